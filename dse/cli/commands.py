@@ -1,0 +1,115 @@
+"""Command lines: names, options and help."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from dse.cli.errors import told_plainly
+
+F = TypeVar("F", bound=Callable[..., Any])
+_FOLDER = click.Path(path_type=Path)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def main() -> None:
+    """Search designs of machines and plans for training large models."""
+
+
+def _execution_options(command: F) -> F:
+    options = [
+        click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Of the sampler."),
+        click.option("--workers", type=click.IntRange(1, 4096), help="Default: one per core."),
+        click.option("--executor", help="ray, local (processes of this machine) or serial."),
+        click.option("--address", help="A running Ray cluster, as host:port or auto."),
+        click.option("--evaluator", help="simulator, or model0 (a closed form, for P5)."),
+        click.option("--out", type=_FOLDER, help="Results; default: runs/NAME OF FILE."),
+        click.option("--resume", is_flag=True, help="Go on with the study in --out."),
+        click.option("--quiet", is_flag=True, help="No progress display."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@main.command()
+@click.argument("file")
+@click.option("--trials", type=click.IntRange(min=1), help="Proposals, all in all.")
+@click.option("--timeout", type=click.FloatRange(min=0), help="Seconds, then no new proposals.")
+@click.option("--sampler", help="random, tpe, nsga2, gp, cmaes or qmc.")
+@_execution_options
+def study(
+    file: str, timeout: float | None, out: Path | None, resume: bool, quiet: bool, **options: Any
+) -> None:
+    """Run the study in FILE (a path, or the name of a shipped study such as llm_gpt.yaml)."""
+    with told_plainly():
+        from dse.cli.running import run_command
+
+        run_command(
+            file, out=out, resume=resume, quiet=quiet, timeout_s=timeout, overrides=options
+        )
+
+
+@main.command()
+@click.argument("file")
+@_execution_options
+def enumerate(  # the command is called so
+    file: str, out: Path | None, resume: bool, quiet: bool, **options: Any
+) -> None:
+    """Evaluate every design of the space in FILE; refuses one that is too large."""
+    with told_plainly():
+        from dse.cli.running import enumerate_command
+
+        enumerate_command(file, out=out, resume=resume, quiet=quiet, overrides=options)
+
+
+@main.command()
+@click.argument("file")
+@click.option("--evaluator", help="In place of the file's.")
+def check(file: str, evaluator: str | None) -> None:
+    """Check FILE; print the size of its space, its objectives and its constraints."""
+    with told_plainly():
+        from dse.cli.showing import check_command
+
+        check_command(file, {"evaluator": evaluator})
+
+
+@main.command()
+@click.argument("folder", type=_FOLDER, metavar="DIR")
+def report(folder: Path) -> None:
+    """Write the report of the study in DIR again, and print its front."""
+    with told_plainly():
+        from dse.cli.showing import report_command
+
+        report_command(folder)
+
+
+@main.command()
+@click.argument("folder", type=_FOLDER, metavar="DIR")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["csv", "parquet", "json"]),
+    default="csv",
+    show_default=True,
+)
+@click.option("--front", is_flag=True, help="The Pareto front only.")
+@click.option("--out", type=_FOLDER, help="File; default: standard output (not for parquet).")
+def export(folder: Path, kind: str, front: bool, out: Path | None) -> None:
+    """Export the trials of the study in DIR as a table."""
+    with told_plainly():
+        from dse.cli.showing import export_command
+
+        export_command(folder, kind=kind, front=front, out=out)
+
+
+@main.command()
+@click.argument("folder", type=_FOLDER, metavar="DIR")
+@click.argument("trial", type=click.IntRange(min=0))
+def explain(folder: Path, trial: int) -> None:
+    """Say why TRIAL of the study in DIR is as fast, as costly and as feasible as it is."""
+    with told_plainly():
+        from dse.cli.showing import explain_command
+
+        explain_command(folder, trial)

@@ -1,0 +1,113 @@
+"""What a running study looks like in a terminal."""
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from dse.config import Study
+from dse.report.amounts import show_objective
+from dse.trials import Tally, Trial
+
+PLAIN_S = 10.0
+"""Seconds between two lines where there is no terminal."""
+
+
+class Progress:
+    """Counts, rates and bests of a running study; a watcher of ``run_study``."""
+
+    def __init__(self, stop: Callable[[], bool], *, quiet: bool) -> None:
+        self._stop, self._quiet = stop, quiet
+        self._console = Console(stderr=True)
+        self._live: Live | None = None
+        self._tally = Tally()
+        self._front: list[tuple[float, ...]] = []
+        self._signs: dict[str, int] = {}
+        self._total = self._known = self._duplicates = 0
+        self._start_s = self._said_s = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def started(self, study: Study, known: int, total: int) -> None:
+        """Workers are up; *known* of *total* trials are there already."""
+        self._signs = dict(zip(study.goals.objectives, study.goals.signs, strict=True))
+        self._total, self._known = total, known
+        self._start_s = time.monotonic()
+        if not self._quiet and self._console.is_terminal:
+            self._live = Live(console=self._console, refresh_per_second=4, transient=True)
+            self._live.start()
+
+    def folded(self, trial: Trial, duplicates: int) -> None:
+        """One more row."""
+        self._tally.add(trial, self._signs)
+        self._duplicates = duplicates
+        if trial.is_feasible:
+            self._add_to_front(trial)
+        now_s = time.monotonic()
+        if self._live is not None:
+            if now_s - self._said_s > 0.25:
+                self._said_s = now_s
+                self._live.update(self._table())
+        elif not self._quiet and now_s - self._said_s > PLAIN_S:
+            self._said_s = now_s
+            self._console.print(self._line(), highlight=False, soft_wrap=True)
+
+    def stopping(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._stop()
+
+    def _add_to_front(self, trial: Trial) -> None:
+        objectives = trial.evaluation.objectives
+        point = tuple(self._signs[name] * objectives[name] for name in self._signs)
+        if any(_covers(other, point) for other in self._front):
+            return
+        self._front = [other for other in self._front if not _covers(point, other)]
+        self._front.append(point)
+
+    def _rate(self) -> float:
+        spent_s = max(time.monotonic() - self._start_s, 1e-3)
+        return max(self._tally.proposals - self._known, 0) / spent_s
+
+    def _facts(self) -> list[tuple[str, str]]:
+        tally, rate = self._tally, self._rate()
+        left_s = (self._total - tally.proposals) / rate if rate > 0 else float("inf")
+        facts = [
+            ("trials", f"{tally.proposals} of {self._total}"),
+            ("per second", f"{rate:.1f}"),
+            ("time left", f"{left_s:.0f} s" if left_s < 1e6 else "-"),
+            ("front", str(len(self._front))),
+            ("infeasible", str(tally.infeasible)),
+            ("failed", str(tally.failed)),
+            ("repeated", str(self._duplicates)),
+        ]
+        facts += [(f"best {name}", show_objective(name, v)) for name, v in tally.best.items()]
+        return facts
+
+    def _line(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self._facts())
+
+    def _table(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        table.add_row("", ProgressBar(total=self._total, completed=self._tally.proposals, width=40))
+        for name, value in self._facts():
+            table.add_row(name, value)
+        return table
+
+
+def _covers(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
+    return all(a <= b for a, b in zip(first, second, strict=True))

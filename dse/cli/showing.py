@@ -1,0 +1,140 @@
+"""The commands that show what is there."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from dse.config import Study
+from dse.objectives import OBJECTIVES
+from dse.report import FrontTable, explain_trial, front_table, report_page
+from dse.report.amounts import show_amount
+from dse.result import StudyResult, load_study
+from dse.store import REPORT, StudyFolder
+from dse.study import check_study
+from simcore import ConfigError
+
+MAX_ROWS = 24
+"""Most designs of a front that are printed; the others are in the tables."""
+
+PLAIN_COLUMNS = 180
+
+
+def show_result(result: StudyResult) -> None:
+    """Print the front of a study, its counts and where everything is."""
+    console = _console()
+    summary = result.summary
+    _print_front(console, front_table(result))
+    counts = ", ".join(
+        f"{summary[key]} {key}" for key in ("proposals", "evaluated", "infeasible", "failed")
+    )
+    console.print(f"{counts}, {summary['duplicates']} repeated", highlight=False)
+    if summary.get("wall_s") and summary.get("evaluations_per_s"):
+        rate = f"{summary['wall_s']:.1f} s, {summary['evaluations_per_s']:.1f} evaluations/s"
+        console.print(f"{rate}, {summary['workers']} workers, seed {summary['seed']}",
+                      highlight=False)
+    if result.folder is not None:
+        console.print(f"written to {result.folder}", highlight=False, soft_wrap=True)
+
+
+def check_command(file: str, overrides: Mapping[str, Any]) -> None:
+    """``dse check``."""
+    study = check_study(file, overrides)
+    counts = study.space.counts
+    lines = [
+        ("question", study.file.question or "-"),
+        ("raw combinations", f"{counts.raw:,}"),
+        ("valid designs", f"{counts.valid:,}"),
+    ]
+    if counts.searched != counts.valid:
+        lines.append(("searched designs", f"{counts.searched:,}"))
+    if counts.continuous:
+        lines.append(("knobs with a range", f"{counts.continuous} (each counted once)"))
+    lines.append(("chance of a raw draw", f"{counts.valid / counts.raw:.3%}"))
+    lines += _goals(study)
+    search, execution = study.file.search, study.file.execution
+    lines.append(("search", f"{search.sampler}, {search.trials} trials, seed {study.file.seed}"))
+    lines.append(("evaluator", f"{study.file.evaluator} on {execution.executor}"))
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        click.echo(f"{name.ljust(width)}  {value}")
+
+
+def report_command(folder: Path) -> None:
+    """``dse report``."""
+    result = load_study(folder)
+    StudyFolder(folder).write_text(REPORT, report_page(result))
+    console = _console()
+    _print_front(console, front_table(result))
+    console.print(f"written to {folder / REPORT}", highlight=False, soft_wrap=True)
+
+
+def export_command(folder: Path, *, kind: str, front: bool, out: Path | None) -> None:
+    """``dse export``."""
+    result = load_study(folder)
+    frame = result.pareto_front() if front else result.trials
+    if kind == "parquet":
+        if out is None:
+            raise ConfigError("--out", "parquet needs a file", got=None)
+        frame.to_parquet(out, index=False)
+        return
+    if kind == "csv":
+        text = frame.to_csv(index=False)
+    else:
+        text = frame.to_json(orient="records", indent=2) + "\n"
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        out.write_text(text, encoding="utf-8")
+
+
+def explain_command(folder: Path, trial: int) -> None:
+    """``dse explain``."""
+    console = _console()
+    for section in explain_trial(load_study(folder), trial):
+        table = Table(title=section.title, title_justify="left", box=None, show_header=False)
+        for line in section.lines:
+            table.add_row(*line)
+        console.print(table)
+
+
+def _goals(study: Study) -> list[tuple[str, str]]:
+    lines = []
+    for name, sense in study.goals.objectives.items():
+        unit = OBJECTIVES[name].unit
+        lines.append(("objective", f"{sense} {name}" + (f" ({unit})" if unit else "")))
+    for limit in study.goals.limits:
+        bound = show_amount(limit.bound, limit.metric.unit)
+        lines.append(("constraint", f"{limit.name} ({limit.sense.replace('_', ' ')} {bound})"))
+    return lines
+
+
+def _console() -> Console:
+    """Standard output; wide where it goes to a file, since nothing need be folded there."""
+    console = Console()
+    return console if console.is_terminal else Console(width=PLAIN_COLUMNS)
+
+
+def _print_front(console: Console, front: FrontTable) -> None:
+    if not front.rows:
+        console.print("No feasible design was found.")
+        return
+    table = Table(title="Pareto front", title_justify="left", box=None)
+    for index, heading in enumerate(front.columns):
+        table.add_column(heading, justify="right" if index < 3 else "left", overflow="fold")
+    rows = front.rows
+    if len(rows) > MAX_ROWS:
+        last = len(rows) - 1
+        rows = tuple(rows[round(i * last / (MAX_ROWS - 1))] for i in range(MAX_ROWS))
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    if len(front.rows) > len(rows):
+        console.print(f"{len(rows)} of {len(front.rows)} designs of the front are shown.")
+    if front.common:
+        same = ", ".join(f"{name} {value}" for name, value in front.common)
+        console.print(f"the same all along: {same}", highlight=False, style="dim")

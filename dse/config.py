@@ -1,0 +1,233 @@
+"""From a study file to a study that is ready to run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from dse.evaluate import EVALUATORS, EXECUTORS, EvaluatorInput
+from dse.objectives import CONSTRAINTS, OBJECTIVES, Goals, Limit, Sense
+from dse.samplers import SAMPLERS
+from dse.space import Setting, Space, Value, build_space
+from dse.study_file import LimitFile, StudyFile
+from simcore import (
+    FACTORS,
+    ConfigError,
+    did_you_mean,
+    load_platform,
+    parse_quantity,
+    read_yaml,
+    shipped_folder,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Study:
+    """A checked study.
+
+    Attributes:
+        file: As written, with overrides.
+        folder: Folder that relative paths of the run start from, or empty.
+        space: The compiled space.
+        goals: Objectives and limits.
+        reference: Reference point of the hypervolume, or None for the default.
+    """
+
+    file: StudyFile
+    folder: str
+    space: Space
+    goals: Goals
+    reference: tuple[float, ...] | None
+
+    @property
+    def evaluator_input(self) -> EvaluatorInput:
+        """What workers build their evaluator from."""
+        file = self.file
+        return EvaluatorInput(
+            name=file.evaluator,
+            run=file.run,
+            folder=self.folder,
+            parameters=self.space.parameters,
+            dimensions=self.space.dimensions,
+            goals=self.goals,
+            cost=None if file.cost is None else file.cost.model_dump(by_alias=True),
+        )
+
+
+def find_study(name: str | Path) -> Path:
+    """The study file that *name* means: a path, or the bare name of a shipped study.
+
+    Raises:
+        ConfigError: Neither exists; lists the shipped studies.
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    shipped = sorted(file.name for file in shipped_folder("studies").glob("*.yaml"))
+    bare = path.name if path.suffix else f"{path.name}.yaml"
+    if path.parent == Path() and bare in shipped:
+        return shipped_folder("studies") / bare
+    rule = f"must be a study file, or one of {', '.join(shipped)}{did_you_mean(bare, shipped)}"
+    raise ConfigError("study", rule, got=str(name))
+
+
+def load_study_file(name: str | Path, overrides: Mapping[str, Any] | None = None) -> Study:
+    """Read, override and compile a study file.
+
+    Args:
+        name: A path, or the bare name of a shipped study.
+        overrides: Values by ``part.key`` (``search.trials``) that replace the file's; None stays
+            out of the way.
+
+    Raises:
+        ConfigError: What is wrong, where, and what would be right.
+    """
+    path = find_study(name)
+    data = read_yaml(path)
+    try:
+        if not isinstance(data, dict):
+            raise ConfigError("", "must be a table of keys and values", got=data)
+        return compile_study(_overridden(data, overrides or {}), folder=str(path.parent.resolve()))
+    except ConfigError as error:
+        if ".yaml" in error.at or ".yml" in error.at:
+            raise
+        at = f"{path}: {error.at}" if error.at else str(path)
+        raise ConfigError(at, error.rule, got=error.got) from None
+
+
+def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
+    """Check the content of a study file and compile its space.
+
+    Raises:
+        ConfigError: What is wrong, where, and what would be right.
+    """
+    file = StudyFile.from_file_data(dict(data), at="")
+    for key, table in (("evaluator", EVALUATORS), ("search.sampler", SAMPLERS)):
+        name = file.evaluator if key == "evaluator" else file.search.sampler
+        if name not in table:
+            raise table.unknown(name, at=key)
+    if file.execution.executor not in EXECUTORS:
+        rule = f"must be one of {', '.join(EXECUTORS)}"
+        rule += did_you_mean(file.execution.executor, EXECUTORS)
+        raise ConfigError("execution.executor", rule, got=file.execution.executor)
+    folder = file.folder or folder
+    goals = Goals(objectives=_senses(file), limits=tuple(_limits(file)))
+    if goals.needs_costs and file.cost is None and file.evaluator == "simulator":
+        raise ConfigError("cost", "this key is required for objectives in USD or W", got=None)
+    SAMPLERS[file.search.sampler].check(file.search.sampler, len(goals.objectives))
+    return Study(
+        file=file,
+        folder=folder,
+        space=build_space(file.space, _setting(file, folder)),
+        goals=goals,
+        reference=_reference(file),
+    )
+
+
+def _overridden(data: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(data)
+    for path, value in overrides.items():
+        if value is None:
+            continue
+        part, _, key = path.partition(".")
+        if not key:
+            result[part] = value
+            continue
+        inner = result.get(part) or {}
+        if isinstance(inner, dict):
+            result[part] = {**inner, key: value}
+    return result
+
+
+def _senses(file: StudyFile) -> dict[str, Sense]:
+    return dict(file.objectives)
+
+
+def _limits(file: StudyFile) -> list[Limit]:
+    limits = []
+    for index, item in enumerate(file.constraints):
+        at = f"constraints[{index}]"
+        if isinstance(item, str):
+            if item not in CONSTRAINTS:
+                raise CONSTRAINTS.unknown(item, at=at)
+            limits.append(CONSTRAINTS[item])
+        else:
+            limits.append(_limit(item, at))
+    return limits
+
+
+def _limit(item: LimitFile, at: str) -> Limit:
+    if item.objective not in OBJECTIVES:
+        raise OBJECTIVES.unknown(item.objective, at=f"{at}.objective")
+    given = [key for key in ("at_most", "at_least") if getattr(item, key) is not None]
+    if len(given) != 1:
+        raise ConfigError(at, "must hold exactly one of at_most and at_least", got=given)
+    key = given[0]
+    bound = _amount(getattr(item, key), OBJECTIVES[item.objective].unit, at=f"{at}.{key}")
+    if not bound > 0:
+        raise ConfigError(f"{at}.{key}", "must be above 0", got=bound)
+    return Limit(
+        name=f"{item.objective}_{key}",
+        metric=OBJECTIVES[item.objective],
+        bound=bound,
+        sense="at_most" if key == "at_most" else "at_least",
+    )
+
+
+def _amount(value: str | float, unit: str, *, at: str) -> float:
+    """A quantity in *unit*; a bare number only where the unit is a product or there is none."""
+    if unit not in FACTORS:
+        if isinstance(value, str):
+            raise ConfigError(at, f"must be a number ({unit or 'a ratio'})", got=value)
+        return value
+    if not isinstance(value, str):
+        raise ConfigError(at, f"must have a unit, such as '{value} {unit}'", got=value)
+    try:
+        return parse_quantity(value, unit)
+    except ValueError as error:
+        raise ConfigError(at, str(error), got=value) from None
+
+
+def _reference(file: StudyFile) -> tuple[float, ...] | None:
+    if file.reference_point is None:
+        return None
+    given = file.reference_point
+    if set(given) != set(file.objectives):
+        rule = f"must have one line for each of {', '.join(file.objectives)}"
+        raise ConfigError("reference_point", rule, got=list(given))
+    return tuple(
+        _amount(given[name], OBJECTIVES[name].unit, at=f"reference_point.{name}")
+        for name in file.objectives
+    )
+
+
+def _setting(file: StudyFile, folder: str) -> Setting:
+    """What the run fixes that the space depends on."""
+    platform = file.run.get("platform")
+    fixed = _scalars(file.run)
+    if isinstance(platform, str):
+        beside = Path(folder) if folder else None
+        machine = load_platform(platform, at="run.platform", beside=beside)
+        sizes = [dimension.npus for dimension in machine.dimensions]
+        return Setting(dimensions=len(sizes), npus=prod(sizes), fixed=fixed)
+    listed = platform.get("dimensions") if isinstance(platform, dict) else None
+    if not isinstance(listed, list):
+        return Setting(dimensions=0, npus=None, fixed=fixed)
+    sizes = [item.get("npus") for item in listed if isinstance(item, dict)]
+    known = all(isinstance(size, int) for size in sizes) and len(sizes) == len(listed)
+    return Setting(dimensions=len(listed), npus=prod(sizes) if known else None, fixed=fixed)
+
+
+def _scalars(table: object, path: str = "") -> dict[str, Value]:
+    """Single values of a run by path, as rules may name them."""
+    if isinstance(table, bool | int | float | str):
+        return {path: table}
+    result: dict[str, Value] = {}
+    if isinstance(table, dict):
+        for key, value in table.items():
+            result |= _scalars(value, f"{path}.{key}" if path else str(key))
+    if isinstance(table, list):
+        for index, value in enumerate(table):
+            result |= _scalars(value, f"{path}[{index}]")
+    return result

@@ -1,0 +1,41 @@
+"""What a machine costs: to buy, to power, to own."""
+
+from collections.abc import Callable
+
+from dse.costs.base import Cost, CostModel
+from dse.costs.fabric import FabricRules
+from dse.costs.libra import AcceleratorsAndLibraPy, LibraCpp, LibraPy
+from dse.costs.power import Power
+from dse.costs.prices import PriceBook, load_prices
+from dse.costs.tco import TotalCostOfOwnership, hourly_cost, usd_per_token
+from dse.costs.whole_machine import WholeMachine
+from simcore import Registry
+
+COSTS: Registry[Callable[[PriceBook], CostModel]] = Registry(
+    "cost model",
+    {
+        "libra_py": LibraPy,
+        "libra_cpp": LibraCpp,
+        "accelerators_and_libra_py": AcceleratorsAndLibraPy,
+        "whole_machine": WholeMachine,
+        "power": Power,
+        "tco": TotalCostOfOwnership,
+    },
+)
+
+__all__ = [
+    "COSTS",
+    "AcceleratorsAndLibraPy",
+    "Cost",
+    "CostModel",
+    "FabricRules",
+    "LibraCpp",
+    "LibraPy",
+    "Power",
+    "PriceBook",
+    "TotalCostOfOwnership",
+    "WholeMachine",
+    "hourly_cost",
+    "load_prices",
+    "usd_per_token",
+]

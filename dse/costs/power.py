@@ -1,0 +1,34 @@
+"""The power that the whole machine draws while it trains."""
+
+from dataclasses import dataclass
+
+from dse.costs.base import Cost, CostModel
+from dse.costs.fabric import DEFAULT_RULES, FabricRules, sort_fabric
+from dse.costs.prices import PriceBook
+from simcore import ConfigError, Platform
+
+
+@dataclass(frozen=True, slots=True)
+class Power(CostModel):
+    """Servers at their training load, scale-out network and building, W.
+
+    ``(npus x system power x load + npus x sum of GB/s x (port + tier x tiers)) x PUE``; the
+    scale-up network is inside the system power.
+    """
+
+    prices: PriceBook
+    rules: FabricRules = DEFAULT_RULES
+
+    def cost(self, platform: Platform) -> Cost:
+        power, npus = self.prices.power, platform.npus
+        if platform.npu.system_power_w is None:
+            raise ConfigError("platform.npu.system_power", "must be given", got=None)
+        servers = npus * platform.npu.system_power_w * power.server_load
+        fabric = sort_fabric(platform, self.prices, self.rules)
+        network = npus * sum(
+            link.gb_per_s * (link.has_port * power.port + sum(link.tier_shares) * power.tier)
+            for link in fabric.scale_out
+        )
+        building = (servers + network) * (power.pue - 1)
+        parts = {"servers": servers, "scale_out": network, "building": building}
+        return Cost(unit="W", parts=parts)

@@ -1,0 +1,45 @@
+"""The price of the whole machine: accelerators, scale-up and scale-out network."""
+
+from dataclasses import dataclass
+
+from dse.costs.base import Cost, CostModel
+from dse.costs.fabric import DEFAULT_RULES, FabricRules, ScaleOutLink, sort_fabric
+from dse.costs.prices import PriceBook, ScaleOutPrice
+from simcore import Platform
+
+
+@dataclass(frozen=True, slots=True)
+class WholeMachine(CostModel):
+    """Accelerators + scale-up beyond what their price includes + scale-out, USD.
+
+    Per NPU and GB/s, scale-up has a price by shape and scale-out one per switch tier;
+    ``dse.costs.fabric`` says which dimension counts as what.
+    """
+
+    prices: PriceBook
+    rules: FabricRules = DEFAULT_RULES
+
+    def cost(self, platform: Platform) -> Cost:
+        prices, npus = self.prices, platform.npus
+        fabric = sort_fabric(platform, prices, self.rules)
+        scale_up = sum(
+            link.priced_gb_per_s
+            * (prices.scale_up.switch if link.has_switch else prices.scale_up.direct)
+            for link in fabric.scale_up
+        )
+        scale_out = sum(
+            link.gb_per_s * _usd_per_gb_per_s(link, prices.scale_out) for link in fabric.scale_out
+        )
+        parts = {
+            "accelerators": npus * prices.accelerator_usd(platform.npu),
+            "scale_up": npus * scale_up,
+            "scale_out": npus * scale_out,
+        }
+        return Cost(unit="USD", parts=parts)
+
+
+def _usd_per_gb_per_s(link: ScaleOutLink, price: ScaleOutPrice) -> float:
+    if not link.tier_shares:
+        return float(price.direct)
+    first, *further = link.tier_shares
+    return float(first * price.first_tier + sum(further) * price.next_tier)

@@ -1,0 +1,23 @@
+"""Evaluators turn designs into metrics; crews of workers run them."""
+
+from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, State
+from dse.evaluate.crew import Crew
+from dse.evaluate.dispatch import Dispatcher
+from dse.evaluate.executors import EXECUTORS, start_crew
+from dse.evaluate.registry import EVALUATORS, build_evaluator
+from dse.evaluate.worker import Answer, Task
+
+__all__ = [
+    "EVALUATORS",
+    "EXECUTORS",
+    "Answer",
+    "Crew",
+    "Dispatcher",
+    "Evaluation",
+    "Evaluator",
+    "EvaluatorInput",
+    "State",
+    "Task",
+    "build_evaluator",
+    "start_crew",
+]

@@ -1,0 +1,121 @@
+"""What an evaluator is, and what it says about a design."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dse.objectives import Goals
+from dse.space import Design, Parameter
+from simcore import ConfigError, InfeasibleError, SimcoreError
+
+State = Literal["complete", "infeasible", "failed", "pruned"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """The outcome of one design.
+
+    Attributes:
+        state: ``complete``, ``infeasible`` (an outcome) or ``failed`` (an error).
+        objectives: Values by name; empty if the design was not evaluated.
+        constraints: Violations by name; 0 or less is feasible.
+        metrics: Everything else that the evaluator reports, with units in the names.
+        fidelity: Which model gave the numbers.
+        reason: Why it is infeasible or failed.
+        duration_s: Time in the worker.
+    """
+
+    state: State
+    objectives: Mapping[str, float] = field(default_factory=dict)
+    constraints: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    fidelity: str = ""
+    reason: str = ""
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatorInput:
+    """All that an evaluator is built from, as plain data that any worker can receive.
+
+    Attributes:
+        name: The evaluator's name in ``EVALUATORS``.
+        run: The run file's content: what the knobs do not set.
+        folder: Folder that relative paths in *run* start from, or empty.
+        parameters: The knobs.
+        dimensions: For each number of network dimensions, the positions of the run's list that
+            stay.
+        goals: Objectives and limits.
+        cost: The ``cost`` part of the study, or None.
+    """
+
+    name: str
+    run: Mapping[str, Any]
+    folder: str
+    parameters: Mapping[str, Parameter]
+    dimensions: Mapping[int, tuple[int, ...]]
+    goals: Goals
+    cost: Mapping[str, Any] | None = None
+
+
+class Evaluator(ABC):
+    """Turns a design into metrics; built once per worker."""
+
+    fidelity: str
+
+    @abstractmethod
+    def metrics(self, design: Design) -> Mapping[str, float]:
+        """Metrics of one design, with units in their names.
+
+        Raises:
+            InfeasibleError: The design breaks a rule that the space does not hold.
+        """
+
+    @abstractmethod
+    def check(self) -> None:
+        """See whether every knob and every value of the study is understood.
+
+        Raises:
+            ConfigError: One is not; says which, and what is.
+        """
+
+
+def evaluate(evaluator: Evaluator, goals: Goals, design: Design) -> Evaluation:
+    """Evaluate one design; whatever happens is an outcome."""
+    start = time.perf_counter()
+    try:
+        metrics = dict(evaluator.metrics(design))
+        objectives, violations = goals.values(metrics), goals.violations(metrics)
+    except InfeasibleError as error:
+        return Evaluation(
+            state="infeasible",
+            constraints={error.rule: 1.0},
+            fidelity=evaluator.fidelity,
+            reason=str(error),
+            duration_s=time.perf_counter() - start,
+        )
+    except Exception as error:  # one broken design must not end a study of thousands
+        return Evaluation(
+            state="failed",
+            fidelity=evaluator.fidelity,
+            reason=_reason(error),
+            duration_s=time.perf_counter() - start,
+        )
+    broken = {name: value for name, value in violations.items() if value > 0}
+    return Evaluation(
+        state="infeasible" if broken else "complete",
+        objectives=objectives,
+        constraints=violations,
+        metrics=metrics,
+        fidelity=evaluator.fidelity,
+        reason="; ".join(f"{name} is exceeded by {value:.1%}" for name, value in broken.items()),
+        duration_s=time.perf_counter() - start,
+    )
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, SimcoreError | ConfigError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"

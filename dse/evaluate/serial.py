@@ -1,0 +1,35 @@
+"""Evaluates in this process: for tests, tiny studies and debugging."""
+
+from collections import deque
+from collections.abc import Sequence
+
+from dse.evaluate.base import EvaluatorInput
+from dse.evaluate.crew import Crew, Message
+from dse.evaluate.worker import Task, Worker
+
+
+class SerialCrew(Crew):
+    """One worker, which is the caller."""
+
+    workers = 1
+
+    def __init__(self, what: EvaluatorInput) -> None:
+        self._what = what
+        self._worker = Worker(what, "w0")
+        self._chunks: deque[Sequence[Task]] = deque()
+
+    def send(self, worker: int, chunk: Sequence[Task]) -> None:
+        self._chunks.append(chunk)
+
+    def receive(self, timeout_s: float) -> list[Message]:
+        if not self._chunks:
+            return []
+        answers = self._worker.evaluate(self._chunks.popleft())
+        return [Message(worker=0, answers=tuple(answers))]
+
+    def replace(self, worker: int) -> None:
+        self._worker = Worker(self._what, "w0")
+        self._chunks.clear()
+
+    def close(self) -> None:
+        self._chunks.clear()

@@ -1,0 +1,154 @@
+"""What a study optimises and what it must not exceed, as functions of an evaluation's metrics."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from simcore import ConfigError, Registry, SimulationError
+
+Sense = Literal["minimise", "maximise"]
+Metrics = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objective:
+    """A number to be made small or large: the product of *metrics*.
+
+    Attributes:
+        metrics: Names of the metrics that are multiplied.
+        unit: Unit of the product.
+        sense: The direction that is usually wanted.
+        label: Name for tables and pictures.
+    """
+
+    metrics: tuple[str, ...]
+    unit: str
+    label: str
+    sense: Sense = "minimise"
+
+    def value(self, metrics: Metrics) -> float:
+        """The objective of one evaluation.
+
+        Raises:
+            SimulationError: A metric is missing or is not a finite number.
+        """
+        result = 1.0
+        for name in self.metrics:
+            if name not in metrics or not math.isfinite(metrics[name]):
+                got = metrics.get(name)
+                raise SimulationError(f"the evaluator must give a finite {name}, but got {got!r}.")
+            result *= metrics[name]
+        return result
+
+
+OBJECTIVES: Registry[Objective] = Registry(
+    "an objective",
+    {
+        "iteration_time": Objective(
+            metrics=("iteration_time_s",), unit="s", label="iteration time"
+        ),
+        "capital_cost": Objective(metrics=("capital_cost_usd",), unit="USD", label="capital cost"),
+        "network_cost": Objective(metrics=("network_cost_usd",), unit="USD", label="network cost"),
+        "usd_per_token": Objective(
+            metrics=("usd_per_token",), unit="USD/token", label="cost per trained token"
+        ),
+        "power": Objective(metrics=("power_w",), unit="W", label="power"),
+        "footprint": Objective(metrics=("footprint_bytes",), unit="B", label="memory per NPU"),
+        "mfu": Objective(metrics=("mfu",), unit="", label="MFU", sense="maximise"),
+        "time_capital_cost": Objective(
+            metrics=("iteration_time_s", "capital_cost_usd"), unit="s USD", label="time x capital"
+        ),
+        "time_network_cost": Objective(
+            metrics=("iteration_time_s", "network_cost_usd"), unit="s USD", label="time x network"
+        ),
+        "time_bandwidth": Objective(
+            metrics=("iteration_time_s", "npu_bandwidth_bytes_per_s"),
+            unit="B",
+            label="time x bandwidth",
+        ),
+    },
+)
+
+COST_METRICS = frozenset({"capital_cost_usd", "network_cost_usd", "usd_per_token", "power_w"})
+"""Metrics that need the ``cost`` part of a study."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """A constraint: an objective or a metric must be at most, or at least, a number.
+
+    The violation is relative, ``value / bound - 1`` or its mirror: 0 or less is feasible.
+    """
+
+    name: str
+    metric: Objective
+    bound: float
+    sense: Literal["at_most", "at_least"] = "at_most"
+
+    def violation(self, metrics: Metrics) -> float:
+        """How far the limit is exceeded, as a share of the bound; 0 or less is feasible."""
+        excess = self.metric.value(metrics) / self.bound - 1.0
+        return excess if self.sense == "at_most" else -excess
+
+
+CONSTRAINTS: Registry[Limit] = Registry(
+    "a constraint",
+    {
+        "fits_in_memory": Limit(
+            name="fits_in_memory",
+            metric=Objective(metrics=("memory_fill",), unit="", label="memory used / capacity"),
+            bound=1.0,
+        ),
+    },
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goals:
+    """The objectives of a study, with their senses, and its limits."""
+
+    objectives: Mapping[str, Sense]
+    limits: tuple[Limit, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.objectives:
+            rule = f"must name at least one of {', '.join(OBJECTIVES)}"
+            raise ConfigError("objectives", rule, got="nothing")
+        for name in self.objectives:
+            if name not in OBJECTIVES:
+                raise OBJECTIVES.unknown(name, at="objectives")
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """+1 for each objective that is minimised, -1 for each that is maximised."""
+        return tuple(1 if sense == "minimise" else -1 for sense in self.objectives.values())
+
+    @property
+    def needs_costs(self) -> bool:
+        """Whether an objective or a limit needs the ``cost`` part of the study."""
+        return bool(COST_METRICS & needed_metrics(self))
+
+    def values(self, metrics: Metrics) -> dict[str, float]:
+        """All objectives of one evaluation, by name."""
+        return {name: OBJECTIVES[name].value(metrics) for name in self.objectives}
+
+    def violations(self, metrics: Metrics) -> dict[str, float]:
+        """All limits of one evaluation, by name; 0 or less is feasible."""
+        return {limit.name: limit.violation(metrics) for limit in self.limits}
+
+
+def needed_metrics(goals: Goals) -> frozenset[str]:
+    """Names of all metrics that the objectives and limits of a study read."""
+    used = [OBJECTIVES[name] for name in goals.objectives] + [x.metric for x in goals.limits]
+    return frozenset(name for objective in used for name in objective.metrics)
+
+
+def total_violation(violations: Mapping[str, float]) -> float:
+    """How far from feasible: the sum of what exceeds; 0 where nothing does."""
+    return sum(max(0.0, value) for value in violations.values())
+
+
+def describe(names: Sequence[str]) -> str:
+    """The objectives with their units, for messages and titles."""
+    return ", ".join(f"{name} ({OBJECTIVES[name].unit})" for name in names)

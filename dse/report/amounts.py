@@ -1,0 +1,80 @@
+"""Numbers for people."""
+
+from dse.objectives import OBJECTIVES
+from dse.space import Parameter
+from simcore import FACTORS, format_quantity
+
+
+def show_objective(name: str, value: float) -> str:
+    """An objective with its unit: ``1.25 s``, ``3.4 MUSD``."""
+    return show_amount(value, OBJECTIVES[name].unit)
+
+
+def show_amount(value: float, unit: str) -> str:
+    """A number with its unit, at four digits."""
+    if unit in FACTORS:
+        return format_quantity(value, unit)
+    return f"{value:.4g} {unit}".strip()
+
+
+_SHORT = {
+    "fully_connected": "full",
+    "halving_doubling": "hd",
+    "double_binary_tree": "dbt",
+    "local_bw_aware": "local bw",
+}
+"""Long words of the run file, as tables show them."""
+
+
+def show_value(parameter: Parameter, value: object) -> str:
+    """The value of a knob: ``50 GB/s``, ``ring``, ``yes``; a dash if it has no meaning."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if parameter.unit is not None and isinstance(value, int | float):
+        return format_quantity(float(value), parameter.unit)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def show_short(parameter: Parameter, value: object) -> str:
+    """The same, in fewer letters: ``full`` for ``fully_connected``."""
+    text = show_value(parameter, value)
+    return _SHORT.get(text, text)
+
+
+def join_values(texts: list[str]) -> str:
+    """Values of one knob in all network dimensions: ``300/50/25 GB/s``, ``ring/full/switch``."""
+    given = [text for text in texts if text != "-"]
+    units = {text.partition(" ")[2] for text in given}
+    if len(units) == 1 and (unit := units.pop()) and given[0][0].isdigit():
+        return "/".join(text.partition(" ")[0] for text in given) + f" {unit}"
+    return "/".join(given)
+
+
+def show_metric(name: str, value: float) -> str:
+    """A metric whose name ends in its unit."""
+    for ending, unit in (
+        ("_bytes_per_s", "B/s"),
+        ("_bytes", "B"),
+        ("_s", "s"),
+        ("_w", "W"),
+        ("_usd", "USD"),
+    ):
+        if name.endswith(ending) and not name.endswith("_per_s" if unit == "s" else " "):
+            return format_quantity(value, unit)
+    return f"{value:.4g}"
+
+
+def short_names(names: list[str]) -> dict[str, str]:
+    """Knob names without what all paths share: ``plan.tp`` is ``tp`` if no other knob is."""
+    short = {name: _short(name) for name in names}
+    counts = list(short.values())
+    return {name: text if counts.count(text) == 1 else name for name, text in short.items()}
+
+
+def _short(name: str) -> str:
+    if name.startswith("platform.dimensions["):
+        slot, _, rest = name.removeprefix("platform.dimensions[").partition("].")
+        return f"dim{slot}.{rest}"
+    return name.split(".", 1)[-1]

@@ -1,0 +1,154 @@
+"""Why one design is as fast, as costly and as feasible as it is."""
+
+from dataclasses import dataclass
+
+from dse.evaluate import build_evaluator
+from dse.evaluate.base import evaluate
+from dse.objectives import OBJECTIVES
+from dse.report.amounts import short_names, show_metric, show_objective, show_value
+from dse.result import StudyResult
+from dse.trials import Trial
+from simcore import ConfigError
+
+NEIGHBOURS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A titled list of lines: a name, a value, and what to make of it."""
+
+    title: str
+    lines: tuple[tuple[str, str, str], ...]
+
+
+def explain_trial(result: StudyResult, number: int) -> list[Section]:
+    """Evaluate a trial again and say what its objectives are made of.
+
+    Args:
+        result: The study.
+        number: Of the trial.
+
+    Raises:
+        ConfigError: There is no such trial.
+    """
+    rows = {row.number: row for row in result.rows}
+    if number not in rows:
+        last = max(rows, default=-1)
+        raise ConfigError("TRIAL", f"must be one of the trials 0 to {last}", got=number)
+    trial = rows[number]
+    evaluator = build_evaluator(result.study.evaluator_input)
+    evaluation = evaluate(evaluator, result.study.goals, trial.design)
+    metrics = dict(evaluation.metrics)
+    sections = [_design(trial, result)]
+    if evaluation.reason:
+        sections.append(Section(title=evaluation.state, lines=((evaluation.reason, "", ""),)))
+    sections.append(_objectives(trial, result, dict(evaluation.objectives)))
+    sections.append(_time(metrics))
+    sections.append(_cost(metrics))
+    sections.append(_margins(dict(evaluation.constraints), metrics))
+    sections += _neighbours(trial, result)
+    return [section for section in sections if section.lines]
+
+
+def _design(trial: Trial, result: StudyResult) -> Section:
+    parameters = result.study.space.parameters
+    short = short_names(list(parameters))
+    lines = [(short[n], show_value(parameters[n], v), "") for n, v in trial.design.items()]
+    return Section(title=f"trial {trial.number}", lines=tuple(lines))
+
+
+def _objectives(trial: Trial, result: StudyResult, values: dict[str, float]) -> Section:
+    front = [result.rows[index] for index in result.front]
+    goals = result.study.goals
+    lines = []
+    for name, sign in zip(goals.objectives, goals.signs, strict=True):
+        if name not in values:
+            continue
+        note = ""
+        if front:
+            best = min(sign * row.evaluation.objectives[name] for row in front) * sign
+            note = f"{values[name] / best:.3f} x the best of the front" if best else ""
+        lines.append((OBJECTIVES[name].label, show_objective(name, values[name]), note))
+    return Section(title="objectives", lines=tuple(lines))
+
+
+def _time(metrics: dict[str, float]) -> Section:
+    """Where the iteration goes: the parts of its time, largest first."""
+    whole = metrics.get("iteration_time_s", 0.0)
+    parts = [
+        (name, value)
+        for name, value in metrics.items()
+        if name.endswith("_s") and name.startswith(("compute_", "exposed_", "bubble_"))
+        and name not in ("compute_s", "exposed_communication_s") and value > 0
+    ]
+    parts.sort(key=lambda part: -part[1])
+    lines = [
+        (_plain(name, "_s"), show_metric(name, value), f"{value / whole:.1%}" if whole else "")
+        for name, value in parts
+    ]
+    for name in ("mfu", "hfu"):
+        if name in metrics:
+            lines.append((name.upper(), f"{metrics[name]:.1%}", ""))
+    for name, value in metrics.items():
+        if name.startswith("utilization_"):
+            lines.append((f"links of {name.removeprefix('utilization_')}", f"{value:.1%}", "busy"))
+    return Section(title="where the time goes", lines=tuple(lines))
+
+
+def _cost(metrics: dict[str, float]) -> Section:
+    whole = metrics.get("capital_cost_usd", 0.0)
+    lines = [
+        (_plain(name.removeprefix("capital_"), "_usd"), show_metric(name, value),
+         f"{value / whole:.1%}" if whole else "")
+        for name, value in metrics.items()
+        if name.startswith("capital_") and name != "capital_cost_usd"
+    ]
+    for name in ("network_cost_usd", "power_w"):
+        if name in metrics:
+            lines.append((_plain(name, "_usd" if name.endswith("usd") else "_w"),
+                          show_metric(name, metrics[name]), ""))
+    return Section(title="what it costs", lines=tuple(lines))
+
+
+def _margins(constraints: dict[str, float], metrics: dict[str, float]) -> Section:
+    lines = []
+    for name, violation in constraints.items():
+        verdict = "broken" if violation > 0 else f"{-violation:.1%} to spare"
+        lines.append((_plain(name, ""), verdict, ""))
+    if "footprint_bytes" in metrics:
+        used = show_metric("footprint_bytes", metrics["footprint_bytes"])
+        share = f"{metrics['memory_fill']:.1%} of what there is" if "memory_fill" in metrics else ""
+        lines.append(("memory per NPU", used, share))
+    return Section(title="constraints", lines=tuple(lines))
+
+
+def _neighbours(trial: Trial, result: StudyResult) -> list[Section]:
+    """The designs of the front that differ in the fewest knobs, and how."""
+    parameters = result.study.space.parameters
+    short = short_names(list(parameters))
+
+    def changes(other: Trial) -> list[str]:
+        names = [n for n in parameters if other.design.get(n) != trial.design.get(n)]
+        return names
+
+    front = [result.rows[index] for index in result.front]
+    others = [row for row in front if row.design != trial.design]
+    others.sort(key=lambda row: (len(changes(row)), row.number))
+    sections = []
+    for other in others[:NEIGHBOURS]:
+        lines = [
+            (OBJECTIVES[name].label, show_objective(name, value), "")
+            for name, value in other.evaluation.objectives.items()
+        ]
+        lines += [
+            (short[n], show_value(parameters[n], other.design.get(n)),
+             f"here {show_value(parameters[n], trial.design.get(n))}")
+            for n in changes(other)
+        ]
+        title = f"on the front, {len(changes(other))} knobs away: trial {other.number}"
+        sections.append(Section(title=title, lines=tuple(lines)))
+    return sections
+
+
+def _plain(name: str, unit: str) -> str:
+    return name.removesuffix(unit).replace("_", " ")

@@ -1,0 +1,91 @@
+"""The front as a table of texts: objectives, and the knobs that differ."""
+
+from dataclasses import dataclass
+
+from dse.objectives import OBJECTIVES
+from dse.report.amounts import join_values, short_names, show_objective, show_short
+from dse.result import StudyResult
+from dse.space import Parameter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontTable:
+    """Texts of a table.
+
+    Attributes:
+        columns: Headings: number, objectives, knobs that differ.
+        rows: One per design of the front.
+        common: Knobs that are the same all along the front, with their value.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    common: tuple[tuple[str, str], ...]
+
+
+def front_table(result: StudyResult) -> FrontTable:
+    """The front of a study; where knobs of all network dimensions are there, one column each."""
+    study = result.study
+    trials = [result.rows[index] for index in result.front]
+    parameters = list(study.space.parameters.values())
+    shown = {
+        p.name: [show_short(p, trial.design.get(p.name)) for trial in trials] for p in parameters
+    }
+    names = short_names([p.name for p in parameters])
+    differing, common = _split(parameters, shown)
+    columns = [*_merged(differing, shown, names)]
+    objectives = list(study.goals.objectives)
+    rows = []
+    for index, trial in enumerate(trials):
+        numbers = [show_objective(n, trial.evaluation.objectives[n]) for n in objectives]
+        knobs = [values[index] for _, values in columns]
+        rows.append((str(trial.number), *numbers, *knobs))
+    headings = ["trial", *(OBJECTIVES[name].label for name in objectives)]
+    headings += [heading.replace("_", " ") for heading, _ in columns]
+    return FrontTable(
+        columns=tuple(headings),
+        rows=tuple(rows),
+        common=tuple((names[p.name], shown[p.name][0]) for p in common),
+    )
+
+
+def _split(
+    parameters: list[Parameter], shown: dict[str, list[str]]
+) -> tuple[list[Parameter], list[Parameter]]:
+    differing = [p for p in parameters if len(set(shown[p.name])) > 1]
+    common = [p for p in parameters if len(set(shown[p.name])) == 1]
+    return differing, common
+
+
+def _merged(
+    differing: list[Parameter], shown: dict[str, list[str]], names: dict[str, str]
+) -> list[tuple[str, list[str]]]:
+    """Columns; knobs that exist once per network dimension share one: ``ring/switch/ring``."""
+    groups: dict[str, list[str]] = {}
+    for parameter in differing:
+        groups.setdefault(_family(parameter), []).append(parameter.name)
+    columns = []
+    for family, members in groups.items():
+        every = [name for name in shown if _same_family(name, family)] if family else members
+        listed = every if len(members) > 1 else members
+        heading = family.rsplit(".", 1)[-1].removesuffix("[*]") if len(members) > 1 else ""
+        values = [
+            join_values([shown[name][row] for name in listed])
+            for row in range(len(shown[members[0]]))
+        ]
+        columns.append((heading or names[members[0]], values))
+    return columns
+
+
+def _family(parameter: Parameter) -> str:
+    if parameter.slot is None:
+        return parameter.name
+    return parameter.name.replace(f"[{parameter.slot}]", "[*]")
+
+
+def _same_family(name: str, family: str) -> bool:
+    head, star, tail = family.partition("[*]")
+    if not star:
+        return name == family
+    middle = name.removeprefix(head).removesuffix(tail)
+    return name.startswith(head) and name.endswith(tail) and middle.strip("[]").isdigit()

@@ -1,0 +1,83 @@
+"""The report of a study: one page that opens without a network."""
+
+import html
+import importlib.util
+
+from dse.report.amounts import show_amount
+from dse.report.figures import draw_front, front_data
+from dse.report.front_table import FrontTable, front_table
+from dse.result import StudyResult
+
+_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; color: #222; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; }
+th { background: #f4f6f8; position: sticky; top: 0; }
+.wide { overflow-x: auto; }
+.quiet { color: #666; }
+"""
+
+
+def report_page(result: StudyResult) -> str:
+    """The report as HTML; without plotly it has the tables only, and says so."""
+    study = result.study
+    title = study.file.question or "Study"
+    parts = [
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{html.escape(title)}</h1>",
+        _summary(result),
+        "<h2>Pareto front</h2>",
+        _picture(result),
+        _table(front_table(result)),
+        "</body></html>",
+    ]
+    return "\n".join(parts)
+
+
+def _summary(result: StudyResult) -> str:
+    summary = result.summary
+    cells = []
+    for key in ("proposals", "evaluated", "infeasible", "failed", "duplicates", "front_size"):
+        cells.append((key.replace("_", " "), str(summary.get(key, "-"))))
+    if summary.get("hypervolume") is not None:
+        axes = summary.get("hypervolume_axes")
+        cells.append(("hypervolume", f"{summary['hypervolume']:.6g} ({axes} axes)"))
+        units = summary.get("units", {})
+        corner = ", ".join(
+            f"{name} {show_amount(value, units.get(name, ''))}"
+            for name, value in summary["reference_point"].items()
+        )
+        cells.append(("reference point", f"{corner}; {summary['reference_point_rule']}"))
+    cells.append(("sampler", f"{summary.get('sampler')}, seed {summary.get('seed')}"))
+    cells.append(("evaluator", str(summary.get("evaluator"))))
+    if summary.get("wall_s"):
+        rate = summary.get("evaluations_per_s") or 0.0
+        cells.append(("time", f"{summary['wall_s']:.1f} s, {rate:.1f} evaluations per second"))
+    rows = "".join(
+        f"<tr><th>{html.escape(key)}</th><td>{html.escape(value)}</td></tr>" for key, value in cells
+    )
+    return f"<table>{rows}</table>"
+
+
+def _picture(result: StudyResult) -> str:
+    if not result.front:
+        return "<p>No feasible design was found.</p>"
+    if importlib.util.find_spec("plotly") is None:
+        return (
+            "<p class='quiet'>The picture needs plotly: install simcore-dse[report] and run "
+            "<code>dse report</code> on this folder again.</p>"
+        )
+    figure = draw_front(front_data(result))
+    return str(figure.to_html(full_html=False, include_plotlyjs=True))
+
+
+def _table(table: FrontTable) -> str:
+    head = "".join(f"<th>{html.escape(text)}</th>" for text in table.columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>"
+        for row in table.rows
+    )
+    common = ", ".join(f"{name} {value}" for name, value in table.common)
+    note = f"<p class='quiet'>The same all along: {html.escape(common)}.</p>" if common else ""
+    return f"<div class='wide'><table><tr>{head}</tr>{rows}</table></div>{note}"

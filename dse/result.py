@@ -1,0 +1,63 @@
+"""A study that has been run."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dse.config import Study, load_study_file
+from dse.store import STUDY, SUMMARY, StudyFolder
+from dse.summary import study_front
+from dse.tables import trials_frame
+from dse.trials import Trial
+from simcore import ConfigError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StudyResult:
+    """All trials of a study, and its front.
+
+    Attributes:
+        study: What was asked.
+        rows: The trials, in ask order.
+        front: Positions in *rows* of the front, sorted by the first objective.
+        summary: Counts and quality, as in ``summary.json``.
+        folder: Where it is stored, or None.
+    """
+
+    study: Study
+    rows: Sequence[Trial]
+    front: Sequence[int]
+    summary: Mapping[str, Any]
+    folder: Path | None = None
+
+    @property
+    def trials(self) -> "pd.DataFrame":
+        """One row per proposal."""
+        return trials_frame(self.study, self.rows)
+
+    def pareto_front(self) -> "pd.DataFrame":
+        """The non-dominated feasible trials, sorted by the first objective."""
+        return self.trials.iloc[list(self.front)].reset_index(drop=True)
+
+
+def load_study(folder: Path | str) -> StudyResult:
+    """Read a study back from its folder.
+
+    Raises:
+        ConfigError: The folder holds no study.
+    """
+    store = StudyFolder(Path(folder))
+    if not (store.path / STUDY).is_file():
+        raise ConfigError("DIR", "must be the folder of a study", got=str(folder))
+    study = load_study_file(store.path / STUDY)
+    rows = store.read_trials()
+    summary: dict[str, Any] = {}
+    if (store.path / SUMMARY).is_file():
+        summary = json.loads((store.path / SUMMARY).read_text(encoding="utf-8"))
+    front = study_front(study, rows).front
+    return StudyResult(study=study, rows=rows, front=front, summary=summary, folder=store.path)

@@ -1,0 +1,196 @@
+"""The search loop: ask, evaluate, tell, in an order that no worker can change."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from dse.evaluate import Answer, Dispatcher, Task
+from dse.evaluate.base import Evaluation
+from dse.objectives import total_violation
+from dse.samplers import Proposal, Proposer
+from dse.space import design_key
+from dse.trials import Trial
+from simcore import SimulationError
+
+WAIT_S = 0.25
+HOPELESS = 8
+"""Failures, with no success among them, after which a study gives up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """When a search ends.
+
+    Attributes:
+        trials: Proposals, all in all.
+        window: Proposal i knows the results of proposals 0 to i - window, and no others.
+        redraws: How often a sampler that repeats itself is asked again.
+        designs: Number of designs in the space, or None if it is infinite.
+        until_s: Value of ``time.monotonic()`` after which nothing more is proposed, or None.
+    """
+
+    trials: int
+    window: int
+    redraws: int
+    designs: int | None = None
+    until_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """What a search tells its surroundings.
+
+    Attributes:
+        finished: Called for each new evaluation, as it comes in.
+        folded: Called for each trial, in ask order, with the duplicates so far.
+        stopping: Whether to propose nothing more; what is under way is awaited.
+    """
+
+    finished: Callable[[Trial], None]
+    folded: Callable[[Trial, int], None]
+    stopping: Callable[[], bool]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Slot:
+    """A row of the study under way."""
+
+    number: int
+    key: str
+    proposal: Proposal
+    trial: Trial | None = None
+    twins: list[Proposal] = field(default_factory=list)
+
+
+class Search:
+    """One search; the state of a study while it runs."""
+
+    def __init__(
+        self,
+        proposer: Proposer,
+        dispatcher: Dispatcher,
+        budget: Budget,
+        hooks: Hooks,
+        known: Iterable[Trial] = (),
+    ) -> None:
+        self._proposer, self._dispatcher = proposer, dispatcher
+        self._budget, self._hooks = budget, hooks
+        self._stored: Mapping[int, Trial] = {trial.number: trial for trial in known}
+        self._slots: deque[_Slot] = deque()
+        self._by_key: dict[str, _Slot] = {}
+        self._by_number: dict[int, _Slot] = {}
+        self.trials: list[Trial] = []
+        self.duplicates = 0
+        self._asked = 0
+        self._failures = 0
+
+    def run(self) -> None:
+        """Search until the budget is spent, the space is exhausted or someone says stop.
+
+        Raises:
+            SimulationError: All of the first evaluations failed.
+        """
+        while True:
+            while len(self._slots) < self._budget.window and self._may_ask():
+                self._ask()
+            if not self._slots:
+                return
+            while self._slots[0].trial is None:
+                self._collect()
+            self._fold(self._slots.popleft())
+
+    def finished(self) -> list[Trial]:
+        """All trials that have an outcome, in ask order, those not yet told included."""
+        return self.trials + [slot.trial for slot in self._slots if slot.trial is not None]
+
+    def _may_ask(self) -> bool:
+        budget = self._budget
+        if self._asked >= budget.trials or self._hooks.stopping():
+            return False
+        if budget.designs is not None and len(self._by_key) >= budget.designs:
+            return False
+        return budget.until_s is None or time.monotonic() < budget.until_s
+
+    def _ask(self) -> None:
+        """One new row: a new design, or a repeat if the sampler insists."""
+        for left in range(self._budget.redraws, -1, -1):
+            proposal = self._proposer.ask()
+            key = design_key(proposal.design)
+            twin = self._by_key.get(key)
+            if twin is None:
+                self._start(_Slot(number=self._asked, key=key, proposal=proposal))
+                break
+            self.duplicates += 1
+            if left == 0:
+                slot = _Slot(number=self._asked, key=key, proposal=proposal)
+                self._repeat(slot, twin)
+            elif twin.trial is not None and twin not in self._slots:
+                self._tell(proposal, twin.trial.evaluation)
+            else:
+                twin.twins.append(proposal)
+        self._asked += 1
+
+    def _start(self, slot: _Slot) -> None:
+        self._slots.append(slot)
+        self._by_key[slot.key] = slot
+        self._by_number[slot.number] = slot
+        stored = self._stored.get(slot.number)
+        if stored is not None and design_key(stored.design) == slot.key:
+            slot.trial = stored
+        else:
+            self._dispatcher.submit([Task(number=slot.number, design=slot.proposal.design)])
+
+    def _repeat(self, slot: _Slot, twin: _Slot) -> None:
+        """A row that only refers to an earlier one."""
+        self._slots.append(slot)
+        if twin.trial is not None:
+            slot.trial = twin.trial.repeated_as(slot.number)
+
+    def _collect(self) -> None:
+        head = self._slots[0]
+        original = self._by_key[head.key]
+        if original is not head and original.trial is not None:
+            head.trial = original.trial.repeated_as(head.number)
+            return
+        for answer in self._dispatcher.finished(WAIT_S):
+            self._file(answer)
+
+    def _file(self, answer: Answer) -> None:
+        slot = self._by_number.pop(answer.number)
+        slot.trial = Trial(
+            number=slot.number,
+            design=slot.proposal.design,
+            evaluation=answer.evaluation,
+            worker=answer.worker,
+        )
+        self._hooks.finished(slot.trial)
+
+    def _fold(self, slot: _Slot) -> None:
+        """Tell the sampler the oldest result, then those that wait for the same design."""
+        trial = slot.trial
+        assert trial is not None
+        self.trials.append(trial)
+        for proposal in (slot.proposal, *slot.twins):
+            self._tell(proposal, trial.evaluation)
+        slot.twins.clear()
+        self._hooks.folded(trial, self.duplicates)
+        self._check_hope(trial)
+
+    def _check_hope(self, trial: Trial) -> None:
+        """Give up where nothing but failures has come so far."""
+        if trial.state == "complete":
+            self._failures = -1
+        elif trial.state == "failed" and self._failures >= 0:
+            self._failures += 1
+        if self._failures == HOPELESS:
+            reason = trial.evaluation.reason or "no reason was given"
+            raise SimulationError(f"the first {HOPELESS} designs all failed: {reason}")
+
+    def _tell(self, proposal: Proposal, evaluation: Evaluation) -> None:
+        if evaluation.state == "failed":
+            self._proposer.tell_nothing(proposal)
+        else:
+            violation = total_violation(evaluation.constraints)
+            self._proposer.tell(proposal, evaluation.objectives, violation)
+

@@ -1,0 +1,26 @@
+"""The design space: knobs, rules, and the valid designs that they leave."""
+
+from dse.space.build import Setting, build_space
+from dse.space.encoding import Encoding, Gene
+from dse.space.expressions import Expression, parse_expression
+from dse.space.file import SpaceFile
+from dse.space.parameters import Design, Parameter, Value, file_value
+from dse.space.space import Block, Counts, Space, design_key
+
+__all__ = [
+    "Block",
+    "Counts",
+    "Design",
+    "Encoding",
+    "Expression",
+    "Gene",
+    "Parameter",
+    "Setting",
+    "Space",
+    "SpaceFile",
+    "Value",
+    "build_space",
+    "design_key",
+    "file_value",
+    "parse_expression",
+]

@@ -1,0 +1,236 @@
+"""Boolean rules over parameter values, such as ``512 % (plan.dp * plan.micro_batch) == 0``.
+
+A rule is parsed by Python's own grammar and then walked: only the operators, functions and names
+listed here are known, and nothing is ever executed as code.
+"""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore import ConfigError
+
+Column = np.ndarray
+Columns = Mapping[str, Column]
+_Step = Callable[[Columns], Column]
+
+_BINARY: dict[type[ast.operator], Callable[[Column, Column], Column]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_COMPARE: dict[type[ast.cmpop], Callable[[Column, Column], Column]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_FUNCTIONS: dict[str, tuple[int, Callable[..., Column]]] = {
+    "min": (2, np.minimum),
+    "max": (2, np.maximum),
+    "abs": (1, np.abs),
+    "ceil": (1, np.ceil),
+    "floor": (1, np.floor),
+    "log2": (1, np.log2),
+}
+_WORDS = {"true": True, "false": False, "True": True, "False": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expression:
+    """A parsed rule: its text, the parameters it reads, and a way to check many designs at once."""
+
+    text: str
+    names: tuple[str, ...]
+    _step: _Step
+
+    def holds(self, columns: Columns, rows: int) -> np.ndarray:
+        """Which designs satisfy the rule.
+
+        Args:
+            columns: For each name a ``(rows,)`` array of values; nothing inactive in it.
+            rows: Number of designs.
+
+        Returns:
+            ``(rows,)`` bool; a division by zero counts as not satisfied.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result = np.asarray(self._step(columns))
+        return np.broadcast_to(result.astype(bool), (rows,))
+
+
+def parse_expression(text: str, *, at: str) -> Expression:
+    """Read a rule.
+
+    Args:
+        text: The rule, with parameter names as in the study file.
+        at: Place of the rule in the study file, for messages.
+
+    Raises:
+        ConfigError: The text is not a rule, or uses something that rules do not have.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except SyntaxError:
+        raise ConfigError(at, "must be a comparison such as 'plan.tp <= 8'", got=text) from None
+    names: dict[str, None] = {}
+    step = _compile(tree.body, names, at)
+    if not names:
+        raise ConfigError(at, "must name at least one parameter", got=text)
+    return Expression(text=text, names=tuple(names), _step=step)
+
+
+def _compile(node: ast.expr, names: dict[str, None], at: str) -> _Step:
+    if isinstance(node, ast.Constant):
+        return _constant(node, at)
+    if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+        return _name(node, names, at)
+    if isinstance(node, ast.BoolOp):
+        return _bool_op(node, names, at)
+    if isinstance(node, ast.UnaryOp):
+        return _unary(node, names, at)
+    if isinstance(node, ast.BinOp):
+        return _binary(node, names, at)
+    if isinstance(node, ast.Compare):
+        return _compare(node, names, at)
+    if isinstance(node, ast.Call):
+        return _call(node, names, at)
+    raise _refused(node, at)
+
+
+def _refused(node: ast.AST, at: str) -> ConfigError:
+    functions = ", ".join(_FUNCTIONS)
+    rule = (
+        "a rule may hold parameter names, numbers, texts, and, or, not, in, comparisons, "
+        f"+ - * / // % and the functions {functions}"
+    )
+    return ConfigError(at, rule, got=ast.unparse(node))
+
+
+def _constant(node: ast.Constant, at: str) -> _Step:
+    if not isinstance(node.value, bool | int | float | str):
+        raise _refused(node, at)
+    value = np.asarray(node.value)
+    return lambda columns: value
+
+
+def _path_text(node: ast.expr, at: str) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{_path_text(node.value, at)}.{node.attr}"
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return f"{_path_text(node.value, at)}[{node.slice.value}]"
+    raise _refused(node, at)
+
+
+def _name(node: ast.expr, names: dict[str, None], at: str) -> _Step:
+    text = _path_text(node, at)
+    if text in _WORDS:
+        value = np.asarray(_WORDS[text])
+        return lambda columns: value
+    names[text] = None
+    return lambda columns: columns[text]
+
+
+def _bool_op(node: ast.BoolOp, names: dict[str, None], at: str) -> _Step:
+    parts = [_compile(value, names, at) for value in node.values]
+    join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
+
+    def run(columns: Columns) -> Column:
+        result = np.asarray(parts[0](columns))
+        for part in parts[1:]:
+            result = join(result, part(columns))
+        return result
+
+    return run
+
+
+def _unary(node: ast.UnaryOp, names: dict[str, None], at: str) -> _Step:
+    inner = _compile(node.operand, names, at)
+    if isinstance(node.op, ast.Not):
+        return lambda columns: np.logical_not(inner(columns))
+    if isinstance(node.op, ast.USub):
+        return lambda columns: np.negative(inner(columns))
+    raise _refused(node, at)
+
+
+def _binary(node: ast.BinOp, names: dict[str, None], at: str) -> _Step:
+    if type(node.op) not in _BINARY:
+        raise _refused(node, at)
+    apply = _BINARY[type(node.op)]
+    left, right = _compile(node.left, names, at), _compile(node.right, names, at)
+    return lambda columns: apply(left(columns), right(columns))
+
+
+def _compare(node: ast.Compare, names: dict[str, None], at: str) -> _Step:
+    links: list[_Step] = []
+    left = node.left
+    for op, right in zip(node.ops, node.comparators, strict=True):
+        links.append(_link(left, op, right, names, at))
+        left = right
+
+    def run(columns: Columns) -> Column:
+        result = links[0](columns)
+        for link in links[1:]:
+            result = np.logical_and(result, link(columns))
+        return result
+
+    return run
+
+
+def _link(left: ast.expr, op: ast.cmpop, right: ast.expr, names: dict[str, None], at: str) -> _Step:
+    first = _compile(left, names, at)
+    if isinstance(op, ast.In | ast.NotIn):
+        if not isinstance(right, ast.List | ast.Tuple):
+            raise _refused(right, at)
+        members = [_compile(item, names, at) for item in right.elts]
+        inside = _member(first, members)
+        if isinstance(op, ast.In):
+            return inside
+        return lambda columns: np.logical_not(inside(columns))
+    if type(op) not in _COMPARE:
+        raise _refused(left, at)
+    compare, second = _COMPARE[type(op)], _compile(right, names, at)
+    return lambda columns: np.asarray(compare(first(columns), second(columns)))
+
+
+def _member(first: _Step, members: list[_Step]) -> _Step:
+    def run(columns: Columns) -> Column:
+        value = first(columns)
+        found = np.zeros(np.shape(value), dtype=bool)
+        for member in members:
+            found = np.logical_or(found, value == member(columns))
+        return found
+
+    return run
+
+
+def _call(node: ast.Call, names: dict[str, None], at: str) -> _Step:
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    if name not in _FUNCTIONS or node.keywords:
+        raise _refused(node, at)
+    least, function = _FUNCTIONS[name]
+    parts = [_compile(argument, names, at) for argument in node.args]
+    if len(parts) < least or (least == 1 and len(parts) > 1):
+        raise ConfigError(at, f"{name} takes {least} value{'s or more' if least > 1 else ''}",
+                          got=ast.unparse(node))
+
+    def run(columns: Columns) -> Column:
+        values = [part(columns) for part in parts]
+        if least == 1:
+            return np.asarray(function(values[0]))
+        result = values[0]
+        for value in values[1:]:
+            result = function(result, value)
+        return np.asarray(result)
+
+    return run

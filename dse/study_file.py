@@ -1,0 +1,105 @@
+"""The study file, as it is written."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_serializer
+
+from dse.evaluate.cost_file import CostFile
+from dse.space import SpaceFile
+from simcore import Schema, Seconds
+
+Sense = Literal["minimise", "maximise"]
+
+
+class LimitFile(Schema):
+    """A constraint on an objective: at most, or at least, a quantity with its unit.
+
+    Attributes:
+        objective: Name of an objective.
+        at_most: The most that is feasible.
+        at_least: The least that is feasible.
+    """
+
+    objective: str
+    at_most: str | float | None = None
+    at_least: str | float | None = None
+
+
+class SearchFile(Schema):
+    """How designs are proposed.
+
+    Attributes:
+        sampler: One of ``SAMPLERS``.
+        trials: Proposals, all in all.
+        population: Size of a generation, or designs drawn before the sampler starts to learn;
+            the sampler's own default if left out.
+        window: Proposal i knows the results of proposals 0 to i - window, whatever the number of
+            workers, so that the same seed gives the same study.
+        redraws: How often a sampler that repeats a known design is asked again before the repeat
+            counts as a proposal.
+    """
+
+    sampler: str = "nsga2"
+    trials: int = Field(default=300, ge=1)
+    population: Annotated[int, Field(ge=2)] | None = None
+    window: int = Field(default=32, ge=1, le=4096)
+    redraws: int = Field(default=10, ge=0, le=1000)
+
+
+class ExecutionFile(Schema):
+    """Where designs are evaluated.
+
+    Attributes:
+        executor: ``ray``, ``local`` (processes of this machine) or ``serial``.
+        workers: How many designs are evaluated at once; by default one per core.
+        address: A running Ray cluster.
+        timeout_s: The most that one evaluation may take.
+    """
+
+    executor: str = "ray"
+    workers: Annotated[int, Field(ge=1, le=4096)] | None = None
+    address: str | None = None
+    timeout_s: Seconds = Field(default=60.0, gt=0, alias="timeout")
+
+    @field_serializer("timeout_s")
+    def _with_unit(self, value: float) -> str:
+        return f"{value:g} s"
+
+
+class StudyFile(Schema):
+    """One question about designs.
+
+    Attributes:
+        version: Of the file format.
+        question: What the study is to answer.
+        source: Where the problem comes from.
+        seed: Of the sampler.
+        run: A run file: what the knobs do not set.
+        space: The knobs.
+        objectives: Names of objectives, each with its sense.
+        constraints: Names of constraints, and limits on objectives.
+        cost: How machines are priced; needed for objectives in USD and W.
+        search: How designs are proposed.
+        execution: Where they are evaluated.
+        evaluator: One of ``EVALUATORS``.
+        reference_point: Per objective, for the hypervolume; by default 1.1 times the worst
+            feasible value of the study.
+        folder: Folder that relative paths start from; by default that of the file.
+        versions: Versions that the study ran with; written, never read.
+    """
+
+    version: Literal[1]
+    question: str = ""
+    source: str = ""
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    run: dict[str, Any] = {}
+    space: SpaceFile
+    objectives: dict[str, Sense] = Field(min_length=1)
+    constraints: tuple[str | LimitFile, ...] = ()
+    cost: CostFile | None = None
+    search: SearchFile = SearchFile()
+    execution: ExecutionFile = ExecutionFile()
+    evaluator: str = "simulator"
+    reference_point: dict[str, str | float] | None = None
+    folder: str | None = None
+    versions: dict[str, str] = {}

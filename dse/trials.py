@@ -1,0 +1,90 @@
+"""The rows of a study: what was proposed and what became of it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from dse.evaluate.base import Evaluation, State
+from dse.space import Design
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One proposal.
+
+    Attributes:
+        number: Place in ask order.
+        design: Values of the knobs that have a meaning.
+        evaluation: What became of it.
+        worker: Who evaluated it; empty for a repeated design.
+        repeats: Number of the earlier trial with the same design, or None.
+    """
+
+    number: int
+    design: Design
+    evaluation: Evaluation
+    worker: str = ""
+    repeats: int | None = None
+
+    @property
+    def state(self) -> State:
+        """Short for the state of the evaluation."""
+        return self.evaluation.state
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether it was evaluated and breaks no constraint."""
+        return self.state == "complete"
+
+    def repeated_as(self, number: int) -> "Trial":
+        """The same outcome under a later number."""
+        return replace(
+            self,
+            number=number,
+            evaluation=replace(self.evaluation, duration_s=0.0),
+            worker="",
+            repeats=self.number,
+        )
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data for a line of the journal."""
+        return asdict(self)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "Trial":
+        """The trial of a line of the journal."""
+        return cls(**{**data, "evaluation": Evaluation(**data["evaluation"])})
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """Running counts of a study, for progress and summary.
+
+    Attributes:
+        proposals: Rows so far.
+        evaluated: Designs that were evaluated to the end.
+        infeasible: Designs that break a rule or a limit.
+        failed: Designs whose evaluation failed.
+        duplicates: Proposals of a design that was known already, in rows or before.
+    """
+
+    proposals: int = 0
+    evaluated: int = 0
+    infeasible: int = 0
+    failed: int = 0
+    duplicates: int = 0
+    best: dict[str, float] = field(default_factory=dict)
+
+    def add(self, trial: Trial, signs: Mapping[str, int]) -> None:
+        """Count one row; *signs*: +1 per minimised objective, -1 per maximised one."""
+        self.proposals += 1
+        if trial.repeats is not None:
+            self.duplicates += 1
+            return
+        self.evaluated += bool(trial.evaluation.objectives)
+        self.infeasible += trial.state == "infeasible"
+        self.failed += trial.state == "failed"
+        if trial.is_feasible:
+            for name, value in trial.evaluation.objectives.items():
+                known = self.best.get(name, value)
+                self.best[name] = min(known * signs[name], value * signs[name]) * signs[name]

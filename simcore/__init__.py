@@ -1,0 +1,156 @@
+"""simcore: what one training iteration of a large model costs on a given machine.
+
+Public names are imported when first used, so that ``import simcore`` is cheap.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from simcore.config import Run, RunTemplate, get_path, load_run, parse_path, set_path
+    from simcore.errors import ConfigError, InfeasibleError, SimcoreError, SimulationError
+    from simcore.hardware import Dimension, Npu, Platform, json_schemas, load_npu, load_platform
+    from simcore.memory import Footprint, footprint
+    from simcore.registry import Registry, did_you_mean
+    from simcore.resources import find_config, shipped_folder, shipped_names
+    from simcore.result import IterationResult, StageTimes
+    from simcore.schema import (
+        Bytes,
+        BytesPerS,
+        PerYear,
+        Schema,
+        Seconds,
+        Usd,
+        UsdPerGBps,
+        UsdPerKwh,
+        Watts,
+        WattsPerGBps,
+    )
+    from simcore.simulation import check_memory, check_run, check_structure, simulate, simulate_run
+    from simcore.system.spec import System
+    from simcore.terms import CollectiveKind, ParallelAxis, Precision, TopologyKind
+    from simcore.units import FACTORS, format_quantity, parse_quantity
+    from simcore.workload import Model, ParallelPlan, TrainingWorkload
+    from simcore.yaml_file import read_yaml
+
+_HOMES = {
+    "Bytes": "simcore.schema",
+    "BytesPerS": "simcore.schema",
+    "CollectiveKind": "simcore.terms",
+    "ConfigError": "simcore.errors",
+    "Dimension": "simcore.hardware",
+    "FACTORS": "simcore.units",
+    "Footprint": "simcore.memory",
+    "InfeasibleError": "simcore.errors",
+    "IterationResult": "simcore.result",
+    "Model": "simcore.workload",
+    "Npu": "simcore.hardware",
+    "ParallelAxis": "simcore.terms",
+    "ParallelPlan": "simcore.workload",
+    "PerYear": "simcore.schema",
+    "Platform": "simcore.hardware",
+    "Precision": "simcore.terms",
+    "Registry": "simcore.registry",
+    "Run": "simcore.config",
+    "RunTemplate": "simcore.config",
+    "Schema": "simcore.schema",
+    "Seconds": "simcore.schema",
+    "SimcoreError": "simcore.errors",
+    "SimulationError": "simcore.errors",
+    "StageTimes": "simcore.result",
+    "System": "simcore.system.spec",
+    "TopologyKind": "simcore.terms",
+    "TrainingWorkload": "simcore.workload",
+    "Usd": "simcore.schema",
+    "UsdPerGBps": "simcore.schema",
+    "UsdPerKwh": "simcore.schema",
+    "Watts": "simcore.schema",
+    "WattsPerGBps": "simcore.schema",
+    "check_memory": "simcore.simulation",
+    "check_run": "simcore.simulation",
+    "check_structure": "simcore.simulation",
+    "did_you_mean": "simcore.registry",
+    "find_config": "simcore.resources",
+    "footprint": "simcore.memory",
+    "format_quantity": "simcore.units",
+    "get_path": "simcore.config",
+    "json_schemas": "simcore.hardware",
+    "load_npu": "simcore.hardware",
+    "load_platform": "simcore.hardware",
+    "load_run": "simcore.config",
+    "parse_path": "simcore.config",
+    "parse_quantity": "simcore.units",
+    "read_yaml": "simcore.yaml_file",
+    "set_path": "simcore.config",
+    "shipped_folder": "simcore.resources",
+    "shipped_names": "simcore.resources",
+    "simulate": "simcore.simulation",
+    "simulate_run": "simcore.simulation",
+}
+
+__all__ = [
+    "FACTORS",
+    "Bytes",
+    "BytesPerS",
+    "CollectiveKind",
+    "ConfigError",
+    "Dimension",
+    "Footprint",
+    "InfeasibleError",
+    "IterationResult",
+    "Model",
+    "Npu",
+    "ParallelAxis",
+    "ParallelPlan",
+    "PerYear",
+    "Platform",
+    "Precision",
+    "Registry",
+    "Run",
+    "RunTemplate",
+    "Schema",
+    "Seconds",
+    "SimcoreError",
+    "SimulationError",
+    "StageTimes",
+    "System",
+    "TopologyKind",
+    "TrainingWorkload",
+    "Usd",
+    "UsdPerGBps",
+    "UsdPerKwh",
+    "Watts",
+    "WattsPerGBps",
+    "check_memory",
+    "check_run",
+    "check_structure",
+    "did_you_mean",
+    "find_config",
+    "footprint",
+    "format_quantity",
+    "get_path",
+    "json_schemas",
+    "load_npu",
+    "load_platform",
+    "load_run",
+    "parse_path",
+    "parse_quantity",
+    "read_yaml",
+    "set_path",
+    "shipped_folder",
+    "shipped_names",
+    "simulate",
+    "simulate_run",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'simcore' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

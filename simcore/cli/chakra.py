@@ -1,0 +1,153 @@
+"""``simcore chakra``: shows, converts and writes Chakra execution traces."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from simcore.formats.chakra.summary import TraceSummary
+
+_SHOWN_GROUPS = 12
+
+
+@click.group(short_help="Show and convert Chakra execution traces.")
+def chakra() -> None:
+    """Show and convert Chakra execution traces (.et)."""
+
+
+@chakra.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "--json", "out", type=click.Path(dir_okay=False, path_type=Path), help="Write figures here."
+)
+def show(trace: Path, out: Path | None) -> None:
+    """Show what TRACE holds: a file, or a prefix of the files of all NPUs.
+
+    Counts nodes by type, communication by kind and group, operations, and the longest chain of
+    recorded durations. Files with equal bytes are shown once.
+    """
+    from dataclasses import asdict
+    from json import dumps
+
+    from simcore.formats.chakra.summary import summarize_all
+
+    found = summarize_all(trace)
+    for summary, npus in found:
+        for line in _lines(summary, npus):
+            click.echo(line)
+    if out is not None:
+        data = [asdict(summary) | {"npus": npus} for summary, npus in found]
+        out.write_text(dumps(data, indent=2), encoding="utf-8")
+
+
+def _lines(summary: "TraceSummary", npus: list[int]) -> Iterator[str]:
+    from simcore.units import format_quantity
+
+    same = f", the same for {len(npus)} NPUs" if len(npus) > 1 else ""
+    yield f"{summary.path}{same}"
+    yield f"  schema         {summary.schema or 'not stated'}"
+    kinds = ", ".join(f"{count} {name}" for name, count in summary.kinds.items())
+    yield f"  nodes          {summary.nodes} ({kinds}), {summary.dependencies} dependencies"
+    for name, traffic in summary.communication.items():
+        size = format_quantity(traffic.size_bytes, "B")
+        yield f"  {name:<14} {traffic.nodes} nodes, {size}"
+    for group, traffic in list(summary.groups.items())[:_SHOWN_GROUPS]:
+        size = format_quantity(traffic.size_bytes, "B")
+        label = f"group {group}" if group else "all NPUs"
+        yield f"  {label:<14} {traffic.nodes} collectives, {size}"
+    if len(summary.groups) > _SHOWN_GROUPS:
+        yield f"  and {len(summary.groups) - _SHOWN_GROUPS} more groups"
+    moved = format_quantity(summary.memory_bytes, "B")
+    yield f"  operations     {summary.operations:.6g}, moving {moved}"
+    yield (
+        f"  durations      {format_quantity(summary.duration_us * 1e-6, 's')} in all, "
+        f"{format_quantity(summary.critical_path_us * 1e-6, 's')} on the longest chain; "
+        f"deepest chain {summary.critical_path_nodes} nodes"
+    )
+    if summary.never_free:
+        yield f"  warning        {summary.never_free} nodes in or behind a cycle never run"
+
+
+@chakra.command()
+@click.argument("run_file", type=click.Path(path_type=Path), metavar="RUN.yaml")
+@click.option(
+    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Another value, as in simulate."
+)
+@click.option(
+    "--npus", "count", type=click.IntRange(min=1), help="Write the first so many only.  [all]"
+)
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="Prefix of the files to write."
+)
+def generate(run_file: Path, settings: tuple[str, ...], count: int | None, out: Path) -> None:
+    """Write the training iteration that RUN.yaml describes as Chakra traces.
+
+    With them go ASTRA-sim's network, system, memory and communicator group files.
+    """
+    from simcore.cli.simulate import _setting as setting
+    from simcore.compute import COMPUTE_MODELS
+    from simcore.config import load_run
+    from simcore.formats.astra.export import write_configuration
+    from simcore.formats.chakra.generate import communicator_groups, write_iteration
+    from simcore.simulation import check_run
+    from simcore.system.iteration import operator_times_ns
+    from simcore.system.subsystem import engine_dimensions, engine_options
+    from simcore.workload import build_graph
+
+    run = load_run(run_file, dict(setting(text) for text in settings))
+    check_run(run, memory=False)
+    graph = build_graph(run.workload, run.plan)
+    operator_ns = operator_times_ns(graph, run.platform, COMPUTE_MODELS[run.compute]())
+    out.parent.mkdir(parents=True, exist_ok=True)
+    npus = range(min(count or run.plan.npus, run.plan.npus))
+    files = write_iteration(graph, operator_ns, out, npus)
+    dimensions = run.platform.dimensions
+    files += write_configuration(
+        out,
+        engine_dimensions(dimensions),
+        engine_options(
+            run.system,
+            len(dimensions),
+            run.platform.npu.memory_bandwidth_bytes_per_s,
+            [dimension.npus for dimension in dimensions],
+        ),
+        communicator_groups(graph).members,
+    )
+    nodes = sum(stage.nodes for stage in graph.stages) // len(graph.stages)
+    click.echo(f"{len(files)} files, about {nodes} nodes per NPU: {files[0]} ...")
+
+
+@chakra.group()
+def convert() -> None:
+    """Convert other formats to Chakra traces."""
+
+
+@convert.command()
+@click.argument("workload", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--npus", required=True, type=click.IntRange(min=1), help="Traces to write.")
+@click.option("--passes", default=1, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--time-unit",
+    default="us",
+    show_default=True,
+    type=click.Choice(["us", "ns"]),
+    help="Of the file's times: us as Chakra's converter takes them, ns as ASTRA-sim 1.0 meant.",
+)
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="Prefix of the traces to write."
+)
+def text(workload: Path, npus: int, passes: int, time_unit: str, out: Path) -> None:
+    """Convert a text WORKLOAD of ASTRA-sim 1.0; every parallelism keyword is supported."""
+    from simcore.formats.text_workload import convert_text, read_text_workload, write_conversion
+
+    conversion = convert_text(
+        read_text_workload(workload),
+        npus=npus,
+        passes=passes,
+        microseconds_per_unit=1.0 if time_unit == "us" else 1e-3,
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    files = write_conversion(conversion, out)
+    click.echo(f"{len(files)} files, {len(conversion.vertices)} nodes per NPU: {files[0]} ...")

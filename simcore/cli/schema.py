@@ -1,0 +1,21 @@
+"""``simcore schema``: JSON Schemas for editors."""
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+def schema(folder: Path) -> None:
+    """Write one JSON Schema per kind of file into FOLDER."""
+    from simcore.config import Run
+    from simcore.hardware import json_schemas
+    from simcore.workload import Model
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in json_schemas({"model": Model, "run": Run}).items():
+        path = folder / f"{name}.schema.json"
+        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        click.echo(str(path))

@@ -1,0 +1,107 @@
+"""``simcore simulate``: one iteration, and where its time goes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from simcore.errors import ConfigError
+
+if TYPE_CHECKING:
+    from simcore.config import Run
+    from simcore.result import IterationResult
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Another value, such as plan.tp=4 or platform.dimensions[1].bandwidth='50 GB/s'.",
+)
+@click.option("--backend", help="Network backend in place of the file's.")
+@click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the result here.")
+@click.option(
+    "--timeline",
+    type=click.Path(path_type=Path),
+    help="Write every node as a Chrome trace (chrome://tracing, Perfetto).",
+)
+def simulate(
+    file: Path,
+    settings: tuple[str, ...],
+    backend: str | None,
+    json_out: Path | None,
+    timeline: Path | None,
+) -> None:
+    """Simulate the iteration that the run file FILE describes."""
+    from simcore.config import load_run
+    from simcore.simulation import check_run, run_with_iteration
+
+    values = dict(_setting(text) for text in settings)
+    if backend is not None:
+        values["backend"] = backend
+    run = load_run(file, values)
+    check_run(run, memory=False)
+    result, iteration = run_with_iteration(run)
+    from simcore.cli.tables import print_result
+
+    print_result(run, result)
+    if json_out is not None:
+        _write(json_out, _as_json(run, result))
+    if timeline is not None:
+        from simcore.formats.chrome_trace import timeline_json
+
+        _write(timeline, timeline_json(iteration))
+
+
+def _setting(text: str) -> tuple[str, object]:
+    """``path=value`` with the value read as YAML."""
+    import yaml
+
+    path, equals, value = text.partition("=")
+    if not equals or not path:
+        raise ConfigError("--set", "must look like plan.tp=4", got=text)
+    try:
+        return path.strip(), yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ConfigError(f"--set {path}", "must have a YAML value", got=value) from None
+
+
+def _as_json(run: "Run", result: "IterationResult") -> str:
+    """Result and inputs, keys with units; the same inputs give the same bytes."""
+    import json
+
+    from simcore import __version__
+
+    content = {
+        "simcore_version": __version__,
+        "run": run.model_dump(mode="json"),
+        "metrics": result.metrics(),
+        "stages": [
+            {
+                "compute_s": dict(stage.compute_s),
+                "exposed_communication_s": dict(stage.exposed_communication_s),
+                "bubble_s": stage.bubble_s,
+                "finish_s": stage.finish_s,
+            }
+            for stage in result.stages
+        ],
+        "footprint_bytes": result.footprint.components(),
+        "memory_bytes": result.memory_bytes,
+        "sent_bytes": list(result.sent_bytes),
+        "simulated_npus": result.simulated_npus,
+        "npus": result.npus,
+        "nodes": result.nodes,
+        "events": result.events,
+        "notes": list(result.notes),
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(str(path), "must be writable", got=error.strerror) from None

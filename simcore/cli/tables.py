@@ -1,0 +1,102 @@
+"""Terminal tables of a simulated iteration."""
+
+from rich.console import Console
+from rich.table import Table
+
+from simcore.config import Run
+from simcore.result import IterationResult
+from simcore.units import format_quantity
+
+PARTS = {
+    "tp": "tensor parallel",
+    "cp": "context parallel",
+    "dp": "data parallel",
+    "pp": "pipeline",
+    "embedding": "tied embeddings",
+}
+
+
+def print_result(run: Run, result: IterationResult) -> None:
+    """Print where the iteration's time and memory went."""
+    console = Console()
+    console.print(_title(run, result))
+    console.print(_time_table(result))
+    console.print(_memory_table(result))
+    console.print(_network_table(run, result))
+    for note in result.notes:
+        console.print(f"[dim]note: {note}[/dim]")
+    if result.footprint_bytes > result.memory_bytes:
+        console.print(
+            "[bold red]does not fit:[/bold red] the footprint is "
+            f"{result.footprint_bytes / result.memory_bytes:.2f} times the memory of one NPU"
+        )
+
+
+def _title(run: Run, result: IterationResult) -> str:
+    plan = run.plan
+    return (
+        f"[bold]{run.workload.model.name}[/bold] on {result.npus} x {run.platform.npu.name} "
+        f"({run.platform.name}), tp {plan.tp} x cp {plan.cp} x dp {plan.dp} x pp {plan.pp}, "
+        f"micro-batch {plan.micro_batch}\n"
+        f"iteration time [bold]{format_quantity(result.iteration_time_s, 's')}[/bold], "
+        f"MFU [bold]{result.mfu:.1%}[/bold], HFU {result.hfu:.1%}, "
+        f"{result.tokens_per_s:,.0f} tokens/s; "
+        f"{result.simulated_npus} NPUs stood for {result.npus}"
+    )
+
+
+def _time_table(result: IterationResult) -> Table:
+    table = Table("where the time goes", "mean over stages", "share", "slowest stage")
+    rows = [(f"compute: {name}", name, "compute_s") for name in result.compute_by_phase_s()]
+    rows += [
+        (f"exposed communication: {PARTS.get(name, name)}", name, "exposed_communication_s")
+        for name in result.exposed_by_axis_s()
+    ]
+    for label, name, field in rows:
+        values = [getattr(stage, field).get(name, 0.0) for stage in result.stages]
+        if max(values) > 0:
+            _row(table, label, values, result.iteration_time_s)
+    _row(
+        table,
+        "pipeline bubble and waiting",
+        [s.bubble_s for s in result.stages],
+        result.iteration_time_s,
+    )
+    return table
+
+
+def _row(table: Table, label: str, values: list[float], total: float) -> None:
+    mean = sum(values) / len(values)
+    table.add_row(
+        label,
+        format_quantity(mean, "s"),
+        f"{mean / total:.1%}",
+        format_quantity(max(values), "s"),
+    )
+
+
+def _memory_table(result: IterationResult) -> Table:
+    table = Table("memory of the fullest NPU", "size", "share of capacity")
+    for name, size in result.footprint.components().items():
+        table.add_row(name, format_quantity(size, "B"), f"{size / result.memory_bytes:.1%}")
+    table.add_row(
+        "total",
+        format_quantity(result.footprint_bytes, "B"),
+        f"{result.footprint_bytes / result.memory_bytes:.1%}",
+        style="bold",
+    )
+    return table
+
+
+def _network_table(run: Run, result: IterationResult) -> Table:
+    table = Table("dimension", "topology", "NPUs", "bandwidth per NPU", "sent per NPU", "used")
+    for index, dimension in enumerate(run.platform.dimensions):
+        table.add_row(
+            str(index),
+            str(dimension.topology),
+            str(dimension.npus),
+            format_quantity(dimension.bandwidth_bytes_per_s, "B/s"),
+            format_quantity(result.sent_bytes[index], "B"),
+            f"{result.dimension_utilization[index]:.1%}",
+        )
+    return table

@@ -1,0 +1,23 @@
+"""The roofline itself: every kernel at the peak, or at the full memory bandwidth."""
+
+from dataclasses import dataclass
+from math import ceil
+
+from simcore.compute.base import ComputeModel
+from simcore.hardware import Npu
+from simcore.terms import Precision
+from simcore.workload.graph import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class IdealRoofline(ComputeModel):
+    """``max(flop / peak, bytes / memory bandwidth)``: the bound that no kernel can beat.
+
+    Source: S. Williams, A. Waterman, D. Patterson, "Roofline: An Insightful Visual Performance
+    Model for Multicore Architectures", CACM 52(4), 2009.
+    """
+
+    def kernel_time_ns(self, kernel: Kernel, npu: Npu, precision: Precision) -> int:
+        compute_s = kernel.flop / npu.peak(precision)
+        memory_s: float = kernel.bytes / npu.memory_bandwidth_bytes_per_s
+        return ceil(max(compute_s, memory_s) * 1e9)

@@ -1,0 +1,110 @@
+"""Loads collectives that users define as Chakra traces of sends, receives and compute nodes."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from simcore.errors import ConfigError
+from simcore.formats.astra.groups_file import Groups
+from simcore.formats.astra.program import Machine, TraceProgram, build_program
+from simcore.formats.astra.system_file import AstraSystem
+from simcore.formats.astra.traces import trace_path
+from simcore.formats.chakra.read import read_trace
+from simcore.system.engine_input import CustomCollectives, Program
+from simcore.terms import CollectiveKind, NodeKind
+from simcore.yaml_file import read_yaml
+
+_ALLOWED = (NodeKind.SEND, NodeKind.RECV, NodeKind.COMPUTE)
+
+
+def load_custom(system: AstraSystem, machine: Machine, folder: Path) -> CustomCollectives:
+    """The algorithms that the system file names; paths start at *folder*.
+
+    Raises:
+        ConfigError: A file is missing or broken, or holds other nodes.
+    """
+    if not system.custom_prefixes and system.custom_by_node is None:
+        return CustomCollectives()
+    plain = Machine(
+        npus=machine.npus,
+        dimensions=machine.dimensions,
+        has_remote_memory=False,
+        system=AstraSystem(options=system.options),
+    )
+    loaded: dict[str, tuple[Program, ...]] = {}
+
+    def load(prefix: str) -> tuple[Program, ...]:
+        if prefix not in loaded:
+            loaded[prefix] = _load_prefix(folder / prefix, plain)
+        return loaded[prefix]
+
+    by_node = _node_map(system.custom_by_node, folder)
+    return CustomCollectives(
+        by_kind={int(kind): load(prefix) for kind, prefix in system.custom_prefixes.items()},
+        by_node={node: load(prefix) for node, prefix in by_node.items()},
+    )
+
+
+def check_custom(
+    custom: CustomCollectives, programs: Iterable[TraceProgram], groups: Groups, npus: int
+) -> None:
+    """Checks that each position of a group that runs an algorithm has its file.
+
+    Raises:
+        ConfigError: A file is missing.
+    """
+    for item in programs:
+        program = item.program
+        for kind, algorithm in custom.by_kind.items():
+            for group in np.unique(program.group[program.comm_kind == kind]):
+                _check_count(algorithm, int(group), groups, npus)
+        for node, algorithm in custom.by_node.items():
+            for group in np.unique(program.group[program.node_id == node]):
+                _check_count(algorithm, int(group), groups, npus)
+
+
+def _check_count(algorithm: tuple[Program, ...], group: int, groups: Groups, npus: int) -> None:
+    members = len(groups[group]) if group else npus
+    if len(algorithm) < members:
+        rule = f"a custom collective among {members} NPUs needs as many algorithm files"
+        raise ConfigError(f"group {group}", rule, got=len(algorithm))
+
+
+def _load_prefix(prefix: Path, machine: Machine) -> tuple[Program, ...]:
+    programs: list[Program] = []
+    while len(programs) < machine.npus and trace_path(prefix, len(programs)).is_file():
+        path = trace_path(prefix, len(programs))
+        trace = read_trace(path, names=True)
+        other = ~np.isin(trace.types, _ALLOWED)
+        if other.any():
+            row = int(np.argmax(other))
+            rule = "an algorithm may hold only sends, receives and compute nodes"
+            raise ConfigError(trace.place(row), rule, got=int(trace.types[row]))
+        programs.append(build_program(trace, machine, {}, {}).program)
+    if not programs:
+        path = trace_path(prefix, 0)
+        raise ConfigError(str(path), "the algorithm trace must exist", got="no such file")
+    return tuple(programs)
+
+
+def _node_map(name: str | None, folder: Path) -> dict[int, str]:
+    if name is None:
+        return {}
+    path = folder / name
+    data = read_yaml(path)
+    rule = "must map node ids to path prefixes"
+    if not isinstance(data, dict):
+        raise ConfigError(str(path), rule, got=data)
+    for key, prefix in data.items():
+        if not isinstance(key, int) or not isinstance(prefix, str):
+            raise ConfigError(f"{path} {key}", rule, got=prefix)
+    return dict(data)
+
+
+def runs_natively(custom: CustomCollectives, program: Program) -> bool:
+    """Whether a collective of *program* is cut into chunks and run by a built-in algorithm."""
+    native = (program.comm_kind >= 0) & (program.comm_kind != CollectiveKind.BROADCAST)
+    native &= ~np.isin(program.comm_kind, list(custom.by_kind))
+    native &= ~np.isin(program.node_id, np.array(list(custom.by_node), np.uint64))
+    return bool(native.any())

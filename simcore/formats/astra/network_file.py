@@ -1,0 +1,81 @@
+"""Reads ASTRA-sim's analytical network file."""
+
+from pathlib import Path
+
+from simcore.errors import ConfigError
+from simcore.registry import did_you_mean
+from simcore.system.engine_input import NetworkDimension
+from simcore.terms import TopologyKind
+from simcore.yaml_file import read_yaml
+
+BYTES_PER_GB = 1 << 30
+"""A GB of this file, and of no other: 2^30 bytes."""
+
+_TOPOLOGIES = {
+    "Ring": TopologyKind.RING,
+    "FullyConnected": TopologyKind.FULLY_CONNECTED,
+    "Switch": TopologyKind.SWITCH,
+}
+_KEYS = ("topology", "npus_count", "bandwidth", "latency")
+
+
+def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
+    """The dimensions of a network file, innermost first.
+
+    Args:
+        path: YAML with the lists ``topology``, ``npus_count``, ``bandwidth`` (GB of 2^30 bytes
+            per second, per link and direction) and ``latency`` (ns per link).
+        notes: Receives remarks on keys that are not used.
+
+    Raises:
+        ConfigError: A list is missing, has another length, or holds an illegal value.
+    """
+    data = read_yaml(path)
+    if not isinstance(data, dict):
+        raise ConfigError(str(path), "must hold the lists " + ", ".join(_KEYS), got=data)
+    for key in data:
+        if key not in _KEYS:
+            notes.append(f"{path}: the key {key!r} is ignored{did_you_mean(key, _KEYS)}.")
+    lists = {key: _list(path, data, key) for key in _KEYS}
+    dimensions = len(lists["topology"])
+    for key, values in lists.items():
+        if len(values) != dimensions:
+            rule = f"must have one entry per topology ({dimensions})"
+            raise ConfigError(f"{path} {key}", rule, got=values)
+    return tuple(_dimension(path, lists, d) for d in range(dimensions))
+
+
+def _list(path: Path, data: dict[object, object], key: str) -> list[object]:
+    values = data.get(key)
+    if not isinstance(values, list) or not values:
+        raise ConfigError(f"{path} {key}", "must be a list with an entry per dimension", got=values)
+    return values
+
+
+def _dimension(path: Path, lists: dict[str, list[object]], d: int) -> NetworkDimension:
+    name = lists["topology"][d]
+    if not isinstance(name, str) or name not in _TOPOLOGIES:
+        rule = f"must be one of {', '.join(_TOPOLOGIES)}{did_you_mean(name, _TOPOLOGIES)}"
+        raise ConfigError(f"{path} topology[{d}]", rule, got=name)
+    npus = lists["npus_count"][d]
+    if not isinstance(npus, int) or isinstance(npus, bool) or npus < 2:
+        raise ConfigError(f"{path} npus_count[{d}]", "must be 2 or more", got=npus)
+    bandwidth = _number(path, lists, "bandwidth", d)
+    if not bandwidth > 0:
+        raise ConfigError(f"{path} bandwidth[{d}]", "must be above 0 GB/s", got=bandwidth)
+    latency = _number(path, lists, "latency", d)
+    if not latency >= 0:
+        raise ConfigError(f"{path} latency[{d}]", "must be 0 ns or more", got=latency)
+    return NetworkDimension(
+        topology=_TOPOLOGIES[name].value,
+        npus=npus,
+        bytes_per_ns=bandwidth * BYTES_PER_GB / 1e9,
+        latency_ns=latency,
+    )
+
+
+def _number(path: Path, lists: dict[str, list[object]], key: str, d: int) -> float:
+    value = lists[key][d]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ConfigError(f"{path} {key}[{d}]", "must be a number", got=value)
+    return float(value)

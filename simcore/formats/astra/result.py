@@ -1,0 +1,203 @@
+"""The result of a run: as ASTRA-sim's lines, and as plain data for files."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.formats.astra.memory_trace import write_memory_trace
+from simcore.formats.astra.memory_use import MemoryUse, track_memory
+from simcore.formats.astra.run import AstraRun
+from simcore.formats.astra.statistics import NpuStatistics, statistics_of
+from simcore.formats.astra.traces import trace_path
+from simcore.system.engine_input import EngineOutput
+
+Plain = dict[str, object]
+
+_LABELS = {
+    "cpu": "CPU",
+    "gpu": "GPU",
+    "comm": "Comm",
+    "remote_mem": "Remote mem",
+    "invalid": "Invalid",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AstraResult:
+    """What came out of one run.
+
+    Attributes:
+        run: What was run.
+        output: What the engine gave.
+        statistics: Per NPU, or None where it never finished.
+        memory: Per NPU with tracking, likewise; else empty.
+    """
+
+    run: AstraRun
+    output: EngineOutput
+    statistics: tuple[NpuStatistics | None, ...]
+    memory: tuple[MemoryUse | None, ...]
+
+    @property
+    def unfinished(self) -> list[int]:
+        """Ids of the NPUs that never finished."""
+        return [npu for npu, item in enumerate(self.statistics) if item is None]
+
+
+def collect(run: AstraRun, output: EngineOutput) -> AstraResult:
+    """Computes the statistics of every NPU that finished.
+
+    Raises:
+        ConfigError: Memory is tracked and a node does not say what it reads and writes.
+    """
+    statistics: list[NpuStatistics | None] = []
+    memory: list[MemoryUse | None] = []
+    tracked = run.system.memory_trace is not None
+    for npu, finish in enumerate(output.finish_ns.tolist()):
+        if finish < 0:
+            statistics.append(None)
+            memory.extend([None] if tracked else [])
+            continue
+        index = int(run.traces.program_of_npu[npu])
+        start, end = output.node_start_ns[npu], output.node_end_ns[npu]
+        statistics.append(statistics_of(finish, start, end, run.traces.programs[index]))
+        if tracked:
+            place = str(trace_path(run.files.workload, npu))
+            memory.append(track_memory(run.traces.nodes[index], start, end, place=place))
+    return AstraResult(run=run, output=output, statistics=tuple(statistics), memory=tuple(memory))
+
+
+def write_memory_traces(result: AstraResult) -> None:
+    """Writes ``<local-mem-trace-filename>.<r>.json`` of every NPU r, where memory is tracked."""
+    name = result.run.system.memory_trace
+    for npu, use in enumerate(result.memory):
+        if name is not None and use is not None:
+            write_memory_trace(result.run.files.folder / f"{name}.{npu}.json", use, npu)
+
+
+def lines(result: AstraResult) -> list[str]:
+    """ASTRA-sim's lines, in the order in which the NPUs finished."""
+    out: list[str] = []
+    finish = result.output.finish_ns
+    for npu in np.argsort(finish, kind="stable").tolist():
+        item = result.statistics[npu]
+        if item is None:
+            continue
+        out.append(
+            f"sys[{npu}] finished, {item.finish_ns} cycles, "
+            f"exposed communication {item.exposed_comm_ns} cycles."
+        )
+        out.append(f"sys[{npu}], Wall time: {item.wall_ns}")
+        out.extend(
+            f"sys[{npu}], {label} time: {item.time_ns[key]}"
+            for key, label in _LABELS.items()
+            if key in item.time_ns
+        )
+        if item.overlap_ns:
+            text = f"sys[{npu}], Total compute-communication overlap: {item.overlap_ns}"
+            out.append(text)
+        if item.utilization is not None:
+            figures = item.utilization
+            out.append(f"sys[{npu}], Compute bound percentage: {figures.compute_bound_pct:.3f}%")
+            out.append(
+                f"sys[{npu}], Average compute utilization: {figures.avg_compute_util_pct:.3f}%"
+            )
+            out.append(
+                f"sys[{npu}], Average memory utilization: {figures.avg_memory_util_pct:.3f}%"
+            )
+            out.append(
+                f"sys[{npu}], Average operation intensity: {figures.avg_operation_intensity:.3f}"
+            )
+        use = result.memory[npu] if result.memory else None
+        if use is not None:
+            out.append(f"sys[{npu}] peak memory usage: {use.peak_text}")
+    return out
+
+
+def as_plain(result: AstraResult) -> Plain:
+    """The result as data for JSON.
+
+    Arrays are per NPU. They hold None where ASTRA-sim prints nothing: for NPUs that never
+    finished, for types that did not occur, and, apart from the first two arrays, for NPUs that ran
+    CPU, memory or invalid nodes. ``all_statistics`` holds these as well.
+    """
+    unfinished = result.unfinished
+    plain: Plain = {
+        "status": "incomplete" if unfinished else "ok",
+        "message": _message(result),
+        "notes": list(result.run.notes),
+        "finish_cycles": [None if s is None else s.finish_ns for s in result.statistics],
+        "exposed_comm_cycles": [
+            None if s is None else s.exposed_comm_ns for s in result.statistics
+        ],
+    }
+    printed = [None if s is None or s.lost_by_astra else s for s in result.statistics]
+    plain |= _arrays(printed)
+    if any(s is not None and s.lost_by_astra for s in result.statistics):
+        plain["all_statistics"] = _arrays(list(result.statistics))
+    if result.memory:
+        plain |= _memory(result)
+    if unfinished:
+        everyone = len(unfinished) == len(result.statistics)
+        plain["unfinished_npus"] = "all" if everyone else unfinished
+        plain["waiting"] = list(result.output.waiting)
+    if result.run.system.record_trace:
+        plain["node_times"] = _node_times(result)
+    return plain
+
+
+def _message(result: AstraResult) -> str:
+    unfinished = result.unfinished
+    if not unfinished:
+        return ""
+    if len(unfinished) == len(result.statistics):
+        told = "No NPU finished"
+    else:
+        noun = "NPU" if len(unfinished) == 1 else "NPUs"
+        told = f"{len(unfinished)} {noun} never finished"
+    reason = f": {result.output.waiting[0]}" if result.output.waiting else "."
+    return told + reason
+
+
+def _arrays(statistics: list[NpuStatistics | None]) -> Plain:
+    plain: Plain = {"wall_time": [None if s is None else s.wall_ns for s in statistics]}
+    for key in _LABELS:
+        plain[f"{key}_time"] = [None if s is None else s.time_ns.get(key) for s in statistics]
+    plain["overlap"] = [None if s is None else s.overlap_ns or None for s in statistics]
+    for name in (
+        "compute_bound_pct",
+        "avg_compute_util_pct",
+        "avg_memory_util_pct",
+        "avg_operation_intensity",
+    ):
+        plain[name] = [
+            None if s is None or s.utilization is None else round(getattr(s.utilization, name), 3)
+            for s in statistics
+        ]
+    return plain
+
+
+def _memory(result: AstraResult) -> Plain:
+    lost = [s is None or s.lost_by_astra for s in result.statistics]
+    return {
+        "peak_memory": [
+            None if use is None or gone else use.peak_text
+            for use, gone in zip(result.memory, lost, strict=True)
+        ],
+        "memory_timeline_mb": {
+            str(npu): [[time * 1e-3, used / 1024.0**2] for time, used in use.timeline]
+            for npu, use in enumerate(result.memory)
+            if use is not None
+        },
+    }
+
+
+def _node_times(result: AstraResult) -> Plain:
+    times: Plain = {}
+    for npu, index in enumerate(result.run.traces.program_of_npu.tolist()):
+        ids = result.run.traces.programs[index].program.node_id
+        start, end = result.output.node_start_ns[npu], result.output.node_end_ns[npu]
+        order = np.lexsort((start, end))
+        order = order[end[order] >= 0]
+        times[str(npu)] = [[int(ids[t]), int(start[t]), int(end[t])] for t in order.tolist()]
+    return times

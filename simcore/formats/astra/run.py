@@ -1,0 +1,116 @@
+"""Loads the files of one ASTRA-sim run, simulates them, and gathers what ASTRA-sim prints."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from simcore.errors import ConfigError
+from simcore.formats.astra.custom import check_custom, load_custom, runs_natively
+from simcore.formats.astra.groups_file import read_groups
+from simcore.formats.astra.memory_file import read_remote_memory
+from simcore.formats.astra.network_file import read_network
+from simcore.formats.astra.options import BACKENDS, AstraFiles, read_command
+from simcore.formats.astra.program import Machine
+from simcore.formats.astra.system_file import AstraSystem, read_system
+from simcore.formats.astra.traces import LoadedTraces, load_traces
+from simcore.registry import did_you_mean
+from simcore.system.engine_input import EngineInput, EngineOutput, ListGroup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AstraRun:
+    """A run that is loaded and checked.
+
+    Attributes:
+        files: Where it came from.
+        system: The system file.
+        traces: Programs of all NPUs.
+        engine_input: What the engine takes.
+        notes: Remarks for the user: ignored keys, cut values, cycles.
+    """
+
+    files: AstraFiles
+    system: AstraSystem
+    traces: LoadedTraces
+    engine_input: EngineInput
+    notes: tuple[str, ...]
+
+
+def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> AstraRun:
+    """Reads and checks all files of a run.
+
+    Args:
+        files: The files.
+        backend: ``congestion_unaware``, ``congestion_aware`` or ``congestion_aware_multidim``.
+        options: Further options of ASTRA-sim's command line, without leading dashes.
+
+    Raises:
+        ConfigError: The first mistake found, with its place.
+    """
+    if backend not in BACKENDS:
+        rule = f"must be one of {', '.join(BACKENDS)}{did_you_mean(backend, BACKENDS)}"
+        raise ConfigError("--backend", rule, got=backend)
+    notes: list[str] = []
+    command = read_command(options, notes)
+    dimensions = read_network(files.network, notes)
+    npus = prod(dimension.npus for dimension in dimensions)
+    system = read_system(files.system, command, notes)
+    memory = read_remote_memory(files.remote_memory, npus, notes)
+    groups = {} if files.comm_group is None else read_groups(files.comm_group, npus, notes)
+    machine = Machine(
+        npus=npus,
+        dimensions=len(dimensions),
+        has_remote_memory=memory.kind != "none",
+        system=system,
+    )
+    traces = load_traces(
+        files.workload, machine, groups, with_nodes=system.memory_trace is not None
+    )
+    notes.extend(note for program in traces.programs for note in program.notes)
+    custom = load_custom(system, machine, files.folder)
+    check_custom(custom, traces.programs, traces.groups, npus)
+    if system.options.chunks < 1 and any(
+        runs_natively(custom, item.program) for item in traces.programs
+    ):
+        rule = "must be 1 or more where collectives run"
+        raise ConfigError(
+            f"{files.system} preferred-dataset-splits", rule, got=system.options.chunks
+        )
+    engine_input = EngineInput(
+        backend=backend,
+        dimensions=dimensions,
+        options=system.options,
+        programs=tuple(item.program for item in traces.programs),
+        program_of_npu=traces.program_of_npu,
+        groups={
+            key: ListGroup(members=np.array(members, np.int64))
+            for key, members in traces.groups.items()
+        },
+        remote_memory=memory,
+        custom=custom,
+    )
+    return AstraRun(
+        files=files,
+        system=system,
+        traces=traces,
+        engine_input=engine_input,
+        notes=tuple(notes),
+    )
+
+
+def simulate_run(run: AstraRun) -> EngineOutput:
+    """Simulates a loaded run.
+
+    Raises:
+        SimcoreError: The engine refuses the input.
+    """
+    from simcore.system.unfolded import run_unfolded
+
+    try:
+        return run_unfolded(run.engine_input)
+    except ConfigError as error:
+        file = run.files.network if error.at.startswith("dimensions") else run.files.system
+        place = f"{file} {error.at.removeprefix('options.')}"
+        raise ConfigError(place, error.rule, got=error.got) from None

@@ -1,0 +1,149 @@
+"""Loads the traces of all NPUs; files with equal bytes are read once and share a program."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b, file_digest
+from pathlib import Path
+
+import numpy as np
+
+from simcore.errors import ConfigError
+from simcore.formats.astra.groups_file import Groups, process_groups
+from simcore.formats.astra.program import Machine, TraceProgram, build_program
+from simcore.formats.chakra.messages import Node
+from simcore.formats.chakra.read import read_trace
+from simcore.formats.chakra.stream import read_nodes
+from simcore.formats.chakra.trace import Ints, Trace
+from simcore.terms import NodeKind
+
+
+def trace_path(prefix: Path, npu: int) -> Path:
+    """The trace of one NPU: ``<prefix>.<npu>.et``."""
+    return prefix.with_name(f"{prefix.name}.{npu}.et")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LoadedTraces:
+    """Programs of all NPUs.
+
+    Attributes:
+        programs: Distinct programs.
+        program_of_npu: (N,) int64, index into ``programs``.
+        nodes: Per program, its nodes with all attributes in ascending order of id; empty where
+            nothing needs them.
+        groups: Communicator groups by the engine's keys.
+    """
+
+    programs: tuple[TraceProgram, ...]
+    program_of_npu: Ints
+    nodes: tuple[tuple[Node, ...], ...]
+    groups: Groups
+
+
+@dataclass(slots=True)
+class GroupKeys:
+    """Gives every group of every file a key of its own.
+
+    The process groups of two PyTorch traces may share an id and still have other members.
+    """
+
+    members: Groups
+    file_groups: frozenset[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.file_groups = frozenset(self.members)
+
+    def adopt(self, found: Groups) -> dict[int, int]:
+        """Adds the groups *found* in one trace; their ids -> keys."""
+        keys = {}
+        for number, members in found.items():
+            if self.members.get(number, members) == members:
+                self.members[number] = members
+                keys[number] = number
+                continue
+            same = [key for key, value in self.members.items() if value == members]
+            key = same[0] if same else max(self.members) + 1
+            self.members[key] = members
+            keys[number] = key
+        return keys
+
+
+def load_traces(
+    prefix: Path, machine: Machine, groups: Groups, *, with_nodes: bool
+) -> LoadedTraces:
+    """Loads ``<prefix>.<r>.et`` of every NPU r.
+
+    Args:
+        prefix: Path of the traces without rank and suffix.
+        machine: What runs them.
+        groups: Groups of the communicator group file.
+        with_nodes: Whether all attributes are needed (memory tracking).
+
+    Raises:
+        ConfigError: A file is missing or broken, or does not fit the NPU that reads it.
+    """
+    group_keys = GroupKeys(dict(groups))
+    programs: list[TraceProgram] = []
+    nodes: list[tuple[Node, ...]] = []
+    known: dict[bytes, int] = {}
+    index = np.empty(machine.npus, np.int64)
+    for npu, path in _files(prefix, machine.npus):
+        digest = _digest(path)
+        if digest not in known:
+            known[digest] = len(programs)
+            trace = read_trace(path, names=True)
+            full = _full_nodes(trace, needed=with_nodes)
+            keys = _trace_groups(trace, full, group_keys, machine.npus)
+            visible = dict(groups) | {n: group_keys.members[key] for n, key in keys.items()}
+            programs.append(build_program(trace, machine, keys, visible))
+            nodes.append(full if with_nodes else ())
+        index[npu] = known[digest]
+        _check_owner(programs[index[npu]], npu, path, group_keys.members)
+    return LoadedTraces(
+        programs=tuple(programs),
+        program_of_npu=index,
+        nodes=tuple(nodes),
+        groups=group_keys.members,
+    )
+
+
+def _files(prefix: Path, npus: int) -> Iterator[tuple[int, Path]]:
+    paths = [trace_path(prefix, npu) for npu in range(npus)]
+    for npu, path in enumerate(paths):
+        if not path.is_file():
+            rule = f"each of the {npus} NPUs needs its trace, and NPU {npu} has none"
+            raise ConfigError(str(path), rule, got="no such file")
+    yield from enumerate(paths)
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return file_digest(stream, blake2b).digest()
+
+
+def _full_nodes(trace: Trace, *, needed: bool) -> tuple[Node, ...]:
+    if not needed and not (trace.types == NodeKind.METADATA).any():
+        return ()
+    return tuple(sorted(read_nodes(trace.path)[1], key=lambda node: node.id))
+
+
+def _trace_groups(
+    trace: Trace, nodes: tuple[Node, ...], keys: GroupKeys, npus: int
+) -> dict[int, int]:
+    found: Groups = {}
+    for node in nodes:
+        if node.type == NodeKind.METADATA:
+            at = f"{trace.path} node {node.id}"
+            found |= process_groups(node, npus=npus, at=at)
+    return keys.adopt(found)
+
+
+def _check_owner(program: TraceProgram, npu: int, path: Path, groups: Groups) -> None:
+    for own in program.own_ids:
+        if own != npu:
+            rule = f"a send must come from, and a receive go to, the NPU of its file, {npu}"
+            raise ConfigError(str(path), rule, got=own)
+    for key in program.groups:
+        if npu not in groups[key]:
+            rule = f"NPU {npu} must be a member of the group {key} of its collectives"
+            raise ConfigError(str(path), rule, got=list(groups[key]))

@@ -1,0 +1,186 @@
+"""Writes generated training iterations as Chakra traces."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.errors import ConfigError
+from simcore.formats.chakra.encode import encode_metadata, encode_node
+from simcore.formats.chakra.messages import Attribute, Metadata, Node, attribute
+from simcore.formats.chakra.wire import encode_varint
+from simcore.terms import NodeKind
+from simcore.workload.graph import Axis, GroupLayout, StageGraph, TrainingGraph
+
+SCHEMA = "simcore"
+MOST_TAG = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CommunicatorGroups:
+    """The groups of an iteration, numbered from 1; everyone together has no number.
+
+    Attributes:
+        members: NPU ids of each group by its id.
+        group_of: (axis, NPU) -> group id; absent where it is everyone.
+    """
+
+    members: dict[int, tuple[int, ...]]
+    group_of: dict[tuple[Axis, int], int]
+
+
+def communicator_groups(graph: TrainingGraph) -> CommunicatorGroups:
+    """The groups that collectives of *graph* run in."""
+    members: dict[int, tuple[int, ...]] = {}
+    group_of: dict[tuple[Axis, int], int] = {}
+    for axis, layout in graph.groups.items():
+        if layout.size == graph.plan.npus:
+            continue
+        numbers: dict[int, int] = {}
+        for npu in _participants(graph, axis):
+            base = _base(layout, npu)
+            if base not in numbers:
+                numbers[base] = len(members) + 1
+                members[numbers[base]] = tuple(base + i * layout.stride for i in range(layout.size))
+            group_of[axis, npu] = numbers[base]
+    return CommunicatorGroups(members=members, group_of=group_of)
+
+
+def _base(layout: GroupLayout, npu: int) -> int:
+    return npu - (npu // layout.stride % layout.size) * layout.stride
+
+
+def _participants(graph: TrainingGraph, axis: Axis) -> Iterator[int]:
+    per_stage = graph.plan.npus_per_stage
+    items = [i for i, operation in enumerate(graph.collectives) if operation.axis is axis]
+    for number, stage in enumerate(graph.stages):
+        collective = stage.kind == NodeKind.COLLECTIVE
+        if np.isin(stage.item[collective], items).any():
+            yield from range(number * per_stage, (number + 1) * per_stage)
+
+
+def write_iteration(
+    graph: TrainingGraph, operator_ns: NDArray[np.int64], prefix: Path, npus: Sequence[int]
+) -> list[Path]:
+    """Writes ``<prefix>.<r>.et`` of each NPU r in *npus*.
+
+    Compute nodes carry operations, bytes and their time, rounded to whole microseconds (the
+    format's unit); sends and collectives carry bytes.
+
+    Args:
+        graph: The iteration.
+        operator_ns: (O,) int64, time of each operator in ns.
+        prefix: Path without rank and suffix.
+        npus: Which NPUs.
+
+    Returns:
+        The files.
+
+    Raises:
+        ConfigError: A tag is beyond what the format's readers take (31 bits).
+    """
+    for stage in graph.stages:
+        if stage.tag.max(initial=0) > MOST_TAG:
+            raise ConfigError("tag", f"must be at most {MOST_TAG}", got=int(stage.tag.max()))
+    groups = communicator_groups(graph)
+    head = _framed(encode_metadata(Metadata(attributes=(attribute("schema", SCHEMA),))))
+    files = []
+    writers: dict[int, _StageWriter] = {}
+    for npu in npus:
+        stage_number = npu // graph.plan.npus_per_stage
+        if stage_number not in writers:
+            writers = {stage_number: _StageWriter(graph, stage_number, operator_ns)}
+        path = prefix.with_name(f"{prefix.name}.{npu}.et")
+        path.write_bytes(head + writers[stage_number].content(npu, groups))
+        files.append(path)
+    return files
+
+
+def _framed(content: bytes) -> bytes:
+    return encode_varint(len(content)) + content
+
+
+class _StageWriter:
+    """The traces of one stage's NPUs; what they share is encoded once."""
+
+    def __init__(self, graph: TrainingGraph, number: int, operator_ns: NDArray[np.int64]) -> None:
+        self.graph, self.stage, self.operator_ns = graph, graph.stages[number], operator_ns
+        self.known: dict[Attribute, bytes] = {}
+        self.names = _names(graph, self.stage)
+        starts, deps = self.stage.dep_start.tolist(), self.stage.dep.tolist()
+        self.deps = [tuple(deps[a:b]) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        compute = np.flatnonzero(self.stage.kind == NodeKind.COMPUTE).tolist()
+        self.others = np.flatnonzero(self.stage.kind != NodeKind.COMPUTE).tolist()
+        self.shared = [b""] * self.stage.nodes
+        for position in compute:
+            self.shared[position] = self._encoded(self._compute(position))
+
+    def content(self, npu: int, groups: CommunicatorGroups) -> bytes:
+        """The nodes of one NPU's trace."""
+        parts = self.shared.copy()
+        for position in self.others:
+            parts[position] = self._encoded(self._communication(position, npu, groups))
+        return b"".join(parts)
+
+    def _encoded(self, node: Node) -> bytes:
+        return _framed(encode_node(node, self.known))
+
+    def _compute(self, position: int) -> Node:
+        item = int(self.stage.item[position])
+        operator = self.graph.operators[item]
+        return Node(
+            id=position,
+            name=self.names[position],
+            type=NodeKind.COMPUTE,
+            data_deps=self.deps[position],
+            duration_micros=round(int(self.operator_ns[item]) / 1000),
+            attributes=(
+                attribute("is_cpu_op", False),
+                attribute("num_ops", round(operator.flop)),
+                attribute("tensor_size", round(operator.bytes)),
+            ),
+        )
+
+    def _communication(self, position: int, npu: int, groups: CommunicatorGroups) -> Node:
+        kind = NodeKind(int(self.stage.kind[position]))
+        size = int(self.stage.size_bytes[position])
+        found = [attribute("is_cpu_op", False), attribute("comm_size", size)]
+        if kind is NodeKind.COLLECTIVE:
+            operation = self.graph.collectives[int(self.stage.item[position])]
+            found.append(attribute("comm_type", int(operation.kind)))
+            group = groups.group_of.get((operation.axis, npu))
+            if group is not None:
+                found.append(attribute("pg_name", str(group)))
+        else:
+            per_stage = self.graph.plan.npus_per_stage
+            peer = int(self.stage.peer_stage[position]) * per_stage + npu % per_stage
+            ends = (npu, peer) if kind is NodeKind.SEND else (peer, npu)
+            found.append(attribute("comm_src", ends[0]))
+            found.append(attribute("comm_dst", ends[1]))
+            found.append(attribute("comm_tag", int(self.stage.tag[position])))
+        return Node(
+            id=position,
+            name=self.names[position],
+            type=kind,
+            data_deps=self.deps[position],
+            attributes=tuple(found),
+        )
+
+
+def _names(graph: TrainingGraph, stage: StageGraph) -> list[str]:
+    names = []
+    for position, kind in enumerate(stage.kind.tolist()):
+        item = int(stage.item[position])
+        if kind == NodeKind.COMPUTE:
+            name = f"{graph.operators[item].phase}.{graph.operators[item].name}"
+        elif kind == NodeKind.COLLECTIVE:
+            operation = graph.collectives[item]
+            name = f"{operation.phase}.{operation.axis}.{operation.name}"
+        else:
+            name = "send" if kind == NodeKind.SEND else "receive"
+        layer, microbatch = int(stage.layer[position]), int(stage.microbatch[position])
+        name += f".layer{layer}" if layer >= 0 else ""
+        names.append(name + (f".microbatch{microbatch}" if microbatch >= 0 else ""))
+    return names

@@ -1,0 +1,191 @@
+"""Reads a trace of any supported schema into arrays, in bounded blocks."""
+
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.errors import ConfigError
+from simcore.formats.chakra.legacy import read_legacy
+from simcore.formats.chakra.messages import Metadata
+from simcore.formats.chakra.stream import (
+    LONGEST_LENGTH,
+    is_legacy,
+    open_trace,
+    read_length,
+    refuse_unknown_legacy,
+    truncated,
+)
+from simcore.formats.chakra.trace import COLUMNS, OFFSET, Trace
+from simcore.formats.chakra.wire import WireError, decode_metadata
+
+BLOCK_BYTES = 4 * 1024 * 1024
+_FRAMES_AT_ONCE = 65536
+
+
+def read_trace(
+    path: Path,
+    *,
+    names: bool = False,
+    empty_nodes: bool = False,
+    block_bytes: int = BLOCK_BYTES,
+) -> Trace:
+    """Reads a trace file; gzip is recognised by its content.
+
+    Args:
+        path: The ``.et`` file.
+        names: Whether to keep the names of the nodes.
+        empty_nodes: Whether to take an empty message for a node of id 0, as Chakra's C++ readers
+            do, instead of refusing it.
+        block_bytes: Bytes of the file that are held at once; more where one message is longer.
+
+    Raises:
+        ConfigError: The file is cut, is no trace, or holds an empty node; names the place.
+    """
+    with open_trace(path) as stream:
+        try:
+            length, taken = read_length(stream)
+            if length is None:
+                raise ConfigError(str(path), "must hold a trace", got="an empty file")
+            first = stream.read(length)
+            if len(first) < length:
+                raise truncated(path, taken, length, len(first))
+            if is_legacy(first):
+                refuse_unknown_legacy(first, path)
+                return read_legacy(first, stream, path, names=names)
+            metadata = decode_metadata(first)
+        except WireError as error:
+            rule = "must be a Chakra trace, which begins with GlobalMetadata"
+            raise ConfigError(str(path), rule, got=str(error)) from None
+        reader = _BlockReader(path, names=names, empty_nodes=empty_nodes)
+        reader.read(stream, taken + length, block_bytes)
+        return reader.trace(metadata)
+
+
+class _BlockReader:
+    """Collects the rows of one file; holds one block of its bytes at a time."""
+
+    def __init__(self, path: Path, *, names: bool, empty_nodes: bool) -> None:
+        self.path, self.names, self.empty_nodes = path, names, empty_nodes
+        self.table: NDArray[np.int64] = np.empty((0, COLUMNS), np.int64)
+        self.ends: NDArray[np.int64] = np.zeros((1, 2), np.int64)
+        self.deps: list[NDArray[np.uint64]] = [np.empty(0, np.uint64), np.empty(0, np.uint64)]
+        self.texts: list[str] = []
+
+    def read(self, stream: BinaryIO, offset: int, block_bytes: int) -> None:
+        """Takes all messages from *stream*, whose next byte is at *offset* of the file."""
+        from simcore.kernels.chakra_decode import BROKEN, find_frames
+
+        data = np.empty(block_bytes, np.uint8)
+        frames = np.empty((_FRAMES_AT_ONCE, 2), np.int64)
+        held = 0
+        while True:
+            if held == data.size:  # a message longer than the block
+                data = np.concatenate((data, np.empty(data.size, np.uint8)))
+            got = stream.readinto(data.data[held:])  # type: ignore[attr-defined]
+            held += got
+            done = 0
+            while True:
+                count, used, status = find_frames(data[done:held], held - done, frames)
+                self._decode(data[done : done + used], frames[:count], offset + done)
+                done += used
+                if status == BROKEN:
+                    raise ConfigError(
+                        f"{self.path} byte {offset + done}",
+                        "must be the length of a message",
+                        got="a number beyond 32 bits",
+                    )
+                if count < _FRAMES_AT_ONCE:
+                    break
+            data[: held - done] = data[done:held].copy()
+            held, offset = held - done, offset + done
+            if not got:
+                break
+        if held:
+            raise self._cut(data[:held], offset)
+
+    def _cut(self, rest: NDArray[np.uint8], offset: int) -> ConfigError:
+        from simcore.kernels.chakra_decode import read_varint
+
+        length, start = read_varint(rest, 0, min(rest.size, LONGEST_LENGTH))
+        if start < 0:
+            rule = "a length must follow (the file is cut)"
+            return ConfigError(f"{self.path} byte {offset}", rule, got=f"{rest.size} bytes")
+        return truncated(self.path, offset + int(start), int(length), int(rest.size - start))
+
+    def _decode(self, data: NDArray[np.uint8], frames: NDArray[np.int64], offset: int) -> None:
+        from simcore.kernels.chakra_decode import BROKEN, DONE, NEXT_ROW, decode_nodes
+
+        if not frames.size:
+            return
+        self._refuse_empty(frames, offset)
+        rows = np.empty((frames.shape[0], COLUMNS), np.int64)
+        spans = np.empty((frames.shape[0], 2), np.int64)
+        ends = np.empty((frames.shape[0], 2), np.int64)
+        state = np.zeros(3, np.int64)
+        room = max(4 * frames.shape[0], int((frames[:, 1] - frames[:, 0]).max()))
+        deps = [np.empty(room, np.uint64), np.empty(room, np.uint64)]
+        while True:
+            status = decode_nodes(data, frames, rows, spans, ends, deps[0], deps[1], state)
+            if status == DONE:
+                break
+            if status == BROKEN:
+                at = offset + int(frames[state[NEXT_ROW], 0])
+                raise ConfigError(
+                    f"{self.path} byte {at}", "must be a Chakra node", got="a broken message"
+                )
+            deps = [np.concatenate((part, np.empty_like(part))) for part in deps]
+        rows[:, OFFSET] += offset
+        self._append(rows, ends, deps)
+        if self.names:
+            self.texts.extend(_texts(data, spans))
+
+    def _append(
+        self,
+        rows: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        deps: list[NDArray[np.uint64]],
+    ) -> None:
+        # resize grows in place (realloc), so that a long trace never exists twice
+        before = self.table.shape[0]
+        self.table.resize((before + rows.shape[0], COLUMNS), refcheck=False)
+        self.table[before:] = rows
+        base = self.ends[-1].copy()
+        self.ends.resize((before + 1 + rows.shape[0], 2), refcheck=False)
+        self.ends[before + 1 :] = ends + base
+        for which in range(2):
+            used = int(ends[-1, which])
+            old = int(base[which])
+            self.deps[which].resize(old + used, refcheck=False)
+            self.deps[which][old:] = deps[which][:used]
+
+    def _refuse_empty(self, frames: NDArray[np.int64], offset: int) -> None:
+        empty = frames[:, 0] == frames[:, 1]
+        if self.empty_nodes or not empty.any():
+            return
+        at = offset + int(frames[int(np.argmax(empty)), 0])
+        rule = "a node must have content (an empty message ends the file for some readers)"
+        raise ConfigError(f"{self.path} byte {at}", rule, got="an empty message")
+
+    def trace(self, metadata: Metadata) -> Trace:
+        return Trace(
+            path=self.path,
+            metadata=metadata,
+            table=self.table,
+            data_start=np.ascontiguousarray(self.ends[:, 0]),
+            data_deps=self.deps[0],
+            ctrl_start=np.ascontiguousarray(self.ends[:, 1]),
+            ctrl_deps=self.deps[1],
+            names=tuple(self.texts),
+        )
+
+
+def _texts(data: NDArray[np.uint8], spans: NDArray[np.int64]) -> list[str]:
+    # Slices of one text are faster than decoding slices of bytes; few names are not ASCII.
+    text = data.tobytes().decode("latin-1")
+    found = [text[start:end] for start, end in spans.tolist()]
+    return [
+        name if name.isascii() else name.encode("latin-1").decode("utf-8", errors="replace")
+        for name in found
+    ]

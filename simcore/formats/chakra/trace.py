@@ -1,0 +1,126 @@
+"""A trace as arrays: one row per node, dependencies as id lists."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.errors import ConfigError
+from simcore.formats.chakra.messages import Metadata
+
+Ints = NDArray[np.int64]
+Ids = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
+
+ID, TYPE, FLAGS, DURATION = 0, 1, 2, 3
+OFFSET = 14
+COLUMNS = 15
+ATTRIBUTE_BITS = {
+    "is_cpu_op": 0,
+    "num_ops": 1,
+    "tensor_size": 2,
+    "comm_type": 3,
+    "comm_size": 4,
+    "comm_src": 5,
+    "comm_dst": 6,
+    "comm_tag": 7,
+    "comm_priority": 8,
+    "pg_name": 9,
+    "involved_dim": 10,
+    "inputs": 11,
+    "outputs": 12,
+}
+WRONG_SHIFT, CPU_BIT, NAME_NOT_NUMBER_BIT, INVOLVED_SHIFT = 16, 32, 33, 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """The nodes of one file, in file order.
+
+    Attributes:
+        path: Where it was read from.
+        metadata: The first message (empty for schema 0.0.1).
+        table: (R, 15) int64; the columns are those of ``simcore.kernels.chakra_decode``.
+        data_start: (R + 1,) int64; row r's data dependencies are
+            ``data_deps[data_start[r]:data_start[r + 1]]``.
+        data_deps: (D,) uint64 node ids.
+        ctrl_start: (R + 1,) int64, likewise for control dependencies.
+        ctrl_deps: (C,) uint64 node ids.
+        names: Names by row, or empty where not asked for.
+    """
+
+    path: Path
+    metadata: Metadata
+    table: Ints
+    data_start: Ints
+    data_deps: Ids
+    ctrl_start: Ints
+    ctrl_deps: Ids
+    names: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return int(self.table.shape[0])
+
+    @property
+    def ids(self) -> Ids:
+        """(R,) uint64 node ids."""
+        return np.ascontiguousarray(self.table[:, ID]).view(np.uint64)
+
+    @property
+    def types(self) -> Ints:
+        """(R,) int64 node types; values beyond ``NodeKind`` are those of newer schemas."""
+        return self.table[:, TYPE]
+
+    @property
+    def duration_micros(self) -> Ids:
+        """(R,) uint64 durations in microseconds."""
+        return np.ascontiguousarray(self.table[:, DURATION]).view(np.uint64)
+
+    @property
+    def on_cpu(self) -> Flags:
+        """(R,) bool, the attribute is_cpu_op; False where absent."""
+        return (self.table[:, FLAGS] >> CPU_BIT & 1).astype(np.bool_)
+
+    @property
+    def involved_flags(self) -> Ints:
+        """(R,) int64, how many flags involved_dim has; 0 where absent."""
+        return self.table[:, FLAGS] >> INVOLVED_SHIFT & 127
+
+    def has(self, name: str) -> Flags:
+        """(R,) bool, whether a node has the attribute *name*."""
+        return (self.table[:, FLAGS] >> ATTRIBUTE_BITS[name] & 1).astype(np.bool_)
+
+    def unusable(self, name: str) -> Flags:
+        """(R,) bool, whether the attribute *name* has a kind or value that cannot be used."""
+        bit = WRONG_SHIFT + ATTRIBUTE_BITS[name]
+        return (self.table[:, FLAGS] >> bit & 1).astype(np.bool_)
+
+    def attribute(self, name: str) -> Ints:
+        """(R,) int64 values of a number attribute (pg_name as number); 0 where absent."""
+        return self.table[:, 3 + ATTRIBUTE_BITS[name]]
+
+    def place(self, row: int) -> str:
+        """Where row *row* stands, for error messages."""
+        return f"{self.path} node {int(self.ids[row])}"
+
+    def require(self, name: str, rows: Flags, *, what: str) -> None:
+        """Checks that the nodes marked in *rows* have a usable attribute *name*.
+
+        Raises:
+            ConfigError: The first node that lacks it, or has it with a wrong kind.
+        """
+        bad = rows & (~self.has(name) | self.unusable(name))
+        if not bad.any():
+            return
+        row = int(np.argmax(bad))
+        if not self.has(name)[row]:
+            raise ConfigError(self.place(row), f"{what} needs the attribute {name}", got="none")
+        if self.table[row, FLAGS] >> NAME_NOT_NUMBER_BIT & 1 and name == "pg_name":
+            raise ConfigError(self.place(row), "pg_name must be a decimal number", got="other text")
+        kind = {"pg_name": "a text", "involved_dim": "a bool list"}.get(
+            name, "an integer from 0 to 2^63 - 1"
+        )
+        raise ConfigError(
+            self.place(row), f"the attribute {name} must be {kind}", got="another kind of value"
+        )

@@ -1,0 +1,106 @@
+"""One accelerator: how fast it computes, what it holds, draws and costs."""
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from simcore.errors import ConfigError
+from simcore.schema import Bytes, BytesPerS, FlopPerS, Schema, Seconds, Usd, Watts
+from simcore.terms import Precision
+
+
+class Efficiency(Schema):
+    """Which part of its peaks an accelerator reaches, and how that falls for small kernels.
+
+    Attributes:
+        gemm: Part of peak FLOP/s of a large dense matrix product, in (0, 1].
+        gemm_ramp_s: Extra time of a matrix product, whatever its size: a product that would
+            take this long at ``gemm`` times the peak reaches half of that rate.
+        attention: Part of peak FLOP/s of a long fused attention kernel, in (0, 1].
+        memory: Part of the memory bandwidth that a streaming kernel reaches, in (0, 1].
+        kernel_overhead_s: Start and drain of any kernel.
+    """
+
+    gemm: float = Field(gt=0, le=1)
+    gemm_ramp_s: Seconds = Field(alias="gemm_ramp", ge=0)
+    attention: float = Field(gt=0, le=1)
+    memory: float = Field(gt=0, le=1)
+    kernel_overhead_s: Seconds = Field(alias="kernel_overhead", ge=0)
+
+
+class ScaleUpDomain(Schema):
+    """The inner network whose switches and cables the price of the accelerator includes.
+
+    Attributes:
+        npus: NPUs in one such domain; 1: the price includes no network.
+        bandwidth_bytes_per_s: Of one NPU's links in it together, one direction.
+    """
+
+    npus: int = Field(ge=1)
+    bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", ge=0)
+
+
+class NpuSources(Schema):
+    """Where each group of values was found."""
+
+    peak: str = Field(min_length=1)
+    memory: str = Field(min_length=1)
+    power: str = Field(min_length=1)
+    price: str = Field(min_length=1)
+    scale_up: str = Field(min_length=1)
+    efficiency: str = Field(min_length=1)
+
+
+class Npu(Schema):
+    """One accelerator.
+
+    Attributes:
+        name: Short name, as in ``configs/npus``.
+        peak_flop_per_s: Dense peak per number format.
+        memory_bytes: Capacity of the device memory.
+        memory_bandwidth_bytes_per_s: Its peak bandwidth.
+        tdp_w: Power limit of the chip or module; None where not published.
+        system_power_w: Its share of the server's rated power; None where not published.
+        price_usd: Purchase price with its share of the server; None where not published.
+        scale_up: What of the inner network the price includes.
+        efficiency: Part of the peaks that kernels reach.
+        sources: Where the values come from.
+    """
+
+    name: str = Field(min_length=1)
+    peak_flop_per_s: dict[Precision, FlopPerS] = Field(alias="peak", min_length=1)
+    memory_bytes: Bytes = Field(alias="memory", gt=0)
+    memory_bandwidth_bytes_per_s: BytesPerS = Field(alias="memory_bandwidth", gt=0)
+    tdp_w: Watts | None = Field(default=None, alias="tdp")
+    system_power_w: Watts | None = Field(default=None, alias="system_power")
+    price_usd: Usd | None = Field(default=None, alias="price")
+    scale_up: ScaleUpDomain
+    efficiency: Efficiency
+    sources: NpuSources
+
+    @model_validator(mode="after")
+    def _check_signs(self) -> Self:
+        for precision, peak in self.peak_flop_per_s.items():
+            if not peak > 0:
+                raise ConfigError(f"peak.{precision}", "must be above 0 FLOP/s", got=peak)
+        optional = {
+            "tdp": self.tdp_w,
+            "system_power": self.system_power_w,
+            "price": self.price_usd,
+        }
+        for key, value in optional.items():
+            if value is not None and value < 0:
+                raise ConfigError(key, "must be 0 or more", got=value)
+        return self
+
+    def peak(self, precision: Precision) -> float:
+        """Dense peak in FLOP/s for *precision*.
+
+        Raises:
+            ConfigError: The accelerator has no peak for it; lists those it has.
+        """
+        if precision not in self.peak_flop_per_s:
+            known = ", ".join(self.peak_flop_per_s)
+            rule = f"{self.name} computes in {known}"
+            raise ConfigError("precision", rule, got=str(precision))
+        return float(self.peak_flop_per_s[precision])

@@ -1,0 +1,115 @@
+"""Graph kernels for traces: links ids to positions, finds unreachable nodes and longest paths."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Ids = NDArray[np.uint64]
+
+
+@njit(cache=True)
+def _position(ids: Ids, wanted: int) -> int:
+    low, high = 0, ids.size
+    while low < high:
+        middle = (low + high) // 2
+        if ids[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < ids.size and ids[low] == wanted else -1
+
+
+@njit(cache=True)
+def link_dependencies(
+    ids: Ids, rows: Ints, starts: tuple[Ints, Ints], deps: tuple[Ids, Ids], out: tuple[Ints, Ints]
+) -> tuple[int, int, int]:
+    """Turns dependency ids into positions: distinct, ascending, data and control together.
+
+    Args:
+        ids: (T,) uint64, ascending node ids.
+        rows: (T,) int64, file row of each position.
+        starts: Two (T + 1,) int64, where the data and control ids of each file row start.
+        deps: Two (E,) uint64, the ids.
+        out: dep_start, (T + 1,) int64, and dep, (E1 + E2,) int64; receive the result.
+
+    Returns:
+        Entries of dep used, and position and list entry of the first unknown id, else -1, -1.
+    """
+    dep_start, dep = out
+    used = 0
+    dep_start[0] = 0
+    for t in range(ids.size):
+        first = used
+        for which in range(2):
+            start = starts[which]
+            for e in range(start[rows[t]], start[rows[t] + 1]):
+                parent = _position(ids, deps[which][e])
+                if parent < 0:
+                    return used, t, 2 * e + which
+                at = used
+                while at > first and dep[at - 1] > parent:
+                    at -= 1
+                if at > first and dep[at - 1] == parent:
+                    continue
+                for i in range(used, at, -1):
+                    dep[i] = dep[i - 1]
+                dep[at] = parent
+                used += 1
+        dep_start[t + 1] = used
+    return used, -1, -1
+
+
+@njit(cache=True)
+def children_of(dep_start: Ints, dep: Ints) -> tuple[Ints, Ints]:
+    """The reverse graph: ``child[start[t]:start[t + 1]]`` wait for t, ascending."""
+    nodes = dep_start.size - 1
+    start = np.zeros(nodes + 1, np.int64)
+    for parent in dep:
+        start[parent + 1] += 1
+    for t in range(nodes):
+        start[t + 1] += start[t]
+    child = np.empty(dep.size, np.int64)
+    fill = start[:-1].copy()
+    for t in range(nodes):
+        for e in range(dep_start[t], dep_start[t + 1]):
+            child[fill[dep[e]]] = t
+            fill[dep[e]] += 1
+    return start, child
+
+
+@njit(cache=True)
+def longest_paths(dep_start: Ints, dep: Ints, weight: Ints) -> Ints:
+    """End of each node if nothing but dependencies delayed it; -1 for nodes never reached.
+
+    Args:
+        dep_start: (T + 1,) int64, where each node's dependencies start in *dep*.
+        dep: (E,) int64, positions.
+        weight: (T,) int64, duration of each node.
+
+    Returns:
+        (T,) int64; a node in or behind a cycle has -1.
+    """
+    nodes = dep_start.size - 1
+    start, child = children_of(dep_start, dep)
+    waiting = dep_start[1:] - dep_start[:-1]
+    end = np.full(nodes, -1, np.int64)
+    ready = np.zeros(nodes, np.int64)
+    queue = np.empty(nodes, np.int64)
+    head, tail = 0, 0
+    for t in range(nodes):
+        if waiting[t] == 0:
+            queue[tail] = t
+            tail += 1
+    while head < tail:
+        t = queue[head]
+        head += 1
+        end[t] = ready[t] + weight[t]
+        for e in range(start[t], start[t + 1]):
+            c = child[e]
+            ready[c] = max(ready[c], end[t])
+            waiting[c] -= 1
+            if waiting[c] == 0:
+                queue[tail] = c
+                tail += 1
+    return end

@@ -1,0 +1,191 @@
+"""Words of the arena: the globals at its start, then records of the kinds below.
+
+A record is the offset of its first word; ``arena[record + FIELD]`` is a field. Offset 0 holds a
+global, so 0 serves as "no record".
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Globals.
+NOW_NS = 1
+EVENTS = 2
+NEXT_WORD = 3  # first word never used so far
+RESERVE_WORDS = 4  # what one event may take at most
+BURST = 5  # distinct times that one event may add at most
+CURRENT_TABLE = 6  # event table that is being run
+CURRENT_BUCKET = 7  # bucket of the present time
+LATEST_BUCKET = 8  # bucket that was found last
+HEAP = 9
+HEAP_CAPACITY = 10
+HEAP_SIZE = 11
+FIFOS = 12  # hash table of keyed FIFOs
+FIFO_CAPACITY = 13
+FIFO_COUNT = 14
+MATCHES = 15  # hash table of matches
+MATCH_CAPACITY = 16
+MATCH_COUNT = 17
+NPUS = 18
+DIMENSIONS = 19
+DIMENSION_TABLE = 20
+BACKEND = 21
+RENDEZVOUS = 22
+SENT_MESSAGES = 23
+SENT_BYTES = 24
+RECEIVED_MESSAGES = 25
+RECEIVED_BYTES = 26
+CHUNKS = 27
+SCHEDULING = 28
+ACTIVE_LIMIT = 29  # streams that one queue runs at once
+QUEUES = 30  # per dimension
+NPU_TABLE = 31
+NPU_STRIDE = 32
+OUTBOX_HEAD = 33  # messages for a network outside the kernel
+OUTBOX_TAIL = 34
+HORIZON_NS = 35  # events after this time wait for the network outside
+RECORD_NODES = 36
+ENDPOINT_DELAY_NS = 37
+MEMORY_LATENCY_NS = 38
+MEMORY_BYTES_PER_NS = 39
+MEMORY_SERVERS = 40  # table of serialised memory servers, 0: no contention
+NPUS_PER_SERVER = 41
+BUS_LATENCY_NS = 42
+BUS_OVERHEAD_NS = 43
+BUS_GAP_NS = 44
+BUS_REDUCTION_NS = 45
+TREES = 46  # counters of logical tree topologies
+NEEDED_WORDS = 47
+EMPTY_GATHERS_WAIT = 48  # an all-gather of 0 bytes never ends
+FREE_LISTS = 64
+LARGEST_RECORD = 128
+FIRST_RECORD = FREE_LISTS + LARGEST_RECORD + 1
+
+# Floats beside the arena.
+MEMORY_BYTES_PER_S = 0
+BUS_GAP_NS_PER_BYTE = 1
+FIRST_DIMENSION = 2  # then bytes per ns and latency of each dimension
+
+# One dimension of the network.
+DIM_TOPOLOGY, DIM_NPUS = 0, 1
+DIM_WORDS = 2
+
+# Anything that waits in a FIFO starts with these two words.
+EVENT_NEXT, EVENT_KIND, EVENT_A, EVENT_B = 0, 1, 2, 3
+EVENT_WORDS = 4
+
+# A FIFO found by a key: the bucket of one time, the event table of one NPU at one time, or a
+# busy link with the messages that wait for it.
+FIFO_CHAIN, FIFO_KEY, FIFO_OWNER, FIFO_HEAD, FIFO_TAIL = 2, 3, 4, 5, 6
+FIFO_WORDS = 7
+GLOBAL_OWNER = -1
+LINK_OWNER = -2  # minus the port
+
+# A message in flight.
+MSG_TAG, MSG_SRC, MSG_DST, MSG_BYTES = 2, 3, 4, 5
+MSG_CALL, MSG_CALL_A, MSG_CALL_B = 6, 7, 8
+MSG_AT, MSG_IN_SWITCH = 9, 10
+MSG_TRAVEL_NS = 11  # without congestion; -1: not yet worked out
+MSG_WORDS = 12
+
+# Receives posted or messages arrived of one key.
+MATCH_CHAIN, MATCH_TAG, MATCH_SRC, MATCH_DST, MATCH_BYTES = 0, 1, 2, 3, 4
+MATCH_ARRIVED, MATCH_HEAD, MATCH_TAIL = 5, 6, 7
+MATCH_WORDS = 8
+
+# A receive that rendezvous holds back.
+HELD_TAG, HELD_SRC, HELD_DST, HELD_BYTES, HELD_CALL = 0, 1, 2, 3, 4
+HELD_WORDS = 5
+
+# An NPU. The counters of its queues, trees and groups follow.
+NPU_ID, NPU_PROGRAM, NPU_STATE, NPU_START, NPU_END, NPU_READY = 0, 1, 2, 3, 4, 5
+NPU_READY_COUNT = 6  # one word per slot class
+NPU_BUSY = 10  # likewise
+NPU_IN_FLIGHT, NPU_FINISH_NS, NPU_WALKING, NPU_FREED, NPU_LATEST_TABLE = 14, 15, 16, 17, 18
+NPU_PRIORITY, NPU_STREAMS_LEFT, NPU_NODE, NPU_BUS, NPU_GROUP_COUNTS = 19, 20, 21, 22, 23
+NPU_CUSTOM = 24
+NPU_WORDS = 25
+
+# State words of a node beside the number of open dependencies.
+NODE_READY, NODE_ISSUED, NODE_DONE = 0, -1, -2
+
+# Slot classes.
+SLOT_CPU, SLOT_COMPUTE, SLOT_COMM, SLOT_NONE = 0, 1, 2, 3
+SLOTS = 4
+
+# A program and its nodes.
+PROGRAM_NODES, PROGRAM_TABLE, PROGRAM_HEAPS = 0, 1, 2  # heap offset per slot class
+PROGRAM_WORDS = 6
+NODE_ACTION, NODE_SLOT, NODE_DURATION_NS, NODE_BYTES, NODE_PRIORITY, NODE_PLAN = 0, 1, 2, 3, 4, 5
+NODE_PEER, NODE_TAG, NODE_GROUP_COUNT, NODE_CHILDREN, NODE_CHILDREN_END, NODE_OPEN = (
+    6, 7, 8, 9, 10, 11,
+)  # fmt: skip
+NODE_WORDS = 12
+ACTION_FIXED, ACTION_SEND, ACTION_RECV, ACTION_COLLECTIVE, ACTION_MEMORY, ACTION_SKIP = (
+    0, 1, 2, 3, 4, 5,
+)  # fmt: skip
+
+# What a collective node runs: its phases.
+PLAN_PHASES, PLAN_TABLE, PLAN_SMALLEST_CHUNK, PLAN_GROUP, PLAN_GATHERS, PLAN_CUSTOM = (
+    0, 1, 2, 3, 4, 5,
+)  # fmt: skip
+PLAN_WORDS = 6
+PHASE_PEERS, PHASE_STEPS, PHASE_PARALLEL, PHASE_REDUCED, PHASE_DIVISOR = 0, 1, 2, 3, 4
+PHASE_DISTANCE, PHASE_SHRINKS, PHASE_HALVES, PHASE_REDUCE_RULE = 5, 6, 7, 8
+PHASE_RESULT_TIMES, PHASE_RESULT_OVER = 9, 10
+PHASE_MEMBERS, PHASE_STRIDE, PHASE_LIST, PHASE_LOCAL = 11, 12, 13, 14
+PHASE_DIMENSION, PHASE_PASS, PHASE_TREE, PHASE_CUSTOM = 15, 16, 17, 18
+PHASE_WORDS = 19
+PEERS_NEIGHBOUR, PEERS_ROTATING, PEERS_HALVING, PEERS_TREE, PEERS_CUSTOM = 0, 1, 2, 3, 4
+REDUCE_NEVER, REDUCE_FIRST_HALF, REDUCE_ALWAYS = 0, 1, 2
+PASS_PLAIN, PASS_FIRST, PASS_LAST, PASS_FIXED = 0, 1, 2, 3
+
+# A queue of one NPU.
+QUEUE_HEAD, QUEUE_TAIL, QUEUE_RUNNING = 0, 1, 2
+QUEUE_WORDS = 3
+# Round-robin counters of one NPU in one dimension: plain, first pass, last pass.
+ROUND_WORDS = 3
+
+# A stream (chunk); one word per phase follows: queue, direction and tree.
+STREAM_NEXT, STREAM_NPU, STREAM_TAG, STREAM_BYTES, STREAM_PRIORITY, STREAM_PLAN = 0, 1, 2, 3, 4, 5
+STREAM_PHASE = 6
+STREAM_WORDS = 7
+CHOICE_BACKWARDS = 1 << 20
+CHOICE_MAX_TREE = 1 << 21
+
+# The state machine of a running phase: first what every step touches.
+WALK_PHASE, WALK_NPU, WALK_ID, WALK_TAG, WALK_PEERS, WALK_PARALLEL = 0, 1, 2, 3, 4, 5
+WALK_LEFT, WALK_FREE, WALK_PLAIN, WALK_REDUCED, WALK_TOGGLE = 6, 7, 8, 9, 10
+WALK_INSERTED, WALK_TAKEN, WALK_RECEIVED = 11, 12, 13
+WALK_BYTES, WALK_TO, WALK_FROM, WALK_TRAVEL_NS = 14, 15, 16, 17
+WALK_DELAY_NS, WALK_REDUCE_NS = 18, 19
+WALK_STREAM, WALK_INDEX, WALK_BACKWARDS = 20, 21, 22
+WALK_DISTANCE, WALK_SHRINKS = 23, 24  # of the next packet, as is WALK_BYTES
+WALK_OUT_BYTES, WALK_OUT_DISTANCE = 25, 26  # of the packet in line
+WALK_PARENT, WALK_FIRST_CHILD, WALK_SECOND_CHILD, WALK_STAGE = 27, 28, 29, 30
+WALK_WORDS = 31
+
+# A custom algorithm at work: then one state word per node.
+CUSTOM_STREAM, CUSTOM_PROGRAM, CUSTOM_LIST, CUSTOM_IN_FLIGHT = 0, 1, 2, 3
+CUSTOM_WORDS = 4
+
+# A memory server, with the head and tail of its line where a FIFO has them.
+SERVER_BUSY, SERVER_LINE = 0, -4
+SERVER_WORDS = 3
+
+# A list group: members in order, then the ids sorted, then the position of each sorted id.
+LIST_COUNT, LIST_MEMBERS = 0, 1
+
+# What an event does.
+DO_NOTHING, DO_TABLE, DO_ARRIVAL, DO_LINK_FREE, DO_START = 0, 1, 2, 3, 4
+DO_STEP_RECEIVED, DO_NODE_DONE, DO_BUNDLE, DO_GENERAL, DO_CUSTOM_DONE = 5, 6, 7, 8, 9
+DO_POST_HELD, DO_LAUNCH, DO_SERVER_NEXT = 10, 11, 12
+DO_BUS_SENT, DO_BUS_RECEIVED, DO_BUS_REDUCED = 13, 14, 15
+
+# Backends.
+UNAWARE, AWARE, OUTSIDE = 0, 1, 2
+
+# Why the kernel came back.
+ENDED, FULL, AT_HORIZON, OUTBOX_FILLED = 0, 1, 2, 3

@@ -1,0 +1,252 @@
+"""Messages on the network: who carries them, and how long it takes.
+
+* unaware: a message takes hops x latency plus bytes / bandwidth of the lowest dimension in which
+  the two coordinates differ; messages never meet.
+* aware: dimension by dimension, link by link; store and forward, one message at a time per link.
+* outside: messages are handed to a network that is not part of the kernel.
+
+Source: ASTRA-sim 2.0's analytical network backends.
+"""
+
+from numba import njit
+
+from simcore.kernels.engine.arena import allocate, new_event, release
+from simcore.kernels.engine.event_queue import schedule
+from simcore.kernels.engine.keyed_fifo import append, drop_fifo, find_fifo, new_fifo, pop
+from simcore.kernels.engine.layout import (
+    AWARE,
+    BACKEND,
+    DIM_NPUS,
+    DIM_TOPOLOGY,
+    DIM_WORDS,
+    DIMENSION_TABLE,
+    DIMENSIONS,
+    DO_ARRIVAL,
+    DO_LAUNCH,
+    DO_LINK_FREE,
+    DO_NOTHING,
+    DO_POST_HELD,
+    EVENT_KIND,
+    EVENT_NEXT,
+    FIFO_KEY,
+    FIFO_OWNER,
+    FIRST_DIMENSION,
+    HELD_BYTES,
+    HELD_CALL,
+    HELD_DST,
+    HELD_SRC,
+    HELD_TAG,
+    HELD_WORDS,
+    LINK_OWNER,
+    MSG_AT,
+    MSG_BYTES,
+    MSG_CALL,
+    MSG_CALL_A,
+    MSG_CALL_B,
+    MSG_DST,
+    MSG_IN_SWITCH,
+    MSG_SRC,
+    MSG_TAG,
+    MSG_TRAVEL_NS,
+    MSG_WORDS,
+    NOW_NS,
+    OUTBOX_HEAD,
+    OUTBOX_TAIL,
+    RENDEZVOUS,
+    SENT_BYTES,
+    SENT_MESSAGES,
+    UNAWARE,
+    Floats,
+    Ints,
+)
+from simcore.kernels.engine.matching import post_receive
+from simcore.kernels.phase_machine import RING, SWITCH, hops_at, message_ns
+
+CONTROL_BYTES = 8192
+CONTROL_TAG = 1 << 61
+_FORWARD, _BACKWARD, _UP, _DOWN, _DIRECT = 0, 1, 2, 3, 4
+
+
+@njit(cache=True, nogil=True)
+def new_message(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
+    """A message that does nothing to its sender when it arrives."""
+    message = allocate(arena, MSG_WORDS)
+    arena[message + EVENT_KIND] = DO_ARRIVAL
+    arena[message + MSG_TAG] = tag
+    arena[message + MSG_SRC] = src
+    arena[message + MSG_DST] = dst
+    arena[message + MSG_BYTES] = size
+    arena[message + MSG_CALL] = DO_NOTHING
+    arena[message + MSG_AT] = src
+    arena[message + MSG_IN_SWITCH] = 0
+    arena[message + MSG_TRAVEL_NS] = -1
+    return message
+
+
+@njit(cache=True, nogil=True)
+def send(arena: Ints, rates: Floats, message: int) -> None:
+    """Send *message*, after the receiver's leave where rendezvous is on."""
+    if arena[RENDEZVOUS] == 0:
+        launch(arena, rates, message)
+        return
+    post_receive(
+        arena,
+        arena[message + MSG_TAG] + CONTROL_TAG,
+        arena[message + MSG_DST],
+        arena[message + MSG_SRC],
+        CONTROL_BYTES,
+        new_event(arena, DO_LAUNCH, message, 0),
+    )
+
+
+@njit(cache=True, nogil=True)
+def receive(arena: Ints, rates: Floats, tag: int, src: int, dst: int, size: int, call: int) -> None:
+    """Run the event *call* when the message is there; rendezvous first gives leave to send."""
+    if arena[RENDEZVOUS] == 0:
+        post_receive(arena, tag, src, dst, size, call)
+        return
+    held = allocate(arena, HELD_WORDS)
+    arena[held + HELD_TAG] = tag
+    arena[held + HELD_SRC] = src
+    arena[held + HELD_DST] = dst
+    arena[held + HELD_BYTES] = size
+    arena[held + HELD_CALL] = call
+    leave = new_message(arena, tag + CONTROL_TAG, dst, src, CONTROL_BYTES)
+    arena[leave + MSG_CALL] = DO_POST_HELD
+    arena[leave + MSG_CALL_A] = held
+    arena[leave + MSG_CALL_B] = 0
+    launch(arena, rates, leave)
+
+
+@njit(cache=True, nogil=True)
+def post_held(arena: Ints, held: int) -> None:
+    """Post the receive that rendezvous held back."""
+    post_receive(
+        arena,
+        arena[held + HELD_TAG],
+        arena[held + HELD_SRC],
+        arena[held + HELD_DST],
+        arena[held + HELD_BYTES],
+        arena[held + HELD_CALL],
+    )
+    release(arena, held, HELD_WORDS)
+
+
+@njit(cache=True, nogil=True)
+def launch(arena: Ints, rates: Floats, message: int) -> None:
+    """Start the transfer of *message* now."""
+    arena[SENT_MESSAGES] += 1
+    arena[SENT_BYTES] += arena[message + MSG_BYTES]
+    if arena[BACKEND] == UNAWARE:
+        if arena[message + MSG_TRAVEL_NS] < 0:
+            arena[message + MSG_TRAVEL_NS] = idle_network_ns(arena, rates, message)
+        schedule(arena, arena[NOW_NS] + arena[message + MSG_TRAVEL_NS], message)
+    elif arena[BACKEND] == AWARE:
+        forward(arena, rates, message)
+    else:
+        arena[message + EVENT_NEXT] = 0
+        if arena[OUTBOX_HEAD] == 0:
+            arena[OUTBOX_HEAD] = message
+        else:
+            arena[arena[OUTBOX_TAIL] + EVENT_NEXT] = message
+        arena[OUTBOX_TAIL] = message
+
+
+@njit(cache=True, nogil=True)
+def idle_network_ns(arena: Ints, rates: Floats, message: int) -> int:
+    """Time over the lowest dimension in which sender and receiver differ; 0 to oneself."""
+    a, b = arena[message + MSG_SRC], arena[message + MSG_DST]
+    for d in range(arena[DIMENSIONS]):
+        dimension = arena[DIMENSION_TABLE] + d * DIM_WORDS
+        npus = arena[dimension + DIM_NPUS]
+        x, y = a % npus, b % npus
+        if x != y:
+            hops = hops_at(arena[dimension + DIM_TOPOLOGY], npus, abs(x - y))
+            rate = rates[FIRST_DIMENSION + 2 * d]
+            latency_ns = rates[FIRST_DIMENSION + 2 * d + 1]
+            return message_ns(hops, latency_ns, arena[message + MSG_BYTES], rate)
+        a //= npus
+        b //= npus
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def forward(arena: Ints, rates: Floats, message: int) -> None:
+    """Put *message* on its next link: towards its receiver, lowest dimension first."""
+    at, dst = arena[message + MSG_AT], arena[message + MSG_DST]
+    below = 1  # NPUs in one step of the dimension's coordinate
+    for d in range(arena[DIMENSIONS]):
+        npus = arena[arena[DIMENSION_TABLE] + d * DIM_WORDS + DIM_NPUS]
+        x, y = at // below % npus, dst // below % npus
+        if x != y:
+            _take_link(arena, rates, message, d, x, y)
+            return
+        below *= npus
+    schedule(arena, arena[NOW_NS], message)  # to oneself: arrives at once
+
+
+@njit(cache=True, nogil=True)
+def _take_link(arena: Ints, rates: Floats, message: int, d: int, x: int, y: int) -> None:
+    """Queue for the link that leads from coordinate *x* towards *y* in dimension *d*."""
+    dimension = arena[DIMENSION_TABLE] + d * DIM_WORDS
+    npus, topology = arena[dimension + DIM_NPUS], arena[dimension + DIM_TOPOLOGY]
+    npu = arena[message + MSG_AT]
+    if topology == RING:
+        forwards = (y - x) % npus
+        port = _BACKWARD if npus - forwards < forwards else _FORWARD
+    elif topology == SWITCH:
+        port = _UP
+        if arena[message + MSG_IN_SWITCH] != 0:
+            port = _DOWN
+            npu += (y - x) * _below(arena, d)
+    else:
+        port = _DIRECT + y
+    key = npu * arena[DIMENSIONS] + d
+    link = find_fifo(arena, key, LINK_OWNER - port)
+    if link != 0:
+        append(arena, link, message)
+        return
+    link = new_fifo(arena, key, LINK_OWNER - port)
+    arena[link + EVENT_KIND] = DO_LINK_FREE
+    _start_transfer(arena, rates, link, message)
+
+
+@njit(cache=True, nogil=True)
+def _below(arena: Ints, d: int) -> int:
+    below = 1
+    for lower in range(d):
+        below *= arena[arena[DIMENSION_TABLE] + lower * DIM_WORDS + DIM_NPUS]
+    return below
+
+
+@njit(cache=True, nogil=True)
+def _start_transfer(arena: Ints, rates: Floats, link: int, message: int) -> None:
+    """Send *message* over a link that is free now: its arrival first, then the free link."""
+    d = arena[link + FIFO_KEY] % arena[DIMENSIONS]
+    port = LINK_OWNER - arena[link + FIFO_OWNER]
+    npus = arena[arena[DIMENSION_TABLE] + d * DIM_WORDS + DIM_NPUS]
+    below = _below(arena, d)
+    at = arena[message + MSG_AT]
+    x, y = at // below % npus, arena[message + MSG_DST] // below % npus
+    if port == _FORWARD:
+        y = (x + 1) % npus
+    elif port == _BACKWARD:
+        y = (x - 1) % npus
+    elif port == _UP:
+        y = x
+    arena[message + MSG_IN_SWITCH] = 1 if port == _UP else 0
+    arena[message + MSG_AT] = at + (y - x) * below
+    rate, latency_ns = rates[FIRST_DIMENSION + 2 * d], rates[FIRST_DIMENSION + 2 * d + 1]
+    size = arena[message + MSG_BYTES]
+    schedule(arena, arena[NOW_NS] + message_ns(1, latency_ns, size, rate), message)
+    schedule(arena, arena[NOW_NS] + message_ns(0, latency_ns, size, rate), link)
+
+
+@njit(cache=True, nogil=True)
+def free_link(arena: Ints, rates: Floats, link: int) -> None:
+    """Start the next message that waits for *link*, or let the link go."""
+    message = pop(arena, link)
+    if message == 0:
+        drop_fifo(arena, link)
+    else:
+        _start_transfer(arena, rates, link, message)

@@ -1,0 +1,229 @@
+"""The loop over events: take the next one and do what it says, until something stops it."""
+
+from numba import njit
+
+from simcore.kernels.engine.arena import new_event, release
+from simcore.kernels.engine.custom import end_custom_node
+from simcore.kernels.engine.double_tree import go_on_in_tree, receive_in_tree
+from simcore.kernels.engine.event_queue import do_later, double_heap, next_event, schedule
+from simcore.kernels.engine.feeder import end_node, start_npu
+from simcore.kernels.engine.keyed_fifo import double_fifo_table
+from simcore.kernels.engine.layout import (
+    AT_HORIZON,
+    AWARE,
+    BACKEND,
+    BURST,
+    CUSTOM_STREAM,
+    DO_ARRIVAL,
+    DO_BUNDLE,
+    DO_CUSTOM_DONE,
+    DO_GENERAL,
+    DO_LAUNCH,
+    DO_LINK_FREE,
+    DO_NODE_DONE,
+    DO_POST_HELD,
+    DO_SERVER_NEXT,
+    DO_START,
+    DO_STEP_RECEIVED,
+    ENDED,
+    EVENT_A,
+    EVENT_B,
+    EVENT_KIND,
+    EVENT_WORDS,
+    EVENTS,
+    FIFO_CAPACITY,
+    FIFO_COUNT,
+    FULL,
+    HEAP_CAPACITY,
+    HEAP_SIZE,
+    MATCH_CAPACITY,
+    MATCH_COUNT,
+    MSG_AT,
+    MSG_BYTES,
+    MSG_CALL,
+    MSG_CALL_A,
+    MSG_CALL_B,
+    MSG_DST,
+    MSG_SRC,
+    MSG_TAG,
+    MSG_WORDS,
+    NEEDED_WORDS,
+    NEXT_WORD,
+    NPU_CUSTOM,
+    NPU_NODE,
+    NPU_STREAMS_LEFT,
+    NPU_STRIDE,
+    NPU_TABLE,
+    OUTBOX_FILLED,
+    OUTBOX_HEAD,
+    PEERS_TREE,
+    RESERVE_WORDS,
+    STREAM_NPU,
+    WALK_NPU,
+    WALK_PEERS,
+    WALK_STREAM,
+    WALK_WORDS,
+    Floats,
+    Ints,
+)
+from simcore.kernels.engine.matching import arrived, double_match_table
+from simcore.kernels.engine.messages import forward, free_link, launch, post_held
+from simcore.kernels.engine.remote_memory import serve_next
+from simcore.kernels.engine.shared_bus import begin_bus_event, bundle_of, end_bus_event
+from simcore.kernels.engine.stepwise import go_on, receive_step
+from simcore.kernels.engine.streams import is_last_phase, leave_queue, next_phase
+
+
+@njit(cache=True, nogil=True)
+def run_events(arena: Ints, rates: Floats) -> int:
+    """Handle events until the run ENDED, the arena is FULL, the outbox or the horizon stops it.
+
+    Args:
+        arena: (W,) int64, all state; see ``layout``.
+        rates: (2 + 2D,) float64, local memory in B/s, bus gap in ns/B, then B/ns and ns of each
+            dimension.
+    """
+    while True:
+        if not _make_room(arena):
+            return FULL
+        event = next_event(arena)
+        if event == 0:
+            return ENDED if arena[HEAP_SIZE] == 0 else AT_HORIZON
+        arena[EVENTS] += 1
+        kind = arena[event + EVENT_KIND]
+        if kind == DO_ARRIVAL:
+            _arrive(arena, rates, event)
+        elif kind == DO_LINK_FREE:
+            free_link(arena, rates, event)
+        else:
+            a, b = arena[event + EVENT_A], arena[event + EVENT_B]
+            release(arena, event, EVENT_WORDS)
+            _handle(arena, rates, kind, a, b)
+        if arena[OUTBOX_HEAD] != 0:
+            return OUTBOX_FILLED
+
+
+@njit(cache=True, nogil=True)
+def _make_room(arena: Ints) -> bool:
+    """Give tables and heap room for one more event; False where the arena itself is too small."""
+    need = arena[NEXT_WORD] + arena[RESERVE_WORDS]
+    heap_is_low = arena[HEAP_SIZE] + arena[BURST] > arena[HEAP_CAPACITY]
+    fifos_are_low = arena[FIFO_COUNT] > arena[FIFO_CAPACITY]
+    matches_are_low = arena[MATCH_COUNT] > arena[MATCH_CAPACITY]
+    if heap_is_low:
+        need += 4 * arena[HEAP_CAPACITY]
+    if fifos_are_low:
+        need += 2 * arena[FIFO_CAPACITY]
+    if matches_are_low:
+        need += 2 * arena[MATCH_CAPACITY]
+    if need > arena.size:
+        arena[NEEDED_WORDS] = need
+        return False
+    if heap_is_low:
+        double_heap(arena)
+    if fifos_are_low:
+        double_fifo_table(arena)
+    if matches_are_low:
+        double_match_table(arena)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _handle(arena: Ints, rates: Floats, kind: int, a: int, b: int) -> None:
+    """Do *kind* with its arguments; arrivals and links are the loop's."""
+    if kind == DO_STEP_RECEIVED:
+        if arena[a + WALK_PEERS] == PEERS_TREE:
+            receive_in_tree(arena, rates, a)
+        else:
+            receive_step(arena, rates, a)
+    elif kind == DO_BUNDLE:
+        _end_bundle(arena, rates, a, b)
+    elif kind == DO_GENERAL:
+        _go_on(arena, rates, a)
+    elif kind == DO_NODE_DONE:
+        end_node(arena, rates, a, b)
+    elif kind == DO_START:
+        start_npu(arena, rates, a)
+    elif kind == DO_CUSTOM_DONE:
+        if end_custom_node(arena, rates, a, b):
+            _end_phase(arena, rates, arena[arena[a + NPU_CUSTOM] + CUSTOM_STREAM])
+    elif kind == DO_POST_HELD:
+        post_held(arena, a)
+    elif kind == DO_LAUNCH:
+        launch(arena, rates, a)
+    elif kind == DO_SERVER_NEXT:
+        serve_next(arena, a)
+    else:
+        ended = begin_bus_event(arena, rates, kind, a)
+        if ended != 0:
+            walk, reduce_ns = bundle_of(arena, ended)
+            _end_bundle(arena, rates, walk, reduce_ns)
+        end_bus_event(arena, rates, kind, a, ended)
+
+
+@njit(cache=True, nogil=True)
+def _arrive(arena: Ints, rates: Floats, message: int) -> None:
+    """A message has crossed a link or all: sender's part first, then the receiver's."""
+    dst = arena[message + MSG_DST]
+    if arena[BACKEND] == AWARE and arena[message + MSG_AT] != dst:
+        forward(arena, rates, message)
+        return
+    tag, src, size = arena[message + MSG_TAG], arena[message + MSG_SRC], arena[message + MSG_BYTES]
+    call = arena[message + MSG_CALL]
+    a, b = arena[message + MSG_CALL_A], arena[message + MSG_CALL_B]
+    release(arena, message, MSG_WORDS)
+    if call != 0:
+        _handle(arena, rates, call, a, b)
+    receive = arrived(arena, tag, src, dst, size)
+    if receive != 0:
+        kind, a, b = arena[receive + EVENT_KIND], arena[receive + EVENT_A], arena[receive + EVENT_B]
+        release(arena, receive, EVENT_WORDS)
+        _handle(arena, rates, kind, a, b)
+
+
+@njit(cache=True, nogil=True)
+def _end_bundle(arena: Ints, rates: Floats, walk: int, reduce_ns: int) -> None:
+    """A bundle has passed the bus: its reduction follows, or the algorithm goes on."""
+    if reduce_ns >= 0:
+        do_later(arena, arena[walk + WALK_NPU], reduce_ns, DO_GENERAL, walk, 0)
+    else:
+        _go_on(arena, rates, walk)
+
+
+@njit(cache=True, nogil=True)
+def _go_on(arena: Ints, rates: Floats, walk: int) -> None:
+    if arena[walk + WALK_PEERS] == PEERS_TREE:
+        over = go_on_in_tree(arena, rates, walk)
+    else:
+        over = go_on(arena, rates, walk)
+    if over:
+        stream = arena[walk + WALK_STREAM]
+        release(arena, walk, WALK_WORDS)
+        _end_phase(arena, rates, stream)
+
+
+@njit(cache=True, nogil=True)
+def _end_phase(arena: Ints, rates: Floats, stream: int) -> None:
+    """Tell the node before the queue: its NPU issues new nodes while this stream still runs."""
+    if not is_last_phase(arena, stream):
+        next_phase(arena, rates, stream)
+        return
+    npu = arena[stream + STREAM_NPU]
+    arena[npu + NPU_STREAMS_LEFT] -= 1
+    if arena[npu + NPU_STREAMS_LEFT] == 0:
+        end_node(arena, rates, npu, arena[npu + NPU_NODE])
+    leave_queue(arena, rates, stream)
+
+
+@njit(cache=True, nogil=True)
+def add_event(arena: Ints, time_ns: int, event: int) -> None:
+    """Schedule the arrival of a message that was carried outside the kernel."""
+    schedule(arena, time_ns, event)
+
+
+@njit(cache=True, nogil=True)
+def schedule_starts(arena: Ints, start_ns: Ints) -> None:
+    """Schedule the start of every NPU; (N,) int64 times. There must be room for all of them."""
+    for index in range(start_ns.size):
+        npu = arena[NPU_TABLE] + index * arena[NPU_STRIDE]
+        schedule(arena, start_ns[index], new_event(arena, DO_START, npu, 0))

@@ -1,0 +1,287 @@
+"""Collectives as streams: cut into chunks, phase after phase, through the queues of the NPU."""
+
+from numba import njit
+
+from simcore.kernels.engine.arena import allocate, release
+from simcore.kernels.engine.custom import begin_custom
+from simcore.kernels.engine.double_tree import begin_tree
+from simcore.kernels.engine.layout import (
+    ACTIVE_LIMIT,
+    CHOICE_BACKWARDS,
+    CHOICE_MAX_TREE,
+    CHUNKS,
+    DIMENSIONS,
+    EMPTY_GATHERS_WAIT,
+    ENDPOINT_DELAY_NS,
+    NODE_BYTES,
+    NODE_GROUP_COUNT,
+    NODE_PLAN,
+    NODE_PRIORITY,
+    NPU_GROUP_COUNTS,
+    NPU_ID,
+    NPU_NODE,
+    NPU_PRIORITY,
+    NPU_STREAMS_LEFT,
+    NPU_WORDS,
+    PASS_FIRST,
+    PASS_FIXED,
+    PASS_LAST,
+    PASS_PLAIN,
+    PEERS_CUSTOM,
+    PEERS_TREE,
+    PHASE_DIMENSION,
+    PHASE_LIST,
+    PHASE_LOCAL,
+    PHASE_MEMBERS,
+    PHASE_PASS,
+    PHASE_PEERS,
+    PHASE_RESULT_OVER,
+    PHASE_RESULT_TIMES,
+    PHASE_STRIDE,
+    PHASE_TREE,
+    PHASE_WORDS,
+    PLAN_CUSTOM,
+    PLAN_GATHERS,
+    PLAN_GROUP,
+    PLAN_PHASES,
+    PLAN_SMALLEST_CHUNK,
+    PLAN_TABLE,
+    QUEUE_HEAD,
+    QUEUE_RUNNING,
+    QUEUE_TAIL,
+    QUEUE_WORDS,
+    QUEUES,
+    ROUND_WORDS,
+    SCHEDULING,
+    STREAM_BYTES,
+    STREAM_NEXT,
+    STREAM_NPU,
+    STREAM_PHASE,
+    STREAM_PLAN,
+    STREAM_PRIORITY,
+    STREAM_TAG,
+    STREAM_WORDS,
+    WALK_BACKWARDS,
+    WALK_DELAY_NS,
+    WALK_ID,
+    WALK_INDEX,
+    WALK_NPU,
+    WALK_PHASE,
+    WALK_STREAM,
+    WALK_TAG,
+    WALK_WORDS,
+    Floats,
+    Ints,
+)
+from simcore.kernels.engine.stepwise import begin_steps
+
+_LOCAL_DELAY_NS = 10
+LIFO, FIFO, EXPLICIT = 0, 1, 2
+_TAG_GROUP = 1 << 36  # streams that one group may have before its tags meet the next group's
+_CHOICE_QUEUE = CHOICE_BACKWARDS - 1
+
+
+@njit(cache=True, nogil=True)
+def issue_collective(arena: Ints, rates: Floats, npu: int, node: int, position: int) -> None:
+    """Cut the buffer of a collective node into streams and let them enter their queues."""
+    plan = arena[node + NODE_PLAN]
+    size, smallest = arena[node + NODE_BYTES], arena[plan + PLAN_SMALLEST_CHUNK]
+    chunk = size // arena[CHUNKS]
+    if arena[plan + PLAN_GATHERS] != 0:
+        chunk = max(chunk, 1)
+        if arena[EMPTY_GATHERS_WAIT] == 0:
+            size = max(size, 1)
+    elif chunk < smallest:
+        chunk, size = smallest, smallest * arena[CHUNKS]
+    streams = (size + chunk - 1) // chunk
+    if arena[plan + PLAN_CUSTOM] != 0:
+        streams = 1
+    priority = arena[node + NODE_PRIORITY]
+    if arena[SCHEDULING] != EXPLICIT:
+        priority = arena[npu + NPU_PRIORITY]
+        arena[npu + NPU_PRIORITY] += 1 if arena[SCHEDULING] == LIFO else -1
+    arena[npu + NPU_NODE] = position
+    arena[npu + NPU_STREAMS_LEFT] = streams
+    counter = arena[npu + NPU_GROUP_COUNTS] + arena[node + NODE_GROUP_COUNT]
+    for _ in range(streams):
+        stream = _new_stream(arena, npu, plan)
+        group = arena[plan + PLAN_GROUP]
+        arena[stream + STREAM_TAG] = (group + 1) * _TAG_GROUP + arena[counter]
+        arena[counter] += 1
+        arena[stream + STREAM_BYTES] = chunk
+        arena[stream + STREAM_PRIORITY] = priority
+        queue = _queue_of(arena, stream)
+        _enter(arena, queue, stream)
+        _start_waiting(arena, rates, queue)
+
+
+@njit(cache=True, nogil=True)
+def _new_stream(arena: Ints, npu: int, plan: int) -> int:
+    """A stream whose queues, directions and trees are chosen for all of its phases."""
+    phases = arena[plan + PLAN_PHASES]
+    stream = allocate(arena, STREAM_WORDS + phases)
+    arena[stream + STREAM_NPU] = npu
+    arena[stream + STREAM_PLAN] = plan
+    arena[stream + STREAM_PHASE] = 0
+    for p in range(phases):
+        phase = arena[plan + PLAN_TABLE] + p * PHASE_WORDS
+        choice = _choose_queue(arena, npu, phase)
+        if arena[phase + PHASE_PEERS] == PEERS_TREE:
+            counter = _trees(arena, npu) + arena[phase + PHASE_TREE]
+            if arena[counter] == 0:
+                choice |= CHOICE_MAX_TREE
+            arena[counter] ^= 1
+        arena[stream + STREAM_WORDS + p] = choice
+    return stream
+
+
+@njit(cache=True, nogil=True)
+def _choose_queue(arena: Ints, npu: int, phase: int) -> int:
+    """Queue and direction, round robin: separately for plain, first and last passes."""
+    queues, way = arena[QUEUES], arena[phase + PHASE_PASS]
+    base = arena[phase + PHASE_DIMENSION] * queues
+    if way == PASS_FIXED:
+        return base
+    counter = _rounds(arena, npu) + arena[phase + PHASE_DIMENSION] * ROUND_WORDS + way
+    chosen = arena[counter]
+    first, end = 0, queues
+    if way == PASS_FIRST:
+        end = max(queues // 2, 1)
+    elif way == PASS_LAST:
+        first = queues // 2
+    arena[counter] = (chosen + 1) % (end - first)
+    backwards = way == PASS_LAST
+    if way == PASS_PLAIN and queues > 1:
+        backwards = chosen >= queues // 2
+    return base + first + chosen + (CHOICE_BACKWARDS if backwards else 0)
+
+
+@njit(cache=True, nogil=True)
+def _rounds(arena: Ints, npu: int) -> int:
+    return npu + NPU_WORDS + arena[DIMENSIONS] * arena[QUEUES] * QUEUE_WORDS
+
+
+@njit(cache=True, nogil=True)
+def _trees(arena: Ints, npu: int) -> int:
+    return _rounds(arena, npu) + arena[DIMENSIONS] * ROUND_WORDS
+
+
+@njit(cache=True, nogil=True)
+def _queue_of(arena: Ints, stream: int) -> int:
+    """The queue in which the stream's present phase runs."""
+    choice = arena[stream + STREAM_WORDS + arena[stream + STREAM_PHASE]]
+    return arena[stream + STREAM_NPU] + NPU_WORDS + (choice & _CHOICE_QUEUE) * QUEUE_WORDS
+
+
+@njit(cache=True, nogil=True)
+def _enter(arena: Ints, queue: int, stream: int) -> None:
+    """Wait behind all streams of the same or a higher priority."""
+    priority = arena[stream + STREAM_PRIORITY]
+    head, tail = arena[queue + QUEUE_HEAD], arena[queue + QUEUE_TAIL]
+    if head == 0 or arena[head + STREAM_PRIORITY] < priority:
+        arena[stream + STREAM_NEXT] = head
+        arena[queue + QUEUE_HEAD] = stream
+        if head == 0:
+            arena[queue + QUEUE_TAIL] = stream
+        return
+    before = head
+    if arena[tail + STREAM_PRIORITY] >= priority:
+        before = tail
+    after = arena[before + STREAM_NEXT]
+    while before != tail and arena[after + STREAM_PRIORITY] >= priority:
+        before = after
+        after = arena[before + STREAM_NEXT]
+    arena[stream + STREAM_NEXT] = 0 if before == tail else after
+    arena[before + STREAM_NEXT] = stream
+    if before == tail:
+        arena[queue + QUEUE_TAIL] = stream
+
+
+@njit(cache=True, nogil=True)
+def _start_waiting(arena: Ints, rates: Floats, queue: int) -> None:
+    """Start streams that wait in *queue* while it may run more."""
+    while arena[queue + QUEUE_RUNNING] < arena[ACTIVE_LIMIT] and arena[queue + QUEUE_HEAD] != 0:
+        stream = arena[queue + QUEUE_HEAD]
+        arena[queue + QUEUE_HEAD] = arena[stream + STREAM_NEXT]
+        arena[queue + QUEUE_RUNNING] += 1
+        _begin_phase(arena, rates, stream)
+
+
+@njit(cache=True, nogil=True)
+def _begin_phase(arena: Ints, rates: Floats, stream: int) -> None:
+    npu = arena[stream + STREAM_NPU]
+    plan, p = arena[stream + STREAM_PLAN], arena[stream + STREAM_PHASE]
+    phase = arena[plan + PLAN_TABLE] + p * PHASE_WORDS
+    peers = arena[phase + PHASE_PEERS]
+    if peers == PEERS_CUSTOM:
+        begin_custom(arena, rates, npu, stream, phase)
+        return
+    choice = arena[stream + STREAM_WORDS + p]
+    walk = allocate(arena, WALK_WORDS)
+    arena[walk : walk + WALK_WORDS] = 0
+    arena[walk + WALK_STREAM] = stream
+    arena[walk + WALK_NPU] = npu
+    arena[walk + WALK_ID] = arena[npu + NPU_ID]
+    arena[walk + WALK_TAG] = arena[stream + STREAM_TAG]
+    arena[walk + WALK_PHASE] = phase
+    arena[walk + WALK_BACKWARDS] = choice & CHOICE_BACKWARDS
+    arena[walk + WALK_DELAY_NS] = arena[ENDPOINT_DELAY_NS]
+    if arena[phase + PHASE_LOCAL] != 0:
+        arena[walk + WALK_DELAY_NS] = -_LOCAL_DELAY_NS
+    arena[walk + WALK_INDEX] = position_of(arena, phase, arena[npu + NPU_ID])
+    if peers == PEERS_TREE:
+        begin_tree(arena, rates, walk, choice & CHOICE_MAX_TREE != 0)
+    else:
+        begin_steps(arena, rates, walk)
+
+
+@njit(cache=True, nogil=True)
+def position_of(arena: Ints, phase: int, npu_id: int) -> int:
+    """Position of an NPU among the members of a phase."""
+    members, ids = arena[phase + PHASE_MEMBERS], arena[phase + PHASE_LIST]
+    if ids == 0:
+        return npu_id // arena[phase + PHASE_STRIDE] % members
+    low, high = 0, members - 1
+    sorted_ids = ids + 1 + members
+    while low < high:
+        middle = (low + high) // 2
+        if arena[sorted_ids + middle] < npu_id:
+            low = middle + 1
+        else:
+            high = middle
+    return arena[sorted_ids + members + low]
+
+
+@njit(cache=True, nogil=True)
+def is_last_phase(arena: Ints, stream: int) -> bool:
+    """Whether the stream ends with its present phase."""
+    last = arena[arena[stream + STREAM_PLAN] + PLAN_PHASES] - 1
+    return arena[stream + STREAM_PHASE] == last
+
+
+@njit(cache=True, nogil=True)
+def leave_queue(arena: Ints, rates: Floats, stream: int) -> None:
+    """The stream ended: its queue starts the next one."""
+    queue = _queue_of(arena, stream)
+    phases = arena[arena[stream + STREAM_PLAN] + PLAN_PHASES]
+    release(arena, stream, STREAM_WORDS + phases)
+    arena[queue + QUEUE_RUNNING] -= 1
+    _start_waiting(arena, rates, queue)
+
+
+@njit(cache=True, nogil=True)
+def next_phase(arena: Ints, rates: Floats, stream: int) -> None:
+    """Enter the next phase's queue; then the old queue starts a stream, then the new one."""
+    old = _queue_of(arena, stream)
+    plan, p = arena[stream + STREAM_PLAN], arena[stream + STREAM_PHASE]
+    phase = arena[plan + PLAN_TABLE] + p * PHASE_WORDS
+    size = arena[stream + STREAM_BYTES]
+    arena[stream + STREAM_BYTES] = (
+        size * arena[phase + PHASE_RESULT_TIMES] // arena[phase + PHASE_RESULT_OVER]
+    )
+    arena[stream + STREAM_PHASE] = p + 1
+    new = _queue_of(arena, stream)
+    _enter(arena, new, stream)
+    arena[old + QUEUE_RUNNING] -= 1
+    _start_waiting(arena, rates, old)
+    _start_waiting(arena, rates, new)

@@ -1,0 +1,50 @@
+"""Registry: one kind of component, its names, and the class behind each name."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Generic, TypeVar
+
+from simcore.errors import ConfigError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """An explicit table from the names that files use to components.
+
+    A new component is one file and one line in the table of its package.
+    """
+
+    def __init__(self, what: str, entries: Mapping[str, T]) -> None:
+        self.what = what
+        self._entries = dict(entries)
+
+    def __getitem__(self, name: str) -> T:
+        try:
+            return self._entries[name]
+        except KeyError:
+            raise self.unknown(name) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def items(self) -> Iterator[tuple[str, T]]:
+        return iter(self._entries.items())
+
+    def unknown(self, name: object, *, at: str = "") -> ConfigError:
+        """The error for a *name* that is not in the table: lists the choices."""
+        rule = f"{self.what} must be one of {', '.join(self._entries)}"
+        return ConfigError(at, rule + did_you_mean(name, self._entries), got=name)
+
+
+def did_you_mean(name: object, choices: object) -> str:
+    """A hint such as `` (did you mean 'ring'?)``, or nothing where no choice is near."""
+    names = [str(choice) for choice in choices]  # type: ignore[attr-defined]
+    near = difflib.get_close_matches(str(name), names, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

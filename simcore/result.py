@@ -1,0 +1,126 @@
+"""What one simulated iteration gave."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from simcore.memory.footprint import Footprint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageTimes:
+    """Where the iteration went on the NPUs of one pipeline stage.
+
+    The parts add up to the iteration time: an instant counts as compute if the NPU computes, else
+    as exposed communication if it communicates, else as idle.
+
+    Attributes:
+        compute_s: By phase: forward, recompute, backward, optimizer, ...
+        exposed_communication_s: By parallel axis.
+        bubble_s: Neither: waiting for other stages.
+        finish_s: When the stage's last node ended.
+    """
+
+    compute_s: Mapping[str, float]
+    exposed_communication_s: Mapping[str, float]
+    bubble_s: float
+    finish_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationResult:
+    """One training iteration of one design.
+
+    Attributes:
+        iteration_time_s: From the first forward to the last weight update.
+        stages: Where the time went, per pipeline stage.
+        footprint: Memory of the fullest stage's NPUs, by component.
+        memory_bytes: Capacity of one NPU.
+        mfu: Model FLOP (without recompute) over time x NPUs x peak.
+        hfu: Executed FLOP over the same.
+        dimension_utilization: Per network dimension, bytes sent by an NPU (mean over the stages)
+            over what its links could have sent in the iteration.
+        sent_bytes: Per network dimension, bytes sent by one NPU (mean over the stages).
+        tokens: Tokens per iteration.
+        npus: NPUs of the machine.
+        simulated_npus: NPUs that stood for all others.
+        nodes: Nodes of the workload graphs that were executed.
+        events: Events handled.
+        backend: Network backend.
+        notes: What the reader should know: algorithms that stood in for others, bounds in force.
+    """
+
+    iteration_time_s: float
+    stages: tuple[StageTimes, ...]
+    footprint: Footprint
+    memory_bytes: float
+    mfu: float
+    hfu: float
+    dimension_utilization: tuple[float, ...]
+    sent_bytes: tuple[float, ...]
+    tokens: int
+    npus: int
+    simulated_npus: int
+    nodes: int
+    events: int
+    backend: str
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def footprint_bytes(self) -> float:
+        """Peak bytes on the fullest NPU."""
+        return self.footprint.total_bytes
+
+    @property
+    def compute_s(self) -> float:
+        """Compute time, mean over the stages."""
+        return _mean([sum(stage.compute_s.values()) for stage in self.stages])
+
+    @property
+    def exposed_communication_s(self) -> float:
+        """Time in which an NPU communicates and computes nothing, mean over the stages."""
+        return _mean([sum(stage.exposed_communication_s.values()) for stage in self.stages])
+
+    @property
+    def bubble_s(self) -> float:
+        """Idle time, mean over the stages."""
+        return _mean([stage.bubble_s for stage in self.stages])
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Training throughput of the machine."""
+        return self.tokens / self.iteration_time_s
+
+    def compute_by_phase_s(self) -> dict[str, float]:
+        """Compute time by phase, mean over the stages."""
+        return _means([stage.compute_s for stage in self.stages])
+
+    def exposed_by_axis_s(self) -> dict[str, float]:
+        """Exposed communication by parallel axis, mean over the stages."""
+        return _means([stage.exposed_communication_s for stage in self.stages])
+
+    def metrics(self) -> dict[str, float]:
+        """The figures of a trials table: names with units, all plain floats."""
+        flat = {
+            "iteration_time_s": self.iteration_time_s,
+            "compute_s": self.compute_s,
+            "exposed_communication_s": self.exposed_communication_s,
+            "bubble_s": self.bubble_s,
+            "mfu": self.mfu,
+            "hfu": self.hfu,
+            "tokens_per_s": self.tokens_per_s,
+            "footprint_bytes": float(self.footprint_bytes),
+        }
+        flat |= {f"compute_{name}_s": value for name, value in self.compute_by_phase_s().items()}
+        flat |= {f"exposed_{name}_s": value for name, value in self.exposed_by_axis_s().items()}
+        for dimension, share in enumerate(self.dimension_utilization):
+            flat[f"utilization_dim{dimension}"] = share
+        return flat
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _means(tables: list[Mapping[str, float]]) -> dict[str, float]:
+    names = list(dict.fromkeys(name for table in tables for name in table))
+    return {name: _mean([table.get(name, 0.0) for table in tables]) for name in names}

@@ -1,0 +1,179 @@
+"""What files look like: frozen pydantic models whose errors read like ours.
+
+In files a quantity is text with its unit (``bandwidth: 50 GB/s``) and its key has no suffix; in
+code the same field is a number whose name ends in the unit (``bandwidth_bytes_per_s=50e9``).
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+
+from simcore.errors import ConfigError
+from simcore.registry import did_you_mean
+from simcore.units import FACTORS, parse_quantity
+
+FROM_FILE = {"from_file": True}
+
+
+def _quantity(base: str) -> Any:
+    def read(value: object, info: ValidationInfo) -> object:
+        if isinstance(value, str):
+            return parse_quantity(value, base)
+        if info.context and info.context.get("from_file") and value is not None:
+            raise ValueError(f"must have a unit, such as '{value} {next(iter(FACTORS[base]))}'")
+        return value
+
+    schema: dict[str, Any] = {
+        "type": "string",
+        "description": f"a number and a unit: {', '.join(FACTORS[base])}",
+    }
+    return Annotated[
+        float, BeforeValidator(read, json_schema_input_type=str), Field(json_schema_extra=schema)
+    ]
+
+
+if TYPE_CHECKING:  # to a type checker a quantity is its number in base units
+    Bytes = float
+    BytesPerS = float
+    Seconds = float
+    FlopPerS = float
+    Watts = float
+    Usd = float
+    UsdPerGBps = float
+    WattsPerGBps = float
+    UsdPerKwh = float
+    PerYear = float
+else:
+    Bytes = _quantity("B")
+    BytesPerS = _quantity("B/s")
+    Seconds = _quantity("s")
+    FlopPerS = _quantity("FLOP/s")
+    Watts = _quantity("W")
+    Usd = _quantity("USD")
+    UsdPerGBps = _quantity("USD/(GB/s)")
+    WattsPerGBps = _quantity("W/(GB/s)")
+    UsdPerKwh = _quantity("USD/kWh")
+    PerYear = _quantity("1/year")
+
+
+class Schema(BaseModel):
+    """Base of every model that is read from a file: frozen, unknown keys refused."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+        allow_inf_nan=False,
+        str_strip_whitespace=True,
+    )
+
+    @classmethod
+    def from_file_data(cls, data: object, *, at: str) -> Self:
+        """Check *data*, as read from a file, and build the model.
+
+        Raises:
+            ConfigError: The first rule that *data* breaks, with its place below *at*.
+        """
+        try:
+            return cls.model_validate(data, context=FROM_FILE, by_alias=True, by_name=False)
+        except ValidationError as error:
+            raise config_error(error, cls, at=at) from None
+
+    @classmethod
+    def build(cls, at: str = "", **values: Any) -> Self:
+        """Build the model from Python values, by field name, with our errors."""
+        try:
+            return cls.model_validate(values, by_alias=False, by_name=True)
+        except ValidationError as error:
+            raise config_error(error, cls, at=at) from None
+
+
+def config_error(error: ValidationError, model: type[BaseModel], *, at: str) -> ConfigError:
+    """The first problem of a pydantic *error*, as one sentence with place, rule and value."""
+    problems = error.errors(include_url=False)
+    # a misspelt key also leaves the right one missing: the unknown key is the better hint
+    unknown = [problem for problem in problems if problem["type"] == "extra_forbidden"]
+    problem = (unknown or problems)[0]
+    location = tuple(part for part in problem["loc"] if not _is_branch(part))
+    place = _place(at, location)
+    kind, context = problem["type"], problem.get("ctx", {})
+    if kind == "extra_forbidden":
+        known = _keys_at(model, location[:-1])
+        key = location[-1]
+        rule = f"unknown key; the keys here are {', '.join(known)}{did_you_mean(key, known)}"
+        return ConfigError(place, rule, got=problem["input"])
+    if kind == "missing":
+        known = _keys_at(model, location[:-1])
+        return ConfigError(place, "this key is required", got=_MISSING)
+    inner = context.get("error")
+    if isinstance(inner, ConfigError):
+        return inner.under(place) if place else inner
+    if kind in ("literal_error", "enum"):
+        expected = str(context["expected"])
+        rule = f"must be one of {expected}{did_you_mean(problem['input'], _words(expected))}"
+        return ConfigError(place, rule, got=problem["input"])
+    if kind == "model_type":
+        return ConfigError(place, "must be a table of keys and values", got=problem["input"])
+    rule = str(inner) if inner is not None else _plain(problem["msg"])
+    return ConfigError(place, rule, got=problem["input"])
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+_MISSING = _Missing()
+
+
+def _words(expected: str) -> list[str]:
+    return [word.strip(" '") for word in expected.replace(" or ", ",").split(",")]
+
+
+def _plain(message: str) -> str:
+    message = message.removeprefix("Input should be ").removeprefix("Value error, ")
+    if message.startswith(("greater", "less")):
+        return f"must be {message}"
+    if message.startswith("a "):
+        return f"must be {message.split(',')[0]}"
+    return message[0].lower() + message[1:] if message else message
+
+
+def _is_branch(part: object) -> bool:
+    # pydantic names the branch of a union or a validator in the location; a file has no such key
+    return isinstance(part, str) and ("[" in part or part.startswith("function-"))
+
+
+def _place(at: str, location: tuple[object, ...]) -> str:
+    place = at
+    for part in location:
+        place += f"[{part}]" if isinstance(part, int) else f"{'.' if place else ''}{part}"
+    return place
+
+
+def _keys_at(model: type[BaseModel], location: tuple[object, ...]) -> list[str]:
+    """The keys that the model at *location* below *model* knows."""
+    for part in location:
+        if isinstance(part, int):
+            continue
+        found = _model_of_key(model, str(part))
+        if found is None:
+            return []
+        model = found
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_of_key(model: type[BaseModel], key: str) -> type[BaseModel] | None:
+    for name, field in model.model_fields.items():
+        if key in (field.alias, name):
+            return _first_model(field.annotation)
+    return None
+
+
+def _first_model(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for inner in getattr(annotation, "__args__", ()):
+        if (found := _first_model(inner)) is not None:
+            return found
+    return None

@@ -1,0 +1,203 @@
+"""What the unfolded engine takes and gives: flat arrays, quantities in bytes and nanoseconds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NetworkDimension:
+    """One dimension as the network backends see it.
+
+    Attributes:
+        topology: ``ring``, ``fully_connected`` or ``switch``.
+        npus: NPUs joined, at least 2.
+        bytes_per_ns: Bandwidth of one link in one direction.
+        latency_ns: Of one link (hop).
+    """
+
+    topology: str
+    npus: int
+    bytes_per_ns: float
+    latency_ns: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Program:
+    """The nodes that one NPU (or several alike) executes, in ascending order of node id.
+
+    Shapes: T nodes, E dependencies.
+
+    Attributes:
+        node_id: (T,) uint64, ids as in the trace.
+        kind: (T,) int8, ``NodeKind`` values.
+        on_cpu: (T,) bool, takes the CPU slot.
+        skipped: (T,) bool, finishes inside the issue walk without an event.
+        duration_ns: (T,) int64; how long a compute node (or a replayed one, or a broadcast) lasts.
+        comm_kind: (T,) int8, ``CollectiveKind`` value of a collective, else -1.
+        size_bytes: (T,) int64, of collective, send, receive and memory nodes.
+        priority: (T,) int64, used by EXPLICIT scheduling.
+        group: (T,) int64, key of the communicator group; 0 means all NPUs.
+        involved_dims: (T,) int64, bit d set: the collective runs over dimension d.
+        peer: (T,) int64, destination of a send, source of a receive, else -1.
+        tag: (T,) int64.
+        dep_start: (T + 1,) int64, and dep: (E,) int64: node t waits for the positions
+            ``dep[dep_start[t]:dep_start[t + 1]]`` (distinct, data and control together).
+        name: Names of the nodes, or empty.
+
+    A broadcast lasts ``duration_ns`` and sends nothing, and so does a receive whose peer is -1:
+    that is how a replay is written.
+    """
+
+    node_id: NDArray[np.uint64]
+    kind: NDArray[np.int8]
+    on_cpu: Flags
+    skipped: Flags
+    duration_ns: Ints
+    comm_kind: NDArray[np.int8]
+    size_bytes: Ints
+    priority: Ints
+    group: Ints
+    involved_dims: Ints
+    peer: Ints
+    tag: Ints
+    dep_start: Ints
+    dep: Ints
+    name: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedBus:
+    """LogGP parameters of the local bus model (``model-shared-bus``), in ns and ns/B."""
+
+    latency_ns: int = 0
+    overhead_ns: int = 0
+    gap_ns: int = 0
+    gap_ns_per_byte: float = 0.0
+    local_reduction_delay_ns: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemOptions:
+    """How collectives are cut, ordered and run; defaults are ASTRA-sim's."""
+
+    scheduling: str = "lifo"  # lifo, fifo, explicit
+    local_bw_aware: bool = True
+    chunks: int = 1
+    active_chunks_per_dimension: int = 1
+    queues_per_dimension: int = 1
+    endpoint_delay_ns: int = 10
+    local_mem_bytes_per_ns: float = 0.0
+    algorithms: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """Per ``CollectiveKind`` value, the algorithm of each logical dimension, by ASTRA-sim's names
+    (ring, oneRing, direct, direct<W>, oneDirect, halvingDoubling, oneHalvingDoubling,
+    doubleBinaryTree)."""
+    rendezvous: bool = False
+    reference_quirks: bool = False
+    """Run what ASTRA-sim runs although it makes no sense: halvingDoubling on other counts than
+    powers of two, and an all-gather of 0 bytes, which never ends."""
+    shared_bus: SharedBus | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ListGroup:
+    """A communicator group given as a list: one logical ring in this order (ASTRA-sim "Local")."""
+
+    members: Ints  # (G,) int64, distinct NPU ids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GridGroup:
+    """A group that is a sub-grid of the machine: per dimension, how many NPUs at which stride.
+
+    Member coordinates in dimension d: ``first_d + i * stride[d]`` for i in 0..extent[d]-1. The
+    group of NPU r is found from r itself, so one entry describes all parallel groups of an axis.
+
+    Attributes:
+        extent: (D,) int64, members along each dimension (1: not involved).
+        stride: (D,) int64, distance of neighbouring members in that dimension's coordinate.
+    """
+
+    extent: Ints
+    stride: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RemoteMemory:
+    """Remote memory model: ``none``, ``per_npu``, ``per_node`` or ``pool``."""
+
+    kind: str = "none"
+    latency_ns: int = 0
+    bytes_per_ns: int = 0
+    npus_per_node: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CustomCollectives:
+    """Chakra-defined collectives: the program that each position of a group runs.
+
+    Attributes:
+        by_kind: Per ``CollectiveKind`` value, one program per NPU id (or position in the group).
+        by_node: Per node id of the workload, likewise; takes precedence over by_kind.
+    """
+
+    by_kind: Mapping[int, tuple[Program, ...]] = field(default_factory=dict)
+    by_node: Mapping[int, tuple[Program, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EngineInput:
+    """One run of the unfolded engine: every NPU, every message.
+
+    Attributes:
+        backend: ``congestion_unaware``, ``congestion_aware`` or ``congestion_aware_multidim``.
+        dimensions: Innermost first; their sizes multiply to N NPUs.
+        programs: Distinct programs.
+        program_of_npu: (N,) int64, index into ``programs``.
+        groups: Communicator groups by key (never 0); the key 0 is every NPU.
+        start_ns: (N,) int64 time at which each NPU starts its program, or None for 0.
+        record_nodes: Whether the result holds start and end of every node.
+    """
+
+    backend: str
+    dimensions: tuple[NetworkDimension, ...]
+    options: SystemOptions
+    programs: tuple[Program, ...]
+    program_of_npu: Ints
+    groups: Mapping[int, ListGroup | GridGroup] = field(default_factory=dict)
+    remote_memory: RemoteMemory = field(default_factory=RemoteMemory)
+    custom: CustomCollectives = field(default_factory=CustomCollectives)
+    start_ns: Ints | None = None
+    record_nodes: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EngineOutput:
+    """What a run gave.
+
+    Attributes:
+        finish_ns: (N,) int64, when each NPU finished; -1: it never did.
+        node_start_ns: Per NPU, (T,) int64 issue times in program order, -1 where never issued;
+            empty when not recorded.
+        node_end_ns: Likewise, finish times.
+        messages: Messages sent, and received_messages: matched receives.
+        sent_bytes, received_bytes: Their sizes added up.
+        events: Events that the engine handled.
+        waiting: For each unfinished NPU a sentence: node and what it waits for.
+    """
+
+    finish_ns: Ints
+    node_start_ns: tuple[Ints, ...]
+    node_end_ns: tuple[Ints, ...]
+    messages: int
+    received_messages: int
+    sent_bytes: int
+    received_bytes: int
+    events: int
+    waiting: tuple[str, ...] = ()

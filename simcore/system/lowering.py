@@ -1,0 +1,240 @@
+"""From the workload's graphs to the executor's arrays: every node gets its time on this machine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.errors import SimulationError
+from simcore.hardware import Dimension
+from simcore.kernels.graph_schedule import (
+    COMMUNICATION,
+    COMPUTE,
+    RECV,
+    SEND,
+    SHARED,
+    Ints,
+    Programs,
+    invert_dependencies,
+)
+from simcore.kernels.phase_machine import hops_at, message_ns
+from simcore.system.collective_timer import TOPOLOGY_CODE, CollectiveTime
+from simcore.terms import NodeKind
+from simcore.workload.graph import StageGraph, TrainingGraph
+
+ON_ITS_START = -1
+"""``last_step_ns`` of a node whose end is scheduled when it starts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SharedCollective:
+    """A collective whose members are at several stages.
+
+    Attributes:
+        item: Index into ``TrainingGraph.collectives``.
+        nodes: (stages that take part,) int64 positions in the executor's arrays, by stage.
+        stages: The stages.
+    """
+
+    item: int
+    nodes: tuple[int, ...]
+    stages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lowered:
+    """The executor's programs and what its results are booked under.
+
+    Attributes:
+        programs: All stages' nodes, one stage after another.
+        stage_start: (S + 1,) int64, where each stage's nodes begin.
+        missing: (T,) int32, dependencies of each node.
+        categories: Names of the booking categories: phases of compute, axes of communication.
+        shared: Collectives between stages, by number.
+    """
+
+    programs: Programs
+    stage_start: Ints
+    missing: NDArray[np.int32]
+    categories: tuple[str, ...]
+    shared: tuple[SharedCollective, ...]
+
+
+def p2p_hop(dimensions: Sequence[Dimension], source: int, target: int) -> tuple[int, int]:
+    """Dimension and number of links that a message between two NPUs crosses.
+
+    It is charged for the lowest dimension in which they differ (ASTRA-sim's congestion-unaware
+    rule).
+    """
+    for index, dimension in enumerate(dimensions):
+        apart = abs(source % dimension.npus - target % dimension.npus)
+        if apart:
+            return index, hops_at(TOPOLOGY_CODE[dimension.topology], dimension.npus, apart)
+        source //= dimension.npus
+        target //= dimension.npus
+    raise SimulationError("an NPU sends to itself")
+
+
+def p2p_ns(dimensions: Sequence[Dimension], source: int, target: int, size_bytes: int) -> int:
+    """Time of one message between two NPUs on idle links, in whole ns."""
+    index, hops = p2p_hop(dimensions, source, target)
+    dimension = dimensions[index]
+    link = dimension.link_bandwidth_bytes_per_s / 1e9
+    return int(message_ns(hops, dimension.latency_s * 1e9, size_bytes, link))
+
+
+def lower(
+    graph: TrainingGraph,
+    dimensions: Sequence[Dimension],
+    operator_ns: NDArray[np.int64],
+    collective_times: Sequence[CollectiveTime | None],
+) -> Lowered:
+    """Give every node its duration, and its place in the executor's arrays.
+
+    Args:
+        graph: The iteration.
+        dimensions: Of the network.
+        operator_ns: (O,) int64, time of each operator.
+        collective_times: Of each collective; None where its members are at several stages.
+    """
+    phases = list(dict.fromkeys(str(operator.phase) for operator in graph.operators))
+    axes = list(dict.fromkeys([*(str(c.axis) for c in graph.collectives), "pp"]))
+    categories = (*phases, *axes)
+    tables = _Tables(
+        operator_ns=operator_ns,
+        operator_category=_indices([str(o.phase) for o in graph.operators], categories),
+        collective_ns=np.array([t.duration_ns if t else 0 for t in collective_times], np.int64),
+        last_step_ns=np.array([t.last_step_ns if t else 0 for t in collective_times], np.int64),
+        collective_category=_indices([str(c.axis) for c in graph.collectives], categories),
+        is_shared=np.array([time is None for time in collective_times], np.bool_),
+        p2p_category=categories.index("pp"),
+    )
+    sizes = [stage.nodes for stage in graph.stages]
+    stage_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    parts = [
+        _lower_stage(stage, tables, dimensions, graph.plan.npus_per_stage) for stage in graph.stages
+    ]
+    kind, duration, last_step, category = (
+        np.concatenate(columns) for columns in zip(*parts, strict=True)
+    )
+    mate = np.full(kind.size, -1, np.int64)
+    _pair_messages(graph.stages, stage_start, mate)
+    shared = _shared_collectives(graph, stage_start, kind)
+    for number, collective in enumerate(shared):
+        mate[list(collective.nodes)] = number
+    child_start, child = _children(graph.stages, stage_start)
+    programs = Programs(
+        stage_of=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
+        kind=kind,
+        duration_ns=duration,
+        last_step_ns=last_step,
+        category=category,
+        mate=mate,
+        child_start=child_start,
+        child=child,
+        shared_members=np.array([len(collective.nodes) for collective in shared], np.int64),
+    )
+    missing = np.concatenate([np.diff(stage.dep_start) for stage in graph.stages])
+    return Lowered(
+        programs=programs,
+        stage_start=stage_start,
+        missing=missing.astype(np.int32),
+        categories=categories,
+        shared=shared,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Tables:
+    """Per operator and per collective, what its nodes get."""
+
+    operator_ns: Ints
+    operator_category: NDArray[np.int32]
+    collective_ns: Ints
+    last_step_ns: Ints
+    collective_category: NDArray[np.int32]
+    is_shared: NDArray[np.bool_]
+    p2p_category: int
+
+
+def _indices(names: list[str], categories: tuple[str, ...]) -> NDArray[np.int32]:
+    return np.array([categories.index(name) for name in names], np.int32)
+
+
+def _lower_stage(
+    stage: StageGraph, tables: _Tables, dimensions: Sequence[Dimension], stage_stride: int
+) -> tuple[NDArray[np.int8], Ints, Ints, NDArray[np.int32]]:
+    kind = np.empty(stage.nodes, np.int8)
+    duration = np.zeros(stage.nodes, np.int64)
+    last_step = np.full(stage.nodes, ON_ITS_START, np.int64)
+    category = np.full(stage.nodes, tables.p2p_category, np.int32)
+    compute = np.flatnonzero(stage.kind == NodeKind.COMPUTE)
+    item = stage.item[compute]
+    kind[compute] = COMPUTE
+    duration[compute] = tables.operator_ns[item]
+    category[compute] = tables.operator_category[item]
+    collective = np.flatnonzero(stage.kind == NodeKind.COLLECTIVE)
+    item = stage.item[collective]
+    kind[collective] = np.where(tables.is_shared[item], SHARED, COMMUNICATION)
+    duration[collective] = tables.collective_ns[item]
+    last_step[collective] = tables.last_step_ns[item]
+    category[collective] = tables.collective_category[item]
+    kind[stage.kind == NodeKind.RECV] = RECV
+    sends = np.flatnonzero(stage.kind == NodeKind.SEND)
+    kind[sends] = SEND
+    for peer in np.unique(stage.peer_stage[sends]).tolist():
+        to_peer = sends[stage.peer_stage[sends] == peer]
+        for size in np.unique(stage.size_bytes[to_peer]).tolist():
+            own, other = stage.stage * stage_stride, peer * stage_stride
+            same = to_peer[stage.size_bytes[to_peer] == size]
+            duration[same] = p2p_ns(dimensions, own, other, size)
+    return kind, duration, last_step, category
+
+
+def _pair_messages(stages: Sequence[StageGraph], stage_start: Ints, mate: Ints) -> None:
+    """Point each send to its receive; their tags are the same and unique."""
+    ends = {}
+    for what in (NodeKind.SEND, NodeKind.RECV):
+        positions = [np.flatnonzero(stage.kind == what) for stage in stages]
+        tags = [stage.tag[at] for stage, at in zip(stages, positions, strict=True)]
+        nodes = [at + first for at, first in zip(positions, stage_start[:-1], strict=True)]
+        tag, node = np.concatenate(tags), np.concatenate(nodes)
+        order = np.argsort(tag, kind="stable")
+        ends[what] = tag[order], node[order]
+    (send_tag, send), (receive_tag, receive) = ends[NodeKind.SEND], ends[NodeKind.RECV]
+    if not np.array_equal(send_tag, receive_tag):
+        raise SimulationError("the stages' sends and receives do not pair up")
+    mate[send] = receive
+
+
+def _shared_collectives(
+    graph: TrainingGraph, stage_start: Ints, kind: NDArray[np.int8]
+) -> tuple[SharedCollective, ...]:
+    """The collectives between stages: the k-th node of an item on each stage is one of them."""
+    nodes: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for stage, first in zip(graph.stages, stage_start[:-1].tolist(), strict=True):
+        met: dict[int, int] = {}
+        for position in np.flatnonzero(kind[first : first + stage.nodes] == SHARED).tolist():
+            item = int(stage.item[position])
+            met[item] = met.get(item, 0) + 1
+            nodes.setdefault((item, met[item]), []).append((stage.stage, first + position))
+    return tuple(
+        SharedCollective(
+            item=item,
+            nodes=tuple(node for _, node in members),
+            stages=tuple(stage for stage, _ in members),
+        )
+        for (item, _), members in nodes.items()
+    )
+
+
+def _children(stages: Sequence[StageGraph], stage_start: Ints) -> tuple[Ints, Ints]:
+    starts, children, edges = [], [], 0
+    for stage, first in zip(stages, stage_start[:-1].tolist(), strict=True):
+        child_start = np.empty(stage.nodes + 1, np.int64)
+        children.append(invert_dependencies(stage.dep_start, stage.dep, first, child_start))
+        starts.append(child_start[:-1] + edges)
+        edges += stage.dep.size
+    starts.append(np.array([edges], np.int64))
+    return np.concatenate(starts), np.concatenate(children)

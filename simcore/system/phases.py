@@ -1,0 +1,99 @@
+"""From a collective to its chunks, and from a chunk to its phases on the dimensions."""
+
+from dataclasses import dataclass
+
+from simcore.collectives import ALGORITHMS, CollectiveAlgorithm, algorithm_named
+from simcore.collectives.base import result_bytes
+from simcore.system.placement import Placement
+from simcore.terms import CollectiveKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """One chunk's work on one dimension.
+
+    Attributes:
+        dimension: Where; also the number of its queue.
+        kind: What the members of the dimension do there.
+        algorithm: How.
+        members: How many of them.
+        stride: Distance of neighbouring members in the dimension's coordinate.
+        size_bytes: Of the chunk when the phase begins.
+    """
+
+    dimension: int
+    kind: CollectiveKind
+    algorithm: CollectiveAlgorithm
+    members: int
+    stride: int
+    size_bytes: int
+
+
+def cut(kind: CollectiveKind, size_bytes: int, chunks: int, members: int) -> tuple[int, int]:
+    """Number and size of the chunks of a collective.
+
+    A chunk holds at least one byte per member (of an all-gather: one byte), and the last chunk is
+    as large as the others, as in ASTRA-sim 2.0.
+
+    Returns:
+        Chunks; bytes of each.
+    """
+    chunk_bytes = size_bytes // chunks
+    if kind is CollectiveKind.ALL_GATHER:
+        chunk_bytes = max(chunk_bytes, 1)
+        size_bytes = max(size_bytes, 1)
+    elif chunk_bytes < members:
+        chunk_bytes, size_bytes = members, chunks * members
+    return -(-size_bytes // chunk_bytes), chunk_bytes
+
+
+def runnable(name: str, kind: CollectiveKind, members: int) -> str:
+    """The algorithm *name*, or what stands in where it cannot do *kind* among *members*.
+
+    Halving-doubling and trees need powers of two and have no all-to-all: a ring stands in, for an
+    all-to-all the direct algorithm.
+    """
+    if algorithm_named(name).runs(kind, members):
+        return name
+    return "direct" if kind is CollectiveKind.ALL_TO_ALL else "ring"
+
+
+def phases_of_chunk(
+    kind: CollectiveKind,
+    chunk_bytes: int,
+    placement: Placement,
+    algorithms: tuple[str, ...],
+    local_bw_aware: bool,
+) -> list[Phase]:
+    """The phases of one chunk, each starting with the size that the one before left.
+
+    All-gathers run the dimensions outside in, the others inside out; a bandwidth-aware all-reduce
+    reduce-scatters up to the last dimension, all-reduces there and gathers back.
+    """
+    involved = [d for d, extent in enumerate(placement.extent) if extent > 1]
+    order: list[tuple[int, CollectiveKind]]
+    if kind is CollectiveKind.ALL_GATHER:
+        order = [(d, kind) for d in reversed(involved)]
+    elif kind is CollectiveKind.ALL_REDUCE and local_bw_aware:
+        order = [(d, CollectiveKind.REDUCE_SCATTER) for d in involved[:-1]]
+        order += [(involved[-1], CollectiveKind.ALL_REDUCE)]
+        order += [(d, CollectiveKind.ALL_GATHER) for d in reversed(involved[:-1])]
+    else:
+        order = [(d, kind) for d in involved]
+    phases, size = [], chunk_bytes
+    for dimension, what in order:
+        members = placement.extent[dimension]
+        algorithm = algorithm_named(runnable(algorithms[dimension], kind, members))
+        phases.append(
+            Phase(
+                dimension=dimension,
+                kind=what,
+                algorithm=algorithm,
+                members=members,
+                stride=placement.stride[dimension],
+                size_bytes=size,
+            )
+        )
+        if algorithm is not ALGORITHMS["double_binary_tree"]:  # a tree leaves the size as it is
+            size = result_bytes(what, size, members)
+    return phases

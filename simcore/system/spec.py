@@ -1,0 +1,106 @@
+"""How the machine moves data: the part of a design between the plan and the network."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from simcore.collectives import ALGORITHMS, algorithm_named
+from simcore.errors import ConfigError
+from simcore.schema import Schema, Seconds
+from simcore.terms import CollectiveKind
+
+
+def _as_vector(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _known_algorithms(value: tuple[str, ...]) -> tuple[str, ...]:
+    for position, name in enumerate(value):
+        try:
+            algorithm_named(name)
+        except ConfigError as error:
+            raise ConfigError(f"[{position}]", error.rule, got=name) from None
+    return value
+
+
+AlgorithmVector = Annotated[
+    tuple[str, ...],
+    Field(
+        min_length=1,
+        description=f"one algorithm per dimension, or one for all: {', '.join(ALGORITHMS)}",
+    ),
+    BeforeValidator(_as_vector),
+]
+
+
+class ExecutionProfile(Schema):
+    """What one NPU can do at once.
+
+    ``astra_sim`` is ASTRA-sim 2.0's rule: one compute node and one communication node at a time.
+    """
+
+    compute_slots: Literal[1] = 1
+    communication_streams: Literal[1] = 1
+
+
+EXECUTION_PROFILES = {"astra_sim": ExecutionProfile()}
+
+
+class System(Schema):
+    """Chunking, scheduling and algorithms of the collectives.
+
+    Attributes:
+        scheduling: Order of the collectives that wait for a queue.
+        collective_optimization: ``baseline`` runs a whole all-reduce per dimension;
+            ``local_bw_aware`` reduce-scatters inwards-out and gathers back (BlueConnect).
+        chunks: Pieces that a collective's buffer is cut into.
+        active_chunks_per_dimension: Pieces that one dimension works on at once.
+        endpoint_delay_s: Time that an NPU needs to handle one step's message.
+        all_reduce: Algorithm per dimension; one name means every dimension.
+        all_gather: Likewise; by default as ``all_reduce``.
+        reduce_scatter: Likewise; by default as ``all_reduce``.
+        all_to_all: Likewise; by default ``direct``.
+        execution: Name of the execution profile.
+        collective_end: When an NPU may go on after a collective that does not end everywhere at
+            once (trees, rings on part of a ring dimension). ``together``: when its last member is
+            done, an upper bound that keeps NPUs alike; ``each``: as soon as it is done itself.
+    """
+
+    scheduling: Literal["lifo", "fifo"] = "lifo"
+    collective_optimization: Literal["baseline", "local_bw_aware"] = "local_bw_aware"
+    chunks: int = Field(default=4, ge=1, le=4096)
+    active_chunks_per_dimension: int = Field(default=1, ge=1, le=4096)
+    endpoint_delay_s: Seconds = Field(default=10e-9, alias="endpoint_delay", ge=0)
+    all_reduce: AlgorithmVector = ("ring",)
+    all_gather: AlgorithmVector | None = None
+    reduce_scatter: AlgorithmVector | None = None
+    all_to_all: AlgorithmVector = ("direct",)
+    execution: Literal["astra_sim"] = "astra_sim"
+    collective_end: Literal["together", "each"] = "together"
+
+    def model_post_init(self, _context: object) -> None:
+        for key in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"):
+            try:
+                _known_algorithms(getattr(self, key) or ())
+            except ConfigError as error:
+                raise error.under(key) from None
+
+    @property
+    def endpoint_delay_ns(self) -> int:
+        """The endpoint delay in whole nanoseconds."""
+        return round(self.endpoint_delay_s * 1e9)
+
+    def algorithms(self, kind: CollectiveKind, dimensions: int) -> tuple[str, ...]:
+        """The algorithm of each of *dimensions* dimensions for one kind of collective.
+
+        Raises:
+            ConfigError: The vector is neither of length 1 nor of length *dimensions*.
+        """
+        key = kind.name.lower()
+        vector: tuple[str, ...] = getattr(self, key, None) or self.all_reduce
+        if len(vector) == 1:
+            return vector * dimensions
+        if len(vector) != dimensions:
+            rule = f"must hold one algorithm, or one per dimension ({dimensions})"
+            raise ConfigError(f"system.{key}", rule, got=list(vector))
+        return vector

@@ -1,0 +1,191 @@
+"""Single collectives on the unfolded engine: every member, every message."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simcore.collectives import algorithm_named
+from simcore.errors import SimulationError
+from simcore.hardware.dimension import Dimension
+from simcore.system.engine_input import (
+    EngineInput,
+    GridGroup,
+    Ints,
+    ListGroup,
+    NetworkDimension,
+    Program,
+    SystemOptions,
+)
+from simcore.system.phases import runnable
+from simcore.system.placement import Placement
+from simcore.system.spec import System
+from simcore.terms import CollectiveKind, NodeKind
+
+_GROUP = 1
+
+
+def engine_dimensions(dimensions: Sequence[Dimension]) -> tuple[NetworkDimension, ...]:
+    """The network as the engine takes it: link bandwidths in B/ns."""
+    return tuple(
+        NetworkDimension(
+            topology=str(dimension.topology),
+            npus=dimension.npus,
+            bytes_per_ns=dimension.link_bandwidth_bytes_per_s / 1e9,
+            latency_ns=dimension.latency_s * 1e9,
+        )
+        for dimension in dimensions
+    )
+
+
+def engine_options(
+    system: System, dimensions: int, memory_bytes_per_s: float, members: Sequence[int]
+) -> SystemOptions:
+    """The system layer as the engine takes it.
+
+    Args:
+        system: The system layer.
+        dimensions: Of the network.
+        memory_bytes_per_s: Bandwidth at which received data is reduced.
+        members: Per dimension, members of the group; decides which algorithm stands in where the
+            chosen one cannot run.
+    """
+    kinds = (
+        CollectiveKind.ALL_REDUCE,
+        CollectiveKind.ALL_GATHER,
+        CollectiveKind.REDUCE_SCATTER,
+        CollectiveKind.ALL_TO_ALL,
+    )
+    algorithms = {
+        int(kind): tuple(
+            _astra_name(runnable(name, kind, extent) if extent > 1 else "ring")
+            for name, extent in zip(system.algorithms(kind, dimensions), members, strict=True)
+        )
+        for kind in kinds
+    }
+    return SystemOptions(
+        scheduling=system.scheduling,
+        local_bw_aware=system.collective_optimization == "local_bw_aware",
+        chunks=system.chunks,
+        active_chunks_per_dimension=system.active_chunks_per_dimension,
+        endpoint_delay_ns=system.endpoint_delay_ns,
+        local_mem_bytes_per_ns=memory_bytes_per_s / 1e9,
+        algorithms=algorithms,
+    )
+
+
+def _astra_name(name: str) -> str:
+    algorithm = algorithm_named(name)
+    window = getattr(algorithm, "window", None)
+    return algorithm.astra_name if window is None else f"{algorithm.astra_name}{window}"
+
+
+class Subsystem:
+    """Runs one collective at a time on the NPUs of one group."""
+
+    def __init__(
+        self, dimensions: Sequence[Dimension], system: System, memory_bytes_per_s: float
+    ) -> None:
+        self._dimensions = tuple(dimensions)
+        self._system = system
+        self._memory_bytes_per_s = memory_bytes_per_s
+        self._npus = int(np.prod([dimension.npus for dimension in self._dimensions]))
+
+    def collective_ends(self, kind: CollectiveKind, placement: Placement, size_bytes: int) -> Ints:
+        """When each member of the group of NPU 0 is done, all having started at 0.
+
+        Returns:
+            (G,) int64, in the order of the members' NPU ids.
+        """
+        group = GridGroup(
+            extent=np.array(placement.extent, np.int64),
+            stride=np.array(placement.stride, np.int64),
+        )
+        members = self._members(placement)
+        return self._run(kind, size_bytes, group, members, None, placement.extent)
+
+    def shared_ends(
+        self, kind: CollectiveKind, members: Ints, size_bytes: int, start_ns: Ints
+    ) -> Ints:
+        """When each of *members*, (G,) int64 NPU ids in ring order, ends, given its start.
+
+        Returns:
+            (G,) int64 absolute times.
+        """
+        # A list is one logical dimension, and a ring unless the network too has only one; the
+        # whole machine runs over all dimensions.
+        whole = members.size == self._npus
+        sizes = [dimension.npus if whole else int(members.size) for dimension in self._dimensions]
+        extents = sizes if whole or len(sizes) == 1 else [1] * len(sizes)
+        group = ListGroup(members=members)
+        return self._run(kind, size_bytes, group, members, start_ns, extents)
+
+    def _members(self, placement: Placement) -> Ints:
+        ids = np.zeros(1, np.int64)
+        inner = 1
+        for dimension, extent, stride in zip(
+            self._dimensions, placement.extent, placement.stride, strict=True
+        ):
+            steps = np.arange(extent, dtype=np.int64) * stride * inner
+            ids = (steps[:, None] + ids[None, :]).ravel()
+            inner *= dimension.npus
+        return ids
+
+    def _run(
+        self,
+        kind: CollectiveKind,
+        size_bytes: int,
+        group: GridGroup | ListGroup,
+        members: Ints,
+        start_ns: Ints | None,
+        extents: Sequence[int],
+    ) -> Ints:
+        from simcore.system.unfolded import run_unfolded
+
+        program_of_npu = np.zeros(self._npus, np.int64)
+        program_of_npu[members] = 1
+        starts = np.zeros(self._npus, np.int64)
+        if start_ns is not None:
+            starts[members] = start_ns
+        output = run_unfolded(
+            EngineInput(
+                backend="congestion_unaware",
+                dimensions=engine_dimensions(self._dimensions),
+                options=engine_options(
+                    self._system, len(self._dimensions), self._memory_bytes_per_s, extents
+                ),
+                programs=(_program(None, 0), _program(kind, size_bytes)),
+                program_of_npu=program_of_npu,
+                groups={_GROUP: group},
+                start_ns=starts,
+                record_nodes=False,
+            )
+        )
+        ends = output.finish_ns[members]
+        if (ends < 0).any():
+            raise SimulationError(f"a collective never ended: {'; '.join(output.waiting[:3])}")
+        return ends
+
+
+def _program(kind: CollectiveKind | None, size_bytes: int) -> Program:
+    """A program of one collective node of group 1, or without any node."""
+    nodes = 0 if kind is None else 1
+
+    def full(value: int) -> Ints:
+        return np.full(nodes, value, np.int64)
+
+    return Program(
+        node_id=np.arange(nodes, dtype=np.uint64),
+        kind=np.full(nodes, int(NodeKind.COLLECTIVE), np.int8),
+        on_cpu=np.zeros(nodes, np.bool_),
+        skipped=np.zeros(nodes, np.bool_),
+        duration_ns=full(0),
+        comm_kind=np.full(nodes, 0 if kind is None else int(kind), np.int8),
+        size_bytes=full(size_bytes),
+        priority=full(0),
+        group=full(_GROUP),
+        involved_dims=full(-1),
+        peer=full(-1),
+        tag=full(0),
+        dep_start=np.zeros(nodes + 1, np.int64),
+        dep=np.zeros(0, np.int64),
+    )

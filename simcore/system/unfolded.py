@@ -1,0 +1,131 @@
+"""The unfolded simulation: every NPU and every message, event by event.
+
+Source: W. Won et al., "ASTRA-sim2.0: Modeling Hierarchical Networks and Disaggregated Systems for
+Large-model Training at Scale", ISPASS 2023; the rules are those of its analytical simulator.
+Where that program aborts or hangs, this one goes on or says what is wrong:
+
+* a deadlock ends the run; the NPUs that never finished are named with what they wait for;
+* an all-gather of fewer bytes than chunks is cut into one-byte chunks (of 0 bytes: into one);
+* a collective without partners (a group of one, no dimension involved) ends at once;
+* a custom collective is one stream, whatever the number of chunks;
+* delays of 0 ns are legal at time 0, messages of 0 bytes take their latency.
+"""
+
+import numpy as np
+
+from simcore.kernels.engine import layout
+from simcore.kernels.engine.layout import Floats, Ints
+from simcore.kernels.engine.run_loop import add_event, run_events, schedule_starts
+from simcore.network import ExternalNetwork
+from simcore.system.engine_input import EngineInput, EngineOutput
+from simcore.system.unfolded_image import build_arena
+from simcore.system.unfolded_waiting import waiting_sentences
+
+_FOREVER_NS = 1 << 62
+
+
+def run_unfolded(inputs: EngineInput, *, network: ExternalNetwork | None = None) -> EngineOutput:
+    """Simulate every NPU of a machine until nothing is left to happen.
+
+    Args:
+        inputs: The run.
+        network: Carries the messages instead of the backend that *inputs* names.
+
+    Returns:
+        Finish times in ns; NPUs that wait for ever finish at -1 and are explained in ``waiting``.
+
+    Raises:
+        ConfigError: The input breaks a rule.
+    """
+    arena, rates = build_arena(inputs, outside=network is not None)
+    arena = _start(arena, inputs)
+    if network is None:
+        arena, _ = _go_on(arena, rates)
+    else:
+        arena = _run_with(arena, rates, network)
+    return _output(arena, inputs)
+
+
+def _start(arena: Ints, inputs: EngineInput) -> Ints:
+    """Schedule the start of each NPU."""
+    npus = inputs.program_of_npu.size
+    arena = _with_room(arena, npus * (layout.EVENT_WORDS + layout.FIFO_WORDS))
+    starts = np.zeros(npus, np.int64) if inputs.start_ns is None else inputs.start_ns
+    schedule_starts(arena, starts)
+    return arena
+
+
+def _with_room(arena: Ints, words: int) -> Ints:
+    """The arena, or a copy of twice its size, with at least *words* words never used."""
+    needed = int(arena[layout.NEXT_WORD]) + words
+    if needed <= arena.size:
+        return arena
+    larger = np.zeros(max(needed, 2 * arena.size), np.int64)
+    larger[: arena.size] = arena
+    return larger
+
+
+def _go_on(arena: Ints, rates: Floats) -> tuple[Ints, int]:
+    """Run until something other than a full arena stops the kernel."""
+    while (code := run_events(arena, rates)) == layout.FULL:
+        needed = int(arena[layout.NEEDED_WORDS] - arena[layout.NEXT_WORD])
+        arena = _with_room(arena, needed)
+    return arena, code
+
+
+def _run_with(arena: Ints, rates: Floats, network: ExternalNetwork) -> Ints:
+    """Alternate between the kernel and a network outside it, whoever has the earlier event."""
+    while True:
+        due_ns = network.next_event_ns()
+        arena[layout.HORIZON_NS] = _FOREVER_NS if due_ns is None else due_ns - 1
+        arena, code = _go_on(arena, rates)
+        if code == layout.OUTBOX_FILLED:
+            _hand_out(arena, network)
+        elif due_ns is None:
+            return arena
+        else:
+            for arrival in network.advance(due_ns):
+                arena = _with_room(arena, layout.FIFO_WORDS)
+                add_event(arena, arrival.time_ns, arrival.message)
+
+
+def _hand_out(arena: Ints, network: ExternalNetwork) -> None:
+    message = int(arena[layout.OUTBOX_HEAD])
+    arena[layout.OUTBOX_HEAD] = 0
+    while message:
+        following = int(arena[message + layout.EVENT_NEXT])
+        network.send(
+            int(arena[layout.NOW_NS]),
+            message,
+            int(arena[message + layout.MSG_SRC]),
+            int(arena[message + layout.MSG_DST]),
+            int(arena[message + layout.MSG_BYTES]),
+        )
+        message = following
+
+
+def _output(arena: Ints, inputs: EngineInput) -> EngineOutput:
+    npus = inputs.program_of_npu.size
+    stride = int(arena[layout.NPU_STRIDE])
+    at = int(arena[layout.NPU_TABLE])
+    table = arena[at : at + npus * stride].reshape(npus, stride)
+    finish_ns = table[:, layout.NPU_FINISH_NS].copy()
+    starts: list[Ints] = []
+    ends: list[Ints] = []
+    if inputs.record_nodes:
+        for npu, program in enumerate(inputs.program_of_npu.tolist()):
+            nodes = inputs.programs[program].kind.size
+            for times, column in ((starts, layout.NPU_START), (ends, layout.NPU_END)):
+                first = int(table[npu, column])
+                times.append(arena[first : first + nodes].copy())
+    return EngineOutput(
+        finish_ns=finish_ns,
+        node_start_ns=tuple(starts),
+        node_end_ns=tuple(ends),
+        messages=int(arena[layout.SENT_MESSAGES]),
+        received_messages=int(arena[layout.RECEIVED_MESSAGES]),
+        sent_bytes=int(arena[layout.SENT_BYTES]),
+        received_bytes=int(arena[layout.RECEIVED_BYTES]),
+        events=int(arena[layout.EVENTS]),
+        waiting=waiting_sentences(arena, table, inputs),
+    )

@@ -1,0 +1,170 @@
+"""Refuses inputs that the unfolded engine could only crash on."""
+
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+
+from simcore.errors import ConfigError
+from simcore.network import BACKENDS
+from simcore.system.engine_input import (
+    CustomCollectives,
+    EngineInput,
+    GridGroup,
+    ListGroup,
+    Program,
+)
+from simcore.terms import CollectiveKind, NodeKind
+
+_TOPOLOGIES = ("ring", "fully_connected", "switch")
+_SCHEDULING = ("lifo", "fifo", "explicit")
+_MEMORY_KINDS = ("none", "per_npu", "per_node", "pool")
+
+
+def check_inputs(inputs: EngineInput) -> None:
+    """Check a run before it starts.
+
+    Raises:
+        ConfigError: Names the part of the input that breaks a rule.
+    """
+    _check_network(inputs)
+    _check_options(inputs)
+    _check_npus(inputs)
+    npus = inputs.program_of_npu.size
+    for key, group in inputs.groups.items():
+        _check_group(key, group, npus, len(inputs.dimensions))
+    for index, program in enumerate(inputs.programs):
+        _check_program(inputs, program, f"programs[{index}]")
+    _check_membership(inputs)
+    _check_custom(inputs.custom, npus)
+
+
+def _require(holds: bool, at: str, rule: str, got: object) -> None:
+    if not holds:
+        raise ConfigError(at, rule, got=got)
+
+
+def _check_network(inputs: EngineInput) -> None:
+    for d, dimension in enumerate(inputs.dimensions):
+        at = f"dimensions[{d}]"
+        rule = f"topology must be one of {', '.join(_TOPOLOGIES)}"
+        _require(dimension.topology in _TOPOLOGIES, at, rule, dimension.topology)
+        _require(dimension.npus >= 2, at, "must join at least 2 NPUs", dimension.npus)
+        rate = dimension.bytes_per_ns
+        _require(rate > 0, at, "bandwidth must be above 0 B/ns", rate)
+        _require(dimension.latency_ns >= 0, at, "latency must be 0 ns or more", dimension)
+    if inputs.backend not in BACKENDS:
+        raise BACKENDS.unknown(inputs.backend, at="backend")
+    BACKENDS[inputs.backend].check(
+        [d.topology for d in inputs.dimensions], [d.npus for d in inputs.dimensions]
+    )
+
+
+def _check_options(inputs: EngineInput) -> None:
+    options = inputs.options
+    rule = f"must be one of {', '.join(_SCHEDULING)}"
+    _require(options.scheduling in _SCHEDULING, "scheduling", rule, options.scheduling)
+    active, queues = options.active_chunks_per_dimension, options.queues_per_dimension
+    _require(active >= 1, "active_chunks_per_dimension", "must be 1 or more", active)
+    _require(1 <= queues < 1 << 16, "queues_per_dimension", "must be 1 or more", queues)
+    delay_ns = options.endpoint_delay_ns
+    _require(delay_ns >= 0, "endpoint_delay", "must be 0 ns or more", delay_ns)
+    kind = inputs.remote_memory.kind
+    rule = f"must be one of {', '.join(_MEMORY_KINDS)}"
+    _require(kind in _MEMORY_KINDS, "remote_memory.kind", rule, kind)
+    per_node = inputs.remote_memory.npus_per_node
+    _require(per_node >= 1, "remote_memory.npus_per_node", "must be 1 or more", per_node)
+
+
+def _check_npus(inputs: EngineInput) -> None:
+    npus = prod(d.npus for d in inputs.dimensions)
+    index = inputs.program_of_npu
+    rule = f"needs a program for each of {npus} NPUs"
+    _require(index.shape == (npus,), "program_of_npu", rule, index.shape)
+    fits = bool(((index >= 0) & (index < len(inputs.programs))).all())
+    _require(fits, "program_of_npu", "must number the programs", int(index.max()))
+    start_ns = inputs.start_ns
+    if start_ns is not None:
+        _require(start_ns.shape == (npus,), "start_ns", f"needs {npus} times", start_ns.shape)
+        _require(bool((start_ns >= 0).all()), "start_ns", "must be 0 or more", int(start_ns.min()))
+
+
+def _check_group(key: int, group: ListGroup | GridGroup, npus: int, dimensions: int) -> None:
+    at = f"groups[{key}]"
+    _require(key != 0, at, "the key 0 stands for all NPUs", key)
+    if isinstance(group, GridGroup):
+        rule = f"extent and stride need {dimensions} entries"
+        shapes = (group.extent.shape, group.stride.shape)
+        _require(shapes == ((dimensions,), (dimensions,)), at, rule, shapes)
+        return
+    members = group.members
+    _require(members.size > 0, at, "must have members", [])
+    inside = bool(((members >= 0) & (members < npus)).all())
+    _require(inside, at, f"members must be NPU ids from 0 to {npus - 1}", int(members.max()))
+    distinct = np.unique(members).size
+    _require(distinct == members.size, at, "members must be distinct", members.tolist())
+
+
+def _check_program(inputs: EngineInput, program: Program, at: str) -> None:
+    kind = program.kind
+    npus = inputs.program_of_npu.size
+    for position in np.flatnonzero(kind == NodeKind.METADATA)[:1]:
+        raise ConfigError(place(program, int(position), at), "cannot be run", got="METADATA")
+    transfers = np.isin(kind, (NodeKind.SEND, NodeKind.RECV))
+    replayed = (kind == NodeKind.RECV) & (program.peer < 0)
+    bad = transfers & ~replayed & ((program.peer < 0) | (program.peer >= npus))
+    _refuse(program, at, bad, f"the peer must be an NPU id below {npus}", program.peer)
+    on_network = transfers & ~replayed
+    on_network |= (kind == NodeKind.COLLECTIVE) & (program.comm_kind != CollectiveKind.BROADCAST)
+    rule = "communication cannot be CPU work"
+    _refuse(program, at, on_network & program.on_cpu, rule, program.on_cpu)
+    _refuse(program, at, program.size_bytes < 0, "must be 0 bytes or more", program.size_bytes)
+    collective = kind == NodeKind.COLLECTIVE
+    kinds = [int(k) for k in CollectiveKind]
+    rule = f"the collective must be one of {kinds}"
+    _refuse(program, at, collective & ~np.isin(program.comm_kind, kinds), rule, program.comm_kind)
+    known = np.array([0, *inputs.groups], np.int64)
+    rule = "the group must be defined"
+    _refuse(program, at, collective & ~np.isin(program.group, known), rule, program.group)
+    memory = np.isin(kind, (NodeKind.MEM_LOAD, NodeKind.MEM_STORE))
+    memory &= inputs.remote_memory.kind == "none"
+    _refuse(program, at, memory, "needs a remote memory, but there is none", kind)
+
+
+def _refuse(program: Program, at: str, bad: np.ndarray, rule: str, values: np.ndarray) -> None:
+    for position in np.flatnonzero(bad)[:1]:
+        got = values[position].item()
+        raise ConfigError(place(program, int(position), at), rule, got=got)
+
+
+def place(program: Program, position: int, at: str) -> str:
+    """How messages call a node: its id, and its name where it has one."""
+    name = f" ({program.name[position]})" if program.name else ""
+    return f"{at} node {int(program.node_id[position])}{name}"
+
+
+def _check_membership(inputs: EngineInput) -> None:
+    """Only members may issue the collectives of a list group."""
+    for index, program in enumerate(inputs.programs):
+        collective = program.kind == NodeKind.COLLECTIVE
+        for key in np.unique(program.group[collective]).tolist():
+            group = inputs.groups.get(key)
+            if isinstance(group, ListGroup):
+                runs = np.flatnonzero(inputs.program_of_npu == index)
+                strangers = np.setdiff1d(runs, group.members)
+                if strangers.size:
+                    rule = f"group {key} does not hold this NPU"
+                    raise ConfigError(f"programs[{index}]", rule, got=int(strangers[0]))
+
+
+def _check_custom(custom: CustomCollectives, npus: int) -> None:
+    tables: list[Mapping[int, tuple[Program, ...]]] = [custom.by_kind, custom.by_node]
+    for table in tables:
+        for key, programs in table.items():
+            for place_in_group, program in enumerate(programs):
+                at = f"custom collective {key}, position {place_in_group}"
+                kinds = (NodeKind.COMPUTE, NodeKind.SEND, NodeKind.RECV)
+                fits = np.isin(program.kind, kinds)
+                _refuse(program, at, ~fits, "must be compute, send or receive", program.kind)
+                free = np.diff(program.dep_start) == 0
+                _require(bool(free.any()), at, "needs a node without dependencies", "none")

@@ -1,0 +1,194 @@
+"""Writes the arena in which the unfolded engine runs: network, options, NPUs and tables."""
+
+from math import prod
+
+import numpy as np
+
+from simcore.kernels.engine import layout, shared_bus
+from simcore.kernels.engine.layout import Floats, Ints
+from simcore.kernels.phase_machine import FULLY_CONNECTED, RING, SWITCH
+from simcore.network import BACKENDS
+from simcore.system.engine_input import EngineInput, SharedBus
+from simcore.system.unfolded_arena import Image
+from simcore.system.unfolded_checks import check_inputs
+from simcore.system.unfolded_programs import ProgramWriter
+from simcore.terms import NodeKind
+
+_TOPOLOGIES = {"ring": RING, "fully_connected": FULLY_CONNECTED, "switch": SWITCH}
+_SCHEDULING = {"lifo": 0, "fifo": 1, "explicit": 2}
+_SPARE_WORDS = 4096
+_FOREVER_NS = 1 << 62
+
+
+def build_arena(inputs: EngineInput, *, outside: bool) -> tuple[Ints, Floats]:
+    """The arena of a run, ready for its first event, and the rates that go with it.
+
+    Args:
+        inputs: The run.
+        outside: Whether a network outside the kernel carries the messages.
+
+    Raises:
+        ConfigError: The input breaks a rule.
+    """
+    check_inputs(inputs)
+    image = Image()
+    _write_network(image, inputs, outside=outside)
+    _write_options(image, inputs)
+    writer = ProgramWriter(image, inputs)
+    programs = [writer.write(program) for program in inputs.programs]
+    _write_npus(image, inputs, programs, writer)
+    reserve, burst = _reserve(inputs, writer)
+    image.words[layout.RESERVE_WORDS] = reserve
+    image.words[layout.BURST] = burst
+    starts = 1 if inputs.start_ns is None else np.unique(inputs.start_ns).size
+    _write_tables(image, burst + starts)
+    return image.finished(2 * reserve), _rates(inputs)
+
+
+def _write_network(image: Image, inputs: EngineInput, *, outside: bool) -> None:
+    table = [[_TOPOLOGIES[d.topology], d.npus] for d in inputs.dimensions]
+    words = image.words
+    words[layout.DIMENSION_TABLE] = image.add(table)
+    words[layout.DIMENSIONS] = len(table)
+    words[layout.NPUS] = prod(d.npus for d in inputs.dimensions)
+    backend = BACKENDS[inputs.backend].kernel_code
+    words[layout.BACKEND] = layout.OUTSIDE if outside else backend
+    words[layout.HORIZON_NS] = _FOREVER_NS
+
+
+def _write_options(image: Image, inputs: EngineInput) -> None:
+    options, memory, words = inputs.options, inputs.remote_memory, image.words
+    queues = options.queues_per_dimension
+    words[layout.RENDEZVOUS] = int(options.rendezvous)
+    words[layout.EMPTY_GATHERS_WAIT] = int(options.reference_quirks)
+    words[layout.CHUNKS] = options.chunks
+    words[layout.SCHEDULING] = _SCHEDULING[options.scheduling]
+    words[layout.ACTIVE_LIMIT] = -(-options.active_chunks_per_dimension // queues)
+    words[layout.QUEUES] = queues
+    words[layout.RECORD_NODES] = int(inputs.record_nodes)
+    words[layout.ENDPOINT_DELAY_NS] = options.endpoint_delay_ns
+    words[layout.MEMORY_LATENCY_NS] = memory.latency_ns
+    words[layout.MEMORY_BYTES_PER_NS] = memory.bytes_per_ns
+    if memory.kind in ("per_node", "pool"):
+        npus = inputs.program_of_npu.size
+        per_server = memory.npus_per_node if memory.kind == "per_node" else npus
+        servers = -(-npus // per_server)
+        words[layout.NPUS_PER_SERVER] = per_server
+        servers_at = image.add(np.zeros(servers * layout.SERVER_WORDS, np.int64))
+        words[layout.MEMORY_SERVERS] = servers_at
+    if options.shared_bus is not None:
+        words[layout.BUS_LATENCY_NS] = options.shared_bus.latency_ns
+        words[layout.BUS_OVERHEAD_NS] = options.shared_bus.overhead_ns
+        words[layout.BUS_GAP_NS] = options.shared_bus.gap_ns
+        words[layout.BUS_REDUCTION_NS] = options.shared_bus.local_reduction_delay_ns
+
+
+def _rates(inputs: EngineInput) -> Floats:
+    bus = inputs.options.shared_bus or SharedBus()
+    rates = [inputs.options.local_mem_bytes_per_ns * 1e9, bus.gap_ns_per_byte]
+    for dimension in inputs.dimensions:
+        rates += [dimension.bytes_per_ns, dimension.latency_ns]
+    return np.array(rates, np.float64)
+
+
+def _write_npus(
+    image: Image, inputs: EngineInput, programs: list[tuple[int, int]], writer: ProgramWriter
+) -> None:
+    """The NPUs, the segments that each of them owns, and their start events."""
+    npus = inputs.program_of_npu.size
+    dimensions, queues = len(inputs.dimensions), inputs.options.queues_per_dimension
+    own = dimensions * (queues * layout.QUEUE_WORDS + layout.ROUND_WORDS) + writer.trees
+    table = np.zeros((npus, layout.NPU_WORDS + own), np.int64)
+    nodes = np.array([p.kind.size for p in inputs.programs], np.int64)[inputs.program_of_npu]
+    groups = np.array([count for _, count in programs], np.int64)[inputs.program_of_npu]
+    times = nodes if inputs.record_nodes else np.zeros_like(nodes)
+    custom = layout.CUSTOM_WORDS + writer.custom_nodes if writer.custom_nodes else 0
+    bus = 4 * shared_bus.END_WORDS if inputs.options.shared_bus else 0
+    columns = {
+        layout.NPU_STATE: nodes,
+        layout.NPU_READY: nodes,
+        layout.NPU_START: times,
+        layout.NPU_END: times,
+        layout.NPU_GROUP_COUNTS: groups,
+        layout.NPU_CUSTOM: np.full(npus, custom),
+        layout.NPU_BUS: np.full(npus, bus),
+    }
+    table_at = image.size
+    at = table_at + table.size
+    ends = np.cumsum(np.stack(list(columns.values()), axis=1).reshape(-1))
+    starts = at + np.concatenate([[0], ends[:-1]]).reshape(npus, len(columns))
+    for place, column in enumerate(columns):
+        table[:, column] = starts[:, place]
+    if not bus:
+        table[:, layout.NPU_BUS] = 0
+    table[:, layout.NPU_ID] = np.arange(npus)
+    table[:, layout.NPU_PROGRAM] = np.array([at for at, _ in programs])[inputs.program_of_npu]
+    table[:, layout.NPU_FINISH_NS] = -1
+    image.add(table)
+    image.words[layout.NPU_TABLE] = table_at
+    image.words[layout.NPU_STRIDE] = table.shape[1]
+    segments = np.zeros(int(ends[-1]), np.int64)
+    _fill_segments(segments, table, at, inputs)
+    if bus:
+        _fill_buses(segments, table, table_at, at)
+    image.add(segments)
+
+
+def _fill_segments(segments: Ints, table: Ints, at: int, inputs: EngineInput) -> None:
+    """Open dependencies of each node, and -1 as the times of nodes never issued or ended."""
+    order = np.argsort(inputs.program_of_npu, kind="stable")
+    bounds = np.searchsorted(inputs.program_of_npu[order], np.arange(len(inputs.programs) + 1))
+    for index, program in enumerate(inputs.programs):
+        npus = order[bounds[index] : bounds[index + 1]]
+        place = np.arange(program.kind.size)[None, :] - at
+        state = table[npus, layout.NPU_STATE][:, None] + place
+        segments[state] = np.diff(program.dep_start)[None, :]
+        if inputs.record_nodes:
+            for column in (layout.NPU_START, layout.NPU_END):
+                segments[table[npus, column][:, None] + place] = -1
+
+
+def _fill_buses(segments: Ints, table: Ints, table_at: int, at: int) -> None:
+    npu_at = table_at + np.arange(table.shape[0]) * table.shape[1]
+    for role in range(4):
+        end = table[:, layout.NPU_BUS] - at + role * shared_bus.END_WORDS
+        segments[end + shared_bus.END_ROLE] = role
+        segments[end + shared_bus.END_NPU] = npu_at
+
+
+def _reserve(inputs: EngineInput, writer: ProgramWriter) -> tuple[int, int]:
+    """Words and distinct times that one event may take at most.
+
+    One event can end a node, which can issue every receive that is free and one collective with all
+    of its chunks, of which each queue starts some, each with its packets.
+    """
+    options = inputs.options
+    receives = max((int(np.sum(p.kind == NodeKind.RECV)) for p in inputs.programs), default=0)
+    skips = max((p.kind.size if p.skipped.any() else 0 for p in inputs.programs), default=0)
+    streams = 2 * max(options.chunks, 1)
+    active = options.active_chunks_per_dimension + options.queues_per_dimension
+    started = active * (writer.longest_phase + 1)
+    transfers = receives + 2 * started + writer.custom_nodes + 16
+    words_per_transfer = 2 * (
+        layout.MSG_WORDS
+        + layout.EVENT_WORDS
+        + layout.MATCH_WORDS
+        + layout.HELD_WORDS
+        + 2 * layout.FIFO_WORDS
+        + 2 * shared_bus.TRANSFER_WORDS
+    )
+    words = transfers * words_per_transfer + skips * layout.EVENT_WORDS
+    words += streams * (layout.STREAM_WORDS + writer.most_phases)
+    words += active * layout.WALK_WORDS
+    return words + _SPARE_WORDS, 4 * transfers
+
+
+def _write_tables(image: Image, burst: int) -> None:
+    words = image.words
+    capacity = 1 << max(burst - 1, 1023).bit_length()
+    words[layout.HEAP] = image.add(np.zeros(2 * capacity, np.int64))
+    words[layout.HEAP_CAPACITY] = capacity
+    words[layout.FIFOS] = image.add(np.zeros(1024, np.int64))
+    words[layout.FIFO_CAPACITY] = 1024
+    words[layout.MATCHES] = image.add(np.zeros(1024, np.int64))
+    words[layout.MATCH_CAPACITY] = 1024

@@ -1,0 +1,54 @@
+"""Words of the glossary that files and code share, as enums."""
+
+from enum import IntEnum, StrEnum
+
+
+class CollectiveKind(IntEnum):
+    """What a collective does; the values are those of Chakra's ``CollectiveCommType``."""
+
+    ALL_REDUCE = 0
+    ALL_GATHER = 2
+    BROADCAST = 5
+    ALL_TO_ALL = 6
+    REDUCE_SCATTER = 7
+
+
+class NodeKind(IntEnum):
+    """What a node of a workload graph does; the values are those of Chakra's ``NodeType``."""
+
+    INVALID = 0
+    METADATA = 1
+    MEM_LOAD = 2
+    MEM_STORE = 3
+    COMPUTE = 4
+    SEND = 5
+    RECV = 6
+    COLLECTIVE = 7
+
+
+class TopologyKind(StrEnum):
+    """Shape of one network dimension."""
+
+    RING = "ring"
+    FULLY_CONNECTED = "fully_connected"
+    SWITCH = "switch"
+
+
+class ParallelAxis(StrEnum):
+    """An axis along which the model or its data is split."""
+
+    TP = "tp"
+    CP = "cp"
+    DP = "dp"
+    PP = "pp"
+    EP = "ep"
+
+
+class Precision(StrEnum):
+    """Number format of weights and activations."""
+
+    FP32 = "fp32"
+    BF16 = "bf16"
+    FP16 = "fp16"
+    FP8 = "fp8"
+    FP4 = "fp4"

@@ -1,0 +1,53 @@
+"""The job: what is trained, how it is spread, and the graph of one iteration."""
+
+from simcore.workload.build import build_graph
+from simcore.workload.graph import (
+    Axis,
+    CollectiveOp,
+    GroupLayout,
+    Kernel,
+    Operator,
+    Phase,
+    StageGraph,
+    TrainingGraph,
+)
+from simcore.workload.load import load_model, load_plan, load_workload
+from simcore.workload.model import Model
+from simcore.workload.plan import ParallelPlan
+from simcore.workload.totals import (
+    bytes_by_axis,
+    flop_by_stage,
+    total_flop,
+    total_model_flop,
+)
+from simcore.workload.workload import (
+    TrainingWorkload,
+    check_plan,
+    microbatches,
+    stage_layers,
+)
+
+__all__ = [
+    "Axis",
+    "CollectiveOp",
+    "GroupLayout",
+    "Kernel",
+    "Model",
+    "Operator",
+    "ParallelPlan",
+    "Phase",
+    "StageGraph",
+    "TrainingGraph",
+    "TrainingWorkload",
+    "build_graph",
+    "bytes_by_axis",
+    "check_plan",
+    "flop_by_stage",
+    "load_model",
+    "load_plan",
+    "load_workload",
+    "microbatches",
+    "stage_layers",
+    "total_flop",
+    "total_model_flop",
+]

@@ -1,0 +1,94 @@
+"""Lays out the units of a stage's schedule one after the other, all at once."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.workload.graph import StageGraph
+from simcore.workload.piece import CHAIN, LOSS
+from simcore.workload.schedules import Units
+from simcore.workload.templates import Templates, pieces_of
+
+_Ints = NDArray[np.int64]
+
+
+def assemble(templates: Templates, units: Units, stage: int, spans: Sequence[range]) -> StageGraph:
+    """The graph of *stage*, which holds the layers *spans* and works in the order of *units*."""
+    which = pieces_of(units, templates.chunks)
+    start, gather = _layout(which, templates.nodes)
+    batch = np.full(which.size, -1, np.int32)
+    batch[:-1] = units.microbatch
+    microbatch = np.repeat(batch, np.diff(start))
+    dep_start = np.zeros(gather.size + 1, np.int64)
+    np.cumsum(templates.dep_count.take(gather), out=dep_start[1:])
+    return StageGraph(
+        stage=stage,
+        layers=tuple(layer for span in spans for layer in span),
+        kind=templates.kind.take(gather),
+        item=templates.item.take(gather),
+        size_bytes=templates.size_bytes.take(gather),
+        peer_stage=templates.peer_stage(stage).take(gather),
+        tag=_tags(templates, units, stage, gather, microbatch),
+        microbatch=microbatch,
+        layer=templates.layer_number(spans).take(gather),
+        dep_start=dep_start,
+        dep=_dependencies(templates, which, start, units),
+    )
+
+
+def last_backward_units(units: Units, chunks: int) -> Iterator[tuple[int, ...]]:
+    """For each chunk, the pieces from its last backward unit to the last unit of the stage."""
+    which = pieces_of(units, chunks)[:-1]
+    for chunk in range(chunks):
+        last = np.flatnonzero(which == 1 + chunks + chunk)[-1]
+        yield tuple(which[last:].tolist())
+
+
+def _layout(which: _Ints, sizes: _Ints) -> tuple[_Ints, _Ints]:
+    """Start of each unit, (U + 1,), and for each element its place in the templates."""
+    lengths = sizes.take(which)
+    start = np.zeros(which.size + 1, np.int64)
+    np.cumsum(lengths, out=start[1:])
+    origin = (np.cumsum(sizes) - sizes).take(which)
+    return start, np.arange(start[-1]) + np.repeat(origin - start[:-1], lengths)
+
+
+def _tags(
+    templates: Templates, units: Units, stage: int, gather: _Ints, microbatch: NDArray[np.int32]
+) -> _Ints:
+    """Each boundary has one tag per micro-batch down, then as many up."""
+    batches = units.microbatch.size // (2 * templates.chunks)
+    first = (templates.lane + 2 * stage) * batches
+    tag = np.full(gather.size, -1, np.int64)
+    messages = np.flatnonzero((templates.peer_step != 0).take(gather))
+    tag[messages] = first.take(gather[messages]) + microbatch[messages]
+    return tag
+
+
+def _dependencies(
+    templates: Templates, which: _Ints, start: _Ints, units: Units
+) -> NDArray[np.int32]:
+    """Dependencies of all nodes as positions; CHAIN and LOSS find their unit here."""
+    edge_start, gather = _layout(which, templates.deps)
+    dep = templates.dep.take(gather)
+    marked = np.flatnonzero(dep <= CHAIN)
+    marks = dep[marked]
+    dep += np.repeat(start[:-1], np.diff(edge_start))
+    unit = np.searchsorted(edge_start, marked, side="right") - 1
+    last_compute = templates.last_compute.take(which) + start[:-1]
+    dep[marked] = last_compute[unit - 1]
+    to_loss = marks == LOSS
+    if to_loss.any():
+        ends = templates.last_exit.take(which) + start[:-1]
+        dep[marked[to_loss]] = ends[_forward_unit(units)[unit[to_loss]]]
+    return dep.astype(np.int32)
+
+
+def _forward_unit(units: Units) -> _Ints:
+    """(U,) int64: the forward unit of each unit's micro-batch and chunk."""
+    passed = units.microbatch + units.chunk * (int(units.microbatch.max()) + 1)
+    forward = np.flatnonzero(~units.backward)
+    of_pass = np.empty(forward.size, np.int64)
+    of_pass[passed[forward]] = forward
+    return of_pass.take(passed)

@@ -1,0 +1,148 @@
+"""The workload graph: one per pipeline stage, in flat arrays.
+
+All NPUs of a stage do the same, so one graph per stage describes every NPU.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.terms import CollectiveKind
+from simcore.workload.plan import ParallelPlan
+from simcore.workload.workload import TrainingWorkload
+
+
+class Phase(StrEnum):
+    """Part of the iteration that a node belongs to."""
+
+    FORWARD = "forward"
+    RECOMPUTE = "recompute"
+    BACKWARD = "backward"
+    GRADIENTS = "gradients"
+    OPTIMIZER = "optimizer"
+
+
+class Axis(StrEnum):
+    """Groups of NPUs that communicate; the first four are named after their parallel axis."""
+
+    TP = "tp"
+    CP = "cp"
+    DP = "dp"
+    PP = "pp"
+    EMBEDDING = "embedding"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """One kernel as one NPU runs it.
+
+    Attributes:
+        kind: ``gemm``, ``attention``, ``elementwise``, ``optimizer`` or ``embedding``.
+        flop: A multiply-add is 2.
+        bytes: Read and written, each operand once.
+        m, n, k: A GEMM multiplies (m, k) by (k, n); attention has m queries, n keys and heads of
+            width k; 0 for the other kinds.
+    """
+
+    name: str
+    kind: str
+    flop: float
+    bytes: float
+    m: int = 0
+    n: int = 0
+    k: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """What a compute node does: its kernels run one after another."""
+
+    name: str
+    phase: Phase
+    kernels: tuple[Kernel, ...]
+
+    @property
+    def flop(self) -> float:
+        return sum(kernel.flop for kernel in self.kernels)
+
+    @property
+    def bytes(self) -> float:
+        return sum(kernel.bytes for kernel in self.kernels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectiveOp:
+    """What a collective node does.
+
+    Attributes:
+        axis: The group of NPUs, a key of ``TrainingGraph.groups``.
+        size_bytes: All-gather: the shard of one NPU; otherwise the full buffer (ASTRA-sim's rule).
+    """
+
+    name: str
+    kind: CollectiveKind
+    axis: Axis
+    size_bytes: int
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupLayout:
+    """A group of NPUs: ``base + i * stride`` for i in 0..size-1, one group per base."""
+
+    axis: Axis
+    stride: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StageGraph:
+    """The nodes that each NPU of one stage executes.
+
+    Positions are priorities: of the nodes that are ready, the lowest position goes first. N
+    nodes, E dependencies, every dependency points to a lower position.
+
+    Attributes:
+        stage: 0 is the first.
+        layers: The model's layers that this stage holds, in order.
+        kind: (N,) int8, ``NodeKind`` values: COMPUTE, COLLECTIVE, SEND, RECV.
+        item: (N,) int32, index into ``TrainingGraph.operators`` or ``.collectives``; -1: p2p.
+        size_bytes: (N,) int64, of collectives, sends and receives; 0 for compute nodes.
+        peer_stage: (N,) int32, the other stage of a send or receive, else -1.
+        tag: (N,) int64, same for a send and its receive and for no other pair, else -1.
+        microbatch: (N,) int32, -1 where a node serves none.
+        layer: (N,) int32, -1 where a node serves none.
+        dep_start: (N + 1,) int64, and dep: (E,) int32: node i waits for the positions
+            ``dep[dep_start[i]:dep_start[i + 1]]``, which are distinct.
+    """
+
+    stage: int
+    layers: tuple[int, ...]
+    kind: NDArray[np.int8]
+    item: NDArray[np.int32]
+    size_bytes: NDArray[np.int64]
+    peer_stage: NDArray[np.int32]
+    tag: NDArray[np.int64]
+    microbatch: NDArray[np.int32]
+    layer: NDArray[np.int32]
+    dep_start: NDArray[np.int64]
+    dep: NDArray[np.int32]
+
+    @property
+    def nodes(self) -> int:
+        return int(self.kind.size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TrainingGraph:
+    """One training iteration: a graph per stage and the tables that its nodes point into."""
+
+    workload: TrainingWorkload
+    plan: ParallelPlan
+    stages: tuple[StageGraph, ...]
+    operators: tuple[Operator, ...]
+    collectives: tuple[CollectiveOp, ...]
+    groups: Mapping[Axis, GroupLayout]

@@ -1,0 +1,16 @@
+"""Pipeline schedules by the names that plans use."""
+
+from simcore.registry import Registry
+from simcore.workload.schedules.base import PipelineSchedule, Units
+from simcore.workload.schedules.gpipe import GPipe
+from simcore.workload.schedules.one_f_one_b import OneForwardOneBackward
+
+SCHEDULES: Registry[type[PipelineSchedule]] = Registry(
+    "schedule",
+    {
+        "1f1b": OneForwardOneBackward,
+        "gpipe": GPipe,
+    },
+)
+
+__all__ = ["SCHEDULES", "PipelineSchedule", "Units"]

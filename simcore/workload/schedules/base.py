@@ -1,0 +1,49 @@
+"""What a pipeline schedule decides: the order of work on one stage."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Units:
+    """The work of one stage in order; U = 2 x micro-batches x chunks.
+
+    Attributes:
+        backward: (U,) bool, the unit is a backward pass.
+        microbatch: (U,) int32.
+        chunk: (U,) int32, the chunk of the stage's layers that the unit passes.
+    """
+
+    backward: NDArray[np.bool_]
+    microbatch: NDArray[np.int32]
+    chunk: NDArray[np.int32]
+
+
+class PipelineSchedule(ABC):
+    """Orders the forward and backward passes of the micro-batches on the stages.
+
+    Each micro-batch passes each chunk of each stage once forward and once backward, backward
+    after forward, and the orders of the stages must not wait for each other in a circle. The
+    first unit is a forward pass of chunk 0.
+
+    Attributes:
+        interleaves: A stage may hold several chunks of layers that are not neighbours.
+    """
+
+    interleaves: ClassVar[bool] = False
+
+    @abstractmethod
+    def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:
+        """The order on *stage* (0 is the first)."""
+
+    @abstractmethod
+    def alive_units(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
+        """Most forward units whose activations *stage* holds at one time."""
+
+    @abstractmethod
+    def alive_losses(self, microbatches: int) -> int:
+        """Most micro-batches whose logits the last stage holds at one time."""

@@ -1,0 +1,48 @@
+"""Reads YAML as data: safe types only, size bounded, duplicate keys refused."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from simcore.errors import ConfigError
+
+MAX_FILE_BYTES = 16 * 1024 * 1024
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe loader that refuses duplicate keys, which YAML readers otherwise drop silently."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands here twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of a YAML file as plain Python data.
+
+    Raises:
+        ConfigError: The file cannot be read, is too large or is not valid YAML; says the line.
+    """
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ConfigError(str(path), f"must be at most {MAX_FILE_BYTES} bytes", got="more")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(str(path), "must be a readable file", got=error.strerror) from None
+    except UnicodeDecodeError:
+        raise ConfigError(str(path), "must be UTF-8 text", got="other bytes") from None
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "not valid YAML"
+        raise ConfigError(f"{path}{line}", "must be valid YAML", got=problem) from None

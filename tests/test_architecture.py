@@ -1,0 +1,124 @@
+"""Modules import only downwards, and the search sees the simulator through its public names."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+SIMCORE_LAYERS = [  # a module may import from the rows above its own, and from its own package
+    ["errors", "terms", "kernels"],
+    ["units", "registry"],
+    ["schema", "resources", "yaml_file"],
+    ["hardware", "workload", "collectives"],
+    ["network", "compute", "memory"],
+    ["system"],
+    ["result"],
+    ["config", "formats"],
+    ["simulation"],
+    ["cli"],
+    ["__init__", "__main__"],
+]
+DSE_LAYERS = [
+    ["space", "costs", "rank", "objectives"],
+    ["evaluate"],
+    ["samplers", "trials", "study_file"],
+    ["config"],
+    ["store", "tables", "summary", "search"],
+    ["result"],
+    ["report"],
+    ["study"],
+    ["cli"],
+    ["__init__", "__main__"],
+]
+MAX_LINES = 400
+MAX_FUNCTION_LINES = 60
+
+
+def _files(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def _levels(layers: list[list[str]]) -> dict[str, int]:
+    return {name: level for level, row in enumerate(layers) for name in row}
+
+
+def _own_layer(file: Path, package: str) -> str:
+    return file.relative_to(ROOT / package).parts[0].removesuffix(".py")
+
+
+def _imports(file: Path) -> list[tuple[int, str]]:
+    found = []
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}:{node.lineno}: relative import"
+            found.append((node.lineno, str(node.module)))
+        elif isinstance(node, ast.Import):
+            found += [(node.lineno, name.name) for name in node.names]
+    return found
+
+
+@pytest.mark.parametrize("file", _files("simcore"), ids=lambda f: str(f.relative_to(ROOT)))
+def test_simcore_imports_only_from_lower_layers(file: Path) -> None:
+    own, levels = _own_layer(file, "simcore"), _levels(SIMCORE_LAYERS)
+    assert own in levels, f"{own} has no layer yet"
+    for line, module in _imports(file):
+        package, _, rest = module.partition(".")
+        assert package != "dse", f"{file}:{line}: simcore knows nothing of the search"
+        if package != "simcore":
+            continue
+        other = rest.split(".")[0]
+        if not other and own in ("cli", "__init__", "__main__"):
+            continue  # the version
+        fine = other == own or levels[other] < levels[own]
+        assert fine, f"{file}:{line}: {own} must not import {module}"
+
+
+@pytest.mark.parametrize("file", _files("dse"), ids=lambda f: str(f.relative_to(ROOT)))
+def test_dse_imports_only_from_lower_layers_and_public_names(file: Path) -> None:
+    own, levels = _own_layer(file, "dse"), _levels(DSE_LAYERS)
+    assert own in levels, f"{own} has no layer yet"
+    for line, module in _imports(file):
+        package, _, rest = module.partition(".")
+        if package == "simcore":
+            assert not rest, f"{file}:{line}: only names of simcore.__all__ cross this line"
+        elif package == "dse" and rest:
+            other = rest.split(".")[0]
+            fine = other == own or levels[other] < levels[own]
+            assert fine, f"{file}:{line}: {own} must not import {module}"
+
+
+@pytest.mark.parametrize("file", _files("simcore/kernels"), ids=lambda f: f.name)
+def test_kernels_import_only_numpy_and_numba(file: Path) -> None:
+    allowed = {"numpy", "numba", "simcore", "typing", "heapq", "collections", "dataclasses"}
+    allowed |= {"hashlib", "os", "pathlib", "tempfile", "platform", "sys", "collections.abc"}
+    for line, module in _imports(file):
+        assert module.split(".")[0] in allowed, f"{file}:{line}: {module}"
+        if module.startswith("simcore"):
+            assert module.startswith("simcore.kernels"), f"{file}:{line}: {module}"
+
+
+@pytest.mark.parametrize("package", ["simcore", "dse"])
+def test_files_and_functions_stay_small(package: str) -> None:
+    long = []
+    for file in _files(package):
+        text = file.read_text()
+        if text.count("\n") > MAX_LINES:
+            long.append(f"{file.relative_to(ROOT)} has {text.count(chr(10))} lines")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) and node.body[1:] else node.body
+                lines = (node.end_lineno or 0) - body[0].lineno + 1
+                if lines > MAX_FUNCTION_LINES:
+                    where = f"{file.relative_to(ROOT)}:{node.lineno}"
+                    long.append(f"{where} {node.name} has {lines} lines")
+    assert not long, "\n".join(long)
+
+
+def test_public_names_are_complete_and_importable() -> None:
+    import simcore
+
+    assert sorted(simcore.__all__) == sorted(simcore._HOMES)
+    for name in simcore.__all__:
+        assert getattr(simcore, name) is not None

@@ -1,0 +1,143 @@
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from dse.costs import COSTS, FabricRules, PriceBook, WholeMachine, load_prices
+from simcore import (
+    ConfigError,
+    Dimension,
+    InfeasibleError,
+    Platform,
+    TopologyKind,
+    load_npu,
+    load_platform,
+)
+
+RING, FC, SWITCH = TopologyKind.RING, TopologyKind.FULLY_CONNECTED, TopologyKind.SWITCH
+
+
+@pytest.fixture(scope="module")
+def prices() -> PriceBook:
+    return load_prices()
+
+
+def machine(
+    topologies: Sequence[TopologyKind],
+    npus: Sequence[int],
+    gb_per_s: Sequence[float],
+    npu: str = "h100_80",
+) -> Platform:
+    dimensions = tuple(
+        Dimension.build(topology=kind, npus=count, bandwidth_bytes_per_s=rate * 1e9, latency_s=1e-6)
+        for kind, count, rate in zip(topologies, npus, gb_per_s, strict=True)
+    )
+    return Platform.build(npu=load_npu(npu), dimensions=dimensions)
+
+
+def test_the_native_domain_is_in_the_price_of_the_accelerator(prices: PriceBook) -> None:
+    parts = WholeMachine(prices).cost(machine((SWITCH,), (8,), (450,))).parts
+    assert parts == {"accelerators": 8 * 38_750, "scale_up": 0.0, "scale_out": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("topology", "npus", "gb_per_s", "usd_per_npu"),
+    [
+        (SWITCH, 8, 900, 450 * 17),  # beyond the native bandwidth
+        (SWITCH, 64, 450, 450 * 17),  # beyond the native domain: all of it
+        (FC, 8, 900, 450 * 4),
+        (RING, 16, 300, 300 * 4),
+    ],
+)
+def test_scale_up_beyond_the_native_domain_is_priced_by_shape(
+    prices: PriceBook, topology: TopologyKind, npus: int, gb_per_s: float, usd_per_npu: float
+) -> None:
+    parts = WholeMachine(prices).cost(machine((topology,), (npus,), (gb_per_s,))).parts
+    assert parts["scale_up"] == pytest.approx(npus * usd_per_npu)
+
+
+def test_dimensions_inside_one_rack_are_scale_up_and_share_the_native_bandwidth(
+    prices: PriceBook,
+) -> None:
+    platform = machine((FC, RING, SWITCH), (4, 2, 16), (300, 300, 50))
+    parts = WholeMachine(prices).cost(platform).parts
+    # 450 of the 600 GB/s inside the domain of 8 are included; 128 NPUs need one tier
+    assert parts["scale_up"] == pytest.approx(128 * 150 * 4)
+    assert parts["scale_out"] == pytest.approx(128 * 50 * 37.7)
+
+
+def test_an_oversubscribed_top_tier_saves_its_share(prices: PriceBook) -> None:
+    # 16,384 H100 in two tiers at 50 GB/s, 7:1 at the top: 50 x (37.7 + 47.3 / 7) per GPU
+    flat = machine((SWITCH, SWITCH), (8, 2048), (450, 50))
+    expected = 16_384 * 50 * (37.7 + 47.3 / 7)
+    rules = FabricRules(oversubscription=7.0)
+    assert WholeMachine(prices, rules).cost(flat).parts["scale_out"] == pytest.approx(expected)
+    levels = machine((SWITCH, SWITCH, SWITCH), (8, 256, 8), (450, 50, 50 / 7))
+    shared = FabricRules(has_shared_ports=True)
+    assert WholeMachine(prices, shared).cost(levels).parts["scale_out"] == pytest.approx(expected)
+
+
+def test_shared_ports_cannot_widen_outwards(prices: PriceBook) -> None:
+    platform = machine((SWITCH, SWITCH, SWITCH), (8, 256, 8), (450, 50, 100))
+    with pytest.raises(InfeasibleError, match="dimension 2 has more bandwidth"):
+        WholeMachine(prices, FabricRules(has_shared_ports=True)).cost(platform)
+
+
+def test_separate_ports_are_paid_for_one_by_one(prices: PriceBook) -> None:
+    platform = machine((SWITCH, SWITCH, SWITCH), (8, 256, 8), (450, 50, 25))
+    parts = WholeMachine(prices).cost(platform).parts
+    assert parts["scale_out"] == pytest.approx(16_384 * (50 * 85.0 + 25 * 85.0))
+
+
+def test_rail_only_planes_need_fewer_tiers(prices: PriceBook) -> None:
+    platform = machine((SWITCH, SWITCH), (64, 256), (450, 50))
+    rail = WholeMachine(prices, FabricRules(is_rail_only=True)).cost(platform)
+    assert rail.parts["scale_out"] == pytest.approx(16_384 * 50 * 37.7)
+
+
+@pytest.mark.parametrize("model", COSTS)
+def test_costs_never_fall_when_a_bandwidth_or_a_count_rises(prices: PriceBook, model: str) -> None:
+    npu = "h100_80"
+    shapes = product((RING, FC, SWITCH), repeat=2)
+    for first, second in shapes:
+        for size, rate in product((4, 16, 64), (50, 400)):
+            topologies = (RING, first, second)
+            base = COSTS[model](prices).cost(machine(topologies, (8, 4, size), (300, 50, rate)))
+            more = (
+                machine(topologies, (9, 4, size), (300, 50, rate), npu),
+                machine(topologies, (16, 8, size), (300, 50, rate), npu),
+                machine(topologies, (8, 4, 10 * size), (300, 50, rate), npu),
+                machine(topologies, (8, 4, size), (600, 50, rate), npu),
+                machine(topologies, (8, 4, size), (300, 60, rate), npu),
+                machine(topologies, (8, 4, size), (300, 50, 2 * rate), npu),
+            )
+            for larger in more:
+                assert COSTS[model](prices).cost(larger).total >= base.total
+
+
+def test_an_accelerator_without_price_is_named(prices: PriceBook) -> None:
+    with pytest.raises(ConfigError, match=r"platform\.npu\.price: .*accelerators\.tpu_v4"):
+        WholeMachine(prices).cost(load_platform("tpu_v4_pod"))
+    known = prices.model_copy(update={"accelerators": {"tpu_v4": 4000.0}})
+    assert WholeMachine(known).cost(load_platform("tpu_v4_pod")).total == 4096 * 4000.0
+
+
+def test_an_accelerator_without_system_power_is_refused(prices: PriceBook) -> None:
+    with pytest.raises(ConfigError, match=r"platform\.npu\.system_power"):
+        COSTS["power"](prices).cost(load_platform("cosmic_b"))
+
+
+def test_a_price_book_of_the_user_is_checked(tmp_path: Path) -> None:
+    text = Path(__file__).parents[3].joinpath("configs/costs/default.yaml").read_text()
+    file = tmp_path / "mine.yaml"
+    file.write_text(text.replace("pue: 1.25", "pue: 0.5"))
+    with pytest.raises(ConfigError, match=r"mine\.yaml: power\.pue: must be greater than"):
+        load_prices("mine.yaml", beside=tmp_path)
+    file.write_text(text.replace("accelerators: {}", "accelerators: {h100_80: 30000 USD}"))
+    assert load_prices("mine.yaml", beside=tmp_path).accelerator_usd(load_npu("h100_80")) == 30000
+
+
+def test_an_oversubscription_below_one_is_refused() -> None:
+    with pytest.raises(ConfigError, match="oversubscription: must be 1 or more"):
+        FabricRules(oversubscription=0.5)

@@ -1,0 +1,226 @@
+"""ASTRA-sim's files: what is read from them, and what is said about mistakes in them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simcore.errors import ConfigError
+from simcore.formats.astra.groups_file import process_groups, read_groups
+from simcore.formats.astra.memory_file import read_remote_memory
+from simcore.formats.astra.network_file import read_network
+from simcore.formats.astra.options import read_command
+from simcore.formats.astra.system_file import CommandOptions, read_system
+from simcore.formats.chakra import IoInfo, Node
+from simcore.terms import CollectiveKind
+
+SYSTEM: dict[str, object] = {
+    "scheduling-policy": "LIFO",
+    "collective-optimization": "localBWAware",
+    "preferred-dataset-splits": 4,
+}
+NETWORK = "topology: [Ring]\nnpus_count: [8]\nbandwidth: [50.0]\nlatency: [500.0]\n"
+
+
+def put(folder: Path, content: object) -> Path:
+    path = folder / "file"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def test_network_bandwidth_is_in_gigabytes_of_2_to_the_30(tmp_path: Path) -> None:
+    (dimension,) = read_network(put(tmp_path, NETWORK), [])
+    assert dimension.bytes_per_ns == 50.0 * 1073741824 / 1e9
+    assert (dimension.topology, dimension.npus, dimension.latency_ns) == ("ring", 8, 500.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("[Ring]", "[Mesh]", r"topology\[0\]: must be one of Ring, FullyConnected, Switch"),
+        ("[Ring]", "[ring]", r"did you mean 'Ring'"),
+        ("[8]", "[1]", r"npus_count\[0\]: must be 2 or more, but got 1"),
+        ("[8]", "[8, 2]", r"npus_count: must have one entry per topology \(1\)"),
+        ("[50.0]", "[0]", r"bandwidth\[0\]: must be above 0 GB/s"),
+        ("[50.0]", "[.nan]", r"bandwidth\[0\]: must be above 0 GB/s"),
+        ("[500.0]", "[-1]", r"latency\[0\]: must be 0 ns or more"),
+        ("[500.0]", "[fast]", r"latency\[0\]: must be a number, but got 'fast'"),
+        ("latency: [500.0]", "", "latency: must be a list"),
+    ],
+)
+def test_network_mistakes_are_named(tmp_path: Path, old: str, new: str, rule: str) -> None:
+    with pytest.raises(ConfigError, match=rule):
+        read_network(put(tmp_path, NETWORK.replace(old, new)), [])
+
+
+def test_unknown_network_keys_are_remarked_on(tmp_path: Path) -> None:
+    notes: list[str] = []
+    read_network(put(tmp_path, NETWORK + "latencies: [1]\n"), notes)
+    assert len(notes) == 1
+    assert "'latencies' is ignored (did you mean 'latency'?)" in notes[0]
+
+
+def test_system_values_reach_the_engine(tmp_path: Path) -> None:
+    content = SYSTEM | {
+        "endpoint-delay": 25,
+        "active-chunks-per-dimension": 2,
+        "local-mem-bw": 900,
+        "all-reduce-implementation": ["ring", "direct4"],
+        "all-gather-implementation-custom": ["custom/algo"],
+        "model-shared-bus": 1,
+        "L": 1,
+        "o": 2,
+        "g": 3,
+        "G": 0.5,
+        "roofline-enabled": 1,
+        "peak-perf": 100,
+        "replay-only": 0,
+        "trace-enabled": 1,
+        "track-local-mem": 1,
+    }
+    command = CommandOptions(queues_per_dimension=2, injection_scale=2.5, rendezvous=True)
+    notes: list[str] = []
+    system = read_system(put(tmp_path, content), command, notes)
+    options = system.options
+    assert notes == []
+    assert (options.chunks, options.active_chunks_per_dimension) == (4, 2)
+    assert (options.queues_per_dimension, options.rendezvous) == (2, True)
+    assert options.endpoint_delay_ns == 62  # 25 * 2.5, cut
+    assert options.algorithms == {0: ("ring", "direct4")}
+    assert options.shared_bus is not None
+    assert options.shared_bus.gap_ns_per_byte == 0.5
+    assert system.roofline is not None
+    assert system.roofline.peak_flop_per_s == 100e12
+    assert system.custom_prefixes == {CollectiveKind.ALL_GATHER: "custom/algo"}
+    assert system.memory_trace == "local_mem_trace"
+    assert system.record_trace
+    assert not system.replay_only
+
+
+def test_defaults_are_astra_sims_and_injection_scale_leaves_the_default_delay(
+    tmp_path: Path,
+) -> None:
+    system = read_system(put(tmp_path, SYSTEM), CommandOptions(injection_scale=3.0), [])
+    assert system.options.endpoint_delay_ns == 10
+    assert system.options.active_chunks_per_dimension == 1
+    assert system.options.shared_bus is None
+    assert system.roofline is None
+    assert system.memory_trace is None
+
+
+def test_unknown_and_missing_system_keys_are_remarked_on(tmp_path: Path) -> None:
+    content = {"preferred-dataset-splits": 1, "boost-mode": 1, "endpoint-dealy": 3, "colour": 1}
+    notes: list[str] = []
+    read_system(put(tmp_path, content), CommandOptions(), notes)
+    assert len(notes) == 4
+    assert "'endpoint-dealy' is ignored (did you mean 'endpoint-delay'?)" in notes[0]
+    assert "'colour' is ignored." in notes[1]
+    assert "collective-optimization is missing; baseline is taken" in notes[2]
+    assert "scheduling-policy is missing; LIFO is taken" in notes[3]
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"scheduling-policy": "lifo"}, r"must be one of LIFO, FIFO, EXPLICIT.*got 'lifo'"),
+        ({"collective-optimization": "themis"}, "must be one of baseline, localBWAware"),
+        ({"active-chunks-per-dimension": 0}, "must be a whole number from 1"),
+        ({"endpoint-delay": -1}, "must be a whole number from 0"),
+        ({"endpoint-delay": "10"}, "must be a number, but got '10'"),
+        ({"all-reduce-implementation": "ring"}, "must be a list of texts"),
+        ({"all-reduce-implementation-custom": ["a", "b"]}, "must hold one path prefix"),
+        ({"roofline-enabled": 1, "local-mem-bw": 5}, "peak-perf: must be above 0"),
+        ({"local-mem-bw": -5}, "local-mem-bw: must be 0 GB/s or more"),
+    ],
+)
+def test_system_mistakes_are_named(tmp_path: Path, change: dict[str, object], rule: str) -> None:
+    with pytest.raises(ConfigError, match=rule):
+        read_system(put(tmp_path, SYSTEM | change), CommandOptions(), [])
+
+
+def test_broken_json_is_told_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="line 2: must be valid JSON"):
+        read_system(put(tmp_path, '{\n"a" 1}'), CommandOptions(), [])
+
+
+def test_remote_memory_numbers_are_cut_with_a_remark(tmp_path: Path) -> None:
+    content = {"memory-type": "MEMORY_POOL", "remote-mem-latency": 100, "remote-mem-bw": 0.9}
+    notes: list[str] = []
+    memory = read_remote_memory(put(tmp_path, content), 4, notes)
+    assert (memory.kind, memory.latency_ns, memory.bytes_per_ns) == ("pool", 100, 0)
+    assert "remote-mem-bw 0.9 is cut to 0" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        ({}, "memory-type: must be one of"),
+        ({"memory-type": "POOL"}, "must be one of .*got 'POOL'"),
+        ({"memory-type": "MEMORY_POOL", "remote-mem-bw": 1}, "remote-mem-latency: is required"),
+        (
+            {
+                "memory-type": "PER_NODE_MEMORY_EXPANSION",
+                "remote-mem-latency": 1,
+                "remote-mem-bw": 1,
+                "num-nodes": 1,
+                "num-npus-per-node": 2,
+            },
+            "must cover 4 NPUs",
+        ),
+    ],
+)
+def test_remote_memory_mistakes_are_named(
+    tmp_path: Path, content: dict[str, object], rule: str
+) -> None:
+    with pytest.raises(ConfigError, match=rule):
+        read_remote_memory(put(tmp_path, content), 4, [])
+
+
+def test_groups_keep_the_order_of_the_file(tmp_path: Path) -> None:
+    notes: list[str] = []
+    groups = read_groups(put(tmp_path, {"2": [3, 1], "7": [0], "0": [1]}), 4, notes)
+    assert groups == {2: (3, 1), 7: (0,)}
+    assert "group 0 is ignored" in notes[0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [[], {"tp": [0]}, {"1": []}, {"1": [0, 0]}, {"1": [4]}, {"1": [0.5]}, {"1": 3}],
+    ids=str,
+)
+def test_broken_groups_are_refused(tmp_path: Path, content: object) -> None:
+    with pytest.raises(ConfigError):
+        read_groups(put(tmp_path, content), 4, [])
+
+
+def test_process_groups_of_pytorch_are_read_from_their_repr() -> None:
+    text = '[{"pg_name": "0", "ranks": []}, {"pg_name": "3", "pg_desc": "it\'s", "ranks": [2, 1]}, '
+    text += '{"pg_name": "4", "ranks": []}]'
+    node = Node(id=1, type=1, inputs=IoInfo(values=repr([text])))
+    assert process_groups(node, npus=3, at="here") == {3: (2, 1), 4: (0, 1, 2)}
+    assert process_groups(Node(id=1, type=1), npus=3, at="here") == {}
+    with pytest.raises(ConfigError, match="here: input values"):
+        process_groups(Node(id=1, inputs=IoInfo(values="['x']")), npus=3, at="here")
+
+
+def test_command_options_are_read_and_others_remarked_on() -> None:
+    notes: list[str] = []
+    command = read_command(
+        {
+            "num-queues-per-dim": "2",
+            "rendezvous-protocol": True,
+            "comm-scale": 3,
+            "inject-scale": "1",
+        },
+        notes,
+    )
+    assert command == CommandOptions(queues_per_dimension=2, rendezvous=True)
+    assert notes == ["the option --inject-scale is ignored (did you mean 'injection-scale'?)."]
+    for key, value in (
+        ("num-queues-per-dim", "0"),
+        ("num-queues-per-dim", "x"),
+        ("rendezvous-protocol", "maybe"),
+        ("injection-scale", -1),
+    ):
+        with pytest.raises(ConfigError, match=f"--{key}"):
+            read_command({key: value}, [])

@@ -1,0 +1,56 @@
+"""How a collective is cut and which phases a chunk goes through."""
+
+import pytest
+
+from simcore.system.phases import cut, phases_of_chunk, runnable
+from simcore.system.placement import Placement
+from simcore.terms import CollectiveKind
+
+GRID = Placement(extent=(4, 1, 8), stride=(1, 1, 1))
+
+
+def test_remainder_makes_one_more_chunk_of_full_size() -> None:
+    assert cut(CollectiveKind.ALL_REDUCE, 1_000_003, 4, 8) == (5, 250_000)
+
+
+def test_chunk_holds_at_least_a_byte_per_member() -> None:
+    assert cut(CollectiveKind.ALL_REDUCE, 4, 4, 64) == (4, 64)
+
+
+def test_small_all_gather_has_one_byte_chunks() -> None:
+    assert cut(CollectiveKind.ALL_GATHER, 3, 8, 64) == (3, 1)
+
+
+def test_bandwidth_aware_all_reduce_scatters_inwards_and_gathers_back() -> None:
+    phases = phases_of_chunk(CollectiveKind.ALL_REDUCE, 1024, GRID, ("ring",) * 3, True)
+    assert [(phase.dimension, phase.kind.name, phase.size_bytes) for phase in phases] == [
+        (0, "REDUCE_SCATTER", 1024),
+        (2, "ALL_REDUCE", 256),
+        (0, "ALL_GATHER", 256),
+    ]
+
+
+def test_baseline_all_reduce_runs_whole_on_every_dimension() -> None:
+    phases = phases_of_chunk(CollectiveKind.ALL_REDUCE, 1024, GRID, ("ring",) * 3, False)
+    assert [(phase.dimension, phase.size_bytes) for phase in phases] == [(0, 1024), (2, 1024)]
+
+
+def test_all_gather_starts_with_the_outermost_dimension() -> None:
+    phases = phases_of_chunk(CollectiveKind.ALL_GATHER, 10, GRID, ("ring",) * 3, True)
+    assert [(phase.dimension, phase.size_bytes) for phase in phases] == [(2, 10), (0, 80)]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "members", "stand_in"),
+    [
+        ("halving_doubling", CollectiveKind.ALL_REDUCE, 6, "ring"),
+        ("halving_doubling", CollectiveKind.ALL_TO_ALL, 8, "direct"),
+        ("double_binary_tree", CollectiveKind.ALL_GATHER, 12, "ring"),
+        ("halving_doubling", CollectiveKind.ALL_REDUCE, 8, "halving_doubling"),
+        ("direct3", CollectiveKind.ALL_TO_ALL, 5, "direct3"),
+    ],
+)
+def test_another_algorithm_stands_in_where_the_chosen_one_cannot_run(
+    name: str, kind: CollectiveKind, members: int, stand_in: str
+) -> None:
+    assert runnable(name, kind, members) == stand_in
