@@ -151,3 +151,27 @@ def text(workload: Path, npus: int, passes: int, time_unit: str, out: Path) -> N
     out.parent.mkdir(parents=True, exist_ok=True)
     files = write_conversion(conversion, out)
     click.echo(f"{len(files)} files, {len(conversion.vertices)} nodes per NPU: {files[0]} ...")
+
+
+@convert.command()
+@click.argument("host", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--device",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Kineto trace of the same run: times, kernels, streams.",
+)
+@click.option(
+    "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Trace to write."
+)
+def pytorch(host: Path, device: Path | None, out: Path) -> None:
+    """Convert a PyTorch execution trace HOST (JSON, plain or gzip) of one NPU."""
+    from simcore.formats.chakra import write_trace
+    from simcore.formats.pytorch import convert_pytorch, read_device_trace, read_host_trace
+
+    measured = None if device is None else read_device_trace(device)
+    conversion = convert_pytorch(read_host_trace(host), measured)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_trace(out, conversion.metadata, conversion.nodes)
+    for note in conversion.notes:
+        click.echo(f"Note: {note}", err=True)
+    click.echo(f"{len(conversion.nodes)} nodes: {out}")

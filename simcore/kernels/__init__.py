@@ -1,20 +1,22 @@
 """Compiled inner loops: arrays in, arrays out.
 
 Compiled code is kept in a folder whose name changes with the sources: numba itself notices an edit
-in a kernel's own file only, not in the kernels that it calls.
+in a kernel's own file only, not in the kernels that it calls. The folder lies under
+``SIMCORE_CACHE_DIR``, or else in the user's cache, or else among the temporary files. It is chosen
+here without importing numba, which takes longer than many a command that never runs a kernel.
 """
 
+import sys
 from hashlib import sha256
+from importlib.metadata import version
 from os import W_OK, access, environ
 from pathlib import Path
 from tempfile import gettempdir
 
-from numba import __version__ as numba_version
-from numba import config as numba_config
 
-
-def _cache_folder() -> Path:
-    digest = sha256(numba_version.encode())
+def cache_folder() -> Path:
+    """Where the compiled form of these sources is kept; made if need be."""
+    digest = sha256(f"{version('numba')} {sys.version}".encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     chosen = environ.get("SIMCORE_CACHE_DIR")
@@ -28,4 +30,6 @@ def _cache_folder() -> Path:
     return folder if writable else Path(gettempdir()) / "simcore" / folder.name
 
 
-numba_config.CACHE_DIR = str(_cache_folder())  # type: ignore[attr-defined]
+environ["NUMBA_CACHE_DIR"] = str(cache_folder())
+if "numba" in sys.modules:  # which has read its environment already
+    sys.modules["numba"].config.CACHE_DIR = environ["NUMBA_CACHE_DIR"]

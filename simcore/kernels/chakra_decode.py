@@ -310,12 +310,8 @@ def _decode_node(
             return False
         if wire == 0 and (number == 1 or number == 3 or number == 7):
             value = read_varint(data, begin, end)[0]
-            if number == 1:
-                row[ID] = value
-            elif number == 3:
-                row[TYPE] = _integer(7, value)[0]
-            else:
-                row[DURATION] = value
+            column = ID if number == 1 else TYPE if number == 3 else DURATION
+            row[column] = _integer(7, value)[0] if number == 3 else value
         elif number == 2 and wire == 2:
             name[0], name[1] = read_varint(data, begin, end)[1], at
         elif (number == 4 or number == 5) and (wire == 0 or wire == 2):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import ConfigError, SimulationError
-from simcore.kernels.graph_schedule import COMPUTE, RECV, SHARED
+from simcore.kernels import graph_schedule
 from simcore.system.engine_input import EngineInput, Ints
 from simcore.system.executor import Execution
 from simcore.system.lowering import Lowered
@@ -24,7 +24,7 @@ def execute_each(graph: TrainingGraph, lowered: Lowered, inputs: EngineInput) ->
         ConfigError: There are more nodes on all NPUs together than fit this engine.
         SimulationError: The NPUs wait for each other for ever; names the nodes.
     """
-    nodes = int(lowered.missing.size) * graph.plan.npus_per_stage
+    nodes = lowered.node.shape[0] * graph.plan.npus_per_stage
     if nodes > MAX_NODES:
         rule = f"each needs at most {MAX_NODES} nodes on all NPUs, and here are {nodes}"
         raise ConfigError("system.collective_end", f"{rule}; use together", got="each")
@@ -53,11 +53,12 @@ def _book(lowered: Lowered, start: Ints, end: Ints) -> Ints:
     begin = _after_all_have_started(lowered, start)
     for stage in range(stages):
         nodes = slice(lowered.stage_start[stage], lowered.stage_start[stage + 1])
-        kind, category = lowered.programs.kind[nodes], lowered.programs.category[nodes]
-        computes = kind == COMPUTE
+        kind = lowered.node[nodes, graph_schedule.KIND]
+        category = lowered.node[nodes, graph_schedule.CATEGORY]
+        computes = kind == graph_schedule.COMPUTE
         row = np.zeros(categories, np.int64)
         np.add.at(row, category[computes], (end[nodes] - start[nodes])[computes])
-        communicates = ~computes & (kind != RECV)
+        communicates = ~computes & (kind != graph_schedule.RECV)
         computed = _Computed(start[nodes][computes], end[nodes][computes])
         first, last = begin[nodes][communicates], end[nodes][communicates]
         exposed = last - first - (computed.until(last) - computed.until(first))
@@ -72,7 +73,6 @@ def _after_all_have_started(lowered: Lowered, start: Ints) -> Ints:
     begin = start.copy()
     for collective in lowered.shared:
         nodes = list(collective.nodes)
-        assert (lowered.programs.kind[nodes] == SHARED).all()
         begin[nodes] = start[nodes].max()
     return begin
 

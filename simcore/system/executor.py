@@ -7,10 +7,12 @@ import numpy as np
 
 from simcore.errors import SimulationError
 from simcore.hardware import Dimension
-from simcore.kernels.graph_schedule import RECV, RENDEZVOUS, Ints, State, resolve, run, start
+from simcore.kernels import graph_schedule
+from simcore.kernels.graph_schedule import Ints
 from simcore.system.lowering import Lowered, SharedCollective
 from simcore.system.spec import System
 from simcore.system.subsystem import Subsystem
+from simcore.terms import NodeKind
 from simcore.workload.graph import Axis, TrainingGraph
 
 
@@ -58,37 +60,38 @@ class Executor:
         Raises:
             SimulationError: The programs wait for each other for ever; names the nodes.
         """
-        programs = lowered.programs
-        state = _fresh_state(lowered)
-        start(programs, state)
-        while (number := run(programs, state)) >= 0:
-            self._resolve(lowered, lowered.shared[number], state)
-        if (state.end_ns < 0).any():
-            raise SimulationError(_deadlock(self._graph, lowered, state))
-        finish = np.maximum.reduceat(state.end_ns, lowered.stage_start[:-1])
-        booked = state.booked_ns
-        booked[:, -1] += finish.max() - state.booked_until_ns
+        state = _State(lowered)
+        graph_schedule.start(*state.arrays)
+        while (number := graph_schedule.run(*state.arrays)) != graph_schedule.FINISHED:
+            self._resolve(lowered.shared[number], state)
+        start_ns = state.node[:, graph_schedule.START].copy()
+        end_ns = state.node[:, graph_schedule.END].copy()
+        if (end_ns < 0).any():
+            raise SimulationError(_deadlock(self._graph, lowered, end_ns))
+        finish = np.maximum.reduceat(end_ns, lowered.stage_start[:-1])
+        booked = state.stage[:, graph_schedule.BOOKED :].copy()
+        booked[:, -1] += finish.max() - state.stage[:, graph_schedule.BOOKED_UNTIL]
         return Execution(
-            start_ns=state.start_ns,
-            end_ns=state.end_ns,
+            start_ns=start_ns,
+            end_ns=end_ns,
             finish_ns=finish,
             booked_ns=booked,
-            events=int(state.counter[3]),
+            events=int(state.counter[graph_schedule.DONE]),
         )
 
-    def _resolve(self, lowered: Lowered, collective: SharedCollective, state: State) -> None:
+    def _resolve(self, collective: SharedCollective, state: "_State") -> None:
         """Work out when each stage's member of a collective between stages ends."""
         operation = self._graph.collectives[collective.item]
         stride = self._graph.plan.npus_per_stage
         members = np.array(collective.stages, np.int64) * stride
-        starts = state.start_ns[list(collective.nodes)]
+        starts = state.node[list(collective.nodes), graph_schedule.START]
         first = int(starts.min())
         ends = first + self._subsystem.shared_ends(
             operation.kind, members, operation.size_bytes, starts - first
         )
         delay = self._endpoint_delay_ns
         for node, end in zip(collective.nodes, ends.tolist(), strict=True):
-            resolve(state, node, end, end - delay)
+            graph_schedule.resolve(state.event, state.counter, node, end, end - delay)
 
 
 def is_shared(graph: TrainingGraph, axis: Axis) -> bool:
@@ -98,37 +101,40 @@ def is_shared(graph: TrainingGraph, axis: Axis) -> bool:
     return axis in (Axis.PP, Axis.EMBEDDING)
 
 
-def _fresh_state(lowered: Lowered) -> State:
-    nodes, stages = lowered.missing.size, lowered.stage_start.size - 1
-    receives = int((lowered.programs.kind == RECV).sum())
-    return State(
-        missing=lowered.missing.copy(),
-        start_ns=np.full(nodes, -1, np.int64),
-        end_ns=np.full(nodes, -1, np.int64),
-        arrived=np.zeros(nodes, np.bool_),
-        slot=np.full((stages, 2), -1, np.int64),
-        ready=np.empty((2, nodes), np.int64),
-        ready_size=np.zeros((stages, 2), np.int64),
-        stage_start=lowered.stage_start,
-        posted=np.empty(receives + 1, np.int64),
-        posted_size=np.zeros(1, np.int64),
-        event=np.empty((2 * stages + receives + 1, 4), np.int64),
-        counter=np.array([0, 0, RENDEZVOUS, 0], np.int64),
-        shared_started=np.zeros(len(lowered.shared), np.int64),
-        booked_ns=np.zeros((stages, len(lowered.categories) + 1), np.int64),
-        booked_until_ns=np.zeros(stages, np.int64),
-    )
+class _State:
+    """The kernel's arrays at the start of a run."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        nodes, stages = lowered.node.shape[0], lowered.stage_start.size - 1
+        receives = int((lowered.node[:, graph_schedule.KIND] == graph_schedule.RECV).sum())
+        columns = graph_schedule.BOOKED + len(lowered.categories) + 1
+        self.node = lowered.node.copy()
+        self.child = lowered.child
+        self.stage = np.zeros((stages, columns), np.int64)
+        self.stage[:, [graph_schedule.SLOT, graph_schedule.SLOT + 1, graph_schedule.POSTED]] = -1
+        self.stage[:, graph_schedule.FIRST] = lowered.stage_start[:-1]
+        self.ready = np.empty((2, nodes), np.int64)
+        self.event = np.empty((2 * stages + receives + 1, 4), np.int64)
+        self.counter = np.zeros(graph_schedule.COUNTERS + 2 * len(lowered.shared), np.int64)
+        self.counter[graph_schedule.RESOLVABLE] = -1
+        members = [len(collective.nodes) for collective in lowered.shared]
+        self.counter[graph_schedule.COUNTERS :: 2] = members
+
+    @property
+    def arrays(self) -> tuple[Ints, ...]:
+        """As the kernel takes them."""
+        return self.node, self.child, self.stage, self.ready, self.event, self.counter
 
 
-def _deadlock(graph: TrainingGraph, lowered: Lowered, state: State) -> str:
+def _deadlock(graph: TrainingGraph, lowered: Lowered, end_ns: Ints) -> str:
     waiting = []
     for stage, first in zip(graph.stages, lowered.stage_start[:-1].tolist(), strict=True):
-        pending = state.end_ns[first : first + stage.nodes] < 0
+        pending = end_ns[first : first + stage.nodes] < 0
         if pending.any():
             at = int(np.flatnonzero(pending)[0])
-            what = ["invalid", "", "load", "store", "compute", "send", "receive", "collective"]
+            what = NodeKind(int(stage.kind[at])).name.lower()
             waiting.append(
-                f"stage {stage.stage} waits at its {what[int(stage.kind[at])]} node {at} "
+                f"stage {stage.stage} waits at its {what} node {at} "
                 f"(micro-batch {int(stage.microbatch[at])}, peer {int(stage.peer_stage[at])})"
             )
     return "the stages wait for each other: " + "; ".join(waiting[:4])

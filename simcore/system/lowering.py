@@ -8,16 +8,8 @@ from numpy.typing import NDArray
 
 from simcore.errors import SimulationError
 from simcore.hardware import Dimension
-from simcore.kernels.graph_schedule import (
-    COMMUNICATION,
-    COMPUTE,
-    RECV,
-    SEND,
-    SHARED,
-    Ints,
-    Programs,
-    invert_dependencies,
-)
+from simcore.kernels import graph_schedule
+from simcore.kernels.graph_schedule import Ints
 from simcore.kernels.phase_machine import hops_at, message_ns
 from simcore.system.collective_timer import TOPOLOGY_CODE, CollectiveTime
 from simcore.terms import NodeKind
@@ -47,16 +39,16 @@ class Lowered:
     """The executor's programs and what its results are booked under.
 
     Attributes:
-        programs: All stages' nodes, one stage after another.
+        node: (T, NODE_FIELDS) int64, all stages' nodes, one stage after another, before they run.
+        child: (E,) int64, their children.
         stage_start: (S + 1,) int64, where each stage's nodes begin.
-        missing: (T,) int32, dependencies of each node.
         categories: Names of the booking categories: phases of compute, axes of communication.
         shared: Collectives between stages, by number.
     """
 
-    programs: Programs
+    node: Ints
+    child: Ints
     stage_start: Ints
-    missing: NDArray[np.int32]
     categories: tuple[str, ...]
     shared: tuple[SharedCollective, ...]
 
@@ -112,36 +104,22 @@ def lower(
     )
     sizes = [stage.nodes for stage in graph.stages]
     stage_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    parts = [
-        _lower_stage(stage, tables, dimensions, graph.plan.npus_per_stage) for stage in graph.stages
-    ]
-    kind, duration, last_step, category = (
-        np.concatenate(columns) for columns in zip(*parts, strict=True)
-    )
-    mate = np.full(kind.size, -1, np.int64)
-    _pair_messages(graph.stages, stage_start, mate)
-    shared = _shared_collectives(graph, stage_start, kind)
+    node = np.zeros((int(stage_start[-1]), graph_schedule.NODE_FIELDS), np.int64)
+    node[:, [graph_schedule.MATE, graph_schedule.START, graph_schedule.END]] = -1
+    child = np.empty(sum(stage.dep.size for stage in graph.stages), np.int64)
+    edges = 0
+    for stage, first in zip(graph.stages, stage_start.tolist(), strict=False):
+        own = node[first : first + stage.nodes]
+        _lower_stage(stage, tables, dimensions, graph.plan.npus_per_stage, own)
+        node[first, graph_schedule.CHILDREN] = edges
+        graph_schedule.invert_dependencies(stage.dep_start, stage.dep, first, child, node)
+        edges += stage.dep.size
+    _pair_messages(graph.stages, stage_start, node)
+    shared = _shared_collectives(graph, stage_start, node)
     for number, collective in enumerate(shared):
-        mate[list(collective.nodes)] = number
-    child_start, child = _children(graph.stages, stage_start)
-    programs = Programs(
-        stage_of=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
-        kind=kind,
-        duration_ns=duration,
-        last_step_ns=last_step,
-        category=category,
-        mate=mate,
-        child_start=child_start,
-        child=child,
-        shared_members=np.array([len(collective.nodes) for collective in shared], np.int64),
-    )
-    missing = np.concatenate([np.diff(stage.dep_start) for stage in graph.stages])
+        node[list(collective.nodes), graph_schedule.MATE] = number
     return Lowered(
-        programs=programs,
-        stage_start=stage_start,
-        missing=missing.astype(np.int32),
-        categories=categories,
-        shared=shared,
+        node=node, child=child, stage_start=stage_start, categories=categories, shared=shared
     )
 
 
@@ -163,59 +141,66 @@ def _indices(names: list[str], categories: tuple[str, ...]) -> NDArray[np.int32]
 
 
 def _lower_stage(
-    stage: StageGraph, tables: _Tables, dimensions: Sequence[Dimension], stage_stride: int
-) -> tuple[NDArray[np.int8], Ints, Ints, NDArray[np.int32]]:
-    kind = np.empty(stage.nodes, np.int8)
-    duration = np.zeros(stage.nodes, np.int64)
-    last_step = np.full(stage.nodes, ON_ITS_START, np.int64)
-    category = np.full(stage.nodes, tables.p2p_category, np.int32)
+    stage: StageGraph,
+    tables: _Tables,
+    dimensions: Sequence[Dimension],
+    stage_stride: int,
+    node: Ints,
+) -> None:
+    """Fill the records *node*, (N, NODE_FIELDS), of one stage's nodes."""
+    node[:, graph_schedule.STAGE] = stage.stage
+    kind, duration = node[:, graph_schedule.KIND], node[:, graph_schedule.DURATION]
+    last_step, category = node[:, graph_schedule.LAST_STEP], node[:, graph_schedule.CATEGORY]
+    last_step[:] = ON_ITS_START
+    category[:] = tables.p2p_category
     compute = np.flatnonzero(stage.kind == NodeKind.COMPUTE)
     item = stage.item[compute]
-    kind[compute] = COMPUTE
+    kind[compute] = graph_schedule.COMPUTE
     duration[compute] = tables.operator_ns[item]
     category[compute] = tables.operator_category[item]
     collective = np.flatnonzero(stage.kind == NodeKind.COLLECTIVE)
     item = stage.item[collective]
-    kind[collective] = np.where(tables.is_shared[item], SHARED, COMMUNICATION)
+    local, shared = graph_schedule.COMMUNICATION, graph_schedule.SHARED
+    kind[collective] = np.where(tables.is_shared[item], shared, local)
     duration[collective] = tables.collective_ns[item]
     last_step[collective] = tables.last_step_ns[item]
     category[collective] = tables.collective_category[item]
-    kind[stage.kind == NodeKind.RECV] = RECV
+    kind[stage.kind == NodeKind.RECV] = graph_schedule.RECV
     sends = np.flatnonzero(stage.kind == NodeKind.SEND)
-    kind[sends] = SEND
+    kind[sends] = graph_schedule.SEND
     for peer in np.unique(stage.peer_stage[sends]).tolist():
         to_peer = sends[stage.peer_stage[sends] == peer]
         for size in np.unique(stage.size_bytes[to_peer]).tolist():
             own, other = stage.stage * stage_stride, peer * stage_stride
             same = to_peer[stage.size_bytes[to_peer] == size]
             duration[same] = p2p_ns(dimensions, own, other, size)
-    return kind, duration, last_step, category
 
 
-def _pair_messages(stages: Sequence[StageGraph], stage_start: Ints, mate: Ints) -> None:
+def _pair_messages(stages: Sequence[StageGraph], stage_start: Ints, node: Ints) -> None:
     """Point each send to its receive; their tags are the same and unique."""
     ends = {}
     for what in (NodeKind.SEND, NodeKind.RECV):
         positions = [np.flatnonzero(stage.kind == what) for stage in stages]
         tags = [stage.tag[at] for stage, at in zip(stages, positions, strict=True)]
         nodes = [at + first for at, first in zip(positions, stage_start[:-1], strict=True)]
-        tag, node = np.concatenate(tags), np.concatenate(nodes)
+        tag, at = np.concatenate(tags), np.concatenate(nodes)
         order = np.argsort(tag, kind="stable")
-        ends[what] = tag[order], node[order]
+        ends[what] = tag[order], at[order]
     (send_tag, send), (receive_tag, receive) = ends[NodeKind.SEND], ends[NodeKind.RECV]
     if not np.array_equal(send_tag, receive_tag):
         raise SimulationError("the stages' sends and receives do not pair up")
-    mate[send] = receive
+    node[send, graph_schedule.MATE] = receive
 
 
 def _shared_collectives(
-    graph: TrainingGraph, stage_start: Ints, kind: NDArray[np.int8]
+    graph: TrainingGraph, stage_start: Ints, node: Ints
 ) -> tuple[SharedCollective, ...]:
     """The collectives between stages: the k-th node of an item on each stage is one of them."""
+    is_shared = node[:, graph_schedule.KIND] == graph_schedule.SHARED
     nodes: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for stage, first in zip(graph.stages, stage_start[:-1].tolist(), strict=True):
         met: dict[int, int] = {}
-        for position in np.flatnonzero(kind[first : first + stage.nodes] == SHARED).tolist():
+        for position in np.flatnonzero(is_shared[first : first + stage.nodes]).tolist():
             item = int(stage.item[position])
             met[item] = met.get(item, 0) + 1
             nodes.setdefault((item, met[item]), []).append((stage.stage, first + position))
@@ -227,14 +212,3 @@ def _shared_collectives(
         )
         for (item, _), members in nodes.items()
     )
-
-
-def _children(stages: Sequence[StageGraph], stage_start: Ints) -> tuple[Ints, Ints]:
-    starts, children, edges = [], [], 0
-    for stage, first in zip(stages, stage_start[:-1].tolist(), strict=True):
-        child_start = np.empty(stage.nodes + 1, np.int64)
-        children.append(invert_dependencies(stage.dep_start, stage.dep, first, child_start))
-        starts.append(child_start[:-1] + edges)
-        edges += stage.dep.size
-    starts.append(np.array([edges], np.int64))
-    return np.concatenate(starts), np.concatenate(children)

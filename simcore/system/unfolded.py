@@ -13,6 +13,7 @@ Where that program aborts or hangs, this one goes on or says what is wrong:
 
 import numpy as np
 
+from simcore.errors import SimulationError
 from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Floats, Ints
 from simcore.kernels.engine.run_loop import add_event, run_events, schedule_starts
@@ -36,6 +37,7 @@ def run_unfolded(inputs: EngineInput, *, network: ExternalNetwork | None = None)
 
     Raises:
         ConfigError: The input breaks a rule.
+        SimulationError: *network* delivers a message before it was sent.
     """
     arena, rates = build_arena(inputs, outside=network is not None)
     arena = _start(arena, inputs)
@@ -49,7 +51,7 @@ def run_unfolded(inputs: EngineInput, *, network: ExternalNetwork | None = None)
 def _start(arena: Ints, inputs: EngineInput) -> Ints:
     """Schedule the start of each NPU."""
     npus = inputs.program_of_npu.size
-    arena = _with_room(arena, npus * (layout.EVENT_WORDS + layout.FIFO_WORDS))
+    arena = _with_room(arena, npus * int(layout.EVENT_WORDS + layout.FIFO_WORDS))
     starts = np.zeros(npus, np.int64) if inputs.start_ns is None else inputs.start_ns
     schedule_starts(arena, starts)
     return arena
@@ -85,7 +87,9 @@ def _run_with(arena: Ints, rates: Floats, network: ExternalNetwork) -> Ints:
             return arena
         else:
             for arrival in network.advance(due_ns):
-                arena = _with_room(arena, layout.FIFO_WORDS)
+                if arrival.time_ns < arena[layout.NOW_NS]:
+                    raise SimulationError(f"the network delivers into the past: {arrival}")
+                arena = _with_room(arena, int(layout.FIFO_WORDS))
                 add_event(arena, arrival.time_ns, arrival.message)
 
 

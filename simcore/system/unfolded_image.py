@@ -180,7 +180,7 @@ def _reserve(inputs: EngineInput, writer: ProgramWriter) -> tuple[int, int]:
     words = transfers * words_per_transfer + skips * layout.EVENT_WORDS
     words += streams * (layout.STREAM_WORDS + writer.most_phases)
     words += active * layout.WALK_WORDS
-    return words + _SPARE_WORDS, 4 * transfers
+    return int(words) + _SPARE_WORDS, 4 * transfers
 
 
 def _write_tables(image: Image, burst: int) -> None:

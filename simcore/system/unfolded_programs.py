@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from simcore.errors import ConfigError
 from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Ints
-from simcore.system.engine_input import EngineInput, GridGroup, ListGroup, Program
+from simcore.system.engine_input import EngineInput, Flags, GridGroup, ListGroup, Program
 from simcore.system.unfolded_arena import Image
 from simcore.system.unfolded_plans import Phase, collective_phases, phase_words
 from simcore.terms import CollectiveKind, NodeKind
 
-_TAG_RANGE = 500_000_000  # ASTRA-sim folds the tags of sends into this range
+TAG_RANGE = 500_000_000  # ASTRA-sim folds the tags of sends into this range
 
 
 class ProgramWriter:
@@ -48,9 +48,7 @@ class ProgramWriter:
         action, slot = _actions(program), _slots(program)
         collective = action == layout.ACTION_COLLECTIVE
         keys, count_of = np.unique(program.group, return_inverse=True)
-        plans = np.zeros(program.kind.size, np.int64)
-        for position in np.flatnonzero(collective).tolist():
-            plans[position] = self._plan(program, position)
+        plans = self._plans(program, collective)
         alone = collective & (plans == 0)  # nobody to talk to: such a collective ends at once
         action[alone] = layout.ACTION_FIXED
         nodes = np.zeros((program.kind.size, layout.NODE_WORDS), np.int64)
@@ -61,7 +59,7 @@ class ProgramWriter:
         nodes[:, layout.NODE_PRIORITY] = program.priority
         nodes[:, layout.NODE_PLAN] = plans
         nodes[:, layout.NODE_PEER] = program.peer
-        nodes[:, layout.NODE_TAG] = program.tag % _TAG_RANGE
+        nodes[:, layout.NODE_TAG] = program.tag % TAG_RANGE
         nodes[:, layout.NODE_GROUP_COUNT] = count_of
         self._write_children(nodes, program)
         words = np.zeros(layout.PROGRAM_WORDS, np.int64)
@@ -82,15 +80,26 @@ class ProgramWriter:
         nodes[:, layout.NODE_CHILDREN_END] = at + first[1:]
         nodes[:, layout.NODE_OPEN] = np.diff(program.dep_start)
 
-    def _plan(self, program: Program, position: int) -> int:
-        kind = CollectiveKind(int(program.comm_kind[position]))
-        group = int(program.group[position])
-        involved = int(program.involved_dims[position])
-        node_id = int(program.node_id[position])
-        by_node = node_id in self._inputs.custom.by_node
-        key = (int(kind), group, involved, node_id if by_node else -1)
+    def _plans(self, program: Program, collective: Flags) -> Ints:
+        """(T,) int64, the plan of each collective node, and 0 for the others."""
+        plans = np.zeros(program.kind.size, np.int64)
+        own = np.isin(program.node_id, np.array(list(self._inputs.custom.by_node), np.uint64))
+        columns = (
+            program.comm_kind,
+            program.group,
+            program.involved_dims,
+            np.where(own, program.node_id.astype(np.int64), -1),
+        )
+        keys = np.stack([column[collective] for column in columns], axis=1).astype(np.int64)
+        distinct, index = np.unique(keys, axis=0, return_inverse=True)
+        at = [self._plan(tuple(row)) for row in distinct.tolist()]
+        plans[collective] = np.array(at, np.int64)[index.reshape(-1)]
+        return plans
+
+    def _plan(self, key: tuple[int, int, int, int]) -> int:
         if key not in self._plan_at:
-            self._plan_at[key] = self._write_plan(kind, group, involved, node_id)
+            kind, group, involved, node_id = key
+            self._plan_at[key] = self._write_plan(CollectiveKind(kind), group, involved, node_id)
         return self._plan_at[key]
 
     def _write_plan(self, kind: CollectiveKind, group_key: int, involved: int, node_id: int) -> int:

@@ -21,8 +21,9 @@ def write_configuration(
     options: SystemOptions,
     groups: Mapping[int, Sequence[int]],
 ) -> list[Path]:
-    """Writes ``<prefix>.network.yml``, ``.system.json``, ``.memory.json`` and, where there are
-    groups, ``.comm_group.json``.
+    """Writes ``<prefix>.network.yml``, ``.system.json``, ``.memory.json``, ``.comm_group.json``.
+
+    The last one only where there are groups.
 
     Args:
         prefix: Prefix of the traces.

@@ -16,7 +16,7 @@ from simcore.formats.astra.program import Machine
 from simcore.formats.astra.system_file import AstraSystem, read_system
 from simcore.formats.astra.traces import LoadedTraces, load_traces
 from simcore.registry import did_you_mean
-from simcore.system.engine_input import EngineInput, EngineOutput, ListGroup
+from simcore.system.engine_input import CustomCollectives, EngineInput, EngineOutput, ListGroup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,9 +49,7 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
     Raises:
         ConfigError: The first mistake found, with its place.
     """
-    if backend not in BACKENDS:
-        rule = f"must be one of {', '.join(BACKENDS)}{did_you_mean(backend, BACKENDS)}"
-        raise ConfigError("--backend", rule, got=backend)
+    _check_backend(backend)
     notes: list[str] = []
     command = read_command(options, notes)
     dimensions = read_network(files.network, notes)
@@ -71,23 +69,14 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
     notes.extend(note for program in traces.programs for note in program.notes)
     custom = load_custom(system, machine, files.folder)
     check_custom(custom, traces.programs, traces.groups, npus)
-    if system.options.chunks < 1 and any(
-        runs_natively(custom, item.program) for item in traces.programs
-    ):
-        rule = "must be 1 or more where collectives run"
-        raise ConfigError(
-            f"{files.system} preferred-dataset-splits", rule, got=system.options.chunks
-        )
+    _check_chunks(files, system, traces, custom)
     engine_input = EngineInput(
         backend=backend,
         dimensions=dimensions,
         options=system.options,
         programs=tuple(item.program for item in traces.programs),
         program_of_npu=traces.program_of_npu,
-        groups={
-            key: ListGroup(members=np.array(members, np.int64))
-            for key, members in traces.groups.items()
-        },
+        groups=_list_groups(traces),
         remote_memory=memory,
         custom=custom,
     )
@@ -98,6 +87,30 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
         engine_input=engine_input,
         notes=tuple(notes),
     )
+
+
+def _check_backend(backend: str) -> None:
+    if backend not in BACKENDS:
+        rule = f"must be one of {', '.join(BACKENDS)}{did_you_mean(backend, BACKENDS)}"
+        raise ConfigError("--backend", rule, got=backend)
+
+
+def _list_groups(traces: LoadedTraces) -> dict[int, ListGroup]:
+    return {
+        key: ListGroup(members=np.array(members, np.int64))
+        for key, members in traces.groups.items()
+    }
+
+
+def _check_chunks(
+    files: AstraFiles, system: AstraSystem, traces: LoadedTraces, custom: CustomCollectives
+) -> None:
+    if system.options.chunks < 1 and any(
+        runs_natively(custom, item.program) for item in traces.programs
+    ):
+        place = f"{files.system} preferred-dataset-splits"
+        rule = "must be 1 or more where collectives run"
+        raise ConfigError(place, rule, got=system.options.chunks)
 
 
 def simulate_run(run: AstraRun) -> EngineOutput:

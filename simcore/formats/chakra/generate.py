@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -110,7 +111,7 @@ class _StageWriter:
         self.known: dict[Attribute, bytes] = {}
         self.names = _names(graph, self.stage)
         starts, deps = self.stage.dep_start.tolist(), self.stage.dep.tolist()
-        self.deps = [tuple(deps[a:b]) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        self.deps = [tuple(deps[a:b]) for a, b in pairwise(starts)]
         compute = np.flatnonzero(self.stage.kind == NodeKind.COMPUTE).tolist()
         self.others = np.flatnonzero(self.stage.kind != NodeKind.COMPUTE).tolist()
         self.shared = [b""] * self.stage.nodes

@@ -1,7 +1,6 @@
 """Records in the arena: taken from a free list of their size, or from words never used."""
 
-from numba import njit
-
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.layout import (
     EVENT_A,
     EVENT_B,
@@ -13,7 +12,7 @@ from simcore.kernels.engine.layout import (
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def allocate(arena: Ints, words: int) -> int:
     """A record of *words* words whose fields hold anything; there must be room."""
     record = arena[FREE_LISTS + words]
@@ -25,14 +24,14 @@ def allocate(arena: Ints, words: int) -> int:
     return record
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def release(arena: Ints, record: int, words: int) -> None:
     """Give back a record of *words* words."""
     arena[record] = arena[FREE_LISTS + words]
     arena[FREE_LISTS + words] = record
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_event(arena: Ints, kind: int, a: int, b: int) -> int:
     """An event that does *kind* with the arguments *a* and *b*."""
     event = allocate(arena, EVENT_WORDS)

@@ -1,7 +1,6 @@
 """The local cost of a step: a bundle's endpoint delay and the reduction of its bytes."""
 
-from numba import njit
-
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.event_queue import do_later
 from simcore.kernels.engine.layout import (
     DO_BUNDLE,
@@ -14,7 +13,7 @@ from simcore.kernels.engine.layout import (
 from simcore.kernels.engine.shared_bus import offer_bundle
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pass_bundle(
     arena: Ints,
     rates: Floats,

@@ -4,9 +4,8 @@ Source: W. Won et al., "Towards a Standardized Representation for Deep Learning 
 Algorithms", Hot Interconnects 2024; order of events as in ASTRA-sim 2.0.
 """
 
-from numba import njit
-
 from simcore.kernels.engine.arena import new_event
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.event_queue import do_later
 from simcore.kernels.engine.layout import (
     ACTION_RECV,
@@ -36,25 +35,22 @@ from simcore.kernels.engine.layout import (
     NPU_ID,
     PHASE_CUSTOM,
     PHASE_LIST,
-    PHASE_MEMBERS,
     PROGRAM_NODES,
     PROGRAM_TABLE,
     Floats,
     Ints,
 )
+from simcore.kernels.engine.members import listed_id, sorted_place
 from simcore.kernels.engine.messages import new_message, receive, send
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def begin_custom(arena: Ints, rates: Floats, npu: int, stream: int, phase: int) -> None:
     """Start the program of this NPU: by its id, or its position in the sorted group."""
     ids = arena[phase + PHASE_LIST]
     place = arena[npu + NPU_ID]
     if ids != 0:
-        sorted_ids = ids + 1 + arena[phase + PHASE_MEMBERS]
-        place = 0
-        while arena[sorted_ids + place] != arena[npu + NPU_ID]:
-            place += 1
+        place = sorted_place(arena, phase, place)
     custom = arena[npu + NPU_CUSTOM]
     program = arena[arena[phase + PHASE_CUSTOM] + place]
     arena[custom + CUSTOM_STREAM] = stream
@@ -69,7 +65,7 @@ def begin_custom(arena: Ints, rates: Floats, npu: int, stream: int, phase: int) 
             _issue(arena, rates, npu, position)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def end_custom_node(arena: Ints, rates: Floats, npu: int, position: int) -> bool:
     """A node ended: issue its free children. Returns whether the program has ended."""
     custom = arena[npu + NPU_CUSTOM]
@@ -85,7 +81,7 @@ def end_custom_node(arena: Ints, rates: Floats, npu: int, position: int) -> bool
     return arena[custom + CUSTOM_IN_FLIGHT] == 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _issue(arena: Ints, rates: Floats, npu: int, position: int) -> None:
     custom = arena[npu + NPU_CUSTOM]
     arena[custom + CUSTOM_WORDS + position] = NODE_ISSUED
@@ -99,7 +95,7 @@ def _issue(arena: Ints, rates: Floats, npu: int, position: int) -> None:
         return
     peer, tag, size = arena[node + NODE_PEER], arena[node + NODE_TAG], arena[node + NODE_BYTES]
     if arena[custom + CUSTOM_LIST] != 0:
-        peer = arena[arena[custom + CUSTOM_LIST] + 1 + peer]
+        peer = listed_id(arena, arena[custom + CUSTOM_LIST], peer)
     if action == ACTION_SEND:
         message = new_message(arena, tag, me, peer, size)
         arena[message + MSG_CALL] = DO_CUSTOM_DONE

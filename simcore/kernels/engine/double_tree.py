@@ -7,13 +7,15 @@ Source: P. Sanders, J. Speck, J. Larsson Träff, "Two-tree algorithms for full b
 reduction and scan", Parallel Computing 35(12), 2009; bookkeeping of ASTRA-sim 2.0.
 """
 
-from numba import njit
-
 from simcore.kernels.engine.arena import new_event
 from simcore.kernels.engine.bundles import pass_bundle
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.layout import (
     DO_STEP_RECEIVED,
     MEMORY_BYTES_PER_S,
+    NO,
+    NOT_REDUCED,
+    NOTHING,
     PEERS_TREE,
     PHASE_MEMBERS,
     STREAM_BYTES,
@@ -30,6 +32,7 @@ from simcore.kernels.engine.layout import (
     WALK_STAGE,
     WALK_STREAM,
     WALK_TAG,
+    YES,
     Floats,
     Ints,
 )
@@ -38,7 +41,7 @@ from simcore.kernels.engine.stepwise import member_id
 from simcore.kernels.phase_machine import reduction_ns
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def begin_tree(arena: Ints, rates: Floats, walk: int, maximal: bool) -> None:
     """Find the member's place in the tree; leaves start, the others post their receives."""
     arena[walk + WALK_PEERS] = PEERS_TREE
@@ -47,14 +50,14 @@ def begin_tree(arena: Ints, rates: Floats, walk: int, maximal: bool) -> None:
     arena[walk + WALK_REDUCE_NS] = reduction_ns(size, rates[MEMORY_BYTES_PER_S])
     _find_place(arena, walk, maximal)
     if arena[walk + WALK_FIRST_CHILD] < 0:
-        pass_bundle(arena, rates, walk, -1, size, True, False)
+        pass_bundle(arena, rates, walk, NOT_REDUCED, size, YES, NO)
         return
     _receive(arena, rates, walk, arena[walk + WALK_FIRST_CHILD])
     if arena[walk + WALK_SECOND_CHILD] >= 0:
         _receive(arena, rates, walk, arena[walk + WALK_SECOND_CHILD])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_place(arena: Ints, walk: int, maximal: bool) -> None:
     """Ids of parent and children, -1 where there is none."""
     members = arena[arena[walk + WALK_PHASE] + PHASE_MEMBERS]
@@ -77,19 +80,19 @@ def _find_place(arena: Ints, walk: int, maximal: bool) -> None:
     arena[walk + WALK_SECOND_CHILD] = -1 if second < 0 else member_id(arena, walk, second - index)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def receive_in_tree(arena: Ints, rates: Floats, walk: int) -> None:
     """A message came: its bundle passes the bus, reduced unless this is a leaf."""
     arena[walk + WALK_RECEIVED] += 1
     leaf = arena[walk + WALK_FIRST_CHILD] < 0
-    reduce_ns = -1 if leaf else arena[walk + WALK_REDUCE_NS]
+    reduce_ns = NOT_REDUCED if leaf else arena[walk + WALK_REDUCE_NS]
     inner = not leaf and arena[walk + WALK_PARENT] >= 0
     sends_back = not leaf and (not inner or arena[walk + WALK_RECEIVED] > 1)
     size = arena[walk + WALK_BYTES]
-    pass_bundle(arena, rates, walk, reduce_ns, size, False, sends_back)
+    pass_bundle(arena, rates, walk, reduce_ns, size, NO, sends_back)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def go_on_in_tree(arena: Ints, rates: Floats, walk: int) -> bool:
     """A bundle has passed. Returns whether the phase is over for this member."""
     arena[walk + WALK_STAGE] += 1
@@ -111,14 +114,14 @@ def go_on_in_tree(arena: Ints, rates: Floats, walk: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _send(arena: Ints, rates: Floats, walk: int, dst: int) -> None:
     me, tag = arena[walk + WALK_ID], arena[walk + WALK_TAG]
     send(arena, rates, new_message(arena, tag, me, dst, arena[walk + WALK_BYTES]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _receive(arena: Ints, rates: Floats, walk: int, src: int) -> None:
-    then = new_event(arena, DO_STEP_RECEIVED, walk, 0)
+    then = new_event(arena, DO_STEP_RECEIVED, walk, NOTHING)
     me, tag = arena[walk + WALK_ID], arena[walk + WALK_TAG]
     receive(arena, rates, tag, src, me, arena[walk + WALK_BYTES], then)

@@ -5,9 +5,8 @@ Events of one time run in the order in which they were scheduled. The bookkeepin
 one event, at the place of its first entry (the event order of ASTRA-sim 2.0).
 """
 
-from numba import njit
-
 from simcore.kernels.engine.arena import new_event
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.keyed_fifo import (
     append,
     drop_fifo,
@@ -38,7 +37,7 @@ from simcore.kernels.engine.layout import (
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def schedule(arena: Ints, time_ns: int, event: int) -> None:
     """Put *event* after everything already scheduled for *time_ns*."""
     bucket = arena[LATEST_BUCKET]
@@ -51,7 +50,7 @@ def schedule(arena: Ints, time_ns: int, event: int) -> None:
     append(arena, bucket, event)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def register(arena: Ints, npu: int, delay_ns: int, event: int) -> None:
     """Put *event* into the table that *npu* has for *delay_ns* from now."""
     time_ns = arena[NOW_NS] + delay_ns
@@ -66,13 +65,13 @@ def register(arena: Ints, npu: int, delay_ns: int, event: int) -> None:
     append(arena, table, event)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def do_later(arena: Ints, npu: int, delay_ns: int, kind: int, a: int, b: int) -> None:
     """Do *kind* with *a* and *b* in the table that *npu* has for *delay_ns* from now."""
     register(arena, npu, delay_ns, new_event(arena, kind, a, b))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_event(arena: Ints) -> int:
     """Take the next event and set the time; 0 where none is left before the horizon."""
     while True:
@@ -99,7 +98,7 @@ def next_event(arena: Ints) -> int:
             _pop(arena)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _end_table(arena: Ints, table: int) -> None:
     npu = arena[NPU_TABLE] + arena[table + FIFO_OWNER] * arena[NPU_STRIDE]
     if arena[npu + NPU_LATEST_TABLE] == table:
@@ -108,7 +107,7 @@ def _end_table(arena: Ints, table: int) -> None:
     arena[CURRENT_TABLE] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _end_bucket(arena: Ints, bucket: int) -> None:
     if arena[LATEST_BUCKET] == bucket:
         arena[LATEST_BUCKET] = 0
@@ -116,7 +115,7 @@ def _end_bucket(arena: Ints, bucket: int) -> None:
     arena[CURRENT_BUCKET] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push(arena: Ints, time_ns: int, bucket: int) -> None:
     """Add a bucket to the binary heap of (time, bucket) pairs; there must be room."""
     heap = arena[HEAP]
@@ -133,7 +132,7 @@ def _push(arena: Ints, time_ns: int, bucket: int) -> None:
     arena[heap + 2 * place + 1] = bucket
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pop(arena: Ints) -> None:
     """Take the earliest bucket off the heap."""
     heap = arena[HEAP]
@@ -154,7 +153,7 @@ def _pop(arena: Ints) -> None:
     arena[heap + 2 * place + 1] = bucket
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def double_heap(arena: Ints) -> None:
     """Move the heap to twice its room; the words must be there."""
     old, capacity = arena[HEAP], arena[HEAP_CAPACITY]

@@ -5,9 +5,8 @@ receives need none. After every node that ends, the free nodes are visited in as
 each whose slot is free at that moment is issued (ASTRA-sim 2.0).
 """
 
-from numba import njit
-
 from simcore.kernels.engine.arena import new_event, release
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.event_queue import do_later
 from simcore.kernels.engine.layout import (
     ACTION_COLLECTIVE,
@@ -35,6 +34,7 @@ from simcore.kernels.engine.layout import (
     NODE_SLOT,
     NODE_TAG,
     NODE_WORDS,
+    NOTHING,
     NOW_NS,
     NPU_BUSY,
     NPU_END,
@@ -62,14 +62,14 @@ from simcore.kernels.engine.remote_memory import request_memory
 from simcore.kernels.engine.streams import issue_collective
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def end_node(arena: Ints, rates: Floats, npu: int, position: int) -> None:
     """A node ended: free its slot and its children, then visit the free nodes."""
     _mark_done(arena, npu, position)
     visit_free_nodes(arena, rates, npu)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def visit_free_nodes(arena: Ints, rates: Floats, npu: int) -> None:
     """Issue what can be issued; nodes freed meanwhile wait for the next node that ends."""
     arena[npu + NPU_WALKING] = 1
@@ -91,7 +91,7 @@ def visit_free_nodes(arena: Ints, rates: Floats, npu: int) -> None:
         arena[npu + NPU_FINISH_NS] = arena[NOW_NS]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lowest_class(arena: Ints, npu: int) -> int:
     """The slot class of the lowest node that can be issued now, or -1."""
     heaps = arena[npu + NPU_PROGRAM] + PROGRAM_HEAPS
@@ -104,7 +104,7 @@ def _lowest_class(arena: Ints, npu: int) -> int:
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _issue(arena: Ints, rates: Floats, npu: int, position: int) -> None:
     node = arena[arena[npu + NPU_PROGRAM] + PROGRAM_TABLE] + position * NODE_WORDS
     slot, action = arena[node + NODE_SLOT], arena[node + NODE_ACTION]
@@ -126,7 +126,7 @@ def _issue(arena: Ints, rates: Floats, npu: int, position: int) -> None:
         _issue_transfer(arena, rates, npu, node, position)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _issue_transfer(arena: Ints, rates: Floats, npu: int, node: int, position: int) -> None:
     me, peer = arena[npu + NPU_ID], arena[node + NODE_PEER]
     tag, size = arena[node + NODE_TAG], arena[node + NODE_BYTES]
@@ -141,7 +141,7 @@ def _issue_transfer(arena: Ints, rates: Floats, npu: int, node: int, position: i
         receive(arena, rates, tag, peer, me, size, then)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mark_done(arena: Ints, npu: int, position: int) -> None:
     state = arena[npu + NPU_STATE]
     node = arena[arena[npu + NPU_PROGRAM] + PROGRAM_TABLE] + position * NODE_WORDS
@@ -157,12 +157,12 @@ def _mark_done(arena: Ints, npu: int, position: int) -> None:
             if arena[npu + NPU_WALKING] == 0:
                 _push_ready(arena, npu, child)
             else:
-                freed = new_event(arena, DO_NOTHING, child, 0)
+                freed = new_event(arena, DO_NOTHING, child, NOTHING)
                 arena[freed + EVENT_NEXT] = arena[npu + NPU_FREED]
                 arena[npu + NPU_FREED] = freed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push_ready(arena: Ints, npu: int, position: int) -> None:
     """Add a free node to the heap of its slot class."""
     program = arena[npu + NPU_PROGRAM]
@@ -176,7 +176,7 @@ def _push_ready(arena: Ints, npu: int, position: int) -> None:
     arena[heap + place] = position
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pop_ready(arena: Ints, npu: int, slot: int) -> int:
     """Take the lowest free node of a slot class."""
     heap = arena[npu + NPU_READY] + arena[arena[npu + NPU_PROGRAM] + PROGRAM_HEAPS + slot]
@@ -196,7 +196,7 @@ def _pop_ready(arena: Ints, npu: int, slot: int) -> int:
     return lowest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_npu(arena: Ints, rates: Floats, npu: int) -> None:
     """Free the nodes without dependencies and issue the first ones."""
     program = arena[npu + NPU_PROGRAM]

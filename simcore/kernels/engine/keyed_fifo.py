@@ -1,8 +1,7 @@
 """FIFOs found by a pair of integers: a chained hash table that doubles between events."""
 
-from numba import njit
-
 from simcore.kernels.engine.arena import allocate, release
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.layout import (
     EVENT_NEXT,
     FIFO_CAPACITY,
@@ -21,7 +20,7 @@ from simcore.kernels.engine.layout import (
 _LOW = (1 << 31) - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mixed(a: int, b: int) -> int:
     """A hash of two integers, 0 or more; no product leaves 63 bits."""
     x = (a ^ (a >> 31)) & _LOW
@@ -30,7 +29,7 @@ def mixed(a: int, b: int) -> int:
     return z ^ (z >> 29)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_fifo(arena: Ints, key: int, owner: int) -> int:
     """The FIFO of (*key*, *owner*), or 0."""
     slot = arena[FIFOS] + (mixed(key, owner) & (arena[FIFO_CAPACITY] - 1))
@@ -40,7 +39,7 @@ def find_fifo(arena: Ints, key: int, owner: int) -> int:
     return fifo
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_fifo(arena: Ints, key: int, owner: int) -> int:
     """An empty FIFO under a pair that has none."""
     fifo = allocate(arena, FIFO_WORDS)
@@ -54,7 +53,7 @@ def new_fifo(arena: Ints, key: int, owner: int) -> int:
     return fifo
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def drop_fifo(arena: Ints, fifo: int) -> None:
     """Take an empty FIFO out of the table."""
     where = arena[FIFOS] + (
@@ -67,7 +66,7 @@ def drop_fifo(arena: Ints, fifo: int) -> None:
     release(arena, fifo, FIFO_WORDS)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def append(arena: Ints, fifo: int, event: int) -> None:
     """Put *event* at the end of *fifo*."""
     arena[event + EVENT_NEXT] = 0
@@ -78,7 +77,7 @@ def append(arena: Ints, fifo: int, event: int) -> None:
     arena[fifo + FIFO_TAIL] = event
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pop(arena: Ints, fifo: int) -> int:
     """Take the first event of *fifo*, or 0 where it is empty."""
     event = arena[fifo + FIFO_HEAD]
@@ -87,7 +86,7 @@ def pop(arena: Ints, fifo: int) -> int:
     return event
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def double_fifo_table(arena: Ints) -> None:
     """Move the FIFOs to a table of twice the size; there must be room for it."""
     old, capacity = arena[FIFOS], arena[FIFO_CAPACITY]

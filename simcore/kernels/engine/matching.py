@@ -1,8 +1,7 @@
 """Sends and receives find each other: per (tag, source, destination, size), the k-th the k-th."""
 
-from numba import njit
-
 from simcore.kernels.engine.arena import allocate, release
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.event_queue import schedule
 from simcore.kernels.engine.keyed_fifo import mixed
 from simcore.kernels.engine.layout import (
@@ -27,12 +26,12 @@ from simcore.kernels.engine.layout import (
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _slot(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
     return mixed(mixed(tag, size), mixed(src, dst)) & (arena[MATCH_CAPACITY] - 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
     """The word that points at the match of the key, or at the end of its chain."""
     where = arena[MATCHES] + _slot(arena, tag, src, dst, size)
@@ -48,7 +47,7 @@ def _find(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
         where = match + MATCH_CHAIN
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _new(arena: Ints, where: int, tag: int, src: int, dst: int, size: int) -> int:
     match = allocate(arena, MATCH_WORDS)
     arena[match + MATCH_CHAIN] = 0
@@ -63,7 +62,7 @@ def _new(arena: Ints, where: int, tag: int, src: int, dst: int, size: int) -> in
     return match
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _drop(arena: Ints, where: int) -> None:
     match = arena[where]
     arena[where] = arena[match + MATCH_CHAIN]
@@ -71,7 +70,7 @@ def _drop(arena: Ints, where: int) -> None:
     release(arena, match, MATCH_WORDS)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def arrived(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
     """Take note of a message; the event of the receive that waited for it, or 0."""
     where = _find(arena, tag, src, dst, size)
@@ -90,7 +89,7 @@ def arrived(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
     return receive
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def post_receive(arena: Ints, tag: int, src: int, dst: int, size: int, receive: int) -> None:
     """Run the event *receive* when the message is there: now at the earliest."""
     where = _find(arena, tag, src, dst, size)
@@ -113,7 +112,7 @@ def post_receive(arena: Ints, tag: int, src: int, dst: int, size: int, receive: 
     arena[match + MATCH_TAIL] = receive
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def double_match_table(arena: Ints) -> None:
     """Move the matches to a table of twice the size; there must be room for it."""
     old, capacity = arena[MATCHES], arena[MATCH_CAPACITY]

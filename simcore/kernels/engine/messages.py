@@ -8,9 +8,10 @@
 Source: ASTRA-sim 2.0's analytical network backends.
 """
 
-from numba import njit
+import numpy as np
 
 from simcore.kernels.engine.arena import allocate, new_event, release
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.event_queue import schedule
 from simcore.kernels.engine.keyed_fifo import append, drop_fifo, find_fifo, new_fifo, pop
 from simcore.kernels.engine.layout import (
@@ -49,6 +50,7 @@ from simcore.kernels.engine.layout import (
     MSG_TAG,
     MSG_TRAVEL_NS,
     MSG_WORDS,
+    NOTHING,
     NOW_NS,
     OUTBOX_HEAD,
     OUTBOX_TAIL,
@@ -62,12 +64,12 @@ from simcore.kernels.engine.layout import (
 from simcore.kernels.engine.matching import post_receive
 from simcore.kernels.phase_machine import RING, SWITCH, hops_at, message_ns
 
-CONTROL_BYTES = 8192
+CONTROL_BYTES = np.int64(8192)
 CONTROL_TAG = 1 << 61
 _FORWARD, _BACKWARD, _UP, _DOWN, _DIRECT = 0, 1, 2, 3, 4
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_message(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
     """A message that does nothing to its sender when it arrives."""
     message = allocate(arena, MSG_WORDS)
@@ -83,7 +85,7 @@ def new_message(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
     return message
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def send(arena: Ints, rates: Floats, message: int) -> None:
     """Send *message*, after the receiver's leave where rendezvous is on."""
     if arena[RENDEZVOUS] == 0:
@@ -95,11 +97,11 @@ def send(arena: Ints, rates: Floats, message: int) -> None:
         arena[message + MSG_DST],
         arena[message + MSG_SRC],
         CONTROL_BYTES,
-        new_event(arena, DO_LAUNCH, message, 0),
+        new_event(arena, DO_LAUNCH, message, NOTHING),
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def receive(arena: Ints, rates: Floats, tag: int, src: int, dst: int, size: int, call: int) -> None:
     """Run the event *call* when the message is there; rendezvous first gives leave to send."""
     if arena[RENDEZVOUS] == 0:
@@ -118,7 +120,7 @@ def receive(arena: Ints, rates: Floats, tag: int, src: int, dst: int, size: int,
     launch(arena, rates, leave)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def post_held(arena: Ints, held: int) -> None:
     """Post the receive that rendezvous held back."""
     post_receive(
@@ -132,7 +134,7 @@ def post_held(arena: Ints, held: int) -> None:
     release(arena, held, HELD_WORDS)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def launch(arena: Ints, rates: Floats, message: int) -> None:
     """Start the transfer of *message* now."""
     arena[SENT_MESSAGES] += 1
@@ -152,7 +154,7 @@ def launch(arena: Ints, rates: Floats, message: int) -> None:
         arena[OUTBOX_TAIL] = message
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def idle_network_ns(arena: Ints, rates: Floats, message: int) -> int:
     """Time over the lowest dimension in which sender and receiver differ; 0 to oneself."""
     a, b = arena[message + MSG_SRC], arena[message + MSG_DST]
@@ -170,7 +172,7 @@ def idle_network_ns(arena: Ints, rates: Floats, message: int) -> int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def forward(arena: Ints, rates: Floats, message: int) -> None:
     """Put *message* on its next link: towards its receiver, lowest dimension first."""
     at, dst = arena[message + MSG_AT], arena[message + MSG_DST]
@@ -185,7 +187,7 @@ def forward(arena: Ints, rates: Floats, message: int) -> None:
     schedule(arena, arena[NOW_NS], message)  # to oneself: arrives at once
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take_link(arena: Ints, rates: Floats, message: int, d: int, x: int, y: int) -> None:
     """Queue for the link that leads from coordinate *x* towards *y* in dimension *d*."""
     dimension = arena[DIMENSION_TABLE] + d * DIM_WORDS
@@ -211,7 +213,7 @@ def _take_link(arena: Ints, rates: Floats, message: int, d: int, x: int, y: int)
     _start_transfer(arena, rates, link, message)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _below(arena: Ints, d: int) -> int:
     below = 1
     for lower in range(d):
@@ -219,7 +221,7 @@ def _below(arena: Ints, d: int) -> int:
     return below
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _start_transfer(arena: Ints, rates: Floats, link: int, message: int) -> None:
     """Send *message* over a link that is free now: its arrival first, then the free link."""
     d = arena[link + FIFO_KEY] % arena[DIMENSIONS]
@@ -242,7 +244,7 @@ def _start_transfer(arena: Ints, rates: Floats, link: int, message: int) -> None
     schedule(arena, arena[NOW_NS] + message_ns(0, latency_ns, size, rate), link)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def free_link(arena: Ints, rates: Floats, link: int) -> None:
     """Start the next message that waits for *link*, or let the link go."""
     message = pop(arena, link)

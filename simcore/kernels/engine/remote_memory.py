@@ -1,8 +1,7 @@
 """Remote memory: latency plus bytes over bandwidth, alone or one request after the other."""
 
-from numba import njit
-
 from simcore.kernels.engine.arena import new_event
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.event_queue import do_later, register
 from simcore.kernels.engine.keyed_fifo import append, pop
 from simcore.kernels.engine.layout import (
@@ -16,6 +15,7 @@ from simcore.kernels.engine.layout import (
     MEMORY_SERVERS,
     NODE_BYTES,
     NODE_WORDS,
+    NOTHING,
     NPU_ID,
     NPU_PROGRAM,
     NPUS_PER_SERVER,
@@ -27,7 +27,7 @@ from simcore.kernels.engine.layout import (
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def request_memory(arena: Ints, npu: int, position: int) -> None:
     """Serve the load or store of a node, at once or when its server is free."""
     if arena[MEMORY_SERVERS] == 0:
@@ -43,7 +43,7 @@ def request_memory(arena: Ints, npu: int, position: int) -> None:
         serve_next(arena, server)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def serve_next(arena: Ints, server: int) -> None:
     """Start the request that waits longest; the server falls idle where there is none."""
     if arena[server + SERVER_LINE + FIFO_HEAD] == 0:
@@ -53,10 +53,10 @@ def serve_next(arena: Ints, server: int) -> None:
     npu = arena[request + EVENT_A]
     delay_ns = _service_ns(arena, npu, arena[request + EVENT_B])
     register(arena, npu, delay_ns, request)
-    do_later(arena, npu, delay_ns, DO_SERVER_NEXT, server, 0)
+    do_later(arena, npu, delay_ns, DO_SERVER_NEXT, server, NOTHING)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _service_ns(arena: Ints, npu: int, position: int) -> int:
     table = arena[arena[npu + NPU_PROGRAM] + PROGRAM_TABLE]
     size = arena[table + position * NODE_WORDS + NODE_BYTES]

@@ -1,8 +1,7 @@
 """The loop over events: take the next one and do what it says, until something stops it."""
 
-from numba import njit
-
 from simcore.kernels.engine.arena import new_event, release
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.custom import end_custom_node
 from simcore.kernels.engine.double_tree import go_on_in_tree, receive_in_tree
 from simcore.kernels.engine.event_queue import do_later, double_heap, next_event, schedule
@@ -49,6 +48,7 @@ from simcore.kernels.engine.layout import (
     MSG_WORDS,
     NEEDED_WORDS,
     NEXT_WORD,
+    NOTHING,
     NPU_CUSTOM,
     NPU_NODE,
     NPU_STREAMS_LEFT,
@@ -74,7 +74,7 @@ from simcore.kernels.engine.stepwise import go_on, receive_step
 from simcore.kernels.engine.streams import is_last_phase, leave_queue, next_phase
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_events(arena: Ints, rates: Floats) -> int:
     """Handle events until the run ENDED, the arena is FULL, the outbox or the horizon stops it.
 
@@ -103,7 +103,7 @@ def run_events(arena: Ints, rates: Floats) -> int:
             return OUTBOX_FILLED
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _make_room(arena: Ints) -> bool:
     """Give tables and heap room for one more event; False where the arena itself is too small."""
     need = arena[NEXT_WORD] + arena[RESERVE_WORDS]
@@ -128,7 +128,7 @@ def _make_room(arena: Ints) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _handle(arena: Ints, rates: Floats, kind: int, a: int, b: int) -> None:
     """Do *kind* with its arguments; arrivals and links are the loop's."""
     if kind == DO_STEP_RECEIVED:
@@ -161,7 +161,7 @@ def _handle(arena: Ints, rates: Floats, kind: int, a: int, b: int) -> None:
         end_bus_event(arena, rates, kind, a, ended)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _arrive(arena: Ints, rates: Floats, message: int) -> None:
     """A message has crossed a link or all: sender's part first, then the receiver's."""
     dst = arena[message + MSG_DST]
@@ -181,16 +181,16 @@ def _arrive(arena: Ints, rates: Floats, message: int) -> None:
         _handle(arena, rates, kind, a, b)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _end_bundle(arena: Ints, rates: Floats, walk: int, reduce_ns: int) -> None:
     """A bundle has passed the bus: its reduction follows, or the algorithm goes on."""
     if reduce_ns >= 0:
-        do_later(arena, arena[walk + WALK_NPU], reduce_ns, DO_GENERAL, walk, 0)
+        do_later(arena, arena[walk + WALK_NPU], reduce_ns, DO_GENERAL, walk, NOTHING)
     else:
         _go_on(arena, rates, walk)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _go_on(arena: Ints, rates: Floats, walk: int) -> None:
     if arena[walk + WALK_PEERS] == PEERS_TREE:
         over = go_on_in_tree(arena, rates, walk)
@@ -202,7 +202,7 @@ def _go_on(arena: Ints, rates: Floats, walk: int) -> None:
         _end_phase(arena, rates, stream)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _end_phase(arena: Ints, rates: Floats, stream: int) -> None:
     """Tell the node before the queue: its NPU issues new nodes while this stream still runs."""
     if not is_last_phase(arena, stream):
@@ -215,15 +215,15 @@ def _end_phase(arena: Ints, rates: Floats, stream: int) -> None:
     leave_queue(arena, rates, stream)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_event(arena: Ints, time_ns: int, event: int) -> None:
     """Schedule the arrival of a message that was carried outside the kernel."""
     schedule(arena, time_ns, event)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def schedule_starts(arena: Ints, start_ns: Ints) -> None:
     """Schedule the start of every NPU; (N,) int64 times. There must be room for all of them."""
     for index in range(start_ns.size):
         npu = arena[NPU_TABLE] + index * arena[NPU_STRIDE]
-        schedule(arena, start_ns[index], new_event(arena, DO_START, npu, 0))
+        schedule(arena, start_ns[index], new_event(arena, DO_START, npu, NOTHING))

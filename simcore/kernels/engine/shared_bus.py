@@ -8,9 +8,10 @@ Source: A. Alexandrov et al., "LogGP: Incorporating Long Messages into the LogP 
 the details are those of ASTRA-sim 2.0's shared bus.
 """
 
-from numba import njit
+import numpy as np
 
 from simcore.kernels.engine.arena import allocate, release
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.event_queue import do_later
 from simcore.kernels.engine.keyed_fifo import append, pop
 from simcore.kernels.engine.layout import (
@@ -23,6 +24,7 @@ from simcore.kernels.engine.layout import (
     DO_BUS_REDUCED,
     DO_BUS_SENT,
     FIFO_HEAD,
+    NOTHING,
     NOW_NS,
     NPU_BUS,
     Floats,
@@ -34,18 +36,18 @@ END_STATE, END_PREVIOUS, END_LAST_NS, END_IN_ROW, END_ROLE = 0, 1, 2, 3, 4
 SENDS, RECEIVES, PROCESSING = 0, 2, 4
 END_RECEIVES_COUNT, END_REDUCING, END_NPU = 11, 12, 13
 END_WORDS = 14
-ROLE_A, ROLE_B, ROLE_INNER_A, ROLE_INNER_B = 0, 1, 2, 3
+ROLE_A, ROLE_B, ROLE_INNER_A, ROLE_INNER_B = np.arange(4)
 _FREE, _SENDING, _RECEIVING = 0, 1, 2
 _LONGEST_ROW = 8
 _INNER_GAP_NS_PER_BYTE = 0.0038
 
 # A transfer: word 0 links it in a list.
 _BYTES, _REDUCE, _SENDS_BACK, _THEN, _ABOUT, _REDUCE_NS = 1, 2, 3, 4, 5, 6
-TRANSFER_WORDS = 7
-_THEN_END, _THEN_SEND, _THEN_PROCESS, _THEN_DELIVER = 0, 1, 2, 3
+TRANSFER_WORDS = np.int64(7)
+_THEN_END, _THEN_SEND, _THEN_PROCESS, _THEN_DELIVER = np.arange(4)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def offer_bundle(
     arena: Ints,
     rates: Floats,
@@ -69,7 +71,7 @@ def offer_bundle(
     _stage(arena, rates, bus, ROLE_INNER_B, transfer, _THEN_SEND)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bundle_of(arena: Ints, transfer: int) -> tuple[int, int]:
     """The walk of a bundle that ended and its reduction time; gives the transfer back."""
     walk, reduce_ns = arena[transfer + _ABOUT], arena[transfer + _REDUCE_NS]
@@ -77,7 +79,7 @@ def bundle_of(arena: Ints, transfer: int) -> tuple[int, int]:
     return walk, reduce_ns
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def begin_bus_event(arena: Ints, rates: Floats, kind: int, end: int) -> int:
     """First part of an event at endpoint *end*; the outer transfer that ended with it, or 0."""
     if kind == DO_BUS_SENT:
@@ -99,14 +101,14 @@ def begin_bus_event(arena: Ints, rates: Floats, kind: int, end: int) -> int:
         return _route(arena, rates, end, transfer)
     arena[transfer + _REDUCE] = 0
     if arena[end + END_ROLE] == ROLE_A:
-        _stage_back(arena, rates, end, transfer, _THEN_PROCESS)
+        _stage(arena, rates, end, ROLE_INNER_A, transfer, _THEN_PROCESS)
     else:
         append(arena, end + PROCESSING, transfer)
         _start_reduction(arena, end)
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def end_bus_event(arena: Ints, rates: Floats, kind: int, end: int, ended: int) -> None:
     """Second part, after the bundle that *ended* has had its effect."""
     inner = arena[end + END_ROLE] >= ROLE_INNER_A
@@ -117,7 +119,7 @@ def end_bus_event(arena: Ints, rates: Floats, kind: int, end: int, ended: int) -
     _tail(arena, rates, end)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _new_transfer(arena: Ints, size: int, then: int, about: int) -> int:
     transfer = allocate(arena, TRANSFER_WORDS)
     arena[transfer + _BYTES] = size
@@ -129,14 +131,14 @@ def _new_transfer(arena: Ints, size: int, then: int, about: int) -> int:
     return transfer
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _request(arena: Ints, rates: Floats, end: int, transfer: int) -> None:
     append(arena, end + SENDS, transfer)
     if arena[end + END_STATE] == _FREE:
         _tail(arena, rates, end)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _stage(arena: Ints, rates: Floats, bus: int, role: int, transfer: int, then: int) -> None:
     """Request a transfer of the same size at an inner endpoint; at its end do *then*."""
     inner = _new_transfer(arena, arena[transfer + _BYTES], then, transfer)
@@ -145,12 +147,7 @@ def _stage(arena: Ints, rates: Floats, bus: int, role: int, transfer: int, then:
     _request(arena, rates, bus + role * END_WORDS, inner)
 
 
-@njit(cache=True, nogil=True)
-def _stage_back(arena: Ints, rates: Floats, end: int, transfer: int, then: int) -> None:
-    _stage(arena, rates, end - ROLE_A * END_WORDS, ROLE_INNER_A, transfer, then)
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def _tail(arena: Ints, rates: Floats, end: int) -> None:
     """Start the next transfer, unless it is the partner's turn after a long row."""
     if arena[end + END_STATE] != _FREE or arena[end + SENDS + FIFO_HEAD] == 0:
@@ -167,13 +164,13 @@ def _tail(arena: Ints, rates: Floats, end: int) -> None:
     _start(arena, rates, end)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _partner(arena: Ints, end: int) -> int:
     role = arena[end + END_ROLE]
     return end + ((role ^ 1) - role) * END_WORDS
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _start(arena: Ints, rates: Floats, end: int) -> None:
     overhead = arena[BUS_OVERHEAD_NS]
     gap = overhead
@@ -195,11 +192,11 @@ def _start(arena: Ints, rates: Floats, end: int) -> None:
     last_byte = arena[transfer + _BYTES] - 1
     npu = arena[end + END_NPU]
     arrival_ns = int(gap + last_byte * rate + arena[BUS_LATENCY_NS] + overhead)
-    do_later(arena, npu, arrival_ns, DO_BUS_RECEIVED, partner, 0)
-    do_later(arena, npu, int(gap + rate * last_byte), DO_BUS_SENT, end, 0)
+    do_later(arena, npu, arrival_ns, DO_BUS_RECEIVED, partner, NOTHING)
+    do_later(arena, npu, int(gap + rate * last_byte), DO_BUS_SENT, end, NOTHING)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _start_reduction(arena: Ints, end: int) -> None:
     transfer = arena[end + PROCESSING + FIFO_HEAD]
     if transfer == 0 or arena[end + END_REDUCING] != 0:
@@ -207,22 +204,22 @@ def _start_reduction(arena: Ints, end: int) -> None:
     arena[end + END_REDUCING] = 1
     hundreds = int(arena[transfer + _BYTES] / 100)  # towards 0, as in C
     delay_ns = hundreds * arena[BUS_REDUCTION_NS] + 50
-    do_later(arena, arena[end + END_NPU], delay_ns, DO_BUS_REDUCED, end, 0)
+    do_later(arena, arena[end + END_NPU], delay_ns, DO_BUS_REDUCED, end, NOTHING)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _route(arena: Ints, rates: Floats, end: int, transfer: int) -> int:
     """Send *transfer* back or end it; returns the outer transfer that ended, or 0."""
     at_a = arena[end + END_ROLE] == ROLE_A
     if arena[transfer + _SENDS_BACK] != 0:
         arena[transfer + _SENDS_BACK] = 0
         if at_a:
-            _stage_back(arena, rates, end, transfer, _THEN_SEND)
+            _stage(arena, rates, end, ROLE_INNER_A, transfer, _THEN_SEND)
         else:
             append(arena, end + SENDS, transfer)
         return 0
     if at_a:
-        _stage_back(arena, rates, end, transfer, _THEN_DELIVER)
+        _stage(arena, rates, end, ROLE_INNER_A, transfer, _THEN_DELIVER)
         return 0
     then = arena[transfer + _THEN]
     if then == _THEN_END:

@@ -5,14 +5,18 @@ the receive from the mirrored member is posted, and each message received puts t
 line. Rounds of plain packets and packets that are reduced alternate (ASTRA-sim 2.0).
 """
 
-from numba import njit
+import numpy as np
 
 from simcore.kernels.engine.arena import new_event
 from simcore.kernels.engine.bundles import pass_bundle
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.layout import (
     DO_STEP_RECEIVED,
     MEMORY_BYTES_PER_S,
     MSG_TRAVEL_NS,
+    NO,
+    NOT_REDUCED,
+    NOTHING,
     PEERS_HALVING,
     PEERS_NEIGHBOUR,
     PEERS_ROTATING,
@@ -59,11 +63,14 @@ from simcore.kernels.engine.layout import (
     Floats,
     Ints,
 )
+from simcore.kernels.engine.members import listed_id
 from simcore.kernels.engine.messages import new_message, receive, send
 from simcore.kernels.phase_machine import reduction_ns
 
+_NEXT = np.int64(1)
 
-@njit(cache=True, nogil=True)
+
+@kernel
 def begin_steps(arena: Ints, rates: Floats, walk: int) -> None:
     """Set the machine to its start and put the first packets in line."""
     phase = arena[walk + WALK_PHASE]
@@ -78,12 +85,12 @@ def begin_steps(arena: Ints, rates: Floats, walk: int) -> None:
     arena[walk + WALK_REDUCE_NS] = reduction_ns(arena[walk + WALK_BYTES], rates[MEMORY_BYTES_PER_S])
     rotating = arena[walk + WALK_PEERS] == PEERS_ROTATING
     if arena[walk + WALK_PEERS] == PEERS_NEIGHBOUR:
-        _meet(arena, walk, 1)
+        _meet(arena, walk, _NEXT)
     for _ in range(arena[walk + WALK_PARALLEL] if rotating else 1):
         insert(arena, rates, walk)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def insert(arena: Ints, rates: Floats, walk: int) -> None:
     """Put the next packet in line and pass its bundle over the bus."""
     phase = arena[walk + WALK_PHASE]
@@ -92,8 +99,8 @@ def insert(arena: Ints, rates: Floats, walk: int) -> None:
         arena[walk + WALK_REDUCED] = arena[phase + PHASE_REDUCED]
         arena[walk + WALK_TOGGLE] ^= 1
     plain = arena[walk + WALK_PLAIN] > 0
-    reduce_ns = -1
-    sends_back = False
+    reduce_ns = NOT_REDUCED
+    sends_back = NO
     if plain:
         arena[walk + WALK_PLAIN] -= 1
     else:
@@ -109,7 +116,7 @@ def insert(arena: Ints, rates: Floats, walk: int) -> None:
     pass_bundle(arena, rates, walk, reduce_ns, size, plain, sends_back)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _advance(arena: Ints, rates: Floats, walk: int) -> None:
     """Take the packet in line, of which there is one at most; then halve or double."""
     arena[walk + WALK_OUT_BYTES] = arena[walk + WALK_BYTES]
@@ -131,14 +138,14 @@ def _advance(arena: Ints, rates: Floats, walk: int) -> None:
     arena[walk + WALK_REDUCE_NS] = reduction_ns(arena[walk + WALK_BYTES], rates[MEMORY_BYTES_PER_S])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def receive_step(arena: Ints, rates: Floats, walk: int) -> None:
     """A message came: the next packet gets in line."""
     arena[walk + WALK_RECEIVED] += 1
     insert(arena, rates, walk)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def go_on(arena: Ints, rates: Floats, walk: int) -> bool:
     """A bundle has passed: send what can be sent. Returns whether the phase is over."""
     phase = arena[walk + WALK_PHASE]
@@ -157,7 +164,7 @@ def go_on(arena: Ints, rates: Floats, walk: int) -> bool:
     return arena[walk + WALK_LEFT] == 0 and arena[walk + WALK_FREE] == arena[walk + WALK_PARALLEL]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _try_to_send(arena: Ints, rates: Floats, walk: int) -> bool:
     """Send the next packet in line, if there is one and a bundle is free; whether it was."""
     taken = arena[walk + WALK_TAKEN]
@@ -183,12 +190,12 @@ def _try_to_send(arena: Ints, rates: Floats, walk: int) -> bool:
     send(arena, rates, message)
     if arena[walk + WALK_PEERS] == PEERS_NEIGHBOUR:
         arena[walk + WALK_TRAVEL_NS] = arena[message + MSG_TRAVEL_NS]
-    then = new_event(arena, DO_STEP_RECEIVED, walk, 0)
+    then = new_event(arena, DO_STEP_RECEIVED, walk, NOTHING)
     receive(arena, rates, tag, arena[walk + WALK_FROM], me, size, then)
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _meet(arena: Ints, walk: int, distance: int) -> None:
     """Send *distance* members ahead in the phase's direction, receive from as many behind."""
     ahead = -distance if arena[walk + WALK_BACKWARDS] != 0 else distance
@@ -196,7 +203,7 @@ def _meet(arena: Ints, walk: int, distance: int) -> None:
     arena[walk + WALK_FROM] = member_id(arena, walk, -ahead)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _meet_pair(arena: Ints, walk: int) -> None:
     """Exchange with the member at the packet's distance: ahead or behind, pair by pair."""
     distance = arena[walk + WALK_OUT_DISTANCE]
@@ -207,12 +214,12 @@ def _meet_pair(arena: Ints, walk: int) -> None:
     arena[walk + WALK_FROM] = arena[walk + WALK_TO]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def member_id(arena: Ints, walk: int, ahead: int) -> int:
     """NPU id of the member *ahead* positions further, wrapping round."""
     phase = arena[walk + WALK_PHASE]
     index = arena[walk + WALK_INDEX]
     place = (index + ahead) % arena[phase + PHASE_MEMBERS]
     if arena[phase + PHASE_LIST] != 0:
-        return arena[arena[phase + PHASE_LIST] + 1 + place]
+        return listed_id(arena, arena[phase + PHASE_LIST], place)
     return arena[walk + WALK_ID] + (place - index) * arena[phase + PHASE_STRIDE]

@@ -1,8 +1,7 @@
 """Collectives as streams: cut into chunks, phase after phase, through the queues of the NPU."""
 
-from numba import njit
-
 from simcore.kernels.engine.arena import allocate, release
+from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.custom import begin_custom
 from simcore.kernels.engine.double_tree import begin_tree
 from simcore.kernels.engine.layout import (
@@ -30,14 +29,11 @@ from simcore.kernels.engine.layout import (
     PEERS_CUSTOM,
     PEERS_TREE,
     PHASE_DIMENSION,
-    PHASE_LIST,
     PHASE_LOCAL,
-    PHASE_MEMBERS,
     PHASE_PASS,
     PHASE_PEERS,
     PHASE_RESULT_OVER,
     PHASE_RESULT_TIMES,
-    PHASE_STRIDE,
     PHASE_TREE,
     PHASE_WORDS,
     PLAN_CUSTOM,
@@ -73,6 +69,7 @@ from simcore.kernels.engine.layout import (
     Floats,
     Ints,
 )
+from simcore.kernels.engine.members import position_of
 from simcore.kernels.engine.stepwise import begin_steps
 
 _LOCAL_DELAY_NS = 10
@@ -81,7 +78,7 @@ _TAG_GROUP = 1 << 36  # streams that one group may have before its tags meet the
 _CHOICE_QUEUE = CHOICE_BACKWARDS - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def issue_collective(arena: Ints, rates: Floats, npu: int, node: int, position: int) -> None:
     """Cut the buffer of a collective node into streams and let them enter their queues."""
     plan = arena[node + NODE_PLAN]
@@ -115,7 +112,7 @@ def issue_collective(arena: Ints, rates: Floats, npu: int, node: int, position: 
         _start_waiting(arena, rates, queue)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _new_stream(arena: Ints, npu: int, plan: int) -> int:
     """A stream whose queues, directions and trees are chosen for all of its phases."""
     phases = arena[plan + PLAN_PHASES]
@@ -135,7 +132,7 @@ def _new_stream(arena: Ints, npu: int, plan: int) -> int:
     return stream
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _choose_queue(arena: Ints, npu: int, phase: int) -> int:
     """Queue and direction, round robin: separately for plain, first and last passes."""
     queues, way = arena[QUEUES], arena[phase + PHASE_PASS]
@@ -156,24 +153,24 @@ def _choose_queue(arena: Ints, npu: int, phase: int) -> int:
     return base + first + chosen + (CHOICE_BACKWARDS if backwards else 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rounds(arena: Ints, npu: int) -> int:
     return npu + NPU_WORDS + arena[DIMENSIONS] * arena[QUEUES] * QUEUE_WORDS
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _trees(arena: Ints, npu: int) -> int:
     return _rounds(arena, npu) + arena[DIMENSIONS] * ROUND_WORDS
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _queue_of(arena: Ints, stream: int) -> int:
     """The queue in which the stream's present phase runs."""
     choice = arena[stream + STREAM_WORDS + arena[stream + STREAM_PHASE]]
     return arena[stream + STREAM_NPU] + NPU_WORDS + (choice & _CHOICE_QUEUE) * QUEUE_WORDS
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enter(arena: Ints, queue: int, stream: int) -> None:
     """Wait behind all streams of the same or a higher priority."""
     priority = arena[stream + STREAM_PRIORITY]
@@ -197,7 +194,7 @@ def _enter(arena: Ints, queue: int, stream: int) -> None:
         arena[queue + QUEUE_TAIL] = stream
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _start_waiting(arena: Ints, rates: Floats, queue: int) -> None:
     """Start streams that wait in *queue* while it may run more."""
     while arena[queue + QUEUE_RUNNING] < arena[ACTIVE_LIMIT] and arena[queue + QUEUE_HEAD] != 0:
@@ -207,7 +204,7 @@ def _start_waiting(arena: Ints, rates: Floats, queue: int) -> None:
         _begin_phase(arena, rates, stream)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _begin_phase(arena: Ints, rates: Floats, stream: int) -> None:
     npu = arena[stream + STREAM_NPU]
     plan, p = arena[stream + STREAM_PLAN], arena[stream + STREAM_PHASE]
@@ -235,31 +232,14 @@ def _begin_phase(arena: Ints, rates: Floats, stream: int) -> None:
         begin_steps(arena, rates, walk)
 
 
-@njit(cache=True, nogil=True)
-def position_of(arena: Ints, phase: int, npu_id: int) -> int:
-    """Position of an NPU among the members of a phase."""
-    members, ids = arena[phase + PHASE_MEMBERS], arena[phase + PHASE_LIST]
-    if ids == 0:
-        return npu_id // arena[phase + PHASE_STRIDE] % members
-    low, high = 0, members - 1
-    sorted_ids = ids + 1 + members
-    while low < high:
-        middle = (low + high) // 2
-        if arena[sorted_ids + middle] < npu_id:
-            low = middle + 1
-        else:
-            high = middle
-    return arena[sorted_ids + members + low]
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def is_last_phase(arena: Ints, stream: int) -> bool:
     """Whether the stream ends with its present phase."""
     last = arena[arena[stream + STREAM_PLAN] + PLAN_PHASES] - 1
     return arena[stream + STREAM_PHASE] == last
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leave_queue(arena: Ints, rates: Floats, stream: int) -> None:
     """The stream ended: its queue starts the next one."""
     queue = _queue_of(arena, stream)
@@ -269,7 +249,7 @@ def leave_queue(arena: Ints, rates: Floats, stream: int) -> None:
     _start_waiting(arena, rates, queue)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_phase(arena: Ints, rates: Floats, stream: int) -> None:
     """Enter the next phase's queue; then the old queue starts a stream, then the new one."""
     old = _queue_of(arena, stream)

@@ -1,6 +1,7 @@
 """Small engine runs for tests: one collective, or a few messages, on a given network."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +27,13 @@ def dimension(
     )
 
 
-def program(nodes: Sequence[Mapping[str, int | Sequence[int]]]) -> Program:
+def program(nodes: Sequence[Mapping[str, Any]]) -> Program:
     """Nodes as mappings of the columns that differ from the defaults."""
 
     def column(name: str, default: int) -> Ints:
         return np.array([node.get(name, default) for node in nodes], np.int64)
 
-    waits = [list(node.get("dep", [])) for node in nodes]  # type: ignore[arg-type]
+    waits = [list(node.get("dep", [])) for node in nodes]
     return Program(
         node_id=np.arange(len(nodes), dtype=np.uint64),
         kind=column("kind", NodeKind.COMPUTE).astype(np.int8),

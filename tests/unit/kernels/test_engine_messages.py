@@ -89,7 +89,7 @@ def test_a_grid_group_of_the_whole_machine_is_the_machine(algorithm: str) -> Non
     network = [dimension("switch", 4), dimension("ring", 8)]
     system = options([algorithm, algorithm], chunks=3)
     grid = GridGroup(extent=np.array([4, 8]), stride=np.array([1, 1]))
-    groups = {1: grid, 2: ListGroup(members=np.arange(32))}
+    groups: dict[int, ListGroup | GridGroup] = {1: grid, 2: ListGroup(members=np.arange(32))}
     ends = [
         run_unfolded(
             run_of(
@@ -117,8 +117,8 @@ def test_collectives_of_different_groups_never_take_each_others_messages() -> No
     rows = GridGroup(extent=np.array([4, 1]), stride=np.array([1, 1]))
     columns = GridGroup(extent=np.array([1, 4]), stride=np.array([1, 1]))
     nodes = [
-        {**collective(CollectiveKind.ALL_REDUCE, 1 << 16, group=group), "dep": dep}
-        for group, dep in ((1, []), (2, [0]), (1, [1]), (0, [2]))
+        {**collective(CollectiveKind.ALL_REDUCE, 1 << 16, group=group), "dep": list(range(place))}
+        for place, group in enumerate((1, 2, 1, 0))
     ]
     output = run_unfolded(
         run_of(

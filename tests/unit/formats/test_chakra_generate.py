@@ -1,0 +1,60 @@
+"""Generated iterations, written as traces and run as ASTRA-sim would, take the same time."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from simcore.cli.chakra import chakra
+from simcore.config import load_run
+from simcore.formats.astra import AstraFiles, as_plain, simulate_files
+from simcore.simulation import simulate_run
+
+RUN = """
+version: 1
+workload: {model: gpt3_13b, sequence: 2048, global_batch: 8}
+platform:
+  npu: a100_80
+  dimensions:
+    - {topology: switch, npus: 4, bandwidth: 300 GB/s, latency: 700 ns}
+    - {topology: switch, npus: 4, bandwidth: 25 GB/s, latency: 1700 ns}
+plan: {tp: 4, pp: 2, dp: 2, micro_batch: 1}
+system: {chunks: 2, all_reduce: ring}
+"""
+
+
+def test_a_written_iteration_takes_the_time_of_the_simulated_one(tmp_path: Path) -> None:
+    run_file = tmp_path / "run.yaml"
+    run_file.write_text(RUN)
+    out = tmp_path / "traces" / "w"
+    done = CliRunner().invoke(
+        chakra, ["generate", str(run_file), "--out", str(out)], catch_exceptions=False
+    )
+    assert done.exit_code == 0
+    assert json.loads((out.parent / "w.comm_group.json").read_text())["1"] == [0, 1, 2, 3]
+    files = AstraFiles(
+        workload=out,
+        system=out.parent / "w.system.json",
+        network=out.parent / "w.network.yml",
+        remote_memory=out.parent / "w.memory.json",
+        comm_group=out.parent / "w.comm_group.json",
+        folder=out.parent,
+    )
+    result = as_plain(simulate_files(files, "congestion_unaware", {}))
+    assert result["status"] == "ok"
+    finish = result["finish_cycles"]
+    assert isinstance(finish, list)
+    # microseconds of the format, and the lists' fixed endpoint delay, leave a small difference
+    simulated = simulate_run(load_run(run_file)).iteration_time_s
+    assert max(finish) * 1e-9 == pytest.approx(simulated, rel=2e-3)
+
+
+def test_only_the_first_npus_can_be_written(tmp_path: Path) -> None:
+    run_file = tmp_path / "run.yaml"
+    run_file.write_text(RUN)
+    arguments = ["generate", str(run_file), "--out", str(tmp_path / "w"), "--npus", "2"]
+    CliRunner().invoke(
+        chakra, [*arguments, "--set", "workload.global_batch=4"], catch_exceptions=False
+    )
+    assert sorted(path.name for path in tmp_path.glob("*.et")) == ["w.0.et", "w.1.et"]
