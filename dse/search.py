@@ -3,13 +3,13 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dse.evaluate import Answer, Dispatcher, Task
 from dse.evaluate.base import Evaluation
 from dse.objectives import total_violation
 from dse.samplers import Proposal, Proposer
-from dse.space import design_key
+from dse.space import Design, design_key
 from dse.trials import Trial
 from simcore import SimulationError
 
@@ -25,14 +25,14 @@ class Budget:
     Attributes:
         trials: Proposals, all in all.
         window: Proposal i knows the results of proposals 0 to i - window, and no others.
-        redraws: How often a sampler that repeats itself is asked again.
+        variations: How many variations of a repeated design are tried for a new one.
         designs: Number of designs in the space, or None if it is infinite.
         until_s: Value of ``time.monotonic()`` after which nothing more is proposed, or None.
     """
 
     trials: int
     window: int
-    redraws: int
+    variations: int
     designs: int | None = None
     until_s: float | None = None
 
@@ -60,7 +60,6 @@ class _Slot:
     key: str
     proposal: Proposal
     trial: Trial | None = None
-    twins: list[Proposal] = field(default_factory=list)
 
 
 class Search:
@@ -113,23 +112,23 @@ class Search:
         return budget.until_s is None or time.monotonic() < budget.until_s
 
     def _ask(self) -> None:
-        """One new row: a new design, or a repeat if the sampler insists."""
-        for left in range(self._budget.redraws, -1, -1):
-            proposal = self._proposer.ask()
-            key = design_key(proposal.design)
-            twin = self._by_key.get(key)
-            if twin is None:
-                self._start(_Slot(number=self._asked, key=key, proposal=proposal))
-                break
+        """One new row: a new design, or a repeat if no new one is found near it."""
+        proposal = self._proposer.ask()
+        if design_key(proposal.design) in self._by_key:
             self.duplicates += 1
-            if left == 0:
-                slot = _Slot(number=self._asked, key=key, proposal=proposal)
-                self._repeat(slot, twin)
-            elif twin.trial is not None and twin not in self._slots:
-                self._tell(proposal, twin.trial.evaluation)
-            else:
-                twin.twins.append(proposal)
+            varied = self._proposer.vary(proposal, self._is_new, self._budget.variations)
+            proposal = varied or proposal
+        key = design_key(proposal.design)
+        slot = _Slot(number=self._asked, key=key, proposal=proposal)
+        twin = self._by_key.get(key)
+        if twin is None:
+            self._start(slot)
+        else:
+            self._repeat(slot, twin)
         self._asked += 1
+
+    def _is_new(self, design: Design) -> bool:
+        return design_key(design) not in self._by_key
 
     def _start(self, slot: _Slot) -> None:
         self._slots.append(slot)
@@ -167,13 +166,11 @@ class Search:
         self._hooks.finished(slot.trial)
 
     def _fold(self, slot: _Slot) -> None:
-        """Tell the sampler the oldest result, then those that wait for the same design."""
+        """Tell the sampler the oldest result."""
         trial = slot.trial
         assert trial is not None
         self.trials.append(trial)
-        for proposal in (slot.proposal, *slot.twins):
-            self._tell(proposal, trial.evaluation)
-        slot.twins.clear()
+        self._tell(slot.proposal, trial.evaluation)
         self._hooks.folded(trial, self.duplicates)
         self._check_hope(trial)
 

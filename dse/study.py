@@ -128,7 +128,7 @@ _OVERRIDES = {
     "sampler": "search.sampler",
     "population": "search.population",
     "window": "search.window",
-    "redraws": "search.redraws",
+    "variations": "search.variations",
     "seed": "seed",
     "evaluator": "evaluator",
     "workers": "execution.workers",
@@ -177,7 +177,7 @@ class Runner:
         budget = Budget(
             trials=file.search.trials,
             window=file.search.window,
-            redraws=file.search.redraws,
+            variations=file.search.variations,
             designs=None if counts.continuous else counts.searched,
             until_s=None if timeout_s is None else self._start_s + timeout_s,
         )

@@ -35,15 +35,15 @@ class SearchFile(Schema):
             the sampler's own default if left out.
         window: Proposal i knows the results of proposals 0 to i - window, whatever the number of
             workers, so that the same seed gives the same study.
-        redraws: How often a sampler that repeats a known design is asked again before the repeat
-            counts as a proposal.
+        variations: How many variations of a repeated design are tried for a new one, before the
+            repeat counts as a proposal.
     """
 
     sampler: str = "nsga2"
     trials: int = Field(default=300, ge=1)
     population: Annotated[int, Field(ge=2)] | None = None
     window: int = Field(default=32, ge=1, le=4096)
-    redraws: int = Field(default=10, ge=0, le=1000)
+    variations: int = Field(default=100, ge=0, le=10_000)
 
 
 class ExecutionFile(Schema):

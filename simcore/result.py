@@ -43,8 +43,8 @@ class IterationResult:
         tokens: Tokens per iteration.
         npus: NPUs of the machine.
         simulated_npus: NPUs that stood for all others.
-        nodes: Nodes of the workload graphs that were executed.
-        events: Events handled.
+        nodes: Nodes of the workload graphs, on one NPU per stage.
+        events: Nodes executed one by one; the others repeat them, period after period.
         backend: Network backend.
         notes: What the reader should know: algorithms that stood in for others, bounds in force.
     """

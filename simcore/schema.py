@@ -6,7 +6,15 @@ code the same field is a number whose name ends in the unit (``bandwidth_bytes_p
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from simcore.errors import ConfigError
 from simcore.registry import did_you_mean
@@ -66,6 +74,17 @@ class Schema(BaseModel):
         allow_inf_nan=False,
         str_strip_whitespace=True,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_switch_as_number(cls, data: Any) -> Any:
+        """``true`` is no number, although Python counts with it."""
+        if isinstance(data, dict):
+            for name, field in cls.model_fields.items():
+                key = field.alias or name
+                if field.annotation is int and isinstance(data.get(key), bool):
+                    raise ConfigError(key, "must be a valid integer", got=data[key])
+        return data
 
     @classmethod
     def from_file_data(cls, data: object, *, at: str) -> Self:
@@ -134,6 +153,10 @@ def _plain(message: str) -> str:
     message = message.removeprefix("Input should be ").removeprefix("Value error, ")
     if message.startswith(("greater", "less")):
         return f"must be {message}"
+    if message.startswith("Tuple should have "):
+        return f"must have {message.removeprefix('Tuple should have ').split(' after')[0]}"
+    if message == "a valid tuple":
+        return "must be a list"
     if message.startswith("a "):
         return f"must be {message.split(',')[0]}"
     return message[0].lower() + message[1:] if message else message

@@ -7,7 +7,8 @@ from simcore.hardware import Platform
 from simcore.memory import Footprint, footprint
 from simcore.network import BACKENDS
 from simcore.result import IterationResult, StageTimes
-from simcore.system.iteration import Iteration, place_groups, run_iteration
+from simcore.system.iteration import Iteration, IterationRunner, place_groups
+from simcore.system.range import check_range
 from simcore.system.spec import System
 from simcore.units import format_quantity
 from simcore.workload import (
@@ -15,7 +16,6 @@ from simcore.workload import (
     TrainingWorkload,
     build_graph,
     check_plan,
-    total_flop,
     total_model_flop,
 )
 from simcore.workload.build import group_layouts
@@ -23,7 +23,6 @@ from simcore.workload.graph import Phase
 
 _NS = 1e-9
 FOLDED_BACKEND = "congestion_unaware"
-MATRIX_KERNELS = ("gemm", "attention")
 
 
 def simulate(
@@ -66,14 +65,21 @@ def simulate_run(run: Run) -> IterationResult:
     return run_with_iteration(run)[0]
 
 
-def run_with_iteration(run: Run) -> tuple[IterationResult, Iteration]:
-    """The result, and the executed iteration with every node's times behind it."""
+def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[IterationResult, Iteration]:
+    """The result, and the executed iteration behind it.
+
+    Args:
+        run: What to simulate.
+        every_node: Execute each node, also where the schedule's steady state tells the rest.
+    """
     check_run(run, memory=False)
-    graph = build_graph(run.workload, run.plan)
     compute = COMPUTE_MODELS[run.compute]()
-    iteration = run_iteration(graph, run.platform, run.system, compute)
-    needed = footprint(run.workload, run.plan)
-    return _result(iteration, run.platform, needed, run.backend), iteration
+    runner = IterationRunner(run.platform, run.system, compute)
+    if every_node:
+        iteration = runner.run_graph(build_graph(run.workload, run.plan))
+    else:
+        iteration = runner.run(run.workload, run.plan)
+    return _result(run, iteration), iteration
 
 
 def check_structure(workload: TrainingWorkload, platform: Platform, plan: ParallelPlan) -> None:
@@ -116,6 +122,7 @@ def check_run(run: Run, *, memory: bool = True) -> None:
     if run.compute not in COMPUTE_MODELS:
         raise COMPUTE_MODELS.unknown(run.compute, at="compute")
     check_structure(run.workload, run.platform, run.plan)
+    check_range(run.workload, run.platform, run.plan, run.system)
     if memory:
         check_memory(run.workload, run.platform, run.plan)
 
@@ -128,41 +135,40 @@ def _check_backend(backend: str) -> None:
         raise ConfigError("backend", rule, got=backend)
 
 
-def _result(
-    iteration: Iteration, platform: Platform, needed: Footprint, backend: str
-) -> IterationResult:
-    graph, execution = iteration.graph, iteration.execution
-    time_s = int(execution.finish_ns.max()) * _NS
-    budget = time_s * platform.npus * platform.npu.peak(graph.workload.precision)
+def _result(run: Run, iteration: Iteration) -> IterationResult:
+    platform, work = run.platform, iteration.work
+    time_s = int(iteration.finish_ns.max()) * _NS
+    budget = time_s * platform.npus * platform.npu.peak(run.workload.precision)
     rates = [dimension.bandwidth_bytes_per_s for dimension in platform.dimensions]
+    sent = tuple(work.sent_bytes.tolist())
     return IterationResult(
         iteration_time_s=time_s,
-        stages=tuple(_stage_times(iteration, stage) for stage in range(len(graph.stages))),
-        footprint=needed,
+        stages=tuple(_stage_times(iteration, stage) for stage in range(run.plan.pp)),
+        footprint=footprint(run.workload, run.plan),
         memory_bytes=platform.npu.memory_bytes,
-        mfu=total_model_flop(graph.workload) / budget,
-        hfu=sum(total_flop(graph, kind) for kind in MATRIX_KERNELS) / budget,
+        mfu=total_model_flop(run.workload) / budget,
+        hfu=work.matrix_flop * run.plan.npus_per_stage / budget,
         dimension_utilization=tuple(
-            sent / (rate * time_s) for sent, rate in zip(iteration.sent_bytes, rates, strict=True)
+            size / (rate * time_s) for size, rate in zip(sent, rates, strict=True)
         ),
-        sent_bytes=iteration.sent_bytes,
-        tokens=graph.workload.tokens,
+        sent_bytes=sent,
+        tokens=run.workload.tokens,
         npus=platform.npus,
-        simulated_npus=len(graph.stages),
-        nodes=sum(stage.nodes for stage in graph.stages),
-        events=execution.events,
-        backend=backend,
+        simulated_npus=run.plan.pp,
+        nodes=work.nodes,
+        events=iteration.execution.events,
+        backend=run.backend,
         notes=iteration.notes,
     )
 
 
 def _stage_times(iteration: Iteration, stage: int) -> StageTimes:
-    booked = (iteration.execution.booked_ns[stage] * _NS).tolist()
+    booked = (iteration.booked_ns[stage] * _NS).tolist()
     phases = {str(phase) for phase in Phase}
     named = dict(zip(iteration.lowered.categories, booked, strict=False))
     return StageTimes(
         compute_s={name: time for name, time in named.items() if name in phases},
         exposed_communication_s={name: t for name, t in named.items() if name not in phases},
         bubble_s=booked[-1],
-        finish_s=int(iteration.execution.finish_ns[stage]) * _NS,
+        finish_s=int(iteration.finish_ns[stage]) * _NS,
     )

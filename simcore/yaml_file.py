@@ -1,5 +1,6 @@
 """Reads YAML as data: safe types only, size bounded, duplicate keys refused."""
 
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ class _Loader(yaml.SafeLoader):
         seen = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a key that is no plain word", key_node.start_mark
+                )
             if key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key!r} stands here twice", key_node.start_mark
@@ -46,3 +51,9 @@ def read_yaml(path: Path) -> Any:
         line = f" line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "not valid YAML"
         raise ConfigError(f"{path}{line}", "must be valid YAML", got=problem) from None
+    except RecursionError:
+        raise ConfigError(str(path), "must be valid YAML", got="too many levels") from None
+    except (ValueError, KeyError, AttributeError):
+        # PyYAML's readers of dates, numbers and tagged values let Python's own errors through
+        got = "a date, number or tagged value that is none"
+        raise ConfigError(str(path), "must be valid YAML", got=got) from None

@@ -1,13 +1,16 @@
 """Asks an Optuna study for designs and tells it what became of them."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dse.objectives import Goals
 from dse.samplers.registry import SAMPLERS
-from dse.space import Design, Encoding, Gene, Space
+from dse.space import Design, Encoding, Gene, Space, Value
+from dse.space.encoding import Genes
 
 if TYPE_CHECKING:
     import optuna
@@ -22,6 +25,7 @@ class Proposal:
 
     design: Design
     trial: "optuna.trial.Trial" = field(repr=False)
+    genes: Genes = field(default_factory=dict, repr=False)
 
 
 class Proposer:
@@ -41,6 +45,7 @@ class Proposer:
             for gene in self._encoding.genes
         }
         self._goals = goals
+        self._random = np.random.default_rng([seed, 1])  # apart from the sampler's own stream
         self._worst: list[float] | None = None
         self.study: optuna.Study = optuna.create_study(
             directions=["minimize" if sign > 0 else "maximize" for sign in goals.signs],
@@ -51,7 +56,48 @@ class Proposer:
         """The next design of the sampler; always valid, not always new."""
         trial = self.study.ask(self._distributions)
         values = {gene.name: self._position(gene, trial) for gene in self._encoding.genes}
-        return Proposal(design=self._encoding.design(values), trial=trial)
+        return Proposal(design=self._encoding.design(values), trial=trial, genes=values)
+
+    def vary(
+        self, proposal: Proposal, is_new: Callable[[Design], bool], tries: int
+    ) -> Proposal | None:
+        """A new design near one that is known already, as a trial of its own.
+
+        The known proposal is told as failed, so that it does not count twice for the sampler.
+
+        Args:
+            proposal: Of a known design.
+            is_new: Whether a design has not been proposed yet.
+            tries: Variations to look at; each changes a few genes, later ones more.
+
+        Returns:
+            The new proposal, or None if all variations are known too; then *proposal* is open
+            still.
+        """
+        for attempt in range(tries):
+            changes = 1 + attempt * len(self._encoding.genes) // (2 * tries)
+            values = self._varied(proposal.genes, changes)
+            if is_new(self._encoding.design(values)):
+                self.tell_nothing(proposal)
+                named = {gene.name: self._param(gene, values[gene.name])
+                         for gene in self._encoding.genes}
+                self.study.enqueue_trial(named)
+                return self.ask()
+        return None
+
+    def _varied(self, genes: Genes, changes: int) -> dict[str, int | float]:
+        """*genes* with up to *changes* of them moved: steps by one or two, others anew."""
+        values = dict(genes)
+        for index in self._random.integers(len(self._encoding.genes), size=changes):
+            gene = self._encoding.genes[index]
+            if gene.kind == "real":
+                values[gene.name] = _drawn(gene, float(self._random.random()))
+            elif gene.kind == "step" and gene.size > 4:
+                move = int(self._random.choice((-2, -1, 1, 2)))
+                values[gene.name] = min(max(int(values[gene.name]) + move, 0), gene.size - 1)
+            else:
+                values[gene.name] = int(self._random.integers(gene.size))
+        return values
 
     def tell(
         self, proposal: Proposal, objectives: Mapping[str, float], violation: float
@@ -73,6 +119,14 @@ class Proposer:
 
         self.study.tell(proposal.trial, state=TrialState.FAIL)
 
+    def _param(self, gene: Gene, value: int | float) -> Value:
+        """The value of a gene as Optuna records it."""
+        from optuna.distributions import CategoricalDistribution
+
+        if isinstance(self._distributions[gene.name], CategoricalDistribution) and gene.labels:
+            return gene.labels[int(value)]
+        return value
+
     def _position(self, gene: Gene, trial: "optuna.trial.Trial") -> int | float:
         from optuna.distributions import CategoricalDistribution
 
@@ -90,6 +144,13 @@ class Proposer:
         pairs = zip(signs, worst, values, strict=True)
         self._worst = [max(a, b) if sign > 0 else min(a, b) for sign, a, b in pairs]
         return values
+
+
+def _drawn(gene: Gene, share: float) -> float:
+    """The value at *share*, in [0, 1), of the range of a real gene."""
+    if gene.log:
+        return float(gene.low * (gene.high / gene.low) ** share)
+    return gene.low + (gene.high - gene.low) * share
 
 
 def _distribution(gene: Gene, *, keeps_words: bool) -> Any:

@@ -4,6 +4,7 @@ from importlib import import_module
 
 import click
 
+from simcore import __version__
 from simcore.errors import SimcoreError
 
 EXIT_BAD_INPUT = 2
@@ -40,7 +41,7 @@ class _LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Simulate one training iteration of a large model on a machine that need not exist.",
 )
-@click.version_option(package_name="simcore-dse")
+@click.version_option(__version__)
 def cli() -> None:
     """The group of all commands."""
 

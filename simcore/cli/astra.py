@@ -59,6 +59,8 @@ def astra(
     )
     result = simulate_files(files, str(more["backend"]), _options(more["rest"]))
     write_memory_traces(result)
+    if "empty" in groups and groups != "empty" and Path(groups).exists():
+        click.echo(f"Note: {groups} is ignored; a path with 'empty' means no groups.", err=True)
     for note in result.run.notes:
         click.echo(f"Note: {note}", err=True)
     for line in lines(result):

@@ -44,7 +44,7 @@ def simulate(
         values["backend"] = backend
     run = load_run(file, values)
     check_run(run, memory=False)
-    result, iteration = run_with_iteration(run)
+    result, iteration = run_with_iteration(run, every_node=timeline is not None)
     from simcore.cli.tables import print_result
 
     print_result(run, result)
@@ -65,7 +65,7 @@ def _setting(text: str) -> tuple[str, object]:
         raise ConfigError("--set", "must look like plan.tp=4", got=text)
     try:
         return path.strip(), yaml.safe_load(value)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):
         raise ConfigError(f"--set {path}", "must have a YAML value", got=value) from None
 
 

@@ -82,7 +82,9 @@ class RunTemplate:
         """
         table: Any = dict(self.table)
         for path, value in values.items():
-            if parse_path(path) == ("platform", "npu"):
+            if parse_path(path) == ("platform",):
+                value = _platform_table(value, None)
+            elif parse_path(path) == ("platform", "npu"):
                 value = _npu_table(value, None)
             elif parse_path(path) == ("workload", "model"):
                 value = _model_table(value, None)
@@ -113,7 +115,8 @@ def load_run(
     except ConfigError as error:
         if str(path) in error.at:
             raise
-        raise ConfigError(f"{path}: {error.at}", error.rule, got=error.got) from None
+        place = f"{path}: {error.at}" if error.at else str(path)
+        raise ConfigError(place, error.rule, got=error.got) from None
 
 
 def _platform_table(given: object, beside: Path | None) -> dict[str, Any]:
@@ -151,7 +154,10 @@ def _model_table(given: object, beside: Path | None) -> object:
     if not isinstance(given, str):
         raise ConfigError("workload.model", "must be a name, a .yaml file or a table", got=given)
     path = find_config("models", given, at="workload.model", beside=beside)
-    table = _without_version(read_yaml(path))
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise ConfigError(str(path), "must be a table of keys and values", got=content)
+    table = _without_version(content)
     table.setdefault("name", path.stem)
     try:
         Model.from_file_data(table, at="")

@@ -8,7 +8,6 @@ here without importing numba, which takes longer than many a command that never 
 
 import sys
 from hashlib import sha256
-from importlib.metadata import version
 from os import W_OK, access, environ
 from pathlib import Path
 from tempfile import gettempdir
@@ -16,7 +15,7 @@ from tempfile import gettempdir
 
 def cache_folder() -> Path:
     """Where the compiled form of these sources is kept; made if need be."""
-    digest = sha256(f"{version('numba')} {sys.version}".encode())
+    digest = sha256(sys.prefix.encode())  # another environment may have another numba
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     chosen = environ.get("SIMCORE_CACHE_DIR")

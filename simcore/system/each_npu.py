@@ -3,12 +3,13 @@
 For designs in which the members of a collective do not end together (``collective_end: each``).
 """
 
+from dataclasses import replace
+
 import numpy as np
-from numpy.typing import NDArray
 
 from simcore.errors import ConfigError, SimulationError
-from simcore.kernels import graph_schedule
-from simcore.system.engine_input import EngineInput, Ints
+from simcore.system.accounts import book
+from simcore.system.engine_input import EngineInput
 from simcore.system.executor import Execution
 from simcore.system.lowering import Lowered
 from simcore.system.unfolded import run_unfolded
@@ -36,57 +37,11 @@ def execute_each(graph: TrainingGraph, lowered: Lowered, inputs: EngineInput) ->
     slowest = finish.argmax(axis=1) + np.arange(finish.shape[0]) * stride
     start = np.concatenate([output.node_start_ns[npu] for npu in slowest.tolist()])
     end = np.concatenate([output.node_end_ns[npu] for npu in slowest.tolist()])
-    return Execution(
+    ran = Execution(
         start_ns=start,
         end_ns=end,
         finish_ns=finish.max(axis=1),
-        booked_ns=_book(lowered, start, end),
+        booked_ns=np.zeros((0, 0), np.int64),
         events=output.events,
     )
-
-
-def _book(lowered: Lowered, start: Ints, end: Ints) -> Ints:
-    """(S, C + 1) int64: compute first, then communication that no compute hides, then idle."""
-    stages, categories = lowered.stage_start.size - 1, len(lowered.categories)
-    booked = np.zeros((stages, categories + 1), np.int64)
-    total = int(end.max())
-    begin = _after_all_have_started(lowered, start)
-    for stage in range(stages):
-        nodes = slice(lowered.stage_start[stage], lowered.stage_start[stage + 1])
-        kind = lowered.node[nodes, graph_schedule.KIND]
-        category = lowered.node[nodes, graph_schedule.CATEGORY]
-        computes = kind == graph_schedule.COMPUTE
-        row = np.zeros(categories, np.int64)
-        np.add.at(row, category[computes], (end[nodes] - start[nodes])[computes])
-        communicates = ~computes & (kind != graph_schedule.RECV)
-        computed = _Computed(start[nodes][computes], end[nodes][computes])
-        first, last = begin[nodes][communicates], end[nodes][communicates]
-        exposed = last - first - (computed.until(last) - computed.until(first))
-        np.add.at(row, category[communicates], exposed)
-        booked[stage, :-1] = row
-        booked[stage, -1] = total - row.sum()
-    return booked
-
-
-def _after_all_have_started(lowered: Lowered, start: Ints) -> Ints:
-    """Start of each node; of a shared collective, the start of its last member."""
-    begin = start.copy()
-    for collective in lowered.shared:
-        nodes = list(collective.nodes)
-        begin[nodes] = start[nodes].max()
-    return begin
-
-
-class _Computed:
-    """How long an NPU has computed up to a time; its compute nodes do not overlap."""
-
-    def __init__(self, start: Ints, end: Ints) -> None:
-        order = np.argsort(start, kind="stable")
-        self._start, self._end = start[order], end[order]
-        self._before = np.concatenate([[0], np.cumsum(self._end - self._start)])
-
-    def until(self, time: NDArray[np.int64]) -> NDArray[np.int64]:
-        begun = np.searchsorted(self._start, time, side="right")
-        last_end = self._end[begun - 1] if self._end.size else time
-        running = np.where(begun > 0, np.maximum(last_end - time, 0), 0)
-        return np.asarray(self._before[begun] - running, np.int64)
+    return replace(ran, booked_ns=book(lowered, ran, 0, int(end.max())))

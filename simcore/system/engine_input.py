@@ -101,7 +101,8 @@ class SystemOptions:
     rendezvous: bool = False
     reference_quirks: bool = False
     """Run what ASTRA-sim runs although it makes no sense: halvingDoubling on other counts than
-    powers of two, and an all-gather of 0 bytes, which never ends."""
+    powers of two, doubleBinaryTree as an all-to-all, and an all-gather of 0 bytes, which never
+    ends."""
     shared_bus: SharedBus | None = None
 
 

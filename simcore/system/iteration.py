@@ -1,35 +1,57 @@
 """One training iteration on one machine: graphs, times of their nodes, execution, accounts."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcore.compute import ComputeModel
 from simcore.hardware import Dimension, Platform
+from simcore.system.accounts import Work, book, count_work
 from simcore.system.collective_timer import CollectiveTime, CollectiveTimer
 from simcore.system.each_npu import execute_each
+from simcore.system.engine_input import Ints
 from simcore.system.executor import Execution, Executor, is_shared
 from simcore.system.expand import expand
-from simcore.system.lowering import Lowered, lower, p2p_hop
+from simcore.system.lowering import Lowered, lower
 from simcore.system.phases import runnable
 from simcore.system.placement import Placement, place_group
 from simcore.system.spec import System
-from simcore.terms import NodeKind
+from simcore.system.steady_state import MULTIPLES, find_steady_state
+from simcore.workload import ParallelPlan, TrainingWorkload, build_graph, microbatches
 from simcore.workload.graph import Axis, GroupLayout, TrainingGraph
+from simcore.workload.schedules import SCHEDULES
+from simcore.workload.steady import repeating_parts
+
+_SHORT_RUNS = 2
+"""How many short runs are tried before every micro-batch is executed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Iteration:
-    """An executed iteration with everything its accounts are made of."""
+    """An executed iteration with everything its accounts are made of.
+
+    Attributes:
+        graph: What was executed, node by node.
+        lowered: Its nodes with their times on this machine.
+        execution: When they ran.
+        repeated: How many further periods of the steady state the iteration has, which were not
+            executed one by one.
+        finish_ns: (S,) int64, end of each stage, further periods included.
+        booked_ns: (S, C + 1) int64, time by category up to the iteration's end, likewise.
+        work: Nodes and traffic of the whole iteration.
+        notes: What the reader should know.
+    """
 
     graph: TrainingGraph
     lowered: Lowered
     execution: Execution
-    collective_times: tuple[CollectiveTime | None, ...]
-    sent_bytes: tuple[float, ...]
+    repeated: int
+    finish_ns: Ints
+    booked_ns: Ints
+    work: Work
     notes: tuple[str, ...]
 
 
@@ -49,42 +71,119 @@ def place_groups(
     }
 
 
-def run_iteration(
-    graph: TrainingGraph, platform: Platform, system: System, compute: ComputeModel
-) -> Iteration:
-    """Execute *graph* on *platform*.
+class IterationRunner:
+    """Executes iterations of one plan on one machine."""
 
-    Raises:
-        InfeasibleError: A parallel group does not tile the network's dimensions.
-        SimulationError: The stages wait for each other for ever.
-    """
-    dimensions = platform.dimensions
-    memory_rate = platform.npu.memory_bandwidth_bytes_per_s
-    placements = place_groups(graph.groups, dimensions)
-    timer = CollectiveTimer(dimensions, system, memory_rate)
-    times: list[CollectiveTime | None] = [
-        None if is_shared(graph, c.axis) else timer.time(c.kind, placements[c.axis], c.size_bytes)
-        for c in graph.collectives
-    ]
-    operator_ns = operator_times_ns(graph, platform, compute)
-    lowered = lower(graph, dimensions, operator_ns, times)
-    if system.collective_end == "each" and _early_ns(times):
-        shared = [axis for axis in graph.groups if is_shared(graph, axis)]
-        inputs = expand(graph, platform, system, operator_ns, placements, shared)
-        execution = execute_each(graph, lowered, inputs)
-    else:
-        execution = Executor(graph, dimensions, system, memory_rate).execute(lowered)
-    return Iteration(
-        graph=graph,
-        lowered=lowered,
-        execution=execution,
-        collective_times=tuple(times),
-        sent_bytes=_sent_bytes(graph, dimensions, times),
-        notes=tuple(_notes(graph, system, placements, times)),
-    )
+    def __init__(self, platform: Platform, system: System, compute: ComputeModel) -> None:
+        self._platform, self._system, self._compute = platform, system, compute
+        self._memory_rate = platform.npu.memory_bandwidth_bytes_per_s
+        self._timer = CollectiveTimer(platform.dimensions, system, self._memory_rate)
+
+    def run(self, workload: TrainingWorkload, plan: ParallelPlan) -> Iteration:
+        """One iteration; where the schedule reaches a steady state, only until it does.
+
+        Raises:
+            InfeasibleError: The plan does not fit the workload, or a parallel group does not tile
+                the network's dimensions.
+            SimulationError: The stages wait for each other for ever.
+        """
+        batches = microbatches(workload, plan)
+        for fewer in short_runs(plan, batches):
+            short = workload.model_copy(
+                update={"global_batch": workload.global_batch // batches * fewer}
+            )
+            graph = build_graph(short, plan)
+            iteration = self._prolonged(graph, batches - fewer)
+            if iteration is not None:
+                return iteration
+        return self.run_graph(build_graph(workload, plan))
+
+    def run_graph(self, graph: TrainingGraph) -> Iteration:
+        """Every node of *graph*, one by one."""
+        times, lowered, execution = self._execute(graph)
+        return Iteration(
+            graph=graph,
+            lowered=lowered,
+            execution=execution,
+            repeated=0,
+            finish_ns=execution.finish_ns,
+            booked_ns=execution.booked_ns,
+            work=count_work(graph, self._platform.dimensions, times),
+            notes=self._notes(graph, times),
+        )
+
+    def _prolonged(self, graph: TrainingGraph, further: int) -> Iteration | None:
+        """*graph* with *further* micro-batches, if it reaches a steady state."""
+        parts = repeating_parts(graph)
+        if parts is None:
+            return None
+        times, lowered, execution = self._execute(graph)
+        steady = find_steady_state(lowered, execution, parts)
+        if steady is None:
+            return None
+        repeated = further // (steady.schedule_periods * microbatches_per_period(graph.plan))
+        in_period = book(lowered, execution, steady.begin_ns, steady.end_ns)
+        dimensions = self._platform.dimensions
+        return Iteration(
+            graph=graph,
+            lowered=lowered,
+            execution=execution,
+            repeated=repeated,
+            finish_ns=execution.finish_ns + repeated * steady.period_ns,
+            booked_ns=execution.booked_ns + repeated * in_period,
+            work=count_work(graph, dimensions, times).plus(
+                repeated, count_work(graph, dimensions, times, steady.parts)
+            ),
+            notes=self._notes(graph, times),
+        )
+
+    def _execute(
+        self, graph: TrainingGraph
+    ) -> tuple[list[CollectiveTime | None], Lowered, Execution]:
+        platform, system = self._platform, self._system
+        placements = place_groups(graph.groups, platform.dimensions)
+        times: list[CollectiveTime | None] = [
+            None
+            if is_shared(graph, c.axis)
+            else self._timer.time(c.kind, placements[c.axis], c.size_bytes)
+            for c in graph.collectives
+        ]
+        operator_ns = operator_times_ns(graph, platform, self._compute)
+        lowered = lower(graph, platform.dimensions, operator_ns, times)
+        if system.collective_end == "each" and early_ns(times):
+            shared = [axis for axis in graph.groups if is_shared(graph, axis)]
+            inputs = expand(graph, platform, system, operator_ns, placements, shared)
+            return times, lowered, execute_each(graph, lowered, inputs)
+        executor = Executor(graph, platform.dimensions, system, self._memory_rate)
+        return times, lowered, executor.execute(lowered)
+
+    def _notes(
+        self, graph: TrainingGraph, times: Sequence[CollectiveTime | None]
+    ) -> tuple[str, ...]:
+        placements = place_groups(graph.groups, self._platform.dimensions)
+        return tuple(_notes(graph, self._system, placements, times))
 
 
-def _early_ns(times: Sequence[CollectiveTime | None]) -> int:
+def short_runs(plan: ParallelPlan, batches: int) -> Iterator[int]:
+    """Numbers of micro-batches, well below *batches*, with which a steady state may show."""
+    period = SCHEDULES[plan.schedule]().period(plan.pp, plan.interleave)
+    if period is None:
+        return
+    fewer = 2 * plan.pp + 4
+    for _ in range(_SHORT_RUNS):
+        fewer += (batches - fewer) % (lcm(*MULTIPLES) * period)
+        if 4 * fewer > 3 * batches:
+            return
+        yield fewer
+        fewer *= 4
+
+
+def microbatches_per_period(plan: ParallelPlan) -> int:
+    """Micro-batches in one period of the plan's schedule."""
+    return SCHEDULES[plan.schedule]().period(plan.pp, plan.interleave) or 1
+
+
+def early_ns(times: Sequence[CollectiveTime | None]) -> int:
     """By how much a member ends a collective before the last one does, at most."""
     return max((time.duration_ns - time.earliest_ns for time in times if time), default=0)
 
@@ -107,27 +206,6 @@ def operator_times_ns(
     return np.array(total, np.int64)
 
 
-def _sent_bytes(
-    graph: TrainingGraph,
-    dimensions: Sequence[Dimension],
-    times: Sequence[CollectiveTime | None],
-) -> tuple[float, ...]:
-    """Bytes that one NPU sends in each dimension, mean over the stages."""
-    sent = np.zeros(len(dimensions))
-    stride = graph.plan.npus_per_stage
-    for stage in graph.stages:
-        items = stage.item[stage.kind == NodeKind.COLLECTIVE]
-        for item, count in Counter(items.tolist()).items():
-            time = times[item]
-            if time is not None:
-                sent += count * np.array(time.sent_bytes)
-        sends = stage.kind == NodeKind.SEND
-        for peer in np.unique(stage.peer_stage[sends]).tolist():
-            index, _ = p2p_hop(dimensions, stage.stage * stride, peer * stride)
-            sent[index] += float(stage.size_bytes[sends & (stage.peer_stage == peer)].sum())
-    return tuple((sent / len(graph.stages)).tolist())
-
-
 def _notes(
     graph: TrainingGraph,
     system: System,
@@ -148,10 +226,10 @@ def _notes(
                     f"{stand_in} stood in for {name} in {operation.kind.name.lower()} among "
                     f"{members} NPUs of dimension {dimension}"
                 )
-    early_ns = _early_ns(times)
-    if early_ns and system.collective_end == "together":
+    early = early_ns(times)
+    if early and system.collective_end == "together":
         notes.append(
             "some members end a collective earlier than its last one, by up to "
-            f"{early_ns} ns; all were held until then (collective_end: together)"
+            f"{early} ns; all were held until then (collective_end: together)"
         )
     return list(dict.fromkeys(notes))

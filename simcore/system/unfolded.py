@@ -9,6 +9,10 @@ Where that program aborts or hangs, this one goes on or says what is wrong:
 * a collective without partners (a group of one, no dimension involved) ends at once;
 * a custom collective is one stream, whatever the number of chunks;
 * delays of 0 ns are legal at time 0, messages of 0 bytes take their latency.
+
+Beyond that program: groups that are sub-grids of the machine (their chunks hold at least one byte
+per member), NPUs that start late, networks outside the kernel, and tags that never meet, however
+many collectives run.
 """
 
 import numpy as np
@@ -23,6 +27,7 @@ from simcore.system.unfolded_image import build_arena
 from simcore.system.unfolded_waiting import waiting_sentences
 
 _FOREVER_NS = 1 << 62
+_EVENTS_BETWEEN_PAUSES = 5_000_000  # about a second, so that an interrupt is heard
 
 
 def run_unfolded(inputs: EngineInput, *, network: ExternalNetwork | None = None) -> EngineOutput:
@@ -51,7 +56,7 @@ def run_unfolded(inputs: EngineInput, *, network: ExternalNetwork | None = None)
 def _start(arena: Ints, inputs: EngineInput) -> Ints:
     """Schedule the start of each NPU."""
     npus = inputs.program_of_npu.size
-    arena = _with_room(arena, npus * int(layout.EVENT_WORDS + layout.FIFO_WORDS))
+    arena = _with_room(arena, npus * (layout.EVENT_WORDS + layout.FIFO_WORDS))
     starts = np.zeros(npus, np.int64) if inputs.start_ns is None else inputs.start_ns
     schedule_starts(arena, starts)
     return arena
@@ -68,11 +73,15 @@ def _with_room(arena: Ints, words: int) -> Ints:
 
 
 def _go_on(arena: Ints, rates: Floats) -> tuple[Ints, int]:
-    """Run until something other than a full arena stops the kernel."""
-    while (code := run_events(arena, rates)) == layout.FULL:
-        needed = int(arena[layout.NEEDED_WORDS] - arena[layout.NEXT_WORD])
-        arena = _with_room(arena, needed)
-    return arena, code
+    """Run until something other than a full arena or a pause stops the kernel."""
+    while True:
+        arena[layout.PAUSE_AT] = arena[layout.EVENTS] + _EVENTS_BETWEEN_PAUSES
+        code = run_events(arena, rates)
+        if code == layout.FULL:
+            needed = int(arena[layout.NEEDED_WORDS] - arena[layout.NEXT_WORD])
+            arena = _with_room(arena, needed)
+        elif code != layout.PAUSED:
+            return arena, code
 
 
 def _run_with(arena: Ints, rates: Floats, network: ExternalNetwork) -> Ints:
@@ -89,7 +98,7 @@ def _run_with(arena: Ints, rates: Floats, network: ExternalNetwork) -> Ints:
             for arrival in network.advance(due_ns):
                 if arrival.time_ns < arena[layout.NOW_NS]:
                     raise SimulationError(f"the network delivers into the past: {arrival}")
-                arena = _with_room(arena, int(layout.FIFO_WORDS))
+                arena = _with_room(arena, layout.FIFO_WORDS)
                 add_event(arena, arrival.time_ns, arrival.message)
 
 

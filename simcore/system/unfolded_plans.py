@@ -10,6 +10,7 @@ from math import log2, prod
 
 from simcore.collectives.astra_names import NamedAlgorithm, astra_algorithm
 from simcore.collectives.base import CollectiveAlgorithm, PeerRule, PhaseProgram
+from simcore.collectives.double_binary_tree import DoubleBinaryTree
 from simcore.collectives.halving_doubling import HalvingDoubling
 from simcore.collectives.ring import Ring
 from simcore.errors import ConfigError
@@ -180,11 +181,13 @@ def _in_order(
 
 def _check_runs(phase: Phase, *, quirks: bool) -> None:
     over = phase.over
-    is_tree = over.algorithm.program(phase.kind, over.members, over.members) is None
-    halves = isinstance(over.algorithm, HalvingDoubling)
-    if quirks and halves and phase.kind is not CollectiveKind.ALL_TO_ALL:
-        return
-    if not over.algorithm.runs(phase.kind, over.members):
+    runs = over.algorithm.runs(phase.kind, over.members)
+    is_tree = isinstance(over.algorithm, DoubleBinaryTree)
+    if quirks and isinstance(over.algorithm, HalvingDoubling):
+        runs = phase.kind is not CollectiveKind.ALL_TO_ALL
+    elif quirks and is_tree:  # which performs an all-reduce, whatever is asked for
+        runs = over.algorithm.runs(CollectiveKind.ALL_REDUCE, over.members)
+    if not runs:
         rule = f"{over.algorithm.astra_name} cannot run {phase.kind.name.lower()} here"
         raise ConfigError("algorithm", f"{rule}: wrong kind or count of members", got=over.members)
     if is_tree and over.in_list:

@@ -32,6 +32,7 @@ def assemble(templates: Templates, units: Units, stage: int, spans: Sequence[ran
         tag=_tags(templates, units, stage, gather, microbatch),
         microbatch=microbatch,
         layer=templates.layer_number(spans).take(gather),
+        unit_start=start[:-1],
         dep_start=dep_start,
         dep=_dependencies(templates, which, start, units),
     )

@@ -115,6 +115,8 @@ class StageGraph:
         tag: (N,) int64, same for a send and its receive and for no other pair, else -1.
         microbatch: (N,) int32, -1 where a node serves none.
         layer: (N,) int32, -1 where a node serves none.
+        unit_start: (U + 1,) int64, where each unit of the pipeline schedule begins; the last one
+            is the end of the iteration (gradient reduction and optimizer).
         dep_start: (N + 1,) int64, and dep: (E,) int32: node i waits for the positions
             ``dep[dep_start[i]:dep_start[i + 1]]``, which are distinct.
     """
@@ -128,6 +130,7 @@ class StageGraph:
     tag: NDArray[np.int64]
     microbatch: NDArray[np.int32]
     layer: NDArray[np.int32]
+    unit_start: NDArray[np.int64]
     dep_start: NDArray[np.int64]
     dep: NDArray[np.int32]
 

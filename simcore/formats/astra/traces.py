@@ -48,10 +48,13 @@ class GroupKeys:
     """
 
     members: Groups
-    file_groups: frozenset[int] = field(init=False)
+    _sets: dict[int, frozenset[int]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.file_groups = frozenset(self.members)
+    def member_set(self, key: int) -> frozenset[int]:
+        """The members of one group, for look-ups."""
+        if key not in self._sets:
+            self._sets[key] = frozenset(self.members[key])
+        return self._sets[key]
 
     def adopt(self, found: Groups) -> dict[int, int]:
         """Adds the groups *found* in one trace; their ids -> keys."""
@@ -94,11 +97,12 @@ def load_traces(
             trace = read_trace(path, names=True)
             full = _full_nodes(trace, needed=with_nodes)
             keys = _trace_groups(trace, full, group_keys, machine.npus)
-            visible = dict(groups) | {n: group_keys.members[key] for n, key in keys.items()}
+            own = {number: group_keys.members[key] for number, key in keys.items()}
+            visible = groups | own if own else groups
             programs.append(build_program(trace, machine, keys, visible))
             nodes.append(full if with_nodes else ())
         index[npu] = known[digest]
-        _check_owner(programs[index[npu]], npu, path, group_keys.members)
+        _check_owner(programs[index[npu]], npu, path, group_keys)
     return LoadedTraces(
         programs=tuple(programs),
         program_of_npu=index,
@@ -138,12 +142,12 @@ def _trace_groups(
     return keys.adopt(found)
 
 
-def _check_owner(program: TraceProgram, npu: int, path: Path, groups: Groups) -> None:
+def _check_owner(program: TraceProgram, npu: int, path: Path, groups: GroupKeys) -> None:
     for own in program.own_ids:
         if own != npu:
             rule = f"a send must come from, and a receive go to, the NPU of its file, {npu}"
             raise ConfigError(str(path), rule, got=own)
     for key in program.groups:
-        if npu not in groups[key]:
+        if npu not in groups.member_set(key):
             rule = f"NPU {npu} must be a member of the group {key} of its collectives"
-            raise ConfigError(str(path), rule, got=list(groups[key]))
+            raise ConfigError(str(path), rule, got=list(groups.members[key]))

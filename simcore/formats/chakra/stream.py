@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,7 +33,7 @@ def open_trace(path: Path) -> Iterator[BinaryIO]:
                     yield io.BufferedReader(unpacked)
             else:
                 yield raw
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ConfigError(str(path), "must be whole gzip data", got=str(error)) from None
     except OSError as error:
         raise ConfigError(str(path), "must be a readable file", got=error.strerror) from None

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,7 +77,7 @@ def read_json_file(path: Path) -> object:
         data: object = json.loads(raw)
     except OSError as error:
         raise ConfigError(str(path), "must be a readable file", got=str(error)) from None
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, zlib.error) as error:
         raise ConfigError(str(path), "must be JSON, plain or gzip", got=str(error)) from None
     return data
 

@@ -32,6 +32,13 @@ def release(arena: Ints, record: int, words: int) -> None:
 
 
 @kernel
+def clear(arena: Ints, first: int, words: int) -> None:
+    """Set *words* words to 0 (a slice would do, but takes long to compile)."""
+    for word in range(first, first + words):
+        arena[word] = 0
+
+
+@kernel
 def new_event(arena: Ints, kind: int, a: int, b: int) -> int:
     """An event that does *kind* with the arguments *a* and *b*."""
     event = allocate(arena, EVENT_WORDS)

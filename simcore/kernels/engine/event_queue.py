@@ -159,6 +159,7 @@ def double_heap(arena: Ints) -> None:
     old, capacity = arena[HEAP], arena[HEAP_CAPACITY]
     heap = arena[NEXT_WORD]
     arena[NEXT_WORD] = heap + 4 * capacity
-    arena[heap : heap + 2 * capacity] = arena[old : old + 2 * capacity]
+    for word in range(2 * capacity):
+        arena[heap + word] = arena[old + word]
     arena[HEAP] = heap
     arena[HEAP_CAPACITY] = 2 * capacity

@@ -1,6 +1,6 @@
 """FIFOs found by a pair of integers: a chained hash table that doubles between events."""
 
-from simcore.kernels.engine.arena import allocate, release
+from simcore.kernels.engine.arena import allocate, clear, release
 from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.layout import (
     EVENT_NEXT,
@@ -92,7 +92,7 @@ def double_fifo_table(arena: Ints) -> None:
     old, capacity = arena[FIFOS], arena[FIFO_CAPACITY]
     table = arena[NEXT_WORD]
     arena[NEXT_WORD] = table + 2 * capacity
-    arena[table : table + 2 * capacity] = 0
+    clear(arena, table, 2 * capacity)
     for slot in range(old, old + capacity):
         fifo = arena[slot]
         while fifo != 0:

@@ -5,11 +5,23 @@ global, so 0 serves as "no record". Constants that are passed to kernels are num
 a kernel anew for every Python constant that it is called with.
 """
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+def _constants(first: int, end: int) -> tuple[int, ...]:
+    """Numpy's integers from *first* to *end* - 1; for the type checker they are plain ones."""
+    return cast("tuple[int, ...]", tuple(np.arange(first, end, dtype=np.int64)))
+
+
+def _constant(value: int) -> int:
+    return _constants(value, value + 1)[0]
+
 
 # Globals.
 NOW_NS = 1
@@ -59,6 +71,7 @@ BUS_GAP_NS = 44
 BUS_REDUCTION_NS = 45
 TREES = 46  # counters of logical tree topologies
 NEEDED_WORDS = 47
+PAUSE_AT = 49  # events after which the kernel comes back for a moment
 EMPTY_GATHERS_WAIT = 48  # an all-gather of 0 bytes never ends
 FREE_LISTS = 64
 LARGEST_RECORD = 128
@@ -75,30 +88,30 @@ DIM_WORDS = 2
 
 # Anything that waits in a FIFO starts with these two words.
 EVENT_NEXT, EVENT_KIND, EVENT_A, EVENT_B = 0, 1, 2, 3
-EVENT_WORDS = np.int64(4)
+EVENT_WORDS = _constant(4)
 
 # A FIFO found by a key: the bucket of one time, the event table of one NPU at one time, or a
 # busy link with the messages that wait for it.
 FIFO_CHAIN, FIFO_KEY, FIFO_OWNER, FIFO_HEAD, FIFO_TAIL = 2, 3, 4, 5, 6
-FIFO_WORDS = np.int64(7)
-GLOBAL_OWNER = np.int64(-1)
-LINK_OWNER = np.int64(-2)  # minus the port
+FIFO_WORDS = _constant(7)
+GLOBAL_OWNER = _constant(-1)
+LINK_OWNER = _constant(-2)  # minus the port
 
 # A message in flight.
 MSG_TAG, MSG_SRC, MSG_DST, MSG_BYTES = 2, 3, 4, 5
 MSG_CALL, MSG_CALL_A, MSG_CALL_B = 6, 7, 8
 MSG_AT, MSG_IN_SWITCH = 9, 10
 MSG_TRAVEL_NS = 11  # without congestion; -1: not yet worked out
-MSG_WORDS = np.int64(12)
+MSG_WORDS = _constant(12)
 
 # Receives posted or messages arrived of one key.
 MATCH_CHAIN, MATCH_TAG, MATCH_SRC, MATCH_DST, MATCH_BYTES = 0, 1, 2, 3, 4
 MATCH_ARRIVED, MATCH_HEAD, MATCH_TAIL = 5, 6, 7
-MATCH_WORDS = np.int64(8)
+MATCH_WORDS = _constant(8)
 
 # A receive that rendezvous holds back.
 HELD_TAG, HELD_SRC, HELD_DST, HELD_BYTES, HELD_CALL = 0, 1, 2, 3, 4
-HELD_WORDS = np.int64(5)
+HELD_WORDS = _constant(5)
 
 # An NPU. The counters of its queues, trees and groups follow.
 NPU_ID, NPU_PROGRAM, NPU_STATE, NPU_START, NPU_END, NPU_READY = 0, 1, 2, 3, 4, 5
@@ -166,7 +179,7 @@ WALK_STREAM, WALK_INDEX, WALK_BACKWARDS = 20, 21, 22
 WALK_DISTANCE, WALK_SHRINKS = 23, 24  # of the next packet, as is WALK_BYTES
 WALK_OUT_BYTES, WALK_OUT_DISTANCE = 25, 26  # of the packet in line
 WALK_PARENT, WALK_FIRST_CHILD, WALK_SECOND_CHILD, WALK_STAGE = 27, 28, 29, 30
-WALK_WORDS = np.int64(31)
+WALK_WORDS = _constant(31)
 
 # A custom algorithm at work: then one state word per node.
 CUSTOM_STREAM, CUSTOM_PROGRAM, CUSTOM_LIST, CUSTOM_IN_FLIGHT = 0, 1, 2, 3
@@ -180,17 +193,17 @@ SERVER_WORDS = 3
 LIST_COUNT, LIST_MEMBERS = 0, 1
 
 # What an event does.
-DO_NOTHING, DO_TABLE, DO_ARRIVAL, DO_LINK_FREE, DO_START = np.arange(0, 5)
-DO_STEP_RECEIVED, DO_NODE_DONE, DO_BUNDLE, DO_GENERAL, DO_CUSTOM_DONE = np.arange(5, 10)
-DO_POST_HELD, DO_LAUNCH, DO_SERVER_NEXT = np.arange(10, 13)
-DO_BUS_SENT, DO_BUS_RECEIVED, DO_BUS_REDUCED = np.arange(13, 16)
+DO_NOTHING, DO_TABLE, DO_ARRIVAL, DO_LINK_FREE, DO_START = _constants(0, 5)
+DO_STEP_RECEIVED, DO_NODE_DONE, DO_BUNDLE, DO_GENERAL, DO_CUSTOM_DONE = _constants(5, 10)
+DO_POST_HELD, DO_LAUNCH, DO_SERVER_NEXT = _constants(10, 13)
+DO_BUS_SENT, DO_BUS_RECEIVED, DO_BUS_REDUCED = _constants(13, 16)
 
 # Arguments without meaning, and a bundle that nothing is reduced for.
-NOTHING, NOT_REDUCED = np.int64(0), np.int64(-1)
+NOTHING, NOT_REDUCED = _constant(0), _constant(-1)
 YES, NO = np.bool_(True), np.bool_(False)
 
 # Backends.
 UNAWARE, AWARE, OUTSIDE = 0, 1, 2
 
 # Why the kernel came back.
-ENDED, FULL, AT_HORIZON, OUTBOX_FILLED = 0, 1, 2, 3
+ENDED, FULL, AT_HORIZON, OUTBOX_FILLED, PAUSED = 0, 1, 2, 3, 4

@@ -1,6 +1,6 @@
 """Sends and receives find each other: per (tag, source, destination, size), the k-th the k-th."""
 
-from simcore.kernels.engine.arena import allocate, release
+from simcore.kernels.engine.arena import allocate, clear, release
 from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.event_queue import schedule
 from simcore.kernels.engine.keyed_fifo import mixed
@@ -118,7 +118,7 @@ def double_match_table(arena: Ints) -> None:
     old, capacity = arena[MATCHES], arena[MATCH_CAPACITY]
     table = arena[NEXT_WORD]
     arena[NEXT_WORD] = table + 2 * capacity
-    arena[table : table + 2 * capacity] = 0
+    clear(arena, table, 2 * capacity)
     arena[MATCHES] = table
     arena[MATCH_CAPACITY] = 2 * capacity
     for slot in range(old, old + capacity):

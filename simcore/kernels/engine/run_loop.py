@@ -56,6 +56,8 @@ from simcore.kernels.engine.layout import (
     NPU_TABLE,
     OUTBOX_FILLED,
     OUTBOX_HEAD,
+    PAUSE_AT,
+    PAUSED,
     PEERS_TREE,
     RESERVE_WORDS,
     STREAM_NPU,
@@ -76,7 +78,10 @@ from simcore.kernels.engine.streams import is_last_phase, leave_queue, next_phas
 
 @kernel
 def run_events(arena: Ints, rates: Floats) -> int:
-    """Handle events until the run ENDED, the arena is FULL, the outbox or the horizon stops it.
+    """Handle events until the run ENDED or something else stops the kernel.
+
+    That is: the arena is FULL, the OUTBOX_FILLED, the next event lies beyond the horizon, or the
+    count of events is where the kernel shall be PAUSED.
 
     Args:
         arena: (W,) int64, all state; see ``layout``.
@@ -86,6 +91,8 @@ def run_events(arena: Ints, rates: Floats) -> int:
     while True:
         if not _make_room(arena):
             return FULL
+        if arena[EVENTS] == arena[PAUSE_AT]:
+            return PAUSED
         event = next_event(arena)
         if event == 0:
             return ENDED if arena[HEAP_SIZE] == 0 else AT_HORIZON

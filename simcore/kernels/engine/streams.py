@@ -1,6 +1,6 @@
 """Collectives as streams: cut into chunks, phase after phase, through the queues of the NPU."""
 
-from simcore.kernels.engine.arena import allocate, release
+from simcore.kernels.engine.arena import allocate, clear, release
 from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.custom import begin_custom
 from simcore.kernels.engine.double_tree import begin_tree
@@ -215,7 +215,7 @@ def _begin_phase(arena: Ints, rates: Floats, stream: int) -> None:
         return
     choice = arena[stream + STREAM_WORDS + p]
     walk = allocate(arena, WALK_WORDS)
-    arena[walk : walk + WALK_WORDS] = 0
+    clear(arena, walk, WALK_WORDS)
     arena[walk + WALK_STREAM] = stream
     arena[walk + WALK_NPU] = npu
     arena[walk + WALK_ID] = arena[npu + NPU_ID]

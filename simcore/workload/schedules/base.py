@@ -41,6 +41,14 @@ class PipelineSchedule(ABC):
         """The order on *stage* (0 is the first)."""
 
     @abstractmethod
+    def period(self, stages: int, chunks: int) -> int | None:
+        """After how many micro-batches the pattern repeats between warm-up and drain, if it does.
+
+        The units between the first backward unit's pair and the drain are then the same from
+        period to period, whatever the number of micro-batches.
+        """
+
+    @abstractmethod
     def alive_units(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
         """Most forward units whose activations *stage* holds at one time."""
 

@@ -19,6 +19,9 @@ class GPipe(PipelineSchedule):
             chunk=np.zeros(2 * microbatches, np.int32),
         )
 
+    def period(self, stages: int, chunks: int) -> int | None:
+        return None
+
     def alive_units(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
         return microbatches
 

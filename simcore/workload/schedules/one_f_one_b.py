@@ -39,6 +39,9 @@ class OneForwardOneBackward(PipelineSchedule):
             microbatch[which], chunk_of[which] = batch, its_chunk
         return Units(backward=backward, microbatch=microbatch, chunk=chunk_of)
 
+    def period(self, stages: int, chunks: int) -> int | None:
+        return 1 if chunks == 1 else stages
+
     def alive_units(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
         warm_up = _warm_up(stage, stages, microbatches, chunks)
         return min(warm_up + 1, microbatches * chunks)

@@ -1,6 +1,7 @@
 """Reading traces into arrays: attributes, broken files, older schemas, dependencies."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -278,3 +279,26 @@ def test_drain_orders_are_those_of_a_plain_loop(data: st.DataObject) -> None:
     while free := [n for n, p in parents.items() if n not in order and p <= set(order)]:
         order.append(min(free))
     assert drain_v1(trace) == order
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(st.data())
+def test_damaged_bytes_give_a_trace_or_a_config_error(data: st.DataObject) -> None:
+    node = Node(
+        id=7,
+        name="n",
+        type=7,
+        data_deps=(3, 300),
+        attributes=(attribute("pg_name", "12"), attribute("involved_dim", (True, False))),
+    )
+    content = bytearray(framed(b"\x0a\x010", encode_node(node), encode_node(Node(id=3, type=4))))
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "w.0.et"
+        path.write_bytes(content)
+        try:
+            trace = read_trace(path, names=True, empty_nodes=True)
+        except ConfigError:
+            return
+    assert len(trace.names) == len(trace)

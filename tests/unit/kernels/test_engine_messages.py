@@ -3,14 +3,19 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from engine_runs import collective, dimension, options, program, receive, run_of, send
 
 from simcore.errors import ConfigError
+from simcore.kernels.engine import layout
+from simcore.kernels.engine.run_loop import run_events, schedule_starts
+from simcore.network import BACKENDS
 from simcore.system.engine_input import GridGroup, ListGroup, RemoteMemory, SystemOptions
 from simcore.system.unfolded import run_unfolded
+from simcore.system.unfolded_image import build_arena
 from simcore.terms import CollectiveKind, NodeKind
 
 STEP_NS = 10
@@ -22,6 +27,24 @@ def test_a_message_takes_hops_times_latency_plus_bytes_over_bandwidth() -> None:
     output = run_unfolded(run_of([dimension("ring", 4)], programs, SystemOptions()))
     assert output.finish_ns.tolist() == [2 * 500 + 20, 0, 2 * 500 + 20, 0]
     assert output.messages == output.received_messages == 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("topology", "hops"), [("ring", 3), ("fully_connected", 1), ("switch", 2)])
+def test_every_backend_has_its_closed_form_on_idle_links(
+    backend: str, topology: str, hops: int
+) -> None:
+    programs = [program([send(3)]), IDLE, IDLE, program([receive(0)]), *[IDLE] * 3]
+    network = [dimension(topology, 7)]
+    output = run_unfolded(run_of(network, programs, SystemOptions(), backend=backend))
+    crossings = 1 if backend == "congestion_unaware" else hops
+    assert output.finish_ns[3] == hops * 500 + crossings * 20
+
+
+def test_an_unknown_backend_is_refused_with_the_choices() -> None:
+    inputs = run_of([dimension("ring", 2)], [IDLE], SystemOptions(), backend="congestion_aware_")
+    with pytest.raises(ConfigError, match="did you mean 'congestion_aware'"):
+        run_unfolded(inputs)
 
 
 def test_messages_share_a_link_only_on_the_aware_backend() -> None:
@@ -157,14 +180,23 @@ def test_an_algorithm_that_cannot_run_is_refused_before_the_run(
         run_unfolded(run_of([dimension("switch", npus)], [program(nodes)], options(algorithm)))
 
 
+def test_the_reference_runs_some_of_them_all_the_same() -> None:
+    system = replace(options("doubleBinaryTree"), reference_quirks=True)
+    nodes = [[collective(kind, 1 << 16)] for kind in (CollectiveKind(0), CollectiveKind(6))]
+    ends = [
+        run_unfolded(run_of([dimension("switch", 8)], [program(n)], system)).finish_ns.tolist()
+        for n in nodes
+    ]
+    assert ends[0] == ends[1]
+
+
 def test_serialised_memory_serves_one_request_after_the_other() -> None:
     nodes = [{"kind": NodeKind.MEM_LOAD, "size_bytes": 1000}]
     inputs = run_of([dimension("ring", 3)], [program(nodes)], SystemOptions())
     ends = {}
     for kind in ("per_npu", "pool", "per_node"):
         memory = RemoteMemory(kind=kind, latency_ns=100, bytes_per_ns=10, npus_per_node=2)
-        fields = {name: getattr(inputs, name) for name in inputs.__dataclass_fields__}
-        output = run_unfolded(type(inputs)(**{**fields, "remote_memory": memory}))
+        output = run_unfolded(replace(inputs, remote_memory=memory))
         ends[kind] = output.finish_ns.tolist()
     assert ends == {"per_npu": [200] * 3, "pool": [200, 400, 600], "per_node": [200, 400, 200]}
 
@@ -186,6 +218,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from engine_runs import collective, dimension, options, program, run_of
 from simcore.system.unfolded import run_unfolded
+from simcore.system.unfolded_image import build_arena
 from simcore.terms import CollectiveKind
 nodes = program([collective(CollectiveKind.ALL_REDUCE, 1 << 20)])
 network = [dimension("ring", 4), dimension("switch", 2)]
@@ -204,3 +237,19 @@ print(run_unfolded(run_of(network, [nodes], options(["ring", "ring"], chunks=4))
         for disabled in ("0", "1")
     }
     assert ends["0"] == ends["1"]
+
+
+def test_a_kernel_that_pauses_or_runs_full_goes_on_where_it_stopped() -> None:
+    nodes = program([collective(CollectiveKind.ALL_TO_ALL, 1 << 20)] * 2)
+    inputs = run_of([dimension("switch", 16)], [nodes], options("direct4", chunks=3))
+    whole = run_unfolded(inputs)
+    arena, rates = build_arena(inputs, outside=False)
+    schedule_starts(arena, np.zeros(16, np.int64))
+    while True:
+        arena[layout.PAUSE_AT] = arena[layout.EVENTS] + 7
+        code = run_events(arena, rates)
+        if code == layout.ENDED:
+            break
+        arena = np.concatenate((arena, np.zeros(5, np.int64)))
+    assert arena[layout.EVENTS] == whole.events
+    assert arena[layout.NOW_NS] == whole.finish_ns.max()
