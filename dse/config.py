@@ -214,9 +214,10 @@ def _setting(file: StudyFile, folder: str) -> Setting:
     listed = platform.get("dimensions") if isinstance(platform, dict) else None
     if not isinstance(listed, list):
         return Setting(dimensions=0, npus=None, fixed=fixed)
-    sizes = [item.get("npus") for item in listed if isinstance(item, dict)]
-    known = all(isinstance(size, int) for size in sizes) and len(sizes) == len(listed)
-    return Setting(dimensions=len(listed), npus=prod(sizes) if known else None, fixed=fixed)
+    found = [item.get("npus") for item in listed if isinstance(item, dict)]
+    sizes = [size for size in found if isinstance(size, int)]
+    npus = prod(sizes) if len(sizes) == len(listed) else None
+    return Setting(dimensions=len(listed), npus=npus, fixed=fixed)
 
 
 def _scalars(table: object, path: str = "") -> dict[str, Value]:

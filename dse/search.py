@@ -190,4 +190,3 @@ class Search:
         else:
             violation = total_violation(evaluation.constraints)
             self._proposer.tell(proposal, evaluation.objectives, violation)
-

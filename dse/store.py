@@ -52,8 +52,9 @@ class StudyFolder:
             self.write_text(STUDY, study_text(study))
             self._journal = (self.path / JOURNAL).open("a", encoding="utf-8")
         except OSError as error:
-            raise ConfigError("--out", "must be a folder that can be written", got=str(error)) \
-                from None
+            raise ConfigError(
+                "--out", "must be a folder that can be written", got=str(error)
+            ) from None
         return known
 
     def add(self, trial: Trial) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from dse.config import Study, load_study_file
 from dse.evaluate import Dispatcher, Task, build_evaluator, start_crew
+from dse.report import report_page
 from dse.result import StudyResult
 from dse.samplers import Proposer
 from dse.search import Budget, Hooks, Search
@@ -181,9 +182,7 @@ class Runner:
             designs=None if counts.continuous else counts.searched,
             until_s=None if timeout_s is None else self._start_s + timeout_s,
         )
-        hooks = Hooks(
-            finished=self._finished, folded=self._folded, stopping=self._watcher.stopping
-        )
+        hooks = Hooks(finished=self._finished, folded=self._folded, stopping=self._watcher.stopping)
         with self._dispatcher() as dispatcher:
             self._watcher.started(study, len(known), budget.trials)
             search = Search(proposer, dispatcher, budget, hooks, known)
@@ -270,8 +269,6 @@ class Runner:
         if self._folder is not None:
             self._folder.close()
             self._folder.write_tables(result.trials, quality.front, summary)
-            from dse.report import report_page
-
             self._folder.write_text(REPORT, report_page(result))
         return result
 

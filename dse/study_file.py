@@ -92,7 +92,7 @@ class StudyFile(Schema):
     question: str = ""
     source: str = ""
     seed: int = Field(default=0, ge=0, lt=2**32)
-    run: dict[str, Any] = {}
+    run: dict[str, Any] = Field(default_factory=dict)
     space: SpaceFile
     objectives: dict[str, Sense] = Field(min_length=1)
     constraints: tuple[str | LimitFile, ...] = ()
@@ -102,4 +102,4 @@ class StudyFile(Schema):
     evaluator: str = "simulator"
     reference_point: dict[str, str | float] | None = None
     folder: str | None = None
-    versions: dict[str, str] = {}
+    versions: dict[str, str] = Field(default_factory=dict)

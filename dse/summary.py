@@ -69,9 +69,7 @@ def study_summary(
     }
 
 
-def _feasible_values(
-    study: Study, rows: Sequence[Trial]
-) -> tuple[list[int], list[list[float]]]:
+def _feasible_values(study: Study, rows: Sequence[Trial]) -> tuple[list[int], list[list[float]]]:
     """Positions of the feasible trials that are no repeats, and their objectives."""
     places = [i for i, row in enumerate(rows) if row.is_feasible and row.repeats is None]
     names = list(study.goals.objectives)

@@ -50,7 +50,7 @@ def _floats(values: Sequence[float | None]) -> Any:
     return pd.array([float("nan") if v is None else float(v) for v in values], dtype="float64")
 
 
-def _column(values: Sequence[object]) -> Any:
+def _column(values: Sequence[Any]) -> Any:
     """An array of one type: flags, counts, numbers or texts."""
     import pandas as pd
 
@@ -60,5 +60,5 @@ def _column(values: Sequence[object]) -> Any:
     if kinds <= {int}:
         return pd.array(values, dtype="Int64")
     if kinds <= {int, float}:
-        return _floats(values)  # type: ignore[arg-type]
+        return _floats(values)
     return pd.array([None if v is None else str(v) for v in values], dtype="str")

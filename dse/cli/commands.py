@@ -46,9 +46,7 @@ def study(
     with told_plainly():
         from dse.cli.running import run_command
 
-        run_command(
-            file, out=out, resume=resume, quiet=quiet, timeout_s=timeout, overrides=options
-        )
+        run_command(file, out=out, resume=resume, quiet=quiet, timeout_s=timeout, overrides=options)
 
 
 @main.command()

@@ -35,8 +35,9 @@ def show_result(result: StudyResult) -> None:
     console.print(f"{counts}, {summary['duplicates']} repeated", highlight=False)
     if summary.get("wall_s") and summary.get("evaluations_per_s"):
         rate = f"{summary['wall_s']:.1f} s, {summary['evaluations_per_s']:.1f} evaluations/s"
-        console.print(f"{rate}, {summary['workers']} workers, seed {summary['seed']}",
-                      highlight=False)
+        console.print(
+            f"{rate}, {summary['workers']} workers, seed {summary['seed']}", highlight=False
+        )
     if result.folder is not None:
         console.print(f"written to {result.folder}", highlight=False, soft_wrap=True)
 

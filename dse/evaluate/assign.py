@@ -79,8 +79,9 @@ def _moved(path: str, slot: int | None, position: Mapping[int, int]) -> str:
 def _vector(entries: Mapping[int, Any], fixed: object, length: int) -> list[Any]:
     """A list of *length* entries: those given, else the run's, else the first one given."""
     spare = next(iter(entries.values())) if fixed is None else fixed
-    rest = spare if _is_vector(spare, length) else [spare] * length
-    return [entries.get(index, rest[index]) for index in range(length)]
+    if isinstance(spare, list) and len(spare) == length:
+        return [entries.get(index, spare[index]) for index in range(length)]
+    return [entries.get(index, spare) for index in range(length)]
 
 
 def _at(table: Mapping[str, Any], path: str) -> object:

@@ -34,9 +34,7 @@ class CostMeter:
         if self._needed & {"power_w", "usd_per_token"}:
             result["power_w"] = self._power.cost(platform).total
         if "usd_per_token" in self._needed:
-            hourly = hourly_cost(
-                result["capital_cost_usd"], result["power_w"], prices=self._prices
-            )
+            hourly = hourly_cost(result["capital_cost_usd"], result["power_w"], prices=self._prices)
             result["usd_per_hour"] = hourly.total
             result["usd_per_token"] = usd_per_token(hourly.total, iteration_time_s, tokens)
         return result

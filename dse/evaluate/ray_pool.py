@@ -27,9 +27,7 @@ class RayCrew(Crew):
         self.workers = workers
         self._ray, self._started = _connect(workers, address)
         self._shared = self._ray.put(what)
-        self._actor_class = self._ray.remote(
-            num_cpus=1, max_restarts=0, max_task_retries=0
-        )(Worker)
+        self._actor_class = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
         self._actors: list[Any] = [self._start(index) for index in range(workers)]
         self._chunks: list[deque[Any]] = [deque() for _ in range(workers)]
 

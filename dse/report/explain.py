@@ -78,8 +78,10 @@ def _time(metrics: dict[str, float]) -> Section:
     parts = [
         (name, value)
         for name, value in metrics.items()
-        if name.endswith("_s") and name.startswith(("compute_", "exposed_", "bubble_"))
-        and name not in ("compute_s", "exposed_communication_s") and value > 0
+        if name.endswith("_s")
+        and name.startswith(("compute_", "exposed_", "bubble_"))
+        and name not in ("compute_s", "exposed_communication_s")
+        and value > 0
     ]
     parts.sort(key=lambda part: -part[1])
     lines = [
@@ -98,15 +100,23 @@ def _time(metrics: dict[str, float]) -> Section:
 def _cost(metrics: dict[str, float]) -> Section:
     whole = metrics.get("capital_cost_usd", 0.0)
     lines = [
-        (_plain(name.removeprefix("capital_"), "_usd"), show_metric(name, value),
-         f"{value / whole:.1%}" if whole else "")
+        (
+            _plain(name.removeprefix("capital_"), "_usd"),
+            show_metric(name, value),
+            f"{value / whole:.1%}" if whole else "",
+        )
         for name, value in metrics.items()
         if name.startswith("capital_") and name != "capital_cost_usd"
     ]
     for name in ("network_cost_usd", "power_w"):
         if name in metrics:
-            lines.append((_plain(name, "_usd" if name.endswith("usd") else "_w"),
-                          show_metric(name, metrics[name]), ""))
+            lines.append(
+                (
+                    _plain(name, "_usd" if name.endswith("usd") else "_w"),
+                    show_metric(name, metrics[name]),
+                    "",
+                )
+            )
     return Section(title="what it costs", lines=tuple(lines))
 
 
@@ -141,8 +151,11 @@ def _neighbours(trial: Trial, result: StudyResult) -> list[Section]:
             for name, value in other.evaluation.objectives.items()
         ]
         lines += [
-            (short[n], show_value(parameters[n], other.design.get(n)),
-             f"here {show_value(parameters[n], trial.design.get(n))}")
+            (
+                short[n],
+                show_value(parameters[n], other.design.get(n)),
+                f"here {show_value(parameters[n], trial.design.get(n))}",
+            )
             for n in changes(other)
         ]
         title = f"on the front, {len(changes(other))} knobs away: trial {other.number}"

@@ -79,8 +79,9 @@ class Proposer:
             values = self._varied(proposal.genes, changes)
             if is_new(self._encoding.design(values)):
                 self.tell_nothing(proposal)
-                named = {gene.name: self._param(gene, values[gene.name])
-                         for gene in self._encoding.genes}
+                named = {
+                    gene.name: self._param(gene, values[gene.name]) for gene in self._encoding.genes
+                }
                 self.study.enqueue_trial(named)
                 return self.ask()
         return None
@@ -99,9 +100,7 @@ class Proposer:
                 values[gene.name] = int(self._random.integers(gene.size))
         return values
 
-    def tell(
-        self, proposal: Proposal, objectives: Mapping[str, float], violation: float
-    ) -> None:
+    def tell(self, proposal: Proposal, objectives: Mapping[str, float], violation: float) -> None:
         """The outcome of a design.
 
         Args:

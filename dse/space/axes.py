@@ -1,5 +1,7 @@
 """Reads one axis of the ``space`` part of a study file."""
 
+from itertools import pairwise
+
 from dse.space.file import AxisFile, FileValue
 from dse.space.parameters import Parameter, Value
 from simcore import FACTORS, ConfigError, parse_quantity
@@ -16,7 +18,7 @@ def read_axis(name: str, axis: AxisFile, *, at: str) -> Parameter:
         return Parameter(name=name, choices=axis.choices)
     if axis.ladder is not None:
         values, unit = _quantities(axis.ladder, at=f"{at}.ladder")
-        if any(b <= a for a, b in zip(values, values[1:], strict=False)):
+        if any(b <= a for a, b in pairwise(values)):
             raise ConfigError(f"{at}.ladder", "values must rise", got=list(axis.ladder))
         return Parameter(name=name, choices=values, unit=unit)
     ends = [end for end in (axis.low, axis.high) if end is not None]

@@ -185,6 +185,8 @@ def _conditions(file: SpaceFile, slots: Sequence[int], at: str) -> dict[str, Exp
         for name in _expand(item, slots, place):
             text = at_slot(axis.when, slot_of(name) or 0)
             result[name] = parse_expression(text, at=place)
+            if name in result[name].names:
+                raise ConfigError(place, "a condition may not name its own knob", got=text)
     return result
 
 

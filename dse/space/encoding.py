@@ -120,8 +120,9 @@ class WeightsCode(BlockCode):
         grouped = {name for names, _ in block.products for name in names}
         self._others = [name for name in block.names if name not in grouped]
         self._parameters = parameters
-        genes = [Gene(name=f"weight of {name}", kind="real") for name in block.names
-                 if name in grouped]
+        genes = [
+            Gene(name=f"weight of {name}", kind="real") for name in block.names if name in grouped
+        ]
         genes += [_own_gene(parameters[name]) for name in self._others]
         self._count_gene = "number of dimensions"
         if block.leads:

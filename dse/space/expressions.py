@@ -17,17 +17,42 @@ Column = np.ndarray
 Columns = Mapping[str, Column]
 _Step = Callable[[Columns], Column]
 
+MAX_TEXT = 2000
+"""Most characters of one rule."""
+
+
+def _divided(apply: Callable[[Column, Column], Column]) -> Callable[[Column, Column], Column]:
+    """A division that gives NaN, not 0, where whole numbers are divided by zero."""
+
+    def run(left: Column, right: Column) -> Column:
+        zero = np.equal(right, 0)
+        if not zero.any():
+            return apply(left, right)
+        return np.where(zero, np.nan, apply(left, np.where(zero, 1, right)))
+
+    return run
+
+
+def _differs(left: Column, right: Column) -> Column:
+    return np.logical_and(np.not_equal(left, right), _defined(left) & _defined(right))
+
+
+def _defined(value: Column) -> Column:
+    value = np.asarray(value)
+    return ~np.isnan(value) if value.dtype.kind == "f" else np.asarray(True)
+
+
 _BINARY: dict[type[ast.operator], Callable[[Column, Column], Column]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+    ast.Div: _divided(operator.truediv),
+    ast.FloorDiv: _divided(operator.floordiv),
+    ast.Mod: _divided(operator.mod),
 }
 _COMPARE: dict[type[ast.cmpop], Callable[[Column, Column], Column]] = {
     ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+    ast.NotEq: _differs,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -60,11 +85,19 @@ class Expression:
             rows: Number of designs.
 
         Returns:
-            ``(rows,)`` bool; a division by zero counts as not satisfied.
+            ``(rows,)`` bool; a comparison with a division by zero is not satisfied.
+
+        Raises:
+            ConfigError: The rule counts with words or compares them with numbers.
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            result = np.asarray(self._step(columns))
-        return np.broadcast_to(result.astype(bool), (rows,))
+        try:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                result = np.asarray(self._step(columns))
+                holds = np.logical_and(result.astype(bool), _defined(result))
+        except (TypeError, ValueError, OverflowError):
+            rule = "a rule must count with numbers and compare like with like"
+            raise ConfigError("space", rule, got=self.text) from None
+        return np.broadcast_to(holds, (rows,))
 
 
 def parse_expression(text: str, *, at: str) -> Expression:
@@ -77,12 +110,13 @@ def parse_expression(text: str, *, at: str) -> Expression:
     Raises:
         ConfigError: The text is not a rule, or uses something that rules do not have.
     """
-    try:
-        tree = ast.parse(text.strip(), mode="eval")
-    except SyntaxError:
-        raise ConfigError(at, "must be a comparison such as 'plan.tp <= 8'", got=text) from None
+    if len(text) > MAX_TEXT:
+        raise ConfigError(at, f"a rule may have at most {MAX_TEXT} characters", got=text)
     names: dict[str, None] = {}
-    step = _compile(tree.body, names, at)
+    try:
+        step = _compile(ast.parse(text.strip(), mode="eval").body, names, at)
+    except (SyntaxError, RecursionError, MemoryError):
+        raise ConfigError(at, "must be a comparison such as 'plan.tp <= 8'", got=text) from None
     if not names:
         raise ConfigError(at, "must name at least one parameter", got=text)
     return Expression(text=text, names=tuple(names), _step=step)
@@ -128,7 +162,7 @@ def _path_text(node: ast.expr, at: str) -> str:
     if isinstance(node, ast.Attribute):
         return f"{_path_text(node.value, at)}.{node.attr}"
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        return f"{_path_text(node.value, at)}[{node.slice.value}]"
+        return f"{_path_text(node.value, at)}[{node.slice.value!r}]"
     raise _refused(node, at)
 
 
@@ -221,8 +255,11 @@ def _call(node: ast.Call, names: dict[str, None], at: str) -> _Step:
     least, function = _FUNCTIONS[name]
     parts = [_compile(argument, names, at) for argument in node.args]
     if len(parts) < least or (least == 1 and len(parts) > 1):
-        raise ConfigError(at, f"{name} takes {least} value{'s or more' if least > 1 else ''}",
-                          got=ast.unparse(node))
+        raise ConfigError(
+            at,
+            f"{name} takes {least} value{'s or more' if least > 1 else ''}",
+            got=ast.unparse(node),
+        )
 
     def run(columns: Columns) -> Column:
         values = [part(columns) for part in parts]

@@ -6,7 +6,13 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model
 
 from simcore import Schema
 
-FileValue = StrictBool | StrictInt | StrictFloat | StrictStr
+MAX_INT = 2**53
+"""Greatest whole number of a knob: all up to it are exact as floats too."""
+
+MAX_PRODUCT = 2**32
+
+FileInt = Annotated[StrictInt, Field(ge=-MAX_INT, le=MAX_INT)]
+FileValue = StrictBool | FileInt | StrictFloat | StrictStr
 Rules = tuple[str, ...]
 
 
@@ -23,9 +29,11 @@ class ProductFile(Schema):
     """
 
     of: Annotated[tuple[str, ...], Field(min_length=1)]
-    equals: Annotated[int, Field(ge=1)] | str
-    limits: dict[str, tuple[int, ...]] = {}
-    values: tuple[int, ...] | None = None
+    equals: Annotated[int, Field(ge=1, le=MAX_PRODUCT)] | str
+    limits: dict[str, Annotated[tuple[FileInt, ...], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
+    values: Annotated[tuple[FileInt, ...], Field(min_length=1)] | None = None
     dimensions: dict[int, tuple[int, ...]] | tuple[int, ...] | None = None
 
     @model_validator(mode="after")
@@ -79,7 +87,7 @@ class SpaceFile(Schema):
     """
 
     products: tuple[ProductFile, ...] = ()
-    axes: dict[str, AxisFile] = {}
+    axes: dict[str, AxisFile] = Field(default_factory=dict)
     require: Rules = ()
     narrow: Rules = ()
 

@@ -11,8 +11,9 @@ references of every array that it takes out of a tuple):
 
     node    (T, NODE_FIELDS)   what each node is, and when it ran
     child   (E,)               children of each node, from its CHILDREN on
-    stage   (S, BOOKED + C + 1) slots and ready lists of each stage's NPU; from BOOKED on, its ns by
-                               what it did, the last column idle
+    stage   (S, SLOT + slots + C + 1)  ready lists of each stage, nodes in its slots (compute
+                               slots, then communication streams), and its ns by what it did, the
+                               last column idle
     ready   (2, T)             heaps of ready compute and communication nodes, stage by stage
     event   (Q, 4)             heap of (time, scheduled at, number, node)
     counter (COUNTERS + 2 X,)  of the whole run; then per shared collective its members, and how
@@ -33,11 +34,11 @@ FINISHED = -1
 STAGE, KIND, DURATION, LAST_STEP, CATEGORY, MATE, CHILDREN, MISSING = 0, 1, 2, 3, 4, 5, 6, 7
 START, END, ARRIVED, NEXT, NODE_FIELDS = 8, 9, 10, 11, 12
 
-# Fields of a stage: nodes in its two slots (-1: free), sizes of its two ready heaps, where its
-# nodes begin, until when its time is booked, first receive to be posted (-1: none).
-SLOT, READY, FIRST, BOOKED_UNTIL, POSTED, BOOKED = 0, 2, 4, 5, 6, 7
+# Fields of a stage: sizes of its two ready heaps, where its nodes begin, until when its time is
+# booked, first receive to be posted (-1: none); from SLOT on, nodes in its slots (-1: free).
+READY, FIRST, BOOKED_UNTIL, POSTED, SLOT = 0, 2, 3, 4, 5
 
-EVENTS, NUMBERS, RESOLVABLE, DONE, COUNTERS = 0, 1, 2, 3, 4
+EVENTS, NUMBERS, RESOLVABLE, DONE, COMPUTE_SLOTS, STREAMS, COUNTERS = 0, 1, 2, 3, 4, 5, 6
 
 Ints = NDArray[np.int64]
 
@@ -96,8 +97,8 @@ def run(
         number = node[position, STAGE]
         _finish(node, child, stage, ready, event, counter, position, now)
         # the ends of one NPU at one time run together, in the order in which they were scheduled
-        for lane in range(2):
-            other = stage[number, SLOT + lane]
+        for slot in range(SLOT, SLOT + counter[COMPUTE_SLOTS] + counter[STREAMS]):
+            other = stage[number, slot]
             if other < 0 or node[other, KIND] > COMMUNICATION:
                 continue
             if node[other, START] + node[other, DURATION] == now:
@@ -128,7 +129,10 @@ def _finish(
     counter[DONE] += 1
     kind = node[position, KIND]
     if kind != RECV:
-        stage[number, SLOT if kind == COMPUTE else SLOT + 1] = -1
+        slot = SLOT
+        while stage[number, slot] != position:
+            slot += 1
+        stage[number, slot] = -1
     last = node[position + 1, CHILDREN] if position + 1 < node.shape[0] else child.size
     for at in range(node[position, CHILDREN], last):
         waiting = child[at]
@@ -144,18 +148,19 @@ def _book(node: Ints, stage: Ints, counter: Ints, number: int, now: int) -> None
     passed = now - stage[number, BOOKED_UNTIL]
     if passed == 0:
         return
-    category = stage.shape[1] - 1 - BOOKED
-    computes, communicates = stage[number, SLOT], stage[number, SLOT + 1]
-    if computes >= 0:
-        category = node[computes, CATEGORY]
-    elif communicates >= 0:
-        waits = False  # a member of a shared collective waits until the last one has started
-        if node[communicates, KIND] == SHARED:
-            at = COUNTERS + 2 * node[communicates, MATE]
-            waits = counter[at + 1] < counter[at]
-        if not waits:
-            category = node[communicates, CATEGORY]
-    stage[number, BOOKED + category] += passed
+    booked = SLOT + counter[COMPUTE_SLOTS] + counter[STREAMS]
+    category = stage.shape[1] - 1 - booked
+    for slot in range(SLOT, booked):
+        busy = stage[number, slot]
+        if busy < 0:
+            continue
+        if node[busy, KIND] == SHARED:
+            at = COUNTERS + 2 * node[busy, MATE]
+            if counter[at + 1] < counter[at]:
+                continue  # a member of a shared collective waits until the last one has started
+        category = node[busy, CATEGORY]
+        break
+    stage[number, booked + category] += passed
     stage[number, BOOKED_UNTIL] = now
 
 
@@ -222,16 +227,18 @@ def _walk(
     while True:
         best = -1
         lane = 0
+        slot = 0
         for choice in range(2):
-            if stage[number, SLOT + choice] < 0 and stage[number, READY + choice] > 0:
+            free = _free_slot(stage, counter, number, choice)
+            if free >= 0 and stage[number, READY + choice] > 0:
                 position = ready[choice, base]
                 if best < 0 or position < best:
-                    best, lane = position, choice
+                    best, lane, slot = position, choice, free
         if best < 0:
             return
         _take_ready(stage, ready, number, lane)
         _book(node, stage, counter, number, now)
-        stage[number, SLOT + lane] = best
+        stage[number, slot] = best
         node[best, START] = now
         if node[best, KIND] == SHARED:
             _join(node, stage, counter, best, now)
@@ -239,6 +246,16 @@ def _walk(
             end = now + node[best, DURATION]
             lead = node[best, LAST_STEP]
             _push(event, counter, end, now if lead < 0 else end - lead, best)
+
+
+@njit(cache=True)
+def _free_slot(stage: Ints, counter: Ints, number: int, lane: int) -> int:
+    """A free compute slot (lane 0) or communication stream (lane 1), -1 if all are taken."""
+    first = SLOT + lane * counter[COMPUTE_SLOTS]
+    for slot in range(first, first + counter[COMPUTE_SLOTS + lane]):
+        if stage[number, slot] < 0:
+            return slot
+    return -1
 
 
 @njit(cache=True)

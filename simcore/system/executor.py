@@ -10,7 +10,7 @@ from simcore.hardware import Dimension
 from simcore.kernels import graph_schedule
 from simcore.kernels.graph_schedule import Ints
 from simcore.system.lowering import Lowered, SharedCollective
-from simcore.system.spec import System
+from simcore.system.spec import ExecutionProfile, System
 from simcore.system.subsystem import Subsystem
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis, TrainingGraph
@@ -52,6 +52,7 @@ class Executor:
     ) -> None:
         self._graph = graph
         self._endpoint_delay_ns = system.endpoint_delay_ns
+        self._profile = system.profile
         self._subsystem = Subsystem(dimensions, system, memory_bytes_per_s)
 
     def execute(self, lowered: Lowered) -> Execution:
@@ -60,7 +61,7 @@ class Executor:
         Raises:
             SimulationError: The programs wait for each other for ever; names the nodes.
         """
-        state = _State(lowered)
+        state = _State(lowered, self._profile)
         graph_schedule.start(*state.arrays)
         while (number := graph_schedule.run(*state.arrays)) != graph_schedule.FINISHED:
             self._resolve(lowered.shared[number], state)
@@ -69,7 +70,7 @@ class Executor:
         if (end_ns < 0).any():
             raise SimulationError(_deadlock(self._graph, lowered, end_ns))
         finish = np.maximum.reduceat(end_ns, lowered.stage_start[:-1])
-        booked = state.stage[:, graph_schedule.BOOKED :].copy()
+        booked = state.stage[:, state.first_booked :].copy()
         booked[:, -1] += finish.max() - state.stage[:, graph_schedule.BOOKED_UNTIL]
         return Execution(
             start_ns=start_ns,
@@ -104,19 +105,23 @@ def is_shared(graph: TrainingGraph, axis: Axis) -> bool:
 class _State:
     """The kernel's arrays at the start of a run."""
 
-    def __init__(self, lowered: Lowered) -> None:
+    def __init__(self, lowered: Lowered, profile: ExecutionProfile) -> None:
         nodes, stages = lowered.node.shape[0], lowered.stage_start.size - 1
         receives = int((lowered.node[:, graph_schedule.KIND] == graph_schedule.RECV).sum())
-        columns = graph_schedule.BOOKED + len(lowered.categories) + 1
+        slots = profile.compute_slots + profile.communication_streams
+        self.first_booked = graph_schedule.SLOT + slots
+        columns = self.first_booked + len(lowered.categories) + 1
         self.node = lowered.node.copy()
         self.child = lowered.child
         self.stage = np.zeros((stages, columns), np.int64)
-        self.stage[:, [graph_schedule.SLOT, graph_schedule.SLOT + 1, graph_schedule.POSTED]] = -1
+        self.stage[:, graph_schedule.POSTED : self.first_booked] = -1
         self.stage[:, graph_schedule.FIRST] = lowered.stage_start[:-1]
         self.ready = np.empty((2, nodes), np.int64)
-        self.event = np.empty((2 * stages + receives + 1, 4), np.int64)
+        self.event = np.empty((slots * stages + receives + 1, 4), np.int64)
         self.counter = np.zeros(graph_schedule.COUNTERS + 2 * len(lowered.shared), np.int64)
         self.counter[graph_schedule.RESOLVABLE] = -1
+        self.counter[graph_schedule.COMPUTE_SLOTS] = profile.compute_slots
+        self.counter[graph_schedule.STREAMS] = profile.communication_streams
         members = [len(collective.nodes) for collective in lowered.shared]
         self.counter[graph_schedule.COUNTERS :: 2] = members
 

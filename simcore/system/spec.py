@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from simcore.collectives import ALGORITHMS, algorithm_named
 from simcore.errors import ConfigError
+from simcore.registry import Registry
 from simcore.schema import Schema, Seconds
 from simcore.terms import CollectiveKind
 
@@ -36,14 +37,22 @@ AlgorithmVector = Annotated[
 class ExecutionProfile(Schema):
     """What one NPU can do at once.
 
-    ``astra_sim`` is ASTRA-sim 2.0's rule: one compute node and one communication node at a time.
+    Attributes:
+        compute_slots: Compute nodes under way at once.
+        communication_streams: Collectives, sends and memory nodes under way at once.
     """
 
-    compute_slots: Literal[1] = 1
-    communication_streams: Literal[1] = 1
+    compute_slots: int = Field(ge=1)
+    communication_streams: int = Field(ge=1)
 
 
-EXECUTION_PROFILES = {"astra_sim": ExecutionProfile()}
+EXECUTION_PROFILES: Registry[ExecutionProfile] = Registry(
+    "execution profile",
+    {
+        # ASTRA-sim 2.0's rule: one of each
+        "astra_sim": ExecutionProfile(compute_slots=1, communication_streams=1),
+    },
+)
 
 
 class System(Schema):
@@ -60,7 +69,7 @@ class System(Schema):
         all_gather: Likewise; by default as ``all_reduce``.
         reduce_scatter: Likewise; by default as ``all_reduce``.
         all_to_all: Likewise; by default ``direct``.
-        execution: Name of the execution profile.
+        execution: What an NPU does at once, by name.
         collective_end: When an NPU may go on after a collective that does not end everywhere at
             once (trees, rings on part of a ring dimension). ``together``: when its last member is
             done, an upper bound that keeps NPUs alike; ``each``: as soon as it is done itself.
@@ -75,15 +84,22 @@ class System(Schema):
     all_gather: AlgorithmVector | None = None
     reduce_scatter: AlgorithmVector | None = None
     all_to_all: AlgorithmVector = ("direct",)
-    execution: Literal["astra_sim"] = "astra_sim"
+    execution: str = "astra_sim"
     collective_end: Literal["together", "each"] = "together"
 
     def model_post_init(self, _context: object) -> None:
+        if self.execution not in EXECUTION_PROFILES:
+            raise EXECUTION_PROFILES.unknown(self.execution, at="execution")
         for key in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"):
             try:
                 _known_algorithms(getattr(self, key) or ())
             except ConfigError as error:
                 raise error.under(key) from None
+
+    @property
+    def profile(self) -> ExecutionProfile:
+        """What an NPU does at once."""
+        return EXECUTION_PROFILES[self.execution]
 
     @property
     def endpoint_delay_ns(self) -> int:

@@ -16,12 +16,6 @@ from simcore.formats.astra import run_batch
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "astra"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="golden ASTRA-sim cases are not here")
 
-# Not compared: what the reference does with these is listed in docs/astra-sim.md as a difference.
-DIFFERENT = {
-    "1d_sw6_halvingDoubling_ag_np2",
-    "1d_sw6_halvingDoubling_ar_np2",
-    "size_0B_ag",
-}
 COMPARED = [
     "status",
     "finish_cycles",
@@ -96,7 +90,7 @@ def same(mine: Any, expected: Any) -> bool:
 def test_results_are_the_references(row: dict[str, str], tmp_path: Path) -> None:
     quirk = "quirk" in json.loads((FOLDER / row["file"]).read_text())["tags"]
     for _, mine, expected in run(row, tmp_path):
-        if quirk or row["id"] in DIFFERENT or expected["status"] in ("crash", "hang"):
+        if quirk or expected["status"] in ("crash", "hang"):
             assert mine["status"] in ("ok", "incomplete") or mine["message"].endswith(".")
             assert "fault in the simulator" not in mine["message"]
             continue

@@ -136,6 +136,7 @@ def _options(table: Table, command: CommandOptions) -> SystemOptions:
         local_mem_bytes_per_ns=local_mem_gb_per_s,
         algorithms=algorithms,
         rendezvous=command.rendezvous,
+        reference_quirks=True,
         shared_bus=_shared_bus(table) if table.flag("model-shared-bus") else None,
     )
 

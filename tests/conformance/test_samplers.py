@@ -1,0 +1,57 @@
+"""Every sampler: valid, distinct, repeatable, and better than nothing."""
+
+import importlib.util
+from typing import Any
+
+import pytest
+
+from dse import StudyResult, run_study
+from dse.config import load_study_file
+from dse.samplers import SAMPLERS
+from dse.space import design_key
+from simcore import ConfigError
+
+VALID = {design_key(design) for design in load_study_file("p5_vit22b_64.yaml").space.designs()}
+MISSING = {
+    name: [package for package in entry.needs if not importlib.util.find_spec(package)]
+    for name, entry in SAMPLERS.items()
+}
+
+
+def run(name: str, **options: Any) -> StudyResult:
+    if MISSING[name]:
+        pytest.skip(f"{name} needs {', '.join(MISSING[name])}")
+    if SAMPLERS[name].objectives == 1:
+        pytest.skip(f"{name} takes one objective, and this problem has two")
+    return run_study("p5_vit22b_64.yaml", sampler=name, executor="serial", trials=90, **options)
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_every_proposal_is_valid_and_new(name: str) -> None:
+    result = run(name)
+    keys = [design_key(row.design) for row in result.rows]
+    assert set(keys) <= VALID
+    assert len(set(keys)) == len(keys) == 90
+    assert result.summary["failed"] == 0
+    assert result.summary["front_size"] >= 2
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_the_same_seed_gives_the_same_study_and_another_seed_another(name: str) -> None:
+    first, second, other = (run(name, seed=seed) for seed in (3, 3, 4))
+    assert [row.design for row in first.rows] == [row.design for row in second.rows]
+    assert [row.design for row in first.rows] != [row.design for row in other.rows]
+
+
+@pytest.mark.parametrize("name", [n for n, e in SAMPLERS.items() if e.objectives == 1])
+def test_a_sampler_of_one_objective_says_so(name: str) -> None:
+    if MISSING[name]:
+        pytest.skip(f"{name} needs {', '.join(MISSING[name])}")
+    with pytest.raises(ConfigError, match="takes one objective"):
+        run_study("p5_vit22b_64.yaml", sampler=name, executor="serial", trials=10)
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLERS if MISSING[name]])
+def test_a_missing_package_is_named(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"simcore-dse\[samplers\]"):
+        run_study("p5_vit22b_64.yaml", sampler=name, executor="serial", trials=10)

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from dse.rank import hypervolume, non_dominated, reference_point, study_quality
+
+
+def plain_non_dominated(points: np.ndarray) -> list[bool]:
+    return [
+        not any((q <= p).all() and (q < p).any() for q in points) for p in points
+    ]
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+def test_the_front_is_what_the_definition_says(objectives: int) -> None:
+    points = np.random.default_rng(objectives).random((200, objectives))
+    assert non_dominated(points).tolist() == plain_non_dominated(points)
+
+
+def test_of_equal_points_the_first_is_on_the_front() -> None:
+    points = np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0], [2.0, 1.0]])
+    assert non_dominated(points).tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ([[0.5, 0.5]], 0.25),
+        ([[0.2, 0.6], [0.6, 0.2]], 0.8 * 0.4 + 0.4 * 0.4),
+        ([[0.0, 0.0, 0.0]], 1.0),
+        ([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]], 0.75),
+        ([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.5]], 0.875),
+        ([[2.0, 0.5]], 0.0),
+    ],
+)
+def test_hypervolume_of_boxes(points: list[list[float]], expected: float) -> None:
+    array = np.array(points)
+    assert hypervolume(array, np.ones(array.shape[1])) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_hypervolume_agrees_with_counting_random_points(objectives: int) -> None:
+    random = np.random.default_rng(7)
+    points = random.random((12, objectives))
+    draws = random.random((40_000, objectives))
+    dominated = (points[None, :, :] <= draws[:, None, :]).all(axis=2).any(axis=1).mean()
+    volume = hypervolume(points, np.ones(objectives))
+    assert volume == pytest.approx(dominated, abs=0.012)
+
+
+def test_the_reference_point_lies_a_tenth_beyond_the_worst() -> None:
+    values = np.array([[1.0, 0.5], [2.0, 0.25]])
+    assert reference_point(values, (1, -1)) == pytest.approx((2.2, 0.25 / 1.1))
+
+
+def test_a_maximised_objective_is_mirrored() -> None:
+    values = np.array([[1.0, 0.5], [2.0, 0.8], [3.0, 0.4]])
+    quality = study_quality(values, (1, -1))
+    assert quality.front == (0, 1)
+    assert quality.hypervolume is not None
+    assert quality.hypervolume > 0
+
+
+def test_without_a_feasible_point_there_is_no_volume() -> None:
+    quality = study_quality(np.empty((0, 2)), (1, 1))
+    assert (quality.front, quality.hypervolume, quality.reference) == ((), None, None)

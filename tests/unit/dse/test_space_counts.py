@@ -1,0 +1,133 @@
+"""Exact sizes of published spaces, and how knobs, rules and dimensions make them."""
+
+import math
+from typing import Any
+
+import pytest
+
+from dse.config import load_study_file
+from dse.space import Setting, SpaceFile, build_space
+from simcore import ConfigError
+
+POWERS = [2**i for i in range(10)]
+SHAPE = "platform.dimensions[*].npus"
+
+
+def space_of(data: dict[str, Any], *, dimensions: int = 4, npus: int | None = None) -> Any:
+    setting = Setting(dimensions=dimensions, npus=npus, fixed={"workload.global_batch": 512})
+    return build_space(SpaceFile.from_file_data(data, at="space"), setting)
+
+
+def test_cosmic_1024_has_its_published_size() -> None:
+    # COSMIC, arXiv 2505.15020, public experiment files: knobs of its 1,024-NPU system
+    counts = load_study_file("p1_cosmic_1024.yaml").space.counts
+    assert counts.raw == 600 * 16 * 256 * 81 * 81 * 10**4
+    assert counts.valid == 328 * 16 * 256 * 54 * 10 * 10**4 == 7_254_835_200_000
+
+
+@pytest.mark.parametrize(("npus", "tuples", "shapes"), [(512, 136, 4), (1024, 164, 10),
+                                                        (2048, 191, 16)])
+def test_cosmic_splits_and_shapes_are_counted(npus: int, tuples: int, shapes: int) -> None:
+    plan = {
+        "of": ["plan.tp", "plan.cp", "plan.pp", "plan.dp"],
+        "equals": npus,
+        "limits": {"plan.cp": POWERS, "plan.pp": [1, 2, 4], "plan.dp": POWERS},
+    }
+    assert space_of({"products": [plan]}).counts.valid == tuples
+    shape = {"of": [SHAPE], "equals": npus, "values": [4, 8, 16]}
+    assert space_of({"products": [shape]}).counts.valid == shapes
+
+
+def test_vit22b_has_its_published_size() -> None:
+    counts = load_study_file("p5_vit22b_64.yaml").space.counts
+    assert (counts.raw, counts.valid) == (34_560, 16_128)
+
+
+def test_the_number_of_dimensions_may_be_a_knob() -> None:
+    space = space_of(
+        {
+            "products": [
+                {"of": [SHAPE], "equals": 64, "values": [2, 4, 8],
+                 "dimensions": {2: [0, 3], 3: [0, 1, 3]}}
+            ],
+            "axes": {"platform.dimensions[*].topology": {"choices": ["ring", "switch"]}},
+        }
+    )
+    two = 1  # 8 x 8
+    three = sum(a * b * c == 64 for a in (2, 4, 8) for b in (2, 4, 8) for c in (2, 4, 8))
+    assert space.counts.valid == two * 2**2 + three * 2**3
+    designs = list(space.designs())
+    assert len(designs) == space.counts.valid
+    assert all(math.prod(v for k, v in d.items() if k.endswith("npus")) == 64 for d in designs)
+    assert {len(design) for design in designs} == {4, 6}
+
+
+def test_a_conditional_knob_counts_only_where_it_has_a_meaning() -> None:
+    space = space_of(
+        {
+            "axes": {
+                "plan.tp": {"choices": [1, 2, 4]},
+                "plan.sequence_parallel": {"choices": [True, False], "when": "plan.tp > 1"},
+            }
+        }
+    )
+    assert space.counts.raw == 6
+    assert space.counts.valid == 1 + 2 * 2
+    assert sum("plan.sequence_parallel" in design for design in space.designs()) == 4
+
+
+def test_rules_may_name_values_of_the_run() -> None:
+    space = space_of(
+        {"axes": {"plan.dp": {"choices": [1, 3, 512]}},
+         "require": ["workload.global_batch % plan.dp == 0"]}
+    )
+    assert [design["plan.dp"] for design in space.designs()] == [1, 512]
+
+
+def test_npus_stands_for_the_product_of_the_shape() -> None:
+    space = space_of(
+        {
+            "products": [
+                {"of": ["plan.tp", "plan.dp"], "equals": "npus"},
+                {"of": [SHAPE], "equals": 16, "values": [2, 4, 8]},
+            ]
+        },
+        dimensions=2,
+    )
+    assert {d["plan.tp"] * d["plan.dp"] for d in space.designs()} == {16}
+
+
+def test_narrow_rules_are_counted_apart() -> None:
+    counts = space_of(
+        {"axes": {"plan.tp": {"choices": [1, 2, 4]}}, "narrow": ["plan.tp < 4"]}
+    ).counts
+    assert (counts.valid, counts.searched) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"axes": {}}, "at least one of products and axes"),
+        ({"axes": {"plan.tp": {"choices": [1], "ladder": [2]}}}, "exactly one of choices"),
+        ({"axes": {"b": {"ladder": ["50 GB/s", 100]}}}, "must have a unit"),
+        ({"axes": {"b": {"ladder": ["50 GB/s", "10 s"]}}}, "must have one of the units"),
+        ({"axes": {"b": {"ladder": ["50 GB/s", "50 GB/s"]}}}, "values must rise"),
+        ({"axes": {"b": {"low": "2 s", "high": "1 s"}}}, "low must be below high"),
+        ({"axes": {"a": {"choices": [1, 2]}}, "require": ["aa < 2"]}, "did you mean 'a'"),
+        ({"axes": {"a": {"choices": [1, 2]}}, "require": ["a > 2"]}, "at least one combination"),
+        ({"axes": {"a": {"low": 1.0, "high": 2.0}}, "require": ["a > 1"]}, "has a range"),
+        ({"axes": {"a": {"choices": [1, 1]}}}, "each choice may stand once"),
+        ({"products": [{"of": ["a", "b"], "equals": 7, "values": [2]}]}, "at least one comb"),
+        ({"products": [{"of": ["a"], "equals": "npus"}]}, "number of NPUs is known"),
+        ({"products": [{"of": [SHAPE], "equals": 8, "dimensions": [9]}]}, "must keep positions"),
+    ],
+)
+def test_a_space_that_makes_no_sense_is_told_so(data: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        space_of(data)
+
+
+def test_rules_that_tie_too_much_are_refused_with_the_size() -> None:
+    axes = {f"k{i}": {"choices": list(range(100))} for i in range(4)}
+    with pytest.raises(ConfigError, match="at most 2,000,000 combinations"):
+        space_of({"axes": axes, "require": ["k0 + k1 + k2 + k3 < 7"]})
