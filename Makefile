@@ -32,11 +32,13 @@ $(BIN)/python:
 $(VENV)/.run-ready: requirements/run.txt pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m simcore compile
 	@touch $@
 
 $(VENV)/.test-ready: requirements/test.txt pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/test.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m simcore compile
 	@touch $@ $(VENV)/.run-ready
 
 $(VENV)/.docs-ready: $(VENV)/.test-ready

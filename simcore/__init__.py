@@ -32,7 +32,14 @@ if TYPE_CHECKING:
     from simcore.system.spec import System
     from simcore.terms import CollectiveKind, ParallelAxis, Precision, TopologyKind
     from simcore.units import FACTORS, format_quantity, parse_quantity
-    from simcore.workload import Model, ParallelPlan, TrainingWorkload
+    from simcore.workload import (
+        Model,
+        ParallelPlan,
+        TrainingWorkload,
+        load_model,
+        load_plan,
+        load_workload,
+    )
     from simcore.yaml_file import read_yaml
 
 _HOMES = {
@@ -78,6 +85,9 @@ _HOMES = {
     "get_path": "simcore.config",
     "json_schemas": "simcore.hardware",
     "load_npu": "simcore.hardware",
+    "load_workload": "simcore.workload",
+    "load_plan": "simcore.workload",
+    "load_model": "simcore.workload",
     "load_platform": "simcore.hardware",
     "load_run": "simcore.config",
     "parse_path": "simcore.config",
@@ -132,9 +142,12 @@ __all__ = [
     "format_quantity",
     "get_path",
     "json_schemas",
+    "load_model",
     "load_npu",
+    "load_plan",
     "load_platform",
     "load_run",
+    "load_workload",
     "parse_path",
     "parse_quantity",
     "read_yaml",

@@ -4,6 +4,7 @@ In files a quantity is text with its unit (``bandwidth: 50 GB/s``) and its key h
 code the same field is a number whose name ends in the unit (``bandwidth_bytes_per_s=50e9``).
 """
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import (
@@ -113,7 +114,7 @@ def config_error(error: ValidationError, model: type[BaseModel], *, at: str) -> 
     # a misspelt key also leaves the right one missing: the unknown key is the better hint
     unknown = [problem for problem in problems if problem["type"] == "extra_forbidden"]
     problem = (unknown or problems)[0]
-    location = tuple(part for part in problem["loc"] if not _is_branch(part))
+    location = _bare(problem["loc"])
     place = _place(at, location)
     kind, context = problem["type"], problem.get("ctx", {})
     if kind == "extra_forbidden":
@@ -133,8 +134,11 @@ def config_error(error: ValidationError, model: type[BaseModel], *, at: str) -> 
         return ConfigError(place, rule, got=problem["input"])
     if kind == "model_type":
         return ConfigError(place, "must be a table of keys and values", got=problem["input"])
-    rule = str(inner) if inner is not None else _plain(problem["msg"])
-    return ConfigError(place, rule, got=problem["input"])
+    if inner is not None:
+        return ConfigError(place, str(inner), got=problem["input"])
+    # each branch of a union says what it would take
+    rules = [_plain(other["msg"]) for other in problems if _bare(other["loc"]) == location]
+    return ConfigError(place, " or ".join(dict.fromkeys(rules)), got=problem["input"])
 
 
 class _Missing:
@@ -162,9 +166,19 @@ def _plain(message: str) -> str:
     return message[0].lower() + message[1:] if message else message
 
 
+_BRANCH = re.compile(
+    r"function-.*|(list|tuple|dict|literal|nullable|union)\[.*|constrained-\w+"
+    r"|bool|int|float|str|[A-Z]\w*"
+)
+
+
+def _bare(location: tuple[object, ...]) -> tuple[object, ...]:
+    return tuple(part for part in location if not _is_branch(part))
+
+
 def _is_branch(part: object) -> bool:
     # pydantic names the branch of a union or a validator in the location; a file has no such key
-    return isinstance(part, str) and ("[" in part or part.startswith("function-"))
+    return isinstance(part, str) and _BRANCH.fullmatch(part) is not None
 
 
 def _place(at: str, location: tuple[object, ...]) -> str:

@@ -14,6 +14,11 @@ _COMMANDS = {
     "astra": ("simcore.cli.astra", "astra", "Run ASTRA-sim's own input files."),
     "astra-batch": ("simcore.cli.astra", "astra_batch", "Run many ASTRA-sim inputs at once."),
     "chakra": ("simcore.cli.chakra", "chakra", "Show and convert Chakra execution traces."),
+    "compile": (
+        "simcore.cli.compile",
+        "compile_kernels",
+        "Compile the kernels now, once per machine.",
+    ),
     "schema": ("simcore.cli.schema", "schema", "Write the JSON Schemas of all file kinds."),
 }
 

@@ -13,7 +13,7 @@ from simcore.hardware import Npu, Platform, load_npu, load_platform
 from simcore.resources import find_config
 from simcore.schema import Schema
 from simcore.system.spec import System
-from simcore.workload import Model, ParallelPlan, TrainingWorkload
+from simcore.workload import Model, ParallelPlan, TrainingWorkload, load_model
 from simcore.yaml_file import read_yaml
 
 
@@ -159,10 +159,7 @@ def _model_table(given: object, beside: Path | None) -> object:
         raise ConfigError(str(path), "must be a table of keys and values", got=content)
     table = _without_version(content)
     table.setdefault("name", path.stem)
-    try:
-        Model.from_file_data(table, at="")
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error.at}", error.rule, got=error.got) from None
+    load_model(given, at="workload.model", beside=beside)  # a broken file is told with its own name
     return table
 
 

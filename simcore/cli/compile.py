@@ -1,0 +1,30 @@
+"""``simcore compile``: compile the kernels now, so that the first simulation need not."""
+
+import click
+
+
+@click.command(name="compile")
+def compile_kernels() -> None:
+    """Compile the simulator's kernels and keep them on disk (once per machine, about a minute)."""
+    from simcore.config import RunTemplate
+    from simcore.simulation import simulate_run
+
+    click.echo("compiling the simulator's kernels ...", err=True)
+    template = RunTemplate.from_table(_SMALL)
+    # every algorithm once: a tree goes to the unfolded engine, the others are folded
+    for algorithm in ("ring", "direct", "halving_doubling", "double_binary_tree"):
+        simulate_run(template.with_values({"system.all_reduce": algorithm}))
+    click.echo("done", err=True)
+
+
+_SMALL = {
+    "workload": {"model": "gpt3_175b_4layers", "sequence": 128, "global_batch": 16},
+    "platform": {
+        "npu": "a100_80",
+        "dimensions": [
+            {"topology": "switch", "npus": 4, "bandwidth": "300 GB/s", "latency": "700 ns"},
+            {"topology": "ring", "npus": 4, "bandwidth": "25 GB/s", "latency": "1700 ns"},
+        ],
+    },
+    "plan": {"tp": 2, "dp": 4, "pp": 2},
+}
