@@ -29,11 +29,14 @@ class Work:
         nodes: Nodes, on one NPU per stage.
         matrix_flop: FLOP of matrix products and attention on one NPU of each stage, added up.
         sent_bytes: (D,) float64, bytes that one NPU sends in each dimension, mean over the stages.
+        held_ns: (S,) int64, for how long collectives can have held the member that is done first
+            until the last one is, added up; 0 where all end together by themselves.
     """
 
     nodes: int
     matrix_flop: float
     sent_bytes: Floats
+    held_ns: Ints
 
     def plus(self, times: int, other: "Work") -> "Work":
         """This and *times* the *other*."""
@@ -41,6 +44,7 @@ class Work:
             nodes=self.nodes + times * other.nodes,
             matrix_flop=self.matrix_flop + times * other.matrix_flop,
             sent_bytes=self.sent_bytes + times * other.sent_bytes,
+            held_ns=self.held_ns + times * other.held_ns,
         )
 
 
@@ -60,7 +64,9 @@ def count_work(
     sent_of = np.array(
         [time.sent_bytes if time else (0.0,) * len(dimensions) for time in times]
     ).reshape(len(times), len(dimensions))
+    held_by = np.array([t.duration_ns - t.earliest_ns if t else 0 for t in times], np.int64)
     nodes, flop, sent = 0, 0.0, np.zeros(len(dimensions))
+    held = np.zeros(len(graph.stages), np.int64)
     for stage in graph.stages:
         part = parts[stage.stage] if parts else None
         span = slice(part.begin, part.begin + part.period) if part else slice(None)
@@ -70,8 +76,9 @@ def count_work(
         flop += float(runs @ flop_of)
         runs = np.bincount(item[kind == NodeKind.COLLECTIVE], minlength=len(times))
         sent += runs @ sent_of
+        held[stage.stage] = runs @ held_by
         _add_messages(graph, stage, span, dimensions, sent)
-    return Work(nodes=nodes, matrix_flop=flop, sent_bytes=sent / len(graph.stages))
+    return Work(nodes=nodes, matrix_flop=flop, sent_bytes=sent / len(graph.stages), held_ns=held)
 
 
 def _add_messages(

@@ -15,20 +15,30 @@ from simcore.system.lowering import Lowered
 from simcore.system.unfolded import run_unfolded
 from simcore.workload.graph import TrainingGraph
 
-MAX_NODES = 20_000_000
+MAX_NODES = 2_000_000
+
+
+def check_nodes(graph: TrainingGraph, lowered: Lowered) -> None:
+    """Check that all NPUs together have few enough nodes for this engine.
+
+    Raises:
+        ConfigError: They have not; says what to choose.
+    """
+    nodes = lowered.node.shape[0] * graph.plan.npus_per_stage
+    if nodes > MAX_NODES:
+        rule = (
+            "members of a collective end one by one here, and to follow each of them takes at "
+            f"most {MAX_NODES} nodes on all NPUs, not {nodes}; choose together"
+        )
+        raise ConfigError("system.collective_end", rule, got="each")
 
 
 def execute_each(graph: TrainingGraph, lowered: Lowered, inputs: EngineInput) -> Execution:
     """Run the programs of all NPUs; each stage is told by its NPU that ends last.
 
     Raises:
-        ConfigError: There are more nodes on all NPUs together than fit this engine.
         SimulationError: The NPUs wait for each other for ever; names the nodes.
     """
-    nodes = lowered.node.shape[0] * graph.plan.npus_per_stage
-    if nodes > MAX_NODES:
-        rule = f"each needs at most {MAX_NODES} nodes on all NPUs, and here are {nodes}"
-        raise ConfigError("system.collective_end", f"{rule}; use together", got="each")
     output = run_unfolded(inputs)
     if output.waiting:
         raise SimulationError("; ".join(output.waiting[:4]))

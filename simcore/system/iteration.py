@@ -11,7 +11,7 @@ from simcore.compute import ComputeModel
 from simcore.hardware import Dimension, Platform
 from simcore.system.accounts import Work, book, count_work
 from simcore.system.collective_timer import CollectiveTime, CollectiveTimer
-from simcore.system.each_npu import execute_each
+from simcore.system.each_npu import check_nodes, execute_each
 from simcore.system.engine_input import Ints
 from simcore.system.executor import Execution, Executor, is_shared
 from simcore.system.expand import expand
@@ -100,7 +100,9 @@ class IterationRunner:
 
     def run_graph(self, graph: TrainingGraph) -> Iteration:
         """Every node of *graph*, one by one."""
-        times, lowered, execution = self._execute(graph)
+        times = self._collective_times(graph)
+        lowered, execution = self._execute(graph, times)
+        work = count_work(graph, self._platform.dimensions, times)
         return Iteration(
             graph=graph,
             lowered=lowered,
@@ -108,60 +110,77 @@ class IterationRunner:
             repeated=0,
             finish_ns=execution.finish_ns,
             booked_ns=execution.booked_ns,
-            work=count_work(graph, self._platform.dimensions, times),
-            notes=self._notes(graph, times),
+            work=work,
+            notes=self._notes(graph, work, execution.finish_ns),
         )
 
     def _prolonged(self, graph: TrainingGraph, further: int) -> Iteration | None:
         """*graph* with *further* micro-batches, if it reaches a steady state."""
         parts = repeating_parts(graph)
-        if parts is None:
+        times = self._collective_times(graph)
+        if parts is None or self._each_by_itself(times):
             return None
-        times, lowered, execution = self._execute(graph)
+        lowered, execution = self._execute(graph, times)
         steady = find_steady_state(lowered, execution, parts)
         if steady is None:
             return None
         repeated = further // (steady.schedule_periods * microbatches_per_period(graph.plan))
         in_period = book(lowered, execution, steady.begin_ns, steady.end_ns)
         dimensions = self._platform.dimensions
+        finish_ns = execution.finish_ns + repeated * steady.period_ns
+        work = count_work(graph, dimensions, times).plus(
+            repeated, count_work(graph, dimensions, times, steady.parts)
+        )
         return Iteration(
             graph=graph,
             lowered=lowered,
             execution=execution,
             repeated=repeated,
-            finish_ns=execution.finish_ns + repeated * steady.period_ns,
+            finish_ns=finish_ns,
             booked_ns=execution.booked_ns + repeated * in_period,
-            work=count_work(graph, dimensions, times).plus(
-                repeated, count_work(graph, dimensions, times, steady.parts)
-            ),
-            notes=self._notes(graph, times),
+            work=work,
+            notes=self._notes(graph, work, finish_ns),
         )
 
-    def _execute(
-        self, graph: TrainingGraph
-    ) -> tuple[list[CollectiveTime | None], Lowered, Execution]:
-        platform, system = self._platform, self._system
-        placements = place_groups(graph.groups, platform.dimensions)
-        times: list[CollectiveTime | None] = [
+    def _collective_times(self, graph: TrainingGraph) -> list[CollectiveTime | None]:
+        placements = place_groups(graph.groups, self._platform.dimensions)
+        return [
             None
             if is_shared(graph, c.axis)
             else self._timer.time(c.kind, placements[c.axis], c.size_bytes)
             for c in graph.collectives
         ]
+
+    def _each_by_itself(self, times: Sequence[CollectiveTime | None]) -> bool:
+        """Whether members of a collective end one by one, and each goes on at once."""
+        one_by_one = any(time and time.earliest_ns < time.duration_ns for time in times)
+        return self._system.collective_end == "each" and one_by_one
+
+    def _execute(
+        self, graph: TrainingGraph, times: Sequence[CollectiveTime | None]
+    ) -> tuple[Lowered, Execution]:
+        platform, system = self._platform, self._system
         operator_ns = operator_times_ns(graph, platform, self._compute)
         lowered = lower(graph, platform.dimensions, operator_ns, times)
-        if system.collective_end == "each" and early_ns(times):
+        if self._each_by_itself(times):
+            placements = place_groups(graph.groups, platform.dimensions)
             shared = [axis for axis in graph.groups if is_shared(graph, axis)]
+            check_nodes(graph, lowered)
             inputs = expand(graph, platform, system, operator_ns, placements, shared)
-            return times, lowered, execute_each(graph, lowered, inputs)
+            return lowered, execute_each(graph, lowered, inputs)
         executor = Executor(graph, platform.dimensions, system, self._memory_rate)
-        return times, lowered, executor.execute(lowered)
+        return lowered, executor.execute(lowered)
 
-    def _notes(
-        self, graph: TrainingGraph, times: Sequence[CollectiveTime | None]
-    ) -> tuple[str, ...]:
-        placements = place_groups(graph.groups, self._platform.dimensions)
-        return tuple(_notes(graph, self._system, placements, times))
+    def _notes(self, graph: TrainingGraph, work: Work, finish_ns: Ints) -> tuple[str, ...]:
+        notes = _stand_ins(graph, self._system, self._platform.dimensions)
+        held = int(work.held_ns.max())
+        if held and self._system.collective_end == "together":
+            notes.append(
+                "collectives held members until the last one was done (collective_end: together), "
+                f"in all for at most {held} ns per NPU, "
+                f"{held / int(finish_ns.max()):.1%} of the iteration"
+            )
+        return tuple(notes)
 
 
 def short_runs(plan: ParallelPlan, batches: int) -> Iterator[int]:
@@ -183,11 +202,6 @@ def microbatches_per_period(plan: ParallelPlan) -> int:
     return SCHEDULES[plan.schedule]().period(plan.pp, plan.interleave) or 1
 
 
-def early_ns(times: Sequence[CollectiveTime | None]) -> int:
-    """By how much a member ends a collective before the last one does, at most."""
-    return max((time.duration_ns - time.earliest_ns for time in times if time), default=0)
-
-
 def operator_times_ns(
     graph: TrainingGraph, platform: Platform, compute: ComputeModel
 ) -> NDArray[np.int64]:
@@ -206,30 +220,20 @@ def operator_times_ns(
     return np.array(total, np.int64)
 
 
-def _notes(
-    graph: TrainingGraph,
-    system: System,
-    placements: Mapping[Axis, Placement],
-    times: Sequence[CollectiveTime | None],
-) -> list[str]:
-    """What the reader should know about how collectives were run."""
+def _stand_ins(graph: TrainingGraph, system: System, dimensions: Sequence[Dimension]) -> list[str]:
+    """Which algorithms stood in for chosen ones that cannot run."""
+    placements = place_groups(graph.groups, dimensions)
     notes = []
-    for operation, time in zip(graph.collectives, times, strict=True):
-        if time is None:
+    for operation in graph.collectives:
+        if is_shared(graph, operation.axis):
             continue
-        placement = placements[operation.axis]
-        names = system.algorithms(operation.kind, len(placement.extent))
-        for dimension, (name, members) in enumerate(zip(names, placement.extent, strict=True)):
+        extents = placements[operation.axis].extent
+        names = system.algorithms(operation.kind, len(extents))
+        for dimension, (name, members) in enumerate(zip(names, extents, strict=True)):
             stand_in = runnable(name, operation.kind, members) if members > 1 else name
             if stand_in != name:
                 notes.append(
                     f"{stand_in} stood in for {name} in {operation.kind.name.lower()} among "
                     f"{members} NPUs of dimension {dimension}"
                 )
-    early = early_ns(times)
-    if early and system.collective_end == "together":
-        notes.append(
-            "some members end a collective earlier than its last one, by up to "
-            f"{early} ns; all were held until then (collective_end: together)"
-        )
     return list(dict.fromkeys(notes))

@@ -71,8 +71,9 @@ class System(Schema):
         all_to_all: Likewise; by default ``direct``.
         execution: What an NPU does at once, by name.
         collective_end: When an NPU may go on after a collective that does not end everywhere at
-            once (trees, rings on part of a ring dimension). ``together``: when its last member is
-            done, an upper bound that keeps NPUs alike; ``each``: as soon as it is done itself.
+            once (trees, rings on part of a ring dimension). ``each``: as soon as it is done
+            itself, which needs every NPU to be simulated; ``together``: when its last member is
+            done, an upper bound that keeps NPUs alike, and fast.
     """
 
     scheduling: Literal["lifo", "fifo"] = "lifo"
@@ -85,7 +86,7 @@ class System(Schema):
     reduce_scatter: AlgorithmVector | None = None
     all_to_all: AlgorithmVector = ("direct",)
     execution: str = "astra_sim"
-    collective_end: Literal["together", "each"] = "together"
+    collective_end: Literal["each", "together"] = "each"
 
     def model_post_init(self, _context: object) -> None:
         if self.execution not in EXECUTION_PROFILES:

@@ -45,8 +45,10 @@ def test_every_draw_of_the_gpt_study_keeps_all_rules(style: str, seed: int) -> N
         for name in ("topology", "bandwidth"):
             assert (f"platform.dimensions[{slot}].{name}" in design) == present
         assert (f"system.all_reduce[{slot}]" in design) == present
-        if present and design[f"platform.dimensions[{slot}].topology"] == "fully_connected":
-            assert design[f"platform.dimensions[{slot}].npus"] <= 16
+        if present and design[f"system.all_reduce[{slot}]"] == "direct":
+            assert design[f"platform.dimensions[{slot}].topology"] == "fully_connected"
+    if design["platform.dimensions[0].topology"] == "fully_connected":
+        assert design["platform.dimensions[0].npus"] <= 16
 
 
 @pytest.mark.parametrize("style", ["index", "weights"])

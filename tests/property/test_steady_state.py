@@ -53,7 +53,9 @@ def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, Platform, ParallelPlan, Sys
         recompute=draw(st.sampled_from(["none", "full"])),
     )
     algorithm = draw(st.sampled_from(["ring", "direct", "double_binary_tree"]))
-    system = System(chunks=draw(st.sampled_from([1, 4])), all_reduce=(algorithm,))
+    system = System(
+        chunks=draw(st.sampled_from([1, 4])), all_reduce=(algorithm,), collective_end="together"
+    )
     return workload, Platform(npu=load_npu("a100_80"), dimensions=dimensions), plan, system
 
 
