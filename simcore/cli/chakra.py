@@ -109,7 +109,7 @@ def generate(run_file: Path, settings: tuple[str, ...], count: int | None, out: 
         engine_dimensions(dimensions),
         engine_options(
             run.system,
-            len(dimensions),
+            [dimension.topology for dimension in dimensions],
             run.platform.npu.memory_bandwidth_bytes_per_s,
             [dimension.npus for dimension in dimensions],
         ),

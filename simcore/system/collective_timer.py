@@ -68,7 +68,8 @@ class CollectiveTimer:
     def _work_out(
         self, kind: CollectiveKind, placement: Placement, size_bytes: int
     ) -> CollectiveTime:
-        algorithms = self._system.algorithms(kind, len(self._dimensions))
+        topologies = [dimension.topology for dimension in self._dimensions]
+        algorithms = self._system.algorithms(kind, topologies)
         chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, placement.members)
         aware = self._system.collective_optimization == "local_bw_aware"
         phases = phases_of_chunk(kind, chunk_bytes, placement, algorithms, aware)

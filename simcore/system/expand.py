@@ -94,14 +94,14 @@ def _extents(
 
 def _options(platform: Platform, system: System, extents: Sequence[set[int]]) -> SystemOptions:
     """One set of algorithms for all groups; stand-ins must agree between them."""
-    dimensions = len(platform.dimensions)
+    topologies = [dimension.topology for dimension in platform.dimensions]
     for kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_GATHER):
-        for dimension, name in enumerate(system.algorithms(kind, dimensions)):
+        for dimension, name in enumerate(system.algorithms(kind, topologies)):
             if len({runnable(name, kind, extent) for extent in extents[dimension]}) > 1:
                 raise SimulationError(f"dimension {dimension}: {name} runs in some groups only")
     memory_rate = platform.npu.memory_bandwidth_bytes_per_s
     members = [max(sizes, default=1) for sizes in extents]
-    return engine_options(system, dimensions, memory_rate, members)
+    return engine_options(system, topologies, memory_rate, members)
 
 
 def _stages_of(graph: TrainingGraph, axis: Axis) -> list[int]:

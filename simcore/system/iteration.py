@@ -223,12 +223,13 @@ def operator_times_ns(
 def _stand_ins(graph: TrainingGraph, system: System, dimensions: Sequence[Dimension]) -> list[str]:
     """Which algorithms stood in for chosen ones that cannot run."""
     placements = place_groups(graph.groups, dimensions)
+    topologies = [dimension.topology for dimension in dimensions]
     notes = []
     for operation in graph.collectives:
         if is_shared(graph, operation.axis):
             continue
         extents = placements[operation.axis].extent
-        names = system.algorithms(operation.kind, len(extents))
+        names = system.algorithms(operation.kind, topologies)
         for dimension, (name, members) in enumerate(zip(names, extents, strict=True)):
             stand_in = runnable(name, operation.kind, members) if members > 1 else name
             if stand_in != name:

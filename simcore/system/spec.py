@@ -1,5 +1,6 @@
 """How the machine moves data: the part of a design between the plan and the network."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -8,7 +9,17 @@ from simcore.collectives import ALGORITHMS, algorithm_named
 from simcore.errors import ConfigError
 from simcore.registry import Registry
 from simcore.schema import Schema, Seconds
-from simcore.terms import CollectiveKind
+from simcore.terms import CollectiveKind, TopologyKind
+
+
+BY_TOPOLOGY = "by_topology"
+"""Stands for the algorithm that suits a dimension's topology."""
+
+_SUITABLE = {
+    TopologyKind.RING: "ring",
+    TopologyKind.FULLY_CONNECTED: "direct",
+    TopologyKind.SWITCH: "halving_doubling",
+}
 
 
 def _as_vector(value: Any) -> Any:
@@ -18,9 +29,11 @@ def _as_vector(value: Any) -> Any:
 def _known_algorithms(value: tuple[str, ...]) -> tuple[str, ...]:
     for position, name in enumerate(value):
         try:
-            algorithm_named(name)
+            if name != BY_TOPOLOGY:
+                algorithm_named(name)
         except ConfigError as error:
-            raise ConfigError(f"[{position}]", error.rule, got=name) from None
+            rule = error.rule.replace("one of ", f"one of {BY_TOPOLOGY}, ", 1)
+            raise ConfigError(f"[{position}]", rule, got=name) from None
     return value
 
 
@@ -28,7 +41,10 @@ AlgorithmVector = Annotated[
     tuple[str, ...],
     Field(
         min_length=1,
-        description=f"one algorithm per dimension, or one for all: {', '.join(ALGORITHMS)}",
+        description=(
+            "one algorithm per dimension, or one for all: "
+            f"{', '.join((BY_TOPOLOGY, *ALGORITHMS))}, direct<window>"
+        ),
     ),
     BeforeValidator(_as_vector),
 ]
@@ -65,7 +81,8 @@ class System(Schema):
         chunks: Pieces that a collective's buffer is cut into.
         active_chunks_per_dimension: Pieces that one dimension works on at once.
         endpoint_delay_s: Time that an NPU needs to handle one step's message.
-        all_reduce: Algorithm per dimension; one name means every dimension.
+        all_reduce: Algorithm per dimension; one name means every dimension. ``by_topology``: ring
+            on a ring, direct if fully connected, halving-doubling through a switch.
         all_gather: Likewise; by default as ``all_reduce``.
         reduce_scatter: Likewise; by default as ``all_reduce``.
         all_to_all: Likewise; by default ``direct``.
@@ -81,7 +98,7 @@ class System(Schema):
     chunks: int = Field(default=4, ge=1, le=4096)
     active_chunks_per_dimension: int = Field(default=1, ge=1, le=4096)
     endpoint_delay_s: Seconds = Field(default=10e-9, alias="endpoint_delay", ge=0)
-    all_reduce: AlgorithmVector = ("ring",)
+    all_reduce: AlgorithmVector = (BY_TOPOLOGY,)
     all_gather: AlgorithmVector | None = None
     reduce_scatter: AlgorithmVector | None = None
     all_to_all: AlgorithmVector = ("direct",)
@@ -107,17 +124,26 @@ class System(Schema):
         """The endpoint delay in whole nanoseconds."""
         return round(self.endpoint_delay_s * 1e9)
 
-    def algorithms(self, kind: CollectiveKind, dimensions: int) -> tuple[str, ...]:
-        """The algorithm of each of *dimensions* dimensions for one kind of collective.
+    def algorithms(
+        self, kind: CollectiveKind, topologies: Sequence[TopologyKind]
+    ) -> tuple[str, ...]:
+        """The algorithm of each dimension for one kind of collective.
+
+        Args:
+            kind: The kind.
+            topologies: Of the dimensions.
 
         Raises:
-            ConfigError: The vector is neither of length 1 nor of length *dimensions*.
+            ConfigError: The vector has neither one entry nor one per dimension.
         """
         key = kind.name.lower()
         vector: tuple[str, ...] = getattr(self, key, None) or self.all_reduce
         if len(vector) == 1:
-            return vector * dimensions
-        if len(vector) != dimensions:
-            rule = f"must hold one algorithm, or one per dimension ({dimensions})"
+            vector *= len(topologies)
+        if len(vector) != len(topologies):
+            rule = f"must hold one algorithm, or one per dimension ({len(topologies)})"
             raise ConfigError(f"system.{key}", rule, got=list(vector))
-        return vector
+        return tuple(
+            _SUITABLE[topology] if name == BY_TOPOLOGY else name
+            for name, topology in zip(vector, topologies, strict=True)
+        )

@@ -19,7 +19,7 @@ from simcore.system.engine_input import (
 from simcore.system.phases import runnable
 from simcore.system.placement import Placement
 from simcore.system.spec import System
-from simcore.terms import CollectiveKind, NodeKind
+from simcore.terms import CollectiveKind, NodeKind, TopologyKind
 
 _GROUP = 1
 
@@ -38,13 +38,16 @@ def engine_dimensions(dimensions: Sequence[Dimension]) -> tuple[NetworkDimension
 
 
 def engine_options(
-    system: System, dimensions: int, memory_bytes_per_s: float, members: Sequence[int]
+    system: System,
+    topologies: Sequence[TopologyKind],
+    memory_bytes_per_s: float,
+    members: Sequence[int],
 ) -> SystemOptions:
     """The system layer as the engine takes it.
 
     Args:
         system: The system layer.
-        dimensions: Of the network.
+        topologies: Of the network's dimensions.
         memory_bytes_per_s: Bandwidth at which received data is reduced.
         members: Per dimension, members of the group; decides which algorithm stands in where the
             chosen one cannot run.
@@ -58,7 +61,7 @@ def engine_options(
     algorithms = {
         int(kind): tuple(
             _astra_name(runnable(name, kind, extent) if extent > 1 else "ring")
-            for name, extent in zip(system.algorithms(kind, dimensions), members, strict=True)
+            for name, extent in zip(system.algorithms(kind, topologies), members, strict=True)
         )
         for kind in kinds
     }
@@ -151,7 +154,10 @@ class Subsystem:
                 backend="congestion_unaware",
                 dimensions=engine_dimensions(self._dimensions),
                 options=engine_options(
-                    self._system, len(self._dimensions), self._memory_bytes_per_s, extents
+                    self._system,
+                    [dimension.topology for dimension in self._dimensions],
+                    self._memory_bytes_per_s,
+                    extents,
                 ),
                 programs=(_program(None, 0), _program(kind, size_bytes)),
                 program_of_npu=program_of_npu,
