@@ -1,5 +1,6 @@
 """From a study file to a study that is ready to run."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
@@ -182,7 +183,7 @@ def _amount(value: str | float, unit: str, *, at: str) -> float:
             raise ConfigError(at, f"must be a number ({unit or 'a ratio'})", got=value)
         return value
     if not isinstance(value, str):
-        raise ConfigError(at, f"must have a unit, such as '{value} {unit}'", got=value)
+        raise ConfigError(at, f"must have a unit, such as '{value:g} {unit}'", got=value)
     try:
         return parse_quantity(value, unit)
     except ValueError as error:
@@ -196,10 +197,13 @@ def _reference(file: StudyFile) -> tuple[float, ...] | None:
     if set(given) != set(file.objectives):
         rule = f"must have one line for each of {', '.join(file.objectives)}"
         raise ConfigError("reference_point", rule, got=list(given))
-    return tuple(
-        _amount(given[name], OBJECTIVES[name].unit, at=f"reference_point.{name}")
-        for name in file.objectives
-    )
+    point = []
+    for name in file.objectives:
+        value = _amount(given[name], OBJECTIVES[name].unit, at=f"reference_point.{name}")
+        if not 0 < value < math.inf:
+            raise ConfigError(f"reference_point.{name}", "must be above 0", got=given[name])
+        point.append(value)
+    return tuple(point)
 
 
 def _setting(file: StudyFile, folder: str) -> Setting:
@@ -207,6 +211,9 @@ def _setting(file: StudyFile, folder: str) -> Setting:
     platform = file.run.get("platform")
     fixed = _scalars(file.run)
     if isinstance(platform, str):
+        if any(product.dimensions is not None for product in file.space.products):
+            rule = "must hold its dimensions in place, for a space that varies their number"
+            raise ConfigError("run.platform", rule, got=platform)
         beside = Path(folder) if folder else None
         machine = load_platform(platform, at="run.platform", beside=beside)
         sizes = [dimension.npus for dimension in machine.dimensions]

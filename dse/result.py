@@ -58,6 +58,16 @@ def load_study(folder: Path | str) -> StudyResult:
     rows = store.read_trials()
     summary: dict[str, Any] = {}
     if (store.path / SUMMARY).is_file():
-        summary = json.loads((store.path / SUMMARY).read_text(encoding="utf-8"))
+        summary = _summary(store.path / SUMMARY)
     front = study_front(study, rows).front
     return StudyResult(study=study, rows=rows, front=front, summary=summary, folder=store.path)
+
+
+def _summary(path: Path) -> dict[str, Any]:
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        summary = None
+    if not isinstance(summary, dict):
+        raise ConfigError(str(path), "must be the summary of a study", got="something else")
+    return summary

@@ -10,7 +10,7 @@ import yaml
 
 from dse.config import Study
 from dse.trials import Trial
-from simcore import ConfigError
+from simcore import ConfigError, read_yaml
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +35,8 @@ class StudyFolder:
         """Whether a study has been started here."""
         return any((self.path / name).exists() for name in (STUDY, JOURNAL, TRIALS))
 
-    def begin(self, study: Study, *, resume: bool) -> list[Trial]:
-        """Make the folder ready, and give the trials that it holds already.
+    def known_trials(self, study: Study, *, resume: bool) -> list[Trial]:
+        """The trials that the folder holds already; writes nothing.
 
         Raises:
             ConfigError: It holds a study and *resume* is false, or it holds another study.
@@ -44,23 +44,32 @@ class StudyFolder:
         if self.holds_study and not resume:
             rule = "the folder must not hold a study yet (--resume goes on with it, --out names"
             raise ConfigError("--out", f"{rule} another)", got=str(self.path))
-        known = self.read_trials() if self.holds_study else []
+        known = self.read_trials() if (self.path / JOURNAL).exists() else []
         if known:
             self._check_same(study)
+        return known
+
+    def open(self, study: Study, known: Sequence[Trial]) -> None:
+        """Make the folder ready for more trials; *known* are those that it holds.
+
+        Raises:
+            ConfigError: It cannot be written.
+        """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self.write_text(STUDY, study_text(study))
+            # written anew, since its last line may have been cut off
+            self.write_text(JOURNAL, "".join(_line(trial) for trial in known))
             self._journal = (self.path / JOURNAL).open("a", encoding="utf-8")
         except OSError as error:
             raise ConfigError(
                 "--out", "must be a folder that can be written", got=str(error)
             ) from None
-        return known
 
     def add(self, trial: Trial) -> None:
         """Write a finished evaluation down."""
         if self._journal is not None:
-            self._journal.write(json.dumps(trial.as_data(), separators=(",", ":")) + "\n")
+            self._journal.write(_line(trial))
             self._journal.flush()
 
     def close(self) -> None:
@@ -80,6 +89,9 @@ class StudyFolder:
             lines = path.read_text(encoding="utf-8").splitlines()
         except OSError:
             raise ConfigError(str(path), "must be the journal of a study", got="no file") from None
+        except UnicodeDecodeError:
+            rule = "must be the journal of a study"
+            raise ConfigError(str(path), rule, got="other bytes") from None
         found: dict[int, Trial] = {}
         for index, line in enumerate(lines):
             try:
@@ -117,7 +129,9 @@ class StudyFolder:
     def _check_same(self, study: Study) -> None:
         """A study may go on with more trials or other workers, not with other designs."""
         path = self.path / STUDY
-        old, new = yaml.safe_load(path.read_text(encoding="utf-8")), study_data(study)
+        old, new = read_yaml(path), study_data(study)
+        if not isinstance(old, dict) or not isinstance(old.get("search"), dict):
+            raise ConfigError(str(path), "must be the study as run", got=old)
         for data in (old, new):
             for key in ("execution", "versions", "question", "source", "reference_point"):
                 data.pop(key, None)
@@ -126,6 +140,10 @@ class StudyFolder:
             if old.get(key) != new[key]:
                 rule = f"must be as in {path} for the study to be resumed"
                 raise ConfigError(key, rule, got=new[key])
+
+
+def _line(trial: Trial) -> str:
+    return json.dumps(trial.as_data(), separators=(",", ":")) + "\n"
 
 
 def study_data(study: Study) -> dict[str, Any]:

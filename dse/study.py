@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from dse.config import Study, load_study_file
 from dse.evaluate import Dispatcher, Task, build_evaluator, start_crew
+from dse.evaluate.run_check import RunChecker
 from dse.report import report_page
 from dse.result import StudyResult
 from dse.samplers import Proposer
@@ -64,7 +65,10 @@ def check_study(name: str | Path, overrides: Mapping[str, Any] | None = None) ->
     """
     study = load_study_file(name, overrides)
     try:
-        build_evaluator(study.evaluator_input).check()
+        what = study.evaluator_input
+        build_evaluator(what).check()
+        if what.run:
+            RunChecker(what).check_npus(next(study.space.designs()))
     except ConfigError as error:
         if ".yaml" in error.at:
             raise
@@ -166,7 +170,7 @@ class Runner:
     def search(self, timeout_s: float | None) -> StudyResult:
         """Propose, evaluate and tell until the budget is spent."""
         study, file = self._study, self._study.file
-        known = self._begin()
+        known = self._known()
         proposer = Proposer(
             study.space,
             study.goals,
@@ -184,6 +188,7 @@ class Runner:
         )
         hooks = Hooks(finished=self._finished, folded=self._folded, stopping=self._watcher.stopping)
         with self._dispatcher() as dispatcher:
+            self._open(known)
             self._watcher.started(study, len(known), budget.trials)
             search = Search(proposer, dispatcher, budget, hooks, known)
             try:
@@ -195,13 +200,15 @@ class Runner:
     def enumerate(self) -> StudyResult:
         """Evaluate every design."""
         study = self._study
-        rows = {trial.number: trial for trial in self._begin()}
+        known = self._known()
+        rows = {trial.number: trial for trial in known}
         designs = (
             Task(number=number, design=design)
             for number, design in enumerate(study.space.designs())
             if number not in rows
         )
         with self._dispatcher() as dispatcher:
+            self._open(known)
             self._watcher.started(study, len(rows), study.space.counts.searched)
             try:
                 for trial in self._evaluated(dispatcher, designs):
@@ -230,10 +237,15 @@ class Runner:
                     worker=answer.worker,
                 )
 
-    def _begin(self) -> list[Trial]:
+    def _known(self) -> list[Trial]:
         if self._folder is None:
             return []
-        return self._folder.begin(self._study, resume=self._resume)
+        return self._folder.known_trials(self._study, resume=self._resume)
+
+    def _open(self, known: list[Trial]) -> None:
+        """Start to write, once the workers have started."""
+        if self._folder is not None:
+            self._folder.open(self._study, known)
 
     def _dispatcher(self) -> Dispatcher:
         execution = self._study.file.execution

@@ -47,7 +47,7 @@ class Progress:
         """Workers are up; *known* of *total* trials are there already."""
         self._signs = dict(zip(study.goals.objectives, study.goals.signs, strict=True))
         self._total, self._known = total, known
-        self._start_s = time.monotonic()
+        self._start_s = self._said_s = time.monotonic()
         if not self._quiet and self._console.is_terminal:
             self._live = Live(console=self._console, refresh_per_second=4, transient=True)
             self._live.start()

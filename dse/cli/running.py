@@ -24,8 +24,9 @@ class StopSwitch:
         return self.pressed
 
     def install(self) -> None:
-        """Take over Ctrl-C for this process."""
+        """Take over Ctrl-C for this process, and the signal that batch systems end one with."""
         signal.signal(signal.SIGINT, self._press)
+        signal.signal(signal.SIGTERM, self._press)
 
     def _press(self, number: int, frame: FrameType | None) -> None:
         if self.pressed:

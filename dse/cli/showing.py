@@ -1,9 +1,10 @@
 """The commands that show what is there."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
@@ -81,7 +82,8 @@ def export_command(folder: Path, *, kind: str, front: bool, out: Path | None) ->
     if kind == "parquet":
         if out is None:
             raise ConfigError("--out", "parquet needs a file", got=None)
-        frame.to_parquet(out, index=False)
+        with _writable(out):
+            frame.to_parquet(out, index=False)
         return
     if kind == "csv":
         text = frame.to_csv(index=False)
@@ -90,7 +92,17 @@ def export_command(folder: Path, *, kind: str, front: bool, out: Path | None) ->
     if out is None:
         sys.stdout.write(text)
     else:
-        out.write_text(text, encoding="utf-8")
+        with _writable(out):
+            out.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _writable(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        got = error.strerror or str(error)
+        raise ConfigError(str(out), "must be a file that can be written", got=got) from None
 
 
 def explain_command(folder: Path, trial: int) -> None:
@@ -120,20 +132,40 @@ def _console() -> Console:
     return console if console.is_terminal else Console(width=PLAIN_COLUMNS)
 
 
+def _blocks(front: FrontTable, width: int) -> list[list[int]]:
+    """Columns of tables below each other, each as wide as fits and starting with the trial."""
+    widths = [
+        max(len(text) for text in (heading, *(row[index] for row in front.rows))) + 2
+        for index, heading in enumerate(front.columns)
+    ]
+    blocks, used = [[0]], widths[0]
+    for index, column in enumerate(widths[1:], start=1):
+        if used + column > width and len(blocks[-1]) > 1:
+            blocks.append([0])
+            used = widths[0]
+        blocks[-1].append(index)
+        used += column
+    return blocks
+
+
 def _print_front(console: Console, front: FrontTable) -> None:
     if not front.rows:
         console.print("No feasible design was found.")
         return
-    table = Table(title="Pareto front", title_justify="left", box=None)
-    for index, heading in enumerate(front.columns):
-        table.add_column(heading, justify="right" if index < 3 else "left", overflow="fold")
     rows = front.rows
     if len(rows) > MAX_ROWS:
         last = len(rows) - 1
         rows = tuple(rows[round(i * last / (MAX_ROWS - 1))] for i in range(MAX_ROWS))
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    title: str | None = "Pareto front"
+    for columns in _blocks(front, console.width):
+        table = Table(title=title, title_justify="left", box=None)
+        for index in columns:
+            justify: Literal["left", "right"] = "left" if index >= front.numbers else "right"
+            table.add_column(front.columns[index], justify=justify, overflow="fold")
+        for row in rows:
+            table.add_row(*(row[index] for index in columns))
+        console.print(table)
+        title = None
     if len(front.rows) > len(rows):
         console.print(f"{len(rows)} of {len(front.rows)} designs of the front are shown.")
     if front.common:

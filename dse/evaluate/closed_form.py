@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 
 from dse.evaluate.base import Evaluator, EvaluatorInput
+from dse.evaluate.cost_file import CostFile
 from dse.evaluate.model0 import VIT22B_64, Model0
+from dse.evaluate.money import CostMeter
+from dse.evaluate.run_check import RunChecker
 from dse.space import Design
-from simcore import ConfigError, InfeasibleError
+from simcore import ConfigError, InfeasibleError, Run
 
 
 class ClosedFormEvaluator(Evaluator):
@@ -23,7 +26,13 @@ class ClosedFormEvaluator(Evaluator):
         return {**metrics, "memory_fill": metrics["footprint_bytes"] / limit_bytes}
 
     def check(self) -> None:
-        design = {name: p.choices[0] for name, p in self._input.parameters.items() if p.choices}
+        if self._input.run:
+            _check_problem(RunChecker(self._input).check())
+        if self._input.cost is not None:
+            file = CostFile.from_file_data(dict(self._input.cost), at="cost")
+            CostMeter(file, self._input.goals, self._input.folder)
+        parameters = self._input.parameters.items()
+        design: Design = {name: p.choices[0] if p.choices else p.low for name, p in parameters}
         for name, parameter in self._input.parameters.items():
             for value in parameter.choices or (parameter.low,):
                 try:
@@ -31,4 +40,20 @@ class ClosedFormEvaluator(Evaluator):
                 except InfeasibleError:
                     continue
                 except ConfigError as error:
-                    raise ConfigError(f"space: {name}", error.rule, got=error.got) from None
+                    place = error.at or name
+                    raise ConfigError(f"space: {place}", error.rule, got=error.got) from None
+
+
+def _check_problem(run: Run) -> None:
+    """See whether *run* is the one problem that MODEL-0 is written for."""
+    model, workload = run.workload.model, run.workload
+    found = (model.layers, model.hidden, workload.sequence, workload.global_batch)
+    problem = VIT22B_64
+    wanted = (problem.layers, problem.hidden, problem.sequence, problem.batch)
+    if found != wanted or len(run.platform.dimensions) != 2:
+        rule = (
+            f"model0 takes only ViT-22B with sequence {problem.sequence} and batch "
+            f"{problem.batch} on 2 dimensions; use simulator"
+        )
+        got = f"{model.name} on {len(run.platform.dimensions)} dimensions"
+        raise ConfigError("evaluator", rule, got=got)

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import socket
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,9 @@ _QUIET = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_DEDUP_LOGS": "1",
 }
+REACH_S = 5.0
+"""Time that a cluster may take to answer."""
+
 _STORE_BYTES = 128 * 1024 * 1024
 
 
@@ -80,6 +84,8 @@ def _connect(workers: int, address: str | None) -> tuple[Any, bool]:
         raise ConfigError("execution.executor", rule, got="no such package") from None
     if ray.is_initialized():
         return ray, False
+    if address is not None:
+        _check_reachable(address)
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address is None:
         options |= {
@@ -98,6 +104,18 @@ def _connect(workers: int, address: str | None) -> tuple[Any, bool]:
         rule = "Ray must start here (--executor local does without it)"
         raise ConfigError(where, rule, got=_first_line(error)) from None
     return ray, True
+
+
+def _check_reachable(address: str) -> None:
+    """See whether something listens at ``host:port``, where Ray itself would try for minutes."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=REACH_S).close()
+    except (OSError, OverflowError) as error:
+        rule = "must be host:port of the head of a running Ray cluster"
+        raise ConfigError("execution.address", rule, got=f"{address} ({error})") from None
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,14 +1,16 @@
 """Evaluates designs by simulating a training iteration, and pricing the machine."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from dse.evaluate.assign import kept_slots, run_values, trimmed_run
 from dse.evaluate.base import Evaluator, EvaluatorInput
 from dse.evaluate.cost_file import CostFile
 from dse.evaluate.money import CostMeter
-from dse.space import Design, Value
-from simcore import ConfigError, IterationResult, Run, RunTemplate, check_run, simulate_run
+from dse.evaluate.run_check import RunChecker
+from dse.space import Design
+from simcore import InfeasibleError, IterationResult, Run, RunTemplate, check_run, simulate_run
 
 
 class SimulatorEvaluator(Evaluator):
@@ -62,19 +64,6 @@ class SimulatorEvaluator(Evaluator):
         return metrics
 
     def check(self) -> None:
-        for template in self._templates.values():
-            template.with_values({})
-        for name, parameter in self._input.parameters.items():
-            values: tuple[Value, ...] = parameter.choices or (parameter.low, parameter.high)
-            for value in values:
-                self._check_value(name, value)
-
-    def _check_value(self, name: str, value: Value) -> None:
-        what = self._input
-        slot = what.parameters[name].slot
-        kept = next(k for k in what.dimensions.values() if slot is None or slot in k)
-        try:
-            values = run_values({name: value}, what.parameters, kept, self._runs[kept])
-            self._templates[kept].with_values(values)
-        except ConfigError as error:
-            raise ConfigError(f"space: {name}", error.rule, got=error.got) from None
+        run = RunChecker(self._input).check()
+        with suppress(InfeasibleError):  # the knobs may mend that; names they cannot
+            check_run(run, memory=False)

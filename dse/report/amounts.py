@@ -18,7 +18,8 @@ def show_amount(value: float, unit: str) -> str:
 
 
 _SHORT = {
-    "fully_connected": "full",
+    "fully_connected": "FC",
+    "switch": "SW",
     "halving_doubling": "hd",
     "double_binary_tree": "dbt",
     "local_bw_aware": "local bw",
@@ -26,10 +27,14 @@ _SHORT = {
 """Long words of the run file, as tables show them."""
 
 
+NO_MEANING = "-"
+"""Stands for a knob that a design does not have."""
+
+
 def show_value(parameter: Parameter, value: object) -> str:
     """The value of a knob: ``50 GB/s``, ``ring``, ``yes``; a dash if it has no meaning."""
     if value is None:
-        return "-"
+        return NO_MEANING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if parameter.unit is not None and isinstance(value, int | float):
@@ -38,14 +43,14 @@ def show_value(parameter: Parameter, value: object) -> str:
 
 
 def show_short(parameter: Parameter, value: object) -> str:
-    """The same, in fewer letters: ``full`` for ``fully_connected``."""
+    """The same, in fewer letters: ``FC`` for ``fully_connected``."""
     text = show_value(parameter, value)
     return _SHORT.get(text, text)
 
 
 def join_values(texts: list[str]) -> str:
-    """Values of one knob in all network dimensions: ``300/50/25 GB/s``, ``ring/full/switch``."""
-    given = [text for text in texts if text != "-"]
+    """Values of one knob in all network dimensions: ``300/50/25 GB/s``, ``ring/FC/SW``."""
+    given = [text for text in texts if text != NO_MEANING]
     units = {text.partition(" ")[2] for text in given}
     if len(units) == 1 and (unit := units.pop()) and given[0][0].isdigit():
         return "/".join(text.partition(" ")[0] for text in given) + f" {unit}"

@@ -3,9 +3,17 @@
 from dataclasses import dataclass
 
 from dse.objectives import OBJECTIVES
-from dse.report.amounts import join_values, short_names, show_objective, show_short
+from dse.report.amounts import NO_MEANING, join_values, short_names, show_objective, show_short
 from dse.result import StudyResult
 from dse.space import Parameter
+
+_HEADINGS = {
+    "micro_batch": "micro",
+    "sequence_parallel": "seq. par.",
+    "zero_stage": "zero",
+    "collective_optimization": "collectives",
+}
+"""Long names of knobs, as headings show them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,11 +23,13 @@ class FrontTable:
     Attributes:
         columns: Headings: number, objectives, knobs that differ.
         rows: One per design of the front.
+        numbers: How many columns, the first ones, are numbers: trial and objectives.
         common: Knobs that are the same all along the front, with their value.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    numbers: int
     common: tuple[tuple[str, str], ...]
 
 
@@ -41,11 +51,14 @@ def front_table(result: StudyResult) -> FrontTable:
         knobs = [values[index] for _, values in columns]
         rows.append((str(trial.number), *numbers, *knobs))
     headings = ["trial", *(OBJECTIVES[name].label for name in objectives)]
-    headings += [heading.replace("_", " ") for heading, _ in columns]
+    headings += [_HEADINGS.get(heading, heading.replace("_", " ")) for heading, _ in columns]
     return FrontTable(
         columns=tuple(headings),
         rows=tuple(rows),
-        common=tuple((names[p.name], shown[p.name][0]) for p in common),
+        numbers=1 + len(objectives),
+        common=tuple(
+            (names[p.name], shown[p.name][0]) for p in common if shown[p.name][0] != NO_MEANING
+        ),
     )
 
 

@@ -44,7 +44,7 @@ class Proposer:
             gene.name: _distribution(gene, keeps_words=entry.keeps_words)
             for gene in self._encoding.genes
         }
-        self._goals = goals
+        self._goals, self._knows_limits = goals, entry.knows_limits
         self._random = np.random.default_rng([seed, 1])  # apart from the sampler's own stream
         self._worst: list[float] | None = None
         self.study: optuna.Study = optuna.create_study(
@@ -109,7 +109,10 @@ class Proposer:
                 It then takes the worst seen so far, for samplers that know no constraints.
             violation: Sum of what exceeds; 0 or less is feasible.
         """
-        proposal.trial.set_constraint(FEASIBILITY, violation)
+        if self._knows_limits:
+            proposal.trial.set_constraint(FEASIBILITY, violation)
+        elif violation > 0:
+            objectives = {}
         self.study.tell(proposal.trial, self._told_values(objectives))
 
     def tell_nothing(self, proposal: Proposal) -> None:

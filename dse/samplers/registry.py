@@ -22,6 +22,8 @@ class SamplerEntry:
             of a generation, or the designs that are drawn before it starts to learn.
         style: How it sees blocks of knobs.
         keeps_words: Whether it can handle unordered choices; otherwise they become steps.
+        knows_limits: Whether it makes use of constraints; otherwise infeasible designs are told
+            to it as the worst seen so far.
         objectives: The most objectives that it can handle; None: any number.
         needs: Packages that it needs on top.
     """
@@ -29,6 +31,7 @@ class SamplerEntry:
     build: "Callable[[int, int | None], BaseSampler]"
     style: Style
     keeps_words: bool = True
+    knows_limits: bool = True
     objectives: int | None = None
     needs: tuple[str, ...] = ()
 
@@ -98,7 +101,12 @@ SAMPLERS = Registry(
         "nsga2": SamplerEntry(build=_nsga2, style="weights"),
         "gp": SamplerEntry(build=_gp, style="weights", needs=("torch", "scipy")),
         "cmaes": SamplerEntry(
-            build=_cmaes, style="weights", keeps_words=False, objectives=1, needs=("cmaes",)
+            build=_cmaes,
+            style="weights",
+            keeps_words=False,
+            knows_limits=False,
+            objectives=1,
+            needs=("cmaes",),
         ),
         "qmc": SamplerEntry(build=_qmc, style="weights", keeps_words=False, needs=("scipy",)),
     },

@@ -27,14 +27,15 @@ def _divided(apply: Callable[[Column, Column], Column]) -> Callable[[Column, Col
     def run(left: Column, right: Column) -> Column:
         zero = np.equal(right, 0)
         if not zero.any():
-            return apply(left, right)
-        return np.where(zero, np.nan, apply(left, np.where(zero, 1, right)))
+            return np.asarray(apply(left, right))
+        return np.asarray(np.where(zero, np.nan, apply(left, np.where(zero, 1, right))))
 
     return run
 
 
 def _differs(left: Column, right: Column) -> Column:
-    return np.logical_and(np.not_equal(left, right), _defined(left) & _defined(right))
+    differs = np.logical_and(np.not_equal(left, right), _defined(left) & _defined(right))
+    return np.asarray(differs)
 
 
 def _defined(value: Column) -> Column:

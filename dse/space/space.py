@@ -74,7 +74,13 @@ class Space:
     def design(
         self, dimensions: int, rows: Sequence[int], reals: Mapping[str, float] | None = None
     ) -> Design:
-        """The design that takes row ``rows[i]`` of block i, and *reals* for continuous knobs."""
+        """The design that takes row ``rows[i]`` of block i.
+
+        Args:
+            dimensions: Number of network dimensions.
+            rows: One row per block.
+            reals: Values of the continuous knobs; their least values if left out.
+        """
         values: Design = {}
         for block, row in zip(self.blocks, rows, strict=True):
             codes = block.tables[dimensions][row]
@@ -84,11 +90,12 @@ class Space:
         slots = self.dimensions[dimensions]
         for parameter in self.continuous:
             if parameter.slot is None or parameter.slot in slots:
-                values[parameter.name] = (reals or {})[parameter.name]
+                own = parameter.low if reals is None else reals[parameter.name]
+                values[parameter.name] = own
         return {name: values[name] for name in self.parameters if name in values}
 
     def designs(self) -> Iterator[Design]:
-        """Every design of a space without continuous knobs, in a fixed order."""
+        """Every design, in a fixed order; continuous knobs take their least values."""
         for dimensions in self.dimensions:
             sizes = [range(block.rows(dimensions)) for block in self.blocks]
             for rows in itertools.product(*sizes):

@@ -27,5 +27,5 @@ _SMALL = {
         ],
     },
     "plan": {"tp": 2, "dp": 4, "pp": 2},
-    "system": {"collective_end": "together"},
+    "system": {"phase_end": "together"},
 }

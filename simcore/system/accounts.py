@@ -29,8 +29,8 @@ class Work:
         nodes: Nodes, on one NPU per stage.
         matrix_flop: FLOP of matrix products and attention on one NPU of each stage, added up.
         sent_bytes: (D,) float64, bytes that one NPU sends in each dimension, mean over the stages.
-        held_ns: (S,) int64, for how long collectives can have held the member that is done first
-            until the last one is, added up; 0 where all end together by themselves.
+        held_ns: (S,) int64, how long members of collectives may have waited, done with a phase,
+            for its last member; 0 where all behave alike.
     """
 
     nodes: int
@@ -64,7 +64,7 @@ def count_work(
     sent_of = np.array(
         [time.sent_bytes if time else (0.0,) * len(dimensions) for time in times]
     ).reshape(len(times), len(dimensions))
-    held_by = np.array([t.duration_ns - t.earliest_ns if t else 0 for t in times], np.int64)
+    held_by = np.array([time.held_ns if time else 0 for time in times], np.int64)
     nodes, flop, sent = 0, 0.0, np.zeros(len(dimensions))
     held = np.zeros(len(graph.stages), np.int64)
     for stage in graph.stages:

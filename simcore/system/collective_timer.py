@@ -5,13 +5,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcore.collectives import PhaseProgram, algorithm_named
 from simcore.hardware.dimension import Dimension
 from simcore.kernels.chunk_pipeline import pipeline_time
-from simcore.kernels.phase_machine import PhaseArguments, phase_time
+from simcore.kernels.phase_machine import (
+    PhaseArguments,
+    hops_at,
+    message_ns,
+    phase_time,
+    reduction_ns,
+)
 from simcore.system.phases import Phase, cut, phases_of_chunk
 from simcore.system.placement import Placement
-from simcore.system.spec import System
+from simcore.system.spec import ALGORITHM_KEYS, System
 from simcore.system.subsystem import Subsystem
+from simcore.system.tree_phase import TreePhase
 from simcore.terms import CollectiveKind, TopologyKind
 
 TOPOLOGY_CODE = {
@@ -26,27 +34,37 @@ class CollectiveTime:
     """What one collective costs when its members start together.
 
     Attributes:
-        duration_ns: Until the last member is done.
-        earliest_ns: Until the first member is done.
+        duration_ns: Until all members are done.
+        held_ns: How long members that were done with a phase may have waited for the last one,
+            over all chunks and phases; 0: all members behave alike, and the time is exact.
         last_step_ns: How long before the end the event that ends it was scheduled.
         sent_bytes: Per dimension, what one member sends (mean over the members).
-        folded: Whether one member stood for all of them.
     """
+
+    duration_ns: int
+    held_ns: int
+    last_step_ns: int
+    sent_bytes: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseTime:
+    """One phase of one chunk: when the last and the first member are done, and what they send."""
 
     duration_ns: int
     earliest_ns: int
     last_step_ns: int
-    sent_bytes: tuple[float, ...]
-    folded: bool
+    sent_bytes: float
 
 
 class CollectiveTimer:
-    """Collectives of one machine and one system layer.
+    """Collectives of one machine and one system layer, on one member that stands for all.
 
-    A collective whose members behave alike (rings on whole dimensions, direct, halving-doubling)
-    is simulated on one member: each phase by its state machine, the chunks by the queues of the
-    system layer. Any other is simulated by the unfolded engine, every member and message. Both
-    give the same times; see ``tests/property``.
+    Each phase is the state machine of one member, the chunks go through the queues of the system
+    layer. Where the members of a phase behave alike (rings on whole dimensions, direct,
+    halving-doubling) this is what every member does, to the nanosecond. Where they do not (trees,
+    rings on part of a dimension), the phase lasts until its last member is done, and
+    ``held_ns`` says how long others may have waited.
     """
 
     def __init__(
@@ -56,7 +74,7 @@ class CollectiveTimer:
         self._system = system
         self._memory_bytes_per_s = memory_bytes_per_s
         self._known: dict[tuple[CollectiveKind, Placement, int], CollectiveTime] = {}
-        self._phases: dict[Phase, tuple[int, int, int]] = {}
+        self._phases: dict[Phase, PhaseTime] = {}
 
     def time(self, kind: CollectiveKind, placement: Placement, size_bytes: int) -> CollectiveTime:
         """Time of one collective; *size_bytes* is the full buffer, of an all-gather the shard."""
@@ -73,43 +91,98 @@ class CollectiveTimer:
         chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, placement.members)
         aware = self._system.collective_optimization == "local_bw_aware"
         phases = phases_of_chunk(kind, chunk_bytes, placement, algorithms, aware)
-        if all(self._alike(phase) for phase in phases):
-            timed = [self._phase(phase) for phase in phases]
-            duration, last_step, tied = pipeline_time(
-                chunks,
-                np.array([phase.dimension for phase in phases], np.int64),
-                np.array([time for time, _, _ in timed], np.int64),
-                np.array([wait for _, _, wait in timed], np.int64),
-                len(self._dimensions),
-                self._system.active_chunks_per_dimension,
-            )
-            if not tied:
-                sent = [0.0] * len(self._dimensions)
-                for phase, (_, phase_bytes, _) in zip(phases, timed, strict=True):
-                    sent[phase.dimension] += float(chunks * phase_bytes)
-                return CollectiveTime(
-                    duration_ns=int(duration),
-                    earliest_ns=int(duration),
-                    last_step_ns=int(last_step),
-                    sent_bytes=tuple(sent),
-                    folded=True,
-                )
-        return self._unfolded(kind, placement, size_bytes, phases, chunks)
-
-    def _alike(self, phase: Phase) -> bool:
-        dimension = self._dimensions[phase.dimension]
-        return phase.algorithm.alike(
-            dimension.topology, dimension.npus, phase.members, phase.stride
+        timed = [self._phase(phase) for phase in phases]
+        duration, last_step, tied = pipeline_time(
+            chunks,
+            np.array([phase.dimension for phase in phases], np.int64),
+            np.array([time.duration_ns for time in timed], np.int64),
+            np.array([time.last_step_ns for time in timed], np.int64),
+            len(self._dimensions),
+            self._system.active_chunks_per_dimension,
+        )
+        held = chunks * sum(time.duration_ns - time.earliest_ns for time in timed)
+        if tied and not held:  # the order of events on one member does not decide: run them all
+            subsystem = Subsystem(self._dimensions, self._system, self._memory_bytes_per_s)
+            ends = subsystem.collective_ends(kind, placement, size_bytes)
+            duration, last_step = ends.max(), self._system.endpoint_delay_ns
+        sent = [0.0] * len(self._dimensions)
+        for phase, time in zip(phases, timed, strict=True):
+            sent[phase.dimension] += chunks * time.sent_bytes
+        return CollectiveTime(
+            duration_ns=int(duration),
+            held_ns=held,
+            last_step_ns=int(last_step),
+            sent_bytes=tuple(sent),
         )
 
-    def _phase(self, phase: Phase) -> tuple[int, int, int]:
+    def _phase(self, phase: Phase) -> PhaseTime:
         if phase not in self._phases:
-            self._phases[phase] = phase_time(self._arguments(phase))
+            algorithm = algorithm_named(phase.algorithm)
+            program = algorithm.program(phase.kind, phase.members, phase.size_bytes)
+            dimension = self._dimensions[phase.dimension]
+            if program is None:
+                self._phases[phase] = self._tree(phase)
+            elif algorithm.alike(dimension.topology, dimension.npus, phase.members, phase.stride):
+                self._phases[phase] = self._alike(phase, program)
+            else:
+                self._phases[phase] = self._unlike(phase, program)
         return self._phases[phase]
 
-    def _arguments(self, phase: Phase) -> PhaseArguments:
-        program = phase.algorithm.program(phase.kind, phase.members, phase.size_bytes)
-        assert program is not None  # only trees have none, and they are not alike
+    def _alike(self, phase: Phase, program: PhaseProgram) -> PhaseTime:
+        duration, sent_bytes, last_step = phase_time(self._arguments(phase, program))
+        return PhaseTime(
+            duration_ns=duration,
+            earliest_ns=duration,
+            last_step_ns=last_step,
+            sent_bytes=float(sent_bytes),
+        )
+
+    def _tree(self, phase: Phase) -> PhaseTime:
+        dimension, size_bytes = self._dimensions[phase.dimension], phase.size_bytes
+        code = TOPOLOGY_CODE[dimension.topology]
+        link = dimension.link_bandwidth_bytes_per_s / 1e9
+
+        def message(a: int, b: int) -> int:
+            hops = hops_at(code, dimension.npus, abs(a - b) * phase.stride)
+            return int(message_ns(hops, dimension.latency_s * 1e9, size_bytes, link))
+
+        last, first = TreePhase(
+            members=phase.members,
+            message_ns=message,
+            endpoint_delay_ns=self._system.endpoint_delay_ns,
+            reduction_ns=reduction_ns(size_bytes, self._memory_bytes_per_s),
+        ).ends()
+        return PhaseTime(
+            duration_ns=last,
+            earliest_ns=first,
+            last_step_ns=self._system.endpoint_delay_ns,
+            # the chunk goes up and down each of the tree's edges once
+            sent_bytes=2 * size_bytes * (phase.members - 1) / phase.members,
+        )
+
+    def _unlike(self, phase: Phase, program: PhaseProgram) -> PhaseTime:
+        """A phase whose members see other distances: all of them on the unfolded engine."""
+        alone = self._system.model_copy(
+            update={
+                "chunks": 1,
+                "collective_optimization": "baseline",
+                **dict.fromkeys(ALGORITHM_KEYS, (phase.algorithm,)),
+            }
+        )
+        dimension = self._dimensions[phase.dimension]
+        ends = Subsystem((dimension,), alone, self._memory_bytes_per_s).collective_ends(
+            phase.kind,
+            Placement(extent=(phase.members,), stride=(phase.stride,)),
+            phase.size_bytes,
+        )
+        return PhaseTime(
+            duration_ns=int(ends.max()),
+            earliest_ns=int(ends.min()),
+            last_step_ns=self._system.endpoint_delay_ns,
+            sent_bytes=float(program.steps * program.first_bytes),
+        )
+
+    def _arguments(self, phase: Phase, program: PhaseProgram) -> PhaseArguments:
         dimension = self._dimensions[phase.dimension]
         return PhaseArguments(
             steps=program.steps,
@@ -130,32 +203,4 @@ class CollectiveTimer:
             latency_ns=dimension.latency_s * 1e9,
             endpoint_delay_ns=self._system.endpoint_delay_ns,
             memory_bytes_per_s=self._memory_bytes_per_s,
-        )
-
-    def _unfolded(
-        self,
-        kind: CollectiveKind,
-        placement: Placement,
-        size_bytes: int,
-        phases: list[Phase],
-        chunks: int,
-    ) -> CollectiveTime:
-        subsystem = Subsystem(self._dimensions, self._system, self._memory_bytes_per_s)
-        ends = subsystem.collective_ends(kind, placement, size_bytes)
-        sent = [0.0] * len(self._dimensions)
-        for phase in phases:
-            program = phase.algorithm.program(phase.kind, phase.members, phase.size_bytes)
-            if program is None:  # a tree: the chunk goes up and down each of its edges once
-                phase_bytes = 2 * phase.size_bytes * (phase.members - 1) / phase.members
-            else:
-                phase_bytes = float(program.steps * program.first_bytes)
-                if program.factor != 1.0:
-                    phase_bytes = float(self._phase(phase)[1])
-            sent[phase.dimension] += chunks * phase_bytes
-        return CollectiveTime(
-            duration_ns=int(ends.max()),
-            earliest_ns=int(ends.min()),
-            last_step_ns=self._system.endpoint_delay_ns,
-            sent_bytes=tuple(sent),
-            folded=False,
         )

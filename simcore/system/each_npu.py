@@ -1,6 +1,6 @@
 """Executes one iteration on the unfolded engine: every NPU on its own, every message.
 
-For designs in which the members of a collective do not end together (``collective_end: each``).
+For designs in which the members of a collective do not end together (``phase_end: each``).
 """
 
 from dataclasses import replace
@@ -30,7 +30,7 @@ def check_nodes(graph: TrainingGraph, lowered: Lowered) -> None:
             "members of a collective end one by one here, and to follow each of them takes at "
             f"most {MAX_NODES} nodes on all NPUs, not {nodes}; choose together"
         )
-        raise ConfigError("system.collective_end", rule, got="each")
+        raise ConfigError("system.phase_end", rule, got="each")
 
 
 def execute_each(graph: TrainingGraph, lowered: Lowered, inputs: EngineInput) -> Execution:

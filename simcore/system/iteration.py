@@ -153,8 +153,8 @@ class IterationRunner:
 
     def _each_by_itself(self, times: Sequence[CollectiveTime | None]) -> bool:
         """Whether members of a collective end one by one, and each goes on at once."""
-        one_by_one = any(time and time.earliest_ns < time.duration_ns for time in times)
-        return self._system.collective_end == "each" and one_by_one
+        one_by_one = any(time and time.held_ns for time in times)
+        return self._system.phase_end == "each" and one_by_one
 
     def _execute(
         self, graph: TrainingGraph, times: Sequence[CollectiveTime | None]
@@ -174,10 +174,10 @@ class IterationRunner:
     def _notes(self, graph: TrainingGraph, work: Work, finish_ns: Ints) -> tuple[str, ...]:
         notes = _stand_ins(graph, self._system, self._platform.dimensions)
         held = int(work.held_ns.max())
-        if held and self._system.collective_end == "together":
+        if held and self._system.phase_end == "together":
             notes.append(
-                "collectives held members until the last one was done (collective_end: together), "
-                f"in all for at most {held} ns per NPU, "
+                "collectives held members until the last one was done with a phase (phase_end: "
+                f"together), in all for at most {held * 1e-9:.3g} s per NPU, "
                 f"{held / int(finish_ns.max()):.1%} of the iteration"
             )
         return tuple(notes)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from simcore.collectives import ALGORITHMS, CollectiveAlgorithm, algorithm_named
+from simcore.collectives import algorithm_named
 from simcore.collectives.base import result_bytes
 from simcore.system.placement import Placement
 from simcore.terms import CollectiveKind
@@ -15,7 +15,7 @@ class Phase:
     Attributes:
         dimension: Where; also the number of its queue.
         kind: What the members of the dimension do there.
-        algorithm: How.
+        algorithm: How, by name.
         members: How many of them.
         stride: Distance of neighbouring members in the dimension's coordinate.
         size_bytes: Of the chunk when the phase begins.
@@ -23,7 +23,7 @@ class Phase:
 
     dimension: int
     kind: CollectiveKind
-    algorithm: CollectiveAlgorithm
+    algorithm: str
     members: int
     stride: int
     size_bytes: int
@@ -83,7 +83,7 @@ def phases_of_chunk(
     phases, size = [], chunk_bytes
     for dimension, what in order:
         members = placement.extent[dimension]
-        algorithm = algorithm_named(runnable(algorithms[dimension], kind, members))
+        algorithm = runnable(algorithms[dimension], kind, members)
         phases.append(
             Phase(
                 dimension=dimension,
@@ -94,6 +94,6 @@ def phases_of_chunk(
                 size_bytes=size,
             )
         )
-        if algorithm is not ALGORITHMS["double_binary_tree"]:  # a tree leaves the size as it is
+        if algorithm != "double_binary_tree":  # a tree leaves the size as it is
             size = result_bytes(what, size, members)
     return phases

@@ -11,7 +11,6 @@ from simcore.registry import Registry
 from simcore.schema import Schema, Seconds
 from simcore.terms import CollectiveKind, TopologyKind
 
-
 BY_TOPOLOGY = "by_topology"
 """Stands for the algorithm that suits a dimension's topology."""
 
@@ -20,6 +19,9 @@ _SUITABLE = {
     TopologyKind.FULLY_CONNECTED: "direct",
     TopologyKind.SWITCH: "halving_doubling",
 }
+
+
+ALGORITHM_KEYS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 
 
 def _as_vector(value: Any) -> Any:
@@ -87,10 +89,11 @@ class System(Schema):
         reduce_scatter: Likewise; by default as ``all_reduce``.
         all_to_all: Likewise; by default ``direct``.
         execution: What an NPU does at once, by name.
-        collective_end: When an NPU may go on after a collective that does not end everywhere at
-            once (trees, rings on part of a ring dimension). ``each``: as soon as it is done
-            itself, which needs every NPU to be simulated; ``together``: when its last member is
-            done, an upper bound that keeps NPUs alike, and fast.
+        phase_end: When an NPU may go on after a phase that does not end everywhere at once (of a
+            tree, of a ring on part of a ring dimension). ``each``: as soon as it is done itself,
+            which needs every NPU to be simulated, and in which members that take their chunks in
+            different orders can wait for each other for ever, as in ASTRA-sim; ``together``: when
+            the phase's last member is done, which keeps NPUs alike, and is fast.
     """
 
     scheduling: Literal["lifo", "fifo"] = "lifo"
@@ -103,12 +106,12 @@ class System(Schema):
     reduce_scatter: AlgorithmVector | None = None
     all_to_all: AlgorithmVector = ("direct",)
     execution: str = "astra_sim"
-    collective_end: Literal["each", "together"] = "each"
+    phase_end: Literal["each", "together"] = "each"
 
     def model_post_init(self, _context: object) -> None:
         if self.execution not in EXECUTION_PROFILES:
             raise EXECUTION_PROFILES.unknown(self.execution, at="execution")
-        for key in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"):
+        for key in ALGORITHM_KEYS:
             try:
                 _known_algorithms(getattr(self, key) or ())
             except ConfigError as error:

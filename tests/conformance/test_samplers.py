@@ -1,9 +1,11 @@
 """Every sampler: valid, distinct, repeatable, and better than nothing."""
 
 import importlib.util
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from dse import StudyResult, run_study
 from dse.config import load_study_file
@@ -55,3 +57,30 @@ def test_a_sampler_of_one_objective_says_so(name: str) -> None:
 def test_a_missing_package_is_named(name: str) -> None:
     with pytest.raises(ConfigError, match=r"simcore-dse\[samplers\]"):
         run_study("p5_vit22b_64.yaml", sampler=name, executor="serial", trials=10)
+
+
+def study_with(tmp_path: Path, **changes: Any) -> Path:
+    source = load_study_file("p5_vit22b_64.yaml")
+    data = yaml.safe_load(Path(source.folder, "p5_vit22b_64.yaml").read_text())
+    data.pop("reference_point")
+    data["objectives"] = {"time_capital_cost": "minimise"}
+    for path, value in changes.items():
+        data["space"]["axes"][path] = value
+    file = tmp_path / "study.yaml"
+    file.write_text(yaml.safe_dump(data))
+    return file
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_one_objective_and_a_knob_with_a_range_work_with_every_sampler(
+    name: str, tmp_path: Path
+) -> None:
+    if MISSING[name]:
+        pytest.skip(f"{name} needs {', '.join(MISSING[name])}")
+    knob = "platform.dimensions[0].bandwidth"
+    file = study_with(tmp_path, **{knob: {"low": "45 GB/s", "high": "360 GB/s", "log": True}})
+    result = run_study(file, sampler=name, executor="serial", trials=60)
+    bandwidths = {row.design[knob] for row in result.rows}
+    assert len(bandwidths) > 30
+    assert all(45e9 <= float(value) <= 360e9 for value in bandwidths)
+    assert result.summary["front_size"] == 1

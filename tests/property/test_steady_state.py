@@ -54,7 +54,7 @@ def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, Platform, ParallelPlan, Sys
     )
     algorithm = draw(st.sampled_from(["ring", "direct", "double_binary_tree"]))
     system = System(
-        chunks=draw(st.sampled_from([1, 4])), all_reduce=(algorithm,), collective_end="together"
+        chunks=draw(st.sampled_from([1, 4])), all_reduce=(algorithm,), phase_end="together"
     )
     return workload, Platform(npu=load_npu("a100_80"), dimensions=dimensions), plan, system
 

@@ -5,9 +5,7 @@ from dse.rank import hypervolume, non_dominated, reference_point, study_quality
 
 
 def plain_non_dominated(points: np.ndarray) -> list[bool]:
-    return [
-        not any((q <= p).all() and (q < p).any() for q in points) for p in points
-    ]
+    return [not any((q <= p).all() and (q < p).any() for q in points) for p in points]
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4])
@@ -42,7 +40,7 @@ def test_hypervolume_agrees_with_counting_random_points(objectives: int) -> None
     random = np.random.default_rng(7)
     points = random.random((12, objectives))
     draws = random.random((40_000, objectives))
-    dominated = (points[None, :, :] <= draws[:, None, :]).all(axis=2).any(axis=1).mean()
+    dominated = np.all(points[None, :, :] <= draws[:, None, :], axis=2).max(axis=1).mean()
     volume = hypervolume(points, np.ones(objectives))
     assert volume == pytest.approx(dominated, abs=0.012)
 

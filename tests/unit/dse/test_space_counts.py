@@ -25,8 +25,9 @@ def test_cosmic_1024_has_its_published_size() -> None:
     assert counts.valid == 328 * 16 * 256 * 54 * 10 * 10**4 == 7_254_835_200_000
 
 
-@pytest.mark.parametrize(("npus", "tuples", "shapes"), [(512, 136, 4), (1024, 164, 10),
-                                                        (2048, 191, 16)])
+@pytest.mark.parametrize(
+    ("npus", "tuples", "shapes"), [(512, 136, 4), (1024, 164, 10), (2048, 191, 16)]
+)
 def test_cosmic_splits_and_shapes_are_counted(npus: int, tuples: int, shapes: int) -> None:
     plan = {
         "of": ["plan.tp", "plan.cp", "plan.pp", "plan.dp"],
@@ -47,8 +48,12 @@ def test_the_number_of_dimensions_may_be_a_knob() -> None:
     space = space_of(
         {
             "products": [
-                {"of": [SHAPE], "equals": 64, "values": [2, 4, 8],
-                 "dimensions": {2: [0, 3], 3: [0, 1, 3]}}
+                {
+                    "of": [SHAPE],
+                    "equals": 64,
+                    "values": [2, 4, 8],
+                    "dimensions": {2: [0, 3], 3: [0, 1, 3]},
+                }
             ],
             "axes": {"platform.dimensions[*].topology": {"choices": ["ring", "switch"]}},
         }
@@ -78,8 +83,10 @@ def test_a_conditional_knob_counts_only_where_it_has_a_meaning() -> None:
 
 def test_rules_may_name_values_of_the_run() -> None:
     space = space_of(
-        {"axes": {"plan.dp": {"choices": [1, 3, 512]}},
-         "require": ["workload.global_batch % plan.dp == 0"]}
+        {
+            "axes": {"plan.dp": {"choices": [1, 3, 512]}},
+            "require": ["workload.global_batch % plan.dp == 0"],
+        }
     )
     assert [design["plan.dp"] for design in space.designs()] == [1, 512]
 

@@ -1,0 +1,153 @@
+"""What README and the documentation print is what the code does."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+import dse
+import simcore
+from dse.cli import main as dse_cli
+from simcore.cli import cli as simcore_cli
+
+ROOT = Path(__file__).parent.parent
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", *DOCS]
+STUDIES = sorted((ROOT / "studies").glob("*.yaml"))
+RUNS = sorted((ROOT / "configs" / "runs").glob("*.yaml"))
+COMMANDS = {"simcore": simcore_cli, "dse": dse_cli}
+
+_BLOCK = re.compile(r"(?:<!-- (study|run) file -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def _blocks(page: Path, language: str) -> Iterator[tuple[str, str]]:
+    """Mark and text of each code block of *page* in *language*."""
+    for mark, name, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+        if name == language:
+            yield mark, text
+
+
+def _printed_commands() -> list[tuple[str, str, list[str]]]:
+    """Page, package and words of each ``python -m ...`` line in a shell block."""
+    found = []
+    for page in PAGES:
+        for _, text in _blocks(page, "sh"):
+            for line in text.replace("\\\n", " ").splitlines():
+                words = shlex.split(line, comments=True)
+                if len(words) > 2 and words[0].endswith("python") and words[1] == "-m":
+                    found.append((page.name, words[2], words[3:]))
+    return found
+
+
+def _anchors(page: Path) -> set[str]:
+    """Anchors of the headings of *page*, as the site and GitHub make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_yaml_on_the_page_is_what_it_says_it_is(page: Path, tmp_path: Path) -> None:
+    for number, (mark, text) in enumerate(_blocks(page, "yaml")):
+        assert isinstance(yaml.safe_load(text), dict)
+        file = tmp_path / f"block{number}.yaml"
+        file.write_text(text, encoding="utf-8")
+        if mark == "study":
+            dse.check_study(file)
+        elif mark == "run":
+            simcore.check_run(simcore.load_run(file))
+
+
+def test_there_is_a_study_and_a_run_to_check_on_the_pages() -> None:
+    marks = {mark for page in PAGES for mark, _ in _blocks(page, "yaml")}
+    assert marks >= {"study", "run"}
+
+
+@pytest.mark.parametrize(
+    ("page", "package", "words"),
+    _printed_commands(),
+    ids=lambda item: item if isinstance(item, str) else " ".join(item)[:40],
+)
+def test_printed_command_exists_with_its_options(page: str, package: str, words: list[str]) -> None:
+    command: click.Command = COMMANDS[package]
+    while isinstance(command, click.Group):
+        found = command.get_command(click.Context(command), words[0])
+        assert found is not None, f"{page}: no command {words[0]}"
+        command, words = found, words[1:]
+    if command.ignore_unknown_options:
+        return  # ASTRA-sim's own options
+    known = {name for parameter in command.params for name in parameter.opts}
+    unknown = [word for word in words if word.startswith("--") and word.split("=")[0] not in known]
+    assert not unknown, f"{page}: {command.name} has no {unknown}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
+    for target in _LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        name, _, anchor = target.partition("#")
+        file = (page.parent / name) if name else page
+        assert file.exists(), f"{page.name}: {target}"
+        if anchor:
+            assert anchor in _anchors(file), f"{page.name}: {target}"
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = re.findall(r": (\S+\.md)$", text, re.MULTILINE)
+    assert sorted(listed) == [page.name for page in DOCS]
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.name)
+def test_shipped_study_passes_its_check(file: Path) -> None:
+    study = dse.check_study(file)
+    assert study.space.counts.valid > 0
+    assert study.file.question
+
+
+@pytest.mark.parametrize("file", RUNS, ids=lambda file: file.name)
+def test_shipped_run_can_be_built_and_fits_in_memory(file: Path) -> None:
+    simcore.check_run(simcore.load_run(file))
+
+
+def test_quick_start_is_two_lines_that_the_makefile_has_and_ci_runs() -> None:
+    quick, _, _ = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Five-minute tour")
+    lines = [text.strip() for text in re.findall(r"```sh\n(.*?)```", quick, re.DOTALL)]
+    assert lines == ["make study", "make test"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "\t$(BIN)/python -m dse study $(STUDY) $(STUDY_ARGS)\n" in makefile
+    assert "STUDY ?= llm_gpt.yaml\n" in makefile
+    assert "\t$(BIN)/python -m pytest $(TEST_ARGS)\n" in makefile
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert "make test" in ci
+    assert any(line.startswith("make study ") for line in ci)
+
+
+def test_names_in_the_tables_of_study_files_are_those_of_the_code() -> None:
+    from dse.evaluate import EVALUATORS
+    from dse.objectives import CONSTRAINTS, OBJECTIVES
+    from dse.samplers import SAMPLERS
+
+    text = (ROOT / "docs" / "study-files.md").read_text(encoding="utf-8")
+    for name in (*OBJECTIVES, *CONSTRAINTS, *SAMPLERS, *EVALUATORS):
+        assert f"`{name}`" in text, name
+
+
+def test_keys_of_study_and_run_files_are_all_described() -> None:
+    from dse.space.file import AxisFile, ProductFile, SpaceFile
+    from dse.study_file import ExecutionFile, SearchFile, StudyFile
+
+    study = (ROOT / "docs" / "study-files.md").read_text(encoding="utf-8")
+    for model in (StudyFile, SearchFile, ExecutionFile, SpaceFile, ProductFile, AxisFile):
+        for key, field in model.model_fields.items():
+            assert re.search(rf"`{field.alias or key}\b", study), f"{model.__name__}.{key}"
+    run = (ROOT / "docs" / "simulator.md").read_text(encoding="utf-8")
+    for part in (simcore.TrainingWorkload, simcore.ParallelPlan, simcore.System):
+        for key, field in part.model_fields.items():
+            if key != "execution":  # one profile so far
+                assert f"`{field.alias or key}`" in run, f"{part.__name__}.{key}"

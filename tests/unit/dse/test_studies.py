@@ -1,0 +1,221 @@
+"""Running, repeating, resuming and surviving."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dse
+from dse.config import load_study_file
+from dse.evaluate import Answer, Crew, Dispatcher, Task, start_crew
+from dse.evaluate.crew import Message
+from dse.evaluate.local_pool import LocalCrew
+from dse.store import StudyFolder
+from dse.trials import Trial
+from simcore import ConfigError, SimulationError
+
+STUDY = "p5_vit22b_64.yaml"
+
+
+def same_part(frame: pd.DataFrame) -> pd.DataFrame:
+    kept = ("number", "state", "params.", "objectives.", "constraints.", "reason")
+    return frame[[name for name in frame if str(name).startswith(kept)]]
+
+
+def test_one_or_two_workers_or_none_give_the_same_trials() -> None:
+    serial = dse.run_study(STUDY, trials=70, seed=5, executor="serial")
+    for workers in (1, 2):
+        local = dse.run_study(STUDY, trials=70, seed=5, executor="local", workers=workers)
+        pd.testing.assert_frame_equal(same_part(local.trials), same_part(serial.trials))
+
+
+def test_a_resumed_study_goes_on_as_if_never_stopped(tmp_path: Path) -> None:
+    whole = dse.run_study(STUDY, trials=150, executor="serial")
+    dse.run_study(STUDY, trials=60, executor="serial", out=tmp_path / "part")
+    rest = dse.run_study(STUDY, trials=150, executor="serial", out=tmp_path / "part", resume=True)
+    pd.testing.assert_frame_equal(same_part(rest.trials), same_part(whole.trials))
+    assert rest.summary["hypervolume"] == whole.summary["hypervolume"]
+
+
+def test_a_study_cut_off_in_the_middle_of_a_line_can_be_resumed(tmp_path: Path) -> None:
+    folder = tmp_path / "cut"
+    dse.run_study(STUDY, trials=50, executor="serial", out=folder)
+    journal = (folder / "journal.jsonl").read_text()
+    lines = journal.splitlines(keepends=True)
+    (folder / "journal.jsonl").write_text("".join(lines[:20] + lines[25:40]) + lines[41][:30])
+    resumed = dse.run_study(STUDY, trials=50, executor="serial", out=folder, resume=True)
+    whole = dse.run_study(STUDY, trials=50, executor="serial")
+    pd.testing.assert_frame_equal(same_part(resumed.trials), same_part(whole.trials))
+    pd.testing.assert_frame_equal(dse.load_study(folder).trials, resumed.trials)
+
+
+def test_a_cluster_that_does_not_answer_is_told_and_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"execution.address: must be host:port"):
+        dse.run_study(STUDY, executor="ray", address="127.0.0.1:1", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_a_study_is_never_overwritten(tmp_path: Path) -> None:
+    dse.run_study(STUDY, trials=10, executor="serial", out=tmp_path / "a")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
+    with pytest.raises(ConfigError, match="must not hold a study yet"):
+        dse.run_study(STUDY, trials=10, executor="serial", out=tmp_path / "a")
+    with pytest.raises(ConfigError, match=r"seed: must be as in .* to be resumed"):
+        dse.run_study(STUDY, seed=9, trials=20, executor="serial", out=tmp_path / "a", resume=True)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()} == before
+
+
+def test_a_small_space_ends_the_search_when_every_design_is_known(tmp_path: Path) -> None:
+    text = Path(load_study_file(STUDY).folder, STUDY).read_text()
+    text = text.replace("[45 GB/s, 90 GB/s, 180 GB/s, 360 GB/s]", "[45 GB/s]")
+    text = text.replace("[6.25 GB/s, 12.5 GB/s, 25 GB/s]", "[25 GB/s]")
+    text = text.replace("[1, 2, 3, 4, 6, 8, 12, 16]", "[8]").replace("[1, 2, 4, 8, 16]", "[4]")
+    small = tmp_path / "small.yaml"
+    small.write_text(text)
+    designs = load_study_file(small).space.counts.searched
+    result = dse.run_study(small, trials=500, executor="serial")
+    assert sum(row.repeats is None for row in result.rows) == designs
+    assert len(result.rows) < 1.2 * designs
+
+
+def test_without_variations_a_repeat_is_a_row_answered_from_the_cache() -> None:
+    result = dse.run_study(STUDY, trials=200, sampler="tpe", variations=0, executor="serial")
+    repeats = [row for row in result.rows if row.repeats is not None]
+    assert repeats
+    assert result.summary["duplicates"] == len(repeats)
+    by_number = {row.number: row for row in result.rows}
+    for row in repeats:
+        assert row.repeats is not None
+        assert row.evaluation.objectives == by_number[row.repeats].evaluation.objectives
+    assert not set(result.front) & {row.number for row in repeats}
+
+
+def tasks(count: int) -> list[Task]:
+    designs = load_study_file(STUDY).space.designs()
+    return [Task(number=n, design=design) for n, design in zip(range(count), designs, strict=False)]
+
+
+def answers_of(dispatcher: Dispatcher, count: int) -> dict[int, Answer]:
+    found: dict[int, Answer] = {}
+    end_s = time.monotonic() + 30
+    while len(found) < count and time.monotonic() < end_s:
+        found |= {answer.number: answer for answer in dispatcher.finished(0.2)}
+    return found
+
+
+def test_a_killed_worker_costs_no_result() -> None:
+    crew = LocalCrew(load_study_file(STUDY).evaluator_input, workers=2)
+    with Dispatcher(crew, timeout_s=60.0) as dispatcher:
+        dispatcher.submit(tasks(50))
+        found = answers_of(dispatcher, 1)
+        victim = crew._seats[0].process.pid
+        assert victim is not None
+        os.kill(victim, signal.SIGKILL)
+        found |= answers_of(dispatcher, 50 - len(found))
+    assert sorted(found) == list(range(50))
+    assert {a.evaluation.state for a in found.values()} <= {"complete", "infeasible"}
+
+
+class Poisoned(Crew):
+    """Workers of which every one dies of the design with one number, or hangs on it."""
+
+    workers = 2
+
+    def __init__(self, poison: int, *, hangs: bool) -> None:
+        self._crew = start_crew("serial", load_study_file(STUDY).evaluator_input, workers=1)
+        self._poison, self._hangs = poison, hangs
+        self._chunks: dict[int, list[list[Task]]] = {0: [], 1: []}
+
+    def send(self, worker: int, chunk: Any) -> None:
+        self._chunks[worker].append(list(chunk))
+
+    def receive(self, timeout_s: float) -> list[Message]:
+        messages = []
+        for worker, chunks in self._chunks.items():
+            if not chunks:
+                continue
+            if any(task.number == self._poison for task in chunks[0]):
+                if not self._hangs:
+                    messages.append(Message(worker=worker, death="signal SIGKILL"))
+                continue
+            self._crew.send(0, chunks.pop(0))
+            (message,) = self._crew.receive(0)
+            messages.append(Message(worker=worker, answers=message.answers))
+        return messages
+
+    def replace(self, worker: int) -> None:
+        self._chunks[worker].clear()
+
+    def close(self) -> None:
+        self._crew.close()
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_a_design_that_kills_its_worker_fails_alone(
+    hangs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dse.evaluate.dispatch.STARTUP_S", 0.05)
+    with Dispatcher(Poisoned(7, hangs=hangs), timeout_s=0.01) as dispatcher:
+        dispatcher.submit(tasks(40))
+        found = answers_of(dispatcher, 40)
+    assert sorted(found) == list(range(40))
+    failed = [number for number, a in found.items() if a.evaluation.state == "failed"]
+    assert failed == [7]
+    expected = "took longer" if hangs else "SIGKILL"
+    assert expected in found[7].evaluation.reason
+
+
+def test_a_study_of_nothing_but_failures_gives_up(tmp_path: Path) -> None:
+    data = Path(load_study_file(STUDY).folder, STUDY).read_text()
+    data = data.replace("capital_cost: minimise", "power: minimise")
+    data = data[: data.index("reference_point")]
+    file = tmp_path / "no_power.yaml"
+    file.write_text(data)
+    with pytest.raises(SimulationError, match="must give a finite power_w"):
+        dse.run_study(file, trials=50, executor="serial", out=tmp_path / "out")
+    trials = StudyFolder(tmp_path / "out").read_trials()
+    assert {trial.state for trial in trials} <= {"failed", "infeasible"}
+
+
+def test_a_trial_survives_the_journal_unchanged() -> None:
+    import json
+
+    row = dse.run_study(STUDY, trials=3, executor="serial").rows[2]
+    assert Trial.from_data(json.loads(json.dumps(row.as_data()))) == row
+
+
+def test_ctrl_c_lets_the_study_end_and_write(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "dse",
+        "study",
+        STUDY,
+        "--trials",
+        "20000",
+        "--executor",
+        "local",
+        "--sampler",
+        "random",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    journal = tmp_path / "out" / "journal.jsonl"
+    end_s = time.monotonic() + 20
+    while time.monotonic() < end_s and not (journal.exists() and journal.stat().st_size > 20_000):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 0, err
+    assert "stopping" in err
+    result = dse.load_study(tmp_path / "out")
+    assert len(result.trials) == result.summary["proposals"] > 10
+    assert (tmp_path / "out" / "report.html").exists()
+    assert "Pareto front" in out

@@ -1,0 +1,37 @@
+"""One phase of the double binary tree, against the unfolded engine."""
+
+import pytest
+
+from simcore.hardware import Dimension
+from simcore.system.collective_timer import CollectiveTimer
+from simcore.system.placement import Placement
+from simcore.system.spec import System
+from simcore.system.subsystem import Subsystem
+from simcore.terms import CollectiveKind, TopologyKind
+
+MEMORY_BYTES_PER_S = 30e9
+
+
+@pytest.mark.parametrize("topology", list(TopologyKind))
+@pytest.mark.parametrize(
+    ("npus", "members", "stride"), [(2, 2, 1), (4, 4, 1), (16, 8, 2), (16, 16, 1), (16, 4, 1)]
+)
+@pytest.mark.parametrize("latency_s", [0.0, 700e-9])
+def test_tree_ends_when_the_engine_says(
+    topology: TopologyKind, npus: int, members: int, stride: int, latency_s: float
+) -> None:
+    dimension = Dimension(
+        topology=topology, npus=npus, bandwidth_bytes_per_s=50e9, latency_s=latency_s
+    )
+    system = System(chunks=1, all_reduce=("double_binary_tree",), phase_end="together")
+    placement = Placement(extent=(members,), stride=(stride,))
+    kind, size_bytes = CollectiveKind.ALL_REDUCE, 1_000_003
+    time = CollectiveTimer([dimension], system, MEMORY_BYTES_PER_S).time(
+        kind, placement, size_bytes
+    )
+    ends = Subsystem([dimension], system, MEMORY_BYTES_PER_S).collective_ends(
+        kind, placement, size_bytes
+    )
+    assert time.duration_ns == ends.max()
+
+    assert time.held_ns == ends.max() - ends.min()
