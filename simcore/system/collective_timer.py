@@ -35,8 +35,8 @@ class CollectiveTime:
 
     Attributes:
         duration_ns: Until all members are done.
-        held_ns: How long members that were done with a phase may have waited for the last one,
-            over all chunks and phases; 0: all members behave alike, and the time is exact.
+        held_ns: By how much the collective would be shorter if every phase ended with its first
+            member; 0: all members behave alike, and the time is exact.
         last_step_ns: How long before the end the event that ends it was scheduled.
         sent_bytes: Per dimension, what one member sends (mean over the members).
     """
@@ -92,15 +92,14 @@ class CollectiveTimer:
         aware = self._system.collective_optimization == "local_bw_aware"
         phases = phases_of_chunk(kind, chunk_bytes, placement, algorithms, aware)
         timed = [self._phase(phase) for phase in phases]
-        duration, last_step, tied = pipeline_time(
-            chunks,
-            np.array([phase.dimension for phase in phases], np.int64),
-            np.array([time.duration_ns for time in timed], np.int64),
-            np.array([time.last_step_ns for time in timed], np.int64),
-            len(self._dimensions),
-            self._system.active_chunks_per_dimension,
-        )
-        held = chunks * sum(time.duration_ns - time.earliest_ns for time in timed)
+        last_steps = [time.last_step_ns for time in timed]
+        slowest = [time.duration_ns for time in timed]
+        duration, last_step, tied = self._pipeline(chunks, phases, slowest, last_steps)
+        held = 0
+        if any(time.earliest_ns < time.duration_ns for time in timed):
+            fastest = [time.earliest_ns for time in timed]
+            shortest, _, _ = self._pipeline(chunks, phases, fastest, last_steps)
+            held = max(duration - shortest, 1)
         if tied and not held:  # the order of events on one member does not decide: run them all
             subsystem = Subsystem(self._dimensions, self._system, self._memory_bytes_per_s)
             ends = subsystem.collective_ends(kind, placement, size_bytes)
@@ -113,6 +112,18 @@ class CollectiveTimer:
             held_ns=held,
             last_step_ns=int(last_step),
             sent_bytes=tuple(sent),
+        )
+
+    def _pipeline(
+        self, chunks: int, phases: list[Phase], phase_ns: list[int], last_step_ns: list[int]
+    ) -> tuple[int, int, bool]:
+        return pipeline_time(
+            chunks,
+            np.array([phase.dimension for phase in phases], np.int64),
+            np.array(phase_ns, np.int64),
+            np.array(last_step_ns, np.int64),
+            len(self._dimensions),
+            self._system.active_chunks_per_dimension,
         )
 
     def _phase(self, phase: Phase) -> PhaseTime:

@@ -177,8 +177,8 @@ class IterationRunner:
         if held and self._system.phase_end == "together":
             notes.append(
                 "collectives held members until the last one was done with a phase (phase_end: "
-                f"together), in all for at most {held * 1e-9:.3g} s per NPU, "
-                f"{held / int(finish_ns.max()):.1%} of the iteration"
+                f"together); if every phase ended with its first member they would be "
+                f"{held * 1e-9:.3g} s shorter, {held / int(finish_ns.max()):.1%} of the iteration"
             )
         return tuple(notes)
 
