@@ -19,7 +19,7 @@ def test_every_knob_and_value_of_a_shipped_study_is_understood(name: str) -> Non
 
 @pytest.mark.parametrize("name", ["llm_gpt.yaml", "p1_cosmic_1024.yaml"])
 def test_a_shipped_study_runs_in_the_simulator(name: str, tmp_path: Path) -> None:
-    result = dse.run_study(name, trials=8, sampler="random", executor="serial", out=tmp_path / "o")
+    result = dse.run_study(name, trials=24, sampler="random", executor="serial", out=tmp_path / "o")
     complete = [row for row in result.rows if row.is_feasible]
     assert complete
     for row in complete:
