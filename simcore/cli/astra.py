@@ -1,8 +1,13 @@
 """``simcore astra`` and ``simcore astra-batch``: ASTRA-sim's files and options."""
 
+from os import environ
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from simcore.formats.astra import AstraResult
 
 EXIT_UNFINISHED = 1
 """Exit code of a run in which an NPU never finished."""
@@ -38,12 +43,14 @@ def astra(
     """Simulate the files of one ASTRA-sim run and print ASTRA-sim's lines.
 
     Takes the options of ASTRA-sim's analytical binaries; one cycle is one nanosecond.
-    """
-    from json import dumps
 
+    Beyond them: --inter-dimension-scheduling=ascending|round-robin|offline-greedy (order in which
+    the chunks of a collective pass the dimensions), --communication-streams=N and
+    --compute-slots=N (collectives and compute nodes that an NPU runs at once).
+    """
+    _prepare()
     from simcore.formats.astra import (
         AstraFiles,
-        as_plain,
         lines,
         simulate_files,
         write_memory_traces,
@@ -63,15 +70,32 @@ def astra(
         click.echo(f"Note: {groups} is ignored; a path with 'empty' means no groups.", err=True)
     for note in result.run.notes:
         click.echo(f"Note: {note}", err=True)
-    for line in lines(result):
-        click.echo(line)
-    out = more["out"]
-    if isinstance(out, Path):
-        out.write_text(dumps(as_plain(result)), encoding="utf-8")
+    click.echo("\n".join(lines(result)))
+    _write_json(more["out"], result)
     for sentence in result.output.waiting:
         click.echo(f"Warning: {sentence}", err=True)
     if result.unfinished:
         raise SystemExit(EXIT_UNFINISHED)
+
+
+def _prepare() -> None:
+    """Keep start-up short, and say so where it cannot be."""
+    # the threads of numpy's linear algebra, of which nothing here makes use, cost 0.1 s
+    environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from simcore.kernels.native import is_compiled
+
+    if not is_compiled():
+        told = "Compiling the simulator kernels (once per machine, about 30 s) ..."
+        click.echo(told, err=True)
+
+
+def _write_json(out: object, result: "AstraResult") -> None:
+    if isinstance(out, Path):
+        from json import dumps
+
+        from simcore.formats.astra import as_plain
+
+        out.write_text(dumps(as_plain(result)), encoding="utf-8")
 
 
 def _options(words: object) -> dict[str, object]:
@@ -101,6 +125,7 @@ def _options(words: object) -> dict[str, object]:
 )
 def astra_batch(manifest: Path, out: Path) -> None:
     """Simulate every run of MANIFEST (JSON); one that fails does not stop the others."""
+    _prepare()
     from collections import Counter
     from json import dumps
 

@@ -10,7 +10,12 @@ import sys
 from hashlib import sha256
 from os import W_OK, access, environ
 from pathlib import Path
+from shutil import rmtree
 from tempfile import gettempdir
+from time import time
+
+_KEPT_FOLDERS = 3
+_YOUNG_S = 3600.0  # perhaps another process compiles there right now
 
 
 def cache_folder() -> Path:
@@ -22,11 +27,21 @@ def cache_folder() -> Path:
     base = Path(chosen) if chosen else Path.home() / ".cache" / "simcore"
     folder = base / f"kernels-{digest.hexdigest()[:16]}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            _forget_old(base)
         writable = access(folder, W_OK)
     except OSError:
         writable = False
     return folder if writable else Path(gettempdir()) / "simcore" / folder.name
+
+
+def _forget_old(base: Path) -> None:
+    """Remove what older sources left, but for the newest few, which other checkouts may use."""
+    others = sorted(base.glob("kernels-*"), key=lambda path: path.stat().st_mtime)
+    for path in others[:-_KEPT_FOLDERS]:
+        if time() - path.stat().st_mtime > _YOUNG_S:
+            rmtree(path, ignore_errors=True)
 
 
 environ["NUMBA_CACHE_DIR"] = str(cache_folder())

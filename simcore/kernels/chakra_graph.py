@@ -61,43 +61,53 @@ def link_dependencies(
 
 
 @njit(cache=True)
-def children_of(dep_start: Ints, dep: Ints) -> tuple[Ints, Ints]:
-    """The reverse graph: ``child[start[t]:start[t + 1]]`` wait for t, ascending."""
+def children_of(dep_start: Ints, dep: Ints, start: Ints, child: Ints, fill: Ints) -> None:
+    """The reverse graph: ``child[start[t]:start[t + 1]]`` wait for t, ascending.
+
+    Args:
+        dep_start: (T + 1,) int64, where each node's dependencies start in *dep*.
+        dep: (E,) int64, positions.
+        start: (T + 1,) int64, receives the result.
+        child: (E,) int64, likewise.
+        fill: (T,) int64, scratch.
+    """
     nodes = dep_start.size - 1
-    start = np.zeros(nodes + 1, np.int64)
-    for parent in dep:
-        start[parent + 1] += 1
+    start[:] = 0
+    for e in range(dep.size):
+        start[dep[e] + 1] += 1
     for t in range(nodes):
         start[t + 1] += start[t]
-    child = np.empty(dep.size, np.int64)
-    fill = start[:-1].copy()
+        fill[t] = start[t]
     for t in range(nodes):
         for e in range(dep_start[t], dep_start[t + 1]):
             child[fill[dep[e]]] = t
             fill[dep[e]] += 1
-    return start, child
 
 
 @njit(cache=True)
-def longest_paths(dep_start: Ints, dep: Ints, weight: Ints) -> Ints:
+def longest_paths(dep_start: Ints, dep: Ints, weight: Ints, end: Ints, scratch: Ints) -> None:
     """End of each node if nothing but dependencies delayed it; -1 for nodes never reached.
 
     Args:
         dep_start: (T + 1,) int64, where each node's dependencies start in *dep*.
         dep: (E,) int64, positions.
         weight: (T,) int64, duration of each node.
-
-    Returns:
-        (T,) int64; a node in or behind a cycle has -1.
+        end: (T,) int64, receives the ends; a node in or behind a cycle has -1.
+        scratch: (4T + 1 + E,) int64.
     """
-    nodes = dep_start.size - 1
-    start, child = children_of(dep_start, dep)
-    waiting = dep_start[1:] - dep_start[:-1]
-    end = np.full(nodes, -1, np.int64)
-    ready = np.zeros(nodes, np.int64)
-    queue = np.empty(nodes, np.int64)
+    nodes, edges = dep_start.size - 1, dep.size
+    start = scratch[: nodes + 1]
+    child = scratch[nodes + 1 : nodes + 1 + edges]
+    at = nodes + 1 + edges
+    waiting = scratch[at : at + nodes]
+    ready = scratch[at + nodes : at + 2 * nodes]
+    queue = scratch[at + 2 * nodes : at + 3 * nodes]
+    children_of(dep_start, dep, start, child, queue)
     head, tail = 0, 0
     for t in range(nodes):
+        end[t] = -1
+        ready[t] = 0
+        waiting[t] = dep_start[t + 1] - dep_start[t]
         if waiting[t] == 0:
             queue[tail] = t
             tail += 1
@@ -112,4 +122,3 @@ def longest_paths(dep_start: Ints, dep: Ints, weight: Ints) -> Ints:
             if waiting[c] == 0:
                 queue[tail] = c
                 tail += 1
-    return end

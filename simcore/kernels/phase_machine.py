@@ -16,7 +16,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-RING, FULLY_CONNECTED, SWITCH = 0, 1, 2
+from simcore.kernels.topology_codes import FULLY_CONNECTED, SWITCH
+
+LONGEST_NS = float(1 << 61)  # of one delay, so that times never pass the range of 64 bits
 _NEIGHBOUR, _ROTATING, _HALVING = 0, 1, 2
 _DELAYED, _READY, _ARRIVED = 0, 1, 2
 
@@ -61,7 +63,7 @@ def hops_at(topology: int, npus: int, distance: int) -> int:
 @njit(cache=True)
 def message_ns(hops: int, latency_ns: float, size_bytes: int, bytes_per_ns: float) -> int:
     """Time of a message on idle links: latency per hop, bandwidth once, fraction dropped."""
-    return int(hops * latency_ns + size_bytes / bytes_per_ns)
+    return int(min(hops * latency_ns + size_bytes / bytes_per_ns, LONGEST_NS))
 
 
 @njit(cache=True)
@@ -69,7 +71,7 @@ def reduction_ns(size_bytes: int, memory_bytes_per_s: float) -> int:
     """Two reads and a write of *size_bytes*, each truncated by itself; 0 without a bandwidth."""
     if memory_bytes_per_s <= 0.0:
         return 0
-    return 3 * int(size_bytes / memory_bytes_per_s * 1e9)
+    return 3 * int(min(size_bytes / memory_bytes_per_s * 1e9, LONGEST_NS / 4))
 
 
 @njit(cache=True)

@@ -83,9 +83,34 @@ class CollectiveTimer:
             self._known[key] = self._work_out(*key)
         return self._known[key]
 
+    def _reordered(
+        self, kind: CollectiveKind, placement: Placement, size_bytes: int
+    ) -> CollectiveTime:
+        """Where chunks pass the dimensions in different orders: the engine runs all members."""
+        subsystem = Subsystem(self._dimensions, self._system, self._memory_bytes_per_s)
+        ends = subsystem.collective_ends(kind, placement, size_bytes)
+        orders = subsystem.dimension_orders(kind, placement, size_bytes)
+        topologies = [dimension.topology for dimension in self._dimensions]
+        algorithms = self._system.algorithms(kind, topologies)
+        chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, placement.members)
+        aware = self._system.collective_optimization == "local_bw_aware"
+        sent = [0.0] * len(self._dimensions)
+        for chunk in range(chunks):
+            order = orders[chunk % len(orders)]
+            for phase in phases_of_chunk(kind, chunk_bytes, placement, algorithms, aware, order):
+                sent[phase.dimension] += self._phase(phase).sent_bytes
+        return CollectiveTime(
+            duration_ns=int(ends.max()),
+            held_ns=int(ends.max() - ends.min()),
+            last_step_ns=self._system.endpoint_delay_ns,
+            sent_bytes=tuple(sent),
+        )
+
     def _work_out(
         self, kind: CollectiveKind, placement: Placement, size_bytes: int
     ) -> CollectiveTime:
+        if self._system.inter_dimension != "ascending" and sum(e > 1 for e in placement.extent) > 1:
+            return self._reordered(kind, placement, size_bytes)
         topologies = [dimension.topology for dimension in self._dimensions]
         algorithms = self._system.algorithms(kind, topologies)
         chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, placement.members)

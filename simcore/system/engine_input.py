@@ -98,6 +98,14 @@ class SystemOptions:
     """Per ``CollectiveKind`` value, the algorithm of each logical dimension, by ASTRA-sim's names
     (ring, oneRing, direct, direct<W>, oneDirect, halvingDoubling, oneHalvingDoubling,
     doubleBinaryTree)."""
+    inter_dimension: str = "ascending"
+    """Order in which the chunks of a collective pass the dimensions: ascending; round_robin (chunk
+    i starts at the i-th dimension, modulo their number); offline_greedy (Themis: where the
+    dimensions are least loaded by the chunks before)."""
+    compute_slots: int = 1
+    """Compute nodes that an NPU runs at once."""
+    communication_streams: int = 1
+    """Collectives, sends and memory nodes that an NPU runs at once."""
     rendezvous: bool = False
     reference_quirks: bool = False
     """Run what ASTRA-sim runs although it makes no sense: halvingDoubling on other counts than

@@ -1,5 +1,6 @@
 """From a collective to its chunks, and from a chunk to its phases on the dimensions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simcore.collectives import algorithm_named
@@ -64,13 +65,15 @@ def phases_of_chunk(
     placement: Placement,
     algorithms: tuple[str, ...],
     local_bw_aware: bool,
+    passed: Sequence[int] | None = None,
 ) -> list[Phase]:
     """The phases of one chunk, each starting with the size that the one before left.
 
     All-gathers run the dimensions outside in, the others inside out; a bandwidth-aware all-reduce
-    reduce-scatters up to the last dimension, all-reduces there and gathers back.
+    reduce-scatters up to the last dimension, all-reduces there and gathers back. *passed* is the
+    order of the involved dimensions, if it is not the ascending one.
     """
-    involved = [d for d, extent in enumerate(placement.extent) if extent > 1]
+    involved = list(passed or [d for d, extent in enumerate(placement.extent) if extent > 1])
     order: list[tuple[int, CollectiveKind]]
     if kind is CollectiveKind.ALL_GATHER:
         order = [(d, kind) for d in reversed(involved)]

@@ -80,6 +80,9 @@ class System(Schema):
         scheduling: Order of the collectives that wait for a queue.
         collective_optimization: ``baseline`` runs a whole all-reduce per dimension;
             ``local_bw_aware`` reduce-scatters inwards-out and gathers back (BlueConnect).
+        inter_dimension: Order in which the chunks of a collective pass the dimensions:
+            ``ascending``; ``round_robin`` (chunk i starts at the i-th); ``offline_greedy`` (Themis:
+            where the chunks before have put the least load).
         chunks: Pieces that a collective's buffer is cut into.
         active_chunks_per_dimension: Pieces that one dimension works on at once.
         endpoint_delay_s: Time that an NPU needs to handle one step's message.
@@ -98,6 +101,7 @@ class System(Schema):
 
     scheduling: Literal["lifo", "fifo"] = "lifo"
     collective_optimization: Literal["baseline", "local_bw_aware"] = "local_bw_aware"
+    inter_dimension: Literal["ascending", "round_robin", "offline_greedy"] = "ascending"
     chunks: int = Field(default=4, ge=1, le=4096)
     active_chunks_per_dimension: int = Field(default=1, ge=1, le=4096)
     endpoint_delay_s: Seconds = Field(default=10e-9, alias="endpoint_delay", ge=0)

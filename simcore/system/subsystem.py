@@ -68,6 +68,7 @@ def engine_options(
     return SystemOptions(
         scheduling=system.scheduling,
         local_bw_aware=system.collective_optimization == "local_bw_aware",
+        inter_dimension=system.inter_dimension,
         chunks=system.chunks,
         active_chunks_per_dimension=system.active_chunks_per_dimension,
         endpoint_delay_ns=system.endpoint_delay_ns,
@@ -99,12 +100,23 @@ class Subsystem:
         Returns:
             (G,) int64, in the order of the members' NPU ids.
         """
-        group = GridGroup(
-            extent=np.array(placement.extent, np.int64),
-            stride=np.array(placement.stride, np.int64),
-        )
         members = self._members(placement)
-        return self._run(kind, size_bytes, group, members, None, placement.extent)
+        return self._run(kind, size_bytes, _grid(placement), members, None, placement.extent)
+
+    def dimension_orders(
+        self, kind: CollectiveKind, placement: Placement, size_bytes: int
+    ) -> tuple[tuple[int, ...], ...]:
+        """The dimensions in the order in which chunk 0, 1, ... (and again) reduces over them."""
+        from simcore.system.unfolded_plans import collective_phases
+
+        members = self._members(placement)
+        group, extents = _grid(placement), placement.extent
+        inputs = self._inputs(kind, size_bytes, group, members, None, extents)
+        found = []
+        for phases in collective_phases(inputs, kind, _GROUP, -1, size_bytes):
+            order = tuple(dict.fromkeys(phase.over.dimension for phase in phases))
+            found.append(order[::-1] if kind is CollectiveKind.ALL_GATHER else order)
+        return tuple(found)
 
     def shared_ends(
         self, kind: CollectiveKind, members: Ints, size_bytes: int, start_ns: Ints
@@ -144,32 +156,48 @@ class Subsystem:
     ) -> Ints:
         from simcore.system.unfolded import run_unfolded
 
+        inputs = self._inputs(kind, size_bytes, group, members, start_ns, extents)
+        output = run_unfolded(inputs)
+        ends = output.finish_ns[members]
+        if (ends < 0).any():
+            raise SimulationError(f"a collective never ended: {'; '.join(output.waiting[:3])}")
+        return ends
+
+    def _inputs(
+        self,
+        kind: CollectiveKind,
+        size_bytes: int,
+        group: GridGroup | ListGroup,
+        members: Ints,
+        start_ns: Ints | None,
+        extents: Sequence[int],
+    ) -> EngineInput:
         program_of_npu = np.zeros(self._npus, np.int64)
         program_of_npu[members] = 1
         starts = np.zeros(self._npus, np.int64)
         if start_ns is not None:
             starts[members] = start_ns
-        output = run_unfolded(
-            EngineInput(
-                backend="congestion_unaware",
-                dimensions=engine_dimensions(self._dimensions),
-                options=engine_options(
-                    self._system,
-                    [dimension.topology for dimension in self._dimensions],
-                    self._memory_bytes_per_s,
-                    extents,
-                ),
-                programs=(_program(None, 0), _program(kind, size_bytes)),
-                program_of_npu=program_of_npu,
-                groups={_GROUP: group},
-                start_ns=starts,
-                record_nodes=False,
-            )
+        return EngineInput(
+            backend="congestion_unaware",
+            dimensions=engine_dimensions(self._dimensions),
+            options=engine_options(
+                self._system,
+                [dimension.topology for dimension in self._dimensions],
+                self._memory_bytes_per_s,
+                extents,
+            ),
+            programs=(_program(None, 0), _program(kind, size_bytes)),
+            program_of_npu=program_of_npu,
+            groups={_GROUP: group},
+            start_ns=starts,
+            record_nodes=False,
         )
-        ends = output.finish_ns[members]
-        if (ends < 0).any():
-            raise SimulationError(f"a collective never ended: {'; '.join(output.waiting[:3])}")
-        return ends
+
+
+def _grid(placement: Placement) -> GridGroup:
+    return GridGroup(
+        extent=np.array(placement.extent, np.int64), stride=np.array(placement.stride, np.int64)
+    )
 
 
 def _program(kind: CollectiveKind | None, size_bytes: int) -> Program:

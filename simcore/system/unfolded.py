@@ -20,13 +20,12 @@ import numpy as np
 from simcore.errors import SimulationError
 from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Floats, Ints
-from simcore.kernels.engine.run_loop import add_event, run_events, schedule_starts
+from simcore.kernels.native import call
 from simcore.network import ExternalNetwork
 from simcore.system.engine_input import EngineInput, EngineOutput
 from simcore.system.unfolded_image import build_arena
 from simcore.system.unfolded_waiting import waiting_sentences
 
-_FOREVER_NS = 1 << 62
 _EVENTS_BETWEEN_PAUSES = 5_000_000  # about a second, so that an interrupt is heard
 
 
@@ -42,14 +41,20 @@ def run_unfolded(inputs: EngineInput, *, network: ExternalNetwork | None = None)
 
     Raises:
         ConfigError: The input breaks a rule.
-        SimulationError: *network* delivers a message before it was sent.
+        SimulationError: *network* delivers a message before it was sent, or the run never comes to
+            an end within the range of time.
     """
     arena, rates = build_arena(inputs, outside=network is not None)
     arena = _start(arena, inputs)
     if network is None:
-        arena, _ = _go_on(arena, rates)
+        arena, code = _go_on(arena, rates)
     else:
-        arena = _run_with(arena, rates, network)
+        arena, code = _run_with(arena, rates, network)
+    if code == layout.AT_HORIZON:
+        raise SimulationError(
+            f"The run lasts longer than {layout.LAST_NS} ns (73 years): "
+            "look for a size, delay or bandwidth that is wrong by orders of magnitude."
+        )
     return _output(arena, inputs)
 
 
@@ -58,7 +63,7 @@ def _start(arena: Ints, inputs: EngineInput) -> Ints:
     npus = inputs.program_of_npu.size
     arena = _with_room(arena, npus * (layout.EVENT_WORDS + layout.FIFO_WORDS))
     starts = np.zeros(npus, np.int64) if inputs.start_ns is None else inputs.start_ns
-    schedule_starts(arena, starts)
+    call("schedule_starts", arena, starts)
     return arena
 
 
@@ -76,7 +81,7 @@ def _go_on(arena: Ints, rates: Floats) -> tuple[Ints, int]:
     """Run until something other than a full arena or a pause stops the kernel."""
     while True:
         arena[layout.PAUSE_AT] = arena[layout.EVENTS] + _EVENTS_BETWEEN_PAUSES
-        code = run_events(arena, rates)
+        code = call("run_events", arena, rates)
         if code == layout.FULL:
             needed = int(arena[layout.NEEDED_WORDS] - arena[layout.NEXT_WORD])
             arena = _with_room(arena, needed)
@@ -84,22 +89,22 @@ def _go_on(arena: Ints, rates: Floats) -> tuple[Ints, int]:
             return arena, code
 
 
-def _run_with(arena: Ints, rates: Floats, network: ExternalNetwork) -> Ints:
+def _run_with(arena: Ints, rates: Floats, network: ExternalNetwork) -> tuple[Ints, int]:
     """Alternate between the kernel and a network outside it, whoever has the earlier event."""
     while True:
         due_ns = network.next_event_ns()
-        arena[layout.HORIZON_NS] = _FOREVER_NS if due_ns is None else due_ns - 1
+        arena[layout.HORIZON_NS] = layout.LAST_NS if due_ns is None else due_ns - 1
         arena, code = _go_on(arena, rates)
         if code == layout.OUTBOX_FILLED:
             _hand_out(arena, network)
         elif due_ns is None:
-            return arena
+            return arena, code
         else:
             for arrival in network.advance(due_ns):
                 if arrival.time_ns < arena[layout.NOW_NS]:
                     raise SimulationError(f"the network delivers into the past: {arrival}")
                 arena = _with_room(arena, layout.FIFO_WORDS)
-                add_event(arena, arrival.time_ns, arrival.message)
+                call("add_event", arena, arrival.time_ns, arrival.message)
 
 
 def _hand_out(arena: Ints, network: ExternalNetwork) -> None:

@@ -7,17 +7,27 @@ import numpy as np
 
 from simcore.errors import ConfigError
 from simcore.network import BACKENDS
+from simcore.system.dimension_order import POLICIES
 from simcore.system.engine_input import (
     CustomCollectives,
     EngineInput,
     GridGroup,
     ListGroup,
     Program,
+    SharedBus,
 )
 from simcore.terms import CollectiveKind, NodeKind
 
 _TOPOLOGIES = ("ring", "fully_connected", "switch")
 _SCHEDULING = ("lifo", "fifo", "explicit")
+_MOST_SLOTS = 1024
+_MOST_CHUNKS = 100_000
+_MOST_ORDERED_CHUNKS = 10_000
+_MOST_BYTES = 1 << 62
+_LONGEST_LATENCY_NS = 1 << 53
+_LONGEST_MEMORY_NS = 1 << 60
+_LONGEST_BUS_NS = 1 << 40
+_MOST_BUS_NS_PER_BYTE = 1e6
 _MEMORY_KINDS = ("none", "per_npu", "per_node", "pool")
 
 
@@ -52,7 +62,9 @@ def _check_network(inputs: EngineInput) -> None:
         _require(dimension.npus >= 2, at, "must join at least 2 NPUs", dimension.npus)
         rate = dimension.bytes_per_ns
         _require(rate > 0, at, "bandwidth must be above 0 B/ns", rate)
-        _require(dimension.latency_ns >= 0, at, "latency must be 0 ns or more", dimension)
+        latency_ns = dimension.latency_ns
+        rule = "latency must be from 0 to 2^53 ns"
+        _require(0 <= latency_ns <= _LONGEST_LATENCY_NS, at, rule, latency_ns)
     if inputs.backend not in BACKENDS:
         raise BACKENDS.unknown(inputs.backend, at="backend")
     BACKENDS[inputs.backend].check(
@@ -64,9 +76,16 @@ def _check_options(inputs: EngineInput) -> None:
     options = inputs.options
     rule = f"must be one of {', '.join(_SCHEDULING)}"
     _require(options.scheduling in _SCHEDULING, "scheduling", rule, options.scheduling)
+    most = _MOST_CHUNKS if options.inter_dimension == "ascending" else _MOST_ORDERED_CHUNKS
+    rule = f"must be at most {most}"
+    _require(options.chunks <= most, "chunks", rule, options.chunks)
     active, queues = options.active_chunks_per_dimension, options.queues_per_dimension
     _require(active >= 1, "active_chunks_per_dimension", "must be 1 or more", active)
     _require(1 <= queues < 1 << 16, "queues_per_dimension", "must be 1 or more", queues)
+    rule = f"must be one of {', '.join(POLICIES)}"
+    order = options.inter_dimension
+    _require(order in POLICIES, "inter_dimension", rule, order)
+    _check_slots(inputs)
     delay_ns = options.endpoint_delay_ns
     _require(delay_ns >= 0, "endpoint_delay", "must be 0 ns or more", delay_ns)
     kind = inputs.remote_memory.kind
@@ -74,6 +93,31 @@ def _check_options(inputs: EngineInput) -> None:
     _require(kind in _MEMORY_KINDS, "remote_memory.kind", rule, kind)
     per_node = inputs.remote_memory.npus_per_node
     _require(per_node >= 1, "remote_memory.npus_per_node", "must be 1 or more", per_node)
+    latency_ns = inputs.remote_memory.latency_ns
+    rule = "must be from 0 to 2^60 ns"
+    _require(0 <= latency_ns <= _LONGEST_MEMORY_NS, "remote_memory.latency", rule, latency_ns)
+    if options.shared_bus is not None:
+        _check_bus(options.shared_bus)
+
+
+def _check_bus(bus: SharedBus) -> None:
+    for name in ("latency_ns", "overhead_ns", "gap_ns", "local_reduction_delay_ns"):
+        value = getattr(bus, name)
+        _require(0 <= value <= _LONGEST_BUS_NS, f"shared_bus.{name}", "must be 0 to 2^40", value)
+    gap = bus.gap_ns_per_byte
+    rule = f"must be from 0 to {_MOST_BUS_NS_PER_BYTE:.0f} ns per byte"
+    _require(0 <= gap <= _MOST_BUS_NS_PER_BYTE, "shared_bus.gap_ns_per_byte", rule, gap)
+
+
+def _check_slots(inputs: EngineInput) -> None:
+    options = inputs.options
+    slots, streams = options.compute_slots, options.communication_streams
+    rule = f"must be from 1 to {_MOST_SLOTS}"
+    _require(1 <= slots <= _MOST_SLOTS, "compute_slots", rule, slots)
+    _require(1 <= streams <= _MOST_SLOTS, "communication_streams", rule, streams)
+    custom = inputs.custom.by_kind or inputs.custom.by_node
+    rule = "custom collectives need 1, as they run one at a time"
+    _require(streams == 1 or not custom, "communication_streams", rule, streams)
 
 
 def _check_npus(inputs: EngineInput) -> None:
@@ -120,6 +164,18 @@ def _check_program(inputs: EngineInput, program: Program, at: str) -> None:
     _refuse(program, at, on_network & program.on_cpu, rule, program.on_cpu)
     _refuse(program, at, program.size_bytes < 0, "must be 0 bytes or more", program.size_bytes)
     collective = kind == NodeKind.COLLECTIVE
+    gathers = collective & (program.comm_kind == CollectiveKind.ALL_GATHER)
+    rule = f"what {npus} NPUs gather must be at most 2^62 bytes"
+    _refuse(
+        program, at, gathers & (program.size_bytes > _MOST_BYTES // npus), rule, program.size_bytes
+    )
+    _refuse(
+        program,
+        at,
+        program.size_bytes > _MOST_BYTES,
+        "must be at most 2^62 bytes",
+        program.size_bytes,
+    )
     kinds = [int(k) for k in CollectiveKind]
     rule = f"the collective must be one of {kinds}"
     _refuse(program, at, collective & ~np.isin(program.comm_kind, kinds), rule, program.comm_kind)

@@ -4,9 +4,9 @@ from math import prod
 
 import numpy as np
 
-from simcore.kernels.engine import layout, shared_bus
+from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Floats, Ints
-from simcore.kernels.phase_machine import FULLY_CONNECTED, RING, SWITCH
+from simcore.kernels.topology_codes import FULLY_CONNECTED, RING, SWITCH
 from simcore.network import BACKENDS
 from simcore.system.engine_input import EngineInput, SharedBus
 from simcore.system.unfolded_arena import Image
@@ -17,7 +17,7 @@ from simcore.terms import NodeKind
 _TOPOLOGIES = {"ring": RING, "fully_connected": FULLY_CONNECTED, "switch": SWITCH}
 _SCHEDULING = {"lifo": 0, "fifo": 1, "explicit": 2}
 _SPARE_WORDS = 4096
-_FOREVER_NS = 1 << 62
+_UNLIMITED = 1 << 62
 
 
 def build_arena(inputs: EngineInput, *, outside: bool) -> tuple[Ints, Floats]:
@@ -53,7 +53,7 @@ def _write_network(image: Image, inputs: EngineInput, *, outside: bool) -> None:
     words[layout.NPUS] = prod(d.npus for d in inputs.dimensions)
     backend = BACKENDS[inputs.backend].kernel_code
     words[layout.BACKEND] = layout.OUTSIDE if outside else backend
-    words[layout.HORIZON_NS] = _FOREVER_NS
+    words[layout.HORIZON_NS] = layout.LAST_NS
 
 
 def _write_options(image: Image, inputs: EngineInput) -> None:
@@ -62,9 +62,18 @@ def _write_options(image: Image, inputs: EngineInput) -> None:
     words[layout.RENDEZVOUS] = int(options.rendezvous)
     words[layout.EMPTY_GATHERS_WAIT] = int(options.reference_quirks)
     words[layout.CHUNKS] = options.chunks
+    words[layout.GATHERED] = int(options.inter_dimension != "ascending")
     words[layout.SCHEDULING] = _SCHEDULING[options.scheduling]
     words[layout.ACTIVE_LIMIT] = -(-options.active_chunks_per_dimension // queues)
     words[layout.QUEUES] = queues
+    limits = {
+        layout.SLOT_CPU: 1,
+        layout.SLOT_COMPUTE: options.compute_slots,
+        layout.SLOT_COMM: options.communication_streams,
+        layout.SLOT_NONE: _UNLIMITED,
+    }
+    for slot, limit in limits.items():
+        words[layout.SLOT_LIMITS + slot] = limit
     words[layout.RECORD_NODES] = int(inputs.record_nodes)
     words[layout.ENDPOINT_DELAY_NS] = options.endpoint_delay_ns
     words[layout.MEMORY_LATENCY_NS] = memory.latency_ns
@@ -103,7 +112,7 @@ def _write_npus(
     groups = np.array([count for _, count in programs], np.int64)[inputs.program_of_npu]
     times = nodes if inputs.record_nodes else np.zeros_like(nodes)
     custom = layout.CUSTOM_WORDS + writer.custom_nodes if writer.custom_nodes else 0
-    bus = 4 * shared_bus.END_WORDS if inputs.options.shared_bus else 0
+    bus = 4 * layout.END_WORDS if inputs.options.shared_bus else 0
     columns = {
         layout.NPU_STATE: nodes,
         layout.NPU_READY: nodes,
@@ -151,9 +160,9 @@ def _fill_segments(segments: Ints, table: Ints, at: int, inputs: EngineInput) ->
 def _fill_buses(segments: Ints, table: Ints, table_at: int, at: int) -> None:
     npu_at = table_at + np.arange(table.shape[0]) * table.shape[1]
     for role in range(4):
-        end = table[:, layout.NPU_BUS] - at + role * shared_bus.END_WORDS
-        segments[end + shared_bus.END_ROLE] = role
-        segments[end + shared_bus.END_NPU] = npu_at
+        end = table[:, layout.NPU_BUS] - at + role * layout.END_WORDS
+        segments[end + layout.END_ROLE] = role
+        segments[end + layout.END_NPU] = npu_at
 
 
 def _reserve(inputs: EngineInput, writer: ProgramWriter) -> tuple[int, int]:
@@ -165,21 +174,28 @@ def _reserve(inputs: EngineInput, writer: ProgramWriter) -> tuple[int, int]:
     options = inputs.options
     receives = max((int(np.sum(p.kind == NodeKind.RECV)) for p in inputs.programs), default=0)
     skips = max((p.kind.size if p.skipped.any() else 0 for p in inputs.programs), default=0)
-    streams = 2 * max(options.chunks, 1)
-    active = options.active_chunks_per_dimension + options.queues_per_dimension
+    collectives = options.communication_streams
+    streams = 2 * max(options.chunks, 1) * collectives
+    active = min(options.active_chunks_per_dimension, streams) + options.queues_per_dimension
     started = active * (writer.longest_phase + 1)
-    transfers = receives + 2 * started + writer.custom_nodes + 16
+    transfers = (
+        receives
+        + streams * (options.inter_dimension != "ascending")
+        + 2 * started * collectives
+        + writer.custom_nodes
+        + 16
+    )
     words_per_transfer = 2 * (
         layout.MSG_WORDS
         + layout.EVENT_WORDS
         + layout.MATCH_WORDS
         + layout.HELD_WORDS
         + 2 * layout.FIFO_WORDS
-        + 2 * shared_bus.TRANSFER_WORDS
+        + 2 * layout.TRANSFER_WORDS
     )
     words = transfers * words_per_transfer + skips * layout.EVENT_WORDS
     words += streams * (layout.STREAM_WORDS + writer.most_phases)
-    words += active * layout.WALK_WORDS
+    words += collectives * (active * layout.WALK_WORDS + layout.COLLECTIVE_WORDS)
     return int(words) + _SPARE_WORDS, 4 * transfers
 
 

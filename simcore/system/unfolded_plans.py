@@ -15,8 +15,11 @@ from simcore.collectives.halving_doubling import HalvingDoubling
 from simcore.collectives.ring import Ring
 from simcore.errors import ConfigError
 from simcore.kernels.engine import layout
+from simcore.system.dimension_order import DimensionCost, dimension_orders
 from simcore.system.engine_input import EngineInput, GridGroup, ListGroup
 from simcore.terms import CollectiveKind
+
+_MOST_STREAMS_PER_CHUNK = 2  # where the size is no multiple of the chunks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +51,18 @@ class Phase:
 
 
 def collective_phases(
-    inputs: EngineInput, kind: CollectiveKind, group_key: int, involved_dims: int
-) -> tuple[Phase, ...]:
-    """The phases of a chunk of *kind* in a group; empty where no member has a partner.
+    inputs: EngineInput, kind: CollectiveKind, group_key: int, involved_dims: int, size_bytes: int
+) -> tuple[tuple[Phase, ...], ...]:
+    """The phases of chunk 0, 1, ... (and again) of *kind* in a group.
+
+    They are empty where no member has a partner.
 
     Args:
         inputs: The run.
         kind: Of the collective.
         group_key: Of its group; 0: all NPUs.
         involved_dims: Bit d set: it runs over dimension d. Groups given as lists ignore it.
+        size_bytes: Of its buffer.
 
     Raises:
         ConfigError: No such algorithm, or one that cannot run here.
@@ -66,10 +72,36 @@ def collective_phases(
     if isinstance(group, ListGroup):
         involved_dims = -1
     used = [d for i, d in enumerate(dimensions) if d.members > 1 and involved_dims >> i & 1]
-    phases = _in_order(kind, used, local_bw_aware=inputs.options.local_bw_aware)
-    for phase in phases:
-        _check_runs(phase, quirks=inputs.options.reference_quirks)
-    return tuple(phases)
+    options = inputs.options
+    found = []
+    costs = [_cost(inputs, d) for d in used]
+    chunk_bytes = max(size_bytes // options.chunks, 1)
+    for order in dimension_orders(
+        options.inter_dimension, costs, chunk_bytes, _MOST_STREAMS_PER_CHUNK * options.chunks
+    ):
+        passed = [used[d] for d in order]
+        phases = _in_order(kind, passed, local_bw_aware=options.local_bw_aware)
+        for phase in phases:
+            _check_runs(phase, quirks=options.reference_quirks)
+        found.append(tuple(phases))
+    return tuple(found)
+
+
+def _cost(inputs: EngineInput, over: LogicalDimension) -> DimensionCost:
+    """What the choice of an order counts with: idle links, steps one after the other."""
+    dimension = inputs.dimensions[over.dimension]
+    probe_bytes = 4 * over.members
+    steps, parallel = over.members - 1, 1
+    if over.algorithm.runs(CollectiveKind.REDUCE_SCATTER, over.members):
+        program = over.algorithm.program(CollectiveKind.REDUCE_SCATTER, over.members, probe_bytes)
+        if program is not None:
+            steps, parallel = program.steps, program.parallel
+    hops = 2 if dimension.topology == "switch" else 1
+    return DimensionCost(
+        members=over.members,
+        bytes_per_ns=dimension.bytes_per_ns * parallel,
+        latency_ns=hops * dimension.latency_ns * steps / parallel,
+    )
 
 
 def _logical_dimensions(

@@ -83,12 +83,14 @@ class ProgramWriter:
     def _plans(self, program: Program, collective: Flags) -> Ints:
         """(T,) int64, the plan of each collective node, and 0 for the others."""
         plans = np.zeros(program.kind.size, np.int64)
+        sized = self._inputs.options.inter_dimension == "offline_greedy"
         own = np.isin(program.node_id, np.array(list(self._inputs.custom.by_node), np.uint64))
         columns = (
             program.comm_kind,
             program.group,
             program.involved_dims,
             np.where(own, program.node_id.astype(np.int64), -1),
+            program.size_bytes if sized else np.zeros_like(program.size_bytes),
         )
         keys = np.stack([column[collective] for column in columns], axis=1).astype(np.int64)
         distinct, index = np.unique(keys, axis=0, return_inverse=True)
@@ -96,38 +98,49 @@ class ProgramWriter:
         plans[collective] = np.array(at, np.int64)[index.reshape(-1)]
         return plans
 
-    def _plan(self, key: tuple[int, int, int, int]) -> int:
+    def _plan(self, key: tuple[int, int, int, int, int]) -> int:
         if key not in self._plan_at:
-            kind, group, involved, node_id = key
-            self._plan_at[key] = self._write_plan(CollectiveKind(kind), group, involved, node_id)
+            self._plan_at[key] = self._write_plan(*key)
         return self._plan_at[key]
 
-    def _write_plan(self, kind: CollectiveKind, group_key: int, involved: int, node_id: int) -> int:
+    def _write_plan(
+        self, number: int, group_key: int, involved: int, node_id: int, size_bytes: int
+    ) -> int:
+        kind = CollectiveKind(number)
         custom = self._inputs.custom.by_node.get(node_id)
         if custom is None:
             custom = self._inputs.custom.by_kind.get(int(kind))
         if custom is not None:
-            table = [self._custom_phase(group_key, custom)]
+            tables = [[self._custom_phase(group_key, custom)]]
         else:
             if self._inputs.options.chunks < 1:
                 raise ConfigError("chunks", "must be 1 or more", got=self._inputs.options.chunks)
-            phases = collective_phases(self._inputs, kind, group_key, involved)
-            table = [self._phase(kind, group_key, phase) for phase in phases]
-        if not table:
+            orders = collective_phases(self._inputs, kind, group_key, involved, size_bytes)
+            tables = [[self._phase(kind, group_key, phase) for phase in o] for o in orders]
+        if not tables[0]:
             return 0
         group = self._inputs.groups.get(group_key)
         smallest = self._npus
         if isinstance(group, GridGroup):
             smallest = int(group.extent.prod())
         words = np.zeros(layout.PLAN_WORDS, np.int64)
-        words[layout.PLAN_PHASES] = len(table)
-        words[layout.PLAN_TABLE] = self._image.add(np.array(table, np.int64))
+        words[layout.PLAN_PHASES] = len(tables[0])
+        words[layout.PLAN_ORDERS] = self._orders(tables)
+        words[layout.PLAN_ORDER_COUNT] = len(tables)
         words[layout.PLAN_SMALLEST_CHUNK] = smallest
         words[layout.PLAN_GROUP] = self._keys.index(group_key)
         words[layout.PLAN_GATHERS] = int(kind is CollectiveKind.ALL_GATHER)
         words[layout.PLAN_CUSTOM] = int(custom is not None)
-        self.most_phases = max(self.most_phases, len(table))
+        self.most_phases = max(self.most_phases, len(tables[0]))
         return self._image.add(words)
+
+    def _orders(self, tables: Sequence[list[list[int]]]) -> int:
+        """Where the list of phase tables lies, one per chunk; equal tables are written once."""
+        places: dict[str, int] = {}
+        for table in tables:
+            if repr(table) not in places:
+                places[repr(table)] = self._image.add(np.array(table, np.int64))
+        return self._image.add([places[repr(table)] for table in tables])
 
     def _phase(self, kind: CollectiveKind, group_key: int, phase: Phase) -> list[int]:
         members_at = self._list(group_key) if phase.over.in_list else 0

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from simcore.errors import ConfigError, SimcoreError
+from simcore.errors import ConfigError, SimcoreError, SimulationError
 from simcore.formats.astra.json_table import read_json
 from simcore.formats.astra.options import AstraFiles
 from simcore.formats.astra.result import AstraResult, Plain, as_plain, collect, write_memory_traces
@@ -20,8 +20,11 @@ def simulate_files(files: AstraFiles, backend: str, options: dict[str, object]) 
     Raises:
         SimcoreError: A file is wrong, or the engine refuses it.
     """
-    run = load_run(files, backend, options)
-    return collect(run, simulate_run(run))
+    try:
+        run = load_run(files, backend, options)
+        return collect(run, simulate_run(run))
+    except MemoryError:
+        raise SimulationError("This run needs more memory than there is.") from None
 
 
 def read_manifest(path: Path) -> list[dict[str, object]]:
@@ -69,8 +72,6 @@ def _one(entry: dict[str, object], folder: Path, number: int) -> Plain:
         return _failed(str(error))
     except OSError as error:
         return _failed(f"{error.filename}: {error.strerror}.")
-    except MemoryError:
-        return _failed("This run needs more memory than there is.")
     except Exception as error:
         _LOG.exception("run %d of the manifest", number)
         return _failed(f"This run met a fault in the simulator ({type(error).__name__}: {error}).")

@@ -1,5 +1,6 @@
 """Reads ASTRA-sim's analytical network file."""
 
+from math import inf
 from pathlib import Path
 
 from simcore.errors import ConfigError
@@ -16,6 +17,7 @@ _TOPOLOGIES = {
     "FullyConnected": TopologyKind.FULLY_CONNECTED,
     "Switch": TopologyKind.SWITCH,
 }
+LONGEST_LATENCY_NS = float(1 << 53)
 _KEYS = ("topology", "npus_count", "bandwidth", "latency")
 
 
@@ -61,11 +63,11 @@ def _dimension(path: Path, lists: dict[str, list[object]], d: int) -> NetworkDim
     if not isinstance(npus, int) or isinstance(npus, bool) or npus < 2:
         raise ConfigError(f"{path} npus_count[{d}]", "must be 2 or more", got=npus)
     bandwidth = _number(path, lists, "bandwidth", d)
-    if not bandwidth > 0:
+    if not 0 < bandwidth < inf:
         raise ConfigError(f"{path} bandwidth[{d}]", "must be above 0 GB/s", got=bandwidth)
     latency = _number(path, lists, "latency", d)
-    if not latency >= 0:
-        raise ConfigError(f"{path} latency[{d}]", "must be 0 ns or more", got=latency)
+    if not 0 <= latency <= LONGEST_LATENCY_NS:
+        raise ConfigError(f"{path} latency[{d}]", "must be from 0 to 2^53 ns", got=latency)
     return NetworkDimension(
         topology=_TOPOLOGIES[name].value,
         npus=npus,
@@ -76,6 +78,9 @@ def _dimension(path: Path, lists: dict[str, list[object]], d: int) -> NetworkDim
 
 def _number(path: Path, lists: dict[str, list[object]], key: str, d: int) -> float:
     value = lists[key][d]
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ConfigError(f"{path} {key}[{d}]", "must be a number", got=value)
-    return float(value)
+    try:
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise TypeError
+        return float(value)  # YAML takes 1e3 for a text, ASTRA-sim for a number
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigError(f"{path} {key}[{d}]", "must be a number", got=value) from None

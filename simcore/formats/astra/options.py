@@ -7,10 +7,13 @@ from pathlib import Path
 from simcore.errors import ConfigError
 from simcore.formats.astra.system_file import CommandOptions
 from simcore.registry import did_you_mean
+from simcore.system.dimension_order import POLICIES
 
 BACKENDS = ("congestion_unaware", "congestion_aware", "congestion_aware_multidim")
 IGNORED = ("compute-scale", "comm-scale", "logging-configuration", "logging-folder")
-_USED = ("num-queues-per-dim", "injection-scale", "rendezvous-protocol")
+_TOO_MANY = 1025
+_OWN = ("inter-dimension-scheduling", "communication-streams", "compute-slots")  # not ASTRA-sim's
+_USED = ("num-queues-per-dim", "injection-scale", "rendezvous-protocol", *_OWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,17 +49,36 @@ def read_command(options: Mapping[str, object], notes: list[str]) -> CommandOpti
         if key not in _USED and key not in IGNORED:
             hint = did_you_mean(key, (*_USED, *IGNORED))
             notes.append(f"the option --{key} is ignored{hint}.")
-    queues = _number(options, "num-queues-per-dim", 1)
-    if queues < 1 or queues != int(queues):
-        raise ConfigError("--num-queues-per-dim", "must be a whole number above 0", got=queues)
     scale = _number(options, "injection-scale", 1.0)
     if scale < 0:
         raise ConfigError("--injection-scale", "must be 0 or more", got=scale)
     return CommandOptions(
-        queues_per_dimension=int(queues),
+        queues_per_dimension=_count(options, "num-queues-per-dim"),
+        inter_dimension=_order(options),
+        communication_streams=_count(options, "communication-streams"),
+        compute_slots=_count(options, "compute-slots"),
         injection_scale=scale,
         rendezvous=_switch(options, "rendezvous-protocol"),
     )
+
+
+def _order(options: Mapping[str, object]) -> str:
+    key = "inter-dimension-scheduling"
+    value = str(options.get(key, "ascending"))
+    choices = tuple(policy.replace("_", "-") for policy in POLICIES)
+    if value not in choices:
+        rule = f"must be one of {', '.join(choices)}{did_you_mean(value, choices)}"
+        raise ConfigError(f"--{key}", rule, got=value)
+    return value.replace("-", "_")
+
+
+def _count(options: Mapping[str, object], key: str) -> int:
+    value = _number(options, key, 1)
+    if not 1 <= value < _TOO_MANY or value != int(value):
+        raise ConfigError(
+            f"--{key}", f"must be a whole number from 1 to {_TOO_MANY - 1}", got=value
+        )
+    return int(value)
 
 
 def _number(options: Mapping[str, object], key: str, default: float) -> float:

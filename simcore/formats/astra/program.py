@@ -16,7 +16,8 @@ from simcore.terms import CollectiveKind, NodeKind
 
 Floats = NDArray[np.float64]
 
-LONGEST_MICROS = 2**62 // 1000
+LONGEST_NS = 2**61
+LONGEST_MICROS = LONGEST_NS // 1000
 _SIZED = (NodeKind.COLLECTIVE, NodeKind.SEND, NodeKind.RECV)
 _MEMORY = (NodeKind.MEM_LOAD, NodeKind.MEM_STORE)
 
@@ -265,9 +266,13 @@ class _Builder:
             bad = used & (self.column(name) < 0)
             if bad.any():
                 raise self.error(bad, f"{name} must be 0 or more", int(self.column(name)[bad][0]))
-        return _roofline_times(
+        times = _roofline_times(
             used, self.column("num_ops"), self.column("tensor_size"), system.roofline
         )
+        bad = times.duration_ns >= LONGEST_NS
+        if bad.any():
+            raise self.error(bad, "a compute node must last less than 2^61 ns", "more")
+        return times
 
     def replayed_ns(self, roofline: RooflineTimes | None) -> Ints:
         """(T,) int64, time that counts as computing on the accelerator, else 0."""
@@ -346,7 +351,7 @@ def _roofline_times(
     seconds = np.where(works, ops / safe, np.where(timed, moved / bandwidth, 0.0))
     return RooflineTimes(
         used=used,
-        duration_ns=(seconds * 1e9).astype(np.int64),
+        duration_ns=np.minimum(seconds * 1e9, LONGEST_NS).astype(np.int64),
         compute_bound=works & (perf >= peak),
         compute_utilization=np.where(works, perf / peak, 0.0),
         memory_utilization=np.where(

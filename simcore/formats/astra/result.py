@@ -53,6 +53,7 @@ def collect(run: AstraRun, output: EngineOutput) -> AstraResult:
     statistics: list[NpuStatistics | None] = []
     memory: list[MemoryUse | None] = []
     tracked = run.system.memory_trace is not None
+    known: dict[tuple[object, ...], NpuStatistics] = {}  # most NPUs are like others
     for npu, finish in enumerate(output.finish_ns.tolist()):
         if finish < 0:
             statistics.append(None)
@@ -60,7 +61,10 @@ def collect(run: AstraRun, output: EngineOutput) -> AstraResult:
             continue
         index = int(run.traces.program_of_npu[npu])
         start, end = output.node_start_ns[npu], output.node_end_ns[npu]
-        statistics.append(statistics_of(finish, start, end, run.traces.programs[index]))
+        times = (index, finish, start.tobytes(), end.tobytes())
+        if times not in known:
+            known[times] = statistics_of(finish, start, end, run.traces.programs[index])
+        statistics.append(known[times])
         if tracked:
             place = str(trace_path(run.files.workload, npu))
             memory.append(track_memory(run.traces.nodes[index], start, end, place=place))

@@ -18,6 +18,18 @@ from simcore.formats.astra.traces import LoadedTraces, load_traces
 from simcore.registry import did_you_mean
 from simcore.system.engine_input import CustomCollectives, EngineInput, EngineOutput, ListGroup
 
+_KEYS = {
+    "chunks": "preferred-dataset-splits",
+    "active_chunks_per_dimension": "active-chunks-per-dimension",
+    "endpoint_delay": "endpoint-delay",
+    "shared_bus.latency_ns": "L",
+    "shared_bus.overhead_ns": "o",
+    "shared_bus.gap_ns": "g",
+    "shared_bus.gap_ns_per_byte": "G",
+    "shared_bus.local_reduction_delay_ns": "local-reduction-delay",
+}
+"""What the engine's options are called in a system file."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AstraRun:
@@ -125,5 +137,6 @@ def simulate_run(run: AstraRun) -> EngineOutput:
         return run_unfolded(run.engine_input)
     except ConfigError as error:
         file = run.files.network if error.at.startswith("dimensions") else run.files.system
-        place = f"{file} {error.at.removeprefix('options.')}"
+        name = error.at.removeprefix("options.")
+        place = f"{file} {_KEYS.get(name, name)}"
         raise ConfigError(place, error.rule, got=error.got) from None

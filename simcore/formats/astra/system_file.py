@@ -84,6 +84,9 @@ class CommandOptions:
 
     queues_per_dimension: int = 1
     injection_scale: float = 1.0
+    inter_dimension: str = "ascending"
+    communication_streams: int = 1
+    compute_slots: int = 1
     rendezvous: bool = False
 
 
@@ -135,6 +138,9 @@ def _options(table: Table, command: CommandOptions) -> SystemOptions:
         endpoint_delay_ns=delay,
         local_mem_bytes_per_ns=local_mem_gb_per_s,
         algorithms=algorithms,
+        inter_dimension=command.inter_dimension,
+        communication_streams=command.communication_streams,
+        compute_slots=command.compute_slots,
         rendezvous=command.rendezvous,
         reference_quirks=True,
         shared_bus=_shared_bus(table) if table.flag("model-shared-bus") else None,

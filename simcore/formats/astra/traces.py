@@ -112,12 +112,13 @@ def load_traces(
 
 
 def _files(prefix: Path, npus: int) -> Iterator[tuple[int, Path]]:
-    paths = [trace_path(prefix, npu) for npu in range(npus)]
-    for npu, path in enumerate(paths):
+    for npu in range(npus):
+        path = trace_path(prefix, npu)
         if not path.is_file():
             rule = f"each of the {npus} NPUs needs its trace, and NPU {npu} has none"
             raise ConfigError(str(path), rule, got="no such file")
-    yield from enumerate(paths)
+    for npu in range(npus):
+        yield npu, trace_path(prefix, npu)
 
 
 def _digest(path: Path) -> bytes:

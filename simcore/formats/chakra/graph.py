@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
 from simcore.formats.chakra.trace import Ids, Ints, Trace
+from simcore.kernels.native import call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,9 +28,10 @@ class DependencyGraph:
 
     def longest_paths(self, weight: Ints) -> Ints:
         """(T,) int64 end of each node if only dependencies delay it; -1 for those never free."""
-        from simcore.kernels.chakra_graph import longest_paths
-
-        return np.asarray(longest_paths(self.dep_start, self.dep, weight))
+        end = np.empty(self.rows.size, np.int64)
+        scratch = np.empty(4 * self.rows.size + 1 + self.dep.size, np.int64)
+        call("longest_paths", self.dep_start, self.dep, weight, end, scratch)
+        return end
 
     def never_free(self) -> NDArray[np.bool_]:
         """(T,) bool, the nodes in or behind a cycle."""
@@ -42,8 +44,6 @@ def build_graph(trace: Trace) -> DependencyGraph:
     Raises:
         ConfigError: An id stands twice, or a dependency names no node of the file.
     """
-    from simcore.kernels.chakra_graph import link_dependencies
-
     ids = trace.ids
     rows = np.argsort(ids, kind="stable")
     ids = ids[rows]
@@ -54,13 +54,20 @@ def build_graph(trace: Trace) -> DependencyGraph:
         )
     dep_start = np.empty(ids.size + 1, np.int64)
     dep = np.empty(trace.data_deps.size + trace.ctrl_deps.size, np.int64)
-    used, node, entry = link_dependencies(
+    found = np.empty(3, np.int64)
+    call(
+        "link_dependencies",
         ids,
         rows,
-        (trace.data_start, trace.ctrl_start),
-        (trace.data_deps, trace.ctrl_deps),
-        (dep_start, dep),
+        trace.data_start,
+        trace.ctrl_start,
+        trace.data_deps,
+        trace.ctrl_deps,
+        dep_start,
+        dep,
+        found,
     )
+    used, node, entry = found.tolist()
     if node >= 0:
         listed, kind = (trace.ctrl_deps, "control") if entry % 2 else (trace.data_deps, "data")
         rule = f"each {kind} dependency must be the id of a node in the same file"

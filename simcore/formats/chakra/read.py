@@ -19,6 +19,8 @@ from simcore.formats.chakra.stream import (
 )
 from simcore.formats.chakra.trace import COLUMNS, OFFSET, Trace
 from simcore.formats.chakra.wire import WireError, decode_metadata
+from simcore.kernels.chakra_columns import BROKEN, DONE, NEXT_ROW
+from simcore.kernels.native import call
 
 BLOCK_BYTES = 4 * 1024 * 1024
 _FRAMES_AT_ONCE = 65536
@@ -75,10 +77,9 @@ class _BlockReader:
 
     def read(self, stream: BinaryIO, offset: int, block_bytes: int) -> None:
         """Takes all messages from *stream*, whose next byte is at *offset* of the file."""
-        from simcore.kernels.chakra_decode import BROKEN, find_frames
-
         data = np.empty(block_bytes, np.uint8)
         frames = np.empty((_FRAMES_AT_ONCE, 2), np.int64)
+        found = np.empty(3, np.int64)
         held = 0
         while True:
             if held == data.size:  # a message longer than the block
@@ -87,7 +88,8 @@ class _BlockReader:
             held += got
             done = 0
             while True:
-                count, used, status = find_frames(data[done:held], held - done, frames)
+                call("find_frames", data[done:held], held - done, frames, found)
+                count, used, status = found.tolist()
                 self._decode(data[done : done + used], frames[:count], offset + done)
                 done += used
                 if status == BROKEN:
@@ -115,8 +117,6 @@ class _BlockReader:
         return truncated(self.path, offset + int(start), int(length), int(rest.size - start))
 
     def _decode(self, data: NDArray[np.uint8], frames: NDArray[np.int64], offset: int) -> None:
-        from simcore.kernels.chakra_decode import BROKEN, DONE, NEXT_ROW, decode_nodes
-
         if not frames.size:
             return
         self._refuse_empty(frames, offset)
@@ -127,7 +127,7 @@ class _BlockReader:
         room = max(4 * frames.shape[0], int((frames[:, 1] - frames[:, 0]).max()))
         deps = [np.empty(room, np.uint64), np.empty(room, np.uint64)]
         while True:
-            status = decode_nodes(data, frames, rows, spans, ends, deps[0], deps[1], state)
+            status = call("decode_nodes", data, frames, rows, spans, ends, deps[0], deps[1], state)
             if status == DONE:
                 break
             if status == BROKEN:

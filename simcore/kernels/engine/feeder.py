@@ -1,8 +1,8 @@
 """The workload feeder: which nodes of its program an NPU issues, and when.
 
-An NPU has one slot for CPU work, one for compute and one for collectives, sends and memory;
-receives need none. After every node that ends, the free nodes are visited in ascending order, and
-each whose slot is free at that moment is issued (ASTRA-sim 2.0).
+An NPU has slots for CPU work, for compute and for collectives, sends and memory, of each kind one
+unless told otherwise; receives need none. After every node that ends, the free nodes are visited in
+ascending order, and each whose slot is free at that moment is issued (ASTRA-sim 2.0).
 """
 
 from simcore.kernels.engine.arena import new_event, release
@@ -52,7 +52,7 @@ from simcore.kernels.engine.layout import (
     PROGRAM_NODES,
     PROGRAM_TABLE,
     RECORD_NODES,
-    SLOT_NONE,
+    SLOT_LIMITS,
     SLOTS,
     Floats,
     Ints,
@@ -97,7 +97,10 @@ def _lowest_class(arena: Ints, npu: int) -> int:
     heaps = arena[npu + NPU_PROGRAM] + PROGRAM_HEAPS
     lowest, chosen = -1, -1
     for slot in range(SLOTS):
-        if arena[npu + NPU_READY_COUNT + slot] > 0 and arena[npu + NPU_BUSY + slot] == 0:
+        if (
+            arena[npu + NPU_READY_COUNT + slot] > 0
+            and arena[npu + NPU_BUSY + slot] < arena[SLOT_LIMITS + slot]
+        ):
             position = arena[arena[npu + NPU_READY] + arena[heaps + slot]]
             if chosen < 0 or position < lowest:
                 lowest, chosen = position, slot
@@ -110,7 +113,7 @@ def _issue(arena: Ints, rates: Floats, npu: int, position: int) -> None:
     slot, action = arena[node + NODE_SLOT], arena[node + NODE_ACTION]
     arena[arena[npu + NPU_STATE] + position] = NODE_ISSUED
     arena[npu + NPU_IN_FLIGHT] += 1
-    arena[npu + NPU_BUSY + slot] = 0 if slot == SLOT_NONE else 1
+    arena[npu + NPU_BUSY + slot] += 1
     if arena[RECORD_NODES] != 0:
         arena[arena[npu + NPU_START] + position] = arena[NOW_NS]
     if action == ACTION_SKIP:
@@ -147,7 +150,7 @@ def _mark_done(arena: Ints, npu: int, position: int) -> None:
     node = arena[arena[npu + NPU_PROGRAM] + PROGRAM_TABLE] + position * NODE_WORDS
     arena[state + position] = NODE_DONE
     arena[npu + NPU_IN_FLIGHT] -= 1
-    arena[npu + NPU_BUSY + arena[node + NODE_SLOT]] = 0
+    arena[npu + NPU_BUSY + arena[node + NODE_SLOT]] -= 1
     if arena[RECORD_NODES] != 0:
         arena[arena[npu + NPU_END] + position] = arena[NOW_NS]
     for edge in range(arena[node + NODE_CHILDREN], arena[node + NODE_CHILDREN_END]):

@@ -73,6 +73,8 @@ TREES = 46  # counters of logical tree topologies
 NEEDED_WORDS = 47
 PAUSE_AT = 49  # events after which the kernel comes back for a moment
 EMPTY_GATHERS_WAIT = 48  # an all-gather of 0 bytes never ends
+SLOT_LIMITS = 50  # nodes that an NPU runs at once, one word per slot class
+GATHERED = 54  # queues choose among all chunks that come at one time, the first chunk first
 FREE_LISTS = 64
 LARGEST_RECORD = 128
 FIRST_RECORD = FREE_LISTS + LARGEST_RECORD + 1
@@ -118,9 +120,8 @@ NPU_ID, NPU_PROGRAM, NPU_STATE, NPU_START, NPU_END, NPU_READY = 0, 1, 2, 3, 4, 5
 NPU_READY_COUNT = 6  # one word per slot class
 NPU_BUSY = 10  # likewise
 NPU_IN_FLIGHT, NPU_FINISH_NS, NPU_WALKING, NPU_FREED, NPU_LATEST_TABLE = 14, 15, 16, 17, 18
-NPU_PRIORITY, NPU_STREAMS_LEFT, NPU_NODE, NPU_BUS, NPU_GROUP_COUNTS = 19, 20, 21, 22, 23
-NPU_CUSTOM = 24
-NPU_WORDS = 25
+NPU_PRIORITY, NPU_BUS, NPU_GROUP_COUNTS, NPU_CUSTOM = 19, 20, 21, 22
+NPU_WORDS = 23
 
 # State words of a node beside the number of open dependencies.
 NODE_READY, NODE_ISSUED, NODE_DONE = 0, -1, -2
@@ -142,10 +143,11 @@ ACTION_FIXED, ACTION_SEND, ACTION_RECV, ACTION_COLLECTIVE, ACTION_MEMORY, ACTION
 )  # fmt: skip
 
 # What a collective node runs: its phases.
-PLAN_PHASES, PLAN_TABLE, PLAN_SMALLEST_CHUNK, PLAN_GROUP, PLAN_GATHERS, PLAN_CUSTOM = (
+PLAN_PHASES, PLAN_ORDERS, PLAN_SMALLEST_CHUNK, PLAN_GROUP, PLAN_GATHERS, PLAN_CUSTOM = (
     0, 1, 2, 3, 4, 5,
 )  # fmt: skip
-PLAN_WORDS = 6
+PLAN_ORDER_COUNT = 6  # chunk i takes its phases from the table that order i mod count names
+PLAN_WORDS = 7
 PHASE_PEERS, PHASE_STEPS, PHASE_PARALLEL, PHASE_REDUCED, PHASE_DIVISOR = 0, 1, 2, 3, 4
 PHASE_DISTANCE, PHASE_SHRINKS, PHASE_HALVES, PHASE_REDUCE_RULE = 5, 6, 7, 8
 PHASE_RESULT_TIMES, PHASE_RESULT_OVER = 9, 10
@@ -164,8 +166,8 @@ ROUND_WORDS = 3
 
 # A stream (chunk); one word per phase follows: queue, direction and tree.
 STREAM_NEXT, STREAM_NPU, STREAM_TAG, STREAM_BYTES, STREAM_PRIORITY, STREAM_PLAN = 0, 1, 2, 3, 4, 5
-STREAM_PHASE = 6
-STREAM_WORDS = 7
+STREAM_PHASE, STREAM_TABLE, STREAM_COLLECTIVE = 6, 7, 8
+STREAM_WORDS = 9
 CHOICE_BACKWARDS = 1 << 20
 CHOICE_MAX_TREE = 1 << 21
 
@@ -181,6 +183,10 @@ WALK_OUT_BYTES, WALK_OUT_DISTANCE = 25, 26  # of the packet in line
 WALK_PARENT, WALK_FIRST_CHILD, WALK_SECOND_CHILD, WALK_STAGE = 27, 28, 29, 30
 WALK_WORDS = _constant(31)
 
+# A collective at work: the position of its node, and its streams that have not ended.
+COLLECTIVE_NODE, COLLECTIVE_STREAMS_LEFT = 0, 1
+COLLECTIVE_WORDS = _constant(2)
+
 # A custom algorithm at work: then one state word per node.
 CUSTOM_STREAM, CUSTOM_PROGRAM, CUSTOM_LIST, CUSTOM_IN_FLIGHT = 0, 1, 2, 3
 CUSTOM_WORDS = 4
@@ -192,15 +198,26 @@ SERVER_WORDS = 3
 # A list group: members in order, then the ids sorted, then the position of each sorted id.
 LIST_COUNT, LIST_MEMBERS = 0, 1
 
+# An endpoint of the local bus. Its three lists lie so that head and tail fall where a FIFO has
+# them.
+END_STATE, END_PREVIOUS, END_LAST_NS, END_IN_ROW, END_ROLE = 0, 1, 2, 3, 4
+END_RECEIVES_COUNT, END_REDUCING, END_NPU = 11, 12, 13
+END_WORDS = 14
+TRANSFER_WORDS = _constant(7)
+
 # What an event does.
 DO_NOTHING, DO_TABLE, DO_ARRIVAL, DO_LINK_FREE, DO_START = _constants(0, 5)
 DO_STEP_RECEIVED, DO_NODE_DONE, DO_BUNDLE, DO_GENERAL, DO_CUSTOM_DONE = _constants(5, 10)
 DO_POST_HELD, DO_LAUNCH, DO_SERVER_NEXT = _constants(10, 13)
 DO_BUS_SENT, DO_BUS_RECEIVED, DO_BUS_REDUCED = _constants(13, 16)
+DO_QUEUE = _constant(16)
 
 # Arguments without meaning, and a bundle that nothing is reduced for.
 NOTHING, NOT_REDUCED = _constant(0), _constant(-1)
 YES, NO = np.bool_(True), np.bool_(False)
+
+# Nothing happens later. The longest delay is longer by 1, so times stay within 64 bits.
+LAST_NS = (1 << 61) - 1
 
 # Backends.
 UNAWARE, AWARE, OUTSIDE = 0, 1, 2

@@ -62,7 +62,8 @@ from simcore.kernels.engine.layout import (
     Ints,
 )
 from simcore.kernels.engine.matching import post_receive
-from simcore.kernels.phase_machine import RING, SWITCH, hops_at, message_ns
+from simcore.kernels.phase_machine import hops_at, message_ns
+from simcore.kernels.topology_codes import RING, SWITCH
 
 CONTROL_BYTES = np.int64(8192)
 CONTROL_TAG = 1 << 61

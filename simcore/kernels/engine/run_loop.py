@@ -12,6 +12,9 @@ from simcore.kernels.engine.layout import (
     AWARE,
     BACKEND,
     BURST,
+    COLLECTIVE_NODE,
+    COLLECTIVE_STREAMS_LEFT,
+    COLLECTIVE_WORDS,
     CUSTOM_STREAM,
     DO_ARRIVAL,
     DO_BUNDLE,
@@ -21,6 +24,7 @@ from simcore.kernels.engine.layout import (
     DO_LINK_FREE,
     DO_NODE_DONE,
     DO_POST_HELD,
+    DO_QUEUE,
     DO_SERVER_NEXT,
     DO_START,
     DO_STEP_RECEIVED,
@@ -50,8 +54,6 @@ from simcore.kernels.engine.layout import (
     NEXT_WORD,
     NOTHING,
     NPU_CUSTOM,
-    NPU_NODE,
-    NPU_STREAMS_LEFT,
     NPU_STRIDE,
     NPU_TABLE,
     OUTBOX_FILLED,
@@ -60,6 +62,7 @@ from simcore.kernels.engine.layout import (
     PAUSED,
     PEERS_TREE,
     RESERVE_WORDS,
+    STREAM_COLLECTIVE,
     STREAM_NPU,
     WALK_NPU,
     WALK_PEERS,
@@ -73,7 +76,7 @@ from simcore.kernels.engine.messages import forward, free_link, launch, post_hel
 from simcore.kernels.engine.remote_memory import serve_next
 from simcore.kernels.engine.shared_bus import begin_bus_event, bundle_of, end_bus_event
 from simcore.kernels.engine.stepwise import go_on, receive_step
-from simcore.kernels.engine.streams import is_last_phase, leave_queue, next_phase
+from simcore.kernels.engine.streams import is_last_phase, leave_queue, next_phase, start_waiting
 
 
 @kernel
@@ -158,6 +161,8 @@ def _handle(arena: Ints, rates: Floats, kind: int, a: int, b: int) -> None:
         post_held(arena, a)
     elif kind == DO_LAUNCH:
         launch(arena, rates, a)
+    elif kind == DO_QUEUE:
+        start_waiting(arena, rates, a)
     elif kind == DO_SERVER_NEXT:
         serve_next(arena, a)
     else:
@@ -215,10 +220,12 @@ def _end_phase(arena: Ints, rates: Floats, stream: int) -> None:
     if not is_last_phase(arena, stream):
         next_phase(arena, rates, stream)
         return
-    npu = arena[stream + STREAM_NPU]
-    arena[npu + NPU_STREAMS_LEFT] -= 1
-    if arena[npu + NPU_STREAMS_LEFT] == 0:
-        end_node(arena, rates, npu, arena[npu + NPU_NODE])
+    collective = arena[stream + STREAM_COLLECTIVE]
+    arena[collective + COLLECTIVE_STREAMS_LEFT] -= 1
+    if arena[collective + COLLECTIVE_STREAMS_LEFT] == 0:
+        position = arena[collective + COLLECTIVE_NODE]
+        release(arena, collective, COLLECTIVE_WORDS)
+        end_node(arena, rates, arena[stream + STREAM_NPU], position)
     leave_queue(arena, rates, stream)
 
 

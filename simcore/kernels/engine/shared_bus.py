@@ -23,19 +23,26 @@ from simcore.kernels.engine.layout import (
     DO_BUS_RECEIVED,
     DO_BUS_REDUCED,
     DO_BUS_SENT,
+    END_IN_ROW,
+    END_LAST_NS,
+    END_NPU,
+    END_PREVIOUS,
+    END_RECEIVES_COUNT,
+    END_REDUCING,
+    END_ROLE,
+    END_STATE,
+    END_WORDS,
     FIFO_HEAD,
     NOTHING,
     NOW_NS,
     NPU_BUS,
+    TRANSFER_WORDS,
     Floats,
     Ints,
 )
 
-# An endpoint. Its three lists lie so that head and tail fall where a FIFO has them.
-END_STATE, END_PREVIOUS, END_LAST_NS, END_IN_ROW, END_ROLE = 0, 1, 2, 3, 4
+# Where the lists of an endpoint lie.
 SENDS, RECEIVES, PROCESSING = 0, 2, 4
-END_RECEIVES_COUNT, END_REDUCING, END_NPU = 11, 12, 13
-END_WORDS = 14
 ROLE_A, ROLE_B, ROLE_INNER_A, ROLE_INNER_B = np.arange(4)
 _FREE, _SENDING, _RECEIVING = 0, 1, 2
 _LONGEST_ROW = 8
@@ -43,7 +50,6 @@ _INNER_GAP_NS_PER_BYTE = 0.0038
 
 # A transfer: word 0 links it in a list.
 _BYTES, _REDUCE, _SENDS_BACK, _THEN, _ABOUT, _REDUCE_NS = 1, 2, 3, 4, 5, 6
-TRANSFER_WORDS = np.int64(7)
 _THEN_END, _THEN_SEND, _THEN_PROCESS, _THEN_DELIVER = np.arange(4)
 
 

@@ -4,23 +4,28 @@ from simcore.kernels.engine.arena import allocate, clear, release
 from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.custom import begin_custom
 from simcore.kernels.engine.double_tree import begin_tree
+from simcore.kernels.engine.event_queue import do_later
 from simcore.kernels.engine.layout import (
     ACTIVE_LIMIT,
     CHOICE_BACKWARDS,
     CHOICE_MAX_TREE,
     CHUNKS,
+    COLLECTIVE_NODE,
+    COLLECTIVE_STREAMS_LEFT,
+    COLLECTIVE_WORDS,
     DIMENSIONS,
+    DO_QUEUE,
     EMPTY_GATHERS_WAIT,
     ENDPOINT_DELAY_NS,
+    GATHERED,
     NODE_BYTES,
     NODE_GROUP_COUNT,
     NODE_PLAN,
     NODE_PRIORITY,
+    NOTHING,
     NPU_GROUP_COUNTS,
     NPU_ID,
-    NPU_NODE,
     NPU_PRIORITY,
-    NPU_STREAMS_LEFT,
     NPU_WORDS,
     PASS_FIRST,
     PASS_FIXED,
@@ -39,9 +44,10 @@ from simcore.kernels.engine.layout import (
     PLAN_CUSTOM,
     PLAN_GATHERS,
     PLAN_GROUP,
+    PLAN_ORDER_COUNT,
+    PLAN_ORDERS,
     PLAN_PHASES,
     PLAN_SMALLEST_CHUNK,
-    PLAN_TABLE,
     QUEUE_HEAD,
     QUEUE_RUNNING,
     QUEUE_TAIL,
@@ -50,11 +56,13 @@ from simcore.kernels.engine.layout import (
     ROUND_WORDS,
     SCHEDULING,
     STREAM_BYTES,
+    STREAM_COLLECTIVE,
     STREAM_NEXT,
     STREAM_NPU,
     STREAM_PHASE,
     STREAM_PLAN,
     STREAM_PRIORITY,
+    STREAM_TABLE,
     STREAM_TAG,
     STREAM_WORDS,
     WALK_BACKWARDS,
@@ -97,11 +105,13 @@ def issue_collective(arena: Ints, rates: Floats, npu: int, node: int, position: 
     if arena[SCHEDULING] != EXPLICIT:
         priority = arena[npu + NPU_PRIORITY]
         arena[npu + NPU_PRIORITY] += 1 if arena[SCHEDULING] == LIFO else -1
-    arena[npu + NPU_NODE] = position
-    arena[npu + NPU_STREAMS_LEFT] = streams
+    collective = allocate(arena, COLLECTIVE_WORDS)
+    arena[collective + COLLECTIVE_NODE] = position
+    arena[collective + COLLECTIVE_STREAMS_LEFT] = streams
     counter = arena[npu + NPU_GROUP_COUNTS] + arena[node + NODE_GROUP_COUNT]
-    for _ in range(streams):
-        stream = _new_stream(arena, npu, plan)
+    for chunk_number in range(streams):
+        stream = _new_stream(arena, npu, plan, chunk_number)
+        arena[stream + STREAM_COLLECTIVE] = collective
         group = arena[plan + PLAN_GROUP]
         arena[stream + STREAM_TAG] = (group + 1) * _TAG_GROUP + arena[counter]
         arena[counter] += 1
@@ -109,19 +119,21 @@ def issue_collective(arena: Ints, rates: Floats, npu: int, node: int, position: 
         arena[stream + STREAM_PRIORITY] = priority
         queue = _queue_of(arena, stream)
         _enter(arena, queue, stream)
-        _start_waiting(arena, rates, queue)
+        _look_at(arena, rates, npu, queue)
 
 
 @kernel
-def _new_stream(arena: Ints, npu: int, plan: int) -> int:
+def _new_stream(arena: Ints, npu: int, plan: int, chunk_number: int) -> int:
     """A stream whose queues, directions and trees are chosen for all of its phases."""
     phases = arena[plan + PLAN_PHASES]
     stream = allocate(arena, STREAM_WORDS + phases)
     arena[stream + STREAM_NPU] = npu
     arena[stream + STREAM_PLAN] = plan
     arena[stream + STREAM_PHASE] = 0
+    table = arena[arena[plan + PLAN_ORDERS] + chunk_number % arena[plan + PLAN_ORDER_COUNT]]
+    arena[stream + STREAM_TABLE] = table
     for p in range(phases):
-        phase = arena[plan + PLAN_TABLE] + p * PHASE_WORDS
+        phase = table + p * PHASE_WORDS
         choice = _choose_queue(arena, npu, phase)
         if arena[phase + PHASE_PEERS] == PEERS_TREE:
             counter = _trees(arena, npu) + arena[phase + PHASE_TREE]
@@ -173,19 +185,18 @@ def _queue_of(arena: Ints, stream: int) -> int:
 @kernel
 def _enter(arena: Ints, queue: int, stream: int) -> None:
     """Wait behind all streams of the same or a higher priority."""
-    priority = arena[stream + STREAM_PRIORITY]
     head, tail = arena[queue + QUEUE_HEAD], arena[queue + QUEUE_TAIL]
-    if head == 0 or arena[head + STREAM_PRIORITY] < priority:
+    if head == 0 or _goes_before(arena, stream, head):
         arena[stream + STREAM_NEXT] = head
         arena[queue + QUEUE_HEAD] = stream
         if head == 0:
             arena[queue + QUEUE_TAIL] = stream
         return
     before = head
-    if arena[tail + STREAM_PRIORITY] >= priority:
+    if not _goes_before(arena, stream, tail):
         before = tail
     after = arena[before + STREAM_NEXT]
-    while before != tail and arena[after + STREAM_PRIORITY] >= priority:
+    while before != tail and not _goes_before(arena, stream, after):
         before = after
         after = arena[before + STREAM_NEXT]
     arena[stream + STREAM_NEXT] = 0 if before == tail else after
@@ -195,7 +206,25 @@ def _enter(arena: Ints, queue: int, stream: int) -> None:
 
 
 @kernel
-def _start_waiting(arena: Ints, rates: Floats, queue: int) -> None:
+def _look_at(arena: Ints, rates: Floats, npu: int, queue: int) -> None:
+    """Start streams at once, or when all that come at this time are there."""
+    if arena[GATHERED] == 0:
+        start_waiting(arena, rates, queue)
+    elif arena[queue + QUEUE_RUNNING] < arena[ACTIVE_LIMIT] and arena[queue + QUEUE_HEAD] != 0:
+        do_later(arena, npu, NOTHING, DO_QUEUE, queue, NOTHING)
+
+
+@kernel
+def _goes_before(arena: Ints, one: int, other: int) -> bool:
+    """Whether a stream that comes later overtakes *other*, which waits."""
+    a, b = arena[one + STREAM_PRIORITY], arena[other + STREAM_PRIORITY]
+    if arena[GATHERED] != 0 and a == b:
+        return arena[one + STREAM_TAG] < arena[other + STREAM_TAG]
+    return a > b
+
+
+@kernel
+def start_waiting(arena: Ints, rates: Floats, queue: int) -> None:
     """Start streams that wait in *queue* while it may run more."""
     while arena[queue + QUEUE_RUNNING] < arena[ACTIVE_LIMIT] and arena[queue + QUEUE_HEAD] != 0:
         stream = arena[queue + QUEUE_HEAD]
@@ -207,8 +236,8 @@ def _start_waiting(arena: Ints, rates: Floats, queue: int) -> None:
 @kernel
 def _begin_phase(arena: Ints, rates: Floats, stream: int) -> None:
     npu = arena[stream + STREAM_NPU]
-    plan, p = arena[stream + STREAM_PLAN], arena[stream + STREAM_PHASE]
-    phase = arena[plan + PLAN_TABLE] + p * PHASE_WORDS
+    p = arena[stream + STREAM_PHASE]
+    phase = arena[stream + STREAM_TABLE] + p * PHASE_WORDS
     peers = arena[phase + PHASE_PEERS]
     if peers == PEERS_CUSTOM:
         begin_custom(arena, rates, npu, stream, phase)
@@ -242,19 +271,19 @@ def is_last_phase(arena: Ints, stream: int) -> bool:
 @kernel
 def leave_queue(arena: Ints, rates: Floats, stream: int) -> None:
     """The stream ended: its queue starts the next one."""
-    queue = _queue_of(arena, stream)
+    queue, npu = _queue_of(arena, stream), arena[stream + STREAM_NPU]
     phases = arena[arena[stream + STREAM_PLAN] + PLAN_PHASES]
     release(arena, stream, STREAM_WORDS + phases)
     arena[queue + QUEUE_RUNNING] -= 1
-    _start_waiting(arena, rates, queue)
+    _look_at(arena, rates, npu, queue)
 
 
 @kernel
 def next_phase(arena: Ints, rates: Floats, stream: int) -> None:
     """Enter the next phase's queue; then the old queue starts a stream, then the new one."""
     old = _queue_of(arena, stream)
-    plan, p = arena[stream + STREAM_PLAN], arena[stream + STREAM_PHASE]
-    phase = arena[plan + PLAN_TABLE] + p * PHASE_WORDS
+    p = arena[stream + STREAM_PHASE]
+    phase = arena[stream + STREAM_TABLE] + p * PHASE_WORDS
     size = arena[stream + STREAM_BYTES]
     arena[stream + STREAM_BYTES] = (
         size * arena[phase + PHASE_RESULT_TIMES] // arena[phase + PHASE_RESULT_OVER]
@@ -263,5 +292,6 @@ def next_phase(arena: Ints, rates: Floats, stream: int) -> None:
     new = _queue_of(arena, stream)
     _enter(arena, new, stream)
     arena[old + QUEUE_RUNNING] -= 1
-    _start_waiting(arena, rates, old)
-    _start_waiting(arena, rates, new)
+    npu = arena[stream + STREAM_NPU]
+    _look_at(arena, rates, npu, old)
+    _look_at(arena, rates, npu, new)

@@ -1,0 +1,87 @@
+"""Calls kernels as machine code that is kept on disk, without importing the compiler.
+
+Importing numba takes longer than most runs. So the kernels that Python calls are compiled once, by
+numba and LLVM, and kept beside numba's own cache: linked into a shared library where the machine
+has a linker, else as an object file, which LLVM loads. What is kept runs on any processor of the
+architecture and calls nothing but the C library.
+"""
+
+import ctypes
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from os import environ, uname
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Entry = Callable[..., int]
+PREFIX = "simcore_"  # of the names of the entry points
+
+
+def call(name: str, *arguments: NDArray[Any] | int) -> int:
+    """Call a kernel of ``native_entries``.
+
+    Args:
+        name: Its name there.
+        arguments: Arrays, contiguous and of the kernel's element types, and whole numbers.
+    """
+    words: list[int] = []
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            assert argument.flags.c_contiguous, name
+            words += (argument.ctypes.data, argument.size)
+        else:
+            words.append(int(argument))
+    return _entries()[name](*map(ctypes.c_int64, words))
+
+
+def is_compiled() -> bool:
+    """Whether the first call starts at once; else it compiles."""
+    return _is_interpreted() or image_path(".so").exists() or image_path(".o").exists()
+
+
+def image_path(suffix: str) -> Path:
+    """Where the machine code is kept, as a library (``.so``) or an object file (``.o``)."""
+    return Path(environ["NUMBA_CACHE_DIR"]) / f"native-{sys.platform}-{uname().machine}{suffix}"
+
+
+def _is_interpreted() -> bool:
+    return environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
+@cache
+def _entries() -> Mapping[str, Entry]:
+    """The entry points by name: from disk, or else compiled now."""
+    if _is_interpreted():
+        from simcore.kernels.native_build import interpreted
+
+        return interpreted()
+    if image_path(".so").exists():
+        return from_library(image_path(".so"))
+    from simcore.kernels.native_build import build, from_object
+
+    if image_path(".o").exists():
+        return from_object(image_path(".o").read_bytes())
+    return build(image_path(".o"), image_path(".so"))
+
+
+class _Library(dict[str, Entry]):
+    """Entry points of a shared library, looked up when they are first called."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._library = ctypes.CDLL(str(path))
+
+    def __missing__(self, name: str) -> Entry:
+        entry = self._library[PREFIX + name]
+        entry.restype = ctypes.c_int64
+        self[name] = entry
+        return entry
+
+
+def from_library(path: Path) -> Mapping[str, Entry]:
+    """The entry points of a shared library."""
+    return _Library(path)

@@ -1,0 +1,3 @@
+"""How kernels name topologies; apart from them, so that no compiler is imported."""
+
+RING, FULLY_CONNECTED, SWITCH = 0, 1, 2
