@@ -10,8 +10,9 @@ import ctypes
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
-from os import environ, uname
+from os import environ
 from pathlib import Path
+from platform import machine
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def is_compiled() -> bool:
 
 def image_path(suffix: str) -> Path:
     """Where the machine code is kept, as a library (``.so``) or an object file (``.o``)."""
-    return Path(environ["NUMBA_CACHE_DIR"]) / f"native-{sys.platform}-{uname().machine}{suffix}"
+    return Path(environ["NUMBA_CACHE_DIR"]) / f"native-{sys.platform}-{machine()}{suffix}"
 
 
 def _is_interpreted() -> bool:

@@ -1,6 +1,7 @@
 """More than one collective, or compute node, at a time on an NPU."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def test_compute_slots_run_that_many_nodes_at_once(slots: int, finish_ns: int) -
     assert output.finish_ns.tolist() == [finish_ns, finish_ns]
 
 
-def refused(**slots: int) -> EngineInput:
+def refused(**slots: Any) -> EngineInput:
     system = replace(options("ring"), **slots)
     return run_of([dimension("ring", 2)], [program([{"duration_ns": 1}])], system)
 
