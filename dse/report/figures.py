@@ -98,7 +98,8 @@ def draw_front(data: FrontData) -> Any:
         coloraxis={"colorbar": {"title": data.color_label}, "colorscale": "Viridis"},
         legend={"orientation": "h"},
         hoverlabel={"align": "left"},
-        height=620,
+        height=560,
+        margin={"t": 30},
     )
     return figure
 

@@ -9,7 +9,8 @@ from dse.report.front_table import FrontTable, front_table
 from dse.result import StudyResult
 
 _STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; color: #222; }
+body { font: 15px/1.45 system-ui, sans-serif; color: #222; }
+body { margin: 2rem auto; max-width: 76rem; padding: 0 1.5rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; }
 th { background: #f4f6f8; position: sticky; top: 0; }
