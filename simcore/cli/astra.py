@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from simcore.cli.first_use import announce_compilation
+
 if TYPE_CHECKING:
     from simcore.formats.astra import AstraResult
 
@@ -82,11 +84,7 @@ def _prepare() -> None:
     """Keep start-up short, and say so where it cannot be."""
     # the threads of numpy's linear algebra, of which nothing here makes use, cost 0.1 s
     environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from simcore.kernels.native import is_compiled
-
-    if not is_compiled():
-        told = "Compiling the simulator kernels (once per machine, about 30 s) ..."
-        click.echo(told, err=True)
+    announce_compilation(folded=False)
 
 
 def _write_json(out: object, result: "AstraResult") -> None:

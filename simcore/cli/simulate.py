@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from simcore.cli.first_use import announce_compilation
 from simcore.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def simulate(
         values["backend"] = backend
     run = load_run(file, values)
     check_run(run, memory=False)
+    announce_compilation(folded=True)
     result, iteration = run_with_iteration(run, every_node=timeline is not None)
     from simcore.cli.tables import print_result
 
