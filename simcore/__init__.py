@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from simcore.simulation import check_memory, check_run, check_structure, simulate, simulate_run
     from simcore.system.spec import System
-    from simcore.terms import CollectiveKind, ParallelAxis, Precision, TopologyKind
+    from simcore.terms import CollectiveKind, Precision, TopologyKind
     from simcore.units import FACTORS, format_quantity, parse_quantity
     from simcore.workload import (
         Model,
@@ -54,7 +54,6 @@ _HOMES = {
     "IterationResult": "simcore.result",
     "Model": "simcore.workload",
     "Npu": "simcore.hardware",
-    "ParallelAxis": "simcore.terms",
     "ParallelPlan": "simcore.workload",
     "PerYear": "simcore.schema",
     "Platform": "simcore.hardware",
@@ -112,7 +111,6 @@ __all__ = [
     "IterationResult",
     "Model",
     "Npu",
-    "ParallelAxis",
     "ParallelPlan",
     "PerYear",
     "Platform",

@@ -34,16 +34,6 @@ class TopologyKind(StrEnum):
     SWITCH = "switch"
 
 
-class ParallelAxis(StrEnum):
-    """An axis along which the model or its data is split."""
-
-    TP = "tp"
-    CP = "cp"
-    DP = "dp"
-    PP = "pp"
-    EP = "ep"
-
-
 class Precision(StrEnum):
     """Number format of weights and activations."""
 

@@ -67,7 +67,8 @@ class ExecutionProfile(Schema):
 EXECUTION_PROFILES: Registry[ExecutionProfile] = Registry(
     "execution profile",
     {
-        # ASTRA-sim 2.0's rule: one of each
+        # ASTRA-sim 2.0's rule: one of each; folded collectives never meet another on their way,
+        # so a profile with more streams also needs them simulated together
         "astra_sim": ExecutionProfile(compute_slots=1, communication_streams=1),
     },
 )

@@ -74,6 +74,8 @@ def engine_options(
         endpoint_delay_ns=system.endpoint_delay_ns,
         local_mem_bytes_per_ns=memory_bytes_per_s / 1e9,
         algorithms=algorithms,
+        compute_slots=system.profile.compute_slots,
+        communication_streams=system.profile.communication_streams,
     )
 
 
