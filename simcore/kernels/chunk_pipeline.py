@@ -6,13 +6,20 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from simcore.kernels.phase_row import DIMENSION
+
+SLOWEST_NS, FASTEST_NS, LAST_STEP_NS = 0, 1, 2
+TIME_WORDS = 3
+"""Words of a phase's time: when its last and its first member are done, and how long before its
+end its last step was scheduled."""
+
 
 @njit(cache=True)
 def pipeline_time(
     chunks: int,
-    queue_of_phase: NDArray[np.int64],
-    phase_ns: NDArray[np.int64],
-    last_step_ns: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    times: NDArray[np.int64],
+    which: int,
     queues: int,
     active: int,
 ) -> tuple[int, int, bool]:
@@ -24,10 +31,10 @@ def pipeline_time(
 
     Args:
         chunks: Chunks, all entering the first queue at time 0.
-        queue_of_phase: (P,) int64, queue of each phase.
-        phase_ns: (P,) int64, duration of each phase.
-        last_step_ns: (P,) int64, how long before its end the last step of a phase was scheduled.
-        queues: Number of queues.
+        rows: (P, ROW_WORDS) int64, the phases.
+        times: (P, TIME_WORDS) int64, of each phase.
+        which: Word of the time that a phase takes.
+        queues: Number of queues: one per dimension.
         active: Chunks that a queue runs at once.
 
     Returns:
@@ -35,7 +42,7 @@ def pipeline_time(
         whether two chunks tied in a way that this order cannot decide (the result may then be
         another than that of the full simulation).
     """
-    phases = phase_ns.size
+    phases = rows.shape[0]
     waiting = np.empty((queues, chunks * phases), np.int64)
     head = np.zeros(queues, np.int64)
     tail = np.zeros(queues, np.int64)
@@ -44,41 +51,40 @@ def pipeline_time(
     heap = [(0, 0, 0, 0)]
     heap.pop()
     sequence = 0
-    first = queue_of_phase[0]
+    queue = rows[0, DIMENSION]
     for chunk in range(chunks):
-        waiting[first, tail[first]] = chunk
-        tail[first] += 1
+        waiting[queue, chunk] = chunk
+    tail[queue] = chunks
+    entered = queue
     tied = False
-    last_end, last_scheduled, last_phase = -1, -1, -1
-    now = 0
-    queue = first
-    entered = first
-    done = 0
-    wait = 0
+    latest = np.full((queues, 3), -1, np.int64)  # end, its scheduling and phase, by queue entered
+    now, wait, done = 0, 0, 0
     while True:
         for q in (queue, entered):
             while running[q] < active and head[q] < tail[q]:
                 chunk = waiting[q, head[q]]
                 head[q] += 1
                 running[q] += 1
-                end = now + phase_ns[phase[chunk]]
+                end = now + times[phase[chunk], which]
                 sequence += 1
-                heapq.heappush(heap, (end, end - last_step_ns[phase[chunk]], sequence, chunk))
+                scheduled = end - times[phase[chunk], LAST_STEP_NS]
+                heapq.heappush(heap, (end, scheduled, sequence, chunk))
         if done == chunks:
             return now, wait, tied
         now, scheduled, _, chunk = heapq.heappop(heap)
         finished = phase[chunk]
-        wait = last_step_ns[finished]
-        queue = queue_of_phase[finished]
+        wait = times[finished, LAST_STEP_NS]
+        queue = rows[finished, DIMENSION]
         entered = queue
+        running[queue] -= 1
         if finished + 1 == phases:
             done += 1
-        else:
-            entered = queue_of_phase[finished + 1]
-            if now == last_end and scheduled == last_scheduled and finished != last_phase:
-                tied = tied or queue_of_phase[finished + 1] == queue_of_phase[last_phase + 1]
-            last_end, last_scheduled, last_phase = now, scheduled, finished
-            waiting[entered, tail[entered]] = chunk
-            tail[entered] += 1
-            phase[chunk] += 1
-        running[queue] -= 1
+            continue
+        entered = rows[finished + 1, DIMENSION]
+        seen = latest[entered]
+        if seen[0] == now and seen[1] == scheduled and seen[2] != finished:
+            tied = True
+        seen[0], seen[1], seen[2] = now, scheduled, finished
+        waiting[entered, tail[entered]] = chunk
+        tail[entered] += 1
+        phase[chunk] += 1

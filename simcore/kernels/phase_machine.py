@@ -2,7 +2,8 @@
 
 What the member sends at some distance, it receives from the mirrored distance at the same time, so
 each send is delivered to the member itself. The state machine is that of ASTRA-sim 2.0's ring,
-direct and halving-doubling algorithms (see the collectives package for its parameters).
+direct and halving-doubling algorithms (see the collectives package for its parameters). It runs
+any program; most have a shorter way, see ``phase_members``.
 
 The order of events is ASTRA-sim's too: those of one time run in the order in which they were
 scheduled, but the member's own (bundles on its local bus) run together, where the first of them
@@ -10,44 +11,42 @@ stands; what they add for the same time joins them.
 """
 
 import heapq
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from simcore.kernels.phase_row import (
+    BYTES_PER_NS,
+    DELAY_NS,
+    DISTANCE,
+    DIVISOR,
+    LATENCY_NS,
+    MEMBERS,
+    MEMORY_BYTES_PER_S,
+    NPUS,
+    PARALLEL,
+    PEERS,
+    PEERS_HALVING,
+    PEERS_ROTATING,
+    REDUCE_ALWAYS,
+    REDUCE_FIRST_HALF,
+    REDUCE_RULE,
+    REDUCED,
+    SHRINKS,
+    STEPS,
+    STRIDE,
+    TOPOLOGY,
+    WAITS,
+)
 from simcore.kernels.topology_codes import FULLY_CONNECTED, SWITCH
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
 LONGEST_NS = float(1 << 61)  # of one delay, so that times never pass the range of 64 bits
-_NEIGHBOUR, _ROTATING, _HALVING = 0, 1, 2
 _DELAYED, _READY, _ARRIVED = 0, 1, 2
-
-
-class PhaseArguments(NamedTuple):
-    """One phase of one member: the algorithm's program and the dimension under it.
-
-    Sizes are in bytes, times in ns, ``bytes_per_ns`` is the bandwidth of one link. The fields of
-    the program are those of ``collectives.PhaseProgram``.
-    """
-
-    steps: int
-    parallel: int
-    reduced: int
-    first_bytes: int
-    first_distance: int
-    factor: float
-    peers: int
-    waits_for_all: bool
-    reduces_first_half: bool
-    reduces_always: bool
-    members: int
-    topology: int
-    npus: int
-    stride: int
-    bytes_per_ns: float
-    latency_ns: float
-    endpoint_delay_ns: int
-    memory_bytes_per_s: float
+_INSERTED, _TAKEN, _LEFT, _FREE, _RECEIVED, _NEXT_BYTES, _NEXT_DISTANCE, _NEXT_SHRINKS = range(8)
 
 
 @njit(cache=True)
@@ -75,91 +74,120 @@ def reduction_ns(size_bytes: int, memory_bytes_per_s: float) -> int:
 
 
 @njit(cache=True)
-def phase_time(a: PhaseArguments) -> tuple[int, int, int]:
+def is_reduced(row: Ints, packet: int) -> bool:
+    """Whether the data of a packet, counted from 0, is reduced before the packet is sent."""
+    period = row[PARALLEL] + row[REDUCED]
+    if packet % period < row[PARALLEL]:
+        return False
+    if row[REDUCE_RULE] == REDUCE_FIRST_HALF:
+        return packet // period % 2 == 0
+    return row[REDUCE_RULE] == REDUCE_ALWAYS
+
+
+@njit(cache=True)
+def next_packet(row: Ints, size: int, distance: int, shrinks: int) -> tuple[int, int, int]:
+    """Size, distance and direction of the packet after one with these."""
+    if row[PEERS] == PEERS_ROTATING:
+        return size, distance % (row[MEMBERS] - 1) + 1, shrinks
+    if row[PEERS] != PEERS_HALVING:
+        return size, distance, shrinks
+    if shrinks == 0:
+        return size * 2, distance // 2, shrinks
+    size, distance = size // 2, distance * 2
+    if row[REDUCE_RULE] == REDUCE_FIRST_HALF and distance == row[MEMBERS]:
+        return size * 2, distance // 2, 0
+    return size, distance, shrinks
+
+
+@njit(cache=True)
+def phase_time(row: Ints, size_bytes: int, link: Floats, local: Floats) -> tuple[int, int, int]:
     """Run one phase of one chunk from an idle start.
+
+    Args:
+        row: (ROW_WORDS,) int64, the phase.
+        size_bytes: Of the chunk.
+        link: (LINK_WORDS,) float64, the dimension.
+        local: (LOCAL_WORDS,) float64, the NPU.
 
     Returns:
         Duration in ns; bytes that the member sends; how long before its end the step was scheduled
         that ended it (ns), which decides the order of phases that end at the same time.
     """
-    packets = a.steps + a.parallel
+    packets = row[STEPS] + row[PARALLEL]
     size = np.zeros(packets, np.int64)
     distance = np.zeros(packets, np.int64)
-    count = np.zeros(8, np.int64)  # plain, reduced, toggle, inserted, taken, steps, free, received
-    count[5] = a.steps
-    following = np.array([float(a.first_bytes), float(a.first_distance), a.factor])
+    state = np.zeros(8, np.int64)
+    state[_LEFT] = row[STEPS]
+    state[_NEXT_BYTES] = size_bytes // row[DIVISOR]
+    state[_NEXT_DISTANCE] = row[DISTANCE]
+    state[_NEXT_SHRINKS] = row[SHRINKS]
     heap = [(0, 0, 0, 0, 0)]  # time, place among the events of that time, number, what, packet
     heap.pop()
     sequence = 0
-    for _ in range(a.parallel if a.peers == _ROTATING else 1):
-        sequence = _insert(a, 0, sequence, heap, count, following, size, distance)
+    delay_ns = int(local[DELAY_NS])
+    for _ in range(row[PARALLEL] if row[PEERS] == PEERS_ROTATING else 1):
+        sequence = _insert(row, delay_ns, sequence, heap, state, size, distance)
     sent_bytes = 0
     while len(heap) > 0:
         now, place, _, what, packet = heapq.heappop(heap)
         if what == _DELAYED:
             sequence += 1
-            wait = reduction_ns(size[packet], a.memory_bytes_per_s)
+            wait = reduction_ns(size[packet], local[MEMORY_BYTES_PER_S])
             joined = place if wait == 0 else _place(heap, now + wait, sequence)
             # beyond the packets' numbers: the bundle ended in a reduction
             heapq.heappush(heap, (now + wait, joined, sequence, _READY, packet + packets))
         elif what == _ARRIVED:
-            count[7] += 1
-            sequence = _insert(a, now, sequence, heap, count, following, size, distance)
+            state[_RECEIVED] += 1
+            sequence = _insert(row, now + delay_ns, sequence, heap, state, size, distance)
         else:
-            count[6] += 1
+            state[_FREE] += 1
             tries = 1
-            if a.waits_for_all and count[5] <= a.members - 1:
-                tries = 0 if count[7] < a.members - 1 else a.parallel
+            if row[WAITS] != 0 and state[_LEFT] <= row[MEMBERS] - 1:
+                tries = 0 if state[_RECEIVED] < row[MEMBERS] - 1 else row[PARALLEL]
             for _ in range(tries):
-                if count[4] < count[3] and count[5] > 0 and count[6] > 0:
-                    taken = count[4]
-                    hops = hops_at(a.topology, a.npus, distance[taken] * a.stride)
-                    time = message_ns(hops, a.latency_ns, size[taken], a.bytes_per_ns)
+                if state[_TAKEN] < state[_INSERTED] and state[_LEFT] > 0 and state[_FREE] > 0:
+                    taken = state[_TAKEN]
                     sequence += 1
-                    heapq.heappush(heap, (now + time, sequence, sequence, _ARRIVED, 0))
+                    arrival = now + _travel_ns(row, link, distance[taken], size[taken])
+                    heapq.heappush(heap, (arrival, sequence, sequence, _ARRIVED, 0))
                     sent_bytes += size[taken]
-                    count[4] += 1
-                    count[5] -= 1
-                    count[6] -= 1
-            if tries > 0 and count[5] == 0 and count[6] == a.parallel:
-                wait = a.endpoint_delay_ns
+                    state[_TAKEN] += 1
+                    state[_LEFT] -= 1
+                    state[_FREE] -= 1
+            if tries > 0 and state[_LEFT] == 0 and state[_FREE] == row[PARALLEL]:
+                wait = delay_ns
                 if packet >= packets:
-                    wait = reduction_ns(size[packet - packets], a.memory_bytes_per_s)
+                    wait = reduction_ns(size[packet - packets], local[MEMORY_BYTES_PER_S])
                 return now, sent_bytes, wait
     return -1, sent_bytes, 0
 
 
 @njit(cache=True)
+def _travel_ns(row: Ints, link: Floats, distance: int, size: int) -> int:
+    hops = hops_at(int(link[TOPOLOGY]), int(link[NPUS]), distance * row[STRIDE])
+    return message_ns(hops, link[LATENCY_NS], size, link[BYTES_PER_NS])
+
+
+@njit(cache=True)
 def _insert(
-    a: PhaseArguments,
-    now: int,
+    row: Ints,
+    due_ns: int,
     sequence: int,
     heap: list[tuple[int, int, int, int, int]],
-    count: NDArray[np.int64],
-    following: NDArray[np.float64],
-    size: NDArray[np.int64],
-    distance: NDArray[np.int64],
+    state: Ints,
+    size: Ints,
+    distance: Ints,
 ) -> int:
     """Put the next packet in line and its bundle on the local bus; returns the event number."""
-    if count[0] == 0 and count[1] == 0:
-        count[0] = a.parallel
-        count[1] = a.reduced
-        count[2] = 1 - count[2]
-    reduce = False
-    if count[0] > 0:
-        count[0] -= 1
-    else:
-        reduce = a.reduces_always or (a.reduces_first_half and count[2] == 1)
-        count[1] -= 1
-    packet = count[3]
-    count[3] += 1
-    size[packet] = int(following[0])
-    distance[packet] = int(following[1])
-    _advance(a, following)
+    packet = state[_INSERTED]
+    state[_INSERTED] += 1
+    size[packet], distance[packet] = state[_NEXT_BYTES], state[_NEXT_DISTANCE]
+    state[_NEXT_BYTES], state[_NEXT_DISTANCE], state[_NEXT_SHRINKS] = next_packet(
+        row, state[_NEXT_BYTES], state[_NEXT_DISTANCE], state[_NEXT_SHRINKS]
+    )
     sequence += 1
-    due = now + a.endpoint_delay_ns
-    what = _DELAYED if reduce else _READY
-    heapq.heappush(heap, (due, _place(heap, due, sequence), sequence, what, packet))
+    what = _DELAYED if is_reduced(row, packet) else _READY
+    heapq.heappush(heap, (due_ns, _place(heap, due_ns, sequence), sequence, what, packet))
     return sequence
 
 
@@ -170,17 +198,3 @@ def _place(heap: list[tuple[int, int, int, int, int]], time: int, sequence: int)
         if due == time and what != _ARRIVED:
             return place
     return sequence
-
-
-@njit(cache=True)
-def _advance(a: PhaseArguments, following: NDArray[np.float64]) -> None:
-    """Size and distance of the packet after this one."""
-    if a.peers == _ROTATING:
-        following[1] = following[1] % (a.members - 1) + 1
-    elif a.peers == _HALVING:
-        following[1] = float(int(following[1] * following[2]))
-        following[0] = float(int(following[0] / following[2]))
-        if a.reduces_first_half and following[1] == a.members:
-            following[2] = 0.5
-            following[1] = float(int(following[1] * 0.5))
-            following[0] = float(int(following[0] / 0.5))

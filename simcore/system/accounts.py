@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simcore.hardware import Dimension
 from simcore.kernels import graph_schedule
-from simcore.system.collective_timer import CollectiveTime
+from simcore.system.collective_time import CollectiveTime
 from simcore.system.engine_input import Ints
 from simcore.system.executor import Execution
 from simcore.system.lowering import Lowered, p2p_hop

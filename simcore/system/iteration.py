@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from simcore.compute import ComputeModel
 from simcore.hardware import Dimension, Platform
 from simcore.system.accounts import Work, book, count_work
-from simcore.system.collective_timer import CollectiveTime, CollectiveTimer
+from simcore.system.collective_time import CollectiveTime
+from simcore.system.collective_timer import CollectiveTimer
 from simcore.system.each_npu import check_nodes, execute_each
 from simcore.system.engine_input import Ints
 from simcore.system.executor import Execution, Executor, is_shared

@@ -11,7 +11,8 @@ from simcore.hardware import Dimension
 from simcore.kernels import graph_schedule
 from simcore.kernels.graph_schedule import Ints
 from simcore.kernels.phase_machine import hops_at, message_ns
-from simcore.system.collective_timer import TOPOLOGY_CODE, CollectiveTime
+from simcore.system.collective_time import CollectiveTime
+from simcore.system.phase_rows import TOPOLOGY_CODE
 from simcore.terms import NodeKind
 from simcore.workload.graph import StageGraph, TrainingGraph
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simcore.collectives import algorithm_named
-from simcore.collectives.base import result_bytes
 from simcore.system.placement import Placement
 from simcore.terms import CollectiveKind
 
@@ -19,7 +18,6 @@ class Phase:
         algorithm: How, by name.
         members: How many of them.
         stride: Distance of neighbouring members in the dimension's coordinate.
-        size_bytes: Of the chunk when the phase begins.
     """
 
     dimension: int
@@ -27,7 +25,6 @@ class Phase:
     algorithm: str
     members: int
     stride: int
-    size_bytes: int
 
 
 def cut(kind: CollectiveKind, size_bytes: int, chunks: int, members: int) -> tuple[int, int]:
@@ -61,12 +58,11 @@ def runnable(name: str, kind: CollectiveKind, members: int) -> str:
 
 def phases_of_chunk(
     kind: CollectiveKind,
-    chunk_bytes: int,
     placement: Placement,
-    algorithms: tuple[str, ...],
+    algorithms: Sequence[str],
     local_bw_aware: bool,
     passed: Sequence[int] | None = None,
-) -> list[Phase]:
+) -> tuple[Phase, ...]:
     """The phases of one chunk, each starting with the size that the one before left.
 
     All-gathers run the dimensions outside in, the others inside out; a bandwidth-aware all-reduce
@@ -83,20 +79,13 @@ def phases_of_chunk(
         order += [(d, CollectiveKind.ALL_GATHER) for d in reversed(involved[:-1])]
     else:
         order = [(d, kind) for d in involved]
-    phases, size = [], chunk_bytes
-    for dimension, what in order:
-        members = placement.extent[dimension]
-        algorithm = runnable(algorithms[dimension], kind, members)
-        phases.append(
-            Phase(
-                dimension=dimension,
-                kind=what,
-                algorithm=algorithm,
-                members=members,
-                stride=placement.stride[dimension],
-                size_bytes=size,
-            )
+    return tuple(
+        Phase(
+            dimension=d,
+            kind=what,
+            algorithm=runnable(algorithms[d], kind, placement.extent[d]),
+            members=placement.extent[d],
+            stride=placement.stride[d],
         )
-        if algorithm != "double_binary_tree":  # a tree leaves the size as it is
-            size = result_bytes(what, size, members)
-    return phases
+        for d, what in order
+    )

@@ -1,12 +1,16 @@
-"""Single collectives on the unfolded engine: every member, every message."""
+"""Single collectives of which every member counts: by their chain of maxima, or on the engine."""
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from simcore.collectives import algorithm_named
 from simcore.errors import SimulationError
 from simcore.hardware.dimension import Dimension
+from simcore.kernels.phase_members import rounds_ends
+from simcore.kernels.phase_row import LIST_DELAY_NS, PEERS, PEERS_TREE
+from simcore.system.collective_cache import CollectiveCache
 from simcore.system.engine_input import (
     EngineInput,
     GridGroup,
@@ -16,7 +20,8 @@ from simcore.system.engine_input import (
     Program,
     SystemOptions,
 )
-from simcore.system.phases import runnable
+from simcore.system.phase_rows import local_array, network_array, program_row
+from simcore.system.phases import cut, runnable
 from simcore.system.placement import Placement
 from simcore.system.spec import System
 from simcore.terms import CollectiveKind, NodeKind, TopologyKind
@@ -89,12 +94,17 @@ class Subsystem:
     """Runs one collective at a time on the NPUs of one group."""
 
     def __init__(
-        self, dimensions: Sequence[Dimension], system: System, memory_bytes_per_s: float
+        self,
+        dimensions: Sequence[Dimension],
+        system: System,
+        memory_bytes_per_s: float,
+        cache: CollectiveCache | None = None,
     ) -> None:
         self._dimensions = tuple(dimensions)
         self._system = system
         self._memory_bytes_per_s = memory_bytes_per_s
-        self._npus = int(np.prod([dimension.npus for dimension in self._dimensions]))
+        self._npus = prod(dimension.npus for dimension in self._dimensions)
+        self._rows = (cache or CollectiveCache()).rows
 
     def collective_ends(self, kind: CollectiveKind, placement: Placement, size_bytes: int) -> Ints:
         """When each member of the group of NPU 0 is done, all having started at 0.
@@ -128,6 +138,29 @@ class Subsystem:
         Returns:
             (G,) int64 absolute times.
         """
+        row = self._row_of_list(kind, members)
+        if row is not None:
+            chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, self._npus)
+            in_list = members.size < self._npus
+            delay_ns = LIST_DELAY_NS if in_list else self._system.endpoint_delay_ns
+            ends = np.empty(members.size, np.int64)
+            if rounds_ends(
+                row,
+                chunk_bytes,
+                members,
+                network_array(self._dimensions),
+                local_array(delay_ns, self._memory_bytes_per_s),
+                start_ns,
+                ends,
+                -(-chunks // self._system.active_chunks_per_dimension),
+            ):
+                return ends
+        return self.engine_ends(kind, members, size_bytes, start_ns)
+
+    def engine_ends(
+        self, kind: CollectiveKind, members: Ints, size_bytes: int, start_ns: Ints
+    ) -> Ints:
+        """As ``shared_ends``, every message on the unfolded engine."""
         # A list is one logical dimension, and a ring unless the network too has only one; the
         # whole machine runs over all dimensions.
         whole = members.size == self._npus
@@ -135,6 +168,23 @@ class Subsystem:
         extents = sizes if whole or len(sizes) == 1 else [1] * len(sizes)
         group = ListGroup(members=members)
         return self._run(kind, size_bytes, group, members, start_ns, extents)
+
+    def _row_of_list(self, kind: CollectiveKind, members: Ints) -> Ints | None:
+        """The one phase of a list of NPUs; None where it has several, or has trees."""
+        count = int(members.size)
+        in_list, name = count < self._npus, "ring"
+        if len(self._dimensions) == 1:
+            topologies = [dimension.topology for dimension in self._dimensions]
+            name = runnable(self._system.algorithms(kind, topologies)[0], kind, count)
+        elif not in_list:
+            return None
+        if count < 2 or not (in_list or (members == np.arange(count)).all()):
+            return None
+        key = (name, kind, count, in_list)
+        if (row := self._rows.get(key)) is None:
+            words = program_row(algorithm_named(name), kind, count, in_list=in_list)
+            row = self._rows.put(key, np.array(words, np.int64))
+        return None if row[PEERS] == PEERS_TREE else row
 
     def _members(self, placement: Placement) -> Ints:
         ids = np.zeros(1, np.int64)

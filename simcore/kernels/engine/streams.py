@@ -79,8 +79,8 @@ from simcore.kernels.engine.layout import (
 )
 from simcore.kernels.engine.members import position_of
 from simcore.kernels.engine.stepwise import begin_steps
+from simcore.kernels.phase_row import LIST_DELAY_NS
 
-_LOCAL_DELAY_NS = 10
 LIFO, FIFO, EXPLICIT = 0, 1, 2
 _TAG_GROUP = 1 << 36  # streams that one group may have before its tags meet the next group's
 _CHOICE_QUEUE = CHOICE_BACKWARDS - 1
@@ -253,7 +253,7 @@ def _begin_phase(arena: Ints, rates: Floats, stream: int) -> None:
     arena[walk + WALK_BACKWARDS] = choice & CHOICE_BACKWARDS
     arena[walk + WALK_DELAY_NS] = arena[ENDPOINT_DELAY_NS]
     if arena[phase + PHASE_LOCAL] != 0:
-        arena[walk + WALK_DELAY_NS] = -_LOCAL_DELAY_NS
+        arena[walk + WALK_DELAY_NS] = -LIST_DELAY_NS
     arena[walk + WALK_INDEX] = position_of(arena, phase, arena[npu + NPU_ID])
     if peers == PEERS_TREE:
         begin_tree(arena, rates, walk, choice & CHOICE_MAX_TREE != 0)

@@ -2,10 +2,14 @@
 
 import pytest
 
+from simcore.hardware import Dimension
+from simcore.kernels import phase_row
+from simcore.system.phase_rows import phase_rows
 from simcore.system.phases import cut, phases_of_chunk, runnable
 from simcore.system.placement import Placement
 from simcore.terms import CollectiveKind
 
+LINK = {"bandwidth_bytes_per_s": 50e9, "latency_s": 0.0}
 GRID = Placement(extent=(4, 1, 8), stride=(1, 1, 1))
 
 
@@ -21,23 +25,35 @@ def test_small_all_gather_has_one_byte_chunks() -> None:
     assert cut(CollectiveKind.ALL_GATHER, 3, 8, 64) == (3, 1)
 
 
+def passes(kind: CollectiveKind, local_bw_aware: bool) -> list[tuple[int, str, int]]:
+    """Dimension and kind of each phase, and the size that it leaves of 1,024 bytes."""
+    phases = phases_of_chunk(kind, GRID, ("ring",) * 3, local_bw_aware)
+    ring = [Dimension.build(npus=8, topology="ring", **LINK)] * 3
+    found, size = [], 1024
+    for phase, row in zip(phases, phase_rows(phases, ring), strict=True):
+        size = size * row[phase_row.RESULT_TIMES] // row[phase_row.RESULT_OVER]
+        found.append((phase.dimension, phase.kind.name, size))
+    return found
+
+
 def test_bandwidth_aware_all_reduce_scatters_inwards_and_gathers_back() -> None:
-    phases = phases_of_chunk(CollectiveKind.ALL_REDUCE, 1024, GRID, ("ring",) * 3, True)
-    assert [(phase.dimension, phase.kind.name, phase.size_bytes) for phase in phases] == [
-        (0, "REDUCE_SCATTER", 1024),
+    assert passes(CollectiveKind.ALL_REDUCE, True) == [
+        (0, "REDUCE_SCATTER", 256),
         (2, "ALL_REDUCE", 256),
-        (0, "ALL_GATHER", 256),
+        (0, "ALL_GATHER", 1024),
     ]
 
 
 def test_baseline_all_reduce_runs_whole_on_every_dimension() -> None:
-    phases = phases_of_chunk(CollectiveKind.ALL_REDUCE, 1024, GRID, ("ring",) * 3, False)
-    assert [(phase.dimension, phase.size_bytes) for phase in phases] == [(0, 1024), (2, 1024)]
+    assert passes(CollectiveKind.ALL_REDUCE, False) == [
+        (0, "ALL_REDUCE", 1024),
+        (2, "ALL_REDUCE", 1024),
+    ]
 
 
 def test_all_gather_starts_with_the_outermost_dimension() -> None:
-    phases = phases_of_chunk(CollectiveKind.ALL_GATHER, 10, GRID, ("ring",) * 3, True)
-    assert [(phase.dimension, phase.size_bytes) for phase in phases] == [(2, 10), (0, 80)]
+    gathers = passes(CollectiveKind.ALL_GATHER, True)
+    assert gathers == [(2, "ALL_GATHER", 8192), (0, "ALL_GATHER", 32768)]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,21 @@
+"""What one collective costs."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectiveTime:
+    """What one collective costs when its members start together.
+
+    Attributes:
+        duration_ns: Until all members are done.
+        held_ns: By how much the collective would be shorter if every phase ended with its first
+            member; 0: all members behave alike, and the time is exact.
+        last_step_ns: How long before the end the event that ends it was scheduled.
+        sent_bytes: Per dimension, what one member sends (mean over the members).
+    """
+
+    duration_ns: int
+    held_ns: int
+    last_step_ns: int
+    sent_bytes: tuple[float, ...]
