@@ -28,7 +28,7 @@ def algorithm_named(name: str) -> CollectiveAlgorithm:
     Raises:
         ConfigError: No such algorithm; lists the names.
     """
-    windowed = _WINDOWED.fullmatch(name)
+    windowed = None if name in ALGORITHMS else _WINDOWED.fullmatch(name)
     return Direct(window=int(windowed[1])) if windowed else ALGORITHMS[name]
 
 

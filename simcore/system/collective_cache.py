@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 from simcore.system.collective_time import CollectiveTime
-from simcore.system.phase_rows import Ints
+from simcore.system.engine_input import Ints
 from simcore.system.phases import Phase
 from simcore.system.placement import Placement
 from simcore.terms import CollectiveKind
@@ -32,18 +32,22 @@ class Recent(Generic[K, V]):
         return value
 
 
+Rows = Recent[tuple[str, CollectiveKind, int, bool], list[int]]
+"""By algorithm, kind, members and whether these are a list: a row of ``kernels.phase_row``."""
+
+
 class CollectiveCache:
     """Shared by the machines of a search: what depends on nothing but its key.
 
     Attributes:
         programs: The phases of a collective, whatever its size and the machine's speeds.
-        rows: The phase of a list of members.
+        rows: The program of a phase.
         times: By machine and system layer, the times of collectives.
     """
 
     def __init__(self, limit: int = 4096) -> None:
         self.programs: Recent[Hashable, tuple[tuple[Phase, ...], Ints]] = Recent(limit)
-        self.rows: Recent[Hashable, Ints] = Recent(limit)
+        self.rows: Rows = Recent(limit)
         self.times: Recent[
             Hashable, dict[tuple[CollectiveKind, Placement, int], CollectiveTime]
         ] = Recent(limit)

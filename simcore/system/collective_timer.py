@@ -11,7 +11,8 @@ from simcore.kernels.collective_time import collective_time, through_phases
 from simcore.kernels.phase_row import RESULT_OVER, RESULT_TIMES
 from simcore.system.collective_cache import CollectiveCache
 from simcore.system.collective_time import CollectiveTime
-from simcore.system.phase_rows import Ints, local_array, network_array, phase_rows
+from simcore.system.engine_input import Ints
+from simcore.system.phase_rows import local_array, network_array, phase_rows
 from simcore.system.phases import Phase, cut, phases_of_chunk
 from simcore.system.placement import Placement
 from simcore.system.spec import ALGORITHM_KEYS, System
@@ -46,7 +47,7 @@ class CollectiveTimer:
         self._aware = system.collective_optimization == "local_bw_aware"
         self._algorithms: dict[CollectiveKind, tuple[str, ...]] = {}
         cache = cache or CollectiveCache()
-        self._programs = cache.programs
+        self._programs, self._rows = cache.programs, cache.rows
         machine = self._key()
         known = cache.times.get(machine)
         self._known = cache.times.put(machine, {}) if known is None else known
@@ -134,7 +135,7 @@ class CollectiveTimer:
         known = self._programs.get(key)
         if known is None:
             phases = phases_of_chunk(kind, placement, algorithms, self._aware, passed)
-            rows = np.array(phase_rows(phases, self._dimensions), np.int64)
+            rows = np.array(phase_rows(phases, self._dimensions, self._rows), np.int64)
             known = self._programs.put(key, (phases, rows))
         return known
 

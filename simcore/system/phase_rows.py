@@ -3,17 +3,15 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcore.collectives import CollectiveAlgorithm, PeerRule, algorithm_named
 from simcore.hardware.dimension import Dimension
 from simcore.kernels import phase_row as words
 from simcore.kernels.topology_codes import FULLY_CONNECTED, RING, SWITCH
+from simcore.system.collective_cache import Rows
+from simcore.system.engine_input import Floats
 from simcore.system.phases import Phase
 from simcore.terms import CollectiveKind, TopologyKind
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 TOPOLOGY_CODE = {
     TopologyKind.RING: RING,
@@ -31,12 +29,14 @@ _REDUCE_RULE = {
 }
 
 
-def phase_rows(phases: Sequence[Phase], dimensions: Sequence[Dimension]) -> list[list[int]]:
-    """A row of ``kernels.phase_row`` per phase of a chunk."""
+def phase_rows(
+    phases: Sequence[Phase], dimensions: Sequence[Dimension], known: Rows
+) -> list[list[int]]:
+    """A row of ``kernels.phase_row`` per phase of a chunk; *known* keeps what recurs."""
     rows = []
     for phase in phases:
         algorithm, over = algorithm_named(phase.algorithm), dimensions[phase.dimension]
-        row = program_row(algorithm, phase.kind, phase.members)
+        row = program_row(phase.algorithm, phase.kind, phase.members, known)
         row[words.STRIDE] = phase.stride
         row[words.DIMENSION] = phase.dimension
         row[words.ALIKE] = algorithm.alike(over.topology, over.npus, phase.members, phase.stride)
@@ -45,17 +45,28 @@ def phase_rows(phases: Sequence[Phase], dimensions: Sequence[Dimension]) -> list
 
 
 def program_row(
-    algorithm: CollectiveAlgorithm, kind: CollectiveKind, members: int, *, in_list: bool = False
+    algorithm: str, kind: CollectiveKind, members: int, known: Rows, *, in_list: bool = False
 ) -> list[int]:
-    """The program of *members* that differ, at stride 1 in dimension 0.
+    """The row of *members* that differ, at stride 1 in dimension 0.
 
     Args:
-        algorithm: What they run.
+        algorithm: What they run, by name.
         kind: Of the phase.
         members: At least 2.
+        known: Rows made before.
         in_list: They are those of a list, in which ASTRA-sim 2.0 counts the reductions of the
             direct algorithm otherwise.
     """
+    key = (algorithm, kind, members, in_list)
+    row = known.get(key)
+    if row is None:
+        row = known.put(key, _program_row(algorithm_named(algorithm), kind, members, in_list))
+    return row.copy()
+
+
+def _program_row(
+    algorithm: CollectiveAlgorithm, kind: CollectiveKind, members: int, in_list: bool
+) -> list[int]:
     probe_bytes = 4 * members
     program = algorithm.program(kind, members, probe_bytes)
     row = [0] * words.ROW_WORDS

@@ -180,10 +180,8 @@ class Subsystem:
             return None
         if count < 2 or not (in_list or (members == np.arange(count)).all()):
             return None
-        key = (name, kind, count, in_list)
-        if (row := self._rows.get(key)) is None:
-            words = program_row(algorithm_named(name), kind, count, in_list=in_list)
-            row = self._rows.put(key, np.array(words, np.int64))
+        words = program_row(name, kind, count, self._rows, in_list=in_list)
+        row = np.array(words, np.int64)
         return None if row[PEERS] == PEERS_TREE else row
 
     def _members(self, placement: Placement) -> Ints:

@@ -4,6 +4,7 @@ import pytest
 
 from simcore.hardware import Dimension
 from simcore.kernels import phase_row
+from simcore.system.collective_cache import CollectiveCache
 from simcore.system.phase_rows import phase_rows
 from simcore.system.phases import cut, phases_of_chunk, runnable
 from simcore.system.placement import Placement
@@ -30,7 +31,7 @@ def passes(kind: CollectiveKind, local_bw_aware: bool) -> list[tuple[int, str, i
     phases = phases_of_chunk(kind, GRID, ("ring",) * 3, local_bw_aware)
     ring = [Dimension.build(npus=8, topology="ring", **LINK)] * 3
     found, size = [], 1024
-    for phase, row in zip(phases, phase_rows(phases, ring), strict=True):
+    for phase, row in zip(phases, phase_rows(phases, ring, CollectiveCache().rows), strict=True):
         size = size * row[phase_row.RESULT_TIMES] // row[phase_row.RESULT_OVER]
         found.append((phase.dimension, phase.kind.name, size))
     return found

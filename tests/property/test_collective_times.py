@@ -1,0 +1,172 @@
+"""Collectives worked out without events end, member by member, when the unfolded engine says."""
+
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simcore.errors import ConfigError
+from simcore.hardware import Dimension
+from simcore.kernels import phase_row
+from simcore.kernels.phase_machine import phase_time
+from simcore.kernels.phase_members import member_ends
+from simcore.system.collective_cache import CollectiveCache
+from simcore.system.collective_timer import CollectiveTimer
+from simcore.system.phase_rows import local_array, network_array, phase_rows
+from simcore.system.phases import Phase, runnable
+from simcore.system.placement import Placement
+from simcore.system.spec import System
+from simcore.system.subsystem import Subsystem
+from simcore.terms import CollectiveKind, TopologyKind
+
+MANY = settings(derandomize=True, deadline=None, max_examples=250)
+KINDS = [kind for kind in CollectiveKind if kind is not CollectiveKind.BROADCAST]
+ALGORITHMS = ["ring", "direct", "direct1", "direct2", "halving_doubling", "double_binary_tree"]
+SIZES = st.one_of(st.integers(1, 64), st.integers(1, 1 << 22))
+RATES = [0.0, 30e9, 1.6e12]
+RAN_ON_ENGINE: list[bool] = []
+
+
+class Counted(Subsystem):
+    """Notes whether a collective needed the engine."""
+
+    engine_runs = 0
+
+    def engine_ends(self, *arguments: object) -> np.ndarray:
+        self.engine_runs += 1
+        return super().engine_ends(*arguments)
+
+
+@st.composite
+def dimensions(draw: st.DrawFn, npus: int) -> Dimension:
+    return Dimension(
+        topology=draw(st.sampled_from(list(TopologyKind))),
+        npus=npus,
+        bandwidth_bytes_per_s=draw(st.sampled_from([1e9, 50e9, 333e9])),
+        latency_s=draw(st.sampled_from([0.0, 25e-9, 700e-9])),
+    )
+
+
+@st.composite
+def machines(draw: st.DrawFn, most_npus: int) -> tuple[list[Dimension], System, float]:
+    sizes = [draw(st.integers(2, most_npus)) for _ in range(draw(st.integers(1, 2)))]
+    system = System(
+        chunks=draw(st.integers(1, 16)),
+        active_chunks_per_dimension=draw(st.sampled_from([1, 1, 2, 3])),
+        collective_optimization=draw(st.sampled_from(["baseline", "local_bw_aware"])),
+        scheduling=draw(st.sampled_from(["lifo", "fifo"])),
+        endpoint_delay_s=draw(st.sampled_from([10e-9, 0.0, 137e-9])),
+        all_reduce=tuple(draw(st.sampled_from(ALGORITHMS)) for _ in sizes),
+        all_to_all=tuple(draw(st.sampled_from(ALGORITHMS)) for _ in sizes),
+    )
+    network = [draw(dimensions(npus)) for npus in sizes]
+    return network, system, draw(st.sampled_from(RATES))
+
+
+@MANY
+@given(st.data(), machines(12), st.sampled_from(KINDS), SIZES)
+def test_members_of_a_list_end_when_the_engine_says_whenever_they_start(
+    data: st.DataObject,
+    machine: tuple[list[Dimension], System, float],
+    kind: CollectiveKind,
+    size_bytes: int,
+) -> None:
+    network, _, _ = machine
+    npus = prod(dimension.npus for dimension in network)
+    ids = data.draw(st.permutations(range(npus)))[: data.draw(st.integers(2, min(npus, 32)))]
+    if len(ids) == npus:
+        ids = sorted(ids)
+    latest = data.draw(st.sampled_from([0, 3, 300, 100_000]))
+    starts = [data.draw(st.integers(0, latest)) for _ in ids]
+    arguments = kind, np.array(ids, np.int64), size_bytes, np.array(starts, np.int64)
+    subsystem = Counted(*machine)
+    name = machine[1].algorithms(kind, [dimension.topology for dimension in network])[0]
+    one = len(network) == 1 and len(ids) < npus
+    if one and runnable(name, kind, len(ids)) == "double_binary_tree":
+        with pytest.raises(ConfigError, match="doubleBinaryTree needs a dimension"):
+            subsystem.shared_ends(*arguments)
+        return
+    expected = Subsystem(*machine).engine_ends(*arguments)
+    np.testing.assert_array_equal(subsystem.shared_ends(*arguments), expected)
+    RAN_ON_ENGINE.append(subsystem.engine_runs > 0)
+
+
+def test_few_of_those_lists_needed_the_engine() -> None:
+    if not RAN_ON_ENGINE:
+        pytest.skip("the lists above were not part of this session")
+    assert len(RAN_ON_ENGINE) > 150
+    assert np.mean(RAN_ON_ENGINE) < 0.25
+
+
+@MANY
+@given(st.data(), machines(8), st.sampled_from(KINDS), SIZES)
+def test_collective_lasts_until_the_engine_ends_its_last_member(
+    data: st.DataObject,
+    machine: tuple[list[Dimension], System, float],
+    kind: CollectiveKind,
+    size_bytes: int,
+) -> None:
+    network, _, _ = machine
+    extent, stride = [], []
+    for dimension in network:
+        apart = data.draw(st.sampled_from(_divisors(dimension.npus)))
+        members = data.draw(st.sampled_from(_divisors(dimension.npus // apart)))
+        extent.append(members)
+        stride.append(apart if members > 1 else 1)
+    placement = Placement(extent=tuple(extent), stride=tuple(stride))
+    if placement.members == 1:
+        return
+    time = CollectiveTimer(*machine).time(kind, placement, size_bytes)
+    ends = Subsystem(*machine).collective_ends(kind, placement, size_bytes)
+    if time.held_ns == 0:
+        assert ends.tolist() == [time.duration_ns] * placement.members
+    else:  # held at the end of each phase
+        assert time.duration_ns >= ends.max()
+        if sum(members > 1 for members in extent) == 1 and machine[1].chunks == 1:
+            assert time.duration_ns == ends.max()
+            assert time.held_ns == ends.max() - ends.min()
+
+
+def _divisors(number: int) -> list[int]:
+    return [d for d in range(1, number + 1) if number % d == 0]
+
+
+@MANY
+@given(
+    dimensions(8),
+    st.sampled_from(ALGORITHMS[:5]),
+    st.sampled_from(KINDS),
+    st.sampled_from([2, 4, 8]),
+    SIZES,
+    st.sampled_from([0, 10, 137]),
+    st.sampled_from(RATES),
+)
+def test_chain_of_maxima_ends_when_the_state_machine_of_one_member_does(
+    dimension: Dimension,
+    algorithm: str,
+    kind: CollectiveKind,
+    members: int,
+    size_bytes: int,
+    delay_ns: int,
+    memory_bytes_per_s: float,
+) -> None:
+    phase = Phase(
+        dimension=0,
+        kind=kind,
+        algorithm=runnable(algorithm, kind, members),
+        members=members,
+        stride=8 // members,
+    )
+    row = np.array(phase_rows([phase], [dimension], CollectiveCache().rows)[0], np.int64)
+    network = network_array([dimension])
+    local = local_array(delay_ns, memory_bytes_per_s)
+    duration, sent_bytes, _ = phase_time(row, size_bytes, network[0], local)
+    zero, end = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    sent = member_ends(row, size_bytes, zero, network, local, zero, end)
+    assert row[phase_row.ALIKE]
+    if sent < 0:  # a window of messages, or a tie
+        assert algorithm.startswith("direct")
+    else:
+        assert (int(end[0]), sent) == (duration, sent_bytes)
