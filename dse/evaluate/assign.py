@@ -1,25 +1,30 @@
 """From the knobs of a design to the values of a run file."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Self
 
-from dse.space import Design, Parameter, file_value
+from dse.space import Design, Parameter, Value, file_value
 
 NETWORK = "platform.dimensions["
 """Start of the paths that lead into the network's list of dimensions."""
 
+_TEXTS_KEPT = 4096
+"""Quantities kept as texts: more than the values of all ladders of a study."""
+
 
 def kept_slots(
-    design: Design,
+    names: Sequence[str],
     parameters: Mapping[str, Parameter],
     dimensions: Mapping[int, tuple[int, ...]],
 ) -> tuple[int, ...]:
-    """Positions of the run's list of dimensions that the design keeps."""
+    """Positions of the run's list of dimensions that designs with the knobs *names* keep."""
     if len(dimensions) == 1:
         return next(iter(dimensions.values()))
     present = {
         slot
-        for name in design
+        for name in names
         if name.startswith(NETWORK) and (slot := parameters[name].slot) is not None
     }
     return next(slots for slots in dimensions.values() if set(slots) == present)
@@ -42,32 +47,64 @@ def trimmed_run(run: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]:
     return result
 
 
-def run_values(
-    design: Design,
-    parameters: Mapping[str, Parameter],
-    kept: Sequence[int],
-    run: Mapping[str, Any],
-) -> dict[str, Any]:
-    """What the design sets, by path into the trimmed run, as a run file would write it.
+@dataclass(frozen=True, slots=True, eq=False)
+class Assignment:
+    """Where the values of designs with the same knobs go in the trimmed run.
 
     A list with one entry per network dimension, such as ``system.all_reduce``, is set as a whole;
     entries that no knob sets are the run's.
+
+    Attributes:
+        units: Base unit of each knob, or None.
+        scalars: Paths that take one value, with the position of their knob.
+        vectors: Paths that take a list: per entry the position of its knob, or None and what
+            the run holds there.
+        write: ``file_value``, with the texts that it has written lately.
     """
-    position = {slot: index for index, slot in enumerate(kept)}
-    values: dict[str, Any] = {}
-    vectors: dict[str, dict[int, Any]] = {}
-    for name, value in design.items():
-        parameter = parameters[name]
-        written = file_value(value, parameter.unit)
-        for path in parameter.targets or (name,):
-            stem, ending = path.rsplit("[", 1) if path.endswith("]") else (path, "")
-            if ending and parameter.slot is not None:
-                vectors.setdefault(stem, {})[position[parameter.slot]] = written
-            else:
-                values[_moved(path, parameter.slot, position)] = written
-    for stem, entries in vectors.items():
-        values[stem] = _vector(entries, _at(run, stem), len(kept))
-    return values
+
+    units: tuple[str | None, ...]
+    scalars: Mapping[str, int]
+    vectors: Mapping[str, Sequence[tuple[int | None, Any]]]
+    write: Callable[[Value, str | None], Value]
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        parameters: Mapping[str, Parameter],
+        kept: Sequence[int],
+        run: Mapping[str, Any],
+    ) -> Self:
+        """The assignment of designs with the knobs *names*, in that order."""
+        position = {slot: index for index, slot in enumerate(kept)}
+        scalars: dict[str, int] = {}
+        entries: dict[str, dict[int, int]] = {}
+        for knob, name in enumerate(names):
+            parameter = parameters[name]
+            for path in parameter.targets or (name,):
+                stem, ending = path.rsplit("[", 1) if path.endswith("]") else (path, "")
+                if ending and parameter.slot is not None:
+                    entries.setdefault(stem, {})[position[parameter.slot]] = knob
+                else:
+                    scalars[_moved(path, parameter.slot, position)] = knob
+        return cls(
+            units=tuple(parameters[name].unit for name in names),
+            scalars=scalars,
+            vectors={s: _sources(own, _at(run, s), len(kept)) for s, own in entries.items()},
+            write=lru_cache(_TEXTS_KEPT, typed=True)(file_value),
+        )
+
+    def values(self, design: Design) -> dict[str, Any]:
+        """What *design* sets, by path, as a run file would write it."""
+        write = self.write
+        written = [
+            value if unit is None else write(value, unit)
+            for value, unit in zip(design.values(), self.units, strict=True)
+        ]
+        values: dict[str, Any] = {path: written[knob] for path, knob in self.scalars.items()}
+        for stem, sources in self.vectors.items():
+            values[stem] = [held if knob is None else written[knob] for knob, held in sources]
+        return values
 
 
 def _moved(path: str, slot: int | None, position: Mapping[int, int]) -> str:
@@ -76,12 +113,16 @@ def _moved(path: str, slot: int | None, position: Mapping[int, int]) -> str:
     return path.replace(f"[{slot}]", f"[{position[slot]}]")
 
 
-def _vector(entries: Mapping[int, Any], fixed: object, length: int) -> list[Any]:
-    """A list of *length* entries: those given, else the run's, else the first one given."""
-    spare = next(iter(entries.values())) if fixed is None else fixed
-    if isinstance(spare, list) and len(spare) == length:
-        return [entries.get(index, spare[index]) for index in range(length)]
-    return [entries.get(index, spare) for index in range(length)]
+def _sources(
+    entries: Mapping[int, int], fixed: object, length: int
+) -> tuple[tuple[int | None, Any], ...]:
+    """Per entry of a list of *length*: its knob, else what the run holds, else the first knob."""
+    spare: tuple[int | None, Any] = (None, fixed)
+    if fixed is None:
+        spare = (next(iter(entries.values())), None)
+    if isinstance(fixed, list) and len(fixed) == length:
+        return tuple((entries.get(index), fixed[index]) for index in range(length))
+    return tuple((entries[index], None) if index in entries else spare for index in range(length))
 
 
 def _at(table: Mapping[str, Any], path: str) -> object:

@@ -1,24 +1,18 @@
 """Checks a study's run file and its knobs against each other before anything is evaluated."""
 
-from pathlib import Path
-
-from dse.evaluate.assign import kept_slots, run_values, trimmed_run
 from dse.evaluate.base import EvaluatorInput
+from dse.evaluate.runs import DesignRuns
 from dse.space import Design, Value
-from simcore import ConfigError, Run, RunTemplate
+from simcore import ConfigError, Run
 
 
 class RunChecker:
-    """The run templates of a study, one per number of network dimensions."""
+    """Checks the runs of a study's designs."""
 
     def __init__(self, what: EvaluatorInput) -> None:
         self._input = what
-        beside = Path(what.folder) if what.folder else None
-        self._runs = {kept: trimmed_run(what.run, kept) for kept in what.dimensions.values()}
         try:
-            self._templates = {
-                kept: RunTemplate.from_table(run, beside=beside) for kept, run in self._runs.items()
-            }
+            self._runs = DesignRuns(what)
         except ConfigError as error:
             raise _of_run(error) from None
 
@@ -32,15 +26,15 @@ class RunChecker:
             ConfigError: It is not; names the knob.
         """
         try:
-            runs = [template.with_values({}) for template in self._templates.values()]
-            runs[0].platform.npu.peak(runs[0].workload.precision)
+            run = self._runs.without_values()[0]
+            run.platform.npu.peak(run.workload.precision)
         except ConfigError as error:
             raise _of_run(error) from None
         for name, parameter in self._input.parameters.items():
             values: tuple[Value, ...] = parameter.choices or (parameter.low, parameter.high)
             for value in values:
                 self._check_value(name, value)
-        return runs[0]
+        return run
 
     def check_npus(self, design: Design) -> None:
         """See whether the plan of *design* uses as many NPUs as its platform has.
@@ -48,10 +42,7 @@ class RunChecker:
         Raises:
             ConfigError: It does not.
         """
-        what = self._input
-        kept = kept_slots(design, what.parameters, what.dimensions)
-        values = run_values(design, what.parameters, kept, self._runs[kept])
-        run = self._templates[kept].with_values(values)
+        run = self._runs.run(design)
         if run.plan.npus != run.platform.npus:
             rule = f"the plan must use the {run.platform.npus} NPUs that the dimensions multiply to"
             raise ConfigError("space", rule, got=f"tp x cp x pp x dp = {run.plan.npus}")
@@ -64,8 +55,7 @@ class RunChecker:
             if kept is None:
                 known = ", ".join(str(k) for kept in what.dimensions.values() for k in kept)
                 raise ConfigError("", f"positions in the run's list are {known}", got=slot)
-            values = run_values({name: value}, what.parameters, kept, self._runs[kept])
-            self._templates[kept].with_values(values)
+            self._runs.partial_run({name: value}, kept)
         except ConfigError as error:
             raise ConfigError(f"space: {name}", error.rule, got=error.got) from None
 

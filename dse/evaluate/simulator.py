@@ -2,27 +2,22 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 
-from dse.evaluate.assign import kept_slots, run_values, trimmed_run
 from dse.evaluate.base import Evaluator, EvaluatorInput
 from dse.evaluate.cost_file import CostFile
 from dse.evaluate.money import CostMeter
 from dse.evaluate.run_check import RunChecker
+from dse.evaluate.runs import DesignRuns
 from dse.space import Design
-from simcore import InfeasibleError, IterationResult, Run, RunTemplate, check_run, simulate_run
+from simcore import InfeasibleError, IterationResult, Run, check_run, simulate_run
 
 
 class SimulatorEvaluator(Evaluator):
-    """One run template per number of network dimensions; names in the run are resolved once."""
+    """Names in the run and prices are read once; designs share what they have in common."""
 
     def __init__(self, what: EvaluatorInput) -> None:
         self._input = what
-        beside = Path(what.folder) if what.folder else None
-        self._runs = {kept: trimmed_run(what.run, kept) for kept in what.dimensions.values()}
-        self._templates = {
-            kept: RunTemplate.from_table(run, beside=beside) for kept, run in self._runs.items()
-        }
+        self._runs = DesignRuns(what)
         self._bounds_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
         self._meter: CostMeter | None = None
         if what.cost is not None:
@@ -36,10 +31,7 @@ class SimulatorEvaluator(Evaluator):
         Raises:
             ConfigError: A value that the run file does not allow.
         """
-        what = self._input
-        kept = kept_slots(design, what.parameters, what.dimensions)
-        values = run_values(design, what.parameters, kept, self._runs[kept])
-        return self._templates[kept].with_values(values)
+        return self._runs.run(design)
 
     def simulate(self, run: Run) -> IterationResult:
         """Check structure, and memory if the study says so, then simulate.

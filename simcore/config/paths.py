@@ -5,10 +5,13 @@ from typing import Any
 
 from simcore.errors import ConfigError
 
+Steps = tuple[str | int, ...]
+"""A path, step by step: names of keys and positions in lists."""
+
 _STEP = re.compile(r"\.?([A-Za-z_]\w*)|\[(\d{1,4})\]")
 
 
-def parse_path(text: str) -> tuple[str | int, ...]:
+def parse_path(text: str) -> Steps:
     """The steps of a path: names of keys and positions in lists.
 
     Raises:
@@ -48,22 +51,11 @@ def set_path(table: Any, path: str, value: object) -> Any:
     Raises:
         ConfigError: The path runs through something that is neither a table nor a list.
     """
-    return _set(table, parse_path(path), value, path)
+    return set_steps(table, parse_path(path), value, path)
 
 
-def _child(value: Any, step: str | int, path: str) -> Any:
-    if isinstance(step, int):
-        if isinstance(value, list | tuple) and step < len(value):
-            return value[step]
-        length = len(value) if isinstance(value, list | tuple) else 0
-        raise ConfigError(path, f"position must be below {length}", got=step)
-    if isinstance(value, dict) and step in value:
-        return value[step]
-    known = ", ".join(map(str, value)) if isinstance(value, dict) else "none"
-    raise ConfigError(path, f"the keys at this place are {known}", got=step)
-
-
-def _set(table: Any, steps: tuple[str | int, ...], value: object, path: str) -> Any:
+def set_steps(table: Any, steps: Steps, value: object, path: str) -> Any:
+    """As ``set_path``, with *path* taken apart; no steps: *value* itself."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]
@@ -76,10 +68,22 @@ def _set(table: Any, steps: tuple[str | int, ...], value: object, path: str) -> 
             length = len(table) if isinstance(table, list | tuple) else 0
             raise ConfigError(path, f"position must be at most {length}", got=step)
         grown = [*table, None] if step == len(table) else list(table)
-        grown[step] = _set(grown[step], rest, value, path)
+        grown[step] = set_steps(grown[step], rest, value, path)
         return grown
     if table is None:
         table = {}
     if not isinstance(table, dict):
         raise ConfigError(path, f"the place before .{step} must be a table", got=table)
-    return {**table, step: _set(table.get(step), rest, value, path)}
+    return {**table, step: set_steps(table.get(step), rest, value, path)}
+
+
+def _child(value: Any, step: str | int, path: str) -> Any:
+    if isinstance(step, int):
+        if isinstance(value, list | tuple) and step < len(value):
+            return value[step]
+        length = len(value) if isinstance(value, list | tuple) else 0
+        raise ConfigError(path, f"position must be below {length}", got=step)
+    if isinstance(value, dict) and step in value:
+        return value[step]
+    known = ", ".join(map(str, value)) if isinstance(value, dict) else "none"
+    raise ConfigError(path, f"the keys at this place are {known}", got=step)

@@ -1,0 +1,69 @@
+"""The runs that the designs of a study mean."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from dse.evaluate.assign import Assignment, kept_slots, trimmed_run
+from dse.evaluate.base import EvaluatorInput
+from dse.space import Design
+from simcore import Run, RunTemplate
+
+_SHAPES_KEPT = 64
+"""Sets of knobs, which differ where a knob has no meaning in a design."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Form:
+    """What designs with the same knobs have in common."""
+
+    template: RunTemplate
+    assignment: Assignment
+
+
+class DesignRuns:
+    """One run template per number of network dimensions, and the way of each knob into it."""
+
+    def __init__(self, what: EvaluatorInput) -> None:
+        """Read the files that the run names.
+
+        Raises:
+            ConfigError: One is missing or not valid.
+        """
+        self._input = what
+        beside = Path(what.folder) if what.folder else None
+        self._runs = {kept: trimmed_run(what.run, kept) for kept in what.dimensions.values()}
+        self._templates = {
+            kept: RunTemplate.from_table(run, beside=beside) for kept, run in self._runs.items()
+        }
+        self._form: Callable[[tuple[str, ...]], _Form] = lru_cache(_SHAPES_KEPT)(self._form_of)
+
+    def without_values(self) -> list[Run]:
+        """The run of each number of dimensions, without any knob's value."""
+        return [template.with_values({}) for template in self._templates.values()]
+
+    def run(self, design: Design) -> Run:
+        """The run that *design* means.
+
+        Raises:
+            ConfigError: A value that the run file does not allow.
+        """
+        form = self._form(tuple(design))
+        return form.template.with_values(form.assignment.values(design))
+
+    def partial_run(self, design: Design, kept: Sequence[int]) -> Run:
+        """The run with the values of some knobs alone, and the dimensions *kept*.
+
+        Raises:
+            ConfigError: A value that the run file does not allow.
+        """
+        kept = tuple(kept)
+        assignment = Assignment.of(tuple(design), self._input.parameters, kept, self._runs[kept])
+        return self._templates[kept].with_values(assignment.values(design))
+
+    def _form_of(self, names: tuple[str, ...]) -> _Form:
+        what = self._input
+        kept = kept_slots(names, what.parameters, what.dimensions)
+        assignment = Assignment.of(names, what.parameters, kept, self._runs[kept])
+        return _Form(self._templates[kept], assignment)

@@ -1,0 +1,184 @@
+"""Fills a run file with the values of one design after another.
+
+The designs of a study differ in some of their tables and share the others: a run is put together
+from tables that were checked before with the same values. A run that breaks a rule breaks it here
+too; the sentence that tells it is left to the check of the whole file.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from operator import itemgetter
+from typing import Any, Self
+
+from simcore.config.names import NPU, PLATFORM, resolved
+from simcore.config.paths import Steps, parse_path, set_steps
+from simcore.config.run import Run
+from simcore.errors import ConfigError
+from simcore.hardware import Dimension, load_npu, load_platform
+from simcore.schema import Schema
+from simcore.system.spec import System
+from simcore.workload import ParallelPlan, TrainingWorkload
+
+_KEPT = 4096
+"""Objects kept of each table of a run; the least recently used goes first."""
+
+_DIMENSIONS: Steps = ("platform", "dimensions")
+_PLAIN = frozenset({bool, int, float, str})
+_BUILDERS: Mapping[Steps, Callable[[object], Schema]] = {
+    ("workload",): partial(TrainingWorkload.from_file_data, at="workload"),
+    ("plan",): partial(ParallelPlan.from_file_data, at="plan"),
+    ("system",): partial(System.from_file_data, at="system"),
+    PLATFORM: partial(load_platform, at="platform"),
+    NPU: partial(load_npu, at="platform.npu"),
+    _DIMENSIONS: partial(Dimension.from_file_data, at="platform.dimensions"),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One table of the run, with the values that belong into it.
+
+    Attributes:
+        key: Its key, or its position in the list of dimensions.
+        build: From its own values to its object; keeps the last of them.
+        own: From the values of a design to its own.
+    """
+
+    key: str | int
+    build: Callable[..., Schema]
+    own: Callable[[Sequence[object]], Iterable[object]]
+
+    @classmethod
+    def of(cls, table: object, place: Steps, paths: Sequence[str]) -> Self:
+        """The part at *place*, where the file holds *table*."""
+        steps = [parse_path(path) for path in paths]
+        positions = [at for at, own in enumerate(steps) if own[: len(place)] == place]
+        own_paths = [paths[at] for at in positions]
+        build = partial(_build, table, place, own_paths)
+        return cls(place[-1], lru_cache(_KEPT, typed=True)(build), _picker(positions))
+
+    def object(self, values: Sequence[object]) -> Schema:
+        """The object that the values of a design mean.
+
+        Raises:
+            ConfigError: One breaks a rule.
+        """
+        return self.build(*self.own(values))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filling:
+    """A run file for designs that set the same paths.
+
+    Attributes:
+        table: What no path sets.
+        scalars: Keys of the run that hold a single value, and the positions of these values.
+        parts: Tables of the run itself.
+        npu: The accelerator; None where the platform is one part.
+        dimensions: The network likewise.
+    """
+
+    table: Mapping[str, Any]
+    scalars: tuple[tuple[str, int], ...]
+    parts: tuple[Part, ...]
+    npu: Part | None
+    dimensions: tuple[Part, ...]
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any], paths: tuple[str, ...]) -> Self:
+        """The filling of the run file *table* with values for *paths*.
+
+        Raises:
+            ConfigError: A path leads nowhere.
+        """
+        steps = [parse_path(path) for path in paths]
+        places: list[Steps] = [("workload",), ("plan",), ("system",)]
+        inner = _inner_places(table, steps)
+        places += [] if inner else [PLATFORM]
+        known = {place[0] for place in (*places, PLATFORM)}
+        scalars = [(own, at) for at, own in enumerate(steps) if own[0] not in known]
+        for own, at in scalars:
+            if len(own) > 1:
+                raise ConfigError(paths[at], "must be a key of the run", got=own[0])
+        used = [place for place in places if place[0] in table or _touched(place, steps)]
+        return cls(
+            table=table,
+            scalars=tuple((str(own[0]), at) for own, at in scalars),
+            parts=tuple(Part.of(table.get(str(p[0])), p, paths) for p in used),
+            npu=Part.of(table["platform"]["npu"], NPU, paths) if inner else None,
+            dimensions=tuple(
+                Part.of(given, (*_DIMENSIONS, at), paths)
+                for at, given in enumerate(table["platform"]["dimensions"] if inner else ())
+            ),
+        )
+
+    def run(self, values: Iterable[object]) -> Run | None:
+        """The run with *values*, in the order of the paths; None if one is no plain value.
+
+        Raises:
+            ConfigError: A value breaks a rule.
+        """
+        plain = _plain(values)
+        if plain is None:
+            return None
+        table = dict(self.table)
+        for key, at in self.scalars:
+            table[key] = plain[at]
+        for part in self.parts:
+            table[str(part.key)] = part.object(plain)
+        if self.npu is not None:
+            table["platform"] = {
+                **table["platform"],
+                "npu": self.npu.object(plain),
+                "dimensions": [part.object(plain) for part in self.dimensions],
+            }
+        return Run.from_file_data(table, at="")
+
+
+def _inner_places(table: Mapping[str, Any], steps: Sequence[Steps]) -> list[Steps]:
+    """Accelerator and dimensions, if the file has them in place and no path leads elsewhere."""
+    platform = table["platform"]
+    listed = platform.get("dimensions")
+    if "npu" not in platform or not isinstance(listed, list | tuple):
+        return []
+    inner: list[Steps] = [NPU, *((*_DIMENSIONS, at) for at in range(len(listed)))]
+    outside = [own for own in steps if own[0] == "platform" and not _inside(own, inner)]
+    return [] if outside else inner
+
+
+def _inside(steps: Steps, places: Sequence[Steps]) -> bool:
+    return any(steps[: len(place)] == place for place in places)
+
+
+def _touched(place: Steps, steps: Sequence[Steps]) -> bool:
+    return any(_inside(own, [place]) for own in steps)
+
+
+def _build(table: object, place: Steps, paths: Sequence[str], *values: object) -> Schema:
+    filled = table
+    for path, value in zip(paths, values, strict=True):
+        steps = parse_path(path)
+        filled = set_steps(filled, steps[len(place) :], resolved(steps, value), path)
+    kind = place[:2] if place[:2] == _DIMENSIONS else place
+    return _BUILDERS[kind](filled)
+
+
+def _picker(positions: Sequence[int]) -> Callable[[Sequence[object]], Iterable[object]]:
+    """Takes the values at *positions*; quicker than a loop from two on."""
+    if len(positions) > 1:
+        return itemgetter(*positions)
+    return lambda values: [values[at] for at in positions]
+
+
+def _plain(values: Iterable[object]) -> list[object] | None:
+    """Values that can be told apart by type and value: numbers and texts, and lists of texts."""
+    plain: list[object] = []
+    for value in values:
+        if type(value) in _PLAIN:
+            plain.append(value)
+        elif isinstance(value, list | tuple) and all(type(entry) is str for entry in value):
+            plain.append(tuple(value))
+        else:
+            return None
+    return plain

@@ -1,0 +1,80 @@
+"""Names in a run file, replaced by the tables of the files that they mean."""
+
+from pathlib import Path
+from typing import Any
+
+from simcore.config.paths import Steps
+from simcore.errors import ConfigError
+from simcore.hardware import Npu, Platform, load_npu, load_platform
+from simcore.resources import find_config
+from simcore.workload import Model, load_model
+from simcore.yaml_file import read_yaml
+
+PLATFORM: Steps = ("platform",)
+NPU: Steps = ("platform", "npu")
+MODEL: Steps = ("workload", "model")
+
+
+def resolved(place: Steps, value: object) -> object:
+    """*value*, or the table of the file that it names where *place* takes names.
+
+    Raises:
+        ConfigError: No such file, or it is not valid.
+    """
+    if place == PLATFORM:
+        return platform_table(value, None)
+    if place == NPU:
+        return npu_table(value, None)
+    if place == MODEL:
+        return model_table(value, None)
+    return value
+
+
+def platform_table(given: object, beside: Path | None) -> dict[str, Any]:
+    """The platform as a table with file keys, its accelerator checked and built."""
+    if isinstance(given, Platform):
+        return {**given.__dict__}
+    if isinstance(given, str):
+        path = find_config("platforms", given, at="platform", beside=beside)
+        load_platform(given, beside=beside)  # a broken file is told as such, with its own name
+        table = _without_version(read_yaml(path))
+        table.setdefault("name", path.stem)
+        beside = path.parent
+    elif isinstance(given, dict):
+        table = dict(given)
+    else:
+        raise ConfigError("platform", "must be a name, a .yaml file or a table", got=given)
+    if "npu" in table:
+        table["npu"] = npu_table(table["npu"], beside)
+    return table
+
+
+def npu_table(given: object, beside: Path | None) -> object:
+    """The accelerator, or its table."""
+    if isinstance(given, Npu | dict):
+        return given
+    load_npu(given, at="platform.npu", beside=beside)
+    path = find_config("npus", str(given), at="platform.npu", beside=beside)
+    table = _without_version(read_yaml(path))
+    table.setdefault("name", path.stem)
+    return table
+
+
+def model_table(given: object, beside: Path | None) -> object:
+    """The model, or its table."""
+    if isinstance(given, Model | dict):
+        return given
+    if not isinstance(given, str):
+        raise ConfigError("workload.model", "must be a name, a .yaml file or a table", got=given)
+    path = find_config("models", given, at="workload.model", beside=beside)
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise ConfigError(str(path), "must be a table of keys and values", got=content)
+    table = _without_version(content)
+    table.setdefault("name", path.stem)
+    load_model(given, at="workload.model", beside=beside)  # a broken file is told with its own name
+    return table
+
+
+def _without_version(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if key != "version"}

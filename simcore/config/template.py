@@ -1,0 +1,106 @@
+"""Run files: one design each, or a template that is filled with the values of many."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from simcore.config.filling import Filling
+from simcore.config.names import NPU, model_table, platform_table, resolved
+from simcore.config.paths import parse_path, set_steps
+from simcore.config.run import Run
+from simcore.errors import ConfigError
+from simcore.hardware import load_npu
+from simcore.yaml_file import read_yaml
+
+_SHAPES_KEPT = 64
+"""Sets of paths, of which a study has one per number of network dimensions or so."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTemplate:
+    """A run file whose names are resolved, to be filled with the values of many designs.
+
+    Attributes:
+        table: The run file as plain data; a model, platform or accelerator given by name has been
+            replaced by its own table.
+        at: Name of the file in messages.
+    """
+
+    table: Mapping[str, Any]
+    at: str = ""
+    _filling: Callable[[tuple[str, ...]], Filling] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        filling = lru_cache(_SHAPES_KEPT)(partial(Filling.of, self.table))
+        object.__setattr__(self, "_filling", filling)
+
+    @classmethod
+    def from_table(
+        cls, table: object, *, at: str = "", beside: Path | None = None
+    ) -> "RunTemplate":
+        """Resolve the names in *table*; paths in it are taken from *beside*.
+
+        Raises:
+            ConfigError: A name has no file, or a file is not valid.
+        """
+        if not isinstance(table, dict):
+            raise ConfigError(at, "must be a table of keys and values", got=table)
+        table = dict(table)
+        for key in ("workload", "platform", "plan"):
+            if key not in table:
+                raise ConfigError(key, "this key is required", got=None)
+        table["platform"] = platform_table(table["platform"], beside)
+        workload = table["workload"]
+        if isinstance(workload, dict) and "model" in workload:
+            model = model_table(workload["model"], beside)
+            table["workload"] = {**workload, "model": model}
+        return cls(table, at)
+
+    def with_values(self, values: Mapping[str, object]) -> Run:
+        """The run with *values* (by path, as in a file) in place of the file's.
+
+        Raises:
+            ConfigError: A path leads nowhere, or a value breaks a rule; names the path.
+        """
+        try:
+            run = self._filling(tuple(values)).run(values.values())
+        except ConfigError:
+            run = None  # the whole file tells which of its mistakes is the first
+        return run or self._checked_whole(values)
+
+    def _checked_whole(self, values: Mapping[str, object]) -> Run:
+        """The same run, with every table of the file checked again."""
+        table: Any = dict(self.table)
+        for path, value in values.items():
+            steps = parse_path(path)
+            table = set_steps(table, steps, resolved(steps, value), path)
+        if "npu" in table["platform"]:
+            npu = load_npu(table["platform"]["npu"], at="platform.npu")
+            table = set_steps(table, NPU, npu, "platform.npu")
+        return Run.from_file_data(table, at="")
+
+
+def load_run(
+    source: Path | str | Mapping[str, Any],
+    values: Mapping[str, object] | None = None,
+    *,
+    beside: Path | None = None,
+) -> Run:
+    """Read a run file (or its content), with *values* by path in place of the file's.
+
+    Raises:
+        ConfigError: What is wrong, where, and what would be right.
+    """
+    if isinstance(source, Mapping):
+        return RunTemplate.from_table(dict(source), beside=beside).with_values(values or {})
+    path = Path(source)
+    try:
+        template = RunTemplate.from_table(read_yaml(path), beside=path.parent)
+        return template.with_values(values or {})
+    except ConfigError as error:
+        if str(path) in error.at:
+            raise
+        place = f"{path}: {error.at}" if error.at else str(path)
+        raise ConfigError(place, error.rule, got=error.got) from None
