@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from simcore.checks import RunChecks, check_memory, check_run, check_structure
     from simcore.config import Run, RunTemplate, get_path, load_run, parse_path, set_path
     from simcore.errors import ConfigError, InfeasibleError, SimcoreError, SimulationError
     from simcore.hardware import Dimension, Npu, Platform, json_schemas, load_npu, load_platform
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
         Watts,
         WattsPerGBps,
     )
-    from simcore.simulation import check_memory, check_run, check_structure, simulate, simulate_run
+    from simcore.simulation import simulate, simulate_run
     from simcore.system.spec import System
     from simcore.terms import CollectiveKind, Precision, TopologyKind
     from simcore.units import FACTORS, format_quantity, parse_quantity
@@ -60,6 +61,7 @@ _HOMES = {
     "Precision": "simcore.terms",
     "Registry": "simcore.registry",
     "Run": "simcore.config",
+    "RunChecks": "simcore.checks",
     "RunTemplate": "simcore.config",
     "Schema": "simcore.schema",
     "Seconds": "simcore.schema",
@@ -74,9 +76,9 @@ _HOMES = {
     "UsdPerKwh": "simcore.schema",
     "Watts": "simcore.schema",
     "WattsPerGBps": "simcore.schema",
-    "check_memory": "simcore.simulation",
-    "check_run": "simcore.simulation",
-    "check_structure": "simcore.simulation",
+    "check_memory": "simcore.checks",
+    "check_run": "simcore.checks",
+    "check_structure": "simcore.checks",
     "did_you_mean": "simcore.registry",
     "find_config": "simcore.resources",
     "footprint": "simcore.memory",
@@ -117,6 +119,7 @@ __all__ = [
     "Precision",
     "Registry",
     "Run",
+    "RunChecks",
     "RunTemplate",
     "Schema",
     "Seconds",

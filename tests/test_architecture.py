@@ -16,6 +16,7 @@ SIMCORE_LAYERS = [  # a module may import from the rows above its own, and from 
     ["system"],
     ["result"],
     ["config", "formats"],
+    ["checks"],
     ["simulation"],
     ["cli"],
     ["__init__", "__main__"],

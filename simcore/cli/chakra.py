@@ -86,12 +86,12 @@ def generate(run_file: Path, settings: tuple[str, ...], count: int | None, out: 
 
     With them go ASTRA-sim's network, system, memory and communicator group files.
     """
+    from simcore.checks import check_run
     from simcore.cli.simulate import _setting as setting
     from simcore.compute import COMPUTE_MODELS
     from simcore.config import load_run
     from simcore.formats.astra.export import write_configuration
     from simcore.formats.chakra.generate import communicator_groups, write_iteration
-    from simcore.simulation import check_run
     from simcore.system.iteration import operator_times_ns
     from simcore.system.subsystem import engine_dimensions, engine_options
     from simcore.workload import build_graph

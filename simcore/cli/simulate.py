@@ -37,8 +37,9 @@ def simulate(
     timeline: Path | None,
 ) -> None:
     """Simulate the iteration that the run file FILE describes."""
+    from simcore.checks import check_run
     from simcore.config import load_run
-    from simcore.simulation import check_run, run_with_iteration
+    from simcore.simulation import run_with_iteration
 
     values = dict(_setting(text) for text in settings)
     if backend is not None:

@@ -54,8 +54,7 @@ class Part:
         """The part at *place*, where the file holds *table*."""
         steps = [parse_path(path) for path in paths]
         positions = [at for at, own in enumerate(steps) if own[: len(place)] == place]
-        own_paths = [paths[at] for at in positions]
-        build = partial(_build, table, place, own_paths)
+        build = partial(_build, table, place, [(paths[at], steps[at]) for at in positions])
         return cls(place[-1], lru_cache(_KEPT, typed=True)(build), _picker(positions))
 
     def object(self, values: Sequence[object]) -> Schema:
@@ -155,13 +154,14 @@ def _touched(place: Steps, steps: Sequence[Steps]) -> bool:
     return any(_inside(own, [place]) for own in steps)
 
 
-def _build(table: object, place: Steps, paths: Sequence[str], *values: object) -> Schema:
+def _build(
+    table: object, place: Steps, paths: Sequence[tuple[str, Steps]], *values: object
+) -> Schema:
+    """The object of the part at *place*: its *table*, with *values* at *paths*."""
     filled = table
-    for path, value in zip(paths, values, strict=True):
-        steps = parse_path(path)
+    for (path, steps), value in zip(paths, values, strict=True):
         filled = set_steps(filled, steps[len(place) :], resolved(steps, value), path)
-    kind = place[:2] if place[:2] == _DIMENSIONS else place
-    return _BUILDERS[kind](filled)
+    return _BUILDERS[place[:2] if place[:2] == _DIMENSIONS else place](filled)
 
 
 def _picker(positions: Sequence[int]) -> Callable[[Sequence[object]], Iterable[object]]:

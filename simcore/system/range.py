@@ -1,6 +1,7 @@
 """Designs beyond what whole nanoseconds and bytes in 64 bits can count are refused beforehand."""
 
-from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
 
 from simcore.errors import InfeasibleError
 from simcore.hardware import Dimension, Npu, Platform
@@ -22,38 +23,78 @@ _BUFFERS = 32
 """More than the buffers of one size that a layer's forward and backward pass moves."""
 
 
-def check_range(
-    workload: TrainingWorkload, platform: Platform, plan: ParallelPlan, system: System
-) -> None:
-    """Check that sizes and times can be counted, by bounds far above any real iteration.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """Bounds of what one NPU does in an iteration, far above any real one.
 
-    Raises:
-        InfeasibleError: They cannot; says which value makes it so.
+    Attributes:
+        moved_bytes: Through memory or the network.
+        operations: Kernels and collectives.
+        flop: Of all kernels.
     """
-    passes = microbatches(workload, plan) * workload.model.layers
-    if passes > MAX_LAYER_PASSES:
-        reason = (
-            f"micro-batches x layers is {passes}, and at most {MAX_LAYER_PASSES} can be simulated"
+
+    moved_bytes: float
+    operations: int
+    flop: float
+
+    @classmethod
+    def of(cls, workload: TrainingWorkload, plan: ParallelPlan) -> Self:
+        """The demand of a plan, once its sizes are known to be countable.
+
+        Raises:
+            InfeasibleError: They are not; says which value makes it so.
+        """
+        passes = microbatches(workload, plan) * workload.model.layers
+        if passes > MAX_LAYER_PASSES:
+            reason = (
+                f"micro-batches x layers is {passes}, and at most {MAX_LAYER_PASSES} can be "
+                "simulated"
+            )
+            raise InfeasibleError("size_in_range", reason)
+        buffer, weights = _sizes(workload, plan)
+        attention = _attention_flop(workload, plan)
+        if max(buffer, weights, attention) > MAX_COUNT:
+            reason = (
+                f"a model of {float(workload.model.parameters):.3g} parameters with "
+                f"{float(plan.micro_batch * workload.sequence):.3g} tokens per micro-batch is "
+                "beyond 64-bit sizes"
+            )
+            raise InfeasibleError("size_in_range", reason)
+        flop = 16.0 * workload.tokens * workload.model.parameters + float(attention) * passes
+        return cls(
+            moved_bytes=float(buffer) * passes * _BUFFERS + 8.0 * weights,
+            operations=passes * _BUFFERS + 8,
+            flop=flop,
         )
-        raise InfeasibleError("size_in_range", reason)
-    buffer, weights = _sizes(workload, plan)
-    if max(buffer, weights, _attention_flop(workload, plan)) > MAX_COUNT:
-        reason = (
-            f"a model of {float(workload.model.parameters):.3g} parameters with "
-            f"{float(plan.micro_batch * workload.sequence):.3g} tokens per micro-batch is beyond "
-            "64-bit sizes"
-        )
-        raise InfeasibleError("size_in_range", reason)
-    moved = float(buffer) * passes * _BUFFERS + 8.0 * weights
-    flop = 16.0 * workload.tokens * workload.model.parameters
-    flop += float(_attention_flop(workload, plan)) * passes
-    peak, efficiency = platform.npu.peak(workload.precision), platform.npu.efficiency
-    times = dict(_times(platform, system, moved, passes * _BUFFERS + 8))
-    times["platform.npu"] += flop / (peak * min(efficiency.gemm, efficiency.attention))
-    for place, time_s in times.items():
+
+    def check_times(self, workload: TrainingWorkload, platform: Platform, system: System) -> None:
+        """Check that no part of the machine could take longer than can be counted.
+
+        Raises:
+            InfeasibleError: One could; says which.
+        """
+        peak, efficiency = platform.npu.peak(workload.precision), platform.npu.efficiency
+        for index, dimension in enumerate(platform.dimensions):
+            time_s = self._network_s(dimension, system)
+            if not time_s < MAX_S:
+                raise _too_slow(f"platform.dimensions[{index}]", time_s)
+        compute_s = self.flop / (peak * min(efficiency.gemm, efficiency.attention))
+        time_s = self._memory_s(platform.npu) + compute_s
         if not time_s < MAX_S:
-            reason = f"{place}: so slow that an iteration could take {time_s:.3g} s"
-            raise InfeasibleError("time_in_range", reason)
+            raise _too_slow("platform.npu", time_s)
+
+    def _network_s(self, dimension: Dimension, system: System) -> float:
+        npus = float(dimension.npus)
+        hops = npus / 2 if dimension.topology is TopologyKind.RING else 1.0
+        step_s = hops * dimension.latency_s + system.endpoint_delay_s
+        steps = 2.0 * npus * system.chunks * self.operations
+        return steps * step_s + self.moved_bytes * npus / dimension.bandwidth_bytes_per_s
+
+    def _memory_s(self, npu: Npu) -> float:
+        efficiency = npu.efficiency
+        kernel_s = efficiency.kernel_overhead_s + efficiency.gemm_ramp_s
+        rate = npu.memory_bandwidth_bytes_per_s * efficiency.memory
+        return self.operations * kernel_s + 16.0 * self.moved_bytes / rate
 
 
 def _sizes(workload: TrainingWorkload, plan: ParallelPlan) -> tuple[int, int]:
@@ -67,25 +108,6 @@ def _attention_flop(workload: TrainingWorkload, plan: ParallelPlan) -> int:
     return 16 * plan.micro_batch * workload.sequence**2 * workload.model.hidden
 
 
-def _times(
-    platform: Platform, system: System, moved: float, collectives: int
-) -> Iterator[tuple[str, float]]:
-    """Bounds of the time that each part of the machine could take."""
-    for index, dimension in enumerate(platform.dimensions):
-        yield f"platform.dimensions[{index}]", _network_s(dimension, system, moved, collectives)
-    yield "platform.npu", _memory_s(platform.npu, moved, collectives)
-
-
-def _network_s(dimension: Dimension, system: System, moved: float, collectives: int) -> float:
-    npus = float(dimension.npus)
-    hops = npus / 2 if dimension.topology is TopologyKind.RING else 1.0
-    step_s = hops * dimension.latency_s + system.endpoint_delay_s
-    steps = 2.0 * npus * system.chunks * collectives
-    return steps * step_s + moved * npus / dimension.bandwidth_bytes_per_s
-
-
-def _memory_s(npu: Npu, moved: float, kernels: int) -> float:
-    efficiency = npu.efficiency
-    kernel_s = efficiency.kernel_overhead_s + efficiency.gemm_ramp_s
-    rate = npu.memory_bandwidth_bytes_per_s * efficiency.memory
-    return kernels * kernel_s + 16.0 * moved / rate
+def _too_slow(place: str, time_s: float) -> InfeasibleError:
+    reason = f"{place}: so slow that an iteration could take {time_s:.3g} s"
+    return InfeasibleError("time_in_range", reason)

@@ -1,0 +1,120 @@
+"""Whether a run can be simulated, and whether it fits in memory, before anything is simulated."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from math import prod
+
+from simcore.compute import COMPUTE_MODELS
+from simcore.config import Run
+from simcore.errors import ConfigError, InfeasibleError
+from simcore.hardware import Platform
+from simcore.memory import Footprint, footprint
+from simcore.network import BACKENDS
+from simcore.system.placement import place_group
+from simcore.system.range import Demand
+from simcore.units import format_quantity
+from simcore.workload import ParallelPlan, TrainingWorkload, check_plan
+from simcore.workload.build import group_layouts
+from simcore.workload.graph import Axis
+
+FOLDED_BACKEND = "congestion_unaware"
+
+_KEPT = 4096
+"""Answers kept of each check; the least recently used goes first."""
+
+
+class RunChecks:
+    """Checks runs, and remembers what the workload and the plan alone decide.
+
+    A search meets the same plans on many machines; what a plan needs is worked out once.
+    """
+
+    def __init__(self) -> None:
+        self._structure = lru_cache(_KEPT)(_check_structure)
+        self._demand: Callable[[TrainingWorkload, ParallelPlan], Demand] = lru_cache(_KEPT)(
+            Demand.of
+        )
+        self._footprint = lru_cache(_KEPT)(footprint)
+
+    def check(self, run: Run, *, memory: bool = True) -> None:
+        """Check structure, and memory if asked for, of *run*; see ``check_run``."""
+        _check_names(run)
+        workload, platform, plan = run.workload, run.platform, run.plan
+        self.structure(workload, platform, plan)
+        self._demand(workload, plan).check_times(workload, platform, run.system)
+        if memory:
+            self.memory(workload, platform, plan)
+
+    def structure(self, workload: TrainingWorkload, platform: Platform, plan: ParallelPlan) -> None:
+        """See ``check_structure``."""
+        self._structure(workload, plan, tuple([d.npus for d in platform.dimensions]))
+
+    def memory(
+        self, workload: TrainingWorkload, platform: Platform, plan: ParallelPlan
+    ) -> Footprint:
+        """See ``check_memory``."""
+        needed = self._footprint(workload, plan)
+        if needed.total_bytes > platform.npu.memory_bytes:
+            raise _too_large(needed, platform.npu.memory_bytes)
+        return needed
+
+    def footprint(self, workload: TrainingWorkload, plan: ParallelPlan) -> Footprint:
+        """See ``footprint``."""
+        return self._footprint(workload, plan)
+
+
+def check_run(run: Run, *, memory: bool = True) -> None:
+    """Check structure and memory of *run* before any simulation.
+
+    Raises:
+        ConfigError: A network backend or compute model that is none, or no peak for the precision.
+        InfeasibleError: The first rule that is broken, with its name.
+    """
+    RunChecks().check(run, memory=memory)
+
+
+def check_structure(workload: TrainingWorkload, platform: Platform, plan: ParallelPlan) -> None:
+    """Check that the plan divides the workload and that its groups lie on the machine.
+
+    Raises:
+        InfeasibleError: The first rule that is broken, with its name.
+    """
+    RunChecks().structure(workload, platform, plan)
+
+
+def check_memory(workload: TrainingWorkload, platform: Platform, plan: ParallelPlan) -> Footprint:
+    """The footprint, once it is known to fit.
+
+    Raises:
+        InfeasibleError: It does not; names the largest component.
+    """
+    return RunChecks().memory(workload, platform, plan)
+
+
+def _check_names(run: Run) -> None:
+    if run.backend not in BACKENDS:
+        raise BACKENDS.unknown(run.backend, at="backend")
+    if run.backend != FOLDED_BACKEND:
+        rule = f"generated workloads run on {FOLDED_BACKEND}; traces run on every backend"
+        raise ConfigError("backend", rule, got=run.backend)
+    if run.compute not in COMPUTE_MODELS:
+        raise COMPUTE_MODELS.unknown(run.compute, at="compute")
+
+
+def _check_structure(
+    workload: TrainingWorkload, plan: ParallelPlan, sizes: tuple[int, ...]
+) -> None:
+    check_plan(workload, plan, prod(sizes))
+    for axis, group in group_layouts(workload, plan).items():
+        if axis is not Axis.EMBEDDING:  # the ends of the pipeline, which lie anywhere
+            place_group(str(axis), group.stride, group.size, sizes)
+
+
+def _too_large(needed: Footprint, capacity_bytes: float) -> InfeasibleError:
+    name, size = max(needed.components().items(), key=lambda part: part[1])
+    reason = (
+        f"{format_quantity(needed.total_bytes, 'B')} needed, "
+        f"{format_quantity(capacity_bytes, 'B')} there; the largest part is {name} with "
+        f"{format_quantity(size, 'B')}"
+    )
+    return InfeasibleError("fits_in_memory", reason)
