@@ -1,6 +1,6 @@
 """What one simulated iteration gave."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from simcore.memory.footprint import Footprint
@@ -117,10 +117,11 @@ class IterationResult:
         return flat
 
 
-def _mean(values: list[float]) -> float:
+def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
 def _means(tables: list[Mapping[str, float]]) -> dict[str, float]:
-    names = list(dict.fromkeys(name for table in tables for name in table))
-    return {name: _mean([table.get(name, 0.0) for table in tables]) for name in names}
+    """Mean of each name over the tables, which all hold the same names."""
+    columns = zip(*[table.values() for table in tables], strict=True)
+    return {name: _mean(column) for name, column in zip(tables[0], columns, strict=True)}

@@ -12,6 +12,7 @@ from simcore.workload import ParallelPlan, TrainingWorkload, build_graph, total_
 from simcore.workload.graph import Phase
 
 _NS = 1e-9
+_PHASES = frozenset(map(str, Phase))
 
 
 def simulate(
@@ -88,7 +89,7 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
     sent = tuple(work.sent_bytes.tolist())
     return IterationResult(
         iteration_time_s=time_s,
-        stages=tuple(_stage_times(iteration, stage) for stage in range(run.plan.pp)),
+        stages=_stage_times(iteration),
         footprint=needed,
         memory_bytes=platform.npu.memory_bytes,
         mfu=total_model_flop(run.workload) / budget,
@@ -107,13 +108,17 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
     )
 
 
-def _stage_times(iteration: Iteration, stage: int) -> StageTimes:
-    booked = (iteration.booked_ns[stage] * _NS).tolist()
-    phases = {str(phase) for phase in Phase}
-    named = dict(zip(iteration.lowered.categories, booked, strict=False))
-    return StageTimes(
-        compute_s={name: time for name, time in named.items() if name in phases},
-        exposed_communication_s={name: t for name, t in named.items() if name not in phases},
-        bubble_s=booked[-1],
-        finish_s=int(iteration.finish_ns[stage]) * _NS,
+def _stage_times(iteration: Iteration) -> tuple[StageTimes, ...]:
+    names = list(enumerate(iteration.lowered.categories))
+    compute = [(at, name) for at, name in names if name in _PHASES]
+    communication = [(at, name) for at, name in names if name not in _PHASES]
+    booked, finish = iteration.booked_ns * _NS, iteration.finish_ns * _NS
+    return tuple(
+        StageTimes(
+            compute_s={name: row[at] for at, name in compute},
+            exposed_communication_s={name: row[at] for at, name in communication},
+            bubble_s=row[-1],
+            finish_s=finish_s,
+        )
+        for row, finish_s in zip(booked.tolist(), finish.tolist(), strict=True)
     )

@@ -46,8 +46,8 @@ class SimulatorEvaluator(Evaluator):
     def metrics(self, design: Design) -> Mapping[str, float]:
         run = self.run(design)
         result = self.simulate(run)
-        metrics = dict(result.metrics())
-        metrics["memory_fill"] = result.footprint_bytes / result.memory_bytes
+        metrics = result.metrics()
+        metrics["memory_fill"] = metrics["footprint_bytes"] / result.memory_bytes
         metrics["npu_bandwidth_bytes_per_s"] = sum(
             dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions
         )
