@@ -122,7 +122,8 @@ def measure(name: str, designs: int, warm: int, seed: int) -> dict[str, object]:
     for _ in range(warm):
         answer_s(worker, next(draws))
     warm_s = [answer_s(worker, design) for design in measured]
-    cold_s = [answer_s(worker_of(study), design) for design in measured]
+    workers = [worker_of(study) for _ in measured]
+    cold_s = [answer_s(fresh, design) for fresh, design in zip(workers, measured, strict=True)]
     return {
         "study": name,
         "designs": designs,

@@ -23,6 +23,10 @@ from simcore.workload import ParallelPlan, TrainingWorkload
 _KEPT = 4096
 """Objects kept of each table of a run; the least recently used goes first."""
 
+Path = tuple[str, Steps]
+"""A path as text, and taken apart."""
+
+_TABLES: tuple[Steps, ...] = (("workload",), ("plan",), ("system",))
 _DIMENSIONS: Steps = ("platform", "dimensions")
 _PLAIN = frozenset({bool, int, float, str})
 _BUILDERS: Mapping[Steps, Callable[[object], Schema]] = {
@@ -50,12 +54,11 @@ class Part:
     own: Callable[[Sequence[object]], Iterable[object]]
 
     @classmethod
-    def of(cls, table: object, place: Steps, paths: Sequence[str]) -> Self:
+    def of(cls, table: object, place: Steps, paths: Sequence[Path]) -> Self:
         """The part at *place*, where the file holds *table*."""
-        steps = [parse_path(path) for path in paths]
-        positions = [at for at, own in enumerate(steps) if own[: len(place)] == place]
-        build = partial(_build, table, place, [(paths[at], steps[at]) for at in positions])
-        return cls(place[-1], lru_cache(_KEPT, typed=True)(build), _picker(positions))
+        own = [at for at, (_, steps) in enumerate(paths) if steps[: len(place)] == place]
+        build = partial(_build, table, place, [paths[at] for at in own])
+        return cls(place[-1], lru_cache(_KEPT, typed=True)(build), _picker(own))
 
     def object(self, values: Sequence[object]) -> Schema:
         """The object that the values of a design mean.
@@ -91,24 +94,24 @@ class Filling:
         Raises:
             ConfigError: A path leads nowhere.
         """
-        steps = [parse_path(path) for path in paths]
-        places: list[Steps] = [("workload",), ("plan",), ("system",)]
-        inner = _inner_places(table, steps)
-        places += [] if inner else [PLATFORM]
-        known = {place[0] for place in (*places, PLATFORM)}
-        scalars = [(own, at) for at, own in enumerate(steps) if own[0] not in known]
-        for own, at in scalars:
-            if len(own) > 1:
-                raise ConfigError(paths[at], "must be a key of the run", got=own[0])
-        used = [place for place in places if place[0] in table or _touched(place, steps)]
+        parsed = [(path, parse_path(path)) for path in paths]
+        inner = _has_inner_parts(table, parsed)
+        places = [*_TABLES] if inner else [*_TABLES, PLATFORM]
+        known = {place[0] for place in (*_TABLES, PLATFORM)}
+        scalars = [(at, *path) for at, path in enumerate(parsed) if path[1][0] not in known]
+        for _, path, steps in scalars:
+            if len(steps) > 1:
+                raise ConfigError(path, "must be a key of the run", got=steps[0])
+        used = [place for place in places if place[0] in table or _touched(place, parsed)]
+        platform = table["platform"]
         return cls(
             table=table,
-            scalars=tuple((str(own[0]), at) for own, at in scalars),
-            parts=tuple(Part.of(table.get(str(p[0])), p, paths) for p in used),
-            npu=Part.of(table["platform"]["npu"], NPU, paths) if inner else None,
+            scalars=tuple((str(steps[0]), at) for at, _, steps in scalars),
+            parts=tuple(Part.of(table.get(str(place[0])), place, parsed) for place in used),
+            npu=Part.of(platform["npu"], NPU, parsed) if inner else None,
             dimensions=tuple(
-                Part.of(given, (*_DIMENSIONS, at), paths)
-                for at, given in enumerate(table["platform"]["dimensions"] if inner else ())
+                Part.of(given, (*_DIMENSIONS, at), parsed)
+                for at, given in enumerate(platform["dimensions"] if inner else ())
             ),
         )
 
@@ -135,28 +138,24 @@ class Filling:
         return Run.from_file_data(table, at="")
 
 
-def _inner_places(table: Mapping[str, Any], steps: Sequence[Steps]) -> list[Steps]:
-    """Accelerator and dimensions, if the file has them in place and no path leads elsewhere."""
+def _has_inner_parts(table: Mapping[str, Any], paths: Sequence[Path]) -> bool:
+    """Whether the file has accelerator and dimensions in place, and no path leads beside them."""
     platform = table["platform"]
     listed = platform.get("dimensions")
     if "npu" not in platform or not isinstance(listed, list | tuple):
-        return []
+        return False
     inner: list[Steps] = [NPU, *((*_DIMENSIONS, at) for at in range(len(listed)))]
-    outside = [own for own in steps if own[0] == "platform" and not _inside(own, inner)]
-    return [] if outside else inner
+    return all(
+        steps[0] != "platform" or any(steps[: len(place)] == place for place in inner)
+        for _, steps in paths
+    )
 
 
-def _inside(steps: Steps, places: Sequence[Steps]) -> bool:
-    return any(steps[: len(place)] == place for place in places)
+def _touched(place: Steps, paths: Sequence[Path]) -> bool:
+    return any(steps[: len(place)] == place for _, steps in paths)
 
 
-def _touched(place: Steps, steps: Sequence[Steps]) -> bool:
-    return any(_inside(own, [place]) for own in steps)
-
-
-def _build(
-    table: object, place: Steps, paths: Sequence[tuple[str, Steps]], *values: object
-) -> Schema:
+def _build(table: object, place: Steps, paths: Sequence[Path], *values: object) -> Schema:
     """The object of the part at *place*: its *table*, with *values* at *paths*."""
     filled = table
     for (path, steps), value in zip(paths, values, strict=True):
