@@ -23,7 +23,7 @@ from typing import Any
 from chart import Panel, svg
 from page import markdown_table, write_table
 
-from simcore import RunChecks, RunTemplate, simulate_run
+from simcore import RunTemplate, Simulator
 
 RUN: dict[str, Any] = {
     "workload": {"model": "gpt3_175b", "sequence": 2048, "global_batch": 512},
@@ -87,13 +87,13 @@ class Evaluator:
 
     def __init__(self) -> None:
         self._template = RunTemplate.from_table(RUN)
-        self._checks = RunChecks()
+        self._simulator = Simulator()
 
     def cost_ms(self, values: Mapping[str, object], bandwidth_gb_per_s: float) -> float:
         """CPU milliseconds of one evaluation."""
         values = {**values, "platform.dimensions[1].bandwidth": f"{bandwidth_gb_per_s} GB/s"}
         begin = time.process_time()
-        simulate_run(self._template.with_values(values), self._checks).metrics()
+        self._simulator.simulate(self._template.with_values(values)).metrics()
         return (time.process_time() - begin) * 1e3
 
 

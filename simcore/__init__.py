@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Watts,
         WattsPerGBps,
     )
-    from simcore.simulation import simulate, simulate_run
+    from simcore.simulation import Simulator, simulate, simulate_run
     from simcore.system.spec import System
     from simcore.terms import CollectiveKind, Precision, TopologyKind
     from simcore.units import FACTORS, format_quantity, parse_quantity
@@ -67,6 +67,7 @@ _HOMES = {
     "Seconds": "simcore.schema",
     "SimcoreError": "simcore.errors",
     "SimulationError": "simcore.errors",
+    "Simulator": "simcore.simulation",
     "StageTimes": "simcore.result",
     "System": "simcore.system.spec",
     "TopologyKind": "simcore.terms",
@@ -125,6 +126,7 @@ __all__ = [
     "Seconds",
     "SimcoreError",
     "SimulationError",
+    "Simulator",
     "StageTimes",
     "System",
     "TopologyKind",

@@ -1,10 +1,10 @@
 """simulate(): one training iteration of one design. The only entry to the simulator."""
 
-from simcore.checks import FOLDED_BACKEND, RunChecks
+from simcore.checks import FOLDED_BACKEND, RunChecks, check_run
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
 from simcore.hardware import Platform
-from simcore.memory import Footprint
+from simcore.memory import Footprint, footprint
 from simcore.result import IterationResult, StageTimes
 from simcore.system.iteration import Iteration, IterationRunner
 from simcore.system.spec import System
@@ -50,35 +50,49 @@ def simulate(
     return simulate_run(run)
 
 
-def simulate_run(run: Run, checks: RunChecks | None = None) -> IterationResult:
-    """Simulate what a run file describes; see ``simulate``.
+def simulate_run(run: Run) -> IterationResult:
+    """Simulate what a run file describes; see ``simulate``."""
+    return Simulator().simulate(run)
 
-    Args:
-        run: What to simulate.
-        checks: Remembers what other runs of the same plans needed.
+
+class Simulator:
+    """Simulates runs one after another, and keeps what their plans have in common.
+
+    Results are those of ``simulate_run``, only sooner.
     """
-    return run_with_iteration(run, checks)[0]
+
+    def __init__(self) -> None:
+        self._checks = RunChecks()
+
+    def simulate(self, run: Run, *, memory: bool = False) -> IterationResult:
+        """Simulate *run*; see ``simulate``.
+
+        Args:
+            run: What to simulate.
+            memory: Refuse a design that needs more memory than there is.
+        """
+        self._checks.check(run, memory=memory)
+        needed = self._checks.footprint(run.workload, run.plan)
+        compute = COMPUTE_MODELS[run.compute]()
+        runner = IterationRunner(run.platform, run.system, compute)
+        return _result(run, runner.run(run.workload, run.plan), needed)
 
 
-def run_with_iteration(
-    run: Run, checks: RunChecks | None = None, *, every_node: bool = False
-) -> tuple[IterationResult, Iteration]:
+def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[IterationResult, Iteration]:
     """The result, and the executed iteration behind it.
 
     Args:
         run: What to simulate.
-        checks: Remembers what other runs of the same plans needed.
         every_node: Execute each node, also where the schedule's steady state tells the rest.
     """
-    checks = checks or RunChecks()
-    checks.check(run, memory=False)
+    check_run(run, memory=False)
     compute = COMPUTE_MODELS[run.compute]()
     runner = IterationRunner(run.platform, run.system, compute)
     if every_node:
         iteration = runner.run_graph(build_graph(run.workload, run.plan))
     else:
         iteration = runner.run(run.workload, run.plan)
-    return _result(run, iteration, checks.footprint(run.workload, run.plan)), iteration
+    return _result(run, iteration, footprint(run.workload, run.plan)), iteration
 
 
 def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResult:

@@ -9,7 +9,7 @@ from dse.evaluate.money import CostMeter
 from dse.evaluate.run_check import RunChecker
 from dse.evaluate.runs import DesignRuns
 from dse.space import Design
-from simcore import InfeasibleError, IterationResult, Run, RunChecks, check_run, simulate_run
+from simcore import InfeasibleError, IterationResult, Run, Simulator, check_run
 
 
 class SimulatorEvaluator(Evaluator):
@@ -18,7 +18,7 @@ class SimulatorEvaluator(Evaluator):
     def __init__(self, what: EvaluatorInput) -> None:
         self._input = what
         self._runs = DesignRuns(what)
-        self._checks = RunChecks()
+        self._simulator = Simulator()
         self._bounds_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
         self._meter: CostMeter | None = None
         if what.cost is not None:
@@ -40,8 +40,7 @@ class SimulatorEvaluator(Evaluator):
         Raises:
             InfeasibleError: A rule is broken; nothing has been simulated.
         """
-        self._checks.check(run, memory=self._bounds_memory)
-        return simulate_run(run, self._checks)
+        return self._simulator.simulate(run, memory=self._bounds_memory)
 
     def metrics(self, design: Design) -> Mapping[str, float]:
         run = self.run(design)
