@@ -1,6 +1,6 @@
 """How many random feasible designs one core evaluates per CPU second, on the full simulator.
 
-    python benchmarks/evaluations.py [--designs 200] [--warm 2000] [--seed 0] [STUDY ...]
+    python benchmarks/evaluations.py [--designs 200] [--warm 2000] [--page FILE] [STUDY ...]
 
 Does what a worker of a search does, from the values of the knobs to an answer with objectives and
 metrics, Python included. Designs are uniform draws of the study's space that pass its checks. The
@@ -17,8 +17,10 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
+from page import markdown_table, write_table
 
 from dse.config import Study, load_study_file
 from dse.evaluate import Task, build_evaluator
@@ -110,7 +112,37 @@ def rate_of(times_s: Sequence[float]) -> Rate:
     )
 
 
-def measure(name: str, designs: int, warm: int, seed: int) -> dict[str, object]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Rates of one study.
+
+    Attributes:
+        designs: Measured.
+        answered_before: By the warm worker, other random designs.
+    """
+
+    study: str
+    designs: int
+    answered_before: int
+    warm: Rate
+    cold: Rate
+
+    @property
+    def cold_to_warm(self) -> float:
+        return self.cold.mean_ms / self.warm.mean_ms
+
+    def __str__(self) -> str:
+        warm, cold = self.warm, self.cold
+        return (
+            f"{self.study:26} warm {warm.per_cpu_s:8.1f}/s "
+            f"(median {warm.median_ms:.2f}, p95 {warm.p95_ms:.2f} ms)   "
+            f"cold {cold.per_cpu_s:8.1f}/s "
+            f"(median {cold.median_ms:.2f}, p95 {cold.p95_ms:.2f} ms)   "
+            f"cold/warm {self.cold_to_warm:.2f}"
+        )
+
+
+def measure(name: str, designs: int, warm: int, seed: int) -> Result:
     """Warm and cold rates of one study."""
     study = load_study_file(name)
     draws = feasible_designs(study, np.random.default_rng(seed))
@@ -124,27 +156,31 @@ def measure(name: str, designs: int, warm: int, seed: int) -> dict[str, object]:
     warm_s = [answer_s(worker, design) for design in measured]
     workers = [worker_of(study) for _ in measured]
     cold_s = [answer_s(fresh, design) for fresh, design in zip(workers, measured, strict=True)]
-    return {
-        "study": name,
-        "designs": designs,
-        "answered_before": warm,
-        "warm": asdict(rate_of(warm_s)),
-        "cold": asdict(rate_of(cold_s)),
-        "cold_to_warm": round(sum(cold_s) / sum(warm_s), 2),
-    }
-
-
-def shown(result: dict[str, object]) -> str:
-    warm, cold = result["warm"], result["cold"]
-    assert isinstance(warm, dict)
-    assert isinstance(cold, dict)
-    return (
-        f"{result['study']:26} warm {warm['per_cpu_s']:8.1f}/s "
-        f"(median {warm['median_ms']:.2f}, p95 {warm['p95_ms']:.2f} ms)   "
-        f"cold {cold['per_cpu_s']:7.1f}/s "
-        f"(median {cold['median_ms']:.2f}, p95 {cold['p95_ms']:.2f} ms)   "
-        f"cold/warm {result['cold_to_warm']:.2f}"
+    return Result(
+        study=name,
+        designs=designs,
+        answered_before=warm,
+        warm=rate_of(warm_s),
+        cold=rate_of(cold_s),
     )
+
+
+def page_table(results: Sequence[Result]) -> str:
+    """The results and the peers, for the documentation."""
+    header = ["evaluator, problem", "warm, /s", "median, ms", "p95, ms", "cold, /s", "cold / warm"]
+    rows: list[Sequence[object]] = [
+        (
+            f"simcore, `{result.study}`",
+            result.warm.per_cpu_s,
+            result.warm.median_ms,
+            result.warm.p95_ms,
+            result.cold.per_cpu_s,
+            f"{result.cold_to_warm:.1f}",
+        )
+        for result in results
+    ]
+    rows += [(p["peer"], p["evaluations_per_cpu_s"], "", "", "", "") for p in PEERS]
+    return markdown_table(header, rows)
 
 
 def main() -> None:
@@ -153,15 +189,18 @@ def main() -> None:
     parser.add_argument("--designs", type=int, default=200, help="measured, per study")
     parser.add_argument("--warm", type=int, default=2000, help="answered before, per study")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--page", type=Path, help="page whose table 'evaluations' is written anew")
     arguments = parser.parse_args()
     results = []
     for name in arguments.studies:
         results.append(measure(name, arguments.designs, arguments.warm, arguments.seed))
-        print(shown(results[-1]), flush=True)
+        print(results[-1], flush=True)
     for peer in PEERS:
         print(f"{peer['peer']}: {peer['evaluations_per_cpu_s']}/s ({peer['source']})")
-    report = {"benchmark": "evaluations", "seed": arguments.seed, "results": results}
-    print(json.dumps({**report, "peers": PEERS}))
+    if arguments.page:
+        write_table(arguments.page, "evaluations", page_table(results))
+    report = {"benchmark": "evaluations", "seed": arguments.seed}
+    print(json.dumps({**report, "results": [asdict(result) for result in results], "peers": PEERS}))
 
 
 if __name__ == "__main__":
