@@ -83,10 +83,10 @@ class Space:
         """
         values: Design = {}
         for block, row in zip(self.blocks, rows, strict=True):
-            codes = block.tables[dimensions][row]
+            codes = block.tables[dimensions][row].tolist()
             for name, code in zip(block.names, codes, strict=True):
                 if code >= 0:
-                    values[name] = self.parameters[name].choices[int(code)]
+                    values[name] = self.parameters[name].choices[code]
         slots = self.dimensions[dimensions]
         for parameter in self.continuous:
             if parameter.slot is None or parameter.slot in slots:
