@@ -14,6 +14,7 @@ from simcore.kernels.phase_machine import phase_time
 from simcore.kernels.phase_members import member_ends
 from simcore.system.collective_cache import CollectiveCache
 from simcore.system.collective_timer import CollectiveTimer
+from simcore.system.engine_input import Ints
 from simcore.system.phase_rows import local_array, network_array, phase_rows
 from simcore.system.phases import Phase, runnable
 from simcore.system.placement import Placement
@@ -34,9 +35,11 @@ class Counted(Subsystem):
 
     engine_runs = 0
 
-    def engine_ends(self, *arguments: object) -> np.ndarray:
+    def engine_ends(
+        self, kind: CollectiveKind, members: Ints, size_bytes: int, start_ns: Ints
+    ) -> Ints:
         self.engine_runs += 1
-        return super().engine_ends(*arguments)
+        return super().engine_ends(kind, members, size_bytes, start_ns)
 
 
 @st.composite

@@ -8,9 +8,9 @@ from simcore.system.collective_cache import CollectiveCache
 from simcore.system.phase_rows import phase_rows
 from simcore.system.phases import cut, phases_of_chunk, runnable
 from simcore.system.placement import Placement
-from simcore.terms import CollectiveKind
+from simcore.terms import CollectiveKind, TopologyKind
 
-LINK = {"bandwidth_bytes_per_s": 50e9, "latency_s": 0.0}
+RING = Dimension(topology=TopologyKind.RING, npus=8, bandwidth_bytes_per_s=50e9, latency_s=0.0)
 GRID = Placement(extent=(4, 1, 8), stride=(1, 1, 1))
 
 
@@ -29,9 +29,10 @@ def test_small_all_gather_has_one_byte_chunks() -> None:
 def passes(kind: CollectiveKind, local_bw_aware: bool) -> list[tuple[int, str, int]]:
     """Dimension and kind of each phase, and the size that it leaves of 1,024 bytes."""
     phases = phases_of_chunk(kind, GRID, ("ring",) * 3, local_bw_aware)
-    ring = [Dimension.build(npus=8, topology="ring", **LINK)] * 3
     found, size = [], 1024
-    for phase, row in zip(phases, phase_rows(phases, ring, CollectiveCache().rows), strict=True):
+    for phase, row in zip(
+        phases, phase_rows(phases, [RING] * 3, CollectiveCache().rows), strict=True
+    ):
         size = size * row[phase_row.RESULT_TIMES] // row[phase_row.RESULT_OVER]
         found.append((phase.dimension, phase.kind.name, size))
     return found
