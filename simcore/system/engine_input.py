@@ -199,6 +199,8 @@ class EngineOutput:
         sent_bytes, received_bytes: Their sizes added up.
         events: Events that the engine handled.
         waiting: For each unfinished NPU a sentence: node and what it waits for.
+        class_of_npu: (N,) int64, NPUs of one class were simulated as one; None: each alone.
+        unfolded_because: Why no NPUs were simulated as one though that was tried, or "".
     """
 
     finish_ns: Ints
@@ -210,3 +212,11 @@ class EngineOutput:
     received_bytes: int
     events: int
     waiting: tuple[str, ...] = ()
+    class_of_npu: Ints | None = None
+    unfolded_because: str = ""
+
+    @property
+    def classes(self) -> int:
+        """NPUs that were simulated."""
+        classes = self.class_of_npu
+        return self.finish_ns.size if classes is None else int(classes.max()) + 1

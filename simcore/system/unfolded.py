@@ -22,7 +22,10 @@ from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Floats, Ints
 from simcore.kernels.native import call
 from simcore.network import ExternalNetwork
+from simcore.system.cast import Cast, everybody
 from simcore.system.engine_input import EngineInput, EngineOutput
+from simcore.system.relations import CannotFoldError
+from simcore.system.unfolded_checks import check_inputs
 from simcore.system.unfolded_image import build_arena
 from simcore.system.unfolded_waiting import waiting_sentences
 
@@ -44,25 +47,42 @@ def run_unfolded(inputs: EngineInput, *, network: ExternalNetwork | None = None)
         SimulationError: *network* delivers a message before it was sent, or the run never comes to
             an end within the range of time.
     """
-    arena, rates = build_arena(inputs, outside=network is not None)
-    arena = _start(arena, inputs)
+    check_inputs(inputs)
+    return run_cast(inputs, everybody(inputs), network=network)
+
+
+def run_cast(
+    inputs: EngineInput, cast: Cast, *, network: ExternalNetwork | None = None
+) -> EngineOutput:
+    """Simulate the NPUs of a cast; the arguments have been checked.
+
+    Raises:
+        CannotFoldError: NPUs that stand for others meet what these might meet in another order.
+        SimulationError: See ``run_unfolded``.
+    """
+    arena, rates = build_arena(inputs, cast, outside=network is not None)
+    arena = _start(arena, inputs, cast)
     if network is None:
         arena, code = _go_on(arena, rates)
     else:
         arena, code = _run_with(arena, rates, network)
+    if arena[layout.UNSAFE]:
+        raise CannotFoldError("the order of simultaneous events depends on the order of the NPUs")
     if code == layout.AT_HORIZON:
         raise SimulationError(
             f"The run lasts longer than {layout.LAST_NS} ns (73 years): "
             "look for a size, delay or bandwidth that is wrong by orders of magnitude."
         )
-    return _output(arena, inputs)
+    return _output(arena, inputs, cast)
 
 
-def _start(arena: Ints, inputs: EngineInput) -> Ints:
+def _start(arena: Ints, inputs: EngineInput, cast: Cast) -> Ints:
     """Schedule the start of each NPU."""
-    npus = inputs.program_of_npu.size
+    npus = cast.npus.size
     arena = _with_room(arena, npus * (layout.EVENT_WORDS + layout.FIFO_WORDS))
-    starts = np.zeros(npus, np.int64) if inputs.start_ns is None else inputs.start_ns
+    starts = np.zeros(npus, np.int64)
+    if inputs.start_ns is not None:
+        starts = np.ascontiguousarray(inputs.start_ns[cast.npus])
     call("schedule_starts", arena, starts)
     return arena
 
@@ -85,7 +105,7 @@ def _go_on(arena: Ints, rates: Floats) -> tuple[Ints, int]:
         if code == layout.FULL:
             needed = int(arena[layout.NEEDED_WORDS] - arena[layout.NEXT_WORD])
             arena = _with_room(arena, needed)
-        elif code != layout.PAUSED:
+        elif code != layout.PAUSED or arena[layout.UNSAFE]:
             return arena, code
 
 
@@ -122,8 +142,8 @@ def _hand_out(arena: Ints, network: ExternalNetwork) -> None:
         message = following
 
 
-def _output(arena: Ints, inputs: EngineInput) -> EngineOutput:
-    npus = inputs.program_of_npu.size
+def _output(arena: Ints, inputs: EngineInput, cast: Cast) -> EngineOutput:
+    npus = cast.npus.size
     stride = int(arena[layout.NPU_STRIDE])
     at = int(arena[layout.NPU_TABLE])
     table = arena[at : at + npus * stride].reshape(npus, stride)
@@ -131,19 +151,29 @@ def _output(arena: Ints, inputs: EngineInput) -> EngineOutput:
     starts: list[Ints] = []
     ends: list[Ints] = []
     if inputs.record_nodes:
-        for npu, program in enumerate(inputs.program_of_npu.tolist()):
-            nodes = inputs.programs[program].kind.size
+        for npu, program in enumerate(cast.program_of.tolist()):
+            nodes = cast.programs[program].kind.size
             for times, column in ((starts, layout.NPU_START), (ends, layout.NPU_END)):
                 first = int(table[npu, column])
                 times.append(arena[first : first + nodes].copy())
+    received = int(arena[layout.RECEIVED_MESSAGES]), int(arena[layout.RECEIVED_BYTES])
+    if cast.folded:
+        if arena[layout.MATCH_COUNT] or (finish_ns < 0).any():
+            raise CannotFoldError("NPUs wait for ever, or messages are never received")
+        received = int(arena[layout.SENT_MESSAGES]), int(arena[layout.SENT_BYTES])
+        finish_ns = finish_ns[cast.class_of_npu]
+        if inputs.record_nodes:
+            classes = cast.class_of_npu.tolist()
+            starts, ends = [starts[i] for i in classes], [ends[i] for i in classes]
     return EngineOutput(
         finish_ns=finish_ns,
         node_start_ns=tuple(starts),
         node_end_ns=tuple(ends),
         messages=int(arena[layout.SENT_MESSAGES]),
-        received_messages=int(arena[layout.RECEIVED_MESSAGES]),
+        received_messages=received[0],
         sent_bytes=int(arena[layout.SENT_BYTES]),
-        received_bytes=int(arena[layout.RECEIVED_BYTES]),
+        received_bytes=received[1],
         events=int(arena[layout.EVENTS]),
-        waiting=waiting_sentences(arena, table, inputs),
+        waiting=() if cast.folded else waiting_sentences(arena, table, inputs),
+        class_of_npu=cast.class_of_npu if cast.folded else None,
     )

@@ -8,9 +8,9 @@ from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Floats, Ints
 from simcore.kernels.topology_codes import FULLY_CONNECTED, RING, SWITCH
 from simcore.network import BACKENDS
+from simcore.system.cast import Cast
 from simcore.system.engine_input import EngineInput, SharedBus
 from simcore.system.unfolded_arena import Image
-from simcore.system.unfolded_checks import check_inputs
 from simcore.system.unfolded_programs import ProgramWriter
 from simcore.terms import NodeKind
 
@@ -20,24 +20,29 @@ _SPARE_WORDS = 4096
 _UNLIMITED = 1 << 62
 
 
-def build_arena(inputs: EngineInput, *, outside: bool) -> tuple[Ints, Floats]:
+def build_arena(inputs: EngineInput, cast: Cast, *, outside: bool) -> tuple[Ints, Floats]:
     """The arena of a run, ready for its first event, and the rates that go with it.
 
     Args:
-        inputs: The run.
+        inputs: The run, which has been checked.
+        cast: The NPUs that are simulated.
         outside: Whether a network outside the kernel carries the messages.
 
     Raises:
         ConfigError: The input breaks a rule.
     """
-    check_inputs(inputs)
     image = Image()
     _write_network(image, inputs, outside=outside)
     _write_options(image, inputs)
     writer = ProgramWriter(image, inputs)
-    programs = [writer.write(program) for program in inputs.programs]
-    _write_npus(image, inputs, programs, writer)
-    reserve, burst = _reserve(inputs, writer)
+    programs = [
+        writer.write(program, sends)
+        for program, sends in zip(cast.programs, cast.sends, strict=True)
+    ]
+    _write_npus(image, inputs, cast, programs, writer)
+    if cast.folded:
+        writer.write_stand_ins(cast)
+    reserve, burst = _reserve(inputs, cast, writer)
     image.words[layout.RESERVE_WORDS] = reserve
     image.words[layout.BURST] = burst
     starts = 1 if inputs.start_ns is None else np.unique(inputs.start_ns).size
@@ -101,15 +106,19 @@ def _rates(inputs: EngineInput) -> Floats:
 
 
 def _write_npus(
-    image: Image, inputs: EngineInput, programs: list[tuple[int, int]], writer: ProgramWriter
+    image: Image,
+    inputs: EngineInput,
+    cast: Cast,
+    programs: list[tuple[int, int]],
+    writer: ProgramWriter,
 ) -> None:
     """The NPUs, the segments that each of them owns, and their start events."""
-    npus = inputs.program_of_npu.size
+    npus = cast.npus.size
     dimensions, queues = len(inputs.dimensions), inputs.options.queues_per_dimension
     own = dimensions * (queues * layout.QUEUE_WORDS + layout.ROUND_WORDS) + writer.trees
     table = np.zeros((npus, layout.NPU_WORDS + own), np.int64)
-    nodes = np.array([p.kind.size for p in inputs.programs], np.int64)[inputs.program_of_npu]
-    groups = np.array([count for _, count in programs], np.int64)[inputs.program_of_npu]
+    nodes = np.array([p.kind.size for p in cast.programs], np.int64)[cast.program_of]
+    groups = np.array([count for _, count in programs], np.int64)[cast.program_of]
     times = nodes if inputs.record_nodes else np.zeros_like(nodes)
     custom = layout.CUSTOM_WORDS + writer.custom_nodes if writer.custom_nodes else 0
     bus = 4 * layout.END_WORDS if inputs.options.shared_bus else 0
@@ -130,29 +139,34 @@ def _write_npus(
         table[:, column] = starts[:, place]
     if not bus:
         table[:, layout.NPU_BUS] = 0
-    table[:, layout.NPU_ID] = np.arange(npus)
-    table[:, layout.NPU_PROGRAM] = np.array([at for at, _ in programs])[inputs.program_of_npu]
+    table[:, layout.NPU_ID] = cast.npus
+    table[:, layout.NPU_ALIKE] = cast.alike
+    table[:, layout.NPU_PROGRAM] = np.array([at for at, _ in programs])[cast.program_of]
     table[:, layout.NPU_FINISH_NS] = -1
     image.add(table)
     image.words[layout.NPU_TABLE] = table_at
     image.words[layout.NPU_STRIDE] = table.shape[1]
     segments = np.zeros(int(ends[-1]), np.int64)
-    _fill_segments(segments, table, at, inputs)
+    _fill_segments(segments, table, at, cast, times=inputs.record_nodes)
     if bus:
         _fill_buses(segments, table, table_at, at)
     image.add(segments)
+    if cast.folded:
+        places = table_at + cast.class_of_npu * table.shape[1]
+        image.words[layout.PLACES] = image.add(places)
+        image.words[layout.TIE_NS] = -1
 
 
-def _fill_segments(segments: Ints, table: Ints, at: int, inputs: EngineInput) -> None:
+def _fill_segments(segments: Ints, table: Ints, at: int, cast: Cast, *, times: bool) -> None:
     """Open dependencies of each node, and -1 as the times of nodes never issued or ended."""
-    order = np.argsort(inputs.program_of_npu, kind="stable")
-    bounds = np.searchsorted(inputs.program_of_npu[order], np.arange(len(inputs.programs) + 1))
-    for index, program in enumerate(inputs.programs):
+    order = np.argsort(cast.program_of, kind="stable")
+    bounds = np.searchsorted(cast.program_of[order], np.arange(len(cast.programs) + 1))
+    for index, program in enumerate(cast.programs):
         npus = order[bounds[index] : bounds[index + 1]]
         place = np.arange(program.kind.size)[None, :] - at
         state = table[npus, layout.NPU_STATE][:, None] + place
         segments[state] = np.diff(program.dep_start)[None, :]
-        if inputs.record_nodes:
+        if times:
             for column in (layout.NPU_START, layout.NPU_END):
                 segments[table[npus, column][:, None] + place] = -1
 
@@ -165,15 +179,15 @@ def _fill_buses(segments: Ints, table: Ints, table_at: int, at: int) -> None:
         segments[end + layout.END_NPU] = npu_at
 
 
-def _reserve(inputs: EngineInput, writer: ProgramWriter) -> tuple[int, int]:
+def _reserve(inputs: EngineInput, cast: Cast, writer: ProgramWriter) -> tuple[int, int]:
     """Words and distinct times that one event may take at most.
 
     One event can end a node, which can issue every receive that is free and one collective with all
     of its chunks, of which each queue starts some, each with its packets.
     """
     options = inputs.options
-    receives = max((int(np.sum(p.kind == NodeKind.RECV)) for p in inputs.programs), default=0)
-    skips = max((p.kind.size if p.skipped.any() else 0 for p in inputs.programs), default=0)
+    receives = max((int(np.sum(p.kind == NodeKind.RECV)) for p in cast.programs), default=0)
+    skips = max((p.kind.size if p.skipped.any() else 0 for p in cast.programs), default=0)
     collectives = options.communication_streams
     streams = 2 * max(options.chunks, 1) * collectives
     active = min(options.active_chunks_per_dimension, streams) + options.queues_per_dimension

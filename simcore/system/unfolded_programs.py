@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from simcore.errors import ConfigError
 from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Ints
+from simcore.system.cast import Cast, SeenSends
 from simcore.system.engine_input import EngineInput, Flags, GridGroup, ListGroup, Program
 from simcore.system.unfolded_arena import Image
 from simcore.system.unfolded_plans import Phase, collective_phases, phase_words
@@ -35,6 +36,8 @@ class ProgramWriter:
         self._plan_at: dict[tuple[int, ...], int] = {}
         self._tree_of: dict[tuple[int, ...], int] = {}
         self._custom_at: dict[int, int] = {}
+        self._lists: dict[int, Ints] = {}
+        self._lines: dict[tuple[int, int], int] = {}
         self.longest_phase = 1
         self.most_phases = 1
         self.custom_nodes = 0
@@ -43,9 +46,9 @@ class ProgramWriter:
     def trees(self) -> int:
         return len(self._tree_of)
 
-    def write(self, program: Program) -> tuple[int, int]:
+    def write(self, program: Program, sends: SeenSends | None = None) -> tuple[int, int]:
         """Write a program; returns where it lies and how many groups it uses."""
-        action, slot = _actions(program), _slots(program)
+        action, slot = node_actions(program), _slots(program)
         collective = action == layout.ACTION_COLLECTIVE
         keys, count_of = np.unique(program.group, return_inverse=True)
         plans = self._plans(program, collective)
@@ -61,6 +64,9 @@ class ProgramWriter:
         nodes[:, layout.NODE_PEER] = program.peer
         nodes[:, layout.NODE_TAG] = program.tag % TAG_RANGE
         nodes[:, layout.NODE_GROUP_COUNT] = count_of
+        if sends is not None:
+            nodes[:, layout.NODE_SEEN_TAG] = sends.tag
+            nodes[:, layout.NODE_SEEN_SRC] = sends.source
         self._write_children(nodes, program)
         words = np.zeros(layout.PROGRAM_WORDS, np.int64)
         words[layout.PROGRAM_NODES] = program.kind.size
@@ -150,6 +156,8 @@ class ProgramWriter:
         if phase.over.algorithm.program(phase.kind, phase.over.members, 0) is None:
             tree = self._tree_of.setdefault(tree_key, len(self._tree_of))
         words = phase_words(phase, members_at=members_at, tree=tree)
+        line = (phase.over.members, phase.over.stride)
+        words[layout.PHASE_LINE] = self._lines.setdefault(line, len(self._lines) + 1)
         self.longest_phase = max(self.longest_phase, words[layout.PHASE_PARALLEL])
         return words
 
@@ -161,9 +169,33 @@ class ProgramWriter:
             order = np.argsort(group.members)
             members = group.members.astype(np.int64)
             count = np.array([members.size], np.int64)
-            table = np.concatenate((count, members, members[order], order))
+            seen = np.zeros(layout.SEEN_WORDS * members.size, np.int64)
+            table = np.concatenate((count, members, members[order], order, seen))
             self._group_at[group_key] = self._image.add(table)
+            self._lists[group_key] = table[table.size - seen.size :]
         return self._group_at[group_key]
+
+    def write_stand_ins(self, cast: Cast) -> None:
+        """Say for each member of a list in which list its stand-in takes the same part."""
+        places: dict[int, dict[int, int]] = {}
+        program_of = self._inputs.program_of_npu
+        for key, seen in self._lists.items():
+            rows = seen.reshape(-1, layout.SEEN_WORDS)
+            for row, npu in zip(rows, self._members(key).tolist(), strict=True):
+                stand_in = int(cast.npus[cast.class_of_npu[npu]])
+                slot = cast.slots[program_of[npu]].index(key)
+                other = cast.slots[program_of[stand_in]][slot]
+                if other not in places:
+                    members = self._members(other).tolist()
+                    places[other] = {member: place for place, member in enumerate(members)}
+                row[layout.SEEN_LIST] = self._group_at[other]
+                row[layout.SEEN_INDEX] = places[other][stand_in]
+                row[layout.SEEN_GROUP] = self._keys.index(other)
+
+    def _members(self, key: int) -> Ints:
+        group = self._inputs.groups[key]
+        assert isinstance(group, ListGroup)
+        return group.members
 
     def _custom_phase(self, group_key: int, programs: Sequence[Program]) -> list[int]:
         group = self._inputs.groups.get(group_key)
@@ -193,7 +225,7 @@ class ProgramWriter:
         return self._custom_at[id(program)]
 
 
-def _actions(program: Program) -> NDArray[np.int64]:
+def node_actions(program: Program) -> NDArray[np.int64]:
     """What issuing each node does."""
     kind = program.kind
     action = np.full(kind.size, layout.ACTION_FIXED, np.int64)

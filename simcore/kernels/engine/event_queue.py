@@ -18,8 +18,10 @@ from simcore.kernels.engine.layout import (
     CURRENT_BUCKET,
     CURRENT_TABLE,
     DO_TABLE,
+    EVENT_BORN,
     EVENT_KIND,
     FIFO_KEY,
+    FIFO_MARK,
     FIFO_OWNER,
     GLOBAL_OWNER,
     HEAP,
@@ -27,14 +29,14 @@ from simcore.kernels.engine.layout import (
     HEAP_SIZE,
     HORIZON_NS,
     LATEST_BUCKET,
+    MARK,
     NEXT_WORD,
     NOW_NS,
-    NPU_ID,
     NPU_LATEST_TABLE,
-    NPU_STRIDE,
-    NPU_TABLE,
+    PLACES,
     Ints,
 )
+from simcore.kernels.engine.ties import enter_tie, note_entry
 
 
 @kernel
@@ -47,6 +49,7 @@ def schedule(arena: Ints, time_ns: int, event: int) -> None:
             bucket = new_fifo(arena, time_ns, GLOBAL_OWNER)
             _push(arena, time_ns, bucket)
         arena[LATEST_BUCKET] = bucket
+    arena[event + EVENT_BORN] = arena[MARK]
     append(arena, bucket, event)
 
 
@@ -56,12 +59,16 @@ def register(arena: Ints, npu: int, delay_ns: int, event: int) -> None:
     time_ns = arena[NOW_NS] + delay_ns
     table = arena[npu + NPU_LATEST_TABLE]
     if table == 0 or arena[table + FIFO_KEY] != time_ns:
-        table = find_fifo(arena, time_ns, arena[npu + NPU_ID])
+        table = find_fifo(arena, time_ns, npu)
         if table == 0:
-            table = new_fifo(arena, time_ns, arena[npu + NPU_ID])
+            table = new_fifo(arena, time_ns, npu)
             arena[table + EVENT_KIND] = DO_TABLE
+            arena[table + FIFO_MARK] = arena[MARK]
             schedule(arena, time_ns, table)
         arena[npu + NPU_LATEST_TABLE] = table
+    arena[event + EVENT_BORN] = arena[MARK]
+    if arena[PLACES] != 0:
+        note_entry(arena, table)
     append(arena, table, event)
 
 
@@ -86,7 +93,10 @@ def next_event(arena: Ints) -> int:
             event = pop(arena, bucket)
             if event == 0:
                 _end_bucket(arena, bucket)
-            elif arena[event + EVENT_KIND] == DO_TABLE:
+                continue
+            if arena[PLACES] != 0:
+                enter_tie(arena, event)
+            if arena[event + EVENT_KIND] == DO_TABLE:
                 arena[CURRENT_TABLE] = event
             else:
                 return event
@@ -100,7 +110,7 @@ def next_event(arena: Ints) -> int:
 
 @kernel
 def _end_table(arena: Ints, table: int) -> None:
-    npu = arena[NPU_TABLE] + arena[table + FIFO_OWNER] * arena[NPU_STRIDE]
+    npu = arena[table + FIFO_OWNER]
     if arena[npu + NPU_LATEST_TABLE] == table:
         arena[npu + NPU_LATEST_TABLE] = 0
     drop_fifo(arena, table)

@@ -31,6 +31,8 @@ from simcore.kernels.engine.layout import (
     NODE_ISSUED,
     NODE_PEER,
     NODE_READY,
+    NODE_SEEN_SRC,
+    NODE_SEEN_TAG,
     NODE_SLOT,
     NODE_TAG,
     NODE_WORDS,
@@ -38,6 +40,7 @@ from simcore.kernels.engine.layout import (
     NOW_NS,
     NPU_BUSY,
     NPU_END,
+    NPU_FEEDER_MARK,
     NPU_FINISH_NS,
     NPU_FREED,
     NPU_ID,
@@ -48,6 +51,7 @@ from simcore.kernels.engine.layout import (
     NPU_START,
     NPU_STATE,
     NPU_WALKING,
+    PLACES,
     PROGRAM_HEAPS,
     PROGRAM_NODES,
     PROGRAM_TABLE,
@@ -57,14 +61,16 @@ from simcore.kernels.engine.layout import (
     Floats,
     Ints,
 )
-from simcore.kernels.engine.messages import new_message, receive, send
+from simcore.kernels.engine.messages import new_message, present_as, receive, send
 from simcore.kernels.engine.remote_memory import request_memory
 from simcore.kernels.engine.streams import issue_collective
+from simcore.kernels.engine.ties import SENDER, touch
 
 
 @kernel
 def end_node(arena: Ints, rates: Floats, npu: int, position: int) -> None:
     """A node ended: free its slot and its children, then visit the free nodes."""
+    touch(arena, npu + NPU_FEEDER_MARK)
     _mark_done(arena, npu, position)
     visit_free_nodes(arena, rates, npu)
 
@@ -138,6 +144,9 @@ def _issue_transfer(arena: Ints, rates: Floats, npu: int, node: int, position: i
         arena[message + MSG_CALL] = DO_NODE_DONE
         arena[message + MSG_CALL_A] = npu
         arena[message + MSG_CALL_B] = position
+        if arena[PLACES] != 0:
+            seen_tag, seen_src = arena[node + NODE_SEEN_TAG], arena[node + NODE_SEEN_SRC]
+            present_as(arena, rates, npu, message, seen_tag, seen_src, SENDER + seen_src)
         send(arena, rates, message)
     else:
         then = new_event(arena, DO_NODE_DONE, npu, position)
@@ -202,6 +211,7 @@ def _pop_ready(arena: Ints, npu: int, slot: int) -> int:
 @kernel
 def start_npu(arena: Ints, rates: Floats, npu: int) -> None:
     """Free the nodes without dependencies and issue the first ones."""
+    touch(arena, npu + NPU_FEEDER_MARK)
     program = arena[npu + NPU_PROGRAM]
     for position in range(arena[program + PROGRAM_NODES]):
         if arena[arena[npu + NPU_STATE] + position] == NODE_READY:

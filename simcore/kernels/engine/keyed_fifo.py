@@ -9,6 +9,7 @@ from simcore.kernels.engine.layout import (
     FIFO_COUNT,
     FIFO_HEAD,
     FIFO_KEY,
+    FIFO_MARK,
     FIFO_OWNER,
     FIFO_TAIL,
     FIFO_WORDS,
@@ -49,6 +50,7 @@ def new_fifo(arena: Ints, key: int, owner: int) -> int:
     arena[fifo + FIFO_KEY] = key
     arena[fifo + FIFO_OWNER] = owner
     arena[fifo + FIFO_HEAD] = 0
+    arena[fifo + FIFO_MARK] = 0
     arena[FIFO_COUNT] += 1
     return fifo
 

@@ -75,6 +75,12 @@ PAUSE_AT = 49  # events after which the kernel comes back for a moment
 EMPTY_GATHERS_WAIT = 48  # an all-gather of 0 bytes never ends
 SLOT_LIMITS = 50  # nodes that an NPU runs at once, one word per slot class
 GATHERED = 54  # queues choose among all chunks that come at one time, the first chunk first
+PLACES = 55  # per NPU id the record of the NPU that stands for it; 0: each stands for itself
+MARK = 56  # tie and strand of what happens now; see ``ties``
+TIES = 57  # ties so far
+TIE_NS = 58  # time of the present tie
+TIE_BORN = 59  # tie in which its events were scheduled
+UNSAFE = 60  # an order that may differ among NPUs of one class has mattered
 FREE_LISTS = 64
 LARGEST_RECORD = 128
 FIRST_RECORD = FREE_LISTS + LARGEST_RECORD + 1
@@ -88,28 +94,29 @@ FIRST_DIMENSION = 2  # then bytes per ns and latency of each dimension
 DIM_TOPOLOGY, DIM_NPUS = 0, 1
 DIM_WORDS = 2
 
-# Anything that waits in a FIFO starts with these two words.
-EVENT_NEXT, EVENT_KIND, EVENT_A, EVENT_B = 0, 1, 2, 3
-EVENT_WORDS = _constant(4)
+# Anything that is scheduled starts with these three words; what waits in a FIFO with the first one.
+EVENT_NEXT, EVENT_KIND, EVENT_BORN, EVENT_A, EVENT_B = 0, 1, 2, 3, 4
+EVENT_WORDS = _constant(5)
 
 # A FIFO found by a key: the bucket of one time, the event table of one NPU at one time, or a
 # busy link with the messages that wait for it.
-FIFO_CHAIN, FIFO_KEY, FIFO_OWNER, FIFO_HEAD, FIFO_TAIL = 2, 3, 4, 5, 6
-FIFO_WORDS = _constant(7)
+FIFO_CHAIN, FIFO_KEY, FIFO_OWNER, FIFO_HEAD, FIFO_TAIL, FIFO_MARK = 3, 4, 5, 6, 7, 8
+FIFO_WORDS = _constant(9)
 GLOBAL_OWNER = _constant(-1)
 LINK_OWNER = _constant(-2)  # minus the port
 
 # A message in flight.
-MSG_TAG, MSG_SRC, MSG_DST, MSG_BYTES = 2, 3, 4, 5
-MSG_CALL, MSG_CALL_A, MSG_CALL_B = 6, 7, 8
-MSG_AT, MSG_IN_SWITCH = 9, 10
-MSG_TRAVEL_NS = 11  # without congestion; -1: not yet worked out
-MSG_WORDS = _constant(12)
+MSG_TAG, MSG_SRC, MSG_DST, MSG_BYTES = 3, 4, 5, 6
+MSG_CALL, MSG_CALL_A, MSG_CALL_B = 7, 8, 9
+MSG_AT, MSG_IN_SWITCH = 10, 11
+MSG_TRAVEL_NS = 12  # without congestion; -1: not yet worked out
+MSG_SENDER, MSG_VIA = 13, 14  # where it comes from, as its receiver and as its next link sees it
+MSG_WORDS = _constant(15)
 
 # Receives posted or messages arrived of one key.
 MATCH_CHAIN, MATCH_TAG, MATCH_SRC, MATCH_DST, MATCH_BYTES = 0, 1, 2, 3, 4
-MATCH_ARRIVED, MATCH_HEAD, MATCH_TAIL = 5, 6, 7
-MATCH_WORDS = _constant(8)
+MATCH_ARRIVED, MATCH_HEAD, MATCH_TAIL, MATCH_MARK = 5, 6, 7, 8
+MATCH_WORDS = _constant(9)
 
 # A receive that rendezvous holds back.
 HELD_TAG, HELD_SRC, HELD_DST, HELD_BYTES, HELD_CALL = 0, 1, 2, 3, 4
@@ -121,7 +128,10 @@ NPU_READY_COUNT = 6  # one word per slot class
 NPU_BUSY = 10  # likewise
 NPU_IN_FLIGHT, NPU_FINISH_NS, NPU_WALKING, NPU_FREED, NPU_LATEST_TABLE = 14, 15, 16, 17, 18
 NPU_PRIORITY, NPU_BUS, NPU_GROUP_COUNTS, NPU_CUSTOM = 19, 20, 21, 22
-NPU_WORDS = 23
+NPU_ALIKE = 23  # NPUs that it stands for, itself among them
+NPU_FEEDER_MARK, NPU_BUS_MARK = 24, 25
+NPU_TIE, NPU_STRANDS, NPU_FIRST_THREAD, NPU_LATEST_THREAD = 26, 27, 28, 29
+NPU_WORDS = 30
 
 # State words of a node beside the number of open dependencies.
 NODE_READY, NODE_ISSUED, NODE_DONE = 0, -1, -2
@@ -137,7 +147,8 @@ NODE_ACTION, NODE_SLOT, NODE_DURATION_NS, NODE_BYTES, NODE_PRIORITY, NODE_PLAN =
 NODE_PEER, NODE_TAG, NODE_GROUP_COUNT, NODE_CHILDREN, NODE_CHILDREN_END, NODE_OPEN = (
     6, 7, 8, 9, 10, 11,
 )  # fmt: skip
-NODE_WORDS = 12
+NODE_SEEN_TAG, NODE_SEEN_SRC = 12, 13  # of a send, as who stands for the receiver awaits it
+NODE_WORDS = 14
 ACTION_FIXED, ACTION_SEND, ACTION_RECV, ACTION_COLLECTIVE, ACTION_MEMORY, ACTION_SKIP = (
     0, 1, 2, 3, 4, 5,
 )  # fmt: skip
@@ -152,15 +163,15 @@ PHASE_PEERS, PHASE_STEPS, PHASE_PARALLEL, PHASE_REDUCED, PHASE_DIVISOR = 0, 1, 2
 PHASE_DISTANCE, PHASE_SHRINKS, PHASE_HALVES, PHASE_REDUCE_RULE = 5, 6, 7, 8
 PHASE_RESULT_TIMES, PHASE_RESULT_OVER = 9, 10
 PHASE_MEMBERS, PHASE_STRIDE, PHASE_LIST, PHASE_LOCAL = 11, 12, 13, 14
-PHASE_DIMENSION, PHASE_PASS, PHASE_TREE, PHASE_CUSTOM = 15, 16, 17, 18
-PHASE_WORDS = 19
+PHASE_DIMENSION, PHASE_PASS, PHASE_TREE, PHASE_CUSTOM, PHASE_LINE = 15, 16, 17, 18, 19
+PHASE_WORDS = 20
 PEERS_NEIGHBOUR, PEERS_ROTATING, PEERS_HALVING, PEERS_TREE, PEERS_CUSTOM = 0, 1, 2, 3, 4
 REDUCE_NEVER, REDUCE_FIRST_HALF, REDUCE_ALWAYS = 0, 1, 2
 PASS_PLAIN, PASS_FIRST, PASS_LAST, PASS_FIXED = 0, 1, 2, 3
 
 # A queue of one NPU.
-QUEUE_HEAD, QUEUE_TAIL, QUEUE_RUNNING = 0, 1, 2
-QUEUE_WORDS = 3
+QUEUE_HEAD, QUEUE_TAIL, QUEUE_RUNNING, QUEUE_MARK = 0, 1, 2, 3
+QUEUE_WORDS = 4
 # Round-robin counters of one NPU in one dimension: plain, first pass, last pass.
 ROUND_WORDS = 3
 
@@ -170,6 +181,9 @@ STREAM_PHASE, STREAM_TABLE, STREAM_COLLECTIVE = 6, 7, 8
 STREAM_WORDS = 9
 CHOICE_BACKWARDS = 1 << 20
 CHOICE_MAX_TREE = 1 << 21
+
+# Streams that one group may have before its tags meet the next group's.
+TAGS_PER_GROUP = 1 << 36
 
 # The state machine of a running phase: first what every step touches.
 WALK_PHASE, WALK_NPU, WALK_ID, WALK_TAG, WALK_PEERS, WALK_PARALLEL = 0, 1, 2, 3, 4, 5
@@ -181,7 +195,9 @@ WALK_STREAM, WALK_INDEX, WALK_BACKWARDS = 20, 21, 22
 WALK_DISTANCE, WALK_SHRINKS = 23, 24  # of the next packet, as is WALK_BYTES
 WALK_OUT_BYTES, WALK_OUT_DISTANCE = 25, 26  # of the packet in line
 WALK_PARENT, WALK_FIRST_CHILD, WALK_SECOND_CHILD, WALK_STAGE = 27, 28, 29, 30
-WALK_WORDS = _constant(31)
+WALK_AHEAD = 31  # how many members ahead the present partner is; below 0: behind
+WALK_MARK, WALK_JOINED = 32, 33
+WALK_WORDS = _constant(34)
 
 # A collective at work: the position of its node, and its streams that have not ended.
 COLLECTIVE_NODE, COLLECTIVE_STREAMS_LEFT = 0, 1
@@ -192,16 +208,20 @@ CUSTOM_STREAM, CUSTOM_PROGRAM, CUSTOM_LIST, CUSTOM_IN_FLIGHT = 0, 1, 2, 3
 CUSTOM_WORDS = 4
 
 # A memory server, with the head and tail of its line where a FIFO has them.
-SERVER_BUSY, SERVER_LINE = 0, -4
+SERVER_BUSY, SERVER_LINE = 0, -5
 SERVER_WORDS = 3
 
-# A list group: members in order, then the ids sorted, then the position of each sorted id.
+# A list group: members in order, then the ids sorted, then the position of each sorted id. Where
+# NPUs stand for others, there follows per member in order the group in which its stand-in does the
+# same: where that list lies, the stand-in's position in it, and the number of the group.
 LIST_COUNT, LIST_MEMBERS = 0, 1
+SEEN_LIST, SEEN_INDEX, SEEN_GROUP = 0, 1, 2
+SEEN_WORDS = 3
 
 # An endpoint of the local bus. Its three lists lie so that head and tail fall where a FIFO has
 # them.
 END_STATE, END_PREVIOUS, END_LAST_NS, END_IN_ROW, END_ROLE = 0, 1, 2, 3, 4
-END_RECEIVES_COUNT, END_REDUCING, END_NPU = 11, 12, 13
+END_NPU, END_RECEIVES_COUNT, END_REDUCING = 5, 12, 13
 END_WORDS = 14
 TRANSFER_WORDS = _constant(7)
 

@@ -13,6 +13,7 @@ from simcore.kernels.engine.layout import (
     MATCH_COUNT,
     MATCH_DST,
     MATCH_HEAD,
+    MATCH_MARK,
     MATCH_SRC,
     MATCH_TAG,
     MATCH_TAIL,
@@ -24,6 +25,7 @@ from simcore.kernels.engine.layout import (
     RECEIVED_MESSAGES,
     Ints,
 )
+from simcore.kernels.engine.ties import touch
 
 
 @kernel
@@ -57,6 +59,7 @@ def _new(arena: Ints, where: int, tag: int, src: int, dst: int, size: int) -> in
     arena[match + MATCH_BYTES] = size
     arena[match + MATCH_ARRIVED] = 0
     arena[match + MATCH_HEAD] = 0
+    arena[match + MATCH_MARK] = 0
     arena[where] = match
     arena[MATCH_COUNT] += 1
     return match
@@ -77,6 +80,7 @@ def arrived(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
     match = arena[where]
     if match == 0:
         match = _new(arena, where, tag, src, dst, size)
+    touch(arena, match + MATCH_MARK)
     receive = arena[match + MATCH_HEAD]
     if receive == 0:
         arena[match + MATCH_ARRIVED] += 1
@@ -96,6 +100,7 @@ def post_receive(arena: Ints, tag: int, src: int, dst: int, size: int, receive: 
     match = arena[where]
     if match == 0:
         match = _new(arena, where, tag, src, dst, size)
+    touch(arena, match + MATCH_MARK)
     if arena[match + MATCH_ARRIVED] > 0:
         arena[match + MATCH_ARRIVED] -= 1
         if arena[match + MATCH_ARRIVED] == 0:

@@ -27,9 +27,11 @@ from simcore.kernels.engine.layout import (
     DO_LINK_FREE,
     DO_NOTHING,
     DO_POST_HELD,
+    EVENT_BORN,
     EVENT_KIND,
     EVENT_NEXT,
     FIFO_KEY,
+    FIFO_MARK,
     FIFO_OWNER,
     FIRST_DIMENSION,
     HELD_BYTES,
@@ -46,14 +48,19 @@ from simcore.kernels.engine.layout import (
     MSG_CALL_B,
     MSG_DST,
     MSG_IN_SWITCH,
+    MSG_SENDER,
     MSG_SRC,
     MSG_TAG,
     MSG_TRAVEL_NS,
+    MSG_VIA,
     MSG_WORDS,
     NOTHING,
     NOW_NS,
+    NPU_ALIKE,
+    NPU_ID,
     OUTBOX_HEAD,
     OUTBOX_TAIL,
+    PLACES,
     RENDEZVOUS,
     SENT_BYTES,
     SENT_MESSAGES,
@@ -62,6 +69,7 @@ from simcore.kernels.engine.layout import (
     Ints,
 )
 from simcore.kernels.engine.matching import post_receive
+from simcore.kernels.engine.ties import OWN, RING_STEP, act_for, touch
 from simcore.kernels.phase_machine import hops_at, message_ns
 from simcore.kernels.topology_codes import RING, SWITCH
 
@@ -83,7 +91,26 @@ def new_message(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
     arena[message + MSG_AT] = src
     arena[message + MSG_IN_SWITCH] = 0
     arena[message + MSG_TRAVEL_NS] = -1
+    arena[message + MSG_VIA] = 0
     return message
+
+
+@kernel
+def present_as(
+    arena: Ints, rates: Floats, npu: int, message: int, tag: int, src: int, sender: int
+) -> None:
+    """Let *message* of *npu* look as the stand-in of its receiver awaits it.
+
+    Every NPU that *npu* stands for sends one like it, of which one goes to that stand-in.
+    """
+    if arena[BACKEND] == UNAWARE and arena[message + MSG_TRAVEL_NS] < 0:
+        arena[message + MSG_TRAVEL_NS] = idle_network_ns(arena, rates, message)
+    arena[message + MSG_TAG] = tag
+    arena[message + MSG_SRC] = src
+    arena[message + MSG_SENDER] = sender
+    others = arena[npu + NPU_ALIKE] - 1
+    arena[SENT_MESSAGES] += others
+    arena[SENT_BYTES] += others * arena[message + MSG_BYTES]
 
 
 @kernel
@@ -143,6 +170,7 @@ def launch(arena: Ints, rates: Floats, message: int) -> None:
     if arena[BACKEND] == UNAWARE:
         if arena[message + MSG_TRAVEL_NS] < 0:
             arena[message + MSG_TRAVEL_NS] = idle_network_ns(arena, rates, message)
+        arena[message + MSG_VIA] = arena[message + MSG_SENDER]
         schedule(arena, arena[NOW_NS] + arena[message + MSG_TRAVEL_NS], message)
     elif arena[BACKEND] == AWARE:
         forward(arena, rates, message)
@@ -204,12 +232,20 @@ def _take_link(arena: Ints, rates: Floats, message: int, d: int, x: int, y: int)
             npu += (y - x) * _below(arena, d)
     else:
         port = _DIRECT + y
+    if arena[PLACES] != 0:
+        stand_in = arena[arena[PLACES] + npu]
+        npu = arena[stand_in + NPU_ID]
+        if arena[message + MSG_VIA] != 0:
+            act_for(arena, stand_in, arena[message + MSG_VIA], arena[message + EVENT_BORN])
     key = npu * arena[DIMENSIONS] + d
     link = find_fifo(arena, key, LINK_OWNER - port)
-    if link != 0:
+    if link == 0:
+        link = new_fifo(arena, key, LINK_OWNER - port)
+        arena[link + EVENT_KIND] = DO_NOTHING
+    touch(arena, link + FIFO_MARK)
+    if arena[link + EVENT_KIND] == DO_LINK_FREE:
         append(arena, link, message)
         return
-    link = new_fifo(arena, key, LINK_OWNER - port)
     arena[link + EVENT_KIND] = DO_LINK_FREE
     _start_transfer(arena, rates, link, message)
 
@@ -237,6 +273,10 @@ def _start_transfer(arena: Ints, rates: Floats, link: int, message: int) -> None
         y = (x - 1) % npus
     elif port == _UP:
         y = x
+    if port <= _BACKWARD:
+        arena[message + MSG_VIA] = RING_STEP + 2 * d + port
+    else:
+        arena[message + MSG_VIA] = OWN if port == _DOWN else arena[message + MSG_SENDER]
     arena[message + MSG_IN_SWITCH] = 1 if port == _UP else 0
     arena[message + MSG_AT] = at + (y - x) * below
     rate, latency_ns = rates[FIRST_DIMENSION + 2 * d], rates[FIRST_DIMENSION + 2 * d + 1]
@@ -248,8 +288,14 @@ def _start_transfer(arena: Ints, rates: Floats, link: int, message: int) -> None
 @kernel
 def free_link(arena: Ints, rates: Floats, link: int) -> None:
     """Start the next message that waits for *link*, or let the link go."""
+    if arena[PLACES] != 0:
+        npu = arena[arena[PLACES] + arena[link + FIFO_KEY] // arena[DIMENSIONS]]
+        act_for(arena, npu, OWN, arena[link + EVENT_BORN])
+        touch(arena, link + FIFO_MARK)
     message = pop(arena, link)
-    if message == 0:
-        drop_fifo(arena, link)
-    else:
+    if message != 0:
         _start_transfer(arena, rates, link, message)
+    elif arena[PLACES] != 0:  # its mark may be needed
+        arena[link + EVENT_KIND] = DO_NOTHING
+    else:
+        drop_fifo(arena, link)

@@ -15,6 +15,7 @@ from simcore.kernels.engine.layout import (
     COLLECTIVE_NODE,
     COLLECTIVE_STREAMS_LEFT,
     COLLECTIVE_WORDS,
+    CURRENT_TABLE,
     CUSTOM_STREAM,
     DO_ARRIVAL,
     DO_BUNDLE,
@@ -31,11 +32,14 @@ from simcore.kernels.engine.layout import (
     ENDED,
     EVENT_A,
     EVENT_B,
+    EVENT_BORN,
     EVENT_KIND,
     EVENT_WORDS,
     EVENTS,
     FIFO_CAPACITY,
     FIFO_COUNT,
+    FIFO_MARK,
+    FIFO_OWNER,
     FULL,
     HEAP_CAPACITY,
     HEAP_SIZE,
@@ -49,22 +53,31 @@ from simcore.kernels.engine.layout import (
     MSG_DST,
     MSG_SRC,
     MSG_TAG,
+    MSG_VIA,
     MSG_WORDS,
     NEEDED_WORDS,
     NEXT_WORD,
     NOTHING,
     NPU_CUSTOM,
+    NPU_FEEDER_MARK,
+    NPU_ID,
     NPU_STRIDE,
     NPU_TABLE,
     OUTBOX_FILLED,
     OUTBOX_HEAD,
     PAUSE_AT,
     PAUSED,
+    PEERS_ROTATING,
     PEERS_TREE,
+    PLACES,
     RESERVE_WORDS,
     STREAM_COLLECTIVE,
     STREAM_NPU,
+    UNAWARE,
+    WALK_JOINED,
+    WALK_MARK,
     WALK_NPU,
+    WALK_PARALLEL,
     WALK_PEERS,
     WALK_STREAM,
     WALK_WORDS,
@@ -77,6 +90,7 @@ from simcore.kernels.engine.remote_memory import serve_next
 from simcore.kernels.engine.shared_bus import begin_bus_event, bundle_of, end_bus_event
 from simcore.kernels.engine.stepwise import go_on, receive_step
 from simcore.kernels.engine.streams import is_last_phase, leave_queue, next_phase, start_waiting
+from simcore.kernels.engine.ties import MIXED, OWN, RECEIVER, act_for, join_strands, touch
 
 
 @kernel
@@ -107,6 +121,8 @@ def run_events(arena: Ints, rates: Floats) -> int:
             free_link(arena, rates, event)
         else:
             a, b = arena[event + EVENT_A], arena[event + EVENT_B]
+            if arena[PLACES] != 0:
+                _act_as_planned(arena, event, kind, a)
             release(arena, event, EVENT_WORDS)
             _handle(arena, rates, kind, a, b)
         if arena[OUTBOX_HEAD] != 0:
@@ -139,9 +155,30 @@ def _make_room(arena: Ints) -> bool:
 
 
 @kernel
+def _act_as_planned(arena: Ints, event: int, kind: int, a: int) -> None:
+    """An event of an NPU's table, or of an NPU that starts or takes a message that was there."""
+    born, cause = arena[event + EVENT_BORN], OWN
+    table = arena[CURRENT_TABLE]
+    if table != 0:
+        npu = arena[table + FIFO_OWNER]
+        if arena[table + FIFO_MARK] < 0:
+            cause = MIXED
+        else:
+            born = arena[table + EVENT_BORN]
+    elif kind == DO_STEP_RECEIVED:
+        npu = arena[a + WALK_NPU]
+    else:
+        npu = a
+    act_for(arena, npu, cause, born)
+
+
+@kernel
 def _handle(arena: Ints, rates: Floats, kind: int, a: int, b: int) -> None:
     """Do *kind* with its arguments; arrivals and links are the loop's."""
     if kind == DO_STEP_RECEIVED:
+        if arena[a + WALK_PEERS] == PEERS_ROTATING and arena[a + WALK_PARALLEL] > 1:
+            join_strands(arena, arena[a + WALK_NPU], a + WALK_JOINED)
+        touch(arena, a + WALK_MARK)
         if arena[a + WALK_PEERS] == PEERS_TREE:
             receive_in_tree(arena, rates, a)
         else:
@@ -183,9 +220,17 @@ def _arrive(arena: Ints, rates: Floats, message: int) -> None:
     tag, src, size = arena[message + MSG_TAG], arena[message + MSG_SRC], arena[message + MSG_BYTES]
     call = arena[message + MSG_CALL]
     a, b = arena[message + MSG_CALL_A], arena[message + MSG_CALL_B]
+    stand_in, via, born = 0, arena[message + MSG_VIA], arena[message + EVENT_BORN]
+    if arena[PLACES] != 0:
+        stand_in = arena[arena[PLACES] + dst]
+        if call != 0:
+            act_for(arena, a, OWN if arena[BACKEND] == UNAWARE else RECEIVER + dst, born)
+        dst = arena[stand_in + NPU_ID]
     release(arena, message, MSG_WORDS)
     if call != 0:
         _handle(arena, rates, call, a, b)
+    if stand_in != 0:
+        act_for(arena, stand_in, via, born)
     receive = arrived(arena, tag, src, dst, size)
     if receive != 0:
         kind, a, b = arena[receive + EVENT_KIND], arena[receive + EVENT_A], arena[receive + EVENT_B]
@@ -196,6 +241,7 @@ def _arrive(arena: Ints, rates: Floats, message: int) -> None:
 @kernel
 def _end_bundle(arena: Ints, rates: Floats, walk: int, reduce_ns: int) -> None:
     """A bundle has passed the bus: its reduction follows, or the algorithm goes on."""
+    touch(arena, walk + WALK_MARK)
     if reduce_ns >= 0:
         do_later(arena, arena[walk + WALK_NPU], reduce_ns, DO_GENERAL, walk, NOTHING)
     else:
@@ -204,6 +250,7 @@ def _end_bundle(arena: Ints, rates: Floats, walk: int, reduce_ns: int) -> None:
 
 @kernel
 def _go_on(arena: Ints, rates: Floats, walk: int) -> None:
+    touch(arena, walk + WALK_MARK)
     if arena[walk + WALK_PEERS] == PEERS_TREE:
         over = go_on_in_tree(arena, rates, walk)
     else:
@@ -221,6 +268,7 @@ def _end_phase(arena: Ints, rates: Floats, stream: int) -> None:
         next_phase(arena, rates, stream)
         return
     collective = arena[stream + STREAM_COLLECTIVE]
+    touch(arena, arena[stream + STREAM_NPU] + NPU_FEEDER_MARK)
     arena[collective + COLLECTIVE_STREAMS_LEFT] -= 1
     if arena[collective + COLLECTIVE_STREAMS_LEFT] == 0:
         position = arena[collective + COLLECTIVE_NODE]

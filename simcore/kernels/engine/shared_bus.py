@@ -36,10 +36,12 @@ from simcore.kernels.engine.layout import (
     NOTHING,
     NOW_NS,
     NPU_BUS,
+    NPU_BUS_MARK,
     TRANSFER_WORDS,
     Floats,
     Ints,
 )
+from simcore.kernels.engine.ties import touch
 
 # Where the lists of an endpoint lie.
 SENDS, RECEIVES, PROCESSING = 0, 2, 4
@@ -65,6 +67,7 @@ def offer_bundle(
     sends_back: bool,
 ) -> None:
     """Request a bundle of a walk at endpoint A (the NPU's side) or B."""
+    touch(arena, npu + NPU_BUS_MARK)
     size = (size + (1 << 31)) % (1 << 32) - (1 << 31)
     transfer = _new_transfer(arena, size, _THEN_END, walk)
     arena[transfer + _REDUCE] = 1 if reduce_ns >= 0 else 0
@@ -88,6 +91,7 @@ def bundle_of(arena: Ints, transfer: int) -> tuple[int, int]:
 @kernel
 def begin_bus_event(arena: Ints, rates: Floats, kind: int, end: int) -> int:
     """First part of an event at endpoint *end*; the outer transfer that ended with it, or 0."""
+    touch(arena, arena[end + END_NPU] + NPU_BUS_MARK)
     if kind == DO_BUS_SENT:
         arena[end + END_LAST_NS] = arena[NOW_NS]
         arena[end + END_PREVIOUS] = arena[end + END_STATE]

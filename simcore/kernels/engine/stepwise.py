@@ -32,9 +32,11 @@ from simcore.kernels.engine.layout import (
     PHASE_SHRINKS,
     PHASE_STEPS,
     PHASE_STRIDE,
+    PLACES,
     REDUCE_ALWAYS,
     REDUCE_FIRST_HALF,
     STREAM_BYTES,
+    WALK_AHEAD,
     WALK_BACKWARDS,
     WALK_BYTES,
     WALK_DISTANCE,
@@ -65,6 +67,7 @@ from simcore.kernels.engine.layout import (
 )
 from simcore.kernels.engine.members import listed_id
 from simcore.kernels.engine.messages import new_message, receive, send
+from simcore.kernels.engine.stand_ins import present_to_stand_in
 from simcore.kernels.phase_machine import reduction_ns
 
 _NEXT = np.int64(1)
@@ -187,6 +190,8 @@ def _try_to_send(arena: Ints, rates: Floats, walk: int) -> bool:
     arena[walk + WALK_FREE] -= 1
     message = new_message(arena, tag, me, arena[walk + WALK_TO], size)
     arena[message + MSG_TRAVEL_NS] = arena[walk + WALK_TRAVEL_NS]
+    if arena[PLACES] != 0:
+        present_to_stand_in(arena, rates, walk, message)
     send(arena, rates, message)
     if arena[walk + WALK_PEERS] == PEERS_NEIGHBOUR:
         arena[walk + WALK_TRAVEL_NS] = arena[message + MSG_TRAVEL_NS]
@@ -199,6 +204,7 @@ def _try_to_send(arena: Ints, rates: Floats, walk: int) -> bool:
 def _meet(arena: Ints, walk: int, distance: int) -> None:
     """Send *distance* members ahead in the phase's direction, receive from as many behind."""
     ahead = -distance if arena[walk + WALK_BACKWARDS] != 0 else distance
+    arena[walk + WALK_AHEAD] = ahead
     arena[walk + WALK_TO] = member_id(arena, walk, ahead)
     arena[walk + WALK_FROM] = member_id(arena, walk, -ahead)
 
@@ -210,6 +216,7 @@ def _meet_pair(arena: Ints, walk: int) -> None:
     ahead = distance
     if distance > 0 and arena[walk + WALK_INDEX] // distance % 2 == 1:
         ahead = -distance
+    arena[walk + WALK_AHEAD] = ahead
     arena[walk + WALK_TO] = member_id(arena, walk, ahead)
     arena[walk + WALK_FROM] = arena[walk + WALK_TO]
 

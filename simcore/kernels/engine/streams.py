@@ -49,6 +49,7 @@ from simcore.kernels.engine.layout import (
     PLAN_PHASES,
     PLAN_SMALLEST_CHUNK,
     QUEUE_HEAD,
+    QUEUE_MARK,
     QUEUE_RUNNING,
     QUEUE_TAIL,
     QUEUE_WORDS,
@@ -65,10 +66,12 @@ from simcore.kernels.engine.layout import (
     STREAM_TABLE,
     STREAM_TAG,
     STREAM_WORDS,
+    TAGS_PER_GROUP,
     WALK_BACKWARDS,
     WALK_DELAY_NS,
     WALK_ID,
     WALK_INDEX,
+    WALK_MARK,
     WALK_NPU,
     WALK_PHASE,
     WALK_STREAM,
@@ -79,10 +82,10 @@ from simcore.kernels.engine.layout import (
 )
 from simcore.kernels.engine.members import position_of
 from simcore.kernels.engine.stepwise import begin_steps
+from simcore.kernels.engine.ties import touch
 from simcore.kernels.phase_row import LIST_DELAY_NS
 
 LIFO, FIFO, EXPLICIT = 0, 1, 2
-_TAG_GROUP = 1 << 36  # streams that one group may have before its tags meet the next group's
 _CHOICE_QUEUE = CHOICE_BACKWARDS - 1
 
 
@@ -113,7 +116,7 @@ def issue_collective(arena: Ints, rates: Floats, npu: int, node: int, position: 
         stream = _new_stream(arena, npu, plan, chunk_number)
         arena[stream + STREAM_COLLECTIVE] = collective
         group = arena[plan + PLAN_GROUP]
-        arena[stream + STREAM_TAG] = (group + 1) * _TAG_GROUP + arena[counter]
+        arena[stream + STREAM_TAG] = (group + 1) * TAGS_PER_GROUP + arena[counter]
         arena[counter] += 1
         arena[stream + STREAM_BYTES] = chunk
         arena[stream + STREAM_PRIORITY] = priority
@@ -185,6 +188,7 @@ def _queue_of(arena: Ints, stream: int) -> int:
 @kernel
 def _enter(arena: Ints, queue: int, stream: int) -> None:
     """Wait behind all streams of the same or a higher priority."""
+    touch(arena, queue + QUEUE_MARK)
     head, tail = arena[queue + QUEUE_HEAD], arena[queue + QUEUE_TAIL]
     if head == 0 or _goes_before(arena, stream, head):
         arena[stream + STREAM_NEXT] = head
@@ -208,6 +212,7 @@ def _enter(arena: Ints, queue: int, stream: int) -> None:
 @kernel
 def _look_at(arena: Ints, rates: Floats, npu: int, queue: int) -> None:
     """Start streams at once, or when all that come at this time are there."""
+    touch(arena, queue + QUEUE_MARK)
     if arena[GATHERED] == 0:
         start_waiting(arena, rates, queue)
     elif arena[queue + QUEUE_RUNNING] < arena[ACTIVE_LIMIT] and arena[queue + QUEUE_HEAD] != 0:
@@ -226,6 +231,7 @@ def _goes_before(arena: Ints, one: int, other: int) -> bool:
 @kernel
 def start_waiting(arena: Ints, rates: Floats, queue: int) -> None:
     """Start streams that wait in *queue* while it may run more."""
+    touch(arena, queue + QUEUE_MARK)
     while arena[queue + QUEUE_RUNNING] < arena[ACTIVE_LIMIT] and arena[queue + QUEUE_HEAD] != 0:
         stream = arena[queue + QUEUE_HEAD]
         arena[queue + QUEUE_HEAD] = arena[stream + STREAM_NEXT]
@@ -247,6 +253,7 @@ def _begin_phase(arena: Ints, rates: Floats, stream: int) -> None:
     clear(arena, walk, WALK_WORDS)
     arena[walk + WALK_STREAM] = stream
     arena[walk + WALK_NPU] = npu
+    touch(arena, walk + WALK_MARK)
     arena[walk + WALK_ID] = arena[npu + NPU_ID]
     arena[walk + WALK_TAG] = arena[stream + STREAM_TAG]
     arena[walk + WALK_PHASE] = phase

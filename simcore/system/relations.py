@@ -1,0 +1,163 @@
+"""With whom each NPU exchanges messages, relation by relation, and over which way."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.collectives.base import PeerRule
+from simcore.errors import SimulationError
+from simcore.kernels.engine.layout import UNAWARE
+from simcore.network import BACKENDS
+from simcore.system.engine_input import EngineInput, Ints, ListGroup, Program
+from simcore.system.unfolded_plans import Phase, collective_phases
+from simcore.terms import CollectiveKind
+
+_MOST_PARTNERS = 4_000_000
+_FAR = 1 << 32
+
+
+class CannotFoldError(SimulationError):
+    """NPUs cannot be proven alike; says why. The run is simulated unfolded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """How members of a phase are numbered, and which of them exchange messages.
+
+    Attributes:
+        slot: Which of the program's list groups they form, -1: they lie *stride* apart.
+        stride: Difference of neighbouring members' NPU ids.
+        members: How many there are.
+        steps: How far ahead the partners are.
+        pairs: Partners exchange pairwise: ahead or behind.
+    """
+
+    slot: int
+    stride: int
+    members: int
+    steps: tuple[int, ...]
+    pairs: bool
+
+
+def lines_of(inputs: EngineInput, program: Program, slots: Sequence[int], rows: Ints) -> list[Line]:
+    """The lines along which the collectives at positions *rows* of a program communicate.
+
+    Args:
+        inputs: The run.
+        program: The program.
+        slots: Keys of its list groups.
+        rows: Positions of its collectives.
+    """
+    sized = inputs.options.inter_dimension == "offline_greedy"
+    size = program.size_bytes[rows] if sized else np.zeros(rows.size, np.int64)
+    columns = (program.comm_kind[rows], program.group[rows], program.involved_dims[rows], size)
+    found: dict[Line, None] = {}
+    for kind, key, involved, size_bytes in {tuple(row) for row in np.stack(columns, 1).tolist()}:
+        orders = collective_phases(inputs, CollectiveKind(kind), key, involved, size_bytes)
+        for phase in {phase for order in orders for phase in order}:
+            slot = slots.index(key) if phase.over.in_list else -1
+            found[_line(phase, slot)] = None
+    return sorted(found, key=repr)
+
+
+def _line(phase: Phase, slot: int) -> Line:
+    over = phase.over
+    program = over.algorithm.program(phase.kind, over.members, 4 * over.members)
+    if program is None:
+        raise CannotFoldError(f"members of {over.algorithm.astra_name} have different roles")
+    pairs = program.peers is PeerRule.HALVING
+    steps = tuple(range(1, over.members))
+    if pairs:
+        if over.members & (over.members - 1):
+            raise CannotFoldError("pairs need a power of two")
+        steps = tuple(1 << k for k in range(over.members.bit_length() - 1))
+    elif program.peers is PeerRule.NEIGHBOUR:
+        steps = (1, over.members - 1)
+    return Line(
+        slot=slot, stride=over.stride, members=over.members, steps=steps, pairs=pairs
+    )
+
+
+def partners_on(line: Line, npus: Ints, lists: Sequence[Ints]) -> Ints:
+    """(I, steps) int64, the partners of each NPU on one line.
+
+    Args:
+        line: The line.
+        npus: (I,) int64.
+        lists: Where it is a list: the members of each NPU's group, (I, members).
+    """
+    if npus.size * len(line.steps) > _MOST_PARTNERS:
+        raise CannotFoldError("there are too many pairs of partners to compare")
+    members = None
+    if line.slot >= 0:
+        members = np.stack(lists)
+        index = np.argmax(members == npus[:, None], axis=1)
+    else:
+        index = npus // line.stride % line.members
+    steps = np.array(line.steps, np.int64)
+    ahead = np.broadcast_to(steps, (npus.size, steps.size))
+    if line.pairs:
+        ahead = np.where(index[:, None] // steps % 2 == 1, -ahead, ahead)
+    place = (index[:, None] + ahead) % line.members
+    if members is not None:
+        return np.take_along_axis(members, place, axis=1)
+    partners: Ints = npus[:, None] + (place - index[:, None]) * line.stride
+    return partners
+
+
+def ways(inputs: EngineInput, npus: Ints, partners: Ints) -> Ints:
+    """(I, P) int64, what distinguishes the ways to the partners: equal numbers, equal ways.
+
+    Without congestion a way is a dimension and a number of links. With it, a message must stay in
+    one dimension, as the other NPUs on its way are looked for there.
+    """
+    if bool((partners == npus[:, None]).any()):
+        raise CannotFoldError("an NPU sends to itself")
+    unaware = BACKENDS[inputs.backend].kernel_code == UNAWARE
+    way = np.full(partners.shape, -1, np.int64)
+    below = 1
+    for d, dimension in enumerate(inputs.dimensions):
+        a = npus[:, None] // below % dimension.npus
+        b = partners // below % dimension.npus
+        ring = dimension.topology == "ring"
+        apart = (b - a) % dimension.npus
+        steps = np.minimum(apart, dimension.npus - apart) if unaware else apart
+        here = d * _FAR + (steps if ring else 0)
+        if not unaware and bool(((a != b) & (way >= 0)).any()):
+            raise CannotFoldError("messages turn from one dimension into another")
+        way = np.where((a != b) & (way < 0), here, way)
+        below *= dimension.npus
+    return way
+
+
+def passers_by(inputs: EngineInput, npus: Ints, all_ways: Sequence[Ints]) -> Ints:
+    """(I, P) int64, neighbours on the rings on which messages pass NPUs, with congestion.
+
+    What they send, these NPUs' links carry as well.
+    """
+    columns = []
+    below = 1
+    for d, dimension in enumerate(inputs.dimensions):
+        size = dimension.npus
+        unaware = BACKENDS[inputs.backend].kernel_code == UNAWARE
+        if dimension.topology == "ring" and not unaware:
+            far = [(way // _FAR == d) & (way % _FAR > 1) & (way % _FAR < size - 1) for way in all_ways]
+            if any(bool(flags.any()) for flags in far):
+                at = npus // below % size
+                columns += [npus + ((at + step) % size - at) * below for step in (1, size - 1)]
+        below *= size
+    return np.stack(columns, axis=1) if columns else np.empty((npus.size, 0), np.int64)
+
+
+def list_slots(inputs: EngineInput, program: Program, rows: Ints) -> tuple[int, ...]:
+    """Keys of the list groups of the collectives at positions *rows*, in order of appearance.
+
+    A list of all NPUs is none: it follows the dimensions of the machine.
+    """
+    npus = inputs.program_of_npu.size
+    return tuple(
+        key
+        for key in dict.fromkeys(program.group[rows].tolist())
+        if isinstance(group := inputs.groups.get(key), ListGroup) and group.members.size != npus
+    )
