@@ -48,7 +48,8 @@ def astra(
 
     Beyond them: --inter-dimension-scheduling=ascending|round-robin|offline-greedy (order in which
     the chunks of a collective pass the dimensions), --communication-streams=N and
-    --compute-slots=N (collectives and compute nodes that an NPU runs at once).
+    --compute-slots=N (collectives and compute nodes that an NPU runs at once), --no-folding
+    (simulate every NPU, also those that must behave like another one).
     """
     _prepare()
     from simcore.formats.astra import (

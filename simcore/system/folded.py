@@ -6,6 +6,7 @@ not certain, the run is simulated unfolded.
 
 from dataclasses import replace
 
+from simcore.errors import ConfigError
 from simcore.system.engine_input import EngineInput, EngineOutput
 from simcore.system.folding import fold
 from simcore.system.relations import CannotFoldError
@@ -30,5 +31,5 @@ def run_folded(inputs: EngineInput) -> EngineOutput:
     check_inputs(inputs)
     try:
         return run_cast(inputs, fold(inputs))
-    except CannotFoldError as error:
+    except (CannotFoldError, ConfigError) as error:  # whose order may be another
         return replace(run_unfolded(inputs), unfolded_because=str(error))

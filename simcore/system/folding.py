@@ -1,16 +1,17 @@
 """Finds NPUs that must behave identically, so that one of each class may stand for all of it.
 
 Two NPUs are of one class if they run the same program up to the names of groups, peers and tags,
-start at one time, and if each exchange of messages (a step of a collective, a send, a receive) leads
-both over equal ways to partners of one class. By induction over time, NPUs of one class then do the
-same at the same time, as long as the order of simultaneous events at an NPU never depends on the
-numbers of NPUs; that is watched while the run goes on (``kernels.engine.ties``).
+start at one time, and if each exchange of messages (a step of a collective, a send, a receive)
+leads both over equal ways to partners of one class. By induction over time, NPUs of one class then
+do the same at the same time, as long as the order of simultaneous events at an NPU never depends on
+the numbers of NPUs; that is watched while the run goes on (``kernels.engine.ties``).
 
 Not folded are machines in which NPUs share more than the network (a memory pool), or in which
 members of a collective have different roles, and programs that never end.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from simcore.system.relations import (
     lines_of,
     list_slots,
     partners_on,
-    passers_by,
+    passed_rings,
+    ring_neighbours,
+    shared_links,
     ways,
 )
 from simcore.system.symmetry import Block, alike
@@ -42,8 +45,8 @@ def fold(inputs: EngineInput) -> Cast:
     Raises:
         CannotFoldError: No two NPUs can be proven alike; says why.
     """
-    _refuse_shared_state(inputs)
     actions = [node_actions(program) for program in inputs.programs]
+    _refuse_shared_state(inputs, actions)
     rows = [np.flatnonzero(action == layout.ACTION_COLLECTIVE) for action in actions]
     slots = tuple(list_slots(inputs, p, r) for p, r in zip(inputs.programs, rows, strict=True))
     transfers = [transfers_of(p, a) for p, a in zip(inputs.programs, actions, strict=True)]
@@ -61,21 +64,22 @@ def fold(inputs: EngineInput) -> Cast:
             index = int(inputs.program_of_npu[npus[0]])
             blocks.append(_block(inputs, npus, rows[index], slots, transfers, answers))
     _require_all_members(inputs, slots)
-    class_of_npu = alike(shape_of_npu.size, blocks)
+    class_of_npu = alike(shape_of_npu.size, _with_passed(inputs, blocks))
     _, npus = np.unique(class_of_npu, return_index=True)
     if npus.size == class_of_npu.size:
         raise CannotFoldError("no two NPUs are alike")
     return _cast(inputs, class_of_npu, npus, slots, transfers, answers)
 
 
-def _refuse_shared_state(inputs: EngineInput) -> None:
-    options, memory = inputs.options, inputs.remote_memory
+def _refuse_shared_state(inputs: EngineInput, actions: list[Ints]) -> None:
+    options = inputs.options
+    shared = inputs.remote_memory.kind in ("per_node", "pool")
     reason = ""
     if options.rendezvous:
         reason = "rendezvous sends messages both ways"
     elif inputs.custom.by_kind or inputs.custom.by_node:
         reason = "custom collectives give every member a program of its own"
-    elif memory.kind in ("per_node", "pool"):
+    elif shared and any(bool((action == layout.ACTION_MEMORY).any()) for action in actions):
         reason = "NPUs share memory servers"
     elif len(inputs.groups) > _MOST_GROUPS or inputs.program_of_npu.size > _MOST_NPUS:
         reason = "the machine is too large to compare its NPUs"
@@ -83,9 +87,7 @@ def _refuse_shared_state(inputs: EngineInput) -> None:
         raise CannotFoldError(reason)
 
 
-def _shape(
-    inputs: EngineInput, index: int, slots: tuple[int, ...], transfers: Transfers
-) -> bytes:
+def _shape(inputs: EngineInput, index: int, slots: tuple[int, ...], transfers: Transfers) -> bytes:
     """What a program is apart from the names of groups, peers and tags."""
     program = inputs.programs[index]
     group = program.group.copy()
@@ -119,23 +121,43 @@ def _block(
     lines = lines_of(inputs, inputs.programs[first], slots[first], rows)
     columns = []
     for line in lines:
-        lists = [_members(inputs, slots[i][line.slot]) for i in index.tolist()] if line.slot >= 0 else []
+        lists = (
+            [_members(inputs, slots[i][line.slot]) for i in index.tolist()]
+            if line.slot >= 0
+            else []
+        )
         columns.append(partners_on(line, npus, lists))
     if transfers[first].peers.size:
         columns.append(np.stack([transfers[i].peers for i in index.tolist()]))
     partners = np.concatenate(columns, axis=1) if columns else np.empty((npus.size, 0), np.int64)
-    way = ways(inputs, npus, partners)
-    traits = [way]
+    traits = [ways(inputs, npus, partners), shared_links(inputs, partners)]
     if inputs.start_ns is not None:
         traits.append(inputs.start_ns[npus][:, None])
     if transfers[first].sends.keys:
         traits.append(np.stack([answers[npu] for npu in npus.tolist()]))
-    passed = passers_by(inputs, npus, way)
-    return Block(
-        members=npus,
-        traits=np.concatenate(traits, axis=1),
-        partners=np.concatenate((partners, passed), axis=1),
+    return Block(members=npus, traits=np.concatenate(traits, axis=1), partners=partners)
+
+
+def _with_passed(inputs: EngineInput, blocks: list[Block]) -> list[Block]:
+    """The blocks with the neighbours on rings along which messages of any of them pass NPUs."""
+    rings = sorted(
+        {
+            ring
+            for block in blocks
+            for ring in passed_rings(inputs, block.traits[:, : block.partners.shape[1]])
+        }
     )
+    if not rings:
+        return blocks
+    return [
+        replace(
+            block,
+            partners=np.concatenate(
+                (block.partners, ring_neighbours(inputs, block.members, rings)), axis=1
+            ),
+        )
+        for block in blocks
+    ]
 
 
 def _require_all_members(inputs: EngineInput, slots: tuple[tuple[int, ...], ...]) -> None:

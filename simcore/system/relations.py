@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from simcore.terms import CollectiveKind
 
 _MOST_PARTNERS = 4_000_000
 _FAR = 1 << 32
+_TOO_MANY = "there are too many pairs of partners to compare"
 
 
 class CannotFoldError(SimulationError):
@@ -74,9 +76,7 @@ def _line(phase: Phase, slot: int) -> Line:
         steps = tuple(1 << k for k in range(over.members.bit_length() - 1))
     elif program.peers is PeerRule.NEIGHBOUR:
         steps = (1, over.members - 1)
-    return Line(
-        slot=slot, stride=over.stride, members=over.members, steps=steps, pairs=pairs
-    )
+    return Line(slot=slot, stride=over.stride, members=over.members, steps=steps, pairs=pairs)
 
 
 def partners_on(line: Line, npus: Ints, lists: Sequence[Ints]) -> Ints:
@@ -88,7 +88,7 @@ def partners_on(line: Line, npus: Ints, lists: Sequence[Ints]) -> Ints:
         lists: Where it is a list: the members of each NPU's group, (I, members).
     """
     if npus.size * len(line.steps) > _MOST_PARTNERS:
-        raise CannotFoldError("there are too many pairs of partners to compare")
+        raise CannotFoldError(_TOO_MANY)
     members = None
     if line.slot >= 0:
         members = np.stack(lists)
@@ -131,23 +131,46 @@ def ways(inputs: EngineInput, npus: Ints, partners: Ints) -> Ints:
     return way
 
 
-def passers_by(inputs: EngineInput, npus: Ints, all_ways: Sequence[Ints]) -> Ints:
-    """(I, P) int64, neighbours on the rings on which messages pass NPUs, with congestion.
+def shared_links(inputs: EngineInput, partners: Ints) -> Ints:
+    """(I, P) int64, for each partner the first relation with it, where it has a link of its own.
 
-    What they send, these NPUs' links carry as well.
+    In a fully connected dimension, with congestion, messages of two relations share a link where
+    they go to one partner.
     """
-    columns = []
-    below = 1
-    for d, dimension in enumerate(inputs.dimensions):
-        size = dimension.npus
-        unaware = BACKENDS[inputs.backend].kernel_code == UNAWARE
-        if dimension.topology == "ring" and not unaware:
-            far = [(way // _FAR == d) & (way % _FAR > 1) & (way % _FAR < size - 1) for way in all_ways]
-            if any(bool(flags.any()) for flags in far):
-                at = npus // below % size
-                columns += [npus + ((at + step) % size - at) * below for step in (1, size - 1)]
-        below *= size
-    return np.stack(columns, axis=1) if columns else np.empty((npus.size, 0), np.int64)
+    unaware = BACKENDS[inputs.backend].kernel_code == UNAWARE
+    none = partners.shape[1] == 0
+    if none or unaware or all(d.topology != "fully_connected" for d in inputs.dimensions):
+        return np.empty((partners.shape[0], 0), np.int64)
+    if partners.size * partners.shape[1] > _MOST_PARTNERS:
+        raise CannotFoldError(_TOO_MANY)
+    first: Ints = np.argmax(partners[:, :, None] == partners[:, None, :], axis=1)
+    return first
+
+
+def passed_rings(inputs: EngineInput, way: Ints) -> list[int]:
+    """Dimensions in which messages pass NPUs on a ring, with congestion, on these ways."""
+    if BACKENDS[inputs.backend].kernel_code == UNAWARE:
+        return []
+    return [
+        d
+        for d, dimension in enumerate(inputs.dimensions)
+        if dimension.topology == "ring"
+        and bool(((way // _FAR == d) & (way % _FAR > 1) & (way % _FAR < dimension.npus - 1)).any())
+    ]
+
+
+def ring_neighbours(inputs: EngineInput, npus: Ints, rings: Sequence[int]) -> Ints:
+    """(I, 2 R) int64, the next and the previous NPU in each of R dimensions.
+
+    Where messages pass NPUs, an NPU's links also carry what NPUs further back send.
+    """
+    columns = [np.empty((npus.size, 0), np.int64)]
+    for d in rings:
+        below, size = prod(o.npus for o in inputs.dimensions[:d]), inputs.dimensions[d].npus
+        at = npus // below % size
+        for step in (1, size - 1):
+            columns.append((npus + ((at + step) % size - at) * below)[:, None])
+    return np.concatenate(columns, axis=1)
 
 
 def list_slots(inputs: EngineInput, program: Program, rows: Ints) -> tuple[int, ...]:

@@ -146,7 +146,7 @@ def _output(arena: Ints, inputs: EngineInput, cast: Cast) -> EngineOutput:
     npus = cast.npus.size
     stride = int(arena[layout.NPU_STRIDE])
     at = int(arena[layout.NPU_TABLE])
-    table = arena[at : at + npus * stride].reshape(npus, stride)
+    table = arena[at + np.arange(npus)[:, None] * stride + np.arange(layout.NPU_WORDS)]
     finish_ns = table[:, layout.NPU_FINISH_NS].copy()
     starts: list[Ints] = []
     ends: list[Ints] = []

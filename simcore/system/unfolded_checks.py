@@ -1,6 +1,7 @@
 """Refuses inputs that the unfolded engine could only crash on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -43,8 +44,7 @@ def check_inputs(inputs: EngineInput) -> None:
     npus = inputs.program_of_npu.size
     for key, group in inputs.groups.items():
         _check_group(key, group, npus, len(inputs.dimensions))
-    for index, program in enumerate(inputs.programs):
-        _check_program(inputs, program, f"programs[{index}]")
+    _check_programs(inputs)
     _check_membership(inputs)
     _check_custom(inputs.custom, npus)
 
@@ -149,6 +149,29 @@ def _check_group(key: int, group: ListGroup | GridGroup, npus: int, dimensions: 
     _require(distinct == members.size, at, "members must be distinct", members.tolist())
 
 
+def _check_programs(inputs: EngineInput) -> None:
+    """Check all programs as one; where a rule is broken, one by one, to say which breaks it."""
+    try:
+        _check_program(inputs, _joined(inputs.programs), "programs")
+    except ConfigError:
+        for index, program in enumerate(inputs.programs):
+            _check_program(inputs, program, f"programs[{index}]")
+        raise
+
+
+def _joined(programs: Sequence[Program]) -> Program:
+    """The nodes of all programs one after another; without names, dependencies and durations."""
+    columns = (
+        "node_id", "kind", "on_cpu", "comm_kind", "size_bytes", "group", "peer",
+    )  # fmt: skip
+    first = programs[0]
+    return replace(
+        first,
+        name=(),
+        **{name: np.concatenate([getattr(p, name) for p in programs]) for name in columns},
+    )
+
+
 def _check_program(inputs: EngineInput, program: Program, at: str) -> None:
     kind = program.kind
     npus = inputs.program_of_npu.size
@@ -201,16 +224,22 @@ def place(program: Program, position: int, at: str) -> str:
 
 def _check_membership(inputs: EngineInput) -> None:
     """Only members may issue the collectives of a list group."""
+    runs: list[list[int]] = [[] for _ in inputs.programs]
+    for npu, index in enumerate(inputs.program_of_npu.tolist()):
+        runs[index].append(npu)
+    members: dict[int, set[int]] = {}
     for index, program in enumerate(inputs.programs):
         collective = program.kind == NodeKind.COLLECTIVE
-        for key in np.unique(program.group[collective]).tolist():
+        for key in set(program.group[collective].tolist()):
             group = inputs.groups.get(key)
-            if isinstance(group, ListGroup):
-                runs = np.flatnonzero(inputs.program_of_npu == index)
-                strangers = np.setdiff1d(runs, group.members)
-                if strangers.size:
-                    rule = f"group {key} does not hold this NPU"
-                    raise ConfigError(f"programs[{index}]", rule, got=int(strangers[0]))
+            if not isinstance(group, ListGroup):
+                continue
+            if key not in members:
+                members[key] = set(group.members.tolist())
+            strangers = [npu for npu in runs[index] if npu not in members[key]]
+            if strangers:
+                rule = f"group {key} does not hold this NPU"
+                raise ConfigError(f"programs[{index}]", rule, got=strangers[0])
 
 
 def _check_custom(custom: CustomCollectives, npus: int) -> None:

@@ -116,7 +116,9 @@ def _write_npus(
     npus = cast.npus.size
     dimensions, queues = len(inputs.dimensions), inputs.options.queues_per_dimension
     own = dimensions * (queues * layout.QUEUE_WORDS + layout.ROUND_WORDS) + writer.trees
-    table = np.zeros((npus, layout.NPU_WORDS + own), np.int64)
+    before = layout.NPU_WORDS_BEFORE if cast.folded else 0
+    rows = np.zeros((npus, before + layout.NPU_WORDS + own), np.int64)
+    table = rows[:, before:]
     nodes = np.array([p.kind.size for p in cast.programs], np.int64)[cast.program_of]
     groups = np.array([count for _, count in programs], np.int64)[cast.program_of]
     times = nodes if inputs.record_nodes else np.zeros_like(nodes)
@@ -131,8 +133,8 @@ def _write_npus(
         layout.NPU_CUSTOM: np.full(npus, custom),
         layout.NPU_BUS: np.full(npus, bus),
     }
-    table_at = image.size
-    at = table_at + table.size
+    table_at = image.size + before
+    at = image.size + rows.size
     ends = np.cumsum(np.stack(list(columns.values()), axis=1).reshape(-1))
     starts = at + np.concatenate([[0], ends[:-1]]).reshape(npus, len(columns))
     for place, column in enumerate(columns):
@@ -140,21 +142,22 @@ def _write_npus(
     if not bus:
         table[:, layout.NPU_BUS] = 0
     table[:, layout.NPU_ID] = cast.npus
-    table[:, layout.NPU_ALIKE] = cast.alike
     table[:, layout.NPU_PROGRAM] = np.array([at for at, _ in programs])[cast.program_of]
     table[:, layout.NPU_FINISH_NS] = -1
-    image.add(table)
+    if cast.folded:
+        rows[:, before + layout.NPU_ALIKE] = cast.alike
+        places = table_at + cast.class_of_npu * rows.shape[1]
+        image.words[layout.TIE_NS] = -1
+    image.add(rows)
     image.words[layout.NPU_TABLE] = table_at
-    image.words[layout.NPU_STRIDE] = table.shape[1]
+    image.words[layout.NPU_STRIDE] = rows.shape[1]
     segments = np.zeros(int(ends[-1]), np.int64)
     _fill_segments(segments, table, at, cast, times=inputs.record_nodes)
     if bus:
         _fill_buses(segments, table, table_at, at)
     image.add(segments)
     if cast.folded:
-        places = table_at + cast.class_of_npu * table.shape[1]
         image.words[layout.PLACES] = image.add(places)
-        image.words[layout.TIE_NS] = -1
 
 
 def _fill_segments(segments: Ints, table: Ints, at: int, cast: Cast, *, times: bool) -> None:
@@ -172,7 +175,7 @@ def _fill_segments(segments: Ints, table: Ints, at: int, cast: Cast, *, times: b
 
 
 def _fill_buses(segments: Ints, table: Ints, table_at: int, at: int) -> None:
-    npu_at = table_at + np.arange(table.shape[0]) * table.shape[1]
+    npu_at = table_at + np.arange(table.shape[0]) * (table.strides[0] // table.itemsize)
     for role in range(4):
         end = table[:, layout.NPU_BUS] - at + role * layout.END_WORDS
         segments[end + layout.END_ROLE] = role

@@ -232,7 +232,7 @@ def node_actions(program: Program) -> NDArray[np.int64]:
     action[kind == NodeKind.SEND] = layout.ACTION_SEND
     action[(kind == NodeKind.RECV) & (program.peer >= 0)] = layout.ACTION_RECV
     action[kind == NodeKind.COLLECTIVE] = layout.ACTION_COLLECTIVE
-    action[np.isin(kind, (NodeKind.MEM_LOAD, NodeKind.MEM_STORE))] = layout.ACTION_MEMORY
+    action[(kind == NodeKind.MEM_LOAD) | (kind == NodeKind.MEM_STORE)] = layout.ACTION_MEMORY
     action[program.comm_kind == CollectiveKind.BROADCAST] = layout.ACTION_FIXED
     action[program.skipped] = layout.ACTION_SKIP
     return action

@@ -12,7 +12,12 @@ from simcore.system.dimension_order import POLICIES
 BACKENDS = ("congestion_unaware", "congestion_aware", "congestion_aware_multidim")
 IGNORED = ("compute-scale", "comm-scale", "logging-configuration", "logging-folder")
 _TOO_MANY = 1025
-_OWN = ("inter-dimension-scheduling", "communication-streams", "compute-slots")  # not ASTRA-sim's
+_OWN = (  # not ASTRA-sim's
+    "inter-dimension-scheduling",
+    "communication-streams",
+    "compute-slots",
+    "no-folding",
+)
 _USED = ("num-queues-per-dim", "injection-scale", "rendezvous-protocol", *_OWN)
 
 
@@ -59,6 +64,7 @@ def read_command(options: Mapping[str, object], notes: list[str]) -> CommandOpti
         compute_slots=_count(options, "compute-slots"),
         injection_scale=scale,
         rendezvous=_switch(options, "rendezvous-protocol"),
+        folding=not _switch(options, "no-folding"),
     )
 
 

@@ -130,6 +130,7 @@ def as_plain(result: AstraResult) -> Plain:
         "status": "incomplete" if unfinished else "ok",
         "message": _message(result),
         "notes": list(result.run.notes),
+        "classes": result.output.classes,
         "finish_cycles": [None if s is None else s.finish_ns for s in result.statistics],
         "exposed_comm_cycles": [
             None if s is None else s.exposed_comm_ns for s in result.statistics

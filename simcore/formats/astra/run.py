@@ -40,6 +40,7 @@ class AstraRun:
         system: The system file.
         traces: Programs of all NPUs.
         engine_input: What the engine takes.
+        folding: Whether NPUs that must behave identically are simulated as one.
         notes: Remarks for the user: ignored keys, cut values, cycles.
     """
 
@@ -47,6 +48,7 @@ class AstraRun:
     system: AstraSystem
     traces: LoadedTraces
     engine_input: EngineInput
+    folding: bool
     notes: tuple[str, ...]
 
 
@@ -97,6 +99,7 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
         system=system,
         traces=traces,
         engine_input=engine_input,
+        folding=command.folding,
         notes=tuple(notes),
     )
 
@@ -131,10 +134,11 @@ def simulate_run(run: AstraRun) -> EngineOutput:
     Raises:
         SimcoreError: The engine refuses the input.
     """
+    from simcore.system.folded import run_folded
     from simcore.system.unfolded import run_unfolded
 
     try:
-        return run_unfolded(run.engine_input)
+        return (run_folded if run.folding else run_unfolded)(run.engine_input)
     except ConfigError as error:
         file = run.files.network if error.at.startswith("dimensions") else run.files.system
         name = error.at.removeprefix("options.")

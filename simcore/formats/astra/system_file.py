@@ -80,7 +80,7 @@ class AstraSystem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandOptions:
-    """The command-line options that change the system's behaviour."""
+    """The command-line options that change the system's behaviour, or how it is simulated."""
 
     queues_per_dimension: int = 1
     injection_scale: float = 1.0
@@ -88,6 +88,7 @@ class CommandOptions:
     communication_streams: int = 1
     compute_slots: int = 1
     rendezvous: bool = False
+    folding: bool = True
 
 
 def read_system(path: Path, command: CommandOptions, notes: list[str]) -> AstraSystem:

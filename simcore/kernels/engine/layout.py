@@ -110,8 +110,9 @@ MSG_TAG, MSG_SRC, MSG_DST, MSG_BYTES = 3, 4, 5, 6
 MSG_CALL, MSG_CALL_A, MSG_CALL_B = 7, 8, 9
 MSG_AT, MSG_IN_SWITCH = 10, 11
 MSG_TRAVEL_NS = 12  # without congestion; -1: not yet worked out
-MSG_SENDER, MSG_VIA = 13, 14  # where it comes from, as its receiver and as its next link sees it
-MSG_WORDS = _constant(15)
+MSG_VIA = 12  # with congestion: where it comes from, as its next link sees it; -1: on no link yet
+MSG_SENDER = 13  # where it comes from, as its receiver sees it
+MSG_WORDS = _constant(14)
 
 # Receives posted or messages arrived of one key.
 MATCH_CHAIN, MATCH_TAG, MATCH_SRC, MATCH_DST, MATCH_BYTES = 0, 1, 2, 3, 4
@@ -128,10 +129,11 @@ NPU_READY_COUNT = 6  # one word per slot class
 NPU_BUSY = 10  # likewise
 NPU_IN_FLIGHT, NPU_FINISH_NS, NPU_WALKING, NPU_FREED, NPU_LATEST_TABLE = 14, 15, 16, 17, 18
 NPU_PRIORITY, NPU_BUS, NPU_GROUP_COUNTS, NPU_CUSTOM = 19, 20, 21, 22
-NPU_ALIKE = 23  # NPUs that it stands for, itself among them
-NPU_FEEDER_MARK, NPU_BUS_MARK = 24, 25
-NPU_TIE, NPU_STRANDS, NPU_FIRST_THREAD, NPU_LATEST_THREAD = 26, 27, 28, 29
-NPU_WORDS = 30
+NPU_WORDS = 23
+# Before the record, where NPUs stand for others: for how many, itself among them, and see ``ties``.
+NPU_ALIKE, NPU_FEEDER_MARK, NPU_BUS_MARK = -1, -2, -3
+NPU_TIE, NPU_STRANDS, NPU_FIRST_THREAD, NPU_LATEST_THREAD = -4, -5, -6, -7
+NPU_WORDS_BEFORE = 7
 
 # State words of a node beside the number of open dependencies.
 NODE_READY, NODE_ISSUED, NODE_DONE = 0, -1, -2
@@ -194,10 +196,10 @@ WALK_DELAY_NS, WALK_REDUCE_NS = 18, 19
 WALK_STREAM, WALK_INDEX, WALK_BACKWARDS = 20, 21, 22
 WALK_DISTANCE, WALK_SHRINKS = 23, 24  # of the next packet, as is WALK_BYTES
 WALK_OUT_BYTES, WALK_OUT_DISTANCE = 25, 26  # of the packet in line
-WALK_PARENT, WALK_FIRST_CHILD, WALK_SECOND_CHILD, WALK_STAGE = 27, 28, 29, 30
-WALK_AHEAD = 31  # how many members ahead the present partner is; below 0: behind
-WALK_MARK, WALK_JOINED = 32, 33
-WALK_WORDS = _constant(34)
+WALK_PARENT, WALK_FIRST_CHILD, WALK_SECOND_CHILD, WALK_STAGE = 27, 28, 29, 30  # in a tree
+WALK_AHEAD = 27  # elsewhere: how many members ahead the present partner is; below 0: behind
+WALK_MARK, WALK_JOINED = 28, 29
+WALK_WORDS = _constant(31)
 
 # A collective at work: the position of its node, and its streams that have not ended.
 COLLECTIVE_NODE, COLLECTIVE_STREAMS_LEFT = 0, 1

@@ -91,7 +91,6 @@ def new_message(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
     arena[message + MSG_AT] = src
     arena[message + MSG_IN_SWITCH] = 0
     arena[message + MSG_TRAVEL_NS] = -1
-    arena[message + MSG_VIA] = 0
     return message
 
 
@@ -170,7 +169,6 @@ def launch(arena: Ints, rates: Floats, message: int) -> None:
     if arena[BACKEND] == UNAWARE:
         if arena[message + MSG_TRAVEL_NS] < 0:
             arena[message + MSG_TRAVEL_NS] = idle_network_ns(arena, rates, message)
-        arena[message + MSG_VIA] = arena[message + MSG_SENDER]
         schedule(arena, arena[NOW_NS] + arena[message + MSG_TRAVEL_NS], message)
     elif arena[BACKEND] == AWARE:
         forward(arena, rates, message)
@@ -235,7 +233,7 @@ def _take_link(arena: Ints, rates: Floats, message: int, d: int, x: int, y: int)
     if arena[PLACES] != 0:
         stand_in = arena[arena[PLACES] + npu]
         npu = arena[stand_in + NPU_ID]
-        if arena[message + MSG_VIA] != 0:
+        if arena[message + MSG_VIA] >= 0:
             act_for(arena, stand_in, arena[message + MSG_VIA], arena[message + EVENT_BORN])
     key = npu * arena[DIMENSIONS] + d
     link = find_fifo(arena, key, LINK_OWNER - port)

@@ -51,6 +51,7 @@ from simcore.kernels.engine.layout import (
     MSG_CALL_A,
     MSG_CALL_B,
     MSG_DST,
+    MSG_SENDER,
     MSG_SRC,
     MSG_TAG,
     MSG_VIA,
@@ -73,7 +74,6 @@ from simcore.kernels.engine.layout import (
     RESERVE_WORDS,
     STREAM_COLLECTIVE,
     STREAM_NPU,
-    UNAWARE,
     WALK_JOINED,
     WALK_MARK,
     WALK_NPU,
@@ -176,9 +176,10 @@ def _act_as_planned(arena: Ints, event: int, kind: int, a: int) -> None:
 def _handle(arena: Ints, rates: Floats, kind: int, a: int, b: int) -> None:
     """Do *kind* with its arguments; arrivals and links are the loop's."""
     if kind == DO_STEP_RECEIVED:
-        if arena[a + WALK_PEERS] == PEERS_ROTATING and arena[a + WALK_PARALLEL] > 1:
-            join_strands(arena, arena[a + WALK_NPU], a + WALK_JOINED)
-        touch(arena, a + WALK_MARK)
+        if arena[PLACES] != 0:
+            if arena[a + WALK_PEERS] == PEERS_ROTATING and arena[a + WALK_PARALLEL] > 1:
+                join_strands(arena, arena[a + WALK_NPU], a + WALK_JOINED)
+            touch(arena, a + WALK_MARK)
         if arena[a + WALK_PEERS] == PEERS_TREE:
             receive_in_tree(arena, rates, a)
         else:
@@ -220,17 +221,19 @@ def _arrive(arena: Ints, rates: Floats, message: int) -> None:
     tag, src, size = arena[message + MSG_TAG], arena[message + MSG_SRC], arena[message + MSG_BYTES]
     call = arena[message + MSG_CALL]
     a, b = arena[message + MSG_CALL_A], arena[message + MSG_CALL_B]
-    stand_in, via, born = 0, arena[message + MSG_VIA], arena[message + EVENT_BORN]
+    stand_in, cause, born = 0, 0, arena[message + EVENT_BORN]
     if arena[PLACES] != 0:
         stand_in = arena[arena[PLACES] + dst]
+        aware = arena[BACKEND] == AWARE
+        cause = arena[message + MSG_VIA] if aware else arena[message + MSG_SENDER]
         if call != 0:
-            act_for(arena, a, OWN if arena[BACKEND] == UNAWARE else RECEIVER + dst, born)
+            act_for(arena, a, RECEIVER + dst if aware else OWN, born)
         dst = arena[stand_in + NPU_ID]
     release(arena, message, MSG_WORDS)
     if call != 0:
         _handle(arena, rates, call, a, b)
     if stand_in != 0:
-        act_for(arena, stand_in, via, born)
+        act_for(arena, stand_in, cause, born)
     receive = arrived(arena, tag, src, dst, size)
     if receive != 0:
         kind, a, b = arena[receive + EVENT_KIND], arena[receive + EVENT_A], arena[receive + EVENT_B]

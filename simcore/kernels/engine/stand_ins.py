@@ -1,7 +1,7 @@
 """Messages among NPUs of which only one per class is simulated.
 
-The NPU that stands for a class sends to its true partner. That partner may itself be stood for; then
-the message reaches the stand-in, as if it came from whoever is to the stand-in what the sender is
+The NPU that stands for a class sends to its true partner. Another may stand for that partner; then
+the message reaches this stand-in, as if it came from whoever is to the stand-in what the sender is
 to the partner, and under the tag of the stand-in's own group.
 """
 

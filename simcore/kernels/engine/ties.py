@@ -93,8 +93,6 @@ def join_strands(arena: Ints, npu: int, word: int) -> None:
 
     *word* keeps the mark of that strand.
     """
-    if arena[PLACES] == 0:
-        return
     if arena[word] >> _STRAND_BITS != arena[TIES]:
         arena[word] = arena[TIES] * _STRANDS + _new_strand(arena, npu)
     arena[MARK] = arena[word]
@@ -103,8 +101,12 @@ def join_strands(arena: Ints, npu: int, word: int) -> None:
 @kernel
 def touch(arena: Ints, word: int) -> None:
     """Note at *word* who touches what it belongs to; give up where the order is not certain."""
-    if arena[PLACES] == 0:
-        return
+    if arena[PLACES] != 0:
+        _touch(arena, word)
+
+
+@kernel
+def _touch(arena: Ints, word: int) -> None:
     if _conflict(arena[word], arena[MARK]):
         _give_up(arena)
     arena[word] = arena[MARK]
