@@ -33,7 +33,9 @@ from simcore.kernels.engine.layout import (
     NEXT_WORD,
     NOW_NS,
     NPU_LATEST_TABLE,
+    NPU_TABLE_TIE,
     PLACES,
+    TIES,
     Ints,
 )
 from simcore.kernels.engine.ties import enter_tie, note_entry
@@ -68,7 +70,7 @@ def register(arena: Ints, npu: int, delay_ns: int, event: int) -> None:
         arena[npu + NPU_LATEST_TABLE] = table
     arena[event + EVENT_BORN] = arena[MARK]
     if arena[PLACES] != 0:
-        note_entry(arena, table)
+        note_entry(arena, npu, table, delay_ns)
     append(arena, table, event)
 
 
@@ -98,6 +100,8 @@ def next_event(arena: Ints) -> int:
                 enter_tie(arena, event)
             if arena[event + EVENT_KIND] == DO_TABLE:
                 arena[CURRENT_TABLE] = event
+                if arena[PLACES] != 0:
+                    arena[arena[event + FIFO_OWNER] + NPU_TABLE_TIE] = arena[TIES]
             else:
                 return event
         elif arena[HEAP_SIZE] == 0 or arena[arena[HEAP]] > arena[HORIZON_NS]:

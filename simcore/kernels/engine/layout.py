@@ -133,7 +133,8 @@ NPU_WORDS = 23
 # Before the record, where NPUs stand for others: for how many, itself among them, and see ``ties``.
 NPU_ALIKE, NPU_FEEDER_MARK, NPU_BUS_MARK = -1, -2, -3
 NPU_TIE, NPU_STRANDS, NPU_FIRST_THREAD, NPU_LATEST_THREAD = -4, -5, -6, -7
-NPU_WORDS_BEFORE = 7
+NPU_TABLE_TIE = -8
+NPU_WORDS_BEFORE = 8
 
 # State words of a node beside the number of open dependencies.
 NODE_READY, NODE_ISSUED, NODE_DONE = 0, -1, -2

@@ -18,6 +18,7 @@ import numpy as np
 
 from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.layout import (
+    CURRENT_TABLE,
     EVENT_BORN,
     EVENTS,
     FIFO_MARK,
@@ -26,6 +27,7 @@ from simcore.kernels.engine.layout import (
     NPU_FIRST_THREAD,
     NPU_LATEST_THREAD,
     NPU_STRANDS,
+    NPU_TABLE_TIE,
     NPU_TIE,
     PAUSE_AT,
     PLACES,
@@ -113,11 +115,19 @@ def _touch(arena: Ints, word: int) -> None:
 
 
 @kernel
-def note_entry(arena: Ints, table: int) -> None:
-    """Note that the NPU's table gets one more entry; -1: entries of several strands of one tie."""
+def note_entry(arena: Ints, npu: int, table: int, delay_ns: int) -> None:
+    """Note that the table of *npu* gets one more entry; -1: from several strands of one tie.
+
+    An entry for the present time comes too late for a table of this tie that has run, and in time
+    for one that has not: which it is may not depend on the order within the tie.
+    """
     last = arena[table + FIFO_MARK]
     if last >= 0:
         arena[table + FIFO_MARK] = -1 if _conflict(last, arena[MARK]) else arena[MARK]
+    if delay_ns == 0 and table != arena[CURRENT_TABLE]:
+        waits = arena[table + EVENT_BORN] >> _STRAND_BITS == arena[TIE_BORN]
+        if waits or arena[npu + NPU_TABLE_TIE] == arena[TIES]:
+            _give_up(arena)
 
 
 @kernel
