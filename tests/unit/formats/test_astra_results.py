@@ -131,6 +131,18 @@ def test_the_command_prints_astra_sims_lines(tmp_path: Path) -> None:
     assert {event["pid"] for event in events} == {1, 1_000_001, 2_000_001, 3_000_001}
 
 
+def test_alike_npus_are_simulated_once_unless_told_otherwise(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    told = []
+    for option, classes in ((), 1), (("--no-folding",), 3):
+        arguments = [*write_run(tmp_path, npus=3, traces=3), "--json", str(out), *option]
+        done = CliRunner().invoke(astra, arguments, catch_exceptions=False)
+        result = json.loads(out.read_text())
+        assert result.pop("classes") == classes
+        told.append((done.stdout, result))
+    assert told[0] == told[1]
+
+
 def test_the_command_says_who_never_finished(tmp_path: Path) -> None:
     arguments = write_run(tmp_path)
     (tmp_path / "system.json").write_text('{"scheduling-policy": "LIFO"}')
