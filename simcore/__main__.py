@@ -1,6 +1,42 @@
 """``python -m simcore``."""
 
-from simcore.cli import main
+import sys
+
+from simcore.errors import SimcoreError
+
+EXIT_FAILED, EXIT_BAD_INPUT = 1, 2
+
+
+def main() -> None:
+    """Run the command line; bad input ends with one sentence and exit code 2."""
+    try:
+        raise SystemExit(_run(sys.argv[1:]))
+    except SimcoreError as error:
+        _end(str(error), EXIT_BAD_INPUT)
+    except BrokenPipeError:  # the reader of our lines has seen enough
+        sys.stdout = None  # type: ignore[assignment]  # nothing more to flush
+        raise SystemExit(EXIT_FAILED) from None
+    except OSError as error:
+        _end(f"{error.filename}: {error.strerror}.", EXIT_BAD_INPUT)
+    except KeyboardInterrupt:
+        _end("interrupted.", EXIT_FAILED)
+
+
+def _run(words: list[str]) -> int:
+    if words[:1] == ["astra"]:  # often shorter than the import of click, which the others use
+        from simcore.cli.astra import run_astra
+
+        return run_astra(words[1:])
+    from simcore.cli.app import cli
+
+    cli.main(words, prog_name="simcore")
+    return 0
+
+
+def _end(sentence: str, code: int) -> None:
+    sys.stderr.write(f"simcore: {sentence}\n")
+    raise SystemExit(code) from None
+
 
 if __name__ == "__main__":
     main()

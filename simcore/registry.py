@@ -1,6 +1,5 @@
 """Registry: one kind of component, its names, and the class behind each name."""
 
-import difflib
 from collections.abc import Iterator, Mapping
 from typing import Generic, TypeVar
 
@@ -45,6 +44,8 @@ class Registry(Generic[T]):
 
 def did_you_mean(name: object, choices: object) -> str:
     """A hint such as `` (did you mean 'ring'?)``, or nothing where no choice is near."""
+    from difflib import get_close_matches  # needed only where something is wrong
+
     names = [str(choice) for choice in choices]  # type: ignore[attr-defined]
-    near = difflib.get_close_matches(str(name), names, n=1)
+    near = get_close_matches(str(name), names, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""

@@ -12,7 +12,7 @@ import yaml
 import dse
 import simcore
 from dse.cli import main as dse_cli
-from simcore.cli import cli as simcore_cli
+from simcore.cli.app import cli as simcore_cli
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))

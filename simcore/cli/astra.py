@@ -1,142 +1,148 @@
-"""``simcore astra`` and ``simcore astra-batch``: ASTRA-sim's files and options."""
+"""``simcore astra``: the files and options of one ASTRA-sim run.
 
+Its words are read here rather than by click, whose import takes longer than many a run.
+"""
+
+import sys
 from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from simcore.cli.first_use import announce_compilation
+from simcore.errors import ConfigError
 
 if TYPE_CHECKING:
-    from simcore.formats.astra import AstraResult
+    from simcore.formats.astra import AstraFiles, AstraResult
 
 EXIT_UNFINISHED = 1
 """Exit code of a run in which an NPU never finished."""
 
+HELP = """\
+Usage: simcore astra --workload-configuration=PREFIX --system-configuration=JSON
+                     --network-configuration=YAML --remote-memory-configuration=JSON [OPTIONS]
 
-@click.command(
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-    short_help="Simulate the files of one ASTRA-sim run.",
-)
-@click.option("--workload-configuration", "workload", required=True, help="Prefix of the traces.")
-@click.option("--system-configuration", "system", required=True, help="System file (JSON).")
-@click.option("--network-configuration", "network", required=True, help="Network file (YAML).")
-@click.option(
-    "--remote-memory-configuration", "memory", required=True, help="Remote memory file (JSON)."
-)
-@click.option(
-    "--comm-group-configuration",
-    "groups",
-    default="empty",
-    show_default=True,
-    help="Communicator groups (JSON).",
-)
-@click.option(
-    "--backend", default="congestion_unaware", show_default=True, help="Model of the network."
-)
-@click.option(
-    "--json", "out", type=click.Path(dir_okay=False, path_type=Path), help="Write results here."
-)
-@click.argument("rest", nargs=-1, type=click.UNPROCESSED)
-def astra(
-    workload: str, system: str, network: str, memory: str, groups: str, **more: object
-) -> None:
-    """Simulate the files of one ASTRA-sim run and print ASTRA-sim's lines.
+  Simulate the files of one ASTRA-sim run and print ASTRA-sim's lines. Takes the options of
+  ASTRA-sim's analytical programs; one cycle is one nanosecond.
 
-    Takes the options of ASTRA-sim's analytical binaries; one cycle is one nanosecond.
+Files:
+  --workload-configuration PREFIX      NPU r reads PREFIX.r.et.
+  --system-configuration JSON
+  --network-configuration YAML
+  --remote-memory-configuration JSON
+  --comm-group-configuration JSON      Communicator groups; none if the path holds 'empty'.
+  --json FILE                          Write the results here as well.
 
-    Beyond them: --inter-dimension-scheduling=ascending|round-robin|offline-greedy (order in which
-    the chunks of a collective pass the dimensions), --communication-streams=N and
-    --compute-slots=N (collectives and compute nodes that an NPU runs at once), --no-folding
-    (simulate every NPU, also those that must behave like another one).
+ASTRA-sim's options:
+  --num-queues-per-dim N, --injection-scale X, --rendezvous-protocol BOOL
+  --compute-scale, --comm-scale, --logging-configuration, --logging-folder: without effect.
+
+Beyond ASTRA-sim:
+  --backend NAME                       congestion_unaware (default), congestion_aware or
+                                       congestion_aware_multidim.
+  --inter-dimension-scheduling NAME    ascending (default), round-robin or offline-greedy: the
+                                       order in which chunks pass the dimensions.
+  --communication-streams N            Collectives that an NPU runs at once.
+  --compute-slots N                    Compute nodes that an NPU runs at once.
+  --no-folding                         Simulate every NPU, also those that provably behave alike.
+  -h, --help                           Show this and end.
+"""
+
+_FILES = (
+    "workload-configuration",
+    "system-configuration",
+    "network-configuration",
+    "remote-memory-configuration",
+)
+
+
+def run_astra(words: list[str]) -> int:
+    """Run the command with the *words* that follow its name; returns the exit code.
+
+    Raises:
+        SimcoreError: An option or a file is wrong, or the run cannot be simulated.
     """
-    _prepare()
-    from simcore.formats.astra import (
-        AstraFiles,
-        lines,
-        simulate_files,
-        write_memory_traces,
-    )
+    if "-h" in words or "--help" in words:
+        sys.stdout.write(HELP)
+        return 0
+    options = read_words(words)
+    paths = {key: _path(options, key) for key in _FILES}
+    groups = options.pop("comm-group-configuration", "empty")
+    out = _path(options, "json") if "json" in options else None
+    backend = options.pop("backend", "congestion_unaware")
+    start_quickly()
+    from simcore.formats.astra import AstraFiles
 
     files = AstraFiles(
-        workload=Path(workload),
-        system=Path(system),
-        network=Path(network),
-        remote_memory=Path(memory),
+        workload=paths["workload-configuration"],
+        system=paths["system-configuration"],
+        network=paths["network-configuration"],
+        remote_memory=paths["remote-memory-configuration"],
         comm_group=None if "empty" in groups else Path(groups),
         folder=Path(),
     )
-    result = simulate_files(files, str(more["backend"]), _options(more["rest"]))
-    write_memory_traces(result)
     if "empty" in groups and groups != "empty" and Path(groups).exists():
-        click.echo(f"Note: {groups} is ignored; a path with 'empty' means no groups.", err=True)
-    for note in result.run.notes:
-        click.echo(f"Note: {note}", err=True)
-    click.echo("\n".join(lines(result)))
-    _write_json(more["out"], result)
-    for sentence in result.output.waiting:
-        click.echo(f"Warning: {sentence}", err=True)
-    if result.unfinished:
-        raise SystemExit(EXIT_UNFINISHED)
+        _remark(f"Note: {groups} is ignored; a path with 'empty' means no groups.")
+    return _simulate(files, backend, options, out)
 
 
-def _prepare() -> None:
+def read_words(words: list[str]) -> dict[str, str]:
+    """Options as ASTRA-sim reads them: ``--key=value``, ``--key value`` or ``--switch``.
+
+    Raises:
+        ConfigError: A word belongs to no option.
+    """
+    options: dict[str, str] = {}
+    key = ""
+    for word in words:
+        if word.startswith("--"):
+            key, has_value, value = word[2:].partition("=")
+            options[key] = value if has_value else "true"
+            key = "" if has_value else key
+        elif key:
+            options[key] = word
+            key = ""
+        else:
+            raise ConfigError("simcore astra", "takes options, --key=value", got=word)
+    return options
+
+
+def start_quickly() -> None:
     """Keep start-up short, and say so where it cannot be."""
     # the threads of numpy's linear algebra, of which nothing here makes use, cost 0.1 s
     environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     announce_compilation(folded=False)
 
 
-def _write_json(out: object, result: "AstraResult") -> None:
-    if isinstance(out, Path):
-        from json import dumps
-
-        from simcore.formats.astra import as_plain
-
-        out.write_text(dumps(as_plain(result)), encoding="utf-8")
+def _path(options: dict[str, str], key: str) -> Path:
+    value = options.pop(key, "")
+    if value in ("", "true"):
+        raise ConfigError(f"--{key}", "must name a file (simcore astra --help)", got=value)
+    return Path(value)
 
 
-def _options(words: object) -> dict[str, object]:
-    """Options as ASTRA-sim reads them: ``--key=value``, ``--key value`` or ``--switch``."""
-    options: dict[str, object] = {}
-    key = ""
-    for word in words if isinstance(words, tuple) else ():
-        text = str(word)
-        if text.startswith("--"):
-            key, has_value, value = text[2:].partition("=")
-            options[key] = value if has_value else "true"
-        elif key:
-            options[key] = text
-            key = ""
-        else:
-            raise click.UsageError(f"Got an unexpected argument {text!r}.")
-    return options
+def _simulate(files: "AstraFiles", backend: str, options: dict[str, str], out: Path | None) -> int:
+    from simcore.formats.astra import lines, simulate_files, write_memory_traces
+
+    result = simulate_files(files, backend, dict(options))
+    write_memory_traces(result)
+    for note in result.run.notes:
+        _remark(f"Note: {note}")
+    sys.stdout.write("".join(f"{line}\n" for line in lines(result)))
+    sys.stdout.flush()
+    if out is not None:
+        _write_json(out, result)
+    for sentence in result.output.waiting:
+        _remark(f"Warning: {sentence}")
+    return EXIT_UNFINISHED if result.unfinished else 0
 
 
-@click.command("astra-batch", short_help="Simulate many ASTRA-sim runs in one process.")
-@click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the results (JSON) here.",
-)
-def astra_batch(manifest: Path, out: Path) -> None:
-    """Simulate every run of MANIFEST (JSON); one that fails does not stop the others."""
-    _prepare()
-    from collections import Counter
+def _write_json(out: Path, result: "AstraResult") -> None:
     from json import dumps
 
-    from simcore.formats.astra import read_manifest, run_batch
+    from simcore.formats.astra import as_plain
 
-    statuses: Counter[str] = Counter()
-    entries = read_manifest(manifest)
+    out.write_text(dumps(as_plain(result)), encoding="utf-8")
 
-    def on_done(_name: str, status: str) -> None:
-        statuses[status] += 1
 
-    results = run_batch(entries, manifest.parent, on_done)
-    out.write_text(dumps(results), encoding="utf-8")
-    told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
-    click.echo(f"{sum(statuses.values())} runs: {told or 'none'}. Results in {out}.")
+def _remark(text: str) -> None:
+    sys.stderr.write(f"{text}\n")

@@ -1,9 +1,8 @@
 """Says so where a command must compile kernels before it can start."""
 
+import sys
 from os import environ
 from pathlib import Path
-
-import click
 
 
 def announce_compilation(*, folded: bool) -> None:
@@ -21,4 +20,4 @@ def announce_compilation(*, folded: bool) -> None:
         ready = next(kept, None) is not None
     if not ready:
         told = "Compiling the simulator kernels (once per machine, under a minute) ..."
-        click.echo(told, err=True)
+        sys.stderr.write(f"{told}\n")

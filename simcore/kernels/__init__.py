@@ -7,12 +7,9 @@ here without importing numba, which takes longer than many a command that never 
 """
 
 import sys
-from hashlib import sha256
+from importlib.util import source_hash
 from os import W_OK, access, environ
 from pathlib import Path
-from shutil import rmtree
-from tempfile import gettempdir
-from time import time
 
 _KEPT_FOLDERS = 3
 _YOUNG_S = 3600.0  # perhaps another process compiles there right now
@@ -20,12 +17,13 @@ _YOUNG_S = 3600.0  # perhaps another process compiles there right now
 
 def cache_folder() -> Path:
     """Where the compiled form of these sources is kept; made if need be."""
-    digest = sha256(sys.prefix.encode())  # another environment may have another numba
-    for source in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(source.read_bytes())
+    kernels = Path(__file__).parent
+    sources = [path.read_bytes() for path in sorted(kernels.rglob("*.py"))]
+    sources.append(sys.prefix.encode())  # another environment may have another numba
     chosen = environ.get("SIMCORE_CACHE_DIR")
     base = Path(chosen) if chosen else Path.home() / ".cache" / "simcore"
-    folder = base / f"kernels-{digest.hexdigest()[:16]}"
+    # the 64 bits by which Python itself tells sources apart; needs no import
+    folder = base / f"kernels-{source_hash(b''.join(sources)).hex()}"
     try:
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
@@ -33,11 +31,18 @@ def cache_folder() -> Path:
         writable = access(folder, W_OK)
     except OSError:
         writable = False
-    return folder if writable else Path(gettempdir()) / "simcore" / folder.name
+    if writable:
+        return folder
+    from tempfile import gettempdir
+
+    return Path(gettempdir()) / "simcore" / folder.name
 
 
 def _forget_old(base: Path) -> None:
     """Remove what older sources left, but for the newest few, which other checkouts may use."""
+    from shutil import rmtree
+    from time import time
+
     others = sorted(base.glob("kernels-*"), key=lambda path: path.stat().st_mtime)
     for path in others[:-_KEPT_FOLDERS]:
         if time() - path.stat().st_mtime > _YOUNG_S:

@@ -280,14 +280,12 @@ def _decode_node(
     data: Bytes,
     frame: Ints,
     row: Ints,
-    name: Ints,
     data_deps: NDArray[np.uint64],
     ctrl_deps: NDArray[np.uint64],
     used: Ints,
 ) -> bool:
     at, end = frame[0], frame[1]
     row[:] = 0
-    name[:] = 0
     row[OFFSET] = at
     while at < end:
         tag, at = read_varint(data, at, end)
@@ -301,8 +299,6 @@ def _decode_node(
             value = read_varint(data, begin, end)[0]
             column = ID if number == 1 else TYPE if number == 3 else DURATION
             row[column] = _integer(7, value)[0] if number == 3 else value
-        elif number == 2 and wire == 2:
-            name[0], name[1] = read_varint(data, begin, end)[1], at
         elif (number == 4 or number == 5) and (wire == 0 or wire == 2):
             which = CTRL_USED if number == 4 else DATA_USED
             out = ctrl_deps if number == 4 else data_deps
@@ -321,7 +317,6 @@ def decode_nodes(
     data: Bytes,
     frames: Ints,
     table: Ints,
-    names: Ints,
     dep_ends: Ints,
     data_deps: NDArray[np.uint64],
     ctrl_deps: NDArray[np.uint64],
@@ -333,7 +328,6 @@ def decode_nodes(
         data: The block.
         frames: (R, 2) int64, start and end of each message.
         table: (R, COLUMNS) int64, receives the rows; OFFSET counts from the block's start.
-        names: (R, 2) int64, receives start and end of each name in the block.
         dep_ends: (R, 2) int64, receives how many data and control dependencies rows 0..r have.
         data_deps: (D,) uint64, receives the ids.
         ctrl_deps: Likewise.
@@ -349,7 +343,7 @@ def decode_nodes(
             state[CTRL_USED] + longest > ctrl_deps.size
         ):
             return FULL
-        if not _decode_node(data, frames[r], table[r], names[r], data_deps, ctrl_deps, state):
+        if not _decode_node(data, frames[r], table[r], data_deps, ctrl_deps, state):
             return BROKEN
         dep_ends[r, 0] = state[DATA_USED]
         dep_ends[r, 1] = state[CTRL_USED]

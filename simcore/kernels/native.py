@@ -7,12 +7,11 @@ architecture and calls nothing but the C library.
 """
 
 import ctypes
+import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
-from os import environ
 from pathlib import Path
-from platform import machine
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ def call(name: str, *arguments: NDArray[Any] | int) -> int:
     for argument in arguments:
         if isinstance(argument, np.ndarray):
             assert argument.flags.c_contiguous, name
-            words += (argument.ctypes.data, argument.size)
+            words += (argument.__array_interface__["data"][0], argument.size)
         else:
             words.append(int(argument))
     return _entries()[name](*map(ctypes.c_int64, words))
@@ -46,11 +45,17 @@ def is_compiled() -> bool:
 
 def image_path(suffix: str) -> Path:
     """Where the machine code is kept, as a library (``.so``) or an object file (``.o``)."""
-    return Path(environ["NUMBA_CACHE_DIR"]) / f"native-{sys.platform}-{machine()}{suffix}"
+    return Path(os.environ["NUMBA_CACHE_DIR"]) / f"native-{sys.platform}-{_machine()}{suffix}"
+
+
+def _machine() -> str:
+    if sys.platform == "win32":
+        return os.environ.get("PROCESSOR_ARCHITECTURE", "")
+    return os.uname().machine
 
 
 def _is_interpreted() -> bool:
-    return environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 @cache

@@ -43,7 +43,7 @@ def _find_frames(
 
 def _decode_nodes(
     data: Address, size: int, frames: Address, frame_words: int,
-    table: Address, table_words: int, names: Address, name_words: int,
+    table: Address, table_words: int,
     dep_ends: Address, dep_end_words: int, data_deps: Address, data_room: int,
     ctrl_deps: Address, ctrl_room: int, state: Address, state_words: int,
 ) -> int:  # fmt: skip
@@ -51,7 +51,6 @@ def _decode_nodes(
         carray(data, size),
         carray(frames, (frame_words // 2, 2)),
         carray(table, (table_words // COLUMNS, COLUMNS)),
-        carray(names, (name_words // 2, 2)),
         carray(dep_ends, (dep_end_words // 2, 2)),
         carray(data_deps, data_room),
         carray(ctrl_deps, ctrl_room),
@@ -96,7 +95,7 @@ ENTRIES: dict[str, tuple[Callable[..., int], str]] = {
     "schedule_starts": (_schedule_starts, "II"),
     "add_event": (_add_event, "Iii"),
     "find_frames": (_find_frames, "BiII"),
-    "decode_nodes": (_decode_nodes, "BIIIIUUI"),
+    "decode_nodes": (_decode_nodes, "BIIIUUI"),
     "link_dependencies": (_link_dependencies, "UIIIUUIII"),
     "longest_paths": (_longest_paths, "IIIII"),
 }

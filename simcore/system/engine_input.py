@@ -1,6 +1,6 @@
 """What the unfolded engine takes and gives: flat arrays, quantities in bytes and nanoseconds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,7 +69,7 @@ class Program:
     tag: Ints
     dep_start: Ints
     dep: Ints
-    name: tuple[str, ...] = ()
+    name: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

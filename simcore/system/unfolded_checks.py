@@ -145,7 +145,7 @@ def _check_group(key: int, group: ListGroup | GridGroup, npus: int, dimensions: 
     _require(members.size > 0, at, "must have members", [])
     inside = bool(((members >= 0) & (members < npus)).all())
     _require(inside, at, f"members must be NPU ids from 0 to {npus - 1}", int(members.max()))
-    distinct = np.unique(members).size
+    distinct = len(set(members.tolist()))
     _require(distinct == members.size, at, "members must be distinct", members.tolist())
 
 
@@ -230,7 +230,7 @@ def _check_membership(inputs: EngineInput) -> None:
     members: dict[int, set[int]] = {}
     for index, program in enumerate(inputs.programs):
         collective = program.kind == NodeKind.COLLECTIVE
-        for key in set(program.group[collective].tolist()):
+        for key in sorted(set(program.group[collective].tolist())):
             group = inputs.groups.get(key)
             if not isinstance(group, ListGroup):
                 continue

@@ -50,7 +50,7 @@ class ProgramWriter:
         """Write a program; returns where it lies and how many groups it uses."""
         action, slot = node_actions(program), _slots(program)
         collective = action == layout.ACTION_COLLECTIVE
-        keys, count_of = np.unique(program.group, return_inverse=True)
+        keys = sorted(set(program.group.tolist()))
         plans = self._plans(program, collective)
         alone = collective & (plans == 0)  # nobody to talk to: such a collective ends at once
         action[alone] = layout.ACTION_FIXED
@@ -63,7 +63,7 @@ class ProgramWriter:
         nodes[:, layout.NODE_PLAN] = plans
         nodes[:, layout.NODE_PEER] = program.peer
         nodes[:, layout.NODE_TAG] = program.tag % TAG_RANGE
-        nodes[:, layout.NODE_GROUP_COUNT] = count_of
+        nodes[:, layout.NODE_GROUP_COUNT] = np.searchsorted(keys, program.group)
         if sends is not None:
             nodes[:, layout.NODE_SEEN_TAG] = sends.tag
             nodes[:, layout.NODE_SEEN_SRC] = sends.source
@@ -73,7 +73,7 @@ class ProgramWriter:
         words[layout.PROGRAM_TABLE] = self._image.add(nodes)
         heaps = np.searchsorted(np.sort(slot), np.arange(layout.SLOTS))
         words[layout.PROGRAM_HEAPS :] = heaps
-        return self._image.add(words), keys.size
+        return self._image.add(words), len(keys)
 
     def _write_children(self, nodes: Ints, program: Program) -> None:
         """Turn "waits for" into "is waited for by"."""
@@ -99,9 +99,7 @@ class ProgramWriter:
             program.size_bytes if sized else np.zeros_like(program.size_bytes),
         )
         keys = np.stack([column[collective] for column in columns], axis=1).astype(np.int64)
-        distinct, index = np.unique(keys, axis=0, return_inverse=True)
-        at = [self._plan(tuple(row)) for row in distinct.tolist()]
-        plans[collective] = np.array(at, np.int64)[index.reshape(-1)]
+        plans[collective] = [self._plan(tuple(row)) for row in keys.tolist()]
         return plans
 
     def _plan(self, key: tuple[int, int, int, int, int]) -> int:

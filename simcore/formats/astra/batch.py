@@ -1,6 +1,5 @@
 """Many runs in one process, each isolated from the others."""
 
-import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from simcore.formats.astra.result import AstraResult, Plain, as_plain, collect, 
 from simcore.formats.astra.run import load_run, simulate_run
 
 _REQUIRED = ("id", "backend", "workload", "system", "network", "remote_memory")
-_LOG = logging.getLogger(__name__)
 
 
 def simulate_files(files: AstraFiles, backend: str, options: dict[str, object]) -> AstraResult:
@@ -73,7 +71,9 @@ def _one(entry: dict[str, object], folder: Path, number: int) -> Plain:
     except OSError as error:
         return _failed(f"{error.filename}: {error.strerror}.")
     except Exception as error:
-        _LOG.exception("run %d of the manifest", number)
+        import logging
+
+        logging.getLogger(__name__).exception("run %d of the manifest", number)
         return _failed(f"This run met a fault in the simulator ({type(error).__name__}: {error}).")
 
 

@@ -13,7 +13,6 @@ from simcore.formats.astra.traces import trace_path
 from simcore.formats.chakra.read import read_trace
 from simcore.system.engine_input import CustomCollectives, Program
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.yaml_file import read_yaml
 
 _ALLOWED = (NodeKind.SEND, NodeKind.RECV, NodeKind.COMPUTE)
 
@@ -75,7 +74,7 @@ def _load_prefix(prefix: Path, machine: Machine) -> tuple[Program, ...]:
     programs: list[Program] = []
     while len(programs) < machine.npus and trace_path(prefix, len(programs)).is_file():
         path = trace_path(prefix, len(programs))
-        trace = read_trace(path, names=True)
+        trace = read_trace(path)
         other = ~np.isin(trace.types, _ALLOWED)
         if other.any():
             row = int(np.argmax(other))
@@ -91,6 +90,8 @@ def _load_prefix(prefix: Path, machine: Machine) -> tuple[Program, ...]:
 def _node_map(name: str | None, folder: Path) -> dict[int, str]:
     if name is None:
         return {}
+    from simcore.yaml_file import read_yaml
+
     path = folder / name
     data = read_yaml(path)
     rule = "must map node ids to path prefixes"

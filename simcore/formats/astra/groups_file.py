@@ -1,12 +1,13 @@
 """Reads communicator groups: ASTRA-sim's file, and the process groups that PyTorch records."""
 
-import ast
-import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simcore.errors import ConfigError
 from simcore.formats.astra.json_table import read_json
-from simcore.formats.chakra.messages import Node
+
+if TYPE_CHECKING:
+    from simcore.formats.chakra.messages import Node
 
 Groups = dict[int, tuple[int, ...]]
 
@@ -41,7 +42,7 @@ def _members(at: str, members: object, npus: int) -> tuple[int, ...]:
     return tuple(members)
 
 
-def process_groups(node: Node, *, npus: int, at: str) -> Groups:
+def process_groups(node: "Node", *, npus: int, at: str) -> Groups:
     """The groups that a PyTorch ``process_group:init`` node defines; none for other nodes.
 
     Its input values are Python's repr of a list with one JSON text; no ranks means all of them.
@@ -51,6 +52,9 @@ def process_groups(node: Node, *, npus: int, at: str) -> Groups:
     """
     if node.inputs is None or not node.inputs.values:
         return {}
+    import ast
+    import json
+
     try:
         texts = ast.literal_eval(node.inputs.values)
         items = json.loads(texts[0]) if texts else []

@@ -7,7 +7,6 @@ from simcore.errors import ConfigError
 from simcore.registry import did_you_mean
 from simcore.system.engine_input import NetworkDimension
 from simcore.terms import TopologyKind
-from simcore.yaml_file import read_yaml
 
 BYTES_PER_GB = 1 << 30
 """A GB of this file, and of no other: 2^30 bytes."""
@@ -32,7 +31,11 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
     Raises:
         ConfigError: A list is missing, has another length, or holds an illegal value.
     """
-    data = read_yaml(path)
+    data = _plain_lists(path)
+    if data is None:
+        from simcore.yaml_file import read_yaml  # takes longer than many a run
+
+        data = read_yaml(path)
     if not isinstance(data, dict):
         raise ConfigError(str(path), "must hold the lists " + ", ".join(_KEYS), got=data)
     for key in data:
@@ -45,6 +48,39 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
             rule = f"must have one entry per topology ({dimensions})"
             raise ConfigError(f"{path} {key}", rule, got=values)
     return tuple(_dimension(path, lists, d) for d in range(dimensions))
+
+
+def _plain_lists(path: Path) -> dict[str, list[object]] | None:
+    """The lists of a file that holds nothing but ``key: [ plain, words ]`` and comments.
+
+    Nearly all do. Where anything needs a YAML reader, None.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    data: dict[str, list[object]] = {}
+    for line in text.split("\n"):
+        if not line or line.startswith("# ") or line == "#":
+            continue
+        key, _, rest = line.partition(": [")
+        words, end, after = rest.partition("]")
+        values = [_plain_word(word.strip(" ")) for word in words.split(",")]
+        broken = key not in _KEYS or key in data or not end or after.strip(" ") or None in values
+        if broken:
+            return None
+        data[key] = values
+    return data
+
+
+def _plain_word(word: str) -> object:
+    if word in _TOPOLOGIES:
+        return word
+    whole, point, part = word.partition(".")
+    digits = word.isascii() and whole.isdigit() and (whole == "0" or whole[0] != "0")
+    if not digits or (part and not part.isdigit()):
+        return None
+    return float(word) if point else int(word)
 
 
 def _list(path: Path, data: dict[object, object], key: str) -> list[object]:

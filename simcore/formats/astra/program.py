@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,8 @@ from simcore.errors import ConfigError
 from simcore.formats.astra.groups_file import Groups
 from simcore.formats.astra.system_file import AstraSystem, Roofline
 from simcore.formats.chakra.graph import DependencyGraph, build_graph, refuse_endless
-from simcore.formats.chakra.trace import Flags, Ints, Trace
+from simcore.formats.chakra.stream import name_at
+from simcore.formats.chakra.trace import OFFSET, Flags, Ints, Trace
 from simcore.system.engine_input import Program
 from simcore.terms import CollectiveKind, NodeKind
 
@@ -80,7 +82,7 @@ def build_program(
     """Builds and checks the program of one trace.
 
     Args:
-        trace: The file; with names if errors of the engine should name nodes.
+        trace: The file.
         machine: What runs it.
         keys: Group id in the file -> key of the engine, where they differ.
         groups: Known groups by id in the file.
@@ -94,14 +96,14 @@ def build_program(
     builder = _Builder(trace, graph, machine)
     roofline = builder.roofline()
     program = builder.program(roofline, keys, groups)
-    named = np.unique(program.group)
+    named = sorted(set(program.group.tolist()))
     return TraceProgram(
         program=program,
         kind=builder.kind,
         replay_ns=builder.replayed_ns(roofline),
         roofline=roofline,
         own_ids=builder.own_ids(),
-        groups=tuple(int(group) for group in named if group),
+        groups=tuple(group for group in named if group),
         notes=_cycle_notes(trace, graph, stuck),
     )
 
@@ -118,6 +120,25 @@ def _one_of(values: Ints, choices: Sequence[int]) -> Flags:
     for choice in choices[1:]:
         found = found | (values == choice)
     return found
+
+
+class NodeNames(Sequence[str]):
+    """Names by position; read from the file when an error asks for one, as few ever do."""
+
+    def __init__(self, trace: Trace, *, rows: Ints) -> None:
+        self._path, self._offset = trace.path, trace.table[rows, OFFSET]
+
+    def __len__(self) -> int:
+        return int(self._offset.size)
+
+    @overload
+    def __getitem__(self, position: int) -> str: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, position: int | slice) -> str | tuple[str, ...]:
+        if isinstance(position, slice):
+            return tuple(self[i] for i in range(*position.indices(len(self))))
+        return name_at(self._path, int(self._offset[position]))
 
 
 class _Builder:
@@ -251,7 +272,7 @@ class _Builder:
         found: set[int] = set()
         for kind, name in ((NodeKind.SEND, "comm_src"), (NodeKind.RECV, "comm_dst")):
             nodes = self.of(kind) & self.has(name)
-            found.update(int(value) for value in np.unique(self.column(name)[nodes]))
+            found.update(self.column(name)[nodes].tolist())
         return tuple(sorted(found))
 
     def roofline(self) -> RooflineTimes | None:
@@ -297,7 +318,6 @@ class _Builder:
             skipped = skipped | (roofline.used & (self.column("tensor_size") == 0))
         self._end_metadata_at_once(kind, duration)
         size = np.where(self.of(*_MEMORY), self.column("tensor_size"), self.size)
-        names = self.trace.names
         return Program(
             node_id=self.graph.ids,
             kind=kind,
@@ -313,7 +333,7 @@ class _Builder:
             tag=self.column("comm_tag").copy(),
             dep_start=self.graph.dep_start,
             dep=self.graph.dep,
-            name=tuple(names[row] for row in self.graph.rows) if names else (),
+            name=NodeNames(self.trace, rows=self.graph.rows),
         )
 
     def _end_metadata_at_once(self, kind: NDArray[np.int8], duration: Ints) -> None:
@@ -325,11 +345,11 @@ class _Builder:
     def _group_keys(self, keys: Mapping[int, int], groups: Groups) -> Ints:
         collective = self.of(NodeKind.COLLECTIVE)
         group = np.where(collective, self.group, 0)
-        for number in np.unique(group):
-            if number and int(number) not in groups:
+        for number in sorted(set(group.tolist())):
+            if number and number not in groups:
                 known = ", ".join(str(key) for key in sorted(groups)[:20]) or "none is defined"
                 rule = f"pg_name must be the id of a communicator group ({known})"
-                raise self.error(group == number, rule, int(number))
+                raise self.error(group == number, rule, number)
         if keys:
             group = np.array([keys.get(int(g), int(g)) for g in group], np.int64)
         return group

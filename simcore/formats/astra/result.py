@@ -1,15 +1,17 @@
 """The result of a run: as ASTRA-sim's lines, and as plain data for files."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcore.formats.astra.memory_trace import write_memory_trace
-from simcore.formats.astra.memory_use import MemoryUse, track_memory
 from simcore.formats.astra.run import AstraRun
 from simcore.formats.astra.statistics import NpuStatistics, statistics_of
 from simcore.formats.astra.traces import trace_path
 from simcore.system.engine_input import EngineOutput
+
+if TYPE_CHECKING:
+    from simcore.formats.astra.memory_use import MemoryUse
 
 Plain = dict[str, object]
 
@@ -36,7 +38,7 @@ class AstraResult:
     run: AstraRun
     output: EngineOutput
     statistics: tuple[NpuStatistics | None, ...]
-    memory: tuple[MemoryUse | None, ...]
+    memory: "tuple[MemoryUse | None, ...]"
 
     @property
     def unfinished(self) -> list[int]:
@@ -66,6 +68,8 @@ def collect(run: AstraRun, output: EngineOutput) -> AstraResult:
             known[times] = statistics_of(finish, start, end, run.traces.programs[index])
         statistics.append(known[times])
         if tracked:
+            from simcore.formats.astra.memory_use import track_memory
+
             place = str(trace_path(run.files.workload, npu))
             memory.append(track_memory(run.traces.nodes[index], start, end, place=place))
     return AstraResult(run=run, output=output, statistics=tuple(statistics), memory=tuple(memory))
@@ -73,6 +77,10 @@ def collect(run: AstraRun, output: EngineOutput) -> AstraResult:
 
 def write_memory_traces(result: AstraResult) -> None:
     """Writes ``<local-mem-trace-filename>.<r>.json`` of every NPU r, where memory is tracked."""
+    if not result.memory:
+        return
+    from simcore.formats.astra.memory_trace import write_memory_trace
+
     name = result.run.system.memory_trace
     for npu, use in enumerate(result.memory):
         if name is not None and use is not None:
@@ -82,40 +90,40 @@ def write_memory_traces(result: AstraResult) -> None:
 def lines(result: AstraResult) -> list[str]:
     """ASTRA-sim's lines, in the order in which the NPUs finished."""
     out: list[str] = []
-    finish = result.output.finish_ns
-    for npu in np.argsort(finish, kind="stable").tolist():
+    known: dict[int, list[str]] = {}  # most NPUs share their figures with others
+    for npu in np.argsort(result.output.finish_ns, kind="stable").tolist():
         item = result.statistics[npu]
         if item is None:
             continue
-        out.append(
-            f"sys[{npu}] finished, {item.finish_ns} cycles, "
-            f"exposed communication {item.exposed_comm_ns} cycles."
-        )
-        out.append(f"sys[{npu}], Wall time: {item.wall_ns}")
-        out.extend(
-            f"sys[{npu}], {label} time: {item.time_ns[key]}"
-            for key, label in _LABELS.items()
-            if key in item.time_ns
-        )
-        if item.overlap_ns:
-            text = f"sys[{npu}], Total compute-communication overlap: {item.overlap_ns}"
-            out.append(text)
-        if item.utilization is not None:
-            figures = item.utilization
-            out.append(f"sys[{npu}], Compute bound percentage: {figures.compute_bound_pct:.3f}%")
-            out.append(
-                f"sys[{npu}], Average compute utilization: {figures.avg_compute_util_pct:.3f}%"
-            )
-            out.append(
-                f"sys[{npu}], Average memory utilization: {figures.avg_memory_util_pct:.3f}%"
-            )
-            out.append(
-                f"sys[{npu}], Average operation intensity: {figures.avg_operation_intensity:.3f}"
-            )
+        if id(item) not in known:
+            known[id(item)] = _told(item)
+        out += [f"sys[{npu}]{text}" for text in known[id(item)]]
         use = result.memory[npu] if result.memory else None
         if use is not None:
             out.append(f"sys[{npu}] peak memory usage: {use.peak_text}")
     return out
+
+
+def _told(item: NpuStatistics) -> list[str]:
+    """What each line says about an NPU."""
+    exposed = f"exposed communication {item.exposed_comm_ns} cycles."
+    told = [f" finished, {item.finish_ns} cycles, {exposed}", f", Wall time: {item.wall_ns}"]
+    told += [
+        f", {label} time: {item.time_ns[key]}"
+        for key, label in _LABELS.items()
+        if key in item.time_ns
+    ]
+    if item.overlap_ns:
+        told.append(f", Total compute-communication overlap: {item.overlap_ns}")
+    if item.utilization is not None:
+        figures = item.utilization
+        told += [
+            f", Compute bound percentage: {figures.compute_bound_pct:.3f}%",
+            f", Average compute utilization: {figures.avg_compute_util_pct:.3f}%",
+            f", Average memory utilization: {figures.avg_memory_util_pct:.3f}%",
+            f", Average operation intensity: {figures.avg_operation_intensity:.3f}",
+        ]
+    return told
 
 
 def as_plain(result: AstraResult) -> Plain:

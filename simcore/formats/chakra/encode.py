@@ -4,17 +4,9 @@ import struct
 from dataclasses import dataclass, replace
 
 from simcore.errors import ConfigError
+from simcore.formats.chakra.fields import FIXED32, FIXED64, LENGTH, VARINT, encode_varint
 from simcore.formats.chakra.messages import Attribute, IoInfo, Metadata, Node, Scalar
-from simcore.formats.chakra.wire import (
-    FIELD_OF_KIND,
-    FIXED32,
-    FIXED64,
-    FIXED_FORMATS,
-    LENGTH,
-    VARINT,
-    encode_varint,
-    wire_of,
-)
+from simcore.formats.chakra.wire import FIELD_OF_KIND, FIXED_FORMATS, wire_of
 
 _CACHED_MOST = 65536
 # Not the floating-point kinds: 0.0 and -0.0 are equal as keys.

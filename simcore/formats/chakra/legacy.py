@@ -1,14 +1,13 @@
 """Traces of Chakra schema 0.0.1 (January 2023): fixed fields, one dependency list, no metadata."""
 
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from simcore.errors import ConfigError
-from simcore.formats.chakra.messages import Metadata
+from simcore.formats.chakra.fields import LENGTH, WireError, decode_varint, fields
 from simcore.formats.chakra.stream import messages
 from simcore.formats.chakra.trace import (
     ATTRIBUTE_BITS,
@@ -21,7 +20,6 @@ from simcore.formats.chakra.trace import (
     TYPE,
     Trace,
 )
-from simcore.formats.chakra.wire import LENGTH, WireError, decode_varint, fields
 from simcore.terms import CollectiveKind, NodeKind
 
 _NODE_KINDS = {
@@ -51,8 +49,8 @@ _ATTRIBUTE_FIELDS = {
 }
 
 
-def read_legacy(first: bytes, stream: BinaryIO, path: Path, *, names: bool) -> Trace:
-    """Reads the rest of a 0.0.1 trace whose first message was *first*.
+def read_legacy(first: bytes, stream: BinaryIO, path: Path, *, start: int) -> Trace:
+    """Reads the rest of a 0.0.1 trace whose first message, *first*, started at byte *start*.
 
     Its node and collective types become today's; durations are kept as microseconds.
 
@@ -62,40 +60,42 @@ def read_legacy(first: bytes, stream: BinaryIO, path: Path, *, names: bool) -> T
     rows: list[list[int]] = []
     deps: list[int] = []
     starts = [0]
-    texts: list[str] = []
-    start = len(first)
-    for offset, content in chain([(0, first)], messages(stream, path)):
+    for at, content in _all_messages(first, stream, path, start):
         try:
-            row, parents, name = _decode(content)
+            row, parents = _decode(content)
         except WireError as error:
-            place = f"{path} byte {offset + start}"
-            raise ConfigError(place, "must be a node of schema 0.0.1", got=str(error)) from None
-        row[OFFSET] = offset
+            rule = "must be a node of schema 0.0.1"
+            raise ConfigError(f"{path} byte {at}", rule, got=str(error)) from None
+        row[OFFSET] = at
         rows.append(row)
         deps.extend(parents)
         starts.append(len(deps))
-        texts.append(name)
     return Trace(
         path=path,
-        metadata=Metadata(version="0.0.1"),
+        first_message=b"",
         table=np.array(rows, np.int64).reshape(-1, COLUMNS),
         data_start=np.array(starts, np.int64),
         data_deps=np.array(deps, np.uint64),
         ctrl_start=np.zeros(len(rows) + 1, np.int64),
         ctrl_deps=np.empty(0, np.uint64),
-        names=tuple(texts) if names else (),
     )
 
 
-def _decode(content: bytes) -> tuple[list[int], list[int], str]:
+def _all_messages(
+    first: bytes, stream: BinaryIO, path: Path, start: int
+) -> Iterator[tuple[int, bytes]]:
+    yield start, first
+    rest = start + len(first)
+    for offset, content in messages(stream, path):
+        yield rest + offset, content
+
+
+def _decode(content: bytes) -> tuple[list[int], list[int]]:
     row = [0] * COLUMNS
     parents: list[int] = []
     involved: list[int] = []
-    name = ""
     for number, wire, raw, _ in fields(content):
-        if number == 2 and isinstance(raw, bytes):
-            name = raw.decode("utf-8", errors="replace")
-        elif number in (4, 14):
+        if number in (4, 14):
             target = parents if number == 4 else involved
             target.extend(_varints(raw) if isinstance(raw, bytes) and wire == LENGTH else [raw])  # type: ignore[list-item]
         elif isinstance(raw, int):
@@ -106,7 +106,7 @@ def _decode(content: bytes) -> tuple[list[int], list[int], str]:
         )
         row[FLAGS] |= 1 << ATTRIBUTE_BITS["involved_dim"]
         row[FLAGS] |= min(len(involved), 127) << INVOLVED_SHIFT
-    return row, parents, name
+    return row, parents
 
 
 def _store(row: list[int], number: int, raw: int) -> None:

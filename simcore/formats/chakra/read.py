@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
-from simcore.formats.chakra.legacy import read_legacy
-from simcore.formats.chakra.messages import Metadata
+from simcore.formats.chakra.fields import LENGTH, WireError, fields
 from simcore.formats.chakra.stream import (
     LONGEST_LENGTH,
     is_legacy,
@@ -18,7 +17,6 @@ from simcore.formats.chakra.stream import (
     truncated,
 )
 from simcore.formats.chakra.trace import COLUMNS, OFFSET, Trace
-from simcore.formats.chakra.wire import WireError, decode_metadata
 from simcore.kernels.chakra_columns import BROKEN, DONE, NEXT_ROW
 from simcore.kernels.native import call
 
@@ -29,7 +27,6 @@ _FRAMES_AT_ONCE = 65536
 def read_trace(
     path: Path,
     *,
-    names: bool = False,
     empty_nodes: bool = False,
     block_bytes: int = BLOCK_BYTES,
 ) -> Trace:
@@ -37,7 +34,6 @@ def read_trace(
 
     Args:
         path: The ``.et`` file.
-        names: Whether to keep the names of the nodes.
         empty_nodes: Whether to take an empty message for a node of id 0, as Chakra's C++ readers
             do, instead of refusing it.
         block_bytes: Bytes of the file that are held at once; more where one message is longer.
@@ -55,25 +51,39 @@ def read_trace(
                 raise truncated(path, taken, length, len(first))
             if is_legacy(first):
                 refuse_unknown_legacy(first, path)
-                return read_legacy(first, stream, path, names=names)
-            metadata = decode_metadata(first)
+                from simcore.formats.chakra.legacy import read_legacy
+
+                return read_legacy(first, stream, path, start=taken)
+            _check_metadata(first)
         except WireError as error:
             rule = "must be a Chakra trace, which begins with GlobalMetadata"
             raise ConfigError(str(path), rule, got=str(error)) from None
-        reader = _BlockReader(path, names=names, empty_nodes=empty_nodes)
+        reader = _BlockReader(path, empty_nodes=empty_nodes)
         reader.read(stream, taken + length, block_bytes)
-        return reader.trace(metadata)
+        return reader.trace(first)
+
+
+def _check_metadata(first_message: bytes) -> None:
+    """Lets metadata pass.
+
+    Raises:
+        WireError: The message is none.
+    """
+    plain = all(number == 1 and wire == LENGTH for number, wire, _, _ in fields(first_message))
+    if not plain or not first_message.isascii():  # more than the text of a version
+        from simcore.formats.chakra.wire import decode_metadata
+
+        decode_metadata(first_message)
 
 
 class _BlockReader:
     """Collects the rows of one file; holds one block of its bytes at a time."""
 
-    def __init__(self, path: Path, *, names: bool, empty_nodes: bool) -> None:
-        self.path, self.names, self.empty_nodes = path, names, empty_nodes
+    def __init__(self, path: Path, *, empty_nodes: bool) -> None:
+        self.path, self.empty_nodes = path, empty_nodes
         self.table: NDArray[np.int64] = np.empty((0, COLUMNS), np.int64)
         self.ends: NDArray[np.int64] = np.zeros((1, 2), np.int64)
         self.deps: list[NDArray[np.uint64]] = [np.empty(0, np.uint64), np.empty(0, np.uint64)]
-        self.texts: list[str] = []
 
     def read(self, stream: BinaryIO, offset: int, block_bytes: int) -> None:
         """Takes all messages from *stream*, whose next byte is at *offset* of the file."""
@@ -121,13 +131,12 @@ class _BlockReader:
             return
         self._refuse_empty(frames, offset)
         rows = np.empty((frames.shape[0], COLUMNS), np.int64)
-        spans = np.empty((frames.shape[0], 2), np.int64)
         ends = np.empty((frames.shape[0], 2), np.int64)
         state = np.zeros(3, np.int64)
         room = max(4 * frames.shape[0], int((frames[:, 1] - frames[:, 0]).max()))
         deps = [np.empty(room, np.uint64), np.empty(room, np.uint64)]
         while True:
-            status = call("decode_nodes", data, frames, rows, spans, ends, deps[0], deps[1], state)
+            status = call("decode_nodes", data, frames, rows, ends, deps[0], deps[1], state)
             if status == DONE:
                 break
             if status == BROKEN:
@@ -138,8 +147,6 @@ class _BlockReader:
             deps = [np.concatenate((part, np.empty_like(part))) for part in deps]
         rows[:, OFFSET] += offset
         self._append(rows, ends, deps)
-        if self.names:
-            self.texts.extend(_texts(data, spans))
 
     def _append(
         self,
@@ -168,24 +175,13 @@ class _BlockReader:
         rule = "a node must have content (an empty message ends the file for some readers)"
         raise ConfigError(f"{self.path} byte {at}", rule, got="an empty message")
 
-    def trace(self, metadata: Metadata) -> Trace:
+    def trace(self, first_message: bytes) -> Trace:
         return Trace(
             path=self.path,
-            metadata=metadata,
+            first_message=first_message,
             table=self.table,
             data_start=np.ascontiguousarray(self.ends[:, 0]),
             data_deps=self.deps[0],
             ctrl_start=np.ascontiguousarray(self.ends[:, 1]),
             ctrl_deps=self.deps[1],
-            names=tuple(self.texts),
         )
-
-
-def _texts(data: NDArray[np.uint8], spans: NDArray[np.int64]) -> list[str]:
-    # Slices of one text are faster than decoding slices of bytes; few names are not ASCII.
-    text = data.tobytes().decode("latin-1")
-    found = [text[start:end] for start, end in spans.tolist()]
-    return [
-        name if name.isascii() else name.encode("latin-1").decode("utf-8", errors="replace")
-        for name in found
-    ]

@@ -1,16 +1,15 @@
 """Bytes of a trace file in bounded blocks, and its messages one by one."""
 
-import gzip
-import io
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from simcore.errors import ConfigError
-from simcore.formats.chakra.messages import Metadata, Node
-from simcore.formats.chakra.wire import WireError, decode_metadata, decode_node, fields
+from simcore.formats.chakra.fields import WireError, fields
+
+if TYPE_CHECKING:
+    from simcore.formats.chakra.messages import Metadata, Node
 
 GZIP_MAGIC = b"\x1f\x8b"
 LONGEST_LENGTH = 5
@@ -29,14 +28,25 @@ def open_trace(path: Path) -> Iterator[BinaryIO]:
             packed = raw.read(2) == GZIP_MAGIC
             raw.seek(0)
             if packed:
-                with gzip.GzipFile(fileobj=raw) as unpacked:
-                    yield io.BufferedReader(unpacked)
+                with _unpacked(raw, path) as unpacked:
+                    yield unpacked
             else:
                 yield raw
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ConfigError(str(path), "must be whole gzip data", got=str(error)) from None
     except OSError as error:
         raise ConfigError(str(path), "must be a readable file", got=error.strerror) from None
+
+
+@contextmanager
+def _unpacked(raw: BinaryIO, path: Path) -> Iterator[BinaryIO]:
+    import gzip  # most traces are not packed
+    from io import BufferedReader
+    from zlib import error as ZlibError
+
+    try:
+        with gzip.GzipFile(fileobj=raw) as unpacked:
+            yield BufferedReader(unpacked)
+    except (EOFError, gzip.BadGzipFile, ZlibError) as error:
+        raise ConfigError(str(path), "must be whole gzip data", got=str(error)) from None
 
 
 def read_length(stream: BinaryIO) -> tuple[int | None, int]:
@@ -108,7 +118,7 @@ def refuse_unknown_legacy(first_message: bytes, path: Path) -> None:
             raise ConfigError(str(path), rule, got=what)
 
 
-def read_nodes(path: Path) -> tuple[Metadata, Iterator[Node]]:
+def read_nodes(path: Path) -> "tuple[Metadata, Iterator[Node]]":
     """Metadata and, lazily, every node of a trace of schema 0.0.4 or later, with all attributes.
 
     For large traces, and for 0.0.1, take ``read_trace``.
@@ -116,6 +126,8 @@ def read_nodes(path: Path) -> tuple[Metadata, Iterator[Node]]:
     Raises:
         ConfigError: The file is no such trace; raised while iterating for its later parts.
     """
+    from simcore.formats.chakra.messages import Metadata, Node
+
     walk = _walk(path)
     first = next(walk)
     if not isinstance(first, Metadata):
@@ -123,7 +135,9 @@ def read_nodes(path: Path) -> tuple[Metadata, Iterator[Node]]:
     return first, (item for item in walk if isinstance(item, Node))
 
 
-def _walk(path: Path) -> Iterator[Metadata | Node]:
+def _walk(path: Path) -> "Iterator[Metadata | Node]":
+    from simcore.formats.chakra.wire import decode_metadata, decode_node
+
     with open_trace(path) as stream:
         all_messages = messages(stream, path)
         offset, content = next(all_messages, (0, None))
@@ -142,10 +156,17 @@ def _walk(path: Path) -> Iterator[Metadata | Node]:
             raise ConfigError(place, "must be a Chakra message", got=str(error)) from None
 
 
-def node_at(path: Path, offset: int) -> Node:
-    """The node whose message content starts at *offset* of the (unpacked) file."""
+def name_at(path: Path, offset: int) -> str:
+    """The name of the node whose message starts at *offset* of the (unpacked) file.
+
+    Raises:
+        ConfigError: The file has changed, and holds no such message.
+    """
     with open_trace(path) as stream:
         for at, content in messages(stream, path):
             if at == offset:
-                return decode_node(content)
+                found = [raw for number, _, raw, _ in fields(content) if number == 2]
+                return b"".join(raw for raw in found if isinstance(raw, bytes)).decode(
+                    "utf-8", errors="replace"
+                )
     raise ConfigError(str(path), f"byte {offset} must begin a message", got="none there")

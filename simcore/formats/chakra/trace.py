@@ -1,13 +1,16 @@
 """A trace as arrays: one row per node, dependencies as id lists."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
-from simcore.formats.chakra.messages import Metadata
+
+if TYPE_CHECKING:
+    from simcore.formats.chakra.messages import Metadata
 
 Ints = NDArray[np.int64]
 Ids = NDArray[np.uint64]
@@ -40,27 +43,35 @@ class Trace:
 
     Attributes:
         path: Where it was read from.
-        metadata: The first message (empty for schema 0.0.1).
+        first_message: GlobalMetadata as it stood on the wire; empty for schema 0.0.1.
         table: (R, 15) int64; the columns are those of ``simcore.kernels.chakra_decode``.
         data_start: (R + 1,) int64; row r's data dependencies are
             ``data_deps[data_start[r]:data_start[r + 1]]``.
         data_deps: (D,) uint64 node ids.
         ctrl_start: (R + 1,) int64, likewise for control dependencies.
         ctrl_deps: (C,) uint64 node ids.
-        names: Names by row, or empty where not asked for.
     """
 
     path: Path
-    metadata: Metadata
+    first_message: bytes
     table: Ints
     data_start: Ints
     data_deps: Ids
     ctrl_start: Ints
     ctrl_deps: Ids
-    names: tuple[str, ...] = field(default=())
 
     def __len__(self) -> int:
         return int(self.table.shape[0])
+
+    @property
+    def metadata(self) -> "Metadata":
+        """What the first message says."""
+        from simcore.formats.chakra.messages import Metadata
+        from simcore.formats.chakra.wire import decode_metadata
+
+        if not self.first_message:
+            return Metadata(version="0.0.1")
+        return decode_metadata(self.first_message)
 
     @property
     def ids(self) -> Ids:

@@ -7,8 +7,8 @@ from typing import BinaryIO, Self
 
 from simcore.errors import ConfigError
 from simcore.formats.chakra.encode import encode_metadata, encode_node
+from simcore.formats.chakra.fields import encode_varint
 from simcore.formats.chakra.messages import Attribute, Metadata, Node
-from simcore.formats.chakra.wire import encode_varint
 
 
 class TraceWriter:

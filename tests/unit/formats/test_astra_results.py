@@ -9,7 +9,8 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcore.cli.astra import EXIT_UNFINISHED, astra, astra_batch
+from simcore.cli.astra import EXIT_UNFINISHED
+from simcore.cli.astra_batch import astra, astra_batch
 from simcore.errors import ConfigError
 from simcore.formats.astra.memory_use import format_bytes, track_memory
 from simcore.formats.astra.statistics import union_ns

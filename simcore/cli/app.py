@@ -1,0 +1,52 @@
+"""The group of all commands; each is imported only when it is used."""
+
+from importlib import import_module
+
+import click
+
+from simcore import __version__
+
+_COMMANDS = {
+    "simulate": ("simcore.cli.simulate", "simulate", "Simulate one training iteration."),
+    "astra": ("simcore.cli.astra_batch", "astra", "Run ASTRA-sim's own input files."),
+    "astra-batch": (
+        "simcore.cli.astra_batch",
+        "astra_batch",
+        "Run many ASTRA-sim inputs at once.",
+    ),
+    "chakra": ("simcore.cli.chakra", "chakra", "Show and convert Chakra execution traces."),
+    "compile": (
+        "simcore.cli.compile",
+        "compile_kernels",
+        "Compile the kernels now, once per machine.",
+    ),
+    "schema": ("simcore.cli.schema", "schema", "Write the JSON Schemas of all file kinds."),
+}
+
+
+class _LazyGroup(click.Group):
+    """Lists the commands without importing what they need."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name, _ = _COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry[2]) for name, entry in _COMMANDS.items()])
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Simulate one training iteration of a large model on a machine that need not exist.",
+)
+@click.version_option(__version__)
+def cli() -> None:
+    """The group of all commands."""
