@@ -77,7 +77,7 @@ def main() -> None:
             del nodes
         small = Path(folder) / "small.et"
         write_trace(small, Metadata(version="0.0.4"), made_nodes(10))
-        drain_v3(read_trace(small, names=True))
+        drain_v3(read_trace(small))
         seconds, trace = timed(read_trace, path)
         assert isinstance(trace, Trace)
         count = len(trace)
@@ -86,7 +86,6 @@ def main() -> None:
         figures["read_nodes_per_s"] = count / seconds
         arrays = (trace.table, trace.data_start, trace.data_deps, trace.ctrl_start, trace.ctrl_deps)
         figures["array_bytes_per_node"] = sum(array.nbytes for array in arrays) / count
-        figures["read_with_names_nodes_per_s"] = count / timed(read_trace, path, names=True)[0]
         figures["drain_v1_nodes_per_s"] = count / timed(drain_v1, trace)[0]
         figures["drain_v3_nodes_per_s"] = count / timed(drain_v3, trace)[0]
         figures["objects_nodes_per_s"] = count / timed(lambda: list(read_nodes(path)[1]))[0]

@@ -14,7 +14,7 @@ def main() -> None:
     except SimcoreError as error:
         _end(str(error), EXIT_BAD_INPUT)
     except BrokenPipeError:  # the reader of our lines has seen enough
-        sys.stdout = None  # type: ignore[assignment]  # nothing more to flush
+        sys.stdout = None  # nothing more to flush
         raise SystemExit(EXIT_FAILED) from None
     except OSError as error:
         _end(f"{error.filename}: {error.strerror}.", EXIT_BAD_INPUT)

@@ -15,6 +15,8 @@ from simcore.formats.chakra import drain_v1, drain_v3, read_nodes, read_trace
 from simcore.formats.chakra.encode import encode_metadata, encode_node
 from simcore.formats.chakra.fields import encode_varint
 from simcore.formats.chakra.messages import Attribute, Node
+from simcore.formats.chakra.stream import name_at
+from simcore.formats.chakra.trace import OFFSET
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "chakra" / "wire"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="golden Chakra files are not here")
@@ -86,11 +88,12 @@ def test_nodes_are_those_of_the_reference_reader(name: str) -> None:
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_arrays_agree_with_the_nodes(name: str) -> None:
-    trace = read_trace(FOLDER / name, names=True)
+    trace = read_trace(FOLDER / name)
     nodes = list(read_nodes(FOLDER / name)[1])
     assert trace.ids.tolist() == [node.id for node in nodes]
     assert trace.types.tolist() == [node.type for node in nodes]
-    assert trace.names == tuple(node.name for node in nodes)
+    offsets = trace.table[:, OFFSET].tolist()
+    assert [name_at(trace.path, at) for at in offsets[:20]] == [n.name for n in nodes[:20]]
     assert trace.duration_micros.tolist() == [node.duration_micros for node in nodes]
     assert trace.data_deps.tolist() == [d for node in nodes for d in node.data_deps]
     assert trace.ctrl_deps.tolist() == [d for node in nodes for d in node.ctrl_deps]
@@ -151,10 +154,9 @@ def test_gzip_is_recognised_by_content(tmp_path: Path) -> None:
 def test_block_size_does_not_matter(block_bytes: int) -> None:
     path = FOLDER / "dag400_shuffled.et"
     whole, parts = (
-        read_trace(path, names=True),
-        read_trace(path, names=True, block_bytes=block_bytes),
+        read_trace(path),
+        read_trace(path, block_bytes=block_bytes),
     )
     assert (whole.table == parts.table).all()
     assert (whole.data_deps == parts.data_deps).all()
     assert (whole.data_start == parts.data_start).all()
-    assert whole.names == parts.names

@@ -31,7 +31,7 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
     Raises:
         ConfigError: A list is missing, has another length, or holds an illegal value.
     """
-    data = _plain_lists(path)
+    data: object = _plain_lists(path)
     if data is None:
         from simcore.yaml_file import read_yaml  # takes longer than many a run
 

@@ -1,18 +1,17 @@
 """Turns a trace into the program of an NPU: durations, sizes, peers, and the checks on them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import overload
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
 from simcore.formats.astra.groups_file import Groups
+from simcore.formats.astra.node_columns import NodeNames, group_keys
 from simcore.formats.astra.system_file import AstraSystem, Roofline
 from simcore.formats.chakra.graph import DependencyGraph, build_graph, refuse_endless
-from simcore.formats.chakra.stream import name_at
-from simcore.formats.chakra.trace import OFFSET, Flags, Ints, Trace
+from simcore.formats.chakra.trace import Flags, Ints, Trace
 from simcore.system.engine_input import Program
 from simcore.terms import CollectiveKind, NodeKind
 
@@ -63,7 +62,7 @@ class TraceProgram:
         replay_ns: (T,) int64, duration of the nodes that count as computing without the CPU.
         roofline: Result of the compute model, or None where it is off.
         own_ids: NPU ids that the file claims to belong to (senders' own, receivers' own).
-        groups: Engine keys of the groups that its collectives name.
+        rows: (T,) int64, row of each position in the trace.
         notes: Remarks for the user.
     """
 
@@ -72,8 +71,13 @@ class TraceProgram:
     replay_ns: Ints
     roofline: RooflineTimes | None
     own_ids: tuple[int, ...]
-    groups: tuple[int, ...]
+    rows: Ints
     notes: tuple[str, ...]
+
+    @property
+    def groups(self) -> list[int]:
+        """Engine keys of the groups that its collectives name."""
+        return sorted(set(self.program.group.tolist()) - {0})
 
 
 def build_program(
@@ -96,16 +100,36 @@ def build_program(
     builder = _Builder(trace, graph, machine)
     roofline = builder.roofline()
     program = builder.program(roofline, keys, groups)
-    named = sorted(set(program.group.tolist()))
     return TraceProgram(
         program=program,
         kind=builder.kind,
         replay_ns=builder.replayed_ns(roofline),
         roofline=roofline,
         own_ids=builder.own_ids(),
-        groups=tuple(group for group in named if group),
+        rows=graph.rows,
         notes=_cycle_notes(trace, graph, stuck),
     )
+
+
+def regrouped(
+    like: TraceProgram, trace: Trace, keys: Mapping[int, int], groups: Groups
+) -> TraceProgram:
+    """The program of a trace whose nodes equal those of another one but for group and name.
+
+    Args:
+        like: Program of the other.
+        trace: The file.
+        keys: As for ``build_program``.
+        groups: Likewise.
+
+    Raises:
+        ConfigError: A collective names an unknown group.
+    """
+    group = like.program.group
+    if group.any():
+        group = group_keys(trace, like.rows, keys, groups)
+    program = replace(like.program, group=group, name=NodeNames(trace, rows=like.rows))
+    return replace(like, program=program, notes=())
 
 
 def _cycle_notes(trace: Trace, graph: DependencyGraph, stuck: Flags) -> tuple[str, ...]:
@@ -120,25 +144,6 @@ def _one_of(values: Ints, choices: Sequence[int]) -> Flags:
     for choice in choices[1:]:
         found = found | (values == choice)
     return found
-
-
-class NodeNames(Sequence[str]):
-    """Names by position; read from the file when an error asks for one, as few ever do."""
-
-    def __init__(self, trace: Trace, *, rows: Ints) -> None:
-        self._path, self._offset = trace.path, trace.table[rows, OFFSET]
-
-    def __len__(self) -> int:
-        return int(self._offset.size)
-
-    @overload
-    def __getitem__(self, position: int) -> str: ...
-    @overload
-    def __getitem__(self, position: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, position: int | slice) -> str | tuple[str, ...]:
-        if isinstance(position, slice):
-            return tuple(self[i] for i in range(*position.indices(len(self))))
-        return name_at(self._path, int(self._offset[position]))
 
 
 class _Builder:
@@ -317,6 +322,8 @@ class _Builder:
             duration[roofline.used] = roofline.duration_ns[roofline.used]
             skipped = skipped | (roofline.used & (self.column("tensor_size") == 0))
         self._end_metadata_at_once(kind, duration)
+        rows, replays = self.graph.rows, self.machine.system.replay_only
+        nothing = np.zeros(rows.size, np.int64)
         size = np.where(self.of(*_MEMORY), self.column("tensor_size"), self.size)
         return Program(
             node_id=self.graph.ids,
@@ -325,15 +332,15 @@ class _Builder:
             skipped=skipped,
             duration_ns=duration,
             comm_kind=self.comm_kind(),
-            size_bytes=size.astype(np.int64),
-            priority=self.column("comm_priority").copy(),
-            group=self._group_keys(keys, groups),
-            involved_dims=self.involved(),
+            size_bytes=nothing if replays else size,
+            priority=self.column("comm_priority"),
+            group=nothing if replays else group_keys(self.trace, rows, keys, groups),
+            involved_dims=nothing if replays else self.involved(),
             peer=self.peers(),
-            tag=self.column("comm_tag").copy(),
+            tag=self.column("comm_tag"),
             dep_start=self.graph.dep_start,
             dep=self.graph.dep,
-            name=NodeNames(self.trace, rows=self.graph.rows),
+            name=NodeNames(self.trace, rows=rows),
         )
 
     def _end_metadata_at_once(self, kind: NDArray[np.int8], duration: Ints) -> None:
@@ -341,18 +348,6 @@ class _Builder:
         metadata = self.of(NodeKind.METADATA)
         kind[metadata] = NodeKind.COMPUTE
         duration[metadata] = 0
-
-    def _group_keys(self, keys: Mapping[int, int], groups: Groups) -> Ints:
-        collective = self.of(NodeKind.COLLECTIVE)
-        group = np.where(collective, self.group, 0)
-        for number in sorted(set(group.tolist())):
-            if number and number not in groups:
-                known = ", ".join(str(key) for key in sorted(groups)[:20]) or "none is defined"
-                rule = f"pg_name must be the id of a communicator group ({known})"
-                raise self.error(group == number, rule, number)
-        if keys:
-            group = np.array([keys.get(int(g), int(g)) for g in group], np.int64)
-        return group
 
 
 def _roofline_times(

@@ -1,5 +1,6 @@
 """Loads the traces of all NPUs; files with equal bytes are read once and share a program."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import source_hash
 from pathlib import Path
@@ -9,9 +10,9 @@ import numpy as np
 
 from simcore.errors import ConfigError
 from simcore.formats.astra.groups_file import Groups, process_groups
-from simcore.formats.astra.program import Machine, TraceProgram, build_program
+from simcore.formats.astra.program import Machine, TraceProgram, build_program, regrouped
 from simcore.formats.chakra.read import read_trace
-from simcore.formats.chakra.trace import Ints, Trace
+from simcore.formats.chakra.trace import GROUP, OFFSET, Ints, Trace
 from simcore.terms import NodeKind
 
 if TYPE_CHECKING:
@@ -90,30 +91,61 @@ def load_traces(
     Raises:
         ConfigError: A file is missing or broken, or does not fit the NPU that reads it.
     """
-    group_keys = GroupKeys(dict(groups))
-    programs: list[TraceProgram] = []
+    all_groups = GroupKeys(dict(groups))
+    programs = _Programs(machine)
     nodes: list[tuple[Node, ...]] = []
     known: dict[Contents, int] = {}
     index = np.empty(machine.npus, np.int64)
     for npu in range(machine.npus):
         contents = _contents(f"{prefix}.{npu}.et", npu, machine.npus)
         if contents not in known:
-            known[contents] = len(programs)
+            known[contents] = len(programs.built)
             trace = read_trace(trace_path(prefix, npu))
             full = _full_nodes(trace, needed=with_nodes)
-            keys = _trace_groups(trace, full, group_keys, machine.npus)
-            own = {number: group_keys.members[key] for number, key in keys.items()}
+            keys = _trace_groups(trace, full, all_groups, machine.npus)
+            own = {number: all_groups.members[key] for number, key in keys.items()}
             visible = groups | own if own else groups
-            programs.append(build_program(trace, machine, keys, visible))
+            programs.add(trace, keys, visible)
             nodes.append(full if with_nodes else ())
         index[npu] = known[contents]
-        _check_owner(programs[known[contents]], npu, prefix, group_keys)
+        _check_owner(programs.built[known[contents]], npu, prefix, all_groups)
     return LoadedTraces(
-        programs=tuple(programs),
+        programs=tuple(programs.built),
         program_of_npu=index,
         nodes=tuple(nodes),
-        groups=group_keys.members,
+        groups=all_groups.members,
     )
+
+
+class _Programs:
+    """Builds programs; traces that differ only in the groups of their collectives share the rest.
+
+    Attributes:
+        built: The programs so far.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._alike: dict[tuple[bytes, ...], TraceProgram] = {}
+        self.built: list[TraceProgram] = []
+
+    def add(self, trace: Trace, keys: Mapping[int, int], groups: Groups) -> None:
+        """Build one more; the arguments are those of ``build_program``."""
+        marks = _marks_without_groups(trace)
+        like = self._alike.get(marks)
+        if like is None:
+            program = self._alike[marks] = build_program(trace, self._machine, keys, groups)
+        else:
+            program = regrouped(like, trace, keys, groups)
+        self.built.append(program)
+
+
+def _marks_without_groups(trace: Trace) -> tuple[bytes, ...]:
+    """Equal for traces of equal nodes, whatever their names and groups (other than none)."""
+    parts = [column for c, column in enumerate(trace.table.T) if c not in (GROUP, OFFSET)]
+    parts += [trace.table[:, GROUP] != 0, trace.data_start, trace.data_deps]
+    parts += [trace.ctrl_start, trace.ctrl_deps]
+    return tuple(source_hash(np.ascontiguousarray(part).data) for part in parts)
 
 
 def _contents(path: str, npu: int, npus: int) -> Contents:

@@ -17,7 +17,7 @@ Ids = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 
 ID, TYPE, FLAGS, DURATION = 0, 1, 2, 3
-OFFSET = 14
+GROUP, OFFSET = 12, 14
 COLUMNS = 15
 ATTRIBUTE_BITS = {
     "is_cpu_op": 0,

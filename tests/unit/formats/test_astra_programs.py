@@ -32,7 +32,7 @@ def program(
     path = folder / "w.0.et"
     write_trace(path, Metadata(), nodes)
     members: dict[int, tuple[int, ...]] = dict.fromkeys(groups, (0, 1))
-    return build_program(read_trace(path, names=True), machine, {}, members)
+    return build_program(read_trace(path), machine, {}, members)
 
 
 def with_system(**changes: object) -> Machine:
