@@ -17,6 +17,7 @@ _TOPOLOGIES = {
     "Switch": TopologyKind.SWITCH,
 }
 LONGEST_LATENCY_NS = float(1 << 53)
+_LONGEST_NUMBER = 30  # characters that surely need no reader of rarer forms
 _KEYS = ("topology", "npus_count", "bandwidth", "latency")
 
 
@@ -31,7 +32,7 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
     Raises:
         ConfigError: A list is missing, has another length, or holds an illegal value.
     """
-    data: object = _plain_lists(path)
+    data: object = plain_lists(path)
     if data is None:
         from simcore.yaml_file import read_yaml  # takes longer than many a run
 
@@ -50,7 +51,7 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
     return tuple(_dimension(path, lists, d) for d in range(dimensions))
 
 
-def _plain_lists(path: Path) -> dict[str, list[object]] | None:
+def plain_lists(path: Path) -> dict[str, list[object]] | None:
     """The lists of a file that holds nothing but ``key: [ plain, words ]`` and comments.
 
     Nearly all do. Where anything needs a YAML reader, None.
@@ -66,8 +67,8 @@ def _plain_lists(path: Path) -> dict[str, list[object]] | None:
         key, _, rest = line.partition(": [")
         words, end, after = rest.partition("]")
         values = [_plain_word(word.strip(" ")) for word in words.split(",")]
-        broken = key not in _KEYS or key in data or not end or after.strip(" ") or None in values
-        if broken:
+        more = after.partition(" #")[0].strip(" ")
+        if key not in _KEYS or key in data or not end or more or None in values:
             return None
         data[key] = values
     return data
@@ -78,7 +79,7 @@ def _plain_word(word: str) -> object:
         return word
     whole, point, part = word.partition(".")
     digits = word.isascii() and whole.isdigit() and (whole == "0" or whole[0] != "0")
-    if not digits or (part and not part.isdigit()):
+    if not digits or (part and not part.isdigit()) or len(word) > _LONGEST_NUMBER:
         return None
     return float(word) if point else int(word)
 

@@ -2,17 +2,21 @@
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simcore.errors import ConfigError
 from simcore.formats.astra.groups_file import process_groups, read_groups
 from simcore.formats.astra.memory_file import read_remote_memory
-from simcore.formats.astra.network_file import read_network
+from simcore.formats.astra.network_file import plain_lists, read_network
 from simcore.formats.astra.options import read_command
 from simcore.formats.astra.system_file import CommandOptions, read_system
 from simcore.formats.chakra import IoInfo, Node
 from simcore.terms import CollectiveKind
+from simcore.yaml_file import read_yaml
 
 SYSTEM: dict[str, object] = {
     "scheduling-policy": "LIFO",
@@ -226,3 +230,41 @@ def test_command_options_are_read_and_others_remarked_on() -> None:
     ):
         with pytest.raises(ConfigError, match=f"--{key}"):
             read_command({key: value}, [])
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["topology", "npus_count", "bandwidth", "latency", "Latency", "#"]),
+            st.sampled_from([": [", ": [ ", ":[", ": ", " : ["]),
+            st.lists(
+                st.sampled_from(
+                    ["Ring", "Switch", "8", "08", "0", "50.0", "5.", ".5", "1e3", "-1", "0x10",
+                     "1_0", "'4'", "yes", "Torus", "", "1.5.2", "٣", "8 # c", "[3]"]
+                ),
+                max_size=3,
+            ),
+            st.sampled_from(["]", " ]", "", "] ", "] # why", "]# why", "],"]),
+        ),
+        max_size=4,
+    )
+)  # fmt: skip
+@settings(derandomize=True, deadline=None, max_examples=300)
+def test_plain_network_files_are_read_as_yaml_reads_them(
+    parts: list[tuple[str, str, list[str], str]],
+) -> None:
+    text = "".join(key + colon + ", ".join(words) + end + "\n" for key, colon, words, end in parts)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "network.yml"
+        path.write_text(text, encoding="utf-8")
+        plain = plain_lists(path)
+        if plain is not None:
+            assert plain == (read_yaml(path) or {})
+
+
+def test_published_network_files_need_no_yaml_reader(tmp_path: Path) -> None:
+    path = tmp_path / "network.yml"
+    path.write_text(
+        "# one dimension\ntopology: [ Ring ]  # or Switch\nbandwidth: [ 50.0, 12 ]  \n\n"
+    )
+    assert plain_lists(path) == {"topology": ["Ring"], "bandwidth": [50.0, 12]}

@@ -272,7 +272,7 @@ def test_drain_orders_are_those_of_a_plain_loop(data: st.DataObject) -> None:
     table[:, 0] = np.array(rows, np.uint64).view(np.int64)
     trace = Trace(
         path=Path("made"),
-        metadata=Metadata(),
+        first_message=b"",
         table=table,
         data_start=starts,
         data_deps=np.array([p for node in rows for p in parents[node]], np.uint64),
