@@ -264,7 +264,5 @@ def test_plain_network_files_are_read_as_yaml_reads_them(
 
 def test_published_network_files_need_no_yaml_reader(tmp_path: Path) -> None:
     path = tmp_path / "network.yml"
-    path.write_text(
-        "# one dimension\ntopology: [ Ring ]  # or Switch\nbandwidth: [ 50.0, 12 ]  \n\n"
-    )
+    path.write_text("# one\ntopology: [ Ring ]  # or Switch\nbandwidth: [ 50.0, 12 ]  \n\n")
     assert plain_lists(path) == {"topology": ["Ring"], "bandwidth": [50.0, 12]}
