@@ -248,12 +248,22 @@ class _Builder:
         bits = np.full(self.kind.size, everything, np.int64)
         listed = self.of(NodeKind.COLLECTIVE) & self.has("involved_dim")
         flags = self.trace.involved_flags[self.graph.rows]
-        short = listed & (flags < self.machine.dimensions) & (self.group == 0)
-        if short.any():
-            rule = f"involved_dim needs a flag for each of {self.machine.dimensions} dimensions"
-            raise self.error(short, rule, f"{int(flags[short][0])} flags")
+        for kind, needed in self._logical_dimensions().items():
+            short = listed & (flags < needed) & (self.group == 0)
+            short &= self.column("comm_type") == kind
+            if short.any():
+                rule = f"involved_dim needs a flag for each of {needed} dimensions"
+                raise self.error(short, rule, f"{int(flags[short][0])} flags")
         bits[listed] = self.column("involved_dim")[listed] & everything
         return bits
+
+    def _logical_dimensions(self) -> dict[int, int]:
+        """How many dimensions the algorithms of each kind cover: ``oneX`` is the last of a list."""
+        covered = {}
+        for kind, names in self.machine.system.options.algorithms.items():
+            whole = [d for d, name in enumerate(names) if name.startswith("one")]
+            covered[kind] = min([len(names), self.machine.dimensions, *(d + 1 for d in whole)])
+        return covered
 
     def peers(self) -> Ints:
         """(T,) int64, destination of a send and source of a receive, else -1."""
@@ -281,11 +291,11 @@ class _Builder:
         return tuple(sorted(found))
 
     def roofline(self) -> RooflineTimes | None:
-        """What the compute model says, or None where it is off."""
+        """What the compute model says, or None where it is off; a replay asks it for nothing."""
         system = self.machine.system
-        if system.roofline is None or system.replay_only:
+        if system.roofline is None:
             return None
-        used = self.of(NodeKind.COMPUTE) & ~self.on_cpu
+        used = self.of(NodeKind.COMPUTE) & ~self.on_cpu & (not system.replay_only)
         for name in ("num_ops", "tensor_size"):
             self.trace.require(name, self._rows(used), what="roofline-enabled: a compute node")
         for name in ("num_ops", "tensor_size"):
@@ -303,7 +313,7 @@ class _Builder:
     def replayed_ns(self, roofline: RooflineTimes | None) -> Ints:
         """(T,) int64, time that counts as computing on the accelerator, else 0."""
         if self.machine.system.replay_only:
-            return np.where(self.on_cpu, 0, self.recorded_ns)
+            return np.where(self.on_cpu | self.of(NodeKind.METADATA), 0, self.recorded_ns)
         compute = self.of(NodeKind.COMPUTE) & ~self.on_cpu
         ns = self.recorded_ns if roofline is None else roofline.duration_ns
         return np.where(compute, ns, 0)

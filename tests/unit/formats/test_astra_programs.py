@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simcore.errors import ConfigError
 from simcore.formats.astra.program import Machine, TraceProgram, build_program
+from simcore.formats.astra.statistics import statistics_of
 from simcore.formats.astra.system_file import AstraSystem, Roofline
 from simcore.formats.astra.traces import load_traces
 from simcore.formats.chakra import IoInfo, Metadata, Node, attribute, read_trace, write_trace
@@ -110,6 +112,58 @@ def test_collectives_run_over_all_dimensions_unless_told(tmp_path: Path) -> None
     assert built.program.involved_dims.tolist() == [0b11, 0b10]
 
 
+@pytest.mark.parametrize(
+    ("names", "flags"), [(("ring", "direct"), 2), (("ring",), 1), (("oneRing",), 1), ((), 0)]
+)
+def test_only_dimensions_with_an_algorithm_need_a_flag(
+    tmp_path: Path, names: tuple[str, ...], flags: int
+) -> None:
+    options = SystemOptions(algorithms={0: names} if names else {})
+    machine = replace(MACHINE, system=AstraSystem(options=options))
+
+    def involved(count: int) -> list[int]:
+        values = {"comm_type": 0, "comm_size": 8, "involved_dim": (True,) * count}
+        return program(
+            tmp_path, node(1, COLLECTIVE, values), machine=machine
+        ).program.involved_dims.tolist()
+
+    assert involved(flags) == [(1 << flags) - 1]
+    if flags:
+        with pytest.raises(ConfigError, match=f"involved_dim needs a flag for each of {flags} dim"):
+            involved(flags - 1)
+
+
+def test_a_replay_with_the_compute_model_on_asks_it_for_nothing(tmp_path: Path) -> None:
+    roofline = Roofline(mem_bytes_per_s=1e12, peak_flop_per_s=1e15)
+    system = AstraSystem(options=SystemOptions(), roofline=roofline, replay_only=True)
+    built = program(
+        tmp_path,
+        node(1, COMPUTE, duration_micros=2),
+        node(2, COLLECTIVE, {"pg_name": "7"}),
+        machine=replace(MACHINE, system=system),
+    )
+    assert built.program.duration_ns.tolist() == [2000, 1]
+    assert built.groups == []
+    figures = statistics_of(2001, np.array([0, 2000]), np.array([2000, 2001]), built).utilization
+    assert figures is not None
+    assert (figures.compute_bound_pct, figures.avg_operation_intensity) == (0.0, 0.0)
+
+
+def test_traces_that_differ_in_groups_alone_share_everything_else(tmp_path: Path) -> None:
+    for npu in range(4):
+        values = {"comm_type": 0, "comm_size": 8, "pg_name": str(1 + npu // 2)}
+        nodes = [node(1, COMPUTE, name="c" * npu), node(2, COLLECTIVE, values, name=f"r{npu}")]
+        write_trace(tmp_path / f"w.{npu}.et", Metadata(), nodes)
+    groups = {1: (0, 1), 2: (2, 3)}
+    loaded = load_traces(tmp_path / "w", MACHINE, groups, with_nodes=False)
+    assert loaded.program_of_npu.tolist() == [0, 1, 2, 3]
+    assert [item.program.group.tolist() for item in loaded.programs] == [[0, 1]] * 2 + [[0, 2]] * 2
+    assert [item.program.name[1] for item in loaded.programs] == ["r0", "r1", "r2", "r3"]
+    assert all(item.program.kind is loaded.programs[0].program.kind for item in loaded.programs)
+    with pytest.raises(ConfigError, match=r"w\.2\.et node 2: pg_name must be the id of a"):
+        load_traces(tmp_path / "w", MACHINE, {1: (0, 1)}, with_nodes=False)
+
+
 def test_nodes_behind_a_cycle_are_remarked_on(tmp_path: Path) -> None:
     built = program(
         tmp_path, node(1, COMPUTE), node(2, COMPUTE, data_deps=(3,)), node(3, 4, data_deps=(2,))
@@ -126,10 +180,6 @@ def test_nodes_behind_a_cycle_are_remarked_on(tmp_path: Path) -> None:
         (
             node(3, COLLECTIVE, {"comm_type": 0, "comm_size": 8, "pg_name": "5"}),
             r"pg_name must be the id of a communicator group \(1, 2\), but got 5",
-        ),
-        (
-            node(3, COLLECTIVE, {"comm_type": 0, "comm_size": 8, "involved_dim": (True,)}),
-            "involved_dim needs a flag for each of 2 dimensions",
         ),
         (
             node(3, COLLECTIVE, {"comm_type": 0, "comm_size": 8, "is_cpu_op": True}),
