@@ -123,9 +123,8 @@ def test_only_dimensions_with_an_algorithm_need_a_flag(
 
     def involved(count: int) -> list[int]:
         values = {"comm_type": 0, "comm_size": 8, "involved_dim": (True,) * count}
-        return program(
-            tmp_path, node(1, COLLECTIVE, values), machine=machine
-        ).program.involved_dims.tolist()
+        built = program(tmp_path, node(1, COLLECTIVE, values), machine=machine)
+        return [int(bits) for bits in built.program.involved_dims]
 
     assert involved(flags) == [(1 << flags) - 1]
     if flags:
@@ -154,7 +153,7 @@ def test_traces_that_differ_in_groups_alone_share_everything_else(tmp_path: Path
         values = {"comm_type": 0, "comm_size": 8, "pg_name": str(1 + npu // 2)}
         nodes = [node(1, COMPUTE, name="c" * npu), node(2, COLLECTIVE, values, name=f"r{npu}")]
         write_trace(tmp_path / f"w.{npu}.et", Metadata(), nodes)
-    groups = {1: (0, 1), 2: (2, 3)}
+    groups: dict[int, tuple[int, ...]] = {1: (0, 1), 2: (2, 3)}
     loaded = load_traces(tmp_path / "w", MACHINE, groups, with_nodes=False)
     assert loaded.program_of_npu.tolist() == [0, 1, 2, 3]
     assert [item.program.group.tolist() for item in loaded.programs] == [[0, 1]] * 2 + [[0, 2]] * 2
