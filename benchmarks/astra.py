@@ -2,9 +2,11 @@
 
     python benchmarks/astra.py [--case NAME ...] [--list]
 
-Each case is a whole fresh process, after one that compiles the kernels: start-up, reading the trace
-of every NPU, simulating and printing. CPU seconds are user + system time of that process.
-One line per case, one JSON object with all of them on the last line.
+Each case is a whole fresh process, after one that compiles the kernels and Python's byte code:
+start-up, reading the trace of every NPU, simulating and printing. CPU seconds are user + system
+time of that process, the lowest of three where it takes less than 2 s. One line per case, one JSON
+object with all of them on the last line, with the events that the engine handles per CPU second
+when it runs every message of Ring(256).
 
 The figures of ASTRA-sim are those of its analytical programs (commit 518bd51, g++ 12.2 -O3) on a
 virtual x86-64 machine with 2 cores, the lower of two measurements where there are two; "None" where
@@ -20,6 +22,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
@@ -27,16 +30,27 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from simcore.formats.astra import AstraFiles, load_run
 from simcore.formats.astra.export import write_configuration
 from simcore.formats.astra.network_file import BYTES_PER_GB
 from simcore.formats.chakra import Metadata, Node, attribute, write_trace
 from simcore.system.engine_input import NetworkDimension, SystemOptions
+from simcore.system.unfolded import run_unfolded
 from simcore.terms import CollectiveKind, NodeKind
 
 ROOT = Path(__file__).resolve().parents[1]
 GIB = 1 << 30
 HIDDEN = 4096
 TOKENS = 2048
+_REPEATED_BELOW_S, _TIMES = 2.0, 3
+# Linux counts the memory of the process that starts another as the other's too: so a small one does
+_RUNNER = """
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, used = os.wait4(pid, 0)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)
+sys.exit(os.waitstatus_to_exitcode(status) != 0)
+"""
 COLLECTIVES = (
     CollectiveKind.ALL_REDUCE,
     CollectiveKind.ALL_GATHER,
@@ -239,23 +253,57 @@ def run(case: Case, folder: Path) -> dict[str, object]:
     if case.layers:
         command.append(f"--comm-group-configuration={prefix}.comm_group.json")
     out = folder / "out.txt"
-    with out.open("wb") as stream:
-        child = subprocess.Popen(command, cwd=ROOT, stdout=stream, stderr=subprocess.PIPE)
-        errors = child.stderr.read() if child.stderr else b""
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise SystemExit(f"exit code {child.returncode}: {errors.decode()}")
+    figures = [measured(command, out)]
+    while figures[0][0] < _REPEATED_BELOW_S and len(figures) < _TIMES:
+        figures.append(measured(command, out))
+    cpu_s, peak_kb = min(figures)
     ends = [
         int(line.split(", ")[1].split()[0])
         for line in out.read_text(encoding="utf-8").splitlines()
         if "] finished, " in line
     ]
     return {
-        "cpu_s": round(used.ru_utime + used.ru_stime, 2),
-        "peak_mb": round(used.ru_maxrss / 1024),
+        "cpu_s": round(cpu_s, 3),
+        "peak_mb": round(peak_kb / 1024, 1),
         "end_cycles": max(ends),
     }
+
+
+def measured(command: list[str], out: Path) -> tuple[float, int]:
+    """CPU seconds and peak memory in KiB of one process."""
+    # as in an installed package, Python's byte code stands beside its sources
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    runner = [sys.executable, "-S", "-c", _RUNNER, *command]
+    with out.open("wb") as stream:
+        done = subprocess.run(
+            runner, cwd=ROOT, env=environment, stdout=stream, stderr=subprocess.PIPE, check=False
+        )
+    told = done.stderr.decode().splitlines()
+    if done.returncode:
+        raise SystemExit(f"exit code {done.returncode}: {told}")
+    cpu_s, peak_kb = told[-1].split()
+    return float(cpu_s), int(peak_kb)
+
+
+def events_per_cpu_s(case: Case, folder: Path) -> float:
+    """How fast the engine runs every NPU and every message of a case."""
+    files = write_inputs(case, folder / "w")
+    run = load_run(
+        AstraFiles(
+            workload=folder / "w",
+            system=files["system"],
+            network=files["network"],
+            remote_memory=folder / "w.memory.json",
+            comm_group=None,
+            folder=folder,
+        ),
+        case.backend,
+        {},
+    )
+    run_unfolded(run.engine_input)
+    start = time.process_time()
+    events = run_unfolded(run.engine_input).events
+    return events / (time.process_time() - start)
 
 
 def compared(name: str, case: Case, figures: dict[str, object]) -> dict[str, object]:
@@ -289,7 +337,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             rows.append(compared(name, CASES[name], run(CASES[name], Path(folder))))
         print(json.dumps(rows[-1]), flush=True)
-    print(json.dumps({"benchmark": "astra", "cases": rows}))
+    with tempfile.TemporaryDirectory() as folder:
+        rate = events_per_cpu_s(CASES["ring_256"], Path(folder))
+    print(json.dumps({"benchmark": "astra", "events_per_cpu_s": round(rate), "cases": rows}))
 
 
 if __name__ == "__main__":

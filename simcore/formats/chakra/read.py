@@ -20,7 +20,7 @@ from simcore.formats.chakra.trace import COLUMNS, OFFSET, Trace
 from simcore.kernels.chakra_columns import BROKEN, DONE, NEXT_ROW
 from simcore.kernels.native import call
 
-BLOCK_BYTES = 4 * 1024 * 1024
+BLOCK_BYTES = 1024 * 1024  # well below the size at which numpy asks for pages of 2 MB
 _FRAMES_AT_ONCE = 65536
 
 
