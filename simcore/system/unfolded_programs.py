@@ -51,6 +51,7 @@ class ProgramWriter:
         action, slot = node_actions(program), _slots(program)
         collective = action == layout.ACTION_COLLECTIVE
         keys = sorted(set(program.group.tolist()))
+        count_of = np.searchsorted(keys, program.group)
         plans = self._plans(program, collective)
         alone = collective & (plans == 0)  # nobody to talk to: such a collective ends at once
         action[alone] = layout.ACTION_FIXED
@@ -63,7 +64,7 @@ class ProgramWriter:
         nodes[:, layout.NODE_PLAN] = plans
         nodes[:, layout.NODE_PEER] = program.peer
         nodes[:, layout.NODE_TAG] = program.tag % TAG_RANGE
-        nodes[:, layout.NODE_GROUP_COUNT] = np.searchsorted(keys, program.group)
+        nodes[:, layout.NODE_GROUP_COUNT] = count_of
         if sends is not None:
             nodes[:, layout.NODE_SEEN_TAG] = sends.tag
             nodes[:, layout.NODE_SEEN_SRC] = sends.source
