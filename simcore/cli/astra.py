@@ -4,6 +4,7 @@ Its words are read here rather than by click, whose import takes longer than man
 """
 
 import sys
+from itertools import islice
 from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from simcore.errors import ConfigError
 if TYPE_CHECKING:
     from simcore.formats.astra import AstraFiles, AstraResult
 
+_LINES_AT_ONCE = 200
 EXIT_UNFINISHED = 1
 """Exit code of a run in which an NPU never finished."""
 
@@ -127,7 +129,9 @@ def _simulate(files: "AstraFiles", backend: str, options: dict[str, str], out: P
     write_memory_traces(result)
     for note in result.run.notes:
         _remark(f"Note: {note}")
-    sys.stdout.write("".join(f"{line}\n" for line in lines(result)))
+    told = lines(result)
+    while block := list(islice(told, _LINES_AT_ONCE)):
+        sys.stdout.write("\n".join(block) + "\n")
     sys.stdout.flush()
     if out is not None:
         _write_json(out, result)

@@ -1,5 +1,6 @@
 """The result of a run: as ASTRA-sim's lines, and as plain data for files."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -87,9 +88,8 @@ def write_memory_traces(result: AstraResult) -> None:
             write_memory_trace(result.run.files.folder / f"{name}.{npu}.json", use, npu)
 
 
-def lines(result: AstraResult) -> list[str]:
+def lines(result: AstraResult) -> Iterator[str]:
     """ASTRA-sim's lines, in the order in which the NPUs finished."""
-    out: list[str] = []
     known: dict[int, list[str]] = {}  # most NPUs share their figures with others
     for npu in np.argsort(result.output.finish_ns, kind="stable").tolist():
         item = result.statistics[npu]
@@ -97,11 +97,11 @@ def lines(result: AstraResult) -> list[str]:
             continue
         if id(item) not in known:
             known[id(item)] = _told(item)
-        out += [f"sys[{npu}]{text}" for text in known[id(item)]]
+        for text in known[id(item)]:
+            yield f"sys[{npu}]{text}"
         use = result.memory[npu] if result.memory else None
         if use is not None:
-            out.append(f"sys[{npu}] peak memory usage: {use.peak_text}")
-    return out
+            yield f"sys[{npu}] peak memory usage: {use.peak_text}"
 
 
 def _told(item: NpuStatistics) -> list[str]:
