@@ -14,8 +14,8 @@ from simcore.system.placement import place_group
 from simcore.system.range import Demand
 from simcore.units import format_quantity
 from simcore.workload import ParallelPlan, TrainingWorkload, check_plan
-from simcore.workload.build import group_layouts
 from simcore.workload.graph import Axis
+from simcore.workload.program import group_layouts
 
 FOLDED_BACKEND = "congestion_unaware"
 

@@ -6,7 +6,9 @@ from simcore.config import Run
 from simcore.hardware import Platform
 from simcore.memory import Footprint, footprint
 from simcore.result import IterationResult, StageTimes
+from simcore.system.collective_cache import CollectiveCache
 from simcore.system.iteration import Iteration, IterationRunner
+from simcore.system.plan_code import PlanCache
 from simcore.system.spec import System
 from simcore.workload import ParallelPlan, TrainingWorkload, build_graph, total_model_flop
 from simcore.workload.graph import Phase
@@ -63,6 +65,8 @@ class Simulator:
 
     def __init__(self) -> None:
         self._checks = RunChecks()
+        self._plans = PlanCache()
+        self._collectives = CollectiveCache()
 
     def simulate(self, run: Run, *, memory: bool = False) -> IterationResult:
         """Simulate *run*; see ``simulate``.
@@ -74,7 +78,7 @@ class Simulator:
         self._checks.check(run, memory=memory)
         needed = self._checks.footprint(run.workload, run.plan)
         compute = COMPUTE_MODELS[run.compute]()
-        runner = IterationRunner(run.platform, run.system, compute)
+        runner = IterationRunner(run.platform, run.system, compute, self._plans, self._collectives)
         return _result(run, runner.run(run.workload, run.plan), needed)
 
 
@@ -83,7 +87,8 @@ def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[Iteration
 
     Args:
         run: What to simulate.
-        every_node: Execute each node, also where the schedule's steady state tells the rest.
+        every_node: Execute each node, also where an equal situation has been worked out before;
+            the iteration then tells when each node ran.
     """
     check_run(run, memory=False)
     compute = COMPUTE_MODELS[run.compute]()
@@ -116,14 +121,14 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
         npus=platform.npus,
         simulated_npus=run.plan.pp,
         nodes=work.nodes,
-        events=iteration.execution.events,
+        events=iteration.events,
         backend=run.backend,
         notes=iteration.notes,
     )
 
 
 def _stage_times(iteration: Iteration) -> tuple[StageTimes, ...]:
-    names = list(enumerate(iteration.lowered.categories))
+    names = list(enumerate(iteration.categories))
     compute = [(at, name) for at, name in names if name in _PHASES]
     communication = [(at, name) for at, name in names if name not in _PHASES]
     booked, finish = iteration.booked_ns * _NS, iteration.finish_ns * _NS

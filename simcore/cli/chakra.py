@@ -92,14 +92,15 @@ def generate(run_file: Path, settings: tuple[str, ...], count: int | None, out: 
     from simcore.config import load_run
     from simcore.formats.astra.export import write_configuration
     from simcore.formats.chakra.generate import communicator_groups, write_iteration
-    from simcore.system.iteration import operator_times_ns
+    from simcore.system.machine_times import operator_times_ns
     from simcore.system.subsystem import engine_dimensions, engine_options
     from simcore.workload import build_graph
 
     run = load_run(run_file, dict(setting(text) for text in settings))
     check_run(run, memory=False)
     graph = build_graph(run.workload, run.plan)
-    operator_ns = operator_times_ns(graph, run.platform, COMPUTE_MODELS[run.compute]())
+    compute, precision = COMPUTE_MODELS[run.compute](), run.workload.precision
+    operator_ns = operator_times_ns(graph.operators, run.platform.npu, precision, compute)
     out.parent.mkdir(parents=True, exist_ok=True)
     npus = range(min(count or run.plan.npus, run.plan.npus))
     files = write_iteration(graph, operator_ns, out, npus)

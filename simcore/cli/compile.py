@@ -13,7 +13,7 @@ def compile_kernels() -> None:
     Python's byte code is kept as well, also where Python is told not to write it by itself.
     """
     from simcore.config import RunTemplate
-    from simcore.simulation import simulate_run
+    from simcore.simulation import run_with_iteration, simulate_run
 
     click.echo("compiling the simulator's kernels ...", err=True)
     compile_dir(Path(__file__).parents[1], quiet=2)  # a third of the start-up of `simcore astra`
@@ -21,6 +21,7 @@ def compile_kernels() -> None:
     # every algorithm once: a tree goes to the unfolded engine, the others are folded
     for algorithm in ("ring", "direct", "halving_doubling", "double_binary_tree"):
         simulate_run(template.with_values({"system.all_reduce": algorithm}))
+    run_with_iteration(template.with_values({}), every_node=True)
     click.echo("done", err=True)
 
 

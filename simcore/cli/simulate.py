@@ -53,10 +53,10 @@ def simulate(
     print_result(run, result)
     if json_out is not None:
         _write(json_out, _as_json(run, result))
-    if timeline is not None:
+    if timeline is not None and iteration.nodes is not None:
         from simcore.formats.chrome_trace import timeline_json
 
-        _write(timeline, timeline_json(iteration))
+        _write(timeline, timeline_json(iteration.nodes))
 
 
 def _setting(text: str) -> tuple[str, object]:

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from simcore.system.iteration import Iteration
+from simcore.system.iteration import NodeTimes
 from simcore.terms import NodeKind
 
 _LANES = {
@@ -15,11 +15,11 @@ _LANES = {
 }
 
 
-def timeline_json(iteration: Iteration) -> str:
+def timeline_json(nodes: NodeTimes) -> str:
     """The nodes of every stage as complete events; times in microseconds, as Chrome expects."""
     events: list[dict[str, object]] = []
     first = 0
-    for stage in iteration.graph.stages:
+    for stage in nodes.graph.stages:
         events += [_named("process_name", stage.stage, 0, f"stage {stage.stage}")]
         events += [
             _named("thread_name", stage.stage, lane, name)
@@ -32,8 +32,8 @@ def timeline_json(iteration: Iteration) -> str:
                 stage.microbatch,
                 stage.layer,
                 stage.peer_stage,
-                iteration.execution.start_ns[first : first + stage.nodes],
-                iteration.execution.end_ns[first : first + stage.nodes],
+                nodes.execution.start_ns[first : first + stage.nodes],
+                nodes.execution.end_ns[first : first + stage.nodes],
             ],
             axis=1,
         )
@@ -43,7 +43,7 @@ def timeline_json(iteration: Iteration) -> str:
                     "ph": "X",
                     "pid": stage.stage,
                     "tid": _LANES[NodeKind(kind)][0],
-                    "name": _name(iteration, NodeKind(kind), item, peer),
+                    "name": _name(nodes, NodeKind(kind), item, peer),
                     "ts": start / 1000,
                     "dur": (end - start) / 1000,
                     "args": {"microbatch": microbatch, "layer": layer},
@@ -57,11 +57,11 @@ def _named(what: str, stage: int, lane: int, name: str) -> dict[str, object]:
     return {"ph": "M", "name": what, "pid": stage, "tid": lane, "args": {"name": name}}
 
 
-def _name(iteration: Iteration, kind: NodeKind, item: int, peer: int) -> str:
+def _name(nodes: NodeTimes, kind: NodeKind, item: int, peer: int) -> str:
     if kind is NodeKind.COMPUTE:
-        operator = iteration.graph.operators[item]
+        operator = nodes.graph.operators[item]
         return f"{operator.name} ({operator.phase})"
     if kind is NodeKind.COLLECTIVE:
-        collective = iteration.graph.collectives[item]
+        collective = nodes.graph.collectives[item]
         return f"{collective.name} ({collective.axis})"
     return f"{'send to' if kind is NodeKind.SEND else 'receive from'} stage {peer}"

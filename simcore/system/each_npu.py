@@ -54,4 +54,4 @@ def execute_each(graph: TrainingGraph, lowered: Lowered, inputs: EngineInput) ->
         booked_ns=np.zeros((0, 0), np.int64),
         events=output.events,
     )
-    return replace(ran, booked_ns=book(lowered, ran, 0, int(end.max())))
+    return replace(ran, booked_ns=book(lowered, start, end))

@@ -1,19 +1,17 @@
 """Executes one iteration with one NPU standing for all NPUs of its pipeline stage."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from simcore.errors import SimulationError
-from simcore.hardware import Dimension
 from simcore.kernels import graph_schedule
 from simcore.kernels.graph_schedule import Ints
 from simcore.system.lowering import Lowered, SharedCollective
-from simcore.system.spec import ExecutionProfile, System
-from simcore.system.subsystem import Subsystem
+from simcore.system.shared_ends import SharedEnds
+from simcore.system.spec import ExecutionProfile
 from simcore.terms import NodeKind
-from simcore.workload.graph import Axis, TrainingGraph
+from simcore.workload.graph import TrainingGraph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,16 +42,9 @@ class Executor:
     """
 
     def __init__(
-        self,
-        graph: TrainingGraph,
-        dimensions: Sequence[Dimension],
-        system: System,
-        memory_bytes_per_s: float,
+        self, graph: TrainingGraph, profile: ExecutionProfile, shared_ends: SharedEnds
     ) -> None:
-        self._graph = graph
-        self._endpoint_delay_ns = system.endpoint_delay_ns
-        self._profile = system.profile
-        self._subsystem = Subsystem(dimensions, system, memory_bytes_per_s)
+        self._graph, self._profile, self._shared_ends = graph, profile, shared_ends
 
     def execute(self, lowered: Lowered) -> Execution:
         """Run *lowered* to its end.
@@ -82,24 +73,11 @@ class Executor:
 
     def _resolve(self, collective: SharedCollective, state: "_State") -> None:
         """Work out when each stage's member of a collective between stages ends."""
-        operation = self._graph.collectives[collective.item]
-        stride = self._graph.plan.npus_per_stage
-        members = np.array(collective.stages, np.int64) * stride
         starts = state.node[list(collective.nodes), graph_schedule.START]
-        first = int(starts.min())
-        ends = first + self._subsystem.shared_ends(
-            operation.kind, members, operation.size_bytes, starts - first
-        )
-        delay = self._endpoint_delay_ns
+        ends = self._shared_ends.ends(collective.item, collective.stages, starts)
+        delay = self._shared_ends.lead_ns
         for node, end in zip(collective.nodes, ends.tolist(), strict=True):
             graph_schedule.resolve(state.event, state.counter, node, end, end - delay)
-
-
-def is_shared(graph: TrainingGraph, axis: Axis) -> bool:
-    """Whether the groups of *axis* have members at several stages."""
-    if graph.plan.pp == 1:
-        return False
-    return axis in (Axis.PP, Axis.EMBEDDING)
 
 
 class _State:

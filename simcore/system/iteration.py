@@ -1,156 +1,217 @@
-"""One training iteration on one machine: graphs, times of their nodes, execution, accounts."""
+"""One training iteration on one machine: programs, times of their nodes, execution, accounts."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import lcm
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcore.compute import ComputeModel
 from simcore.hardware import Dimension, Platform
-from simcore.system.accounts import Work, book, count_work
+from simcore.system.accounts import Work, count_work
+from simcore.system.collective_cache import CollectiveCache
 from simcore.system.collective_time import CollectiveTime
 from simcore.system.collective_timer import CollectiveTimer
 from simcore.system.each_npu import check_nodes, execute_each
 from simcore.system.engine_input import Ints
-from simcore.system.executor import Execution, Executor, is_shared
+from simcore.system.executor import Execution, Executor
 from simcore.system.expand import expand
 from simcore.system.lowering import Lowered, lower
+from simcore.system.machine_times import (
+    MessageTimes,
+    collective_times,
+    operator_times_ns,
+    place_groups,
+)
+from simcore.system.node_counts import NodeCounts, counts_of_graph
 from simcore.system.phases import runnable
-from simcore.system.placement import Placement, place_group
+from simcore.system.pipeline import PipelineRun, Times, run_pipeline
+from simcore.system.pipeline_code import PipelineCode
+from simcore.system.plan_code import PlanCache, PlanCode
+from simcore.system.shared_ends import SharedEnds
 from simcore.system.spec import System
-from simcore.system.steady_state import MULTIPLES, find_steady_state
-from simcore.workload import ParallelPlan, TrainingWorkload, build_graph, microbatches
-from simcore.workload.graph import Axis, GroupLayout, TrainingGraph
-from simcore.workload.schedules import SCHEDULES
-from simcore.workload.steady import repeating_parts
+from simcore.system.stage_axes import is_shared
+from simcore.terms import CollectiveKind
+from simcore.workload import ParallelPlan, TrainingWorkload, build_graph
+from simcore.workload.graph import Axis, TrainingGraph
+from simcore.workload.program import TrainingProgram
 
-_SHORT_RUNS = 2
-"""How many short runs are tried before every micro-batch is executed."""
+_Program = TrainingProgram | TrainingGraph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Iteration:
-    """An executed iteration with everything its accounts are made of.
+class NodeTimes:
+    """An iteration node by node.
 
     Attributes:
-        graph: What was executed, node by node.
+        graph: What was executed.
         lowered: Its nodes with their times on this machine.
         execution: When they ran.
-        repeated: How many further periods of the steady state the iteration has, which were not
-            executed one by one.
-        finish_ns: (S,) int64, end of each stage, further periods included.
-        booked_ns: (S, C + 1) int64, time by category up to the iteration's end, likewise.
-        work: Nodes and traffic of the whole iteration.
-        notes: What the reader should know.
     """
 
     graph: TrainingGraph
     lowered: Lowered
     execution: Execution
-    repeated: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Iteration:
+    """An executed iteration: S stages, C categories.
+
+    Attributes:
+        categories: What time is booked under: phases of compute, axes of communication.
+        finish_ns: (S,) int64, end of each stage.
+        booked_ns: (S, C + 1) int64, time by category up to the iteration's end; idle time is last.
+        work: Nodes and traffic.
+        events: Nodes that have ended.
+        notes: What the reader should know.
+        situations: How many situations of a stage's NPU were worked out node by node, all others
+            being equal to one of them; 0: they were not told apart.
+        repeated: How many further periods of the steady state the iteration has than were run.
+        nodes: When each node ran, where every node was executed one by one.
+    """
+
+    categories: tuple[str, ...]
     finish_ns: Ints
     booked_ns: Ints
     work: Work
+    events: int
     notes: tuple[str, ...]
-
-
-def place_groups(
-    groups: Mapping[Axis, GroupLayout], dimensions: Sequence[Dimension]
-) -> dict[Axis, Placement]:
-    """Where the groups of each axis lie; those of one NPU, and between two stages, are left out.
-
-    Raises:
-        InfeasibleError: A group does not tile the dimensions.
-    """
-    sizes = tuple(dimension.npus for dimension in dimensions)
-    return {
-        axis: place_group(str(axis), group.stride, group.size, sizes)
-        for axis, group in groups.items()
-        if group.size > 1 and axis is not Axis.EMBEDDING
-    }
+    situations: int = 0
+    repeated: int = 0
+    nodes: NodeTimes | None = None
 
 
 class IterationRunner:
-    """Executes iterations of one plan on one machine."""
+    """Executes iterations on one machine.
 
-    def __init__(self, platform: Platform, system: System, compute: ComputeModel) -> None:
+    Args:
+        platform: The machine.
+        system: Its collectives.
+        compute: Gives the times of kernels.
+        plans: What is known about workloads and plans from other machines.
+        collectives: What is known about collectives.
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        system: System,
+        compute: ComputeModel,
+        plans: PlanCache | None = None,
+        collectives: CollectiveCache | None = None,
+    ) -> None:
         self._platform, self._system, self._compute = platform, system, compute
+        self._plans = plans or PlanCache()
         self._memory_rate = platform.npu.memory_bandwidth_bytes_per_s
-        self._timer = CollectiveTimer(platform.dimensions, system, self._memory_rate)
+        self._collectives = collectives or CollectiveCache()
+        self._timer = CollectiveTimer(
+            platform.dimensions, system, self._memory_rate, self._collectives
+        )
 
     def run(self, workload: TrainingWorkload, plan: ParallelPlan) -> Iteration:
-        """One iteration; where the schedule reaches a steady state, only until it does.
+        """One iteration, each situation of a stage worked out once.
 
         Raises:
             InfeasibleError: The plan does not fit the workload, or a parallel group does not tile
                 the network's dimensions.
             SimulationError: The stages wait for each other for ever.
         """
-        batches = microbatches(workload, plan)
-        for fewer in short_runs(plan, batches):
-            short = workload.model_copy(
-                update={"global_batch": workload.global_batch // batches * fewer}
-            )
-            graph = build_graph(short, plan)
-            iteration = self._prolonged(graph, batches - fewer)
-            if iteration is not None:
-                return iteration
+        known = self._plans.code(workload, plan)
+        times = self._collective_times(known.program)
+        if self._each_by_itself(times):
+            return self.run_graph(build_graph(workload, plan))
+        messages = self._messages(known.program, known.counts)
+        for batches in known.runs:
+            code = known.code(batches)
+            ran = self._run(known, code, times, messages) if code else None
+            if code is None or ran is None:
+                break
+            if ran.periods == 0 and batches < known.batches:
+                continue
+            if not ran.finished:
+                ran = self._plainly(known, batches, ran, times)
+            repeated = (known.batches - batches) // max(ran.periods * code.period_batches, 1)
+            return self._iteration(known, code, ran, repeated, times, messages)
         return self.run_graph(build_graph(workload, plan))
 
     def run_graph(self, graph: TrainingGraph) -> Iteration:
         """Every node of *graph*, one by one."""
         times = self._collective_times(graph)
         lowered, execution = self._execute(graph, times)
-        work = count_work(graph, self._platform.dimensions, times)
+        counts = counts_of_graph(graph)
+        messages = self._messages(graph, counts)
+        work = count_work(counts, self._platform.dimensions, times, messages.dimension)
         return Iteration(
-            graph=graph,
-            lowered=lowered,
-            execution=execution,
-            repeated=0,
+            categories=lowered.categories,
             finish_ns=execution.finish_ns,
             booked_ns=execution.booked_ns,
             work=work,
+            events=execution.events,
             notes=self._notes(graph, work, execution.finish_ns),
+            nodes=NodeTimes(graph=graph, lowered=lowered, execution=execution),
         )
 
-    def _prolonged(self, graph: TrainingGraph, further: int) -> Iteration | None:
-        """*graph* with *further* micro-batches, if it reaches a steady state."""
-        parts = repeating_parts(graph)
-        times = self._collective_times(graph)
-        if parts is None or self._each_by_itself(times):
-            return None
-        lowered, execution = self._execute(graph, times)
-        steady = find_steady_state(lowered, execution, parts)
-        if steady is None:
-            return None
-        repeated = further // (steady.schedule_periods * microbatches_per_period(graph.plan))
-        in_period = book(lowered, execution, steady.begin_ns, steady.end_ns)
-        dimensions = self._platform.dimensions
-        finish_ns = execution.finish_ns + repeated * steady.period_ns
-        work = count_work(graph, dimensions, times).plus(
-            repeated, count_work(graph, dimensions, times, steady.parts)
+    def _run(
+        self,
+        known: PlanCode,
+        code: PipelineCode,
+        times: Sequence[CollectiveTime | None],
+        messages: MessageTimes,
+    ) -> PipelineRun | None:
+        operators = known.operator_ns(self._platform.npu, self._compute)
+        ends = [time.duration_ns if time else 0 for time in times]
+        leads = [time.last_step_ns if time else 0 for time in times]
+        table = Times(
+            item_ns=np.concatenate([operators, np.array([*ends, 0], np.int64)]),
+            lead_ns=np.concatenate([np.full(operators.size, -1), np.array([*leads, -1], np.int64)]),
+            next_ns=messages.time_ns[0],
+            previous_ns=messages.time_ns[1],
         )
+        return run_pipeline(code, table, self._system.profile, self._shared_ends(known.program))
+
+    def _plainly(
+        self,
+        known: PlanCode,
+        batches: int,
+        ran: PipelineRun,
+        times: Sequence[CollectiveTime | None],
+    ) -> PipelineRun:
+        """A run that came to no end, to its end, node by node."""
+        _, execution = self._execute(known.graph(batches), times)
+        return replace(
+            ran, finished=True, finish_ns=execution.finish_ns, booked_ns=execution.booked_ns,
+            situations=0,
+        )  # fmt: skip
+
+    def _iteration(
+        self,
+        known: PlanCode,
+        code: PipelineCode,
+        ran: PipelineRun,
+        repeated: int,
+        times: Sequence[CollectiveTime | None],
+        messages: MessageTimes,
+    ) -> Iteration:
+        """What *ran*, with its steady state *repeated*."""
+        finish_ns = ran.finish_ns + repeated * ran.period_ns
+        work = count_work(known.counts, self._platform.dimensions, times, messages.dimension)
         return Iteration(
-            graph=graph,
-            lowered=lowered,
-            execution=execution,
-            repeated=repeated,
+            categories=code.categories,
             finish_ns=finish_ns,
-            booked_ns=execution.booked_ns + repeated * in_period,
+            booked_ns=ran.booked_ns + repeated * ran.period_booked_ns,
             work=work,
-            notes=self._notes(graph, work, finish_ns),
+            events=work.nodes,
+            notes=self._notes(known.program, work, finish_ns),
+            situations=ran.situations,
+            repeated=repeated,
         )
 
-    def _collective_times(self, graph: TrainingGraph) -> list[CollectiveTime | None]:
-        placements = place_groups(graph.groups, self._platform.dimensions)
-        return [
-            None
-            if is_shared(graph, c.axis)
-            else self._timer.time(c.kind, placements[c.axis], c.size_bytes)
-            for c in graph.collectives
-        ]
+    def _collective_times(self, program: _Program) -> list[CollectiveTime | None]:
+        placements = place_groups(program.groups, self._platform.dimensions)
+        return collective_times(program.collectives, program.plan, placements, self._timer)
+
+    def _messages(self, program: _Program, counts: NodeCounts) -> MessageTimes:
+        return MessageTimes.of(program.plan, self._platform.dimensions, counts.message_bytes)
 
     def _each_by_itself(self, times: Sequence[CollectiveTime | None]) -> bool:
         """Whether members of a collective end one by one, and each goes on at once."""
@@ -161,19 +222,30 @@ class IterationRunner:
         self, graph: TrainingGraph, times: Sequence[CollectiveTime | None]
     ) -> tuple[Lowered, Execution]:
         platform, system = self._platform, self._system
-        operator_ns = operator_times_ns(graph, platform, self._compute)
+        operator_ns = operator_times_ns(
+            graph.operators, platform.npu, graph.workload.precision, self._compute
+        )
         lowered = lower(graph, platform.dimensions, operator_ns, times)
         if self._each_by_itself(times):
             placements = place_groups(graph.groups, platform.dimensions)
-            shared = [axis for axis in graph.groups if is_shared(graph, axis)]
+            shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
             check_nodes(graph, lowered)
             inputs = expand(graph, platform, system, operator_ns, placements, shared)
             return lowered, execute_each(graph, lowered, inputs)
-        executor = Executor(graph, platform.dimensions, system, self._memory_rate)
-        return lowered, executor.execute(lowered)
+        ends = self._shared_ends(graph)
+        return lowered, Executor(graph, system.profile, ends).execute(lowered)
 
-    def _notes(self, graph: TrainingGraph, work: Work, finish_ns: Ints) -> tuple[str, ...]:
-        notes = _stand_ins(graph, self._system, self._platform.dimensions)
+    def _shared_ends(self, program: _Program) -> SharedEnds:
+        return SharedEnds(
+            self._platform,
+            self._system,
+            program.collectives,
+            program.plan.npus_per_stage,
+            self._collectives,
+        )
+
+    def _notes(self, program: _Program, work: Work, finish_ns: Ints) -> tuple[str, ...]:
+        notes = _stand_ins(program, self._system, self._platform.dimensions)
         held = int(work.held_ns.max())
         if held and self._system.phase_end == "together":
             notes.append(
@@ -184,58 +256,24 @@ class IterationRunner:
         return tuple(notes)
 
 
-def short_runs(plan: ParallelPlan, batches: int) -> Iterator[int]:
-    """Numbers of micro-batches, well below *batches*, with which a steady state may show."""
-    period = SCHEDULES[plan.schedule]().period(plan.pp, plan.interleave)
-    if period is None:
-        return
-    fewer = 2 * plan.pp + 4
-    for _ in range(_SHORT_RUNS):
-        fewer += (batches - fewer) % (lcm(*MULTIPLES) * period)
-        if 4 * fewer > 3 * batches:
-            return
-        yield fewer
-        fewer *= 4
-
-
-def microbatches_per_period(plan: ParallelPlan) -> int:
-    """Micro-batches in one period of the plan's schedule."""
-    return SCHEDULES[plan.schedule]().period(plan.pp, plan.interleave) or 1
-
-
-def operator_times_ns(
-    graph: TrainingGraph, platform: Platform, compute: ComputeModel
-) -> NDArray[np.int64]:
-    """(O,) int64: how long one NPU works on each operator, kernel after kernel."""
-    precision, npu = graph.workload.precision, platform.npu
-    known: dict[object, int] = {}
-    total = []
-    for operator in graph.operators:
-        time = 0
-        for kernel in operator.kernels:
-            shape = (kernel.kind, kernel.flop, kernel.bytes, kernel.m, kernel.n, kernel.k)
-            if shape not in known:
-                known[shape] = compute.kernel_time_ns(kernel, npu, precision)
-            time += known[shape]
-        total.append(time)
-    return np.array(total, np.int64)
-
-
-def _stand_ins(graph: TrainingGraph, system: System, dimensions: Sequence[Dimension]) -> list[str]:
+def _stand_ins(program: _Program, system: System, dimensions: Sequence[Dimension]) -> list[str]:
     """Which algorithms stood in for chosen ones that cannot run."""
-    placements = place_groups(graph.groups, dimensions)
+    placements = place_groups(program.groups, dimensions)
     topologies = [dimension.topology for dimension in dimensions]
+    used: dict[tuple[CollectiveKind, Axis], None] = {}
+    for operation in program.collectives:
+        if not is_shared(program.plan, operation.axis):
+            used.setdefault((operation.kind, operation.axis))
     notes = []
-    for operation in graph.collectives:
-        if is_shared(graph, operation.axis):
-            continue
-        extents = placements[operation.axis].extent
-        names = system.algorithms(operation.kind, topologies)
-        for dimension, (name, members) in enumerate(zip(names, extents, strict=True)):
-            stand_in = runnable(name, operation.kind, members) if members > 1 else name
+    for kind, axis in used:
+        names = system.algorithms(kind, topologies)
+        for dimension, (name, members) in enumerate(
+            zip(names, placements[axis].extent, strict=True)
+        ):
+            stand_in = runnable(name, kind, members) if members > 1 else name
             if stand_in != name:
                 notes.append(
-                    f"{stand_in} stood in for {name} in {operation.kind.name.lower()} among "
+                    f"{stand_in} stood in for {name} in {kind.name.lower()} among "
                     f"{members} NPUs of dimension {dimension}"
                 )
     return list(dict.fromkeys(notes))

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.kernels.stage_layout import BEFORE, FORWARD
 from simcore.terms import NodeKind
 
-CHAIN = -(2**30)
+CHAIN = BEFORE
 """Dependency on the last compute node of the unit before, wherever that is."""
-LOSS = CHAIN - 1
+LOSS = FORWARD
 """Dependency on the last node of the forward pass of the same micro-batch."""
 
 
@@ -23,26 +24,44 @@ class Piece:
     """K nodes with D dependencies, in order of their nodes.
 
     Attributes:
-        kind: (K,) int8, ``NodeKind`` values.
-        item: (K,) int32, operator or collective; for sends and receives -1.
-        layer: (K,) int32, -1 where the node serves none.
-        dep_count: (K,) int32, dependencies of each node.
+        node: (4, K) int64: the rows ``kind``, ``item``, ``layer`` and ``dep_count``.
         dep: (D,) int64, relative to the piece's first node, or CHAIN or LOSS.
         exits: Nodes that must finish before what follows may start, relative.
         last_compute: The last compute node, relative.
     """
 
-    kind: NDArray[np.int8]
-    item: NDArray[np.int32]
-    layer: NDArray[np.int32]
-    dep_count: NDArray[np.int32]
+    node: NDArray[np.int64]
     dep: NDArray[np.int64]
     exits: tuple[int, ...]
     last_compute: int
 
     @property
     def nodes(self) -> int:
-        return int(self.kind.size)
+        return int(self.node.shape[1])
+
+    @property
+    def kind(self) -> NDArray[np.int64]:
+        """(K,): ``NodeKind`` values."""
+        row: NDArray[np.int64] = self.node[0]
+        return row
+
+    @property
+    def item(self) -> NDArray[np.int64]:
+        """(K,): operator or collective; for sends and receives -1."""
+        row: NDArray[np.int64] = self.node[1]
+        return row
+
+    @property
+    def layer(self) -> NDArray[np.int64]:
+        """(K,): layer of the chunk, -1 where the node serves none."""
+        row: NDArray[np.int64] = self.node[2]
+        return row
+
+    @property
+    def dep_count(self) -> NDArray[np.int64]:
+        """(K,): dependencies of each node."""
+        row: NDArray[np.int64] = self.node[3]
+        return row
 
 
 class PieceBuilder:
@@ -75,11 +94,9 @@ class PieceBuilder:
         return position
 
     def piece(self) -> Piece:
+        layer = [self._layer] * len(self._kind)
         return Piece(
-            kind=np.array(self._kind, np.int8),
-            item=np.array(self._item, np.int32),
-            layer=np.full(len(self._kind), self._layer, np.int32),
-            dep_count=np.array(self._dep_count, np.int32),
+            node=np.array([self._kind, self._item, layer, self._dep_count], np.int64),
             dep=np.array(self._dep, np.int64),
             exits=self.frontier,
             last_compute=self.last_compute,
@@ -94,12 +111,12 @@ def seen_from_end(piece: Piece) -> tuple[int, ...]:
 def repeat(piece: Piece, layers: range) -> Piece:
     """*piece* once for each of *layers* (at least one), one after the other."""
     times, nodes = len(layers), piece.nodes
-    shift = nodes * np.arange(times, dtype=np.int64)[:, None]
+    node = np.empty((4, times, nodes), np.int64)
+    node[:] = piece.node[:, None]
+    node[2] = np.asarray(layers)[:, None]
+    shift = nodes * np.arange(times)[:, None]
     return Piece(
-        kind=np.tile(piece.kind, times),
-        item=np.tile(piece.item, times),
-        layer=np.repeat(np.asarray(layers, np.int32), nodes),
-        dep_count=np.tile(piece.dep_count, times),
+        node=node.reshape(4, -1),
         dep=np.where(piece.dep <= CHAIN, piece.dep, piece.dep + shift).ravel(),
         exits=tuple(node + nodes * (times - 1) for node in piece.exits),
         last_compute=piece.last_compute + nodes * (times - 1),
@@ -108,24 +125,17 @@ def repeat(piece: Piece, layers: range) -> Piece:
 
 def join(pieces: Sequence[Piece]) -> Piece:
     """The *pieces* one after the other; exits and last compute node are those of the last."""
-    starts = np.cumsum([0] + [piece.nodes for piece in pieces])
-    last, end = pieces[-1], int(starts[-2])
-    computing = [
-        piece.last_compute + int(start)
-        for piece, start in zip(pieces, starts, strict=False)
-        if piece.last_compute != CHAIN
-    ]
+    start, last_compute = 0, CHAIN
+    deps = []
+    for piece in pieces:
+        deps.append(np.where(piece.dep <= CHAIN, piece.dep, piece.dep + start))
+        if piece.last_compute != CHAIN:
+            last_compute = piece.last_compute + start
+        start += piece.nodes
+    end = start - pieces[-1].nodes
     return Piece(
-        kind=np.concatenate([piece.kind for piece in pieces]),
-        item=np.concatenate([piece.item for piece in pieces]),
-        layer=np.concatenate([piece.layer for piece in pieces]),
-        dep_count=np.concatenate([piece.dep_count for piece in pieces]),
-        dep=np.concatenate(
-            [
-                np.where(piece.dep <= CHAIN, piece.dep, piece.dep + start)
-                for piece, start in zip(pieces, starts, strict=False)
-            ]
-        ),
-        exits=tuple(node if node <= CHAIN else node + end for node in last.exits),
-        last_compute=computing[-1],
+        node=np.concatenate([piece.node for piece in pieces], axis=1),
+        dep=np.concatenate(deps),
+        exits=tuple(node if node <= CHAIN else node + end for node in pieces[-1].exits),
+        last_compute=last_compute,
     )

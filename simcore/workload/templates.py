@@ -66,8 +66,8 @@ class Templates:
     ) -> Self:
         """Line up *pieces*; *p2p_bytes* is the size of every send and receive."""
         chunks = len(pieces) // 2 - 1
-        kind = np.concatenate([piece.kind for piece in pieces])
-        item = np.concatenate([piece.item for piece in pieces])
+        node = np.concatenate([piece.node for piece in pieces], axis=1)
+        kind, item = node[0].astype(np.int8), node[1].astype(np.int32)
         nodes = np.array([piece.nodes for piece in pieces], np.int64)
         backward = np.repeat(np.arange(len(pieces)) > chunks, nodes)
         each = np.arange(chunks)
@@ -90,10 +90,10 @@ class Templates:
             item=item,
             size_bytes=size_bytes.astype(np.int64),
             chunk=chunk,
-            layer=np.concatenate([piece.layer for piece in pieces]),
+            layer=node[2].astype(np.int32),
             peer_step=peer_step.astype(np.int32),
             lane=2 * boundary + backward,
-            dep_count=np.concatenate([piece.dep_count for piece in pieces]),
+            dep_count=node[3].astype(np.int32),
             dep=np.concatenate([piece.dep for piece in pieces]),
         )
 

@@ -1,0 +1,98 @@
+"""Recognises that the stages of a pipeline have come back to where they were a period ago.
+
+A snapshot is taken each time the first stage is about to begin a period of its schedule: time,
+times by category, then per stage where it stands and which messages it knows, with times relative
+to the snapshot's and units relative to the period.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from simcore.kernels import stage_layout as f
+from simcore.kernels.stage_layout import Layout
+from simcore.kernels.stage_states import same
+
+KEPT = 4
+"""Snapshots that each is compared with: a steady state has at most so many schedule periods."""
+
+_LENGTH, _TIME, _ACCOUNT = 0, 1, 2
+
+Ints = NDArray[np.int64]
+
+
+@njit(cache=True)
+def look_for_period(fixed: Ints, live: Ints, at: Layout) -> None:
+    """Take a snapshot if a period begins, and compare it with those of the last periods."""
+    if at.period == 0 or live[f.PERIODS] > 0:
+        return
+    begun = live[at.stage + f.AT_UNIT] - fixed[at.program + f.REPEATS_FROM]
+    if begun < 0 or begun % at.period != 0:
+        return
+    taken = live[f.SNAPSHOTS]
+    snapshot = at.snapshot + taken % (KEPT + 1) * at.snapshot_size
+    if not _take(fixed, live, at, snapshot, begun):
+        return
+    live[f.SNAPSHOTS] += 1
+    accounts = at.stages * (at.categories + 1)
+    length = live[snapshot]
+    for back in range(1, min(KEPT, taken) + 1):
+        earlier = at.snapshot + (taken - back) % (KEPT + 1) * at.snapshot_size
+        content = _ACCOUNT + accounts
+        if live[earlier] != length or not same(live, earlier + content, snapshot + content, length):
+            continue
+        live[f.PERIODS] = back
+        live[f.PERIOD_NS] = live[snapshot + _TIME] - live[earlier + _TIME]
+        for place in range(accounts):
+            now, before = live[snapshot + _ACCOUNT + place], live[earlier + _ACCOUNT + place]
+            live[at.steady + place] = now - before
+        return
+
+
+@njit(cache=True)
+def _take(fixed: Ints, live: Ints, at: Layout, snapshot: int, begun: int) -> bool:
+    """Write a snapshot; whether all stages were in the part of their program that repeats."""
+    accounts = at.stages * (at.categories + 1)
+    now = live[at.stage + f.SINCE]
+    live[snapshot + _TIME] = now
+    for place in range(accounts):
+        live[snapshot + _ACCOUNT + place] = live[at.account + place]
+    content = snapshot + _ACCOUNT + accounts
+    to, room = content, snapshot + at.snapshot_size
+    for number in range(at.stages):
+        stage = at.stage + number * f.STAGE_FIELDS
+        program = at.program + number * f.PROGRAM_FIELDS
+        unit, last = live[stage + f.AT_UNIT], fixed[program + f.REPEATS_TO]
+        if live[stage + f.MODE] == f.FINALE or unit >= last:
+            return False
+        if unit < fixed[program + f.REPEATS_FROM]:
+            return False
+        if to + 4 > room:
+            return False
+        live[to] = unit - begun
+        live[to + 1] = live[stage + f.STATE]
+        live[to + 2] = live[stage + f.SINCE] - now
+        live[to + 3] = live[stage + f.KNOWN]
+        to += 4
+        seen = 0
+        coming = unit if live[stage + f.MODE] == f.SHUT else unit + 1
+        while seen < live[stage + f.KNOWN]:
+            if coming >= last or to + 3 > room:
+                return False
+            message = fixed[fixed[program + f.UNITS] + coming * f.UNIT_FIELDS + f.RECEIVED]
+            if message >= 0 and live[at.arrival + 2 * message] >= 0:
+                seen += 1
+                live[to] = coming - unit
+                _write_arrival(live, at, to, message, live[stage + f.SINCE])
+                to += 3
+            coming += 1
+    live[snapshot] = to - content
+    return True
+
+
+@njit(cache=True)
+def _write_arrival(live: Ints, at: Layout, to: int, message: int, since: int) -> None:
+    """When a message comes after *since*; one that was there before is as good as any other."""
+    end, start = live[at.arrival + 2 * message], live[at.arrival + 2 * message + 1]
+    live[to + 1] = end - since if end >= since else -1
+    live[to + 2] = start - since if end >= since else 0

@@ -1,0 +1,155 @@
+"""Where everything lies in the two arrays that the stage kernels share.
+
+``fixed`` holds the program of every stage with its durations, ``live`` what changes during a run;
+both are flat int64. Records are told by their *address*, the index of their first field, and a
+field by the constants below, so that any function takes two arrays and this table of addresses.
+"""
+
+from typing import NamedTuple
+
+NEVER = 2**62
+"""A time that does not come."""
+
+BEFORE, FORWARD = -(2**30), -(2**30) - 1
+"""Dependencies on the unit before, its last compute node, and on the end of the forward pass."""
+
+# A node of a piece: what it is, how long it takes, how long before its end the event that ends it
+# was scheduled (negative: at its start), what its time is booked under, how many nodes (a receive:
+# messages) it waits for, where its children begin in ``fixed`` (they end where those of the next
+# row begin), direction of a message (1: to the next stage), and the unit of its piece that a
+# message belongs to, or the number of a collective between stages.
+KIND, DURATION, LAST_STEP, CATEGORY, MISSING, CHILDREN, DIRECTION, MATE = range(8)
+NODE_FIELDS = 8
+
+# A piece as the stages of one class run it: address of its first node, their number, positions of
+# the last compute node (-1: the piece ends the iteration) and of the last exit, address of the
+# positions of its receives by unit (-1: none), and the time of a message to the next and to the
+# previous stage. Two rows follow the nodes of a piece: their children wait for the last compute
+# node of the unit before, and for the end of their micro-batch's forward pass.
+ROWS, NODES, LAST, EXIT, RECEIVES, NEXT_NS, PREVIOUS_NS = range(7)
+PIECE_FIELDS = 7
+
+# A unit of a stage: number of its piece, how many units ago its forward pass was (0: it does not
+# ask), the messages that it sends and receives (-1: none).
+WHICH, FORWARD_AGE, SENDS, RECEIVED = range(4)
+UNIT_FIELDS = 4
+
+# A stage's program: address of its units and of its first piece, its first unit of the finale,
+# and the units between which its program repeats.
+UNITS, PIECES, FINALE_UNIT, REPEATS_FROM, REPEATS_TO = range(5)
+PROGRAM_FIELDS = 5
+
+# A message: the stage and the unit that receive it.
+TO_STAGE, TO_UNIT = range(2)
+MESSAGE_FIELDS = 2
+
+# A stage's NPU while it is followed node by node: numbers given to events, until when its time is
+# booked, its unit, its blocks of nodes (one per unit under way), sizes of its two ready heaps, last
+# compute node of the current unit and when it ends, the node that it waits for in place of its
+# forward pass (-1: none), the unit to begin next (-1: none), whether its message is there, its
+# FORWARD_AGE, entries of the log; from SLOT on its slots, then times by category, log, blocks,
+# ready heaps, and the state of each node.
+NUMBERS, BOOKED_UNTIL, UNIT, BLOCKS, READY, LAST_NODE, LAST_ENDS, LOSS_AT = 0, 1, 2, 3, 4, 6, 7, 8
+NEXT_PIECE, GATE, NEXT_AGE, LOGGED, SLOT = 9, 10, 11, 12, 13
+
+# A slot: node in it (-1: free), its end, when that was scheduled, its number, address of the node.
+POSITION, END, SCHEDULED, NUMBER, ROW = range(5)
+SLOT_FIELDS = 5
+
+# An entry of the log: a send (its unit, start, end), or the start of a member of a collective
+# between stages (its number, start, NEVER).
+LOG_FIELDS = 3
+
+# State of a node that has all that it waits for; above: how much is missing.
+IS_READY, RUNS, DONE = 0, -1, -2
+
+# An interned state of a stage's NPU: address and length of its record, its hash, its next event
+# (end and when that was scheduled, relative to the state's time), MODE, address of its piece.
+RECORD, LENGTH, HASH, HEAD_END, HEAD_SCHEDULED, STATE_MODE, STATE_PIECE = range(7)
+STATE_FIELDS = 7
+
+# Modes: about to end the last compute node of a unit; waiting for the message of a unit; followed
+# node by node to the end of the iteration.
+CHAIN_ENDS, SHUT, FINALE = 0, 1, 2
+
+# A known transition: from which state, by what, with which value; to which state, after how long,
+# entries of its log, address of the log, which the times by category follow.
+SOURCE, WHAT, VALUE, TARGET, TIME, ENTRIES, LOG = range(7)
+EDGE_FIELDS = 7
+
+# Where a stage stands: mode, unit, state and its time, time of its next event, messages that are
+# known and not yet used; in the finale the next of them, when it was scheduled, and its unit.
+MODE, AT_UNIT, STATE, SINCE, NEXT, KNOWN, ARRIVES, ARRIVES_SCHEDULED, ARRIVES_UNIT = range(9)
+STAGE_FIELDS = 9
+
+# Counters of the run, at the start of ``live``: states, transitions, end of the pool, collective
+# that can be resolved (-1: none), why the run failed, transitions followed, snapshots taken, and
+# of the steady state: nanoseconds and periods of the schedule (0: none found).
+STATES, EDGES, POOL_END, RESOLVABLE, FAILURE, FOLLOWED, SNAPSHOTS, PERIOD_NS, PERIODS = range(9)
+COUNTERS = 9
+
+# Why a run failed: order of two events that nothing here decides; too little room.
+TIE, FULL = 1, 2
+
+
+class Layout(NamedTuple):
+    """Addresses and sizes.
+
+    Attributes:
+        stages, categories, collectives: How many; idle time is one more category.
+        compute_slots, slots: Of one NPU; all its slots.
+        shift: A node's position is ``(block << shift) + place in its piece``.
+        blocks: Most units under way on one NPU.
+        program, message, members: In ``fixed``: stages, messages, members of each collective.
+        period: Units per period of the schedule, 0: it has none.
+        booked, log, block, ready, node: Within an NPU, see above.
+        npu, npu_size: Address of the first NPU, and of one to the next.
+        scratch: Address of three more, on which transitions are worked out and compared.
+        stage, account, steady: Where stages stand, and their times by category: so far, and in one
+            period of the steady state.
+        arrival: End and start of each message.
+        started: Per collective: members that have started, then the start of each stage's.
+        state, state_table, edge, edge_table, table_size, states, edges: Memo and its room.
+        buffer, buffer_size: Where a record is written.
+        snapshot, snapshot_size: The last moments at which a period began.
+        pool, pool_end: Records and logs.
+    """
+
+    stages: int
+    categories: int
+    collectives: int
+    compute_slots: int
+    slots: int
+    shift: int
+    blocks: int
+    program: int
+    message: int
+    members: int
+    period: int
+    booked: int
+    log: int
+    block: int
+    ready: int
+    node: int
+    npu: int
+    npu_size: int
+    scratch: int
+    stage: int
+    account: int
+    steady: int
+    arrival: int
+    messages: int
+    started: int
+    state: int
+    state_table: int
+    edge: int
+    edge_table: int
+    table_size: int
+    states: int
+    edges: int
+    buffer: int
+    buffer_size: int
+    snapshot: int
+    snapshot_size: int
+    pool: int
+    pool_end: int

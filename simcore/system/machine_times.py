@@ -1,0 +1,96 @@
+"""Times of operators, collectives and messages on one machine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.compute import ComputeModel
+from simcore.hardware import Dimension, Npu
+from simcore.kernels.stage_messages import neighbour_messages
+from simcore.system.collective_time import CollectiveTime
+from simcore.system.collective_timer import CollectiveTimer
+from simcore.system.engine_input import Ints
+from simcore.system.phase_rows import TOPOLOGY_CODE
+from simcore.system.placement import Placement, place_group
+from simcore.system.stage_axes import is_shared
+from simcore.terms import Precision
+from simcore.workload import ParallelPlan
+from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
+
+
+def place_groups(
+    groups: Mapping[Axis, GroupLayout], dimensions: Sequence[Dimension]
+) -> dict[Axis, Placement]:
+    """Where the groups of each axis lie; those of one NPU, and between two stages, are left out.
+
+    Raises:
+        InfeasibleError: A group does not tile the dimensions.
+    """
+    sizes = tuple(dimension.npus for dimension in dimensions)
+    return {
+        axis: place_group(str(axis), group.stride, group.size, sizes)
+        for axis, group in groups.items()
+        if group.size > 1 and axis is not Axis.EMBEDDING
+    }
+
+
+def operator_times_ns(
+    operators: Sequence[Operator], npu: Npu, precision: Precision, compute: ComputeModel
+) -> Ints:
+    """(O,) int64: how long one NPU works on each operator, kernel after kernel."""
+    known: dict[object, int] = {}
+    total = []
+    for operator in operators:
+        time = 0
+        for kernel in operator.kernels:
+            shape = (kernel.kind, kernel.flop, kernel.bytes, kernel.m, kernel.n, kernel.k)
+            if shape not in known:
+                known[shape] = compute.kernel_time_ns(kernel, npu, precision)
+            time += known[shape]
+        total.append(time)
+    return np.array(total, np.int64)
+
+
+def collective_times(
+    collectives: Sequence[CollectiveOp],
+    plan: ParallelPlan,
+    placements: Mapping[Axis, Placement],
+    timer: CollectiveTimer,
+) -> list[CollectiveTime | None]:
+    """Time of each collective; None where its members are at several stages."""
+    return [
+        None
+        if is_shared(plan, operation.axis)
+        else timer.time(operation.kind, placements[operation.axis], operation.size_bytes)
+        for operation in collectives
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MessageTimes:
+    """Messages between the S stages: dimension that each crosses, and its time.
+
+    Attributes:
+        dimension: (2, S) int64, to the next stage (around) and to the one before.
+        time_ns: (2, S) int64; 0 where there is one stage.
+    """
+
+    dimension: Ints
+    time_ns: Ints
+
+    @classmethod
+    def of(
+        cls, plan: ParallelPlan, dimensions: Sequence[Dimension], size_bytes: int
+    ) -> "MessageTimes":
+        if plan.pp == 1:
+            return cls(dimension=np.zeros((2, 1), np.int64), time_ns=np.zeros((2, 1), np.int64))
+        found = neighbour_messages(
+            plan.pp,
+            plan.npus_per_stage,
+            np.array([(TOPOLOGY_CODE[d.topology], d.npus) for d in dimensions], np.int64),
+            np.array([d.latency_s * 1e9 for d in dimensions]),
+            np.array([d.link_bandwidth_bytes_per_s / 1e9 for d in dimensions]),
+            size_bytes,
+        )
+        return cls(dimension=found[:, 0], time_ns=found[:, 1])

@@ -1,0 +1,111 @@
+"""How often each stage does what."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.system.engine_input import Ints
+from simcore.terms import NodeKind
+from simcore.workload.graph import Operator, TrainingGraph
+from simcore.workload.piece import Piece
+from simcore.workload.program import StagePieces, TrainingProgram
+
+MATRIX_KERNELS = ("gemm", "attention")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeCounts:
+    """Nodes of an iteration, on one NPU per stage: S stages, C collectives.
+
+    Attributes:
+        nodes: All of them.
+        matrix_flop: FLOP of matrix products and attention.
+        collectives: (S, C) int64, runs of each collective.
+        messages: (2, S) int64, messages to the next stage and to the one before.
+        message_bytes: Size of a message.
+    """
+
+    nodes: int
+    matrix_flop: float
+    collectives: Ints
+    messages: Ints
+    message_bytes: int
+
+
+def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
+    """What *program* comes to with *batches* micro-batches."""
+    operators, collectives = len(program.operators), len(program.collectives)
+    known: dict[StagePieces, tuple[Ints, Ints, Ints, int]] = {}
+    stages = []
+    for stage in program.stages:
+        if stage.pieces not in known:
+            known[stage.pieces] = _stage(stage.pieces, batches, operators, collectives)
+        stages.append(known[stage.pieces])
+    runs = np.array([stage[0] for stage in stages]).sum(axis=0)
+    return NodeCounts(
+        nodes=sum(stage[3] for stage in stages),
+        matrix_flop=float(runs @ matrix_flop(program.operators)),
+        collectives=np.array([stage[1] for stage in stages]),
+        messages=np.array([stage[2] for stage in stages]).T,
+        message_bytes=program.p2p_bytes,
+    )
+
+
+def _stage(
+    stage: StagePieces, batches: int, operators: int, collectives: int
+) -> tuple[Ints, Ints, Ints, int]:
+    """Runs of each operator and collective, messages either way, and nodes of one stage."""
+    *units, tail = stage.pieces
+    chunks = len(units) // 2
+    forward, backward = units[1 : chunks + 1], units[chunks + 1 :]
+    computes, joint, nodes = (np.zeros(n, np.int64) for n in (operators, collectives, 1))
+    for pieces, times in (((*forward, *backward), batches), ((tail,), 1)):
+        for piece in pieces:
+            computes += times * _items(piece, NodeKind.COMPUTE, operators)
+            joint += times * _items(piece, NodeKind.COLLECTIVE, collectives)
+            nodes += times * piece.nodes
+    sends = [
+        batches * sum(int((piece.kind == NodeKind.SEND).sum()) for piece in pieces)
+        for pieces in (forward, backward)
+    ]
+    return computes, joint, np.array(sends, np.int64), int(nodes[0])
+
+
+def _items(piece: Piece, kind: NodeKind, length: int) -> Ints:
+    return np.bincount(piece.item[piece.kind == kind], minlength=length)
+
+
+def counts_of_graph(graph: TrainingGraph) -> NodeCounts:
+    """What *graph* comes to, node by node."""
+    operators, collectives = len(graph.operators), len(graph.collectives)
+    runs = np.zeros(operators, np.int64)
+    joint = np.zeros((len(graph.stages), collectives), np.int64)
+    messages = np.zeros((2, len(graph.stages)), np.int64)
+    message_bytes = 0
+    for stage in graph.stages:
+        items = stage.item[stage.kind == NodeKind.COLLECTIVE]
+        joint[stage.stage] = np.bincount(items, minlength=collectives)
+        runs += np.bincount(stage.item[stage.kind == NodeKind.COMPUTE], minlength=operators)
+        sends = stage.kind == NodeKind.SEND
+        to_next = stage.peer_stage[sends] == (stage.stage + 1) % len(graph.stages)
+        messages[:, stage.stage] = to_next.sum(), (~to_next).sum()
+        message_bytes = max(message_bytes, int(stage.size_bytes[sends].max(initial=0)))
+    return NodeCounts(
+        nodes=sum(stage.nodes for stage in graph.stages),
+        matrix_flop=float(runs @ matrix_flop(graph.operators)),
+        collectives=joint,
+        messages=messages,
+        message_bytes=message_bytes,
+    )
+
+
+def matrix_flop(operators: Sequence[Operator]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """(O,) float64: FLOP of matrix products and attention in each operator."""
+    return np.array(
+        [
+            sum(kernel.flop for kernel in operator.kernels if kernel.kind in MATRIX_KERNELS)
+            for operator in operators
+        ],
+        np.float64,
+    )

@@ -1,0 +1,191 @@
+"""Executes a program unit by unit: one NPU per stage, each situation worked out once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.kernels import pipeline_finale, pipeline_run
+from simcore.kernels import stage_layout as f
+from simcore.kernels.pipeline_period import KEPT
+from simcore.system.engine_input import Ints
+from simcore.system.pipeline_code import PipelineCode
+from simcore.system.shared_ends import SharedEnds
+from simcore.system.spec import ExecutionProfile
+
+_BLOCKS = 16
+_ENTRIES = 2048
+_STATES, _POOL = 2**12, 2**19
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Times:
+    """What a machine decides: times in ns of O operators, C collectives and of messages.
+
+    Attributes:
+        item_ns: (O + C + 1,) int64, operators, collectives (0 where members are at several
+            stages), then 0.
+        lead_ns: (O + C + 1,) int64, how long before its end the event that ends it is scheduled;
+            -1: at its start.
+        next_ns, previous_ns: (S,) int64, a message to the next stage and to the one before.
+    """
+
+    item_ns: Ints
+    lead_ns: Ints
+    next_ns: Ints
+    previous_ns: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PipelineRun:
+    """What a run gave: S stages, C categories.
+
+    Attributes:
+        finished: It came to its end. Else two events came at once and nothing here says which of
+            them is first, or more units were under way than there is room for; only the plain
+            executor can tell what happens. The period holds all the same.
+        finish_ns: (S,) int64, end of each stage's last node.
+        booked_ns: (S, C + 1) int64, time by category up to the last end; idle time comes last.
+        period_ns, periods: One period of the steady state, and how many periods of the schedule
+            it has; 0: none was seen.
+        period_booked_ns: (S, C + 1) int64, time by category in it.
+        situations: Transitions that were worked out node by node.
+        followed: Transitions taken.
+    """
+
+    finished: bool
+    finish_ns: Ints
+    booked_ns: Ints
+    period_ns: int
+    periods: int
+    period_booked_ns: Ints
+    situations: int
+    followed: int
+
+
+def run_pipeline(
+    code: PipelineCode, times: Times, profile: ExecutionProfile, shared_ends: SharedEnds
+) -> PipelineRun | None:
+    """Run *code* on a machine, or None where a node takes no time, which is not foreseen here."""
+    if not _takes_time(code, times):
+        return None
+    fixed = _with_times(code, times)
+    at = _layout(code, profile)
+    live = np.empty(at.pool_end, np.int64)
+    pipeline_run.start(fixed, live, at)
+    while (number := pipeline_run.run(fixed, live, at)) >= 0:
+        collective = code.shared[number]
+        first = at.started + number * (at.stages + 1) + 1
+        starts = live[first : first + at.stages][list(collective.stages)]
+        ends = shared_ends.ends(collective.item, collective.stages, starts)
+        pipeline_finale.resolve(fixed, live, at, number, ends, shared_ends.lead_ns)
+    return _result(live, at, finished=number == pipeline_run.FINISHED)
+
+
+def _takes_time(code: PipelineCode, times: Times) -> bool:
+    """Whether no compute node and no message ends in the moment in which it starts."""
+    if code.shape.size > 1 and min(times.next_ns.min(), times.previous_ns.min()) <= 0:
+        return False
+    return bool((times.item_ns[: code.operators] > 0).all())
+
+
+def _with_times(code: PipelineCode, times: Times) -> Ints:
+    fixed = code.fixed.copy()
+    rows = fixed[: code.time_of.size * f.NODE_FIELDS].reshape(-1, f.NODE_FIELDS)
+    rows[:, f.DURATION] = times.item_ns.take(code.time_of)
+    rows[:, f.LAST_STEP] = times.lead_ns.take(code.time_of)
+    size = code.pieces[0].size
+    programs = fixed[code.program :].reshape(-1, f.PROGRAM_FIELDS)
+    known: dict[tuple[int, int, int], int] = {}
+    keys = zip(code.shape.tolist(), times.next_ns.tolist(), times.previous_ns.tolist(), strict=True)
+    for stage, key in enumerate(keys):
+        at = known.get(key)
+        if at is None:
+            at = known[key] = code.piece + len(known) * size
+            pieces = fixed[at : at + size].reshape(-1, f.PIECE_FIELDS)
+            pieces[:] = code.pieces[key[0]]
+            pieces[:, f.NEXT_NS :] = key[1:]
+        programs[stage, f.PIECES] = at
+    return fixed
+
+
+def _layout(code: PipelineCode, profile: ExecutionProfile) -> f.Layout:
+    """Where everything lies in ``live``."""
+    stages, categories = code.shape.size, len(code.categories)
+    slots = profile.compute_slots + profile.communication_streams
+    nodes = _BLOCKS << code.shift
+    booked = f.SLOT + slots * f.SLOT_FIELDS
+    log = booked + categories + 1
+    block = log + (_BLOCKS + slots) * f.LOG_FIELDS
+    ready = block + 2 * _BLOCKS
+    node = ready + 2 * nodes
+    npu_size = node + nodes
+    table, buffer = 2 * _STATES, 8 * _ENTRIES
+    accounts = stages * (categories + 1)
+    snapshot = 2 + accounts + 64 * stages
+    collectives = len(code.shared)
+    sizes = {
+        "npu": (stages + 3) * npu_size,
+        "stage": stages * f.STAGE_FIELDS,
+        "account": accounts,
+        "steady": accounts,
+        "arrival": 2 * code.messages,
+        "started": collectives * (stages + 1),
+        "state": _STATES * f.STATE_FIELDS,
+        "state_table": table,
+        "edge": _STATES * f.EDGE_FIELDS,
+        "edge_table": table,
+        "buffer": buffer,
+        "snapshot": (KEPT + 1) * snapshot,
+        "pool": _POOL,
+    }
+    address = dict(
+        zip(sizes, (f.COUNTERS + np.cumsum([0, *sizes.values()])).tolist(), strict=False)
+    )
+    return f.Layout(
+        stages=stages,
+        categories=categories,
+        collectives=collectives,
+        compute_slots=profile.compute_slots,
+        slots=slots,
+        shift=code.shift,
+        blocks=_BLOCKS,
+        program=code.program,
+        message=code.message,
+        members=code.members,
+        period=code.period,
+        booked=booked,
+        log=log,
+        block=block,
+        ready=ready,
+        node=node,
+        npu_size=npu_size,
+        scratch=address["npu"] + stages * npu_size,
+        messages=code.messages,
+        table_size=table,
+        states=_STATES,
+        edges=_STATES,
+        buffer_size=buffer,
+        snapshot_size=snapshot,
+        pool_end=address["pool"] + _POOL,
+        **address,
+    )
+
+
+def _result(live: Ints, at: f.Layout, *, finished: bool) -> PipelineRun:
+    stages, columns = at.stages, at.categories + 1
+    account = live[at.account : at.account + stages * columns].reshape(stages, columns)
+    npus = live[at.npu : at.npu + stages * at.npu_size].reshape(stages, at.npu_size)
+    finish = npus[:, f.BOOKED_UNTIL].copy()
+    booked = account + npus[:, at.booked : at.booked + columns]
+    booked[:, -1] += finish.max() - finish
+    steady = live[at.steady : at.steady + stages * columns].reshape(stages, columns)
+    return PipelineRun(
+        finished=finished,
+        finish_ns=finish,
+        booked_ns=booked,
+        period_ns=int(live[f.PERIOD_NS]),
+        periods=int(live[f.PERIODS]),
+        period_booked_ns=steady.copy(),
+        situations=int(live[f.EDGES]),
+        followed=int(live[f.FOLLOWED]),
+    )

@@ -1,0 +1,179 @@
+"""A program as the stage kernels read it, all but what the machine decides.
+
+Depends on workload and plan alone, so it is worked out once for all machines.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.kernels import graph_schedule, piece_rows
+from simcore.kernels import stage_layout as f
+from simcore.system.engine_input import Ints
+from simcore.system.stage_axes import is_shared
+from simcore.system.unit_table import messages_of, repetition_of, unit_table
+from simcore.terms import NodeKind
+from simcore.workload.graph import Axis
+from simcore.workload.piece import Piece
+from simcore.workload.program import StagePieces, TrainingProgram
+from simcore.workload.schedules import SCHEDULES
+
+_KERNEL_KIND = np.zeros(max(NodeKind) + 1, np.int64)
+_KERNEL_KIND[NodeKind.COMPUTE] = graph_schedule.COMPUTE
+_KERNEL_KIND[NodeKind.COLLECTIVE] = graph_schedule.COMMUNICATION
+_KERNEL_KIND[NodeKind.SEND] = graph_schedule.SEND
+_KERNEL_KIND[NodeKind.RECV] = graph_schedule.RECV
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SharedCollective:
+    """A collective whose members are at several stages: its item and the stages."""
+
+    item: int
+    stages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PipelineCode:
+    """The kernels' ``fixed`` array but for times, with R rows of nodes and P pieces per stage.
+
+    Attributes:
+        fixed: From the nodes to the programs, see ``stage_layout``.
+        operators: How many there are.
+        time_of: (R,) int64, where each node finds its time: operators, collectives, then 0.
+        pieces: (shapes of stages, P, PIECE_FIELDS) int64 without the times of messages.
+        shape: (S,) int64, of each stage.
+        piece: Address of the pieces; there is room for S shapes.
+        program, message, members, messages: Addresses, and how many messages there are.
+        period: Units per period of the schedule, 0: none.
+        period_batches: Micro-batches in it.
+        shift: Bits of a position within a piece.
+        categories: Names of what time is booked under: phases of compute, axes of communication.
+        shared: Collectives between stages, by number.
+    """
+
+    fixed: Ints
+    operators: int
+    time_of: Ints
+    pieces: Ints
+    shape: Ints
+    piece: int
+    program: int
+    message: int
+    members: int
+    messages: int
+    period: int
+    period_batches: int
+    shift: int
+    categories: tuple[str, ...]
+    shared: tuple[SharedCollective, ...]
+
+
+def code_program(program: TrainingProgram) -> PipelineCode | None:
+    """*program* for the kernels; None where its units are not such that they can be looked up."""
+    shapes = {pieces: n for n, pieces in enumerate(dict.fromkeys(s.pieces for s in program.stages))}
+    shared = _shared_collectives(program)
+    categories, items = _items(program, shared)
+    head, time_of, pieces = _rows(shapes, items, len(program.operators))
+    units = unit_table(program)
+    pieces = pieces.reshape(len(shapes), -1, f.PIECE_FIELDS)
+    if units is None or not _may_be_remembered(head, pieces):
+        return None
+    messages = messages_of(program, units)
+    members = np.array([len(collective.stages) for collective in shared], np.int64)
+    room = np.zeros(len(program.stages) * pieces[0].size, np.int64)
+    parts = [head, units.ravel(), messages.ravel(), members, room]
+    _, unit_at, message_at, members_at, piece_at, stages_at = np.cumsum(
+        [0, *(part.size for part in parts)]
+    ).tolist()
+    programs = np.zeros((len(program.stages), f.PROGRAM_FIELDS), np.int64)
+    programs[:, f.UNITS] = unit_at + np.arange(len(program.stages)) * units[0].size
+    programs[:, f.FINALE_UNIT] = [
+        stage.units.chunk.size - len(stage.pieces.finale) for stage in program.stages
+    ]
+    batches = SCHEDULES[program.plan.schedule]().period(program.plan.pp, program.plan.interleave)
+    period = 2 * (batches or 0) * program.plan.interleave
+    repetition = repetition_of(program, period)
+    if repetition is not None:
+        programs[:, f.REPEATS_FROM :] = repetition
+    return PipelineCode(
+        fixed=np.concatenate([*parts, programs.ravel()]),
+        operators=len(program.operators),
+        time_of=time_of,
+        pieces=pieces,
+        shape=np.array([shapes[stage.pieces] for stage in program.stages], np.int64),
+        piece=piece_at,
+        program=stages_at,
+        message=message_at,
+        members=members_at,
+        messages=messages.shape[0],
+        period=0 if repetition is None else period,
+        period_batches=batches or 0,
+        shift=int(pieces[:, :, f.NODES].max() - 1).bit_length(),
+        categories=categories,
+        shared=shared,
+    )
+
+
+def _shared_collectives(program: TrainingProgram) -> tuple[SharedCollective, ...]:
+    last = program.plan.pp - 1
+    return tuple(
+        SharedCollective(
+            item=item,
+            stages=(0, last) if operation.axis is Axis.EMBEDDING else tuple(range(last + 1)),
+        )
+        for item, operation in enumerate(program.collectives)
+        if is_shared(program.plan, operation.axis)
+    )
+
+
+def _items(
+    program: TrainingProgram, shared: tuple[SharedCollective, ...]
+) -> tuple[tuple[str, ...], Ints]:
+    """Names of the categories; category and shared number of operators, collectives, messages."""
+    phases = [str(operator.phase) for operator in program.operators]
+    axes = [*(str(operation.axis) for operation in program.collectives), "pp"]
+    categories = (*dict.fromkeys(phases), *dict.fromkeys(axes))
+    number = {name: index for index, name in enumerate(categories)}
+    items = np.full((2, len(phases) + len(axes)), -1, np.int64)
+    items[0] = [number[name] for name in [*phases, *axes]]
+    for index, collective in enumerate(shared):
+        items[1, len(phases) + collective.item] = index
+    return categories, items
+
+
+def _rows(shapes: dict[StagePieces, int], items: Ints, operators: int) -> tuple[Ints, Ints, Ints]:
+    """Rows, children and receives of the pieces of all shapes, one shape after another."""
+    parts: list[Piece] = []
+    sequence, starts, first = [], [0], 0
+    for stage in shapes:
+        units = len(stage.pieces) - 1
+        backward = [int(which > units // 2) for which in range(units + 1)]
+        wholes = [[which] for which in range(units)] + [[*stage.finale, units]]
+        for whole in wholes:
+            sequence += [(first + which, backward[which]) for which in whole]
+            starts.append(len(sequence))
+        parts += stage.pieces
+        first += units + 1
+    node = np.concatenate([part.node for part in parts], axis=1)
+    node[0] = _KERNEL_KIND.take(node[0])
+    part = np.array([(0, p.nodes, 0, p.last_compute, p.exits[-1]) for p in parts], np.int64)
+    part[1:, piece_rows.PART_NODE] = np.cumsum(part[:-1, piece_rows.PART_NODES])
+    part[1:, piece_rows.PART_DEP] = np.cumsum([p.dep.size for p in parts[:-1]])
+    return piece_rows.write_rows(
+        node,
+        np.concatenate([p.dep for p in parts]),
+        part,
+        np.array(sequence, np.int64),
+        np.array(starts, np.int64),
+        items,
+        operators,
+    )
+
+
+def _may_be_remembered(head: Ints, pieces: Ints) -> bool:
+    return all(
+        piece_rows.may_be_remembered(head, piece, which == 0)
+        for shape in pieces
+        for which, piece in enumerate(shape[:-1])
+    )

@@ -1,0 +1,110 @@
+"""What a workload and a plan come to, whatever the machine; kept for the plans met last."""
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from math import lcm
+
+from simcore.compute import ComputeModel
+from simcore.hardware import Npu
+from simcore.kernels.pipeline_period import KEPT
+from simcore.system.engine_input import Ints
+from simcore.system.machine_times import operator_times_ns
+from simcore.system.node_counts import NodeCounts, counts_of_program
+from simcore.system.pipeline_code import PipelineCode, code_program
+from simcore.workload import ParallelPlan, TrainingWorkload, microbatches
+from simcore.workload.build import expand_program
+from simcore.workload.graph import TrainingGraph
+from simcore.workload.program import TrainingProgram, write_program
+from simcore.workload.schedules import SCHEDULES
+
+_SHORT_RUNS = 2
+"""How many short runs are tried before every micro-batch is executed."""
+
+_NPUS = 4
+"""Accelerators whose operator times one plan keeps."""
+
+
+class PlanCode:
+    """Programs and counts of one workload under one plan.
+
+    Attributes:
+        batches: Micro-batches of the iteration.
+        program: The program of the shortest run.
+        counts: Nodes of the whole iteration.
+    """
+
+    def __init__(self, workload: TrainingWorkload, plan: ParallelPlan) -> None:
+        self._workload, self.plan = workload, plan
+        self.batches = microbatches(workload, plan)
+        self.runs = (*_short_runs(plan, self.batches), self.batches)
+        self.program = self._program(self.runs[0])
+        self.counts: NodeCounts = counts_of_program(self.program, self.batches)
+        self._codes = {self.runs[0]: code_program(self.program)}
+        self._operator_ns: deque[tuple[Npu, type[ComputeModel], Ints]] = deque(maxlen=_NPUS)
+
+    def code(self, batches: int) -> PipelineCode | None:
+        """The program of a run with *batches* micro-batches, one of ``runs``."""
+        if batches not in self._codes:
+            self._codes[batches] = code_program(self._program(batches))
+        return self._codes[batches]
+
+    def graph(self, batches: int) -> TrainingGraph:
+        """The same, node by node."""
+        return expand_program(self._program(batches))
+
+    def operator_ns(self, npu: Npu, compute: ComputeModel) -> Ints:
+        """(O,) int64: time of each operator."""
+        for known_npu, known_compute, known in self._operator_ns:
+            if known_compute is type(compute) and (known_npu is npu or known_npu == npu):
+                return known
+        precision = self._workload.precision
+        times = operator_times_ns(self.program.operators, npu, precision, compute)
+        self._operator_ns.append((npu, type(compute), times))
+        return times
+
+    def _program(self, batches: int) -> TrainingProgram:
+        share = self._workload.global_batch // self.batches
+        short = self._workload.model_copy(update={"global_batch": share * batches})
+        return write_program(short, self.plan)
+
+
+class PlanCache:
+    """The plans met last.
+
+    Args:
+        plans: How many are kept; a plan takes a few hundred kilobytes.
+    """
+
+    def __init__(self, plans: int = 256) -> None:
+        self._plans = plans
+        self._known: OrderedDict[tuple[TrainingWorkload, ParallelPlan], PlanCode] = OrderedDict()
+
+    def code(self, workload: TrainingWorkload, plan: ParallelPlan) -> PlanCode:
+        """What *workload* comes to under *plan*.
+
+        Raises:
+            InfeasibleError: The plan does not fit the workload.
+        """
+        key = (workload, plan)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = PlanCode(workload, plan)
+            if len(self._known) > self._plans:
+                self._known.popitem(last=False)
+        else:
+            self._known.move_to_end(key)
+        return found
+
+
+def _short_runs(plan: ParallelPlan, batches: int) -> Iterator[int]:
+    """Numbers of micro-batches, well below *batches*, with which a steady state may show."""
+    period = SCHEDULES[plan.schedule]().period(plan.pp, plan.interleave)
+    if period is None:
+        return
+    fewer = 2 * plan.pp + KEPT
+    for _ in range(_SHORT_RUNS):
+        fewer += (batches - fewer) % (lcm(*range(1, KEPT + 1)) * period)
+        if 4 * fewer > 3 * batches:
+            return
+        yield fewer
+        fewer *= 4

@@ -1,0 +1,190 @@
+"""Writes what every stage does: its units in order, and the pieces that they are made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from simcore.workload.assemble import last_backward_units
+from simcore.workload.catalog import Catalog
+from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
+from simcore.workload.passes import Passes
+from simcore.workload.piece import CHAIN, Piece
+from simcore.workload.plan import ParallelPlan
+from simcore.workload.schedules import SCHEDULES, Units
+from simcore.workload.share import Share
+from simcore.workload.stage_parameters import HEAD, TABLE, StageParameters
+from simcore.workload.tail import Tail
+from simcore.workload.unit_pieces import Chunk, UnitWriter
+from simcore.workload.work import Means
+from simcore.workload.workload import (
+    TrainingWorkload,
+    check_splits,
+    microbatches,
+    stage_layers,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StagePieces:
+    """The pieces of all stages of one shape.
+
+    Attributes:
+        pieces: With v chunks: the first unit, the forward unit of each chunk, the backward unit of
+            each chunk, and the tail of the iteration.
+        finale: Pieces of the units from the first of the chunks' last backward units on.
+    """
+
+    pieces: tuple[Piece, ...]
+    finale: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StageProgram:
+    """What one stage does.
+
+    Attributes:
+        spans: Layers of each of its chunks.
+        units: Its units, in order.
+        pieces: What they are made of.
+    """
+
+    stage: int
+    spans: tuple[range, ...]
+    units: Units
+    pieces: StagePieces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TrainingProgram:
+    """One training iteration, each piece once: a program per stage and the tables of its nodes."""
+
+    workload: TrainingWorkload
+    plan: ParallelPlan
+    stages: tuple[StageProgram, ...]
+    operators: tuple[Operator, ...]
+    collectives: tuple[CollectiveOp, ...]
+    groups: dict[Axis, GroupLayout]
+
+    @property
+    def p2p_bytes(self) -> int:
+        """Size of every message between stages."""
+        return Share.of(self.workload, self.plan).thin_bytes
+
+
+def write_program(workload: TrainingWorkload, plan: ParallelPlan) -> TrainingProgram:
+    """The program of one training iteration.
+
+    Raises:
+        InfeasibleError: The plan does not fit the workload.
+    """
+    check_splits(workload, plan)
+    catalog, share = Catalog(), Share.of(workload, plan)
+    parameters = _bucket_parameters(workload, plan, share)
+    means = Means(plan=plan, share=share, catalog=catalog, parameters=parameters)
+    writer = _StageWriter(
+        workload=workload,
+        plan=plan,
+        means=means,
+        spans=stage_layers(workload.model.layers, plan.pp * plan.interleave),
+        writer=UnitWriter(passes=Passes(means=means)),
+    )
+    return TrainingProgram(
+        workload=workload,
+        plan=plan,
+        stages=tuple(writer.stage(stage) for stage in range(plan.pp)),
+        operators=catalog.operators,
+        collectives=catalog.collectives,
+        groups=group_layouts(workload, plan),
+    )
+
+
+def group_layouts(workload: TrainingWorkload, plan: ParallelPlan) -> dict[Axis, GroupLayout]:
+    """The groups with at least 2 NPUs; gradients are summed over dp and cp together."""
+    per_stage = plan.npus_per_stage
+    layouts = [
+        GroupLayout(axis=Axis.TP, stride=1, size=plan.tp),
+        GroupLayout(axis=Axis.CP, stride=plan.tp, size=plan.cp),
+        GroupLayout(axis=Axis.DP, stride=plan.tp, size=plan.gradient_replicas),
+        GroupLayout(axis=Axis.PP, stride=per_stage, size=plan.pp),
+    ]
+    if workload.model.tied_embeddings and plan.pp > 1:
+        ends = GroupLayout(axis=Axis.EMBEDDING, stride=per_stage * (plan.pp - 1), size=2)
+        layouts.append(ends)
+    return {layout.axis: layout for layout in layouts if layout.size > 1}
+
+
+def _bucket_parameters(
+    workload: TrainingWorkload, plan: ParallelPlan, share: Share
+) -> dict[str, int]:
+    buckets = {HEAD: 0, TABLE: 0}
+    for stage in {0, plan.pp - 1}:
+        ends = StageParameters.of(workload.model, plan, share, stage=stage, layers=1)
+        buckets.update(ends.buckets)
+    return buckets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _StageWriter:
+    """Writes the programs of the stages, which share most of their pieces.
+
+    Attributes:
+        spans: Layers of each chunk of the model; stage r holds the chunks r, r + pp, ...
+    """
+
+    workload: TrainingWorkload
+    plan: ParallelPlan
+    means: Means
+    spans: tuple[range, ...]
+    writer: UnitWriter
+    known: dict[tuple[object, ...], StagePieces] = field(default_factory=dict)
+
+    def stage(self, stage: int) -> StageProgram:
+        plan, spans = self.plan, self.spans[stage :: self.plan.pp]
+        layers = sum(len(span) for span in spans)
+        counts = StageParameters.of(
+            self.workload.model, plan, self.means.share, stage=stage, layers=layers
+        )
+        batches = microbatches(self.workload, plan)
+        schedule = SCHEDULES[plan.schedule]()
+        units = schedule.units(stage, plan.pp, batches, plan.interleave)
+        chunks = self._chunks(counts, spans)
+        # whole units lie between a chunk's last backward unit and the end
+        ends = tuple(last_backward_units(units, plan.interleave))
+        key = (counts, chunks, ends)
+        if key not in self.known:
+            self.known[key] = self._pieces(counts, chunks, ends)
+        return StageProgram(stage=stage, spans=spans, units=units, pieces=self.known[key])
+
+    def _chunks(self, counts: StageParameters, spans: Sequence[range]) -> tuple[Chunk, ...]:
+        last = len(spans) - 1
+        return tuple(
+            Chunk(
+                layers=len(span),
+                is_first=counts.is_first and index == 0,
+                is_last=counts.is_last and index == last,
+                has_table=counts.has_table and index == 0,
+                has_head=counts.has_head and index == last,
+            )
+            for index, span in enumerate(spans)
+        )
+
+    def _pieces(
+        self,
+        counts: StageParameters,
+        chunks: Sequence[Chunk],
+        ends: Sequence[tuple[int, ...]],
+    ) -> StagePieces:
+        first = self.writer.forward(chunks[0], chain=())
+        forward = [self.writer.forward(chunk, chain=(CHAIN,)) for chunk in chunks]
+        backward = [
+            self.writer.backward(chunk, piece) for chunk, piece in zip(chunks, forward, strict=True)
+        ]
+        pieces = [first, *forward, *backward]
+        tail = Tail(
+            plan=self.plan,
+            parameters=counts,
+            element_bytes=self.workload.element_bytes,
+            catalog=self.means.catalog,
+            backward=backward,
+            starts=[-sum(pieces[which].nodes for which in later) for later in ends],
+        ).piece()
+        return StagePieces(pieces=(*pieces, tail), finale=max(ends, key=len))

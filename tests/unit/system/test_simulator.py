@@ -1,0 +1,68 @@
+"""A simulator that has met a plan before gives what a fresh one gives."""
+
+import pytest
+
+from simcore import Dimension, ParallelPlan, Platform, Simulator, TrainingWorkload, load_npu
+from simcore.config import Run
+from simcore.simulation import run_with_iteration, simulate_run
+from simcore.system.plan_code import PlanCache
+from simcore.workload import Model
+
+MODEL = Model.build(name="m", layers=8, hidden=256, heads=8, ffn=1024, vocabulary=1024)
+
+
+def run_of(bandwidth_bytes_per_s: float, npu: str = "a100_80", **plan: int) -> Run:
+    size = ParallelPlan(**plan).npus
+    dimension = Dimension.build(
+        topology="switch",
+        npus=size,
+        bandwidth_bytes_per_s=bandwidth_bytes_per_s,
+        latency_s=1e-6,
+    )
+    return Run.build(
+        workload=TrainingWorkload(model=MODEL, sequence=128, global_batch=48),
+        platform=Platform(npu=load_npu(npu), dimensions=(dimension,)),
+        plan=ParallelPlan(**plan),
+    )
+
+
+def test_a_known_plan_gives_the_same_result_on_every_machine() -> None:
+    simulator = Simulator()
+    for bandwidth, npu in ((1e9, "a100_80"), (50e9, "h100_80"), (1e9, "a100_80")):
+        for plan in ({"pp": 4, "dp": 2}, {"tp": 4, "pp": 2}, {"dp": 4}):
+            run = run_of(bandwidth, npu, **plan)
+            assert simulator.simulate(run) == simulate_run(run)
+
+
+def test_every_node_gives_the_same_result() -> None:
+    run = run_of(5e9, pp=4, dp=2)
+    plain, iteration = run_with_iteration(run, every_node=True)
+    assert iteration.nodes is not None
+    assert plain == simulate_run(run)
+
+
+def test_only_the_plans_met_last_are_kept() -> None:
+    cache = PlanCache(plans=2)
+    run = run_of(5e9, pp=4, dp=2)
+    first = cache.code(run.workload, run.plan)
+    assert cache.code(run.workload, run.plan) is first
+    for dp in (2, 4):
+        cache.code(run.workload, ParallelPlan(dp=dp))
+    assert cache.code(run.workload, run.plan) is not first
+
+
+@pytest.mark.parametrize("batches", [24, 48])
+def test_counts_are_those_of_the_graph(batches: int) -> None:
+    from simcore.system.node_counts import counts_of_graph, counts_of_program
+    from simcore.workload import build_graph
+    from simcore.workload.program import write_program
+
+    workload = TrainingWorkload(model=MODEL, sequence=128, global_batch=batches)
+    plan = ParallelPlan(pp=4, interleave=2)
+    program = counts_of_program(write_program(workload, plan), batches)
+    graph = counts_of_graph(build_graph(workload, plan))
+    assert program.nodes == graph.nodes
+    assert program.matrix_flop == graph.matrix_flop
+    assert program.message_bytes == graph.message_bytes
+    assert program.messages.tolist() == graph.messages.tolist()
+    assert program.collectives.tolist() == graph.collectives.tolist()
