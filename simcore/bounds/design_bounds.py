@@ -1,0 +1,272 @@
+"""Lower bounds of the iteration times of many designs, and their footprints."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.bounds.design_columns import Codes, DesignColumns, Part
+from simcore.bounds.machine_terms import AXES, Link, Numbered, Places, phase_tables, system_row
+from simcore.bounds.pack import PlanRows
+from simcore.bounds.plan_terms import plan_terms
+from simcore.compute import COMPUTE_MODELS
+from simcore.config import Run, RunTemplate
+from simcore.errors import ConfigError, InfeasibleError
+from simcore.kernels.time_bound import BoundTables, time_bounds
+from simcore.memory import footprint
+from simcore.system.spec import ALGORITHM_KEYS
+from simcore.workload.graph import GroupLayout
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_BLOCK = 1 << 15
+_INFEASIBLE = -1
+_SAFETY = 1 - 1e-12  # far more than the rounding of a few hundred sums
+_RATES = ("latency", "bandwidth")
+_SYSTEM_KEYS = (
+    "chunks",
+    "active_chunks_per_dimension",
+    "endpoint_delay",
+    "collective_optimization",
+    "inter_dimension",
+    "phase_end",
+    "execution",
+)
+
+
+class DesignBounds:
+    """What is certain about designs without simulating them.
+
+    Built once for a run file and the choices of its knobs; plans, places and links are worked out
+    when a design first asks for them. The number of network dimensions is that of the run file.
+    """
+
+    def __init__(self, template: RunTemplate, choices: Mapping[str, Sequence[Any]]) -> None:
+        """Prepare the tables.
+
+        Args:
+            template: The run file, for everything that the designs do not set.
+            choices: By path in the run file, the values that designs choose from.
+        """
+        self._count = len(template.table["platform"]["dimensions"])
+        self._rows = _Rows(dimensions=self._count)
+
+        def part(build: Callable[[Run], int], *roots: str) -> Part:
+            listed = {path: tuple(values) for path, values in choices.items()}
+            return Part(template=template, choices=listed, roots=roots, build=build)
+
+        rows = self._rows
+        self._plan = part(rows.add_plan, "workload", "plan", "platform.npu", "compute")
+        self._fill = part(rows.add_footprint, "workload", "plan")
+        self._system = part(rows.add_system, *(f"system.{key}" for key in _SYSTEM_KEYS))
+        places = [f"platform.dimensions[{d}]" for d in range(self._count)]
+        self._links = [
+            part(
+                partial(rows.add_link, d), f"{place}.topology", f"{place}.npus",
+                *(path for key in ALGORITHM_KEYS for path in (f"system.{key}[{d}]",)),
+            )
+            for d, place in enumerate(places)
+        ]  # fmt: skip
+        self._rates = [
+            part(partial(rows.add_rate, d, name), f"{places[d]}.{name}")
+            for name in _RATES
+            for d in range(self._count)
+        ]
+
+    def times_s(self, codes: Codes) -> Floats:
+        """Lower bounds of the iteration times, never above what the simulator says.
+
+        Args:
+            codes: By path, (N,) positions in the choices; -1 leaves the run file's own value.
+
+        Returns:
+            (N,) float64; infinite where a plan or the place of a group breaks a rule.
+
+        Raises:
+            ConfigError: A value is not allowed in a run file.
+        """
+        designs = len(next(iter(codes.values()))) if codes else 1
+        bounds = np.empty(designs)
+        for begin in range(0, designs, _BLOCK):
+            block = slice(begin, min(begin + _BLOCK, designs))
+            bounds[block] = self._block_ns(codes, block)
+        return bounds * (1e-9 * _SAFETY)
+
+    def footprint_bytes(self, codes: Codes) -> Floats:
+        """Bytes on the fullest NPU, as ``footprint`` gives them; infinite where the plan is not.
+
+        Args:
+            codes: As for ``times_s``.
+
+        Returns:
+            (N,) float64, whole numbers.
+        """
+        designs = len(next(iter(codes.values()))) if codes else 1
+        rows = self._fill.rows(codes, slice(0, designs))
+        table = np.array([*self._rows.footprint_bytes, np.inf])  # row -1 is the last one
+        return np.broadcast_to(table[rows], (designs,)).copy()
+
+    def _block_ns(self, codes: Codes, block: slice) -> Floats:
+        rows, size = self._rows, block.stop - block.start
+        picks = np.empty((size, 3 + self._count), np.int64)
+        rates = np.empty((size, 2 * self._count))
+        picks[:, 0] = self._plan.rows(codes, block)
+        picks[:, 2] = self._system.rows(codes, block)
+        for d, part in enumerate(self._links):
+            picks[:, 3 + d] = part.rows(codes, block)
+        for column, part in enumerate(self._rates):
+            found = part.rows(codes, block)
+            rates[:, column] = np.array(rows.rates[column])[found]
+        picks[:, 1] = rows.places_of(picks)
+        return time_bounds(rows.tables(), picks, rates, np.array(rows.plans.longest, np.int64))
+
+
+@dataclass(slots=True, eq=False)
+class _Rows:
+    """The rows of the kernel's tables, as far as designs have asked for them.
+
+    Attributes:
+        dimensions: Of the network.
+        layouts: NPUs and groups of plans.
+        layout_of_plan: Per plan.
+        shapes: Sizes that dimensions have.
+        place_of: (layouts, shapes) numbers of places; a shape is a number with one digit per
+            dimension.
+        rates: Per latency, then per bandwidth, its values in ns, and in bytes per ns.
+    """
+
+    dimensions: int
+    plans: PlanRows = field(default_factory=PlanRows)
+    layouts: Numbered[tuple[int, tuple[GroupLayout, ...]]] = field(default_factory=Numbered)
+    layout_of_plan: list[int] = field(default_factory=list)
+    links: Numbered[Link] = field(default_factory=Numbered)
+    systems: list[tuple[float, ...]] = field(default_factory=list)
+    places: Places = field(default_factory=Places)
+    place_of: dict[tuple[int, ...], int] = field(default_factory=dict)
+    rates: list[list[float]] = field(default_factory=list)
+    footprint_bytes: list[float] = field(default_factory=list)
+    packed: BoundTables | None = None
+    packed_rows: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.rates = [[] for _ in range(2 * self.dimensions)]
+
+    def add_plan(self, run: Run) -> int:
+        try:
+            compute = COMPUTE_MODELS[run.compute]()
+            terms = plan_terms(run.workload, run.plan, run.platform, compute)
+        except InfeasibleError:
+            return _INFEASIBLE
+        self.layout_of_plan.append(self.layouts.number((terms.npus, terms.groups)))
+        return self.plans.add(terms, 1e9 / run.platform.npu.memory_bandwidth_bytes_per_s)
+
+    def add_footprint(self, run: Run) -> int:
+        try:
+            self.footprint_bytes.append(float(footprint(run.workload, run.plan).total_bytes))
+        except InfeasibleError:
+            return _INFEASIBLE
+        return len(self.footprint_bytes) - 1
+
+    def add_system(self, run: Run) -> int:
+        self.systems.append(system_row(run.system))
+        return len(self.systems) - 1
+
+    def add_link(self, dimension: int, run: Run) -> int:
+        self._check(run)
+        return self.links.number(Link.of(run.system, run.platform.dimensions, dimension))
+
+    def add_rate(self, dimension: int, name: str, run: Run) -> int:
+        self._check(run)
+        where = run.platform.dimensions[dimension]
+        table = self.rates[_RATES.index(name) * self.dimensions + dimension]
+        is_latency = name == "latency"
+        table.append(where.latency_s * 1e9 if is_latency else where.bandwidth_bytes_per_s / 1e9)
+        return len(table) - 1
+
+    def _check(self, run: Run) -> None:
+        found = len(run.platform.dimensions)
+        if found != self.dimensions:
+            rule = f"designs must have as many as the run file ({self.dimensions})"
+            raise ConfigError("platform.dimensions", rule, got=found)
+
+    def places_of(self, picks: Ints) -> Ints:
+        """Place of each design."""
+        sizes = np.array([link.npus for link in self.links.numbers], np.int64)
+        known, digits = np.unique(sizes, return_inverse=True)
+        layouts = np.array([*self.layout_of_plan, 0], np.int64)
+        key = layouts[picks[:, 0]]
+        for d in range(self.dimensions):
+            key = key * known.size + digits[picks[:, 3 + d]]
+        distinct = np.flatnonzero(np.bincount(key)) if key.size else key
+        table = np.full(int(distinct.max(initial=0)) + 1, _INFEASIBLE, np.int64)
+        for number in distinct.tolist():
+            table[number] = self._place(number, known.tolist())
+        return np.where(picks[:, 0] < 0, _INFEASIBLE, table[key])
+
+    def _place(self, number: int, sizes: Sequence[int]) -> int:
+        shape: list[int] = []
+        for _ in range(self.dimensions):
+            number, digit = divmod(number, len(sizes))
+            shape.insert(0, sizes[digit])
+        key = (number, *shape)
+        if key not in self.place_of and number < len(self.layouts.numbers):
+            npus, groups = list(self.layouts.numbers)[number]
+            self.place_of[key] = self.places.add(npus, groups, shape)
+        return self.place_of.get(key, _INFEASIBLE)
+
+    def tables(self) -> BoundTables:
+        """The kernel's tables, packed anew where rows have come."""
+        rows = tuple(
+            len(table)
+            for table in (self.plans.plans, self.links.numbers, self.systems, self.places.rows)
+        )
+        if self.packed is None or rows != self.packed_rows:
+            extents, phases = phase_tables(self.places, list(self.links.numbers))
+            axes, count = len(AXES), self.dimensions
+            self.packed = BoundTables(
+                **self.plans.arrays(),
+                places=np.array([w for w, _ in self.places.rows], np.int64).reshape(-1, axes, count),
+                members=np.array([m for _, m in self.places.rows], np.int64).reshape(-1, axes),
+                messages=np.array(self.places.messages, np.int64).reshape(-1, 2),
+                extents=extents,
+                phases=phases,
+                links=np.array([link.row for link in self.links.numbers], np.int64),
+                systems=np.array(self.systems, np.float64),
+            )
+            self.packed_rows = rows
+        return self.packed
+
+
+def lower_bounds(run: RunTemplate | Mapping[str, Any], designs: object) -> Floats:
+    """Lower bounds of the iteration times of many designs, in seconds.
+
+    Args:
+        run: The run file (its table, or a template) that the designs change.
+        designs: What they change by path: a list of dicts, a mapping of columns, or a DataFrame.
+
+    Returns:
+        (N,) float64, never above ``simulate``; infinite where a design breaks a rule.
+
+    Raises:
+        ConfigError: A path or a value is not allowed in a run file.
+    """
+    columns = DesignColumns.of(designs)
+    return DesignBounds(_template(run), columns.choices).times_s(columns.codes)
+
+
+def footprints(run: RunTemplate | Mapping[str, Any], designs: object) -> Floats:
+    """Bytes that the fullest NPU of each design needs; arguments as for ``lower_bounds``.
+
+    Returns:
+        (N,) float64, equal to ``footprint``; infinite where the plan does not fit the workload.
+    """
+    columns = DesignColumns.of(designs)
+    return DesignBounds(_template(run), columns.choices).footprint_bytes(columns.codes)
+
+
+def _template(run: RunTemplate | Mapping[str, Any]) -> RunTemplate:
+    return run if isinstance(run, RunTemplate) else RunTemplate.from_table(dict(run))

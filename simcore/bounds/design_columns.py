@@ -1,0 +1,154 @@
+"""Many designs as columns of small integers, and the parts of a run that depend on which columns.
+
+A design sets values at paths of a run file. Most of what a bound needs depends on few of them, so
+that it is worked out once per combination of their values, and looked up for each design.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.config import Run, RunTemplate, parse_path
+from simcore.errors import ConfigError
+
+Ints = NDArray[np.int64]
+Codes = Mapping[str, NDArray[np.integer[Any]]]
+"""Per path, (N,) positions in the list of its choices; -1: the template's own value."""
+
+_DENSE = 1 << 22
+_UNKNOWN = -2
+_UNITS = {"bandwidth": "B/s", "latency": "s", "endpoint_delay": "s", "memory": "B"}
+_FRAME_PREFIX = "params."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DesignColumns:
+    """What designs set, and to which of the choices each of them sets it.
+
+    Attributes:
+        choices: By path in the run file, the values as a run file would write them.
+        codes: By path, (N,) positions in these lists; -1 leaves the template's value.
+    """
+
+    choices: Mapping[str, tuple[Any, ...]]
+    codes: Codes
+
+    @classmethod
+    def of(cls, designs: object) -> "DesignColumns":
+        """From a list of dicts, a mapping of columns, or a DataFrame (of ``params.*`` columns).
+
+        Numbers stand for base units (B/s, s); missing values leave the template's own.
+
+        Raises:
+            ConfigError: *designs* is none of these.
+        """
+        columns = _columns(designs)
+        choices, codes = {}, {}
+        for path, values in columns.items():
+            written = [_written(path, value) for value in values]
+            known = {repr(value): value for value in written if value is not None}
+            position = {text: index for index, text in enumerate(known)}
+            choices[path] = tuple(known.values())
+            codes[path] = np.array([position.get(repr(v), -1) for v in written], np.int64)
+        return cls(choices=choices, codes=codes)
+
+
+def _columns(designs: object) -> dict[str, Sequence[object]]:
+    if hasattr(designs, "to_dict") and hasattr(designs, "columns"):
+        frame: dict[str, Sequence[object]] = designs.to_dict("list")
+        prefixed = [name for name in frame if name.startswith(_FRAME_PREFIX)]
+        return {n.removeprefix(_FRAME_PREFIX): frame[n] for n in prefixed} or frame
+    if isinstance(designs, Mapping):
+        return dict(designs)
+    if isinstance(designs, Sequence) and all(isinstance(row, Mapping) for row in designs):
+        paths = dict.fromkeys(path for row in designs for path in row)
+        return {path: [row.get(path) for row in designs] for path in paths}
+    rule = "must be a list of designs, a mapping of columns, or a DataFrame"
+    raise ConfigError("designs", rule, got=type(designs).__name__)
+
+
+def _written(path: str, value: object) -> object:
+    """*value* as a run file has it; None where it is missing."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or (isinstance(value, float) and value != value):
+        return None
+    unit = _UNITS.get(str(parse_path(path)[-1]))
+    if unit and isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value!r} {unit}"
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # a column of integers with gaps
+    return value
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """A part of the run: which columns it depends on, and a number for each of their combinations.
+
+    Attributes:
+        template: The run file.
+        choices: Of all columns.
+        roots: Paths of the part; it depends on columns above and below them.
+        build: Makes row n of the part's table from a run; gives n, or a negative number.
+    """
+
+    template: RunTemplate
+    choices: Mapping[str, tuple[Any, ...]]
+    roots: Sequence[str]
+    build: Callable[[Run], int]
+    _known: dict[int, int] = field(default_factory=dict)
+    _dense: Ints | None = None
+
+    def __post_init__(self) -> None:
+        if self.combinations <= _DENSE:
+            self._dense = np.full(self.combinations, _UNKNOWN, np.int64)
+
+    @property
+    def paths(self) -> list[str]:
+        """The columns that it depends on."""
+        roots = [parse_path(root) for root in self.roots]
+        return [path for path in self.choices if any(_related(parse_path(path), r) for r in roots)]
+
+    @property
+    def combinations(self) -> int:
+        return prod(len(self.choices[path]) + 1 for path in self.paths)
+
+    def rows(self, codes: Codes, designs: slice) -> Ints | int:
+        """Row of each design, or one row for all where no column matters."""
+        key: Ints | int = 0
+        for path in self.paths:
+            key = key * (len(self.choices[path]) + 1) + (codes[path][designs] + 1)
+        if isinstance(key, int):
+            return self._row(key)
+        if self._dense is None:
+            distinct, inverse = np.unique(key, return_inverse=True)
+            return np.array([self._row(int(k)) for k in distinct], np.int64)[inverse]
+        rows = self._dense[key]
+        if (rows == _UNKNOWN).any():
+            for k in np.unique(key[rows == _UNKNOWN]).tolist():
+                self._dense[k] = self._row(k)
+            rows = self._dense[key]
+        return rows
+
+    def _row(self, key: int) -> int:
+        if key not in self._known:
+            self._known[key] = self.build(self.template.with_values(self._values(key)))
+        return self._known[key]
+
+    def _values(self, key: int) -> dict[str, object]:
+        values: dict[str, object] = {}
+        for path in reversed(self.paths):
+            key, code = divmod(key, len(self.choices[path]) + 1)
+            if code:
+                values[path] = self.choices[path][code - 1]
+        return dict(reversed(values.items()))
+
+
+def _related(path: tuple[str | int, ...], root: tuple[str | int, ...]) -> bool:
+    """Whether one of the two places lies in the other."""
+    shared = min(len(path), len(root))
+    return path[:shared] == root[:shared]

@@ -1,0 +1,166 @@
+"""Tables of the machine's side of the bound: where groups lie, kinds of links, systems."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.bounds.phase_costs import NOTHING, Line, PhaseCost, phase_cost
+from simcore.errors import InfeasibleError
+from simcore.hardware import Dimension
+from simcore.kernels import time_bound
+from simcore.system.placement import place_group
+from simcore.system.spec import System
+from simcore.terms import CollectiveKind, TopologyKind
+from simcore.workload.graph import Axis, GroupLayout
+
+KINDS = {
+    CollectiveKind.ALL_GATHER: time_bound.ALL_GATHER,
+    CollectiveKind.REDUCE_SCATTER: time_bound.REDUCE_SCATTER,
+    CollectiveKind.ALL_REDUCE: time_bound.ALL_REDUCE,
+    CollectiveKind.ALL_TO_ALL: time_bound.ALL_TO_ALL,
+}
+"""Numbers of the collective kinds in the kernel's tables."""
+
+_PHASES = (
+    *((number, kind, kind) for kind, number in KINDS.items()),
+    (time_bound.SUM_SCATTER, CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER),
+    (time_bound.SUM_GATHER, CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_GATHER),
+)
+"""Numbers of the kinds of phases, the collective that chooses the algorithm, what is done."""
+
+AXES = tuple(axis for axis in Axis if axis not in (Axis.PP, Axis.EMBEDDING))
+"""Axes whose groups lie within a stage, in the order of the kernel's tables."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One kind of network dimension, with its algorithm for each kind of collective."""
+
+    topology: TopologyKind
+    npus: int
+    algorithms: tuple[str, ...]
+
+    @classmethod
+    def of(cls, system: System, dimensions: Sequence[Dimension], index: int) -> "Link":
+        """That of dimension *index*."""
+        topologies = [dimension.topology for dimension in dimensions]
+        return cls(
+            topology=dimensions[index].topology,
+            npus=dimensions[index].npus,
+            algorithms=tuple(system.algorithms(kind, topologies)[index] for kind in KINDS),
+        )
+
+    @property
+    def row(self) -> tuple[int, int, int]:
+        """Links of one NPU, NPUs, and hops of a message (0: the shorter way round)."""
+        if self.topology is TopologyKind.RING:
+            return 2, self.npus, 0
+        if self.topology is TopologyKind.FULLY_CONNECTED:
+            return self.npus - 1, self.npus, 1
+        return 1, self.npus, 2
+
+
+@dataclass(slots=True, eq=False)
+class Numbered(Generic[T]):
+    """Distinct things, numbered in the order in which they were first met."""
+
+    numbers: dict[T, int] = field(default_factory=dict)
+
+    def number(self, thing: T) -> int:
+        return self.numbers.setdefault(thing, len(self.numbers))
+
+
+@dataclass(slots=True, eq=False)
+class Places:
+    """Where the groups of plans lie on shapes of networks; extent 0 is an axis that is not there.
+
+    Attributes:
+        rows: (axes, dimensions) numbers of extents, and members of each axis, per place.
+        messages: Per place, dimension and distance of messages between stages.
+        extents: NPUs, members and stride in one dimension.
+    """
+
+    rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=list)
+    messages: list[tuple[int, int]] = field(default_factory=list)
+    extents: Numbered[tuple[int, int, int]] = field(default_factory=Numbered)
+
+    def __post_init__(self) -> None:
+        self.extents.number((0, 1, 1))
+
+    def add(self, npus: int, groups: Sequence[GroupLayout], shape: Sequence[int]) -> int:
+        """Number of a new place; -1 where the NPUs are others or a group does not tile them."""
+        where = np.zeros((len(AXES), len(shape)), np.int64)
+        members = np.ones(len(AXES), np.int64)
+        sizes = tuple(shape)
+        if prod(sizes) != npus:
+            return -1
+        pipeline = None
+        for group in groups:
+            try:
+                place = place_group(str(group.axis), group.stride, group.size, sizes)
+            except InfeasibleError:
+                return -1
+            if group.axis is Axis.PP:
+                pipeline = group
+                continue
+            axis = AXES.index(group.axis)
+            members[axis] = group.size
+            for d, (extent, stride) in enumerate(zip(place.extent, place.stride, strict=True)):
+                if extent > 1:
+                    where[axis, d] = self.extents.number((shape[d], extent, stride))
+        self.rows.append((where, members))
+        self.messages.append(_message(pipeline, shape))
+        return len(self.rows) - 1
+
+
+def _message(pipeline: GroupLayout | None, shape: Sequence[int]) -> tuple[int, int]:
+    """Lowest dimension in which neighbouring stages differ, and by how much; -1 without stages."""
+    if pipeline is None:
+        return -1, 0
+    stride = pipeline.stride
+    for index, npus in enumerate(shape):
+        if stride % npus:
+            return index, stride % npus
+        stride //= npus
+    return -1, 0
+
+
+def phase_tables(
+    places: Places, links: Sequence[Link]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """``BoundTables.extents`` and ``.phases``: the cost of each phase for each kind of link."""
+    costs: Numbered[tuple[PhaseCost, ...]] = Numbered()
+    costs.number((NOTHING, NOTHING))
+    extents = list(places.extents.numbers)
+    rows = np.zeros((len(extents), len(links), len(_PHASES)), np.int64)
+    for e, (npus, members, stride) in enumerate(extents):
+        for number, link in enumerate(links):
+            if link.npus != npus:
+                continue
+            line = Line(topology=link.topology, npus=npus, members=members, stride=stride)
+            for column, chooser, kind in _PHASES:
+                name = link.algorithms[list(KINDS).index(chooser)]
+                pair = tuple(phase_cost(name, kind, line, first=first) for first in (False, True))
+                rows[e, number, column] = 2 * costs.number(pair)
+    table = [cost.row() for pair in costs.numbers for cost in pair]
+    return rows, np.array(table, np.float64)
+
+
+def system_row(system: System) -> tuple[float, ...]:
+    """``BoundTables.systems``."""
+    profile = system.profile
+    return (
+        float(system.chunks),
+        float(system.active_chunks_per_dimension),
+        float(system.endpoint_delay_ns),
+        float(system.collective_optimization == "local_bw_aware"),
+        float(system.inter_dimension != "ascending"),
+        float(system.phase_end == "each"),
+        float(profile.compute_slots == 1 and profile.communication_streams == 1),
+    )

@@ -1,0 +1,235 @@
+"""What one phase of a collective costs at least, as a sum over latency, bandwidth and the rest.
+
+The figures are read off the state machines that the simulator runs: with one of latency,
+bandwidth, endpoint delay and reduction switched on, a phase lasts as many units as it has hops,
+bytes, delays or reduced bytes on its longest path. That is exact where a member has one packet
+under way (rings, halving-doubling) and for trees; the direct algorithm is counted here.
+"""
+
+from dataclasses import astuple, dataclass
+from functools import lru_cache
+
+from simcore.collectives import algorithm_named
+from simcore.collectives.base import PhaseProgram
+from simcore.collectives.direct import Direct
+from simcore.collectives.double_binary_tree import DoubleBinaryTree
+from simcore.collectives.ring import Ring
+from simcore.kernels.phase_machine import PhaseArguments, hops_at, phase_time
+from simcore.kernels.topology_codes import FULLY_CONNECTED, SWITCH
+from simcore.system.phases import runnable
+from simcore.system.tree_phase import TreePhase
+from simcore.terms import CollectiveKind, TopologyKind
+
+_CODES = {
+    TopologyKind.RING: 0,
+    TopologyKind.FULLY_CONNECTED: FULLY_CONNECTED,
+    TopologyKind.SWITCH: SWITCH,
+}
+_PROBE_UNITS = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Members of a group in one dimension: coordinates 0, stride, 2 x stride, ..."""
+
+    topology: TopologyKind
+    npus: int
+    members: int
+    stride: int
+
+    def hops(self, first: int, second: int) -> int:
+        """Links between two members, by their number in the group."""
+        apart = abs(first - second) * self.stride
+        return int(hops_at(_CODES[self.topology], self.npus, apart))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseCost:
+    """Columns of ``BoundTables.phases``: least cost of a phase on a buffer of *size* bytes.
+
+    With ``u = size // divisor`` it is at least ``hops x latency + units x u / bandwidth -
+    messages + delays x endpoint delay + 3 x (reduced x u / memory bandwidth - reductions)`` ns.
+
+    Attributes:
+        divisor: Bytes of the buffer per unit.
+        hops: On the longest path to the member that ends last (or first, if that is asked).
+        units: Of data that follow each other on it.
+        messages: On it; each is rounded down to a whole ns.
+        delays: Endpoint delays on it.
+        reduced: Units that are reduced on it.
+        reductions: How many reductions that is; each rounds three times.
+        grows, shrinks: The buffer afterwards is ``size x grows // shrinks``.
+        unlike: 1 where members may end at different times.
+    """
+
+    divisor: int
+    hops: int
+    units: int
+    messages: int
+    delays: int
+    reduced: int
+    reductions: int
+    grows: int
+    shrinks: int
+    unlike: int
+
+    def row(self) -> tuple[int, ...]:
+        return astuple(self)
+
+
+NOTHING = PhaseCost(
+    divisor=1, hops=0, units=0, messages=0, delays=0, reduced=0, reductions=0,
+    grows=1, shrinks=1, unlike=0,
+)  # fmt: skip
+
+
+@lru_cache(maxsize=65536)
+def phase_cost(name: str, kind: CollectiveKind, line: Line, *, first: bool) -> PhaseCost:
+    """The least cost of *kind* by the algorithm *name* among the members of *line*.
+
+    Args:
+        name: As in a system file, ``by_topology`` resolved.
+        kind: What the members do.
+        line: The members.
+        first: Until the first of them is done, all having started together; else until the last.
+    """
+    algorithm = algorithm_named(runnable(name, kind, line.members))
+    grows = line.members if kind is CollectiveKind.ALL_GATHER else 1
+    shrinks = line.members if kind is CollectiveKind.REDUCE_SCATTER else 1
+    if isinstance(algorithm, DoubleBinaryTree):
+        return _tree(line, first)
+    divisor = 2 * line.members if kind is CollectiveKind.ALL_REDUCE else line.members
+    if kind is CollectiveKind.ALL_GATHER:
+        divisor = 1
+    program = algorithm.program(kind, line.members, divisor * _PROBE_UNITS)
+    alike = algorithm.alike(line.topology, line.npus, line.members, line.stride)
+    if isinstance(algorithm, Direct) and program is not None:
+        columns = _direct(program, kind, line, first)
+    elif program is not None and program.parallel == 1:
+        columns = _one_by_one(program, kind, line, divisor)
+        if isinstance(algorithm, Ring) and not alike:
+            columns["hops"] = _around(program.steps, line, first)
+    else:
+        columns = {}
+    unlike = {"grows": grows, "shrinks": shrinks, "unlike": int(not alike)}
+    return PhaseCost(**{**_columns(NOTHING), **columns, **unlike})
+
+
+def _columns(cost: PhaseCost) -> dict[str, int]:
+    return {name: getattr(cost, name) for name in PhaseCost.__slots__}
+
+
+def _one_by_one(
+    program: PhaseProgram, kind: CollectiveKind, line: Line, divisor: int
+) -> dict[str, int]:
+    """A member with one packet under way: everything on its path adds up."""
+    hops = _probe(program, kind, line, latency_ns=1.0)
+    return {
+        "divisor": divisor,
+        "hops": hops,
+        "units": _probe(program, kind, line, bytes_per_ns=1.0) // _PROBE_UNITS,
+        "messages": program.steps,
+        "delays": _probe(program, kind, line, endpoint_delay_ns=1),
+        "reduced": _probe(program, kind, line, memory_bytes_per_s=1e9) // (3 * _PROBE_UNITS),
+        "reductions": program.steps,
+    }
+
+
+def _probe(program: PhaseProgram, kind: CollectiveKind, line: Line, **rates: float) -> int:
+    """How long the phase takes where only *rates* cost something."""
+    arguments = {
+        "bytes_per_ns": 1e30,
+        "latency_ns": 0.0,
+        "endpoint_delay_ns": 0,
+        "memory_bytes_per_s": 0.0,
+        **rates,
+    }
+    duration, _, _ = phase_time(
+        PhaseArguments(
+            steps=program.steps,
+            parallel=program.parallel,
+            reduced=program.reduced,
+            first_bytes=program.first_bytes,
+            first_distance=program.first_distance,
+            factor=program.factor,
+            peers=int(program.peers),
+            waits_for_all=program.waits_for_all,
+            reduces_first_half=kind is CollectiveKind.ALL_REDUCE,
+            reduces_always=kind is CollectiveKind.REDUCE_SCATTER,
+            members=line.members,
+            topology=_CODES[line.topology],
+            npus=line.npus,
+            stride=line.stride,
+            bytes_per_ns=float(arguments["bytes_per_ns"]),
+            latency_ns=float(arguments["latency_ns"]),
+            endpoint_delay_ns=int(arguments["endpoint_delay_ns"]),
+            memory_bytes_per_s=float(arguments["memory_bytes_per_s"]),
+        )
+    )
+    return int(duration)
+
+
+def _around(steps: int, line: Line, first: bool) -> int:
+    """Hops of *steps* messages in a row on part of a ring, where the way back is another one."""
+    edges = [line.hops(i, (i + 1) % line.members) for i in range(line.members)]
+    paths = [
+        sum(edges[(start + step) % line.members] for step in range(steps))
+        for start in range(line.members)
+    ]
+    return min(paths) if first else max(paths)
+
+
+def _direct(
+    program: PhaseProgram, kind: CollectiveKind, line: Line, first: bool
+) -> dict[str, int]:
+    """Messages to all others at once, or as many at a time as the window allows.
+
+    Where distances differ, those who have heard from their neighbours go on before the farthest
+    message is there, so that only the farthest messages and two delays surely follow each other.
+    """
+    peers = line.members - 1
+    halves = 2 if kind is CollectiveKind.ALL_REDUCE else 1
+    divisor = 1 if kind is CollectiveKind.ALL_GATHER else line.members
+    if program.parallel < peers:
+        rounds = -(-program.steps // program.parallel)
+        nearest = min(line.hops(0, other) for other in range(1, line.members))
+        hops = rounds * min(nearest, *(line.hops(i, i + 1) for i in range(peers)))
+        hops = min(hops, rounds * line.hops(0, peers))
+        return {
+            "divisor": divisor, "hops": hops, "units": rounds,
+            "messages": rounds, "delays": rounds + 1,
+        }  # fmt: skip
+    everyone = range(line.members)
+    farthest = [max(line.hops(i, j) for j in everyone if j != i) for i in everyone]
+    even = line.topology is not TopologyKind.RING
+    reduces = kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
+    certain = reduces and (even or halves == 1)
+    return {
+        "divisor": divisor,
+        "hops": halves * (min(farthest) if first else max(farthest)),
+        "units": halves,
+        "messages": halves,
+        "delays": halves + 1 if even else 2,
+        "reduced": int(certain),
+        "reductions": int(certain),
+    }
+
+
+def _tree(line: Line, first: bool) -> PhaseCost:
+    """The root is done first, a leaf last; every path from a leaf to it has as many messages."""
+
+    def end(hop: bool, message: int, delay: int, reduction: int) -> int:
+        ends = TreePhase(
+            members=line.members,
+            message_ns=lambda a, b: line.hops(a, b) if hop else message,
+            endpoint_delay_ns=delay,
+            reduction_ns=reduction,
+        ).ends()
+        return min(ends) if first else max(ends)
+
+    messages, reduced = end(False, 1, 0, 0), end(False, 0, 0, 1)
+    return PhaseCost(
+        divisor=1, hops=end(True, 0, 0, 0), units=messages, messages=messages,
+        delays=end(False, 0, 1, 0), reduced=reduced, reductions=reduced, grows=1, shrinks=1,
+        unlike=1,
+    )  # fmt: skip

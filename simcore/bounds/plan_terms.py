@@ -1,0 +1,321 @@
+"""What the bound needs to know of a workload and a plan, read from the graph of the simulator.
+
+The graph of one micro-batch (interleaved: of as many as the schedule asks for) has every pass
+once; longer iterations repeat the same passes.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simcore.compute import ComputeModel
+from simcore.hardware import Platform
+from simcore.kernels import time_bound
+from simcore.system.iteration import operator_times_ns
+from simcore.bounds.stage_paths import Pass, Segment, StageReader, after_entry, last_compute
+from simcore.terms import CollectiveKind, NodeKind
+from simcore.workload import ParallelPlan, TrainingWorkload, build_graph, microbatches
+from simcore.workload.graph import Axis, GroupLayout, TrainingGraph
+from simcore.workload.schedules import SCHEDULES, Units
+
+Collective = tuple[CollectiveKind, Axis, int]
+"""Kind, axis and bytes."""
+
+Key = tuple[str, int]
+"""A term of a sum: ``("collective", k)``, ``("exit", g)`` or ``("last", g)``."""
+
+_BETWEEN_STAGES = (Axis.PP, Axis.EMBEDDING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StageSums:
+    """The times of one kind of stage as sums, by the indices of ``simcore.kernels.time_bound``."""
+
+    terms: Mapping[int, Counter[Key]]
+    constants: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlanTerms:
+    """One plan: its collectives, segments of its passes, and the sums of each stage over them.
+
+    Attributes:
+        npus: That the plan needs.
+        groups: Those within a stage, and the one of the pipeline's stages.
+        collectives: The distinct ones.
+        segments: Likewise; nodes point to collectives, or hold their time.
+        node_ns: Per segment and node, time of compute nodes, else 0.
+        node_collectives: Per segment and node, number of the collective, else -1.
+        stages: For each stage its sums, shared by stages that are alike.
+        held: For each stage, micro-batches whose activations it may hold.
+        message_bytes: What neighbouring stages send each other.
+    """
+
+    npus: int
+    groups: tuple[GroupLayout, ...]
+    collectives: tuple[Collective, ...]
+    segments: tuple[Segment, ...]
+    node_ns: tuple[tuple[float, ...], ...]
+    node_collectives: tuple[tuple[int, ...], ...]
+    stages: tuple[StageSums, ...]
+    held: tuple[int, ...]
+    batches: int
+    interleave: int
+    message_bytes: int
+
+
+def plan_terms(
+    workload: TrainingWorkload, plan: ParallelPlan, platform: Platform, compute: ComputeModel
+) -> PlanTerms:
+    """Read the terms of *plan*.
+
+    Raises:
+        InfeasibleError: The plan does not fit the workload.
+    """
+    few = plan.pp if plan.interleave > 1 else 1
+    short = workload.model_copy(update={"global_batch": plan.dp * plan.micro_batch * few})
+    whole = microbatches(workload, plan)
+    graph = build_graph(short if whole >= few else workload, plan)
+    reader = _PlanReader(graph, operator_times_ns(graph, platform, compute).tolist())
+    schedule = SCHEDULES[plan.schedule]()
+    stages = tuple(reader.stage(number) for number in range(plan.pp))
+    node_collectives = tuple(map(reader.node_collectives, reader.segments))  # numbers them too
+    return PlanTerms(
+        npus=plan.npus,
+        groups=tuple(group for axis, group in graph.groups.items() if axis is not Axis.EMBEDDING),
+        collectives=tuple(reader.collectives),
+        segments=tuple(reader.segments),
+        node_ns=tuple(map(reader.node_ns, reader.segments)),
+        node_collectives=node_collectives,
+        stages=stages,
+        held=tuple(
+            schedule.alive_units(stage, plan.pp, whole, plan.interleave) for stage in range(plan.pp)
+        ),
+        batches=whole,
+        interleave=plan.interleave,
+        message_bytes=reader.message_bytes(),
+    )
+
+
+@dataclass(slots=True, eq=False)
+class _PlanReader:
+    """Collects segments and collectives while the stages of a graph are read."""
+
+    graph: TrainingGraph
+    operator_ns: Sequence[int]
+    collectives: dict[Collective, int] = field(default_factory=dict)
+    segments: dict[Segment, int] = field(default_factory=dict)
+    known: dict[bytes, StageSums] = field(default_factory=dict)
+
+    def message_bytes(self) -> int:
+        first = self.graph.stages[0]
+        sends = np.flatnonzero(first.kind == NodeKind.SEND)
+        return int(first.size_bytes[sends[0]]) if sends.size else 0
+
+    def node_ns(self, segment: Segment) -> tuple[float, ...]:
+        return tuple(
+            float(self.operator_ns[item]) if kind == NodeKind.COMPUTE else 0.0
+            for kind, item in segment.nodes
+        )
+
+    def node_collectives(self, segment: Segment) -> tuple[int, ...]:
+        return tuple(
+            self.number(item) if kind == NodeKind.COLLECTIVE else -1 for kind, item in segment.nodes
+        )
+
+    def number(self, item: int) -> int:
+        """Of the collective *item* among the distinct ones; -1 between stages."""
+        operation = self.graph.collectives[item]
+        if operation.axis in _BETWEEN_STAGES:
+            return -1
+        key = (operation.kind, operation.axis, operation.size_bytes)
+        return self.collectives.setdefault(key, len(self.collectives))
+
+    def stage(self, number: int) -> StageSums:
+        stage, plan = self.graph.stages[number], self.graph.plan
+        parts = (stage.kind, stage.item, stage.dep, stage.dep_start, stage.layer - stage.layers[0])
+        key = b"".join(part.tobytes() for part in parts)
+        if key not in self.known:
+            batches = (stage.unit_start.size - 1) // (2 * plan.interleave)
+            units = SCHEDULES[plan.schedule]().units(number, plan.pp, batches, plan.interleave)
+            self.known[key] = _StageSummer(self, StageReader(stage), units).sums()
+        return self.known[key]
+
+    def segment(self, segment: Segment) -> int:
+        return self.segments.setdefault(segment, len(self.segments))
+
+
+class _StageSummer:
+    """Writes the sums of one stage."""
+
+    def __init__(self, plan: _PlanReader, reader: StageReader, units: Units) -> None:
+        self._plan, self._reader = plan, reader
+        self._units = [*zip(units.backward.tolist(), units.microbatch.tolist(), strict=True)]
+        self._chunk = units.chunk.tolist()
+        self._last_unit = len(self._units) - 1
+
+    def sums(self) -> StageSums:
+        chunks = range(self._plan.graph.plan.interleave)
+        forward = [self._unit(False, chunk) for chunk in chunks]
+        backward = [self._unit(True, chunk) for chunk in chunks]
+        last = self._pass(self._last_unit)
+        first = self._pass(forward[0])
+        terms = {
+            time_bound.FORWARD_EXIT: self._path(first.segments, to_exit=True),
+            time_bound.BACKWARD_EXIT: self._path(last.segments, to_exit=True),
+            time_bound.BACKWARD_LAST: self._path(last.segments, to_exit=False),
+            time_bound.FORWARDS: self._serial(forward),
+            time_bound.BACKWARDS: self._serial(backward),
+            time_bound.SLOT: self._collectives(
+                [node for unit in (*forward, *backward) for node in self._nodes(unit)]
+            ),
+        }
+        sends = [
+            node for unit in (*forward, *backward) for node in self._nodes(unit)
+            if self._reader.kind[node] == NodeKind.SEND
+        ]  # fmt: skip
+        return StageSums(
+            terms=terms | self._tail(last), constants={time_bound.SENDS: float(len(sends))}
+        )
+
+    def _unit(self, backward: bool, chunk: int) -> int:
+        """The first unit of that kind."""
+        return next(
+            index
+            for index, unit in enumerate(self._units)
+            if unit[0] == backward and self._chunk[index] == chunk
+        )
+
+    def _nodes(self, unit: int) -> range:
+        return range(self._reader.unit_start[unit], self._reader.unit_start[unit + 1])
+
+    def _pass(self, unit: int) -> Pass:
+        """Its exit is what the message waits for; else what the backward pass of it waits for."""
+        leaves = set(self._reader.exits(unit))
+        if not leaves and not self._units[unit][0] and unit < self._last_unit:
+            leaves = set(self._reader.entry(unit + 1)) & set(self._nodes(unit))
+        return self._reader.read(unit, leaves or {last_compute(self._reader, unit)})
+
+    def _path(self, segments: Sequence[Segment], *, to_exit: bool) -> Counter[Key]:
+        total: Counter[Key] = Counter(("exit", self._plan.segment(s)) for s in segments[:-1])
+        total["exit" if to_exit else "last", self._plan.segment(segments[-1])] += 1
+        return total
+
+    def _serial(self, units: Sequence[int]) -> Counter[Key]:
+        """Each unit from its entry to its last compute node."""
+        total: Counter[Key] = Counter()
+        for unit in units:
+            total += self._path(self._pass(unit).segments, to_exit=False)
+        return total
+
+    def _collectives(self, nodes: Sequence[int]) -> Counter[Key]:
+        """Those among *nodes*, but for those between stages."""
+        items = [
+            self._reader.item[node]
+            for node in nodes
+            if self._reader.kind[node] == NodeKind.COLLECTIVE
+        ]
+        return self._numbered(Counter(items))
+
+    def _numbered(self, items: Counter[int]) -> Counter[Key]:
+        total: Counter[Key] = Counter()
+        for item, count in items.items():
+            number = self._plan.number(item)
+            if number >= 0:
+                total["collective", number] += count
+        return total
+
+    def _tail(self, last: Pass) -> dict[int, Counter[Key]]:
+        """The end of the iteration: before and after the stages meet in the gradient norm."""
+        reader, nodes = self._reader, list(self._nodes(self._last_unit + 1))
+        done = last_compute(reader, self._last_unit)
+        syncs = [node for node in nodes if self._is_sync(node)]
+        norm = next(node for node in nodes if reader.kind[node] == NodeKind.COMPUTE)
+        ends = [dep for node in syncs for dep in reader.deps(node)] or nodes
+        entered = [node for node in nodes if done in reader.deps(node)]
+        after = [node for node in nodes if set(syncs) & set(reader.deps(node))]
+        return {
+            time_bound.TO_SYNC: self._between(nodes, entered, ends, done),
+            time_bound.STEP_TO_SYNC: self._between(nodes, [norm], ends, norm),
+            time_bound.AFTER_SYNC: self._between(nodes, after, nodes, max(nodes)) if after else
+            Counter(),
+            time_bound.TAIL_SLOT: self._collectives(nodes),
+            time_bound.DRAIN: self._drain(last, nodes, norm),
+        }  # fmt: skip
+
+    def _is_sync(self, node: int) -> bool:
+        if self._reader.kind[node] != NodeKind.COLLECTIVE:
+            return False
+        return self._plan.graph.collectives[self._reader.item[node]].axis is Axis.PP
+
+    def _between(
+        self, nodes: Sequence[int], entries: Sequence[int], exits: Sequence[int], last: int
+    ) -> Counter[Key]:
+        """The longest path among *nodes*, as a segment of its own."""
+        number = {node: index for index, node in enumerate(nodes)}
+        segment = Segment(
+            tuple((self._reader.kind[node], self._reader.item[node]) for node in nodes),
+            tuple(
+                tuple(number[dep] for dep in self._reader.deps(node) if dep in number)
+                for node in nodes
+            ),
+            tuple(number[node] for node in entries),
+            tuple(number[node] for node in exits if node in number),
+            number.get(last, 0),
+        )
+        return Counter({("exit", self._plan.segment(after_entry(segment))): 1})
+
+    def _drain(self, last: Pass, nodes: Sequence[int], norm: int) -> Counter[Key]:
+        """From the start of the last pass until its gradients are summed, by the work of one slot.
+
+        All collectives that the gradient norm waits for and that cannot start before some moment
+        of the last pass follow each other.
+        """
+        reader, begin = self._reader, self._reader.unit_start[self._last_unit]
+        chosen, awaited = [], set(reader.deps(norm))
+        for node in reversed(nodes):
+            if node in awaited and node != norm:
+                deps = reader.deps(node)
+                awaited.update(deps)
+                if max(deps, default=-1) >= begin:
+                    chosen.append(node)
+        ready = [dep for node in chosen for dep in reader.deps(node)[:1] if dep < nodes[0]]
+        total: Counter[Key] = Counter()
+        later = 0
+        if ready:
+            holder = max(i for i, start in enumerate(last.starts) if start <= min(ready))
+            segments = last.segments
+            total += Counter(("exit", self._plan.segment(s)) for s in segments[:holder])
+            later = holder
+            segment = segments[holder]
+            if segment.last in segment.before(segment.exits) and self._is_last(last, holder, ready):
+                total["last", self._plan.segment(segment)] += 1
+                later += 1
+        scattered = [node for node in awaited if begin <= node < nodes[0]]
+        scatters = [node for node in scattered if not self._in_path(last, node)]
+        total += self._collectives([*chosen, *scatters])
+        for index, segment in enumerate(last.segments[later:], start=later):
+            final = index + 1 == len(last.segments)
+            ends = (segment.last,) if final else segment.exits
+            total += self._numbered(segment.collectives(segment.before(ends) & segment.after()))
+        return total
+
+    def _is_last(self, last: Pass, holder: int, ready: Sequence[int]) -> bool:
+        """Whether the earliest of *ready* is the last compute node of its segment."""
+        at = last.starts[holder]
+        stop = last.starts[holder + 1] if holder + 1 < len(last.starts) else max(ready) + 1
+        computing = [n for n in range(at, stop) if self._reader.kind[n] == NodeKind.COMPUTE]
+        return bool(computing) and computing[-1] == min(ready)
+
+    def _in_path(self, last: Pass, node: int) -> bool:
+        """Whether a later node of the last pass waits for *node*: counted with its segment."""
+        final = last.starts[-1]
+        segment = last.segments[-1]
+        number = node - final
+        if 0 <= number < len(segment.nodes):
+            return number in segment.before((segment.last,))
+        index = max(i for i, start in enumerate(last.starts) if start <= node)
+        segment = last.segments[index]
+        return node - last.starts[index] in segment.before(segment.exits)
