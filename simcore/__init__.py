@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from simcore.bounds import DesignBounds, footprints, lower_bounds
     from simcore.checks import RunChecks, check_memory, check_run, check_structure
     from simcore.config import Run, RunTemplate, get_path, load_run, parse_path, set_path
     from simcore.errors import ConfigError, InfeasibleError, SimcoreError, SimulationError
@@ -48,6 +49,7 @@ _HOMES = {
     "BytesPerS": "simcore.schema",
     "CollectiveKind": "simcore.terms",
     "ConfigError": "simcore.errors",
+    "DesignBounds": "simcore.bounds",
     "Dimension": "simcore.hardware",
     "FACTORS": "simcore.units",
     "Footprint": "simcore.memory",
@@ -83,6 +85,7 @@ _HOMES = {
     "did_you_mean": "simcore.registry",
     "find_config": "simcore.resources",
     "footprint": "simcore.memory",
+    "footprints": "simcore.bounds",
     "format_quantity": "simcore.units",
     "get_path": "simcore.config",
     "json_schemas": "simcore.hardware",
@@ -92,6 +95,7 @@ _HOMES = {
     "load_model": "simcore.workload",
     "load_platform": "simcore.hardware",
     "load_run": "simcore.config",
+    "lower_bounds": "simcore.bounds",
     "parse_path": "simcore.config",
     "parse_quantity": "simcore.units",
     "read_yaml": "simcore.yaml_file",
@@ -108,6 +112,7 @@ __all__ = [
     "BytesPerS",
     "CollectiveKind",
     "ConfigError",
+    "DesignBounds",
     "Dimension",
     "Footprint",
     "InfeasibleError",
@@ -142,6 +147,7 @@ __all__ = [
     "did_you_mean",
     "find_config",
     "footprint",
+    "footprints",
     "format_quantity",
     "get_path",
     "json_schemas",
@@ -151,6 +157,7 @@ __all__ = [
     "load_platform",
     "load_run",
     "load_workload",
+    "lower_bounds",
     "parse_path",
     "parse_quantity",
     "read_yaml",

@@ -16,7 +16,7 @@ SIMCORE_LAYERS = [  # a module may import from the rows above its own, and from 
     ["system"],
     ["result"],
     ["config", "formats"],
-    ["checks"],
+    ["bounds", "checks"],
     ["simulation"],
     ["cli"],
     ["__init__", "__main__"],

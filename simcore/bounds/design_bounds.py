@@ -23,7 +23,7 @@ from simcore.workload.graph import GroupLayout
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_BLOCK = 1 << 15
+_BLOCK = 1 << 13
 _INFEASIBLE = -1
 _SAFETY = 1 - 1e-12  # far more than the rounding of a few hundred sums
 _RATES = ("latency", "bandwidth")

@@ -32,6 +32,9 @@ ENTRY, EXIT, LAST = 1, 2, 4  # bits of PLACE
 FORWARD_EXIT, BACKWARD_EXIT, BACKWARD_LAST, FORWARDS, BACKWARDS = 0, 1, 2, 3, 4
 SLOT, SENDS, DRAIN, TO_SYNC, STEP_TO_SYNC, AFTER_SYNC, TAIL_SLOT, SUMS = 5, 6, 7, 8, 9, 10, 11, 12
 
+# Facts about the collective at hand.
+_CHUNK, _CHUNKS, _ACTIVE, _DELAY, _MEMORY, _FIRST = 0, 1, 2, 3, 4, 5
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -85,7 +88,7 @@ class BoundTables(NamedTuple):
     systems: Floats
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def time_bounds(tables: BoundTables, picks: Ints, rates: Floats, longest: Ints) -> Floats:
     """Lower bound of each design's iteration time.
 
@@ -99,241 +102,275 @@ def time_bounds(tables: BoundTables, picks: Ints, rates: Floats, longest: Ints) 
     Returns:
         (N,) float64, ns; infinite where the design is infeasible.
     """
-    designs, dimensions = picks.shape[0], picks.shape[1] - 3
-    bound = np.empty(designs)
-    time = np.empty(longest[0])
-    node = np.empty(longest[1])
-    stage = np.empty((longest[2], 4))
-    link_ns = np.empty((2, dimensions))
-    work = np.empty((3, dimensions))
-    for n in range(designs):
-        plan, place = picks[n, 0], picks[n, 1]
-        if plan < 0 or place < 0:
-            bound[n] = np.inf
-            continue
-        for d in range(dimensions):
-            link_ns[0, d] = rates[n, d]
-            link_ns[1, d] = tables.links[picks[n, 3 + d], 0] / rates[n, dimensions + d]
-        each = tables.systems[picks[n, 2], EACH] > 0
-        unlike = _collective_times(tables, picks[n], link_ns, False, work, time)
-        weak = (each and unlike) or tables.systems[picks[n, 2], SERIAL] == 0
-        if weak:
-            _collective_times(tables, picks[n], link_ns, True, work, time)
-        _segment_paths(tables, plan, time, node)
-        message = _message_ns(tables, picks[n], link_ns)
-        bound[n] = _pipeline(tables, plan, time, stage, message, weak)
+    times = np.empty((picks.shape[0], longest[0]))
+    weak = np.zeros(picks.shape[0], np.bool_)
+    bound = np.full(picks.shape[0], np.inf)
+    _collective_times(tables, picks, rates, times, weak)
+    _segment_paths(tables, picks, times, longest)
+    _pipelines(tables, picks, rates, times, longest, weak, bound)
     return bound
 
 
-@njit(cache=True)
+# Numba counts a reference of every array that it takes out of a tuple: each function below takes
+# them once, and loops over all designs.
+
+
+@njit(cache=True, error_model="numpy")
 def _collective_times(
-    tables: BoundTables, pick: Ints, link_ns: Floats, weak: bool, work: Floats, time: Floats
-) -> bool:
-    """Write the least time of each collective of the plan; whether members may end one by one."""
-    first, last = tables.plans[pick[0], COLLECTIVES], tables.plans[pick[0] + 1, COLLECTIVES]
-    unlike = False
-    for k in range(first, last):
-        unlike = _collective(tables, pick, k, link_ns, weak, work) or unlike
-        time[k - first] = work[0, 0]
-    return unlike
+    tables: BoundTables, picks: Ints, rates: Floats, times: Floats, weak: NDArray[np.bool_]
+) -> None:
+    """Write the least time of each collective; *weak* where members may end one by one.
 
-
-@njit(cache=True)
-def _phase_ns(
-    tables: BoundTables, row: int, size: float, latency: float, per_byte: float, system: int,
-    memory: float,
-) -> float:  # fmt: skip
-    term = tables.phases[row + 1 if tables.systems[system, EACH] > 0 else row]
-    unit = np.floor(size / term[DIVISOR])
-    time = term[HOPS] * latency + term[UNITS] * unit * per_byte - term[MESSAGES]
-    reduced = 3.0 * (term[REDUCED] * unit * memory - term[REDUCTIONS])
-    return max(time, 0.0) + term[DELAYS] * tables.systems[system, DELAY] + max(reduced, 0.0)
-
-
-@njit(cache=True)
-def _collective(
-    tables: BoundTables, pick: Ints, k: int, link_ns: Floats, weak: bool, work: Floats
-) -> bool:
-    """Least time of one collective, left in ``work[0, 0]``; whether a phase ends one by one.
-
-    Each chunk passes its phases one after another, and each dimension works on a few chunks at
-    once: no schedule is shorter than one chunk's way, nor than a dimension's work after the first
-    chunk has come there and before the last one has gone on from there.
+    A member that ends late starts its next collective late, and may find its part of it done: then
+    only paths from the earliest start on are certain, and no member's slot is surely busy.
     """
-    kind, axis, size = tables.collectives[k, 0], tables.collectives[k, 1], tables.collectives[k, 2]
-    dimensions = link_ns.shape[1]
-    extents = tables.places[pick[1], axis]
-    involved, last = 0, -1
-    for d in range(dimensions):
-        work[:, d] = 0.0
-        if extents[d] > 0:
-            involved += 1
-            last = d
-    if involved == 0:
-        return False
-    system, memory = pick[2], tables.memory_ns_per_byte[pick[0]]
-    wanted = tables.systems[system, CHUNKS]
-    chunk, whole = np.floor(size / wanted), float(size)
-    members = tables.members[pick[1], axis]
-    if kind == ALL_GATHER:
-        chunk, whole = max(chunk, 1.0), max(whole, 1.0)
-    elif chunk < members:
-        chunk, whole = float(members), wanted * members
-    chunks = np.ceil(whole / chunk)
-    rounds = np.ceil(chunks / tables.systems[system, ACTIVE])
-    split = kind == ALL_REDUCE and tables.systems[system, AWARE] > 0
-    if tables.systems[system, REORDERED] > 0 and involved > 1:
-        return _any_order(tables, pick, axis, kind, chunk, link_ns, work, rounds, weak)
-    unlike = False
-    passes = 2 * dimensions if split else dimensions
-    path, opening = 0.0, 0.0
-    for step in range(passes):
-        back = kind == ALL_GATHER or step >= dimensions
-        d = (passes - 1 - step) % dimensions if back else step
-        if extents[d] == 0 or (back and split and d == last):
+    plans, collectives, places = tables.plans, tables.collectives, tables.places
+    members, extents, phases = tables.members, tables.extents, tables.phases
+    links, systems, memory = tables.links, tables.systems, tables.memory_ns_per_byte
+    dimensions = picks.shape[1] - 3
+    link_ns = np.empty((2, dimensions))
+    step = np.empty((2, 2 * dimensions), np.int64)
+    work = np.empty((3, dimensions))
+    facts = np.empty(6)
+    for n in range(picks.shape[0]):
+        plan, place, system = picks[n, 0], picks[n, 1], picks[n, 2]
+        if plan < 0 or place < 0:
             continue
-        what = kind
-        if split and d != last:
-            what = SUM_GATHER if back else SUM_SCATTER
-        row = tables.extents[extents[d], pick[3 + d], what]
-        spent = _phase_ns(tables, row, chunk, link_ns[0, d], link_ns[1, d], system, memory)
-        unlike = unlike or tables.phases[row, UNLIKE] > 0
-        chunk = np.floor(chunk * tables.phases[row, GROWS] / tables.phases[row, SHRINKS])
+        for d in range(dimensions):
+            link_ns[0, d] = rates[n, d]
+            link_ns[1, d] = links[picks[n, 3 + d], 0] / rates[n, dimensions + d]
+        facts[_DELAY], facts[_MEMORY] = systems[system, DELAY], memory[plan]
+        facts[_ACTIVE], facts[_FIRST] = systems[system, ACTIVE], systems[system, EACH]
+        weak[n] = systems[system, SERIAL] == 0
+        again = True
+        while again:
+            again = False
+            first = plans[plan, COLLECTIVES]
+            for k in range(first, plans[plan + 1, COLLECTIVES]):
+                kind, axis = collectives[k, 0], collectives[k, 1]
+                reordered = systems[system, REORDERED] > 0
+                split = kind == ALL_REDUCE and systems[system, AWARE] > 0
+                count = 0
+                for d in range(dimensions):
+                    if places[place, axis, d] > 0:
+                        step[0, count] = d
+                        count += 1
+                count = _phases(kind, split, reordered, count, step)
+                for j in range(count):
+                    d = step[0, j]
+                    step[1, j] = extents[places[place, axis, d], picks[n, 3 + d], step[1, j]]
+                    if systems[system, EACH] > 0 and not weak[n] and phases[step[1, j], UNLIKE] > 0:
+                        weak[n] = again = True
+                whole, wanted = float(collectives[k, 2]), systems[system, CHUNKS]
+                group = members[place, axis]
+                least = 1.0 if kind == ALL_GATHER else float(group)
+                facts[_CHUNK] = np.floor(whole / wanted)
+                if facts[_CHUNK] < least:
+                    facts[_CHUNK] = least
+                    whole = max(whole, 1.0) if kind == ALL_GATHER else wanted * group
+                facts[_CHUNKS] = np.ceil(whole / facts[_CHUNK])
+                if reordered and count > 1:
+                    scatters = group if split or kind == REDUCE_SCATTER else 1
+                    time = _any_order(phases, step, count, scatters, link_ns, facts, weak[n])
+                else:
+                    time = _in_order(phases, step, count, link_ns, facts, work, weak[n])
+                times[n, k - first] = time
+
+
+@njit(cache=True, error_model="numpy")
+def _phases(kind: int, split: bool, reordered: bool, involved: int, step: Ints) -> int:
+    """Order the *involved* dimensions in ``step[0]`` by phases, with their kinds in ``step[1]``.
+
+    All-gathers run outside in, the others inside out; an all-reduce that scatters and gathers does
+    so below the outermost dimension. In an unknown order, the gathering is not counted.
+    """
+    for j in range(involved):
+        step[1, j] = kind
+    if kind == ALL_GATHER:
+        for j in range(involved // 2):
+            other = involved - 1 - j
+            step[0, j], step[0, other] = step[0, other], step[0, j]
+    if not split or involved < 2:
+        return involved
+    for j in range(involved - 1):
+        step[1, j] = SUM_SCATTER
+        step[0, 2 * involved - 2 - j], step[1, 2 * involved - 2 - j] = step[0, j], SUM_GATHER
+    if reordered:
+        step[1, involved - 1] = SUM_SCATTER
+        return involved
+    return 2 * involved - 1
+
+
+@njit(cache=True, error_model="numpy")
+def _phase_ns(
+    phases: Floats, row: int, size: float, latency: float, per_byte: float, facts: Floats
+) -> float:
+    unit = size if phases[row, DIVISOR] == 1.0 else np.floor(size / phases[row, DIVISOR])
+    time = phases[row, HOPS] * latency + phases[row, UNITS] * unit * per_byte
+    time = max(time - phases[row, MESSAGES], 0.0) + phases[row, DELAYS] * facts[_DELAY]
+    reduced = phases[row, REDUCED] * unit * facts[_MEMORY] - phases[row, REDUCTIONS]
+    return time + max(3.0 * reduced, 0.0)
+
+
+@njit(cache=True, error_model="numpy")
+def _in_order(
+    phases: Floats, step: Ints, count: int, link_ns: Floats, facts: Floats, work: Floats,
+    weak: bool,
+) -> float:  # fmt: skip
+    """Least time of chunks that pass *count* phases one after another.
+
+    Each dimension works on a few chunks at once: no schedule is shorter than one chunk's way, nor
+    than a dimension's work after the first chunk has come there and before the last one has gone
+    on from there.
+    """
+    size, path, opening = facts[_CHUNK], 0.0, 0.0
+    first = 1 if facts[_FIRST] > 0 else 0
+    for j in range(count):
+        work[0, step[0, j]] = 0.0
+    for j in range(count):
+        d, row = step[0, j], step[1, j]
+        spent = _phase_ns(phases, row + first, size, link_ns[0, d], link_ns[1, d], facts)
+        if phases[row, GROWS] != phases[row, SHRINKS]:
+            size = np.floor(size * phases[row, GROWS] / phases[row, SHRINKS])
         if work[0, d] == 0.0:
             work[1, d] = path
-        if path == 0.0:
+        if j == 0:
             opening = spent
         path += spent
         work[0, d] += spent
         work[2, d] = path
-    least = path + (rounds - 1) * opening if weak else path
-    if not weak:
-        for d in range(dimensions):
-            if extents[d] > 0:
-                busy = work[0, d] * max(chunks / tables.systems[system, ACTIVE], 1.0)
-                least = max(least, work[1, d] + busy + path - work[2, d])
-    work[0, 0] = least
-    return unlike
+    if weak:
+        return path + (np.ceil(facts[_CHUNKS] / facts[_ACTIVE]) - 1) * opening
+    least, rounds = path, max(facts[_CHUNKS] / facts[_ACTIVE], 1.0)
+    for j in range(count):
+        d = step[0, j]
+        least = max(least, work[1, d] + work[0, d] * rounds + path - work[2, d])
+    return least
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _any_order(
-    tables: BoundTables, pick: Ints, axis: int, kind: int, chunk: float, link_ns: Floats,
-    work: Floats, rounds: float, weak: bool,
-) -> bool:  # fmt: skip
-    """As ``_collective`` where chunks may pass the dimensions in any order: each as the last."""
-    extents, system = tables.places[pick[1], axis], pick[2]
-    memory = tables.memory_ns_per_byte[pick[0]]
-    unlike, path, busiest = False, 0.0, 0.0
-    split = kind == ALL_REDUCE and tables.systems[system, AWARE] > 0
-    what = SUM_SCATTER if split else kind
-    whole = tables.members[pick[1], axis]
-    for d in range(link_ns.shape[1]):
-        if extents[d] == 0:
-            continue
-        row = tables.extents[extents[d], pick[3 + d], what]
-        size = chunk
-        if split or kind == REDUCE_SCATTER:
-            size = np.floor(chunk / whole) * tables.phases[row, SHRINKS]
-        spent = _phase_ns(tables, row, size, link_ns[0, d], link_ns[1, d], system, memory)
-        unlike = unlike or tables.phases[row, UNLIKE] > 0
+    phases: Floats, step: Ints, count: int, scatters: int, link_ns: Floats, facts: Floats,
+    weak: bool,
+) -> float:  # fmt: skip
+    """As ``_in_order`` where each dimension may be the last one, with the smallest chunks."""
+    path, busiest = 0.0, 0.0
+    first = 1 if facts[_FIRST] > 0 else 0
+    for j in range(count):
+        d, row = step[0, j], step[1, j]
+        size = facts[_CHUNK]
+        if scatters > 1:
+            size = np.floor(size / scatters) * phases[row, SHRINKS]
+        spent = _phase_ns(phases, row + first, size, link_ns[0, d], link_ns[1, d], facts)
         path += spent
         busiest = max(busiest, spent)
-    work[0, 0] = path if weak else max(path, rounds * busiest)
-    return unlike
+    return path if weak else max(path, busiest * facts[_CHUNKS] / facts[_ACTIVE])
 
 
-@njit(cache=True)
-def _message_ns(tables: BoundTables, pick: Ints, link_ns: Floats) -> float:
-    """Time of a message between neighbouring stages."""
-    d, apart = tables.messages[pick[1], 0], tables.messages[pick[1], 1]
-    if d < 0:
-        return 0.0
-    npus, hops = tables.links[pick[3 + d], 1], tables.links[pick[3 + d], 2]
-    if hops == 0:
-        hops = min(apart, npus - apart)
-    size = tables.plans[pick[0], MESSAGE_BYTES]
-    time = hops * link_ns[0, d] + size * link_ns[1, d]
-    return np.floor(time * (1.0 - 1e-14))  # so that no rounding lifts it to the next ns
+@njit(cache=True, error_model="numpy")
+def _segment_paths(tables: BoundTables, picks: Ints, times: Floats, longest: Ints) -> None:
+    """Write the longest path through each segment, to its exit and to its last compute node."""
+    plans, segments, nodes = tables.plans, tables.segments, tables.nodes
+    node_ns, deps = tables.node_ns, tables.deps
+    node = np.empty(longest[1])
+    for n in range(picks.shape[0]):
+        plan = picks[n, 0]
+        if plan < 0 or picks[n, 1] < 0:
+            continue
+        at = plans[plan + 1, COLLECTIVES] - plans[plan, COLLECTIVES]
+        for g in range(plans[plan, SEGMENTS], plans[plan + 1, SEGMENTS]):
+            begin = segments[g]
+            leaves, last = 0.0, 0.0
+            for i in range(begin, segments[g + 1]):
+                end = 0.0 if nodes[i, PLACE] & ENTRY else -np.inf
+                for e in range(nodes[i, DEP_FROM], nodes[i, DEP_TO]):
+                    end = max(end, node[deps[e]])
+                collective = nodes[i, COLLECTIVE]
+                end += node_ns[i] if collective < 0 else times[n, collective]
+                node[i - begin] = end
+                if nodes[i, PLACE] & EXIT:
+                    leaves = max(leaves, end)
+                if nodes[i, PLACE] & LAST:
+                    last = max(last, end)
+            times[n, at], times[n, at + 1] = leaves, last
+            at += 2
 
 
-@njit(cache=True)
-def _segment_paths(tables: BoundTables, plan: int, time: Floats, node: Floats) -> None:
-    """Write the longest path through each segment of the plan, to its exit and last compute."""
-    at = tables.plans[plan + 1, COLLECTIVES] - tables.plans[plan, COLLECTIVES]
-    for g in range(tables.plans[plan, SEGMENTS], tables.plans[plan + 1, SEGMENTS]):
-        begin = tables.segments[g]
-        leaves, last = -np.inf, -np.inf
-        for i in range(begin, tables.segments[g + 1]):
-            place = tables.nodes[i, PLACE]
-            end = 0.0 if place & ENTRY else -np.inf
-            for e in range(tables.nodes[i, DEP_FROM], tables.nodes[i, DEP_TO]):
-                end = max(end, node[tables.deps[e]])
-            collective = tables.nodes[i, COLLECTIVE]
-            end += tables.node_ns[i] if collective < 0 else time[collective]
-            node[i - begin] = end
-            if place & EXIT:
-                leaves = max(leaves, end)
-            if place & LAST:
-                last = end
-        time[at] = max(leaves, 0.0)
-        time[at + 1] = max(last, 0.0)
-        at += 2
-
-
-@njit(cache=True)
-def _sum(tables: BoundTables, stage_kind: int, which: int, time: Floats) -> float:
-    at = stage_kind * SUMS + which
-    total = tables.constants[at]
-    for z in range(tables.sums[at], tables.sums[at + 1]):
-        total += tables.factors[z] * time[tables.terms[z]]
+@njit(cache=True, error_model="numpy")
+def _sum(
+    sums: Ints, terms: Ints, factors: Floats, constants: Floats, at: int, times: Floats, n: int
+) -> float:
+    total = constants[at]
+    for z in range(sums[at], sums[at + 1]):
+        total += factors[z] * times[n, terms[z]]
     return total
 
 
-@njit(cache=True)
-def _pipeline(
-    tables: BoundTables, plan: int, time: Floats, stage: Floats, message: float, weak: bool
-) -> float:
-    """Longest of several paths through the pipeline, its drain and the optimizer step.
+@njit(cache=True, error_model="numpy")
+def _pipelines(
+    tables: BoundTables, picks: Ints, rates: Floats, times: Floats, longest: Ints,
+    weak: NDArray[np.bool_], bound: Floats,
+) -> None:  # fmt: skip
+    """Write the longest of several paths through the pipeline, its drain and the optimizer step.
 
-    ``stage`` holds per stage the forward and backward time to the next stage, the time until the
-    first micro-batch arrives, and that until a micro-batch is back after it has gone on.
+    Of a stage: all its passes after the first micro-batch has arrived; the way of that one to the
+    last stage and back, and then all that the stage has left to do; as many such ways as follow
+    each other because a stage may hold so many micro-batches only; and all its communication.
     """
-    begin = tables.plans[plan, STAGES]
-    stages = tables.plans[plan + 1, STAGES] - begin
-    batches = tables.plans[plan, MICROBATCHES]
-    arrival = 0.0
-    for s in range(stages):
-        kind = tables.stages[begin + s, 0]
-        stage[s, 0] = _sum(tables, kind, FORWARD_EXIT, time)
-        stage[s, 1] = _sum(tables, kind, BACKWARD_EXIT, time)
-        stage[s, 2] = arrival
-        arrival += stage[s, 0] + message
-    ready, after, slots = 0.0, 0.0, 0.0
-    turn = 0.0  # from the exit of a stage's forward pass until its gradient is back
-    came_back = -np.inf  # when the last micro-batch's gradient arrives
-    for s in range(stages - 1, -1, -1):
-        kind = tables.stages[begin + s, 0]
-        last = _sum(tables, kind, BACKWARD_LAST, time)
-        forwards, backwards = _sum(tables, kind, FORWARDS, time), _sum(tables, kind, BACKWARDS, time)
-        done = stage[s, 2] + batches * (forwards + backwards)
-        if tables.plans[plan, INTERLEAVE] == 1:
-            held = tables.stages[begin + s, 1]
-            around = stage[s, 0] + turn
-            more = around + batches * backwards + (batches - held) * forwards
-            trips = (batches + held - 1) // held
-            loops = (batches - 1) % held * forwards + trips * (around + last)
-            done = max(done, stage[s, 2] + max(more, loops))
-        entry = max(done - last, came_back)
-        came_back = entry + stage[s, 1] + message
-        turn += stage[s, 0] + stage[s, 1] + 2 * message
-        step = entry + last + _sum(tables, kind, TO_SYNC, time)
-        if not weak:
-            drained = entry + _sum(tables, kind, DRAIN, time)
-            step = max(step, drained + _sum(tables, kind, STEP_TO_SYNC, time))
-            sends = _sum(tables, kind, SENDS, time) * message
-            busy = batches * (_sum(tables, kind, SLOT, time) + sends)
-            slots = max(slots, busy + _sum(tables, kind, TAIL_SLOT, time))
-        ready = max(ready, step)
-        after = max(after, _sum(tables, kind, AFTER_SYNC, time))
-    return max(ready + after, slots)
+    plans, stages, places = tables.plans, tables.stages, tables.messages
+    links = tables.links
+    sums, terms, factors, constants = tables.sums, tables.terms, tables.factors, tables.constants
+    dimensions = picks.shape[1] - 3
+    total = np.empty(SUMS)
+    stage = np.empty((longest[2], 3))  # ns forward, backward, until the first micro-batch arrives
+    for n in range(picks.shape[0]):
+        plan, place = picks[n, 0], picks[n, 1]
+        if plan < 0 or place < 0:
+            continue
+        message = 0.0
+        d = places[place, 0]
+        if d >= 0:
+            npus, hops = links[picks[n, 3 + d], 1], links[picks[n, 3 + d], 2]
+            if hops == 0:
+                hops = min(places[place, 1], npus - places[place, 1])
+            per_byte = links[picks[n, 3 + d], 0] / rates[n, dimensions + d]
+            message = hops * rates[n, d] + plans[plan, MESSAGE_BYTES] * per_byte
+            message = np.floor(message * (1.0 - 1e-14))  # no rounding lifts it to the next ns
+        begin, batches = plans[plan, STAGES], plans[plan, MICROBATCHES]
+        count = plans[plan + 1, STAGES] - begin
+        arrival = 0.0
+        for s in range(count):
+            at = stages[begin + s, 0] * SUMS
+            stage[s, 0] = _sum(sums, terms, factors, constants, at + FORWARD_EXIT, times, n)
+            stage[s, 1] = _sum(sums, terms, factors, constants, at + BACKWARD_EXIT, times, n)
+            stage[s, 2] = arrival
+            arrival += stage[s, 0] + message
+        ready, after, slots = 0.0, 0.0, 0.0
+        turn = 0.0  # from the exit of a stage's forward pass until its gradient is back
+        came_back = -np.inf  # when the last micro-batch's gradient arrives
+        known = -1
+        for s in range(count - 1, -1, -1):
+            if stages[begin + s, 0] != known:
+                known = stages[begin + s, 0]
+                for which in range(BACKWARD_LAST, SUMS):
+                    at = known * SUMS + which
+                    total[which] = _sum(sums, terms, factors, constants, at, times, n)
+            last, forwards, backwards = total[BACKWARD_LAST], total[FORWARDS], total[BACKWARDS]
+            done = stage[s, 2] + batches * (forwards + backwards)
+            if plans[plan, INTERLEAVE] == 1:
+                held = stages[begin + s, 1]
+                around = stage[s, 0] + turn
+                more = around + batches * backwards + (batches - held) * forwards
+                trips = (batches + held - 1) // held
+                loops = (batches - 1) % held * forwards + trips * (around + last)
+                done = max(done, stage[s, 2] + max(more, loops))
+            entry = max(done - last, came_back)
+            came_back = entry + stage[s, 1] + message
+            turn += stage[s, 0] + stage[s, 1] + 2 * message
+            ready = max(ready, entry + last + total[TO_SYNC])
+            after = max(after, total[AFTER_SYNC])
+            if not weak[n]:
+                ready = max(ready, entry + total[DRAIN] + total[STEP_TO_SYNC])
+                busy = batches * (total[SLOT] + total[SENDS] * message) + total[TAIL_SLOT]
+                slots = max(slots, busy)
+        bound[n] = max(ready + after, slots)

@@ -1,0 +1,85 @@
+"""No design is simulated faster than its lower bound, and vectorised footprints are exact."""
+
+import numpy as np
+import pytest
+
+from simcore import (
+    ConfigError,
+    InfeasibleError,
+    RunTemplate,
+    SimulationError,
+    footprints,
+    lower_bounds,
+    simulate_run,
+)
+
+SMALL = {
+    "workload": {"model": "gpt3_175b_4layers", "sequence": 256, "global_batch": 64},
+    "platform": {
+        "npu": "a100_80",
+        "dimensions": [
+            {"topology": "switch", "npus": 4, "bandwidth": "300 GB/s", "latency": "700 ns"},
+            {"topology": "ring", "npus": 4, "bandwidth": "25 GB/s", "latency": "1700 ns"},
+        ],
+    },
+    "plan": {"tp": 2, "dp": 4, "pp": 2},
+}
+DEGREES = [1, 2, 4, 8, 16]
+KNOBS = {
+    "workload.model": ["gpt3_175b_4layers", "llama3_8b", "gpt3_13b"],
+    "plan.tp": DEGREES[:4],
+    "plan.cp": DEGREES[:3],
+    "plan.pp": DEGREES[:3],
+    "plan.dp": DEGREES,
+    "plan.micro_batch": [1, 2],
+    "plan.interleave": [1, 1, 2],
+    "plan.schedule": ["1f1b", "1f1b", "gpipe"],
+    "plan.sequence_parallel": [False, True],
+    "plan.zero_stage": [0, 1, 2, 3],
+    "plan.recompute": ["none", "selective", "full"],
+    "platform.dimensions[0].topology": ["ring", "fully_connected", "switch"],
+    "platform.dimensions[1].topology": ["ring", "fully_connected", "switch"],
+    "platform.dimensions[0].npus": [2, 4, 8],
+    "platform.dimensions[1].npus": [2, 4, 8],
+    "platform.dimensions[0].bandwidth": ["1 GB/s", "50 GB/s", "900 GB/s"],
+    "platform.dimensions[1].bandwidth": ["0.5 GB/s", "10 GB/s", "200 GB/s"],
+    "platform.dimensions[1].latency": ["0 ns", "1 us", "1 ms"],
+    "system.all_reduce[0]": ["ring", "direct", "halving_doubling", "double_binary_tree"],
+    "system.all_reduce[1]": ["ring", "direct2", "halving_doubling", "by_topology"],
+    "system.collective_optimization": ["baseline", "local_bw_aware"],
+    "system.inter_dimension": ["ascending", "ascending", "round_robin", "offline_greedy"],
+    "system.chunks": [1, 3, 4, 16],
+    "system.active_chunks_per_dimension": [1, 1, 2],
+    "system.endpoint_delay": ["0 ns", "10 ns", "5 us"],
+    "system.scheduling": ["lifo", "fifo"],
+    "system.phase_end": ["together", "together", "each"],
+}
+
+
+def random_designs(template: RunTemplate, seed: int, wanted: int) -> tuple[list, list]:
+    """Designs that can be simulated, and the iteration time and footprint of each."""
+    random = np.random.default_rng(seed)
+    base = {"system.all_reduce": ["ring", "ring"]}
+    designs, answers = [], []
+    while len(designs) < wanted:
+        values = base | {path: random.choice(np.array(v, object)) for path, v in KNOBS.items()}
+        try:
+            result = simulate_run(template.with_values(values))
+        except (InfeasibleError, SimulationError, ConfigError):
+            continue
+        designs.append(values)
+        answers.append((result.iteration_time_s, result.footprint_bytes))
+    return designs, answers
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_random_design_is_faster_than_its_bound(seed: int) -> None:
+    template = RunTemplate.from_table(SMALL)
+    designs, answers = random_designs(template, seed, wanted=60)
+    time_s, footprint_bytes = np.array(answers).T
+    bound_s = lower_bounds(template, designs)
+    assert (bound_s > 0).all()
+    above = np.flatnonzero(bound_s > time_s)
+    assert not above.size, (bound_s[above] / time_s[above], [designs[i] for i in above])
+    assert np.median(bound_s / time_s) > 0.7
+    assert np.array_equal(footprints(template, designs), footprint_bytes)
