@@ -229,7 +229,9 @@ class _Rows:
             axes, count = len(AXES), self.dimensions
             self.packed = BoundTables(
                 **self.plans.arrays(),
-                places=np.array([w for w, _ in self.places.rows], np.int64).reshape(-1, axes, count),
+                places=np.array([w for w, _ in self.places.rows], np.int64).reshape(
+                    -1, axes, count
+                ),
                 members=np.array([m for _, m in self.places.rows], np.int64).reshape(-1, axes),
                 messages=np.array(self.places.messages, np.int64).reshape(-1, 2),
                 extents=extents,

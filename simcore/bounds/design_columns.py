@@ -121,7 +121,8 @@ class Part:
         """Row of each design, or one row for all where no column matters."""
         key: Ints | int = 0
         for path in self.paths:
-            key = key * (len(self.choices[path]) + 1) + (codes[path][designs] + 1)
+            column = codes[path][designs].astype(np.int64, copy=False)
+            key = key * (len(self.choices[path]) + 1) + (column + 1)
         if isinstance(key, int):
             return self._row(key)
         if self._dense is None:

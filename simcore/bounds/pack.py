@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ class PlanRows:
         self.longest[2] = max(self.longest[2], len(terms.stages))
         return len(self.plans) - 1
 
-    def arrays(self) -> dict[str, Ints | Floats]:
+    def arrays(self) -> dict[str, Any]:
         """The fields of ``BoundTables`` that are about plans."""
         end = [len(self.collectives), len(self.segments), len(self.stages), 0, 0, 0]
         stages = np.array(self.stages, np.int64).reshape(-1, 2)
@@ -80,9 +81,7 @@ class PlanRows:
             "constants": np.array(self.constants, np.float64),
         }
 
-    def _add_segment(
-        self, segment: Segment, times: Sequence[float], items: Sequence[int]
-    ) -> None:
+    def _add_segment(self, segment: Segment, times: Sequence[float], items: Sequence[int]) -> None:
         self.segments.append(len(self.nodes))
         self.longest[1] = max(self.longest[1], len(segment.nodes))
         for node, (kind, _) in enumerate(segment.nodes):

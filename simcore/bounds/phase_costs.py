@@ -179,9 +179,7 @@ def _around(steps: int, line: Line, first: bool) -> int:
     return min(paths) if first else max(paths)
 
 
-def _direct(
-    program: PhaseProgram, kind: CollectiveKind, line: Line, first: bool
-) -> dict[str, int]:
+def _direct(program: PhaseProgram, kind: CollectiveKind, line: Line, first: bool) -> dict[str, int]:
     """Messages to all others at once, or as many at a time as the window allows.
 
     Where distances differ, those who have heard from their neighbours go on before the farthest

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simcore.bounds.stage_paths import Pass, Segment, StageReader, after_entry, last_compute
 from simcore.compute import ComputeModel
 from simcore.hardware import Platform
 from simcore.kernels import time_bound
 from simcore.system.iteration import operator_times_ns
-from simcore.bounds.stage_paths import Pass, Segment, StageReader, after_entry, last_compute
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import ParallelPlan, TrainingWorkload, build_graph, microbatches
 from simcore.workload.graph import Axis, GroupLayout, TrainingGraph
@@ -281,7 +281,12 @@ class _StageSummer:
                 awaited.update(deps)
                 if max(deps, default=-1) >= begin:
                     chosen.append(node)
+        scatters = [
+            node for node in awaited if begin <= node < nodes[0] and not self._in_path(last, node)
+        ]
         ready = [dep for node in chosen for dep in reader.deps(node)[:1] if dep < nodes[0]]
+        if scatters:  # some are ready early in the pass
+            ready = []
         total: Counter[Key] = Counter()
         later = 0
         if ready:
@@ -293,8 +298,6 @@ class _StageSummer:
             if segment.last in segment.before(segment.exits) and self._is_last(last, holder, ready):
                 total["last", self._plan.segment(segment)] += 1
                 later += 1
-        scattered = [node for node in awaited if begin <= node < nodes[0]]
-        scatters = [node for node in scattered if not self._in_path(last, node)]
         total += self._collectives([*chosen, *scatters])
         for index, segment in enumerate(last.segments[later:], start=later):
             final = index + 1 == len(last.segments)

@@ -9,6 +9,7 @@ waits only for what came long before (a gathering of weights, ahead of time) ope
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -76,9 +77,9 @@ class StageReader:
         self.kind = stage.kind.tolist()
         self.item = stage.item.tolist()
         self._layer = stage.layer.tolist()
-        self._dep = stage.dep.tolist()
-        self._dep_start = stage.dep_start.tolist()
-        self.unit_start = [*stage.unit_start.tolist(), stage.nodes]
+        self._dep: list[int] = stage.dep.tolist()
+        self._dep_start: list[int] = stage.dep_start.tolist()
+        self.unit_start: list[int] = [*stage.unit_start.tolist(), stage.nodes]
 
     def deps(self, node: int) -> list[int]:
         return self._dep[self._dep_start[node] : self._dep_start[node + 1]]
@@ -112,12 +113,12 @@ class StageReader:
         """Where the layer changes and the new one waits for the one before."""
         own = [node for node in range(begin, end) if self.kind[node] not in _MESSAGES]
         cuts = [own[0]]
-        for before, node in zip(own[:-1], own[1:], strict=True):
+        for before, node in pairwise(own):
             if self._layer[node] != self._layer[before]:
                 cuts.append(node)
         cuts.append(end)
         kept = [cuts[0]]
-        for cut, stop in zip(cuts[1:-1], cuts[2:], strict=True):
+        for cut, stop in pairwise(cuts[1:]):
             if any(dep >= kept[-1] for dep in self._awaited(cut, stop)):
                 kept.append(cut)
         return kept
@@ -136,9 +137,7 @@ class StageReader:
     ) -> Segment:
         own = [node for node in range(begin, end) if self.kind[node] not in _MESSAGES]
         number = {node: index for index, node in enumerate(own)}
-        inside = [
-            tuple(number[dep] for dep in self.deps(node) if dep in number) for node in own
-        ]
+        inside = [tuple(number[dep] for dep in self.deps(node) if dep in number) for node in own]
         entries = [number[node] for node in own if entry <= frozenset(self.deps(node))]
         computing = [number[node] for node in own if self.kind[node] == NodeKind.COMPUTE]
         if not entry:

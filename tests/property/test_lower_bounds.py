@@ -56,11 +56,14 @@ KNOBS = {
 }
 
 
-def random_designs(template: RunTemplate, seed: int, wanted: int) -> tuple[list, list]:
+def random_designs(
+    template: RunTemplate, seed: int, wanted: int
+) -> tuple[list[dict[str, object]], list[tuple[float, float]]]:
     """Designs that can be simulated, and the iteration time and footprint of each."""
     random = np.random.default_rng(seed)
-    base = {"system.all_reduce": ["ring", "ring"]}
-    designs, answers = [], []
+    base: dict[str, object] = {"system.all_reduce": ["ring", "ring"]}
+    designs: list[dict[str, object]] = []
+    answers: list[tuple[float, float]] = []
     while len(designs) < wanted:
         values = base | {path: random.choice(np.array(v, object)) for path, v in KNOBS.items()}
         try:

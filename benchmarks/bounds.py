@@ -1,0 +1,119 @@
+"""How close lower bounds come to simulated iteration times, and what a CPU second gives of them.
+
+    python benchmarks/bounds.py [--designs 300] [--bounds 1000000] [STUDY ...]
+
+Uniform draws of each study's space, with its largest number of network dimensions. Studies whose
+evaluator is a closed form are simulated here, their dense model as a run file has it, and members
+of a collective wait for each other (``phase_end: together``). The last line is one JSON object.
+"""
+
+import argparse
+import json
+import sys
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.config import Study, load_study_file
+from dse.evaluate.assign import run_values, trimmed_run
+from dse.space.parameters import file_value
+from simcore import (
+    DesignBounds,
+    InfeasibleError,
+    RunTemplate,
+    SimulationError,
+    footprint,
+    simulate_run,
+)
+
+Codes = dict[str, NDArray[np.int64]]
+
+_PARTS = ("worst", "quarter", "median", "three_quarters", "best")
+
+
+def random_codes(study: Study, designs: int, random: np.random.Generator) -> Codes:
+    """Positions of random designs in the choices of the study's knobs."""
+    dimensions = max(study.space.dimensions)
+    codes = {}
+    for block in study.space.blocks:
+        table = block.tables[dimensions]
+        rows = table[random.integers(0, table.shape[0], designs)]
+        for column, name in enumerate(block.names):
+            codes[name] = np.ascontiguousarray(rows[:, column]).astype(np.int64)
+    return codes
+
+
+def measure(name: str, designs: int, bounds: int, seed: int) -> dict[str, float | int | str]:
+    study = load_study_file(name, {"evaluator": "simulator"})
+    kept = study.space.dimensions[max(study.space.dimensions)]
+    run = trimmed_run(study.evaluator_input.run, kept)
+    run["system"] = {**run.get("system", {}), "phase_end": "together"}
+    template = RunTemplate.from_table(run)
+    parameters = study.space.parameters
+    choices = {
+        name: tuple(file_value(choice, parameter.unit) for choice in parameter.choices)
+        for name, parameter in parameters.items()
+    }
+    lower = DesignBounds(template, choices)
+    random = np.random.default_rng(seed)
+    codes = random_codes(study, bounds, random)
+    begin = time.process_time()
+    lower.times_s(codes)
+    cold_s = time.process_time() - begin
+    begin = time.process_time()
+    bound_s = lower.times_s(codes)
+    warm_s = time.process_time() - begin
+    begin = time.process_time()
+    footprint_bytes = lower.footprint_bytes(codes)
+    footprint_s = time.process_time() - begin
+    ratios: list[float] = []
+    wrong = 0
+    for n in range(bounds):
+        if len(ratios) == designs:
+            break
+        design = {
+            knob: parameters[knob].choices[int(column[n])]
+            for knob, column in codes.items()
+            if column[n] >= 0
+        }
+        candidate = template.with_values(run_values(design, parameters, kept, run))
+        try:
+            result = simulate_run(candidate)
+        except (InfeasibleError, SimulationError):
+            continue
+        ratios.append(bound_s[n] / result.iteration_time_s)
+        exact = footprint(candidate.workload, candidate.plan).total_bytes
+        wrong += int(footprint_bytes[n] != exact)
+    quartiles = np.percentile(ratios, [0, 25, 50, 75, 100])
+    return {
+        "study": name,
+        "designs": len(ratios),
+        "above_simulated": int((np.array(ratios) > 1).sum()),
+        "least_slack": float(1 - max(ratios)),
+        **{part: round(float(q), 4) for part, q in zip(_PARTS, quartiles, strict=True)},
+        "wrong_footprints": wrong,
+        "bounds_per_cpu_s": round(bounds / warm_s),
+        "with_tables_per_cpu_s": round(bounds / cold_s),
+        "footprints_per_cpu_s": round(bounds / footprint_s),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    studies = ["p1_cosmic_1024.yaml", "p5_vit22b_64.yaml", "llm_gpt.yaml"]
+    parser.add_argument("studies", nargs="*", default=studies)
+    parser.add_argument("--designs", type=int, default=300)
+    parser.add_argument("--bounds", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    results = []
+    for name in arguments.studies:
+        results.append(measure(name, arguments.designs, arguments.bounds, arguments.seed))
+        print(results[-1])
+    print(json.dumps({"benchmark": "bounds", "results": results}))
+    sys.exit(any(r["above_simulated"] or r["wrong_footprints"] for r in results))
+
+
+if __name__ == "__main__":
+    main()

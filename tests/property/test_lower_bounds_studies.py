@@ -1,0 +1,38 @@
+"""Random designs of the shipped studies are bounded from below, and closely."""
+
+import numpy as np
+import pytest
+
+from dse.config import load_study_file
+from dse.evaluate.assign import kept_slots, run_values, trimmed_run
+from simcore import InfeasibleError, RunTemplate, SimulationError, lower_bounds, simulate_run
+
+WANTED = 40
+
+
+@pytest.mark.parametrize(
+    "name", ["p1_cosmic_1024.yaml", "llm_gpt.yaml", "p5_vit22b_64.yaml"]
+)  # the last with the dense stand-in of its model that its run file has
+def test_designs_of_a_study_are_no_faster_than_their_bounds(name: str) -> None:
+    study = load_study_file(name, {"evaluator": "simulator"})
+    what, random = study.evaluator_input, np.random.default_rng(7)
+    count = max(study.space.dimensions)
+    kept = study.space.dimensions[count]
+    run = trimmed_run(what.run, kept)
+    run["system"] = {**run["system"], "phase_end": "together"}
+    template = RunTemplate.from_table(run)
+    designs: list[dict[str, object]] = []
+    times_s: list[float] = []
+    while len(designs) < WANTED:
+        rows = [int(random.integers(block.rows(count))) for block in study.space.blocks]
+        design = study.space.design(count, rows)
+        assert kept_slots(design, what.parameters, what.dimensions) == kept
+        values = run_values(design, what.parameters, kept, run)
+        try:
+            times_s.append(simulate_run(template.with_values(values)).iteration_time_s)
+        except (InfeasibleError, SimulationError):
+            continue
+        designs.append(values)
+    ratio = lower_bounds(template, designs) / np.array(times_s)
+    assert ratio.max() <= 1
+    assert np.median(ratio) > 0.7
