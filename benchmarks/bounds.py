@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.config import Study, load_study_file
-from dse.evaluate.assign import run_values, trimmed_run
+from dse.evaluate.assign import Assignment, trimmed_run
 from dse.space.parameters import file_value
 from simcore import (
     DesignBounds,
@@ -77,7 +77,8 @@ def measure(name: str, designs: int, bounds: int, seed: int) -> dict[str, float 
             for knob, column in codes.items()
             if column[n] >= 0
         }
-        candidate = template.with_values(run_values(design, parameters, kept, run))
+        values = Assignment.of(list(design), parameters, kept, run).values(design)
+        candidate = template.with_values(values)
         try:
             result = simulate_run(candidate)
         except (InfeasibleError, SimulationError):

@@ -9,15 +9,19 @@ under way (rings, halving-doubling) and for trees; the direct algorithm is count
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from simcore.collectives import algorithm_named
 from simcore.collectives.base import PhaseProgram
 from simcore.collectives.direct import Direct
 from simcore.collectives.double_binary_tree import DoubleBinaryTree
 from simcore.collectives.ring import Ring
-from simcore.kernels.phase_machine import PhaseArguments, hops_at, phase_time
+from simcore.kernels import phase_row
+from simcore.kernels.phase_machine import hops_at, phase_time
 from simcore.kernels.topology_codes import FULLY_CONNECTED, SWITCH
+from simcore.system.collective_cache import Recent
+from simcore.system.phase_rows import program_row
 from simcore.system.phases import runnable
-from simcore.system.tree_phase import TreePhase
 from simcore.terms import CollectiveKind, TopologyKind
 
 _CODES = {
@@ -40,7 +44,7 @@ class Line:
     def hops(self, first: int, second: int) -> int:
         """Links between two members, by their number in the group."""
         apart = abs(first - second) * self.stride
-        return int(hops_at(_CODES[self.topology], self.npus, apart))
+        return int(hops_at(_CODES[self.topology], self.npus, apart))  # numba: any integer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +97,8 @@ def phase_cost(name: str, kind: CollectiveKind, line: Line, *, first: bool) -> P
         line: The members.
         first: Until the first of them is done, all having started together; else until the last.
     """
-    algorithm = algorithm_named(runnable(name, kind, line.members))
+    runs = runnable(name, kind, line.members)
+    algorithm = algorithm_named(runs)
     grows = line.members if kind is CollectiveKind.ALL_GATHER else 1
     shrinks = line.members if kind is CollectiveKind.REDUCE_SCATTER else 1
     if isinstance(algorithm, DoubleBinaryTree):
@@ -106,7 +111,7 @@ def phase_cost(name: str, kind: CollectiveKind, line: Line, *, first: bool) -> P
     if isinstance(algorithm, Direct) and program is not None:
         columns = _direct(program, kind, line, first)
     elif program is not None and program.parallel == 1:
-        columns = _one_by_one(program, kind, line, divisor)
+        columns = _one_by_one(runs, program.steps, kind, line, divisor)
         if isinstance(algorithm, Ring) and not alike:
             columns["hops"] = _around(program.steps, line, first)
     else:
@@ -120,52 +125,37 @@ def _columns(cost: PhaseCost) -> dict[str, int]:
 
 
 def _one_by_one(
-    program: PhaseProgram, kind: CollectiveKind, line: Line, divisor: int
+    name: str, steps: int, kind: CollectiveKind, line: Line, divisor: int
 ) -> dict[str, int]:
     """A member with one packet under way: everything on its path adds up."""
-    hops = _probe(program, kind, line, latency_ns=1.0)
+    hops = _probe(name, kind, line, divisor, latency_ns=1.0)
     return {
         "divisor": divisor,
         "hops": hops,
-        "units": _probe(program, kind, line, bytes_per_ns=1.0) // _PROBE_UNITS,
-        "messages": program.steps,
-        "delays": _probe(program, kind, line, endpoint_delay_ns=1),
-        "reduced": _probe(program, kind, line, memory_bytes_per_s=1e9) // (3 * _PROBE_UNITS),
-        "reductions": program.steps,
+        "units": _probe(name, kind, line, divisor, bytes_per_ns=1.0) // _PROBE_UNITS,
+        "messages": steps,
+        "delays": _probe(name, kind, line, divisor, endpoint_delay_ns=1),
+        "reduced": _probe(name, kind, line, divisor, memory_bytes_per_s=1e9) // (3 * _PROBE_UNITS),
+        "reductions": steps,
     }
 
 
-def _probe(program: PhaseProgram, kind: CollectiveKind, line: Line, **rates: float) -> int:
+def _probe(name: str, kind: CollectiveKind, line: Line, divisor: int, **rates: float) -> int:
     """How long the phase takes where only *rates* cost something."""
-    arguments = {
+    costs = {
         "bytes_per_ns": 1e30,
         "latency_ns": 0.0,
         "endpoint_delay_ns": 0,
         "memory_bytes_per_s": 0.0,
         **rates,
     }
-    duration, _, _ = phase_time(
-        PhaseArguments(
-            steps=program.steps,
-            parallel=program.parallel,
-            reduced=program.reduced,
-            first_bytes=program.first_bytes,
-            first_distance=program.first_distance,
-            factor=program.factor,
-            peers=int(program.peers),
-            waits_for_all=program.waits_for_all,
-            reduces_first_half=kind is CollectiveKind.ALL_REDUCE,
-            reduces_always=kind is CollectiveKind.REDUCE_SCATTER,
-            members=line.members,
-            topology=_CODES[line.topology],
-            npus=line.npus,
-            stride=line.stride,
-            bytes_per_ns=float(arguments["bytes_per_ns"]),
-            latency_ns=float(arguments["latency_ns"]),
-            endpoint_delay_ns=int(arguments["endpoint_delay_ns"]),
-            memory_bytes_per_s=float(arguments["memory_bytes_per_s"]),
-        )
+    row = np.array(program_row(name, kind, line.members, Recent(1)), np.int64)
+    row[phase_row.STRIDE] = line.stride
+    link = np.array(
+        (_CODES[line.topology], line.npus, costs["bytes_per_ns"], costs["latency_ns"]), np.float64
     )
+    local = np.array((costs["endpoint_delay_ns"], costs["memory_bytes_per_s"]), np.float64)
+    duration, _, _ = phase_time(row, divisor * _PROBE_UNITS, link, local)
     return int(duration)
 
 
@@ -214,20 +204,34 @@ def _direct(program: PhaseProgram, kind: CollectiveKind, line: Line, first: bool
 
 
 def _tree(line: Line, first: bool) -> PhaseCost:
-    """The root is done first, a leaf last; every path from a leaf to it has as many messages."""
+    """Up to member 0, the root of a complete binary tree of the others, and down to the leaves.
 
-    def end(hop: bool, message: int, delay: int, reduction: int) -> int:
-        ends = TreePhase(
-            members=line.members,
-            message_ns=lambda a, b: line.hops(a, b) if hop else message,
-            endpoint_delay_ns=delay,
-            reduction_ns=reduction,
-        ).ends()
-        return min(ends) if first else max(ends)
-
-    messages, reduced = end(False, 1, 0, 0), end(False, 0, 0, 1)
+    The root is done first. With l levels it has waited for l messages, l + 1 delays and l
+    reductions; the last leaf for as many messages and delays again, but for one delay less.
+    """
+    levels = line.members.bit_length() - 1
+    hops = _deepest(line, 1, line.members - 1, 0)
+    messages = levels if first else 2 * levels
+    reduced = levels if first else 2 * levels - 1
     return PhaseCost(
-        divisor=1, hops=end(True, 0, 0, 0), units=messages, messages=messages,
-        delays=end(False, 0, 1, 0), reduced=reduced, reductions=reduced, grows=1, shrinks=1,
+        divisor=1,
+        hops=hops if first else 2 * hops,
+        units=messages,
+        messages=messages,
+        delays=messages + 1,
+        reduced=reduced,
+        reductions=reduced,
+        grows=1,
+        shrinks=1,
         unlike=1,
-    )  # fmt: skip
+    )
+
+
+def _deepest(line: Line, first: int, last: int, parent: int) -> int:
+    """Most hops from *parent* to a leaf among the members *first* to *last*."""
+    middle = (first + last) // 2
+    below = 0
+    if first < last:
+        halves = ((first, middle - 1), (middle + 1, last))
+        below = max(_deepest(line, *half, middle) for half in halves)
+    return line.hops(parent, middle) + below

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dse.config import load_study_file
-from dse.evaluate.assign import kept_slots, run_values, trimmed_run
+from dse.evaluate.assign import Assignment, trimmed_run
 from simcore import InfeasibleError, RunTemplate, SimulationError, lower_bounds, simulate_run
 
 WANTED = 40
@@ -26,8 +26,7 @@ def test_designs_of_a_study_are_no_faster_than_their_bounds(name: str) -> None:
     while len(designs) < WANTED:
         rows = [int(random.integers(block.rows(count))) for block in study.space.blocks]
         design = study.space.design(count, rows)
-        assert kept_slots(design, what.parameters, what.dimensions) == kept
-        values = run_values(design, what.parameters, kept, run)
+        values = Assignment.of(list(design), what.parameters, kept, run).values(design)
         try:
             times_s.append(simulate_run(template.with_values(values)).iteration_time_s)
         except (InfeasibleError, SimulationError):
