@@ -97,15 +97,22 @@ class Evaluator:
         return (time.process_time() - begin) * 1e3
 
 
-def costs_ms(values: Mapping[str, object], repeats: int) -> tuple[float, float]:
-    """Cold and warm cost of a design."""
-    Evaluator().cost_ms(values, 20.0)  # loads the kernels
-    bandwidths = [25.0 + step for step in range(repeats)]
-    cold = [Evaluator().cost_ms(values, bandwidth) for bandwidth in bandwidths]
-    known = Evaluator()
-    known.cost_ms(values, 20.0)
-    warm = [known.cost_ms(values, bandwidth) for bandwidth in bandwidths]
-    return round(median(cold), 3), round(median(warm), 3)
+def costs_ms(
+    designs: Mapping[int, Mapping[str, object]], repeats: int
+) -> dict[int, tuple[float, float]]:
+    """Cold and warm cost of each design; they take turns, as a busy machine slows all alike."""
+    known = {count: Evaluator() for count in designs}
+    for count, values in designs.items():
+        known[count].cost_ms(values, 20.0)  # loads the kernels too
+    cold: dict[int, list[float]] = {count: [] for count in designs}
+    warm: dict[int, list[float]] = {count: [] for count in designs}
+    for step in range(repeats):
+        for count, values in designs.items():
+            cold[count].append(Evaluator().cost_ms(values, 25.0 + step))
+            warm[count].append(known[count].cost_ms(values, 25.0 + step))
+    return {
+        count: (round(median(cold[count]), 3), round(median(warm[count]), 3)) for count in designs
+    }
 
 
 def picture(results: Mapping[str, Mapping[int, tuple[float, float]]]) -> str:
@@ -150,10 +157,8 @@ def main() -> None:
     arguments = parser.parse_args()
     results: dict[str, dict[int, tuple[float, float]]] = {}
     for name, designs in SWEEPS.items():
-        results[name] = {}
-        for count, values in designs.items():
-            results[name][count] = costs_ms(values, arguments.repeats)
-            cold, warm = results[name][count]
+        results[name] = costs_ms(designs, arguments.repeats)
+        for count, (cold, warm) in results[name].items():
             print(f"{name:26} {count:6}   cold {cold:8.2f} ms   warm {warm:8.2f} ms", flush=True)
     header = ["what grows", "from, to", "cold ms", "warm ms", "cold ms", "warm ms", "cold", "warm"]
     if arguments.page:
