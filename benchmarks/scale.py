@@ -160,7 +160,8 @@ def main() -> None:
         results[name] = costs_ms(designs, arguments.repeats)
         for count, (cold, warm) in results[name].items():
             print(f"{name:26} {count:6}   cold {cold:8.2f} ms   warm {warm:8.2f} ms", flush=True)
-    header = ["what grows", "from, to", "cold ms", "warm ms", "cold ms", "warm ms", "cold", "warm"]
+    header = ["what grows", "from, to", "cold ms at first", "warm ms at first", "cold ms at last"]
+    header += ["warm ms at last", "growth cold", "growth warm"]
     if arguments.page:
         write_table(arguments.page, "scale", markdown_table(header, rows(results)))
     if arguments.svg:
