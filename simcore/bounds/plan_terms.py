@@ -14,7 +14,7 @@ from simcore.bounds.stage_paths import Pass, Segment, StageReader, after_entry, 
 from simcore.compute import ComputeModel
 from simcore.hardware import Platform
 from simcore.kernels import time_bound
-from simcore.system.iteration import operator_times_ns
+from simcore.system.machine_times import operator_times_ns
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import ParallelPlan, TrainingWorkload, build_graph, microbatches
 from simcore.workload.graph import Axis, GroupLayout, TrainingGraph
@@ -78,7 +78,8 @@ def plan_terms(
     short = workload.model_copy(update={"global_batch": plan.dp * plan.micro_batch * few})
     whole = microbatches(workload, plan)
     graph = build_graph(short if whole >= few else workload, plan)
-    reader = _PlanReader(graph, operator_times_ns(graph, platform, compute).tolist())
+    operator_ns = operator_times_ns(graph.operators, platform.npu, workload.precision, compute)
+    reader = _PlanReader(graph, operator_ns.tolist())
     schedule = SCHEDULES[plan.schedule]()
     stages = tuple(reader.stage(number) for number in range(plan.pp))
     node_collectives = tuple(map(reader.node_collectives, reader.segments))  # numbers them too
