@@ -75,7 +75,7 @@ class PlanCache:
         plans: How many are kept; a plan takes a few hundred kilobytes.
     """
 
-    def __init__(self, plans: int = 256) -> None:
+    def __init__(self, plans: int = 1024) -> None:
         self._plans = plans
         self._known: OrderedDict[tuple[TrainingWorkload, ParallelPlan], PlanCode] = OrderedDict()
 
