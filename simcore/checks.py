@@ -15,7 +15,7 @@ from simcore.system.range import Demand
 from simcore.units import format_quantity
 from simcore.workload import ParallelPlan, TrainingWorkload, check_plan
 from simcore.workload.graph import Axis
-from simcore.workload.program import group_layouts
+from simcore.workload.groups import group_layouts
 
 FOLDED_BACKEND = "congestion_unaware"
 

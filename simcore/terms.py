@@ -42,3 +42,8 @@ class Precision(StrEnum):
     FP16 = "fp16"
     FP8 = "fp8"
     FP4 = "fp4"
+
+    @property
+    def bytes(self) -> float:
+        """Bytes of one number; scales that several numbers share are left out."""
+        return {"fp32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5}[self.value]

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from pydantic import BaseModel
 
 import dse
 import simcore
@@ -147,8 +148,15 @@ def test_keys_of_study_and_run_files_are_all_described() -> None:
     for model in (StudyFile, SearchFile, ExecutionFile, SpaceFile, ProductFile, AxisFile):
         for key, field in model.model_fields.items():
             assert re.search(rf"`{field.alias or key}\b", study), f"{model.__name__}.{key}"
-    run = (ROOT / "docs" / "simulator.md").read_text(encoding="utf-8")
-    for part in (simcore.TrainingWorkload, simcore.ParallelPlan, simcore.System):
+    machine = (ROOT / "docs" / "simulator.md").read_text(encoding="utf-8")
+    work = (ROOT / "docs" / "workloads.md").read_text(encoding="utf-8")
+    parts: dict[type[BaseModel], str] = {
+        simcore.System: machine,
+        simcore.TrainingWorkload: work,
+        simcore.ParallelPlan: work,
+        simcore.Model: work,
+    }
+    for part, page in parts.items():
         for key, field in part.model_fields.items():
-            if key != "execution":  # one profile so far
-                assert f"`{field.alias or key}`" in run, f"{part.__name__}.{key}"
+            if key not in ("execution", "name", "source", "model"):  # one profile so far; names
+                assert f"`{field.alias or key}`" in page, f"{part.__name__}.{key}"

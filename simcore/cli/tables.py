@@ -11,6 +11,11 @@ PARTS = {
     "tp": "tensor parallel",
     "cp": "context parallel",
     "dp": "data parallel",
+    "shard": "data parallel, within shards",
+    "replica": "data parallel, between shards",
+    "ep": "expert parallel",
+    "etp": "expert tensor parallel",
+    "edp": "replicas of experts",
     "pp": "pipeline",
     "embedding": "tied embeddings",
 }

@@ -2,14 +2,14 @@
 
 from simcore.memory.footprint import (
     Footprint,
+    LayerActivations,
     StageFootprint,
     footprint,
-    layer_activation_bytes,
 )
 
 __all__ = [
     "Footprint",
+    "LayerActivations",
     "StageFootprint",
     "footprint",
-    "layer_activation_bytes",
 ]

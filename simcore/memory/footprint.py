@@ -5,20 +5,24 @@ MLSys 2023, sections 4.1-4.3 and 5 (activations); S. Rajbhandari et al., "ZeRO",
 (weights, gradients and optimizer state in mixed precision).
 """
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
+from simcore.workload.blocks import blocks_of
+from simcore.workload.model import LayerKind
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.share import Share
-from simcore.workload.stage_parameters import StageParameters
+from simcore.workload.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.workload import (
     TrainingWorkload,
     check_splits,
+    chunk_spans,
     microbatches,
-    stage_layers,
 )
 
-_GRADIENT_BYTES = 4
 _MOMENTS_BYTES = 8
 _MASTER_BYTES = 4
 _LOGIT_BYTES = 4
@@ -83,78 +87,166 @@ def footprint(workload: TrainingWorkload, plan: ParallelPlan) -> Footprint:
         InfeasibleError: The plan does not fit the workload.
     """
     check_splits(workload, plan)
-    model, share = workload.model, Share.of(workload, plan)
-    schedule = SCHEDULES[plan.schedule]()
-    batches = microbatches(workload, plan)
-    kept, working = layer_activation_bytes(plan, share)
-    logits_bytes = schedule.alive_losses(batches) * _head_bytes(share)
-    chunks = plan.interleave
-    spans = stage_layers(model.layers, plan.pp * chunks)
-    known: dict[tuple[bool, bool, int], StageParameters] = {}
+    schedule, batches = SCHEDULES[plan.schedule](), microbatches(workload, plan)
+    kinds, spans = workload.model.layer_kinds, chunk_spans(workload, plan)
+    sizes = _Sizes.of(workload, plan)
+    known: dict[tuple[object, ...], _Shape] = {}
     stages = []
     for stage in range(plan.pp):
-        layers = sum(map(len, spans[stage :: plan.pp]))
-        shape = (stage == 0, stage == plan.pp - 1, layers)
-        if shape not in known:
-            known[shape] = StageParameters.of(model, plan, share, stage=stage, layers=layers)
-        counts = known[shape]
-        alive = schedule.alive_units(stage, plan.pp, batches, chunks)
+        chunks = tuple(kinds[span.start : span.stop] for span in spans[stage :: plan.pp])
+        key = (stage == 0, stage == plan.pp - 1, chunks)
+        if key not in known:
+            known[key] = sizes.shape(stage, chunks, schedule.alive_losses(batches))
+        shape, alive = known[key], schedule.alive_units(stage, plan.pp, batches, plan.interleave)
         stages.append(
             StageFootprint(
                 stage=stage,
-                weights_bytes=_weights_bytes(workload, plan, counts),
-                gradients_bytes=_gradients_bytes(plan, counts),
-                optimizer_bytes=_optimizer_bytes(workload, plan, counts.total),
-                activations_bytes=-(-alive * layers // chunks) * kept + working,
-                logits_bytes=logits_bytes if counts.has_head else 0,
+                weights_bytes=shape.weights_bytes,
+                gradients_bytes=shape.gradients_bytes,
+                optimizer_bytes=shape.optimizer_bytes,
+                activations_bytes=-(-alive * shape.kept_bytes // plan.interleave)
+                + shape.working_bytes,
+                logits_bytes=shape.logits_bytes,
             )
         )
     return Footprint(stages=tuple(stages))
 
 
-def layer_activation_bytes(plan: ParallelPlan, share: Share) -> tuple[int, int]:
-    """Bytes that one layer keeps of each micro-batch, and bytes needed once while it is redone.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerActivations:
+    """What one layer keeps of each micro-batch for its backward pass.
 
     With h hidden, s x b tokens and a heads, a GPT layer in 2-byte precision keeps
     s b h (10 + 24 / t + 5 a s / (h t)), where sequence parallelism divides the 10 by t too, and
-    flash attention or selective recompute drop the last term. Full recompute keeps the layer's
-    input alone, 2 s b h, and needs all of one layer while it is computed again.
+    flash attention or selective recompute drop the last term. A layer that is repeated keeps its
+    input alone, 2 s b h, and needs all of it while it is computed again.
+
+    Attributes:
+        whole_bytes: If it is not repeated.
+        input_bytes: If it is.
     """
-    w = share.element_bytes
-    # inputs of two norms and of the two products after them, and two dropout masks
-    thin = share.thin_rows * share.hidden * (4 * w + 2 * share.mask_bytes)
-    attention = 2 * (share.query_width + share.kv_width)
-    split = w * share.rows * (attention + share.ffn * (1 + share.mlp_inputs))
-    whole = thin + split
-    if not share.flash and plan.recompute != "selective":
-        whole += share.scores * (2 * w + 1 if share.mask_bytes else w)
-    if plan.recompute == "full":
-        return share.thin_bytes, whole
-    return whole, 0
+
+    whole_bytes: int
+    input_bytes: int
+
+    @classmethod
+    def of(cls, kind: LayerKind, plan: ParallelPlan, share: Share) -> "LayerActivations":
+        whole = sum(block.kept_bytes for block in blocks_of(kind, share, plan))
+        return cls(whole_bytes=whole, input_bytes=share.thin_bytes)
 
 
-def _weights_bytes(workload: TrainingWorkload, plan: ParallelPlan, counts: StageParameters) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shape:
+    """Bytes on one NPU of each stage with the same layers and ends.
+
+    Attributes:
+        kept_bytes: Of the activations of one micro-batch in all chunks.
+        working_bytes: Of the layers that are computed again.
+    """
+
+    weights_bytes: int
+    gradients_bytes: int
+    optimizer_bytes: int
+    kept_bytes: int
+    working_bytes: int
+    logits_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sizes:
+    """What the footprints of all stages are made of."""
+
+    workload: TrainingWorkload
+    plan: ParallelPlan
+    share: Share
+    layers: LayerParameters
+    kept: Mapping[LayerKind, LayerActivations]
+
+    @classmethod
+    def of(cls, workload: TrainingWorkload, plan: ParallelPlan) -> "_Sizes":
+        share = Share.of(workload, plan)
+        layers = LayerParameters.of(workload.model, plan, share)
+        kept = {kind: LayerActivations.of(kind, plan, share) for kind in layers.of_kind}
+        return cls(workload=workload, plan=plan, share=share, layers=layers, kept=kept)
+
+    def shape(self, stage: int, chunks: Sequence[Sequence[LayerKind]], losses: int) -> _Shape:
+        """Of all stages like *stage*; *losses*: micro-batches whose logits are held at one time."""
+        workload, plan, share = self.workload, self.plan, self.share
+        kinds = [kind for chunk in chunks for kind in chunk]
+        held = self.layers.total(kinds)
+        counts = StageParameters.of(workload.model, plan, share, stage=stage, layers=held)
+        in_use = _in_use(kinds, self.layers, counts, plan)
+        working = max(self.kept[kind].whole_bytes for kind in set(kinds)) * plan.recompute_every
+        return _Shape(
+            weights_bytes=ceil(workload.weight_bytes * _weights(plan, counts, in_use)),
+            gradients_bytes=workload.gradient_bytes * _gradients(plan, counts, in_use),
+            optimizer_bytes=_optimizer_bytes(workload, plan, counts),
+            kept_bytes=sum(self._kept_bytes(chunk) for chunk in chunks),
+            working_bytes=working if plan.recompute == "full" else 0,
+            logits_bytes=losses * _head_bytes(share) if counts.has_head else 0,
+        )
+
+    def _kept_bytes(self, chunk: Sequence[LayerKind]) -> int:
+        """What the layers of a chunk keep of one micro-batch."""
+        redone = self.plan.redone_layers(len(chunk))
+        inputs = chunk[: redone : self.plan.recompute_every]
+        whole = Counter(chunk[redone:])
+        kept = sum(self.kept[kind].input_bytes for kind in inputs)
+        return kept + sum(self.kept[kind].whole_bytes * n for kind, n in whole.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _InUse:
+    """Parameters that are whole for a moment where ZeRO keeps shards.
+
+    Attributes:
+        layer: Of the largest layer.
+        neighbours: Of the layer at work and those gathered ahead, and of head or table.
+    """
+
+    layer: int
+    neighbours: int
+
+
+def _in_use(
+    kinds: Sequence[LayerKind],
+    layers: LayerParameters,
+    counts: StageParameters,
+    plan: ParallelPlan,
+) -> _InUse:
+    of_kind = {kind: parameters.total for kind, parameters in layers.of_kind.items()}
+    sizes, together = [of_kind[kind] for kind in kinds], 1 + plan.prefetch
+    most = max(sum(sizes[i : i + together]) for i in range(len(sizes)))
+    ends = max(counts.head + counts.final_norm, counts.table)
+    return _InUse(layer=max(sizes), neighbours=most + ends)
+
+
+def _shard(plan: ParallelPlan, counts: StageParameters) -> int:
+    """Parameters of which one NPU owns the optimizer state where it is sharded."""
+    dense = -(-counts.outside // plan.shard_npus)
+    return dense + (-(-counts.experts // plan.expert_replicas) if counts.experts else 0)
+
+
+def _weights(plan: ParallelPlan, counts: StageParameters, in_use: _InUse) -> int:
     """With ZeRO 3 a shard of all, and whole: two layers and the larger of head and table."""
-    held = counts.total
-    if plan.zero_stage >= 3 and plan.gradient_replicas > 1:
-        ends = max(counts.head + counts.final_norm, counts.table)
-        whole = min(2, counts.layers) * counts.layer + ends
-        held = min(held, -(-held // plan.gradient_replicas) + whole)
-    return workload.element_bytes * held
+    if plan.gathers_again:
+        return min(counts.total, _shard(plan, counts) + in_use.neighbours)
+    return counts.total
 
 
-def _gradients_bytes(plan: ParallelPlan, counts: StageParameters) -> int:
+def _gradients(plan: ParallelPlan, counts: StageParameters, in_use: _InUse) -> int:
     """From ZeRO 2 on a shard of all, and whole those of the layer that is summed."""
-    held = counts.total
     if plan.zero_stage >= 2:
-        held = min(held, -(-held // plan.gradient_replicas) + counts.layer)
-    return _GRADIENT_BYTES * held
+        return min(counts.total, _shard(plan, counts) + in_use.layer)
+    return counts.total
 
 
-def _optimizer_bytes(workload: TrainingWorkload, plan: ParallelPlan, parameters: int) -> int:
-    replicas = plan.gradient_replicas if plan.zero_stage >= 1 else 1
-    master = 0 if workload.element_bytes == _MASTER_BYTES else _MASTER_BYTES
-    return (_MOMENTS_BYTES + master) * -(-parameters // replicas)
+def _optimizer_bytes(
+    workload: TrainingWorkload, plan: ParallelPlan, counts: StageParameters
+) -> int:
+    owned = _shard(plan, counts) if plan.zero_stage >= 1 else counts.total
+    master = 0 if workload.weight_bytes == _MASTER_BYTES else _MASTER_BYTES
+    return (_MOMENTS_BYTES + master) * owned
 
 
 def _head_bytes(share: Share) -> int:

@@ -26,7 +26,7 @@ from simcore.system.subsystem import engine_dimensions, engine_options
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload.graph import Axis, StageGraph, TrainingGraph
 
-_LOCAL_KEYS = {Axis.TP: 1, Axis.CP: 2, Axis.DP: 3}
+_LOCAL_KEYS = {axis: 1 + index for index, axis in enumerate(Axis)}
 _FIRST_SHARED_KEY = 16
 
 

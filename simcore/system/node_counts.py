@@ -11,7 +11,7 @@ from simcore.workload.graph import Operator, TrainingGraph
 from simcore.workload.piece import Piece
 from simcore.workload.program import StagePieces, TrainingProgram
 
-MATRIX_KERNELS = ("gemm", "attention")
+MATRIX_KERNELS = ("gemm", "attention", "scan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

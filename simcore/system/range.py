@@ -1,6 +1,7 @@
 """Designs beyond what whole nanoseconds and bytes in 64 bits can count are refused beforehand."""
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Self
 
 from simcore.errors import InfeasibleError
@@ -19,8 +20,11 @@ MAX_COUNT = 2**62
 MAX_LAYER_PASSES = 1_000_000
 """Micro-batches times layers: each is some ten nodes of the graphs."""
 
-_BUFFERS = 32
+_BUFFERS = 64
 """More than the buffers of one size that a layer's forward and backward pass moves."""
+
+_RING_STEPS = 6
+"""More than the steps per NPU in which keys go round in both passes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +64,11 @@ class Demand:
                 "beyond 64-bit sizes"
             )
             raise InfeasibleError("size_in_range", reason)
+        parts = _BUFFERS + _RING_STEPS * plan.cp
         flop = 16.0 * workload.tokens * workload.model.parameters + float(attention) * passes
         return cls(
-            moved_bytes=float(buffer) * passes * _BUFFERS + 8.0 * weights,
-            operations=passes * _BUFFERS + 8,
+            moved_bytes=float(buffer) * passes * parts + 8.0 * weights,
+            operations=passes * parts + 8,
             flop=flop,
         )
 
@@ -99,13 +104,21 @@ class Demand:
 
 def _sizes(workload: TrainingWorkload, plan: ParallelPlan) -> tuple[int, int]:
     """Bounds of the largest activation of a micro-batch and of all weights, in bytes."""
-    model = workload.model
-    width = max(model.hidden, model.ffn * model.mlp_inputs, model.vocabulary)
+    model, experts, mamba = workload.model, workload.model.experts, workload.model.mamba
+    heads = model.heads * (2 * model.head_width + model.value_head_width)
+    width = max(model.hidden, model.ffn * model.mlp_inputs, model.vocabulary, heads)
+    if experts:
+        load = workload.expert_load.factor(experts.count, plan.ep)
+        sent = max(model.hidden, experts.ffn * model.mlp_inputs)
+        width = max(width, ceil(load * experts.active * sent), experts.shared_ffn)
+    if mamba:
+        width = max(width, 4 * mamba.heads * mamba.head_width + 2 * mamba.groups * mamba.state)
     return 4 * plan.micro_batch * workload.sequence * width, 4 * model.parameters
 
 
 def _attention_flop(workload: TrainingWorkload, plan: ParallelPlan) -> int:
-    return 16 * plan.micro_batch * workload.sequence**2 * workload.model.hidden
+    width = workload.model.heads * workload.model.head_width
+    return 16 * plan.micro_batch * workload.sequence**2 * width
 
 
 def _too_slow(place: str, time_s: float) -> InfeasibleError:

@@ -1,20 +1,76 @@
-"""The collective that adds up one bucket of gradients."""
+"""Buckets of weights: who shares them, and the collectives that add up their gradients."""
+
+from dataclasses import dataclass
+from math import ceil
 
 from simcore.terms import CollectiveKind
 from simcore.workload.graph import Axis, CollectiveOp, Phase
 from simcore.workload.plan import ParallelPlan
 
-GRADIENT_BYTES = 4
-"""Gradients are summed in fp32."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucket:
+    """Weights on one NPU that are gathered, and whose gradients are summed, at once.
+
+    Attributes:
+        axis: The NPUs that hold the same weights: dp, or edp for routed experts.
+        parameters: How many.
+    """
+
+    name: str
+    axis: Axis
+    parameters: int
+
+    def joined(self, later: "Bucket") -> "Bucket":
+        """This bucket and a *later* one of the same axis as one."""
+        ends = [self.name.split(" to ")[0], later.name]
+        return Bucket(
+            name=" to ".join(dict.fromkeys(ends)),
+            axis=self.axis,
+            parameters=self.parameters + later.parameters,
+        )
 
 
-def gradient_reduction(bucket: str, parameters: int, plan: ParallelPlan) -> CollectiveOp:
-    """All-reduce over dp and cp; a reduce-scatter where someone owns the sum (ZeRO 1 and up)."""
-    kind = CollectiveKind.REDUCE_SCATTER if plan.zero_stage else CollectiveKind.ALL_REDUCE
+def replicas(axis: Axis, plan: ParallelPlan) -> int:
+    """How many NPUs hold the same weights of a bucket of *axis*."""
+    return plan.expert_replicas if axis is Axis.EDP else plan.gradient_replicas
+
+
+def sharing(axis: Axis, plan: ParallelPlan) -> tuple[Axis, int]:
+    """The NPUs that share what ZeRO shards of a bucket of *axis*, and how many they are."""
+    if axis is Axis.DP and plan.shard_copies > 1:
+        return Axis.SHARD, plan.shard_npus
+    return axis, replicas(axis, plan)
+
+
+def gradient_reductions(
+    bucket: Bucket, plan: ParallelPlan, element_bytes: float
+) -> list[CollectiveOp]:
+    """What adds up the gradients of *bucket*, one after the other; nothing if it has one holder.
+
+    An all-reduce over the replicas; where someone owns the sum (ZeRO 1 and up) a reduce-scatter
+    within the shard group, and an all-reduce of the shard over the copies if there are any.
+    """
+    if bucket.parameters == 0 or replicas(bucket.axis, plan) == 1:
+        return []
+    size_bytes = ceil(element_bytes * bucket.parameters)
+    if plan.zero_stage == 0:
+        return [_reduction(bucket, CollectiveKind.ALL_REDUCE, bucket.axis, size_bytes)]
+    axis, sharers = sharing(bucket.axis, plan)
+    steps = []
+    if sharers > 1:
+        steps.append(_reduction(bucket, CollectiveKind.REDUCE_SCATTER, axis, size_bytes))
+    if axis is Axis.SHARD:
+        shard_bytes = ceil(element_bytes * -(-bucket.parameters // sharers))
+        steps.append(_reduction(bucket, CollectiveKind.ALL_REDUCE, Axis.REPLICA, shard_bytes))
+    return steps
+
+
+def _reduction(bucket: Bucket, kind: CollectiveKind, axis: Axis, size_bytes: int) -> CollectiveOp:
     return CollectiveOp(
-        name=f"{bucket} gradients",
+        name=f"{bucket.name} gradients",
         kind=kind,
-        axis=Axis.DP,
-        size_bytes=GRADIENT_BYTES * parameters,
+        axis=axis,
+        size_bytes=size_bytes,
         phase=Phase.GRADIENTS,
     )

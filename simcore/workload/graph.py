@@ -26,11 +26,21 @@ class Phase(StrEnum):
 
 
 class Axis(StrEnum):
-    """Groups of NPUs that communicate; the first four are named after their parallel axis."""
+    """Groups of NPUs that communicate, most of them named after their parallel axis.
+
+    ``dp`` joins the NPUs that hold the same weights, cp included; ``edp`` those that hold the same
+    experts; where dp has shards with copies, ``shard`` joins the NPUs of a shard and ``replica``
+    those that hold its copies; ``embedding`` the two stages that share a tied token table.
+    """
 
     TP = "tp"
     CP = "cp"
     DP = "dp"
+    SHARD = "shard"
+    REPLICA = "replica"
+    ETP = "etp"
+    EP = "ep"
+    EDP = "edp"
     PP = "pp"
     EMBEDDING = "embedding"
 
@@ -40,11 +50,13 @@ class Kernel:
     """One kernel as one NPU runs it.
 
     Attributes:
-        kind: ``gemm``, ``attention``, ``elementwise``, ``optimizer`` or ``embedding``.
+        kind: ``gemm``, ``attention``, ``scan`` (of Mamba), ``elementwise``, ``optimizer`` or
+            ``embedding``.
         flop: A multiply-add is 2.
         bytes: Read and written, each operand once.
         m, n, k: A GEMM multiplies (m, k) by (k, n); attention has m queries, n keys and heads of
             width k; 0 for the other kinds.
+        groups: Equal products that one kernel does at once; their sum is in *flop* and *bytes*.
     """
 
     name: str
@@ -54,6 +66,7 @@ class Kernel:
     m: int = 0
     n: int = 0
     k: int = 0
+    groups: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

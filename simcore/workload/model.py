@@ -1,26 +1,42 @@
-"""The net being trained: a decoder (or encoder) stack of equal transformer layers."""
+"""The net being trained: a stack of layers, each an attention or state space part and an MLP."""
 
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from simcore.errors import ConfigError
 from simcore.schema import Schema
+from simcore.workload.model_parts import Experts, LatentAttention, StateSpace
+
+LayerKind = tuple[str, ...]
+"""The residual blocks of a layer, by the names in ``blocks.BLOCKS``."""
+
+_PATTERN = {"M": "mamba", "*": "attention", "-": "mlp", "E": "experts"}
 
 
 class Model(Schema):
-    """A dense transformer.
+    """A transformer, or a hybrid with state space layers.
 
     Matrices have no bias, and learned position tables are not counted (together below 0.1 % of
     the parameters of GPT-3 175B).
 
     Attributes:
-        kind: ``gpt``: LayerNorm and a GELU MLP of 2 matrices; ``llama``: RMSNorm and SwiGLU with 3.
-        layers: Transformer layers.
+        kind: ``gpt``: LayerNorm, GELU and dropout; ``llama``: RMSNorm and SwiGLU, no dropout.
+        layers: Layers.
         hidden: Width of the residual stream.
-        heads: Query heads; the head width is hidden / heads.
+        heads: Query heads.
         kv_heads: Key and value heads; ``heads`` where the file does not say.
-        ffn: Inner width of the MLP.
+        head_dim: Width of a head; hidden / heads where the file does not say.
+        ffn: Inner width of the MLP; 0 where every MLP consists of experts.
+        mlp: ``gelu`` and ``squared_relu`` have 2 matrices, ``swiglu`` 3; that of ``kind`` where
+            the file does not say.
+        latent: Multi-head latent attention in place of plain attention.
+        experts: Routed experts in place of the MLP in some layers.
+        mamba: The state space part of the layers that have one.
+        pattern: One letter per layer, for layers of a single part: ``M`` mamba, ``*`` attention,
+            ``-`` MLP, ``E`` experts. Empty: every layer is attention and MLP (or experts).
         vocabulary: Rows of the token table; 0 for a model without token table and output head.
         tied_embeddings: The output head uses the token table.
         causal: A token sees only earlier ones; False for encoders such as ViT.
@@ -33,7 +49,13 @@ class Model(Schema):
     hidden: int = Field(ge=1)
     heads: int = Field(ge=1)
     kv_heads: int = Field(default=0, ge=0)
-    ffn: int = Field(ge=1)
+    head_dim: int = Field(default=0, ge=0)
+    ffn: int = Field(default=0, ge=0)
+    mlp: Literal["", "gelu", "swiglu", "squared_relu"] = ""
+    latent: LatentAttention | None = None
+    experts: Experts | None = None
+    mamba: StateSpace | None = None
+    pattern: str = ""
     vocabulary: int = Field(default=0, ge=0)
     tied_embeddings: bool = False
     causal: bool = True
@@ -41,27 +63,78 @@ class Model(Schema):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.hidden % self.heads:
+        if not self.head_dim and self.hidden % self.heads:
             raise ConfigError("heads", f"must divide hidden = {self.hidden}", got=self.heads)
         if self.kv_heads and self.heads % self.kv_heads:
             raise ConfigError("kv_heads", f"must divide heads = {self.heads}", got=self.kv_heads)
         if self.tied_embeddings and not self.vocabulary:
             raise ConfigError("vocabulary", "must be above 0 with tied_embeddings", got=0)
+        if self.experts and self.experts.active > self.experts.count:
+            rule = f"must be at most count = {self.experts.count}"
+            raise ConfigError("experts.active", rule, got=self.experts.active)
+        self._check_pattern()
+        self._check_blocks()
         return self
+
+    def _check_pattern(self) -> None:
+        if self.pattern and len(self.pattern) != self.layers:
+            rule = f"must have one letter per layer, {self.layers}"
+            raise ConfigError("pattern", rule, got=len(self.pattern))
+        if unknown := set(self.pattern) - set(_PATTERN):
+            letters = " ".join(_PATTERN)
+            raise ConfigError("pattern", f"letters must be {letters}", got="".join(sorted(unknown)))
+
+    def _check_blocks(self) -> None:
+        used = {block for kind in set(self.layer_kinds) for block in kind}
+        if "mlp" in used and not self.ffn:
+            raise ConfigError("ffn", "must be above 0, as some layers have a plain MLP", got=0)
+        for block in ("experts", "mamba"):
+            if (block in used) != (getattr(self, block) is not None):
+                rule = "must be given exactly where some layers have it"
+                raise ConfigError(block, rule, got=getattr(self, block))
+
+    @cached_property
+    def layer_kinds(self) -> tuple[LayerKind, ...]:
+        """Which residual blocks each layer has, in order."""
+        attention = "latent" if self.latent else "attention"
+        if self.pattern:
+            letters = {**_PATTERN, "*": attention}
+            return tuple((letters[letter],) for letter in self.pattern)
+        return tuple(
+            (attention, "experts" if self._has_experts(layer) else "mlp")
+            for layer in range(self.layers)
+        )
+
+    def _has_experts(self, layer: int) -> bool:
+        if self.experts is None:
+            return False
+        return layer >= self.experts.first_layer and (layer + 1) % self.experts.every == 0
+
+    def count(self, block: str) -> int:
+        """How many layers have this residual *block*."""
+        return sum(block in kind for kind in self.layer_kinds)
 
     @property
     def key_value_heads(self) -> int:
         """Key and value heads, those of the queries unless the model groups them."""
-        return self.kv_heads or self.heads
+        return self.heads if self.latent else self.kv_heads or self.heads
 
     @property
     def head_width(self) -> int:
-        return self.hidden // self.heads
+        """Width of a query or key head."""
+        if self.latent:
+            return self.latent.plain_width + self.latent.rotary_width
+        return self.head_dim or self.hidden // self.heads
+
+    @property
+    def value_head_width(self) -> int:
+        return self.latent.value_width if self.latent else self.head_width
 
     @property
     def mlp_inputs(self) -> int:
         """Matrices that read the MLP's input: 1 (GELU), 2 (SwiGLU: gate and up)."""
-        return 2 if self.kind == "llama" else 1
+        mlp = self.mlp or ("swiglu" if self.kind == "llama" else "gelu")
+        return 2 if mlp == "swiglu" else 1
 
     @property
     def norm_parameters(self) -> int:
@@ -70,13 +143,57 @@ class Model(Schema):
 
     @property
     def matrix_parameters_per_layer(self) -> int:
-        """Parameters of one layer that take part in a matrix product."""
-        attention = 2 * self.hidden * (self.hidden + self.key_value_heads * self.head_width)
-        return attention + (self.mlp_inputs + 1) * self.hidden * self.ffn
+        """Parameters of the first layer that take part in a matrix product."""
+        return self.matrix_parameters(self.layer_kinds[:1])
 
     @property
     def parameters_per_layer(self) -> int:
-        return self.matrix_parameters_per_layer + 2 * self.norm_parameters
+        """Parameters of the first layer."""
+        kind = self.layer_kinds[0]
+        return self.matrix_parameters([kind]) + sum(map(self._small_parameters, kind))
+
+    def matrix_parameters(self, kinds: Sequence[LayerKind], *, active: bool = False) -> int:
+        """Parameters of layers that take part in a matrix product.
+
+        Args:
+            kinds: The layers.
+            active: Of the routed experts, only those that one token meets.
+        """
+        return sum(self._block_matrices(block, active) for kind in kinds for block in kind)
+
+    def _block_matrices(self, block: str, active: bool) -> int:
+        hidden, heads = self.hidden, self.heads
+        if block == "latent" and self.latent:
+            rank = self.latent.query_rank + self.latent.key_value_rank
+            down = hidden * (rank + self.latent.rotary_width)
+            queries = self.latent.query_rank * heads * self.head_width
+            width = self.latent.plain_width + self.latent.value_width
+            keys_values = self.latent.key_value_rank * heads * width
+            return down + queries + keys_values + hidden * heads * self.latent.value_width
+        if block == "attention":
+            return 2 * hidden * self.head_width * (heads + self.key_value_heads)
+        if block == "experts" and self.experts:
+            met = self.experts.active if active else self.experts.count
+            width = self.experts.latent_width or hidden
+            narrowed = 2 * hidden * self.experts.latent_width
+            inner = met * self.experts.ffn * width + self.experts.shared_ffn * hidden
+            return hidden * self.experts.count + narrowed + (self.mlp_inputs + 1) * inner
+        if block == "mamba" and self.mamba:
+            inner = self.mamba.heads * self.mamba.head_width
+            mixed = 2 * self.mamba.groups * self.mamba.state
+            return hidden * (3 * inner + mixed + self.mamba.heads)
+        return (self.mlp_inputs + 1) * hidden * self.ffn
+
+    def _small_parameters(self, block: str) -> int:
+        """Parameters of a block outside its matrices: norms, convolution, state."""
+        norms = self.norm_parameters
+        if block == "latent" and self.latent:
+            norms += self.latent.query_rank + self.latent.key_value_rank
+        if block == "mamba" and self.mamba:
+            inner = self.mamba.heads * self.mamba.head_width
+            channels = inner + 2 * self.mamba.groups * self.mamba.state
+            norms += self.mamba.convolution * channels + inner + 3 * self.mamba.heads
+        return norms
 
     @property
     def embedding_parameters(self) -> int:
@@ -89,11 +206,16 @@ class Model(Schema):
 
     @property
     def parameters(self) -> int:
-        tables = 1 if self.tied_embeddings else 2
-        outside = tables * self.embedding_parameters + self.final_norm_parameters
-        return self.layers * self.parameters_per_layer + outside
+        return self._parameters(active=False)
 
     @property
     def active_parameters(self) -> int:
-        """Parameters that one token meets; all of them, since every layer is dense."""
-        return self.parameters
+        """Parameters that one token meets."""
+        return self._parameters(active=True)
+
+    def _parameters(self, *, active: bool) -> int:
+        kinds = self.layer_kinds
+        tables = 1 if self.tied_embeddings else 2
+        outside = tables * self.embedding_parameters + self.final_norm_parameters
+        small = sum(self._small_parameters(block) for kind in kinds for block in kind)
+        return self.matrix_parameters(kinds, active=active) + small + outside

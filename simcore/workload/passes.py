@@ -4,8 +4,8 @@ Work between two communications is one compute node. Element-wise work between a
 and the all-gather that follows it is counted in the compute node after the all-gather: nothing
 else can run in between, so the sum of times is the same with fewer nodes.
 
-The weight gradient of the first product of attention and MLP is a node of its own, which runs
-beside the communication of the input gradient; all other weight gradients are in the chain.
+The weight gradient of the first product of a block is a node of its own, which runs beside the
+communication of the input gradient; all other weight gradients are in the chain.
 
 With ZeRO 2 and 3 each layer's gradients are scattered after each of its backward passes. With
 ZeRO 3 its weights are gathered before each pass, while the layer before is at work: at most two
@@ -14,64 +14,92 @@ pass and the head kept for the backward pass.
 
 Source: V. Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models",
 MLSys 2023, sections 4.2.1-4.2.2 (collectives of tensor and sequence parallelism); M. Shoeybi et
-al., arXiv:1909.08053, section 3 (tensor parallelism, vocabulary-parallel loss); A. Dubey et al.,
-"The Llama 3 Herd of Models", section 3.3.2 (context parallelism by all-gather of keys and values);
-Y. Zhao et al., "PyTorch FSDP", VLDB 2023, sections 3.2-3.3 (units and prefetch of ZeRO 3).
+al., arXiv:1909.08053, section 3 (tensor parallelism, vocabulary-parallel loss); Y. Zhao et al.,
+"PyTorch FSDP", VLDB 2023, sections 3.2-3.3 (units and prefetch of ZeRO 3).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from simcore.workload import parts
+from simcore.workload import ends
+from simcore.workload.blocks import Block
+from simcore.workload.gradients import Bucket
 from simcore.workload.graph import Phase
+from simcore.workload.model import LayerKind
 from simcore.workload.piece import Piece
-from simcore.workload.stage_parameters import HEAD, LAYER, TABLE
 from simcore.workload.work import Means, Work
+
+Gate = Sequence[int] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerMeans:
+    """What one NPU holds of a layer: its blocks, and its weights in buckets."""
+
+    blocks: tuple[Block, ...]
+    buckets: tuple[Bucket, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Passes:
     """Writes the pieces of a forward or backward pass.
 
-    *entry* is what a piece waits for, *gate* what the gathering of its weights waits for.
+    *entry* is what a piece waits for, *gate* what the gathering of its weights waits for; None:
+    they are there.
+
+    Attributes:
+        layers: Of each kind of layer.
+        head, table: Weights of output head and token table.
     """
 
     means: Means
+    layers: Mapping[LayerKind, LayerMeans]
+    head: Bucket
+    table: Bucket
 
-    @property
-    def gathers_weights(self) -> bool:
-        return self.means.plan.zero_stage >= 3 and self.means.plan.gradient_replicas > 1
-
-    def forward_layer(self, entry: Sequence[int], gate: Sequence[int]) -> Piece:
-        work = Work(self.means, entry, layer=0)
-        work.gather_weights(LAYER, gate)
-        self._run_layer(work, Phase.FORWARD)
+    def gathering(self, buckets: Sequence[Bucket]) -> Piece:
+        """All-gathers that wait for nothing and for which nothing waits."""
+        work = Work(self.means, ())
+        work.phase(Phase.FORWARD)
+        work.gather_weights(buckets, ())
         return work.piece()
 
-    def backward_layer(self, entry: Sequence[int], gate: Sequence[int]) -> Piece:
-        share = self.means.share
+    def forward_layer(self, kind: LayerKind, entry: Sequence[int], gate: Gate) -> Piece:
         work = Work(self.means, entry, layer=0)
-        work.phase(Phase.BACKWARD)
-        work.gather_weights(LAYER, gate)
-        if self.means.plan.recompute == "full":
-            self._run_layer(work, Phase.RECOMPUTE)
-        work.phase(Phase.BACKWARD)
-        work.gather("mlp gradient")
-        regather = work.regather("mlp input")
-        work.compute("mlp", parts.mlp_gradient(share))
-        work.input_gradient("mlp", parts.mlp_weight_gradient(share), regather)
-        work.gather("attention gradient")
-        regather = work.regather("attention input")
-        self._attention_gradient(work)
-        work.input_gradient("attention", parts.attention_weight_gradient(share), regather)
-        work.scatter_gradients(LAYER)
+        if gate is not None:
+            work.gather_weights(self.layers[kind].buckets, gate)
+        self._run_layer(kind, work, Phase.FORWARD)
         return work.piece()
 
-    def embedding_forward(self, entry: Sequence[int], gate: Sequence[int]) -> Piece:
+    def backward_layer(self, kind: LayerKind, entry: Sequence[int], gate: Gate) -> Piece:
+        return self._backward_layer(kind, entry, gate, redone=False)
+
+    def redone_layer(self, kind: LayerKind, entry: Sequence[int], gate: Gate) -> Piece:
+        """The forward pass once more, then the backward pass."""
+        return self._backward_layer(kind, entry, gate, redone=True)
+
+    def _backward_layer(
+        self, kind: LayerKind, entry: Sequence[int], gate: Gate, *, redone: bool
+    ) -> Piece:
+        layer = self.layers[kind]
+        work = Work(self.means, entry, layer=0)
+        work.phase(Phase.BACKWARD)
+        if gate is not None:
+            work.gather_weights(layer.buckets, gate)
+        if redone:
+            self._run_layer(kind, work, Phase.RECOMPUTE)
+        work.phase(Phase.BACKWARD)
+        for block in reversed(layer.blocks):
+            block.backward(work)
+        work.scatter_gradients(layer.buckets)
+        return work.piece()
+
+    def embedding_forward(self, entry: Sequence[int], gate: Gate) -> Piece:
         work = Work(self.means, entry)
         work.phase(Phase.FORWARD)
-        work.gather_weights(TABLE, gate)
-        work.compute("embedding", parts.embedding(self.means.share))
+        if gate is not None:
+            work.gather_weights([self.table], gate)
+        work.compute("embedding", ends.embedding(self.means.share))
         work.reduce("embedding")
         return work.piece()
 
@@ -79,19 +107,21 @@ class Passes:
         work = Work(self.means, entry)
         work.phase(Phase.BACKWARD)
         work.gather("embedding gradient")
-        work.compute("embedding", parts.embedding_gradient(self.means.share))
-        work.scatter_gradients(TABLE)
+        kernels = ends.embedding_gradient(self.means.share, self.means.plan.tp)
+        work.compute("embedding", kernels)
+        work.scatter_gradients([self.table])
         return work.piece()
 
-    def head_forward(self, entry: Sequence[int], gate: Sequence[int]) -> Piece:
+    def head_forward(self, entry: Sequence[int], gate: Gate) -> Piece:
         """Output head and the vocabulary-parallel cross entropy with its 3 all-reduces."""
         work = Work(self.means, entry)
         work.phase(Phase.FORWARD)
-        work.gather_weights(HEAD, gate)
+        if gate is not None:
+            work.gather_weights([self.head], gate)
         work.gather("head input")
-        work.compute("head", parts.head(self.means.share))
+        work.compute("head", ends.head(self.means.share))
         work.reduce_scalars("largest logit")
-        work.compute("loss", parts.loss(self.means.share))
+        work.compute("loss", ends.loss(self.means.share))
         work.reduce_scalars("logit of the label")
         work.reduce_scalars("sum of exponentials")
         return work.piece()
@@ -100,31 +130,13 @@ class Passes:
         work = Work(self.means, entry)
         work.phase(Phase.BACKWARD)
         regather = work.regather("head input")
-        work.compute("head", parts.head_gradient(self.means.share))
-        work.input_gradient("head", parts.head_weight_gradient(self.means.share), regather)
-        work.compute("final norm", parts.final_norm_gradient(self.means.share))
-        work.scatter_gradients(HEAD)
+        work.compute("head", ends.head_gradient(self.means.share))
+        work.input_gradient("head", ends.head_weight_gradient(self.means.share), regather)
+        work.compute("final norm", ends.final_norm_gradient(self.means.share))
+        work.scatter_gradients([self.head])
         return work.piece()
 
-    def _run_layer(self, work: Work, phase: Phase) -> None:
-        share = self.means.share
+    def _run_layer(self, kind: LayerKind, work: Work, phase: Phase) -> None:
         work.phase(phase)
-        work.gather("attention input")
-        work.compute("attention input", parts.attention_input(share))
-        work.gather_keys("keys and values")
-        work.compute("attention", parts.attention_core(share) + parts.attention_output(share))
-        work.reduce("attention output")
-        work.gather("mlp input")
-        work.compute("mlp", parts.mlp(share))
-        work.reduce("mlp output")
-
-    def _attention_gradient(self, work: Work) -> None:
-        share = self.means.share
-        work.compute("attention output", parts.attention_output_gradient(share))
-        work.gather_keys("keys and values")
-        again = []
-        if self.means.plan.recompute == "selective" and not share.flash:
-            again = parts.attention_core(share)
-        work.compute("attention", again + parts.attention_core_gradient(share))
-        work.scatter_keys("key and value gradients")
-        work.compute("attention input", parts.attention_input_gradient(share))
+        for block in self.layers[kind].blocks:
+            block.forward(work)

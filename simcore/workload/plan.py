@@ -1,10 +1,10 @@
 """How the work is spread over the NPUs."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from simcore.schema import Schema
+from simcore.schema import Bytes, Schema
 from simcore.workload.schedules import SCHEDULES
 
 
@@ -12,35 +12,71 @@ class ParallelPlan(Schema):
     """Degrees of parallelism and related choices.
 
     NPUs are numbered with tensor parallelism fastest, then context, data and pipeline
-    parallelism (Megatron's order), so npus = tp x cp x dp x pp.
+    parallelism (Megatron's order), so npus = tp x cp x dp x pp. To routed experts the NPUs of a
+    stage, tp x cp x dp, are etp x ep x replicas of the experts, again the first fastest.
 
     Attributes:
         tp: Tensor parallel degree.
-        cp: Context parallel degree: the sequence split through attention; keys and values are
-            gathered before the attention core.
+        cp: Context parallel degree: the sequence split through attention.
+        cp_kind: How the attention core sees other parts of the sequence: ``all_gather`` of keys and
+            values, ``ring`` (they go round while it works), ``ulysses`` (an all-to-all gives each
+            NPU the whole sequence for some heads).
         pp: Pipeline stages.
         dp: Data parallel degree.
+        ep: Expert parallel degree: the experts of a layer are spread over that many NPUs (or
+            groups of etp NPUs), each of which has tokens of its own.
+        etp: Expert tensor parallel degree: NPUs that split each expert; tp if not given.
         micro_batch: Sequences per micro-batch on one data parallel rank.
         sequence_parallel: Norms and residuals split over the tensor parallel group.
         interleave: Chunks of layers on each stage (virtual stages); above 1 the stages pass each
             micro-batch around that often.
         zero_stage: 0: nothing is sharded over data parallelism; 1: the optimizer state; 2: and
             gradients, scattered after each backward pass; 3: and weights, gathered for each pass.
+        shard: NPUs of a data parallel group (dp x cp) that share what zero_stage shards; further
+            ones hold copies and add up their gradients (hybrid sharding). The whole group if not
+            given. Routed experts are always sharded over all their replicas.
+        reshard: With zero_stage 3, weights are dropped after the forward pass and gathered again
+            for the backward pass.
+        prefetch: With zero_stage 3, how many layers ahead weights are gathered.
+        bucket: Least bytes of gradients that are reduced at once with zero_stage 0 and 1 (the last
+            bucket may be smaller); each layer, the head and the table by themselves if not given.
+        overlap_gradients: Each gradient bucket is reduced as soon as it is complete, beside the
+            rest of the backward pass; False: all are reduced after it.
+        overlap_weights: With zero_stage 1 and 2, the new weights are gathered layer by layer beside
+            the first forward pass of the next iteration; False: all at once after the optimizer.
         recompute: Forward work repeated in the backward pass: ``none``, ``selective`` (the
             attention core; flash attention does so anyway), ``full`` (the whole layer).
+        recompute_layers: With ``full``, the layers at the start of each chunk that are repeated;
+            all if not given.
+        recompute_every: With ``full``, only the input of every n-th layer is kept, and n layers
+            are needed at once while they are repeated.
+        chunk_layers: Layers of each chunk in the order of the model, pp x interleave numbers; as
+            equal as possible if not given, the early ones with one more.
         schedule: Order of the micro-batches on the stages.
         flash_attention: One fused attention kernel that never stores the scores.
     """
 
     tp: int = Field(default=1, ge=1)
     cp: int = Field(default=1, ge=1)
+    cp_kind: Literal["all_gather", "ring", "ulysses"] = "all_gather"
     pp: int = Field(default=1, ge=1)
     dp: int = Field(default=1, ge=1)
+    ep: int = Field(default=1, ge=1)
+    etp: int | None = Field(default=None, ge=1)
     micro_batch: int = Field(default=1, ge=1)
     interleave: int = Field(default=1, ge=1)
     sequence_parallel: bool = False
     zero_stage: int = Field(default=0, ge=0, le=3)
+    shard: int | None = Field(default=None, ge=1)
+    reshard: bool = True
+    prefetch: int = Field(default=1, ge=0)
+    bucket_bytes: Bytes | None = Field(default=None, gt=0, alias="bucket")
+    overlap_gradients: bool = True
+    overlap_weights: bool = False
     recompute: Literal["none", "selective", "full"] = "none"
+    recompute_layers: int | None = Field(default=None, ge=1)
+    recompute_every: int = Field(default=1, ge=1)
+    chunk_layers: tuple[Annotated[int, Field(ge=1)], ...] = ()
     schedule: str = "1f1b"
     flash_attention: bool = True
 
@@ -63,6 +99,37 @@ class ParallelPlan(Schema):
     def gradient_replicas(self) -> int:
         """NPUs that hold the same weights and add up their gradients: dp x cp."""
         return self.dp * self.cp
+
+    @property
+    def shard_npus(self) -> int:
+        """NPUs that share what zero_stage shards."""
+        return self.shard or self.gradient_replicas
+
+    @property
+    def shard_copies(self) -> int:
+        """How often a sharded state exists."""
+        return self.gradient_replicas // self.shard_npus
+
+    @property
+    def gathers_again(self) -> bool:
+        """Sharded weights are gathered for the backward pass too."""
+        return self.zero_stage >= 3 and self.reshard
+
+    def redone_layers(self, layers: int) -> int:
+        """How many of a chunk's *layers*, from its first on, are repeated in the backward pass."""
+        if self.recompute != "full":
+            return 0
+        return min(layers, self.recompute_layers or layers)
+
+    @property
+    def expert_tp(self) -> int:
+        """NPUs that split one expert."""
+        return self.tp if self.etp is None else self.etp
+
+    @property
+    def expert_replicas(self) -> int:
+        """NPUs that hold the same experts and add up their gradients."""
+        return self.npus_per_stage // (self.expert_tp * self.ep)
 
     @property
     def splits_sequence(self) -> bool:

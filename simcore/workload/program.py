@@ -4,22 +4,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from simcore.workload.assemble import last_backward_units
+from simcore.workload.blocks import BlockParameters, blocks_of
 from simcore.workload.catalog import Catalog
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
-from simcore.workload.passes import Passes
+from simcore.workload.groups import group_layouts
+from simcore.workload.model import Model
+from simcore.workload.passes import LayerMeans, Passes
 from simcore.workload.piece import CHAIN, Piece
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES, Units
 from simcore.workload.share import Share
-from simcore.workload.stage_parameters import HEAD, TABLE, StageParameters
+from simcore.workload.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.tail import Tail
 from simcore.workload.unit_pieces import Chunk, UnitWriter
 from simcore.workload.work import Means
 from simcore.workload.workload import (
     TrainingWorkload,
     check_splits,
+    chunk_spans,
     microbatches,
-    stage_layers,
 )
 
 
@@ -78,14 +81,15 @@ def write_program(workload: TrainingWorkload, plan: ParallelPlan) -> TrainingPro
     """
     check_splits(workload, plan)
     catalog, share = Catalog(), Share.of(workload, plan)
-    parameters = _bucket_parameters(workload, plan, share)
-    means = Means(plan=plan, share=share, catalog=catalog, parameters=parameters)
+    means = Means(plan=plan, share=share, catalog=catalog)
+    layers = LayerParameters.of(workload.model, plan, share)
     writer = _StageWriter(
         workload=workload,
         plan=plan,
         means=means,
-        spans=stage_layers(workload.model.layers, plan.pp * plan.interleave),
-        writer=UnitWriter(passes=Passes(means=means)),
+        layers=layers,
+        spans=chunk_spans(workload, plan),
+        writer=UnitWriter(passes=_passes(workload.model, layers, means)),
     )
     return TrainingProgram(
         workload=workload,
@@ -97,29 +101,21 @@ def write_program(workload: TrainingWorkload, plan: ParallelPlan) -> TrainingPro
     )
 
 
-def group_layouts(workload: TrainingWorkload, plan: ParallelPlan) -> dict[Axis, GroupLayout]:
-    """The groups with at least 2 NPUs; gradients are summed over dp and cp together."""
-    per_stage = plan.npus_per_stage
-    layouts = [
-        GroupLayout(axis=Axis.TP, stride=1, size=plan.tp),
-        GroupLayout(axis=Axis.CP, stride=plan.tp, size=plan.cp),
-        GroupLayout(axis=Axis.DP, stride=plan.tp, size=plan.gradient_replicas),
-        GroupLayout(axis=Axis.PP, stride=per_stage, size=plan.pp),
-    ]
-    if workload.model.tied_embeddings and plan.pp > 1:
-        ends = GroupLayout(axis=Axis.EMBEDDING, stride=per_stage * (plan.pp - 1), size=2)
-        layouts.append(ends)
-    return {layout.axis: layout for layout in layouts if layout.size > 1}
-
-
-def _bucket_parameters(
-    workload: TrainingWorkload, plan: ParallelPlan, share: Share
-) -> dict[str, int]:
-    buckets = {HEAD: 0, TABLE: 0}
-    for stage in {0, plan.pp - 1}:
-        ends = StageParameters.of(workload.model, plan, share, stage=stage, layers=1)
-        buckets.update(ends.buckets)
-    return buckets
+def _passes(model: Model, layers: LayerParameters, means: Means) -> Passes:
+    plan, share = means.plan, means.share
+    first, last = (
+        StageParameters.of(model, plan, share, stage=stage, layers=BlockParameters())
+        for stage in (0, plan.pp - 1)
+    )
+    return Passes(
+        means=means,
+        layers={
+            kind: LayerMeans(blocks=blocks_of(kind, share, plan), buckets=layers.buckets(kind))
+            for kind in layers.of_kind
+        },
+        head=last.head_bucket,
+        table=first.table_bucket,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,22 +123,23 @@ class _StageWriter:
     """Writes the programs of the stages, which share most of their pieces.
 
     Attributes:
+        layers: Parameters of its kinds of layers.
         spans: Layers of each chunk of the model; stage r holds the chunks r, r + pp, ...
     """
 
     workload: TrainingWorkload
     plan: ParallelPlan
     means: Means
+    layers: LayerParameters
     spans: tuple[range, ...]
     writer: UnitWriter
     known: dict[tuple[object, ...], StagePieces] = field(default_factory=dict)
 
     def stage(self, stage: int) -> StageProgram:
         plan, spans = self.plan, self.spans[stage :: self.plan.pp]
-        layers = sum(len(span) for span in spans)
-        counts = StageParameters.of(
-            self.workload.model, plan, self.means.share, stage=stage, layers=layers
-        )
+        model, kinds = self.workload.model, self.workload.model.layer_kinds
+        held = self.layers.total([kinds[layer] for span in spans for layer in span])
+        counts = StageParameters.of(model, plan, self.means.share, stage=stage, layers=held)
         batches = microbatches(self.workload, plan)
         schedule = SCHEDULES[plan.schedule]()
         units = schedule.units(stage, plan.pp, batches, plan.interleave)
@@ -155,10 +152,10 @@ class _StageWriter:
         return StageProgram(stage=stage, spans=spans, units=units, pieces=self.known[key])
 
     def _chunks(self, counts: StageParameters, spans: Sequence[range]) -> tuple[Chunk, ...]:
-        last = len(spans) - 1
+        last, kinds = len(spans) - 1, self.workload.model.layer_kinds
         return tuple(
             Chunk(
-                layers=len(span),
+                layers=kinds[span.start : span.stop],
                 is_first=counts.is_first and index == 0,
                 is_last=counts.is_last and index == last,
                 has_table=counts.has_table and index == 0,
@@ -173,17 +170,17 @@ class _StageWriter:
         chunks: Sequence[Chunk],
         ends: Sequence[tuple[int, ...]],
     ) -> StagePieces:
-        first = self.writer.forward(chunks[0], chain=())
+        first = self.writer.first(chunks)
         forward = [self.writer.forward(chunk, chain=(CHAIN,)) for chunk in chunks]
         backward = [
             self.writer.backward(chunk, piece) for chunk, piece in zip(chunks, forward, strict=True)
         ]
         pieces = [first, *forward, *backward]
         tail = Tail(
-            plan=self.plan,
+            means=self.means,
             parameters=counts,
-            element_bytes=self.workload.element_bytes,
-            catalog=self.means.catalog,
+            layers=self.layers,
+            chunks=chunks,
             backward=backward,
             starts=[-sum(pieces[which].nodes for which in later) for later in ends],
         ).piece()

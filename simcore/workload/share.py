@@ -1,10 +1,118 @@
 """What one NPU holds of a layer and of a micro-batch: the rows and widths of its products."""
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Self
 
+from simcore.workload.model import Model
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.workload import TrainingWorkload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertShare:
+    """One NPU's part of the routed experts of a layer.
+
+    Attributes:
+        count: Experts of the layer: columns of the router.
+        held: Experts (or parts of experts) that the NPU holds.
+        rows: Rows of its products, over all experts that it holds.
+        sent_rows: Copies of tokens that it sends to the experts, and gets back from them.
+        width: Of a token at the experts.
+        ffn: Inner width of what it holds of an expert.
+        active: Experts per token.
+        shared_ffn: Inner width of its part of the shared experts; 0: there are none.
+    """
+
+    count: int
+    held: int
+    rows: int
+    sent_rows: int
+    width: int
+    ffn: int
+    active: int
+    shared_ffn: int
+
+    @classmethod
+    def of(cls, workload: TrainingWorkload, plan: ParallelPlan, tokens: int) -> Self | None:
+        """The share of an NPU that has *tokens* of its own; of the busiest one, if they differ."""
+        experts = workload.model.experts
+        if experts is None:
+            return None
+        load = workload.expert_load.factor(experts.count, plan.ep)
+        sent = ceil(tokens * experts.active * load)
+        return cls(
+            count=experts.count,
+            held=experts.count // plan.ep,
+            rows=sent * plan.expert_tp,
+            sent_rows=sent,
+            width=experts.latent_width or workload.model.hidden,
+            ffn=experts.ffn // plan.expert_tp,
+            active=experts.active,
+            shared_ffn=experts.shared_ffn // plan.tp,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatentShare:
+    """One NPU's part of latent attention; the products that make the latents are not split.
+
+    Attributes:
+        query_rank, key_value_rank: Widths of the latents.
+        rotary_width: Width of the key's rotary part.
+        key_value_width: Heads x (plain key width + value width).
+    """
+
+    query_rank: int
+    key_value_rank: int
+    rotary_width: int
+    key_value_width: int
+
+    @classmethod
+    def of(cls, model: Model, plan: ParallelPlan) -> Self | None:
+        latent = model.latent
+        if latent is None:
+            return None
+        return cls(
+            query_rank=latent.query_rank,
+            key_value_rank=latent.key_value_rank,
+            rotary_width=latent.rotary_width,
+            key_value_width=model.heads // plan.tp * (latent.plain_width + latent.value_width),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateShare:
+    """One NPU's part of a Mamba-2 mixer.
+
+    Attributes:
+        inner: Heads x their width.
+        mixed: Widths of B and C of all its groups.
+        heads: Heads.
+        state, convolution, chunk: As in ``StateSpace``.
+    """
+
+    inner: int
+    mixed: int
+    heads: int
+    state: int
+    convolution: int
+    chunk: int
+
+    @classmethod
+    def of(cls, model: Model, plan: ParallelPlan) -> Self | None:
+        mamba = model.mamba
+        if mamba is None:
+            return None
+        heads = mamba.heads // plan.tp
+        return cls(
+            inner=heads * mamba.head_width,
+            mixed=2 * max(1, mamba.groups // plan.tp) * mamba.state,
+            heads=heads,
+            state=mamba.state,
+            convolution=mamba.convolution,
+            chunk=mamba.chunk,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,62 +123,89 @@ class Share:
         rows: Tokens: micro_batch x sequence / cp.
         thin_rows: Tokens of the parts that sequence parallelism splits too.
         hidden: Width of the residual stream, whole.
-        query_width: Query heads x head width.
-        kv_width: Key heads x head width (values have as many). Where tp exceeds the key-value
-            heads, each is held, and computed, by several NPUs.
-        head_width: Width of one head.
+        query_width: Query heads x their width.
+        key_width: Key heads x their width. Where tp exceeds the key-value heads, each is held,
+            and computed, by several NPUs.
+        value_width: Value heads x their width.
+        output_width: Query heads x width of a value head.
+        head_width: Width of one query head.
         ffn: Inner width of the MLP.
         mlp_inputs: Matrices that read the MLP's input.
+        norm_parameters: Of one norm.
         norm_flop_per_element: 7 for LayerNorm, 5 for RMSNorm.
         vocabulary: Rows of the token table; the table is padded to a multiple of tp.
         sequence: Keys that a query may see, whole.
         scores: Attention scores: micro_batch x heads x (sequence / cp) x sequence.
         visible: Share of the scores that is computed: 1/2 where a fused kernel skips what the
             causal mask hides, else 1.
-        element_bytes: Bytes of a stored weight or activation.
+        element_bytes: Bytes of a stored activation.
+        weight_bytes: Of a stored weight.
+        gradient_bytes: Of a summed gradient.
+        dispatch_bytes: Of a number of a token on its way to the experts.
         flash: The attention core is one fused kernel.
         mask_bytes: Of a dropout mask per element: 1 for gpt models, which train with dropout.
+        latent, experts, state: Parts that only some models have.
     """
 
     rows: int
     thin_rows: int
     hidden: int
     query_width: int
-    kv_width: int
+    key_width: int
+    value_width: int
+    output_width: int
     head_width: int
     ffn: int
     mlp_inputs: int
+    norm_parameters: int
     norm_flop_per_element: int
     vocabulary: int
     sequence: int
     scores: int
     visible: float
     element_bytes: int
+    weight_bytes: float
+    gradient_bytes: int
+    dispatch_bytes: float
     flash: bool
     mask_bytes: int
+    latent: LatentShare | None = None
+    experts: ExpertShare | None = None
+    state: StateShare | None = None
 
     @classmethod
     def of(cls, workload: TrainingWorkload, plan: ParallelPlan) -> Self:
         """The share of each NPU; the plan must have passed ``check_splits``."""
         model, tp = workload.model, plan.tp
         rows = plan.micro_batch * workload.sequence // plan.cp
+        thin_rows = rows // tp if plan.splits_sequence else rows
+        groups = max(1, model.key_value_heads // tp)
         return cls(
             rows=rows,
-            thin_rows=rows // tp if plan.splits_sequence else rows,
+            thin_rows=thin_rows,
             hidden=model.hidden,
-            query_width=model.hidden // tp,
-            kv_width=max(1, model.key_value_heads // tp) * model.head_width,
+            query_width=model.heads // tp * model.head_width,
+            key_width=groups * model.head_width,
+            value_width=groups * model.value_head_width,
+            output_width=model.heads // tp * model.value_head_width,
             head_width=model.head_width,
             ffn=model.ffn // tp,
             mlp_inputs=model.mlp_inputs,
+            norm_parameters=model.norm_parameters,
             norm_flop_per_element=5 if model.kind == "llama" else 7,
             vocabulary=-(-model.vocabulary // tp),
             sequence=workload.sequence,
             scores=rows * (model.heads // tp) * workload.sequence,
             visible=0.5 if plan.flash_attention and model.causal else 1.0,
             element_bytes=workload.element_bytes,
+            weight_bytes=workload.weight_bytes,
+            gradient_bytes=workload.gradient_bytes,
+            dispatch_bytes=workload.dispatch_bytes,
             flash=plan.flash_attention,
             mask_bytes=1 if model.kind == "gpt" else 0,
+            latent=LatentShare.of(model, plan),
+            experts=ExpertShare.of(workload, plan, thin_rows),
+            state=StateShare.of(model, plan),
         )
 
     @property
@@ -86,13 +221,12 @@ class Share:
     @property
     def kv_bytes(self) -> int:
         """Keys and values of the rows of one NPU."""
-        return 2 * self.element_bytes * self.rows * self.kv_width
+        return self.element_bytes * self.rows * (self.key_width + self.value_width)
 
     @property
-    def matrix_parameters(self) -> int:
-        """Matrix parameters of one layer on one NPU."""
-        attention = 2 * self.hidden * (self.query_width + self.kv_width)
-        return attention + (self.mlp_inputs + 1) * self.hidden * self.ffn
+    def attention_width(self) -> int:
+        """Queries, keys and values of one row."""
+        return self.query_width + self.key_width + self.value_width
 
     @property
     def table_parameters(self) -> int:

@@ -1,26 +1,27 @@
-"""The end of an iteration on one stage: gradient reduction, gradient norm and optimizer step.
+"""The end of an iteration on one stage: the sums of gradients that are left, and the optimizer.
 
 Source: S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
-Models", SC 2020, section 5 (stages 1 to 3); V. Korthikanti et al., MLSys 2023 (norm gradients under
-sequence parallelism); M. Shoeybi et al., arXiv:1909.08053 (tied token table).
+Models", SC 2020, section 5 (stages 1 to 3); S. Li et al., "PyTorch Distributed", VLDB 2020, section
+3.2 (buckets); V. Korthikanti et al., MLSys 2023 (norm gradients under sequence parallelism); M.
+Shoeybi et al., arXiv:1909.08053 (tied token table).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload import parts
-from simcore.workload.catalog import Catalog
-from simcore.workload.gradients import GRADIENT_BYTES, gradient_reduction
+from simcore.workload.gradients import Bucket, gradient_reductions
 from simcore.workload.graph import Axis, CollectiveOp, Phase
+from simcore.workload.optimizer_step import OptimizerStep
 from simcore.workload.piece import Piece, PieceBuilder
-from simcore.workload.plan import ParallelPlan
-from simcore.workload.stage_parameters import StageParameters
+from simcore.workload.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.unit_pieces import Chunk
+from simcore.workload.work import Means
 
-_NORM_BYTES = 4
+_DATA_AXES = (Axis.DP, Axis.SHARD, Axis.REPLICA, Axis.EDP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,94 +29,91 @@ class Tail:
     """Writes the tail of one stage.
 
     Attributes:
+        parameters: Of the stage.
+        layers: Of each kind of layer.
+        chunks: Of the stage's layers.
         backward: The backward unit of each chunk; that of chunk 0 is the last unit of the stage.
         starts: For each chunk, where its last backward unit starts, relative to the tail.
     """
 
-    plan: ParallelPlan
+    means: Means
     parameters: StageParameters
-    element_bytes: int
-    catalog: Catalog
+    layers: LayerParameters
+    chunks: Sequence[Chunk]
     backward: Sequence[Piece]
     starts: Sequence[int]
 
     def piece(self) -> Piece:
+        plan, gradient_bytes = self.means.plan, self.means.share.gradient_bytes
         builder = PieceBuilder(())
         last = self.backward[0].last_compute + self.starts[0]
-        buckets = self._reduce_buckets(builder)
+        in_passes = plan.zero_stage >= 2
+        buckets = self._scattered() if in_passes else self._reduce_buckets(builder, last)
         summed = (last, *buckets)
-        if self.plan.splits_sequence:
-            norms = self.parameters.norms * GRADIENT_BYTES
-            operation = self._all_reduce("norm gradients", Axis.TP, norms)
+        if plan.splits_sequence:
+            whole = self.parameters.whole * gradient_bytes
+            operation = self._all_reduce("gradients of whole weights", Axis.TP, whole)
             summed += (builder.add(NodeKind.COLLECTIVE, operation, summed),)
         if self.parameters.shared_table:
-            table = self.parameters.shared_table * GRADIENT_BYTES
+            table = self.parameters.shared_table * gradient_bytes
             operation = self._all_reduce("tied token table", Axis.EMBEDDING, table)
             summed += (builder.add(NodeKind.COLLECTIVE, operation, (last, *buckets)),)
         builder.frontier = summed
-        self._step(builder)
+        OptimizerStep(means=self.means, parameters=self.parameters).write(builder)
         return builder.piece()
 
-    def _reduce_buckets(self, builder: PieceBuilder) -> list[int]:
-        """One collective per layer, head and table, each ready with its last gradient.
-
-        From ZeRO 2 on they are part of the backward passes, and only looked up here.
-        """
-        if self.plan.gradient_replicas == 1:
-            return []
-        if self.plan.zero_stage >= 2:
-            return self._scattered()
+    def _reduce_buckets(self, builder: PieceBuilder, last: int) -> list[int]:
+        """The sum of each bucket, ready with its last gradient or with the *last* of all."""
+        plan, element_bytes = self.means.plan, self.means.share.gradient_bytes
         positions = []
-        ready = [
-            position + start
-            for piece, start in zip(self.backward[::-1], self.starts[::-1], strict=True)
-            for position in _last_compute_by_bucket(piece).tolist()
-        ]
-        for (name, count), position in zip(self.parameters.buckets, ready, strict=True):
-            if count > 0:
-                item = self.catalog.collective(gradient_reduction(name, count, self.plan))
-                positions.append(builder.add(NodeKind.COLLECTIVE, item, (position,)))
+        for bucket, ready in self._filled_buckets():
+            after = ready if plan.overlap_gradients else last
+            steps = gradient_reductions(bucket, plan, element_bytes)
+            for step in steps:
+                item = self.means.catalog.collective(step)
+                after = builder.add(NodeKind.COLLECTIVE, item, (after,))
+            positions += [after] if steps else []
         return positions
 
+    def _filled_buckets(self) -> Iterator[tuple[Bucket, int]]:
+        """Buckets of at least the size that the plan asks for, and the node that completes each."""
+        wanted_bytes = self.means.plan.bucket_bytes or 0
+        for chunk, piece, start in list(zip(self.chunks, self.backward, self.starts, strict=True))[
+            ::-1
+        ]:
+            waiting: dict[Axis, Bucket] = {}
+            ready = (_last_compute_by_bucket(piece) + start).tolist()
+            for buckets, position in zip(self._buckets(chunk), ready, strict=True):
+                for bucket in buckets:
+                    filled = waiting.pop(bucket.axis, None)
+                    filled = filled.joined(bucket) if filled else bucket
+                    if filled.parameters * self.means.share.gradient_bytes < wanted_bytes:
+                        waiting[bucket.axis] = filled
+                    else:
+                        yield filled, position
+            yield from ((bucket, ready[-1]) for bucket in waiting.values())
+
+    def _buckets(self, chunk: Chunk) -> Iterator[tuple[Bucket, ...]]:
+        """Gradient buckets in the order of the backward pass, those that are ready together."""
+        if chunk.has_head:
+            yield (self.parameters.head_bucket,)
+        for kind in reversed(chunk.layers):
+            yield self.layers.buckets(kind)
+        if chunk.has_table:
+            yield (self.parameters.table_bucket,)
+
     def _scattered(self) -> list[int]:
-        """The gradient reductions of the last backward unit of each chunk."""
-        reductions = [
+        """The sums of gradients in the last backward unit of each chunk (ZeRO 2 and up)."""
+        sums = [
             index
-            for index, operation in enumerate(self.catalog.collectives)
-            if operation.phase is Phase.GRADIENTS and operation.axis is Axis.DP
+            for index, operation in enumerate(self.means.catalog.collectives)
+            if operation.phase is Phase.GRADIENTS and operation.axis in _DATA_AXES
         ]
         positions: list[int] = []
         for piece, start in zip(self.backward, self.starts, strict=True):
-            scatters = (piece.kind == NodeKind.COLLECTIVE) & np.isin(piece.item, reductions)
-            positions += (np.flatnonzero(scatters) + start).tolist()
+            found = (piece.kind == NodeKind.COLLECTIVE) & np.isin(piece.item, sums)
+            positions += (np.flatnonzero(found) + start).tolist()
         return positions
-
-    def _step(self, builder: PieceBuilder) -> None:
-        """Gradient norm, Adam, and with ZeRO 1 and 2 the new weights to everyone.
-
-        The square of the norm is summed over each axis along which gradients differ.
-        """
-        replicas = self.plan.gradient_replicas if self.plan.zero_stage >= 1 else 1
-        owned = -(-self.parameters.total // replicas)
-        norm = parts.gradient_norm(owned)
-        builder.then(
-            NodeKind.COMPUTE, self.catalog.operator("gradient norm", Phase.OPTIMIZER, norm)
-        )
-        for axis, size in ((Axis.TP, self.plan.tp), (Axis.DP, replicas), (Axis.PP, self.plan.pp)):
-            if size > 1:
-                operation = self._all_reduce(f"gradient norm over {axis}", axis, _NORM_BYTES)
-                builder.then(NodeKind.COLLECTIVE, operation)
-        adam = parts.optimizer(owned, self.element_bytes)
-        builder.then(NodeKind.COMPUTE, self.catalog.operator("optimizer", Phase.OPTIMIZER, adam))
-        if replicas > 1 and self.plan.zero_stage < 3:
-            weights = CollectiveOp(
-                name="weights",
-                kind=CollectiveKind.ALL_GATHER,
-                axis=Axis.DP,
-                size_bytes=self.element_bytes * owned,
-                phase=Phase.OPTIMIZER,
-            )
-            builder.then(NodeKind.COLLECTIVE, self.catalog.collective(weights))
 
     def _all_reduce(self, name: str, axis: Axis, size_bytes: int) -> int:
         operation = CollectiveOp(
@@ -125,7 +123,7 @@ class Tail:
             size_bytes=size_bytes,
             phase=Phase.GRADIENTS,
         )
-        return self.catalog.collective(operation)
+        return self.means.catalog.collective(operation)
 
 
 def _last_compute_by_bucket(backward: Piece) -> NDArray[np.int64]:

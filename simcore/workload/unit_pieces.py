@@ -1,10 +1,12 @@
 """The pieces of a stage: one forward and one backward pass through a chunk of its layers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from simcore.terms import NodeKind
-from simcore.workload.passes import Passes
+from simcore.workload.gradients import Bucket
+from simcore.workload.model import LayerKind
+from simcore.workload.passes import Gate, Passes
 from simcore.workload.piece import (
     CHAIN,
     LOSS,
@@ -15,7 +17,8 @@ from simcore.workload.piece import (
     seen_from_end,
 )
 
-_WritePiece = Callable[[Sequence[int], Sequence[int]], Piece]
+_WritePiece = Callable[[LayerKind, Sequence[int], Gate], Piece]
+_Gates = Callable[[Sequence[Piece]], tuple[int, ...] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +26,12 @@ class Chunk:
     """Neighbouring layers on one stage, and what comes before and after them.
 
     Attributes:
-        layers: How many.
+        layers: Their kinds, in order.
         is_first, is_last: The chunk begins or ends the model; otherwise it has messages.
         has_table, has_head: It looks tokens up; it computes logits and loss.
     """
 
-    layers: int
+    layers: tuple[LayerKind, ...]
     is_first: bool
     is_last: bool
     has_table: bool
@@ -42,29 +45,26 @@ class UnitWriter:
     passes: Passes
     known: dict[tuple[object, ...], Piece] = field(default_factory=dict)
 
+    def first(self, chunks: Sequence[Chunk]) -> Piece:
+        """The first unit of a stage, which waits for nothing.
+
+        Where the new weights of the iteration before are gathered beside it, those of the later
+        *chunks* follow as soon as the network is free.
+        """
+        plan = self.passes.means.plan
+        if not plan.overlap_weights or plan.zero_stage not in (1, 2):
+            return self.forward(chunks[0], chain=())
+        unit = self._forward(chunks[0], (), lambda layers: ())
+        later = [bucket for chunk in chunks[1:] for bucket in self._buckets(chunk)]
+        return replace(join([unit, self.passes.gathering(later)]), exits=unit.exits)
+
     def forward(self, chunk: Chunk, *, chain: tuple[int, ...]) -> Piece:
         """A forward pass that follows *chain*: CHAIN, or nothing for a stage's first unit."""
-        pieces: list[Piece] = []
-        entry = chain
-        if not chunk.is_first:
-            pieces.append(_receive(chain))
-        elif chunk.has_table:
-            pieces.append(self.passes.embedding_forward(chain, chain))
-        if pieces:
-            entry = seen_from_end(pieces[-1])
-        layers = range(chunk.layers)
-        pieces += self._layers(self.passes.forward_layer, entry, chain, layers)
-        if chunk.has_head:
-            layer = self._piece(self.passes.forward_layer, entry, chain)
-            gate = _before_last(layer) if chunk.layers > 1 else chain
-            pieces.append(self.passes.head_forward(seen_from_end(pieces[-1]), gate))
-        if not chunk.is_last:
-            pieces.append(_send(seen_from_end(pieces[-1])))
-        return join(pieces)
+        return self._forward(chunk, chain, self._gate(chain, sharded=self._sharded))
 
     def backward(self, chunk: Chunk, forward: Piece) -> Piece:
         """The backward pass of what *forward* computed."""
-        pieces: list[Piece] = []
+        plan, pieces = self.passes.means.plan, list[Piece]()
         entry: tuple[int, ...] = (CHAIN,)
         if not chunk.is_last:
             pieces.append(_receive(entry))
@@ -74,34 +74,88 @@ class UnitWriter:
             pieces.append(self.passes.head_backward(entry))
         if pieces:
             entry = seen_from_end(pieces[-1])
-        layers = range(chunk.layers)[::-1]
-        pieces += self._layers(self.passes.backward_layer, entry, (CHAIN,), layers)
+        order = range(len(chunk.layers))[::-1]
+        redone = plan.redone_layers(len(chunk.layers))
+        writers = [
+            self.passes.redone_layer if number < redone else self.passes.backward_layer
+            for number in order
+        ]
+        gate = self._gate((CHAIN,), sharded=self._sharded and plan.reshard)
+        pieces += _runs(self._layers(writers, chunk.layers[::-1], entry, gate), order)
         if chunk.has_table:
             pieces.append(self.passes.embedding_backward(seen_from_end(pieces[-1])))
         if not chunk.is_first:
             pieces.append(_send(seen_from_end(pieces[-1])))
         return join(pieces)
 
+    def _forward(self, chunk: Chunk, chain: tuple[int, ...], gate: _Gates) -> Piece:
+        pieces: list[Piece] = []
+        entry = chain
+        if not chunk.is_first:
+            pieces.append(_receive(chain))
+        elif chunk.has_table:
+            pieces.append(self.passes.embedding_forward(chain, gate([])))
+        if pieces:
+            entry = seen_from_end(pieces[-1])
+        writers = [self.passes.forward_layer] * len(chunk.layers)
+        layers = self._layers(writers, chunk.layers, entry, gate)
+        pieces += _runs(layers, range(len(layers)))
+        if chunk.has_head:
+            pieces.append(self.passes.head_forward(seen_from_end(pieces[-1]), gate(layers)))
+        if not chunk.is_last:
+            pieces.append(_send(seen_from_end(pieces[-1])))
+        return join(pieces)
+
     def _layers(
-        self, write: _WritePiece, entry: tuple[int, ...], chain: tuple[int, ...], layers: range
+        self,
+        writers: Sequence[_WritePiece],
+        kinds: Sequence[LayerKind],
+        entry: tuple[int, ...],
+        gates: _Gates,
     ) -> list[Piece]:
-        """Layers in a row; *chain* is what the first two wait for to gather their weights."""
-        first = self._piece(write, entry, chain)
-        second = self._piece(write, seen_from_end(first), chain)
-        inner = self._piece(write, seen_from_end(first), _before_last(first))
-        parts = ((first, layers[:1]), (second, layers[1:2]), (inner, layers[2:]))
-        return [repeat(piece, which) for piece, which in parts if which]
+        """A piece per layer."""
+        pieces: list[Piece] = []
+        for write, kind in zip(writers, kinds, strict=True):
+            gate = gates(pieces)
+            key = (write.__name__, kind, entry, gate)
+            if key not in self.known:
+                self.known[key] = write(kind, entry, gate)
+            pieces.append(self.known[key])
+            entry = seen_from_end(pieces[-1])
+        return pieces
 
-    def _piece(self, write: _WritePiece, entry: tuple[int, ...], gate: tuple[int, ...]) -> Piece:
-        key = (write.__name__, entry, gate if self.passes.gathers_weights else ())
-        if key not in self.known:
-            self.known[key] = write(entry, gate)
-        return self.known[key]
+    @property
+    def _sharded(self) -> bool:
+        return self.passes.means.plan.zero_stage >= 3
+
+    def _gate(self, chain: tuple[int, ...], *, sharded: bool) -> _Gates:
+        """When a layer's weights are gathered, told from the layers before it in the unit.
+
+        Sharded ones when the layer before the *prefetch* that are still ahead has ended, and the
+        first ones after *chain*.
+        """
+        ahead = self.passes.means.plan.prefetch
+
+        def gate(layers: Sequence[Piece]) -> tuple[int, ...]:
+            if len(layers) <= ahead:
+                return chain
+            since = layers[-1 - ahead :]
+            return (since[0].last_compute - sum(piece.nodes for piece in since),)
+
+        return gate if sharded else lambda layers: None
+
+    def _buckets(self, chunk: Chunk) -> list[Bucket]:
+        buckets = [bucket for kind in chunk.layers for bucket in self.passes.layers[kind].buckets]
+        return [*buckets, self.passes.head] if chunk.has_head else buckets
 
 
-def _before_last(layer: Piece) -> tuple[int]:
-    """The end of the last but one *layer*, relative to the node after the layers."""
-    return (layer.last_compute - 2 * layer.nodes,)
+def _runs(layers: Sequence[Piece], order: range) -> list[Piece]:
+    """The *layers*, neighbours that are equal as one piece."""
+    starts = [i for i, piece in enumerate(layers) if i == 0 or piece is not layers[i - 1]]
+    ends = [*starts[1:], len(layers)]
+    return [
+        repeat(layers[start], order[start:end]) for start, end in zip(starts, ends, strict=True)
+    ]
 
 
 def _receive(chain: tuple[int, ...]) -> Piece:

@@ -18,8 +18,15 @@ from simcore.workload import (
     total_flop,
     total_model_flop,
 )
+from simcore.workload.model_parts import Experts, LatentAttention
 
 CHECKED = settings(derandomize=True, deadline=None, max_examples=60)
+
+
+EXPERTS = Experts(count=4, active=2, ffn=192, shared_ffn=96)
+LATENT = LatentAttention(
+    query_rank=48, key_value_rank=24, plain_width=12, rotary_width=4, value_width=16
+)
 
 
 @st.composite
@@ -36,12 +43,16 @@ def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
         vocabulary=(vocabulary := draw(st.sampled_from([0, 1200]))),
         tied_embeddings=draw(st.booleans()) if vocabulary else False,
         causal=draw(st.booleans()),
+        experts=(experts := draw(st.sampled_from([None, None, EXPERTS]))),
+        latent=draw(st.sampled_from([None, None, LATENT])),
     )
     plan = ParallelPlan(
         tp=draw(st.sampled_from([1, 2, 4])),
         cp=draw(st.sampled_from([1, 2])),
         pp=draw(st.integers(1, 5)),
         dp=draw(st.sampled_from([1, 2, 3])),
+        ep=draw(st.sampled_from([1, 2])) if experts else 1,
+        etp=draw(st.sampled_from([None, 1])) if experts else None,
         interleave=draw(st.sampled_from([1, 1, 2])),
         micro_batch=draw(st.sampled_from([1, 2])),
         sequence_parallel=draw(st.booleans()),
@@ -72,16 +83,20 @@ def test_products_of_all_npus_add_up_to_the_closed_form(
     graph = built(job)
     workload, plan = job
     model, tokens = workload.model, workload.tokens
-    layers = model.layers * model.matrix_parameters_per_layer
+    layers = model.matrix_parameters(model.layer_kinds, active=True)
+    if model.latent and not plan.sequence_parallel:  # the latents are made on every NPU of tp
+        layers += model.layers * (plan.tp - 1) * model.hidden * (48 + 24 + 4)
     passes = 8 if plan.recompute == "full" else 6
     assert total_flop(graph, "gemm") == tokens * (
         passes * layers + 6 * model.vocabulary * model.hidden
     )
     visible = 0.5 if plan.flash_attention and model.causal else 1.0
-    products = 14 if plan.flash_attention else 12
+    # queries and keys have the width of values, or of a latent head: 3 of 5 products backward
+    scores, values = (4, 3) if plan.flash_attention else (3, 3)
     if plan.recompute == "full" or (plan.recompute == "selective" and not plan.flash_attention):
-        products += 4
-    core = products * visible * model.layers * tokens * workload.sequence * model.hidden
+        scores, values = scores + 1, values + 1
+    widths = scores * model.head_width + values * model.value_head_width
+    core = 2 * visible * model.layers * tokens * workload.sequence * model.heads * widths
     assert total_flop(graph, "attention") == core
 
 

@@ -34,18 +34,19 @@ class CommunicatorGroups:
 
 def communicator_groups(graph: TrainingGraph) -> CommunicatorGroups:
     """The groups that collectives of *graph* run in."""
-    members: dict[int, tuple[int, ...]] = {}
+    numbers: dict[tuple[int, ...], int] = {}
     group_of: dict[tuple[Axis, int], int] = {}
     for axis, layout in graph.groups.items():
         if layout.size == graph.plan.npus:
             continue
-        numbers: dict[int, int] = {}
+        of_base: dict[int, int] = {}
         for npu in _participants(graph, axis):
             base = _base(layout, npu)
-            if base not in numbers:
-                numbers[base] = len(members) + 1
-                members[numbers[base]] = tuple(base + i * layout.stride for i in range(layout.size))
-            group_of[axis, npu] = numbers[base]
+            if base not in of_base:
+                together = tuple(base + i * layout.stride for i in range(layout.size))
+                of_base[base] = numbers.setdefault(together, len(numbers) + 1)
+            group_of[axis, npu] = of_base[base]
+    members = {number: together for together, number in numbers.items()}
     return CommunicatorGroups(members=members, group_of=group_of)
 
 

@@ -24,15 +24,36 @@ system: {chunks: 2, all_reduce: ring}
 """
 
 
-def test_a_written_iteration_takes_the_time_of_the_simulated_one(tmp_path: Path) -> None:
+EXPERTS = """
+version: 1
+workload:
+  model: {name: small, kind: llama, layers: 4, hidden: 4096, heads: 32, ffn: 8192, vocabulary: 8192,
+          experts: {count: 8, active: 2, ffn: 4096, shared_ffn: 4096, every: 2}}
+  sequence: 2048
+  global_batch: 16
+platform:
+  npu: a100_80
+  dimensions:
+    - {topology: switch, npus: 2, bandwidth: 300 GB/s, latency: 700 ns}
+    - {topology: switch, npus: 4, bandwidth: 100 GB/s, latency: 700 ns}
+    - {topology: switch, npus: 2, bandwidth: 25 GB/s, latency: 1700 ns}
+plan: {tp: 2, pp: 2, dp: 4, ep: 2, sequence_parallel: true, zero_stage: 1}
+system: {chunks: 2, all_reduce: ring, all_gather: ring, reduce_scatter: ring, all_to_all: ring}
+"""
+
+
+@pytest.mark.parametrize("run", [RUN, EXPERTS], ids=["dense", "experts"])
+def test_a_written_iteration_takes_the_time_of_the_simulated_one(run: str, tmp_path: Path) -> None:
     run_file = tmp_path / "run.yaml"
-    run_file.write_text(RUN)
+    run_file.write_text(run)
     out = tmp_path / "traces" / "w"
     done = CliRunner().invoke(
         chakra, ["generate", str(run_file), "--out", str(out)], catch_exceptions=False
     )
     assert done.exit_code == 0
-    assert json.loads((out.parent / "w.comm_group.json").read_text())["1"] == [0, 1, 2, 3]
+    groups = list(json.loads((out.parent / "w.comm_group.json").read_text()).values())
+    assert len({tuple(members) for members in groups}) == len(groups)
+    assert min(map(len, groups)) > 1
     files = AstraFiles(
         workload=out,
         system=out.parent / "w.system.json",

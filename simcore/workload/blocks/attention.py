@@ -1,0 +1,65 @@
+"""Multi-head attention, with as many key-value heads as queries or fewer."""
+
+from simcore.workload.blocks.base import Block, BlockParameters
+from simcore.workload.blocks.context import context_parallel
+from simcore.workload.blocks.core import scores_bytes
+from simcore.workload.graph import Kernel
+from simcore.workload.kernel_costs import (
+    gemm,
+    gemm_gradients,
+    norm,
+    norm_gradient,
+    weight_gradient,
+)
+from simcore.workload.work import Work
+
+
+class Attention(Block):
+    """Norm, queries, keys and values, core, and the projection back; heads are split over tp.
+
+    Source: M. Shoeybi et al., "Megatron-LM", arXiv:1909.08053, section 3; J. Ainslie et al.,
+    "GQA", EMNLP 2023.
+    """
+
+    __slots__ = ()
+
+    @property
+    def parameters(self) -> BlockParameters:
+        share = self.share
+        matrices = share.hidden * (share.attention_width + share.output_width)
+        return BlockParameters(split=matrices, whole=share.norm_parameters)
+
+    def forward(self, work: Work) -> None:
+        share = self.share
+        work.gather("attention input")
+        work.compute("attention input", [*norm(share, "attention"), self._qkv("qkv")])
+        context_parallel(share, self.plan).forward(work)
+        work.compute("attention", [gemm("attention output", *self._output, share)])
+        work.reduce("attention output")
+
+    def backward(self, work: Work) -> None:
+        share = self.share
+        work.gather("attention gradient")
+        regathered = work.regather("attention input")
+        output = gemm_gradients("attention output", *self._output, share)
+        work.compute("attention output", [*norm_gradient(share, "next"), *output])
+        context_parallel(share, self.plan).backward(work)
+        inputs = gemm("qkv input gradient", share.rows, share.hidden, share.attention_width, share)
+        work.compute("attention input", [inputs])
+        sizes = share.rows, share.attention_width, share.hidden
+        work.input_gradient("attention", [weight_gradient("qkv", *sizes, share)], regathered)
+
+    @property
+    def kept_bytes(self) -> int:
+        share = self.share
+        width = share.attention_width + share.output_width
+        kept = self.entry_bytes + share.element_bytes * share.rows * width
+        return kept + (scores_bytes(share) if self.keeps_scores else 0)
+
+    def _qkv(self, name: str) -> Kernel:
+        share = self.share
+        return gemm(name, share.rows, share.attention_width, share.hidden, share)
+
+    @property
+    def _output(self) -> tuple[int, int, int]:
+        return self.share.rows, self.share.hidden, self.share.output_width

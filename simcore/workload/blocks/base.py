@@ -1,0 +1,81 @@
+"""What a residual block of a layer decides: its kernels, its traffic and what it keeps."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from simcore.workload.plan import ParallelPlan
+from simcore.workload.share import Share
+from simcore.workload.work import Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockParameters:
+    """Parameters of a block on one NPU.
+
+    Attributes:
+        split: Of matrices that are split over tp.
+        whole: That every NPU of a tp group holds: norms, router. With sequence parallelism their
+            gradients are summed over tp.
+        experts: Of routed experts, which have replicas of their own.
+    """
+
+    split: int = 0
+    whole: int = 0
+    experts: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.split + self.whole + self.experts
+
+    def times(self, layers: int) -> "BlockParameters":
+        return BlockParameters(
+            split=layers * self.split, whole=layers * self.whole, experts=layers * self.experts
+        )
+
+    def plus(self, other: "BlockParameters") -> "BlockParameters":
+        return BlockParameters(
+            split=self.split + other.split,
+            whole=self.whole + other.whole,
+            experts=self.experts + other.experts,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block(ABC):
+    """A norm, what follows it, and the sum with the residual stream, as one NPU holds them.
+
+    The sum is counted with the norm that follows it, so that of the last layer is in the final
+    norm; the backward pass of a block starts with the norm that follows it.
+    """
+
+    share: Share
+    plan: ParallelPlan
+
+    @property
+    @abstractmethod
+    def parameters(self) -> BlockParameters:
+        """What one NPU holds, the norm before the block included."""
+
+    @abstractmethod
+    def forward(self, work: Work) -> None:
+        """Write the forward pass."""
+
+    @abstractmethod
+    def backward(self, work: Work) -> None:
+        """Write the backward pass."""
+
+    @property
+    @abstractmethod
+    def kept_bytes(self) -> int:
+        """What the forward pass of a micro-batch keeps for the backward pass."""
+
+    @property
+    def keeps_scores(self) -> bool:
+        """The attention scores are written to memory and kept."""
+        return not self.share.flash and self.plan.recompute != "selective"
+
+    @property
+    def entry_bytes(self) -> int:
+        """What every block keeps: the inputs of its norm and of the product after it, its mask."""
+        share = self.share
+        return share.thin_rows * share.hidden * (2 * share.element_bytes + share.mask_bytes)

@@ -1,0 +1,72 @@
+"""The attention core: scores, softmax and weighted values.
+
+Source: T. Dao et al., "FlashAttention", NeurIPS 2022, section 3 (fused core: 2 products forward,
+5 backward).
+"""
+
+from simcore.workload.graph import Kernel
+from simcore.workload.kernel_costs import elementwise
+from simcore.workload.share import Share
+
+
+def core(share: Share) -> list[Kernel]:
+    """Forward pass."""
+    moved = share.element_bytes * share.rows * (share.attention_width + share.output_width)
+    if share.flash:
+        flop = _product(share, share.query_width) + _product(share, share.output_width)
+        return [_kernel("attention core", flop, moved, share)]
+    scores_bytes = share.element_bytes * share.scores
+    scores, values = _product(share, share.query_width), _product(share, share.output_width)
+    return [
+        _kernel("attention scores", scores, moved / 2 + scores_bytes, share),
+        elementwise("attention softmax", 5 * share.scores, 2 * scores_bytes),
+        *_dropout(share, "attention dropout"),
+        _kernel("attention values", values, moved / 2 + scores_bytes, share),
+    ]
+
+
+def core_gradient(share: Share) -> list[Kernel]:
+    """Backward pass; the fused kernel computes the scores again."""
+    moved = 2 * share.element_bytes * share.rows * (share.attention_width + share.output_width)
+    scores, values = _product(share, share.query_width), _product(share, share.output_width)
+    if share.flash:
+        flop = 3 * scores + 2 * values
+        return [_kernel("attention core gradient", flop, moved, share)]
+    scores_bytes = share.element_bytes * share.scores
+    return [
+        _kernel("attention values gradient", 2 * values, moved / 2 + 2 * scores_bytes, share),
+        *_dropout(share, "attention dropout gradient"),
+        elementwise("attention softmax gradient", 5 * share.scores, 3 * scores_bytes),
+        _kernel("attention scores gradient", 2 * scores, moved / 2 + scores_bytes, share),
+    ]
+
+
+def scores_bytes(share: Share) -> int:
+    """What a core that is not fused keeps: scores before and after dropout, and its mask."""
+    w = share.element_bytes
+    return share.scores * (2 * w + 1 if share.mask_bytes else w)
+
+
+def _product(share: Share, width: int) -> float:
+    """FLOP of one product of all queries with all keys that they see."""
+    return 2 * share.visible * share.rows * share.sequence * width
+
+
+def _kernel(name: str, flop: float, moved: float, share: Share) -> Kernel:
+    return Kernel(
+        name=name,
+        kind="attention",
+        flop=flop,
+        bytes=float(moved),
+        m=share.sequence,
+        n=share.sequence,
+        k=share.head_width,
+    )
+
+
+def _dropout(share: Share, name: str) -> list[Kernel]:
+    """One read, one write and the mask of the attention scores."""
+    if share.mask_bytes == 0:
+        return []
+    moved = (2 * share.element_bytes + share.mask_bytes) * share.scores
+    return [elementwise(name, share.scores, moved)]

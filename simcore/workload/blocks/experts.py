@@ -1,0 +1,213 @@
+"""Routed experts in the place of an MLP."""
+
+from math import ceil
+
+from simcore.terms import CollectiveKind
+from simcore.workload.blocks.base import Block, BlockParameters
+from simcore.workload.blocks.mlp import product_gradients, products, up_weight_gradient
+from simcore.workload.graph import Axis, Kernel
+from simcore.workload.kernel_costs import (
+    elementwise,
+    gemm,
+    gemm_gradients,
+    grouped_gemm,
+    grouped_weight_gradient,
+    norm,
+    norm_gradient,
+)
+from simcore.workload.share import ExpertShare
+from simcore.workload.work import Work
+
+_COUNT_BYTES = 4
+_ROUTER_BYTES = 4  # the router works in fp32
+
+
+class RoutedExperts(Block):
+    """Norm, router, tokens to the experts that it picks, their MLPs, and the tokens back.
+
+    Each NPU routes its own tokens. They reach the experts by an all-to-all over ep and, where an
+    expert is split, an all-gather over its parts (etp), and come back the same way. Shared experts
+    are an MLP of all tokens that runs beside the all-to-all.
+
+    Source: D. Lepikhin et al., "GShard", ICLR 2021, section 2 (router, all-to-all); D. Dai et al.,
+    "DeepSeekMoE", arXiv:2401.06066 (shared experts); D. Liu et al., "MoE Parallel Folding",
+    arXiv:2504.14960, section 3 (etp and ep in place of tp, cp and dp).
+    """
+
+    __slots__ = ()
+
+    @property
+    def parameters(self) -> BlockParameters:
+        share, experts = self.share, self._experts
+        matrices = share.mlp_inputs + 1
+        router = share.hidden * experts.count
+        narrowed = 2 * share.hidden * experts.width if self._narrows else 0
+        return BlockParameters(
+            split=matrices * share.hidden * experts.shared_ffn,
+            whole=share.norm_parameters + router + narrowed,
+            experts=matrices * experts.width * experts.ffn * experts.held,
+        )
+
+    def forward(self, work: Work) -> None:
+        share = self.share
+        router = gemm("router", share.thin_rows, self._experts.count, share.hidden, share)
+        kernels = [*norm(share, "experts"), router, *self._choice("top-k")]
+        if self._narrows:
+            kernels.append(gemm("narrowing", *self._narrowing, share))
+        work.compute("router", [*kernels, self._move("permute")])
+        routed = work.fork()
+        work.gather("shared experts input", self._shared_thin_bytes)
+        gathered = work.fork()
+        work.resume(routed)
+        work.collective("expert loads", CollectiveKind.ALL_GATHER, Axis.EP, self._load_bytes)
+        self._to_experts(work, "tokens", share.dispatch_bytes)
+        arrived = work.fork()
+        shared: tuple[int, ...] = ()
+        if self._experts.shared_ffn:
+            work.resume(gathered)
+            kernels = products("shared experts", share, self._experts.shared_ffn)
+            work.compute("shared experts", kernels)
+            arrived += work.last_compute
+            work.reduce("shared experts output")
+            shared = work.fork()
+        work.resume(arrived)
+        work.compute("experts", self._products())
+        self._from_experts(work, "outputs")
+        work.resume(work.fork() + shared)
+        work.compute("unpermute", [self._move("unpermute")])
+        if self._narrows:
+            rows, narrow, wide = self._narrowing
+            work.compute("widening", [gemm("widening", rows, wide, narrow, share)])
+
+    def backward(self, work: Work) -> None:
+        share = self.share
+        kernels = norm_gradient(share, "next")
+        if self._narrows:
+            rows, narrow, wide = self._narrowing
+            kernels += gemm_gradients("widening", rows, wide, narrow, share)
+        work.compute("unpermute", [*kernels, self._move("unpermute gradient")])
+        routed = work.fork()
+        work.gather("shared experts gradient", self._shared_thin_bytes)
+        regathered = work.regather("shared experts input", self._shared_thin_bytes)
+        gathered = work.fork()
+        work.resume(routed)
+        self._to_experts(work, "output gradients", share.element_bytes)
+        arrived = work.fork()
+        shared: tuple[int, ...] = ()
+        if self._experts.shared_ffn:
+            work.resume(gathered)
+            ffn = self._experts.shared_ffn
+            work.compute("shared experts", product_gradients("shared experts", share, ffn))
+            weights = [up_weight_gradient("shared experts", share, ffn)]
+            work.input_gradient("shared experts", weights, regathered)
+            shared = work.fork()
+            arrived += work.last_compute
+        work.resume(arrived)
+        work.compute("experts", self._product_gradients())
+        computed = work.fork()
+        self._from_experts(work, "token gradients")
+        returned = work.fork()
+        work.resume(computed)
+        work.compute("experts weight gradient", [self._up_weight_gradient()])
+        work.resume(work.fork() + returned + shared)
+        sizes = share.thin_rows, self._experts.count, share.hidden
+        router = gemm_gradients("router", *sizes, share)
+        kernels = [self._move("permute gradient")]
+        if self._narrows:
+            kernels += gemm_gradients("narrowing", *self._narrowing, share)
+        work.compute("router", [*kernels, *self._choice("top-k gradient"), *router])
+
+    @property
+    def kept_bytes(self) -> int:
+        share, experts = self.share, self._experts
+        inner = 1 + share.mlp_inputs
+        rows = experts.rows * (experts.width + experts.ffn * inner)
+        rows += share.thin_rows * experts.width if self._narrows else 0
+        shared = share.rows * experts.shared_ffn * inner
+        choice = _ROUTER_BYTES * share.thin_rows * experts.count
+        return self.entry_bytes + share.element_bytes * (rows + shared) + choice
+
+    @property
+    def _experts(self) -> ExpertShare:
+        if self.share.experts is None:
+            raise AssertionError("a model with experts has a share of them")
+        return self.share.experts
+
+    @property
+    def _narrows(self) -> bool:
+        return self._experts.width != self.share.hidden
+
+    @property
+    def _narrowing(self) -> tuple[int, int, int]:
+        """Rows, narrow width and wide width of the tokens on their way to the experts."""
+        return self.share.thin_rows, self._experts.width, self.share.hidden
+
+    @property
+    def _load_bytes(self) -> int:
+        return _COUNT_BYTES * self._experts.count
+
+    @property
+    def _sent_elements(self) -> int:
+        return self._experts.sent_rows * self._experts.width
+
+    @property
+    def _shared_thin_bytes(self) -> int:
+        return self.share.thin_bytes if self._experts.shared_ffn else 0
+
+    def _to_experts(self, work: Work, what: str, element_bytes: float) -> None:
+        size_bytes = ceil(element_bytes * self._sent_elements)
+        work.collective(f"{what} to experts", CollectiveKind.ALL_TO_ALL, Axis.EP, size_bytes)
+        name = f"{what} to parts of experts"
+        work.collective(name, CollectiveKind.ALL_GATHER, Axis.ETP, size_bytes)
+
+    def _from_experts(self, work: Work, what: str) -> None:
+        size_bytes = self.share.element_bytes * self._sent_elements
+        name, summed_bytes = f"{what} from parts of experts", size_bytes * self.plan.expert_tp
+        work.collective(name, CollectiveKind.REDUCE_SCATTER, Axis.ETP, summed_bytes)
+        name = f"{what} from experts"
+        work.collective(name, CollectiveKind.ALL_TO_ALL, Axis.EP, size_bytes)
+
+    def _choice(self, name: str) -> list[Kernel]:
+        """Softmax over the experts and the choice of the best."""
+        elements = self.share.thin_rows * self._experts.count
+        return [elementwise(name, 5 * elements, 3 * _ROUTER_BYTES * elements)]
+
+    def _move(self, name: str) -> Kernel:
+        """Copies of the tokens in the order of the experts, or back to their sum."""
+        share, sent, width = self.share, self._experts.sent_rows, self._experts.width
+        moved = share.element_bytes * width * (share.thin_rows + sent)
+        return elementwise(name, width * sent, moved)
+
+    def _sizes(self) -> tuple[int, int, int, int]:
+        """Rows, outer and inner width, and groups of the experts' products."""
+        experts = self._experts
+        return experts.rows, experts.width, experts.ffn, experts.held
+
+    def _products(self) -> list[Kernel]:
+        share, (rows, wide, ffn, held) = self.share, self._sizes()
+        inner = share.mlp_inputs * ffn
+        return [
+            grouped_gemm("experts up", (rows, inner, wide), held, share),
+            self._activation("experts activation", 1 + share.mlp_inputs),
+            grouped_gemm("experts down", (rows, wide, ffn), held, share),
+        ]
+
+    def _product_gradients(self) -> list[Kernel]:
+        """Backward pass but for the weight gradient of the first product."""
+        share, (rows, wide, ffn, held) = self.share, self._sizes()
+        inner = share.mlp_inputs * ffn
+        return [
+            grouped_gemm("experts down input gradient", (rows, ffn, wide), held, share),
+            grouped_weight_gradient("experts down", (rows, wide, ffn), held, share),
+            self._activation("experts activation gradient", 1 + 2 * share.mlp_inputs),
+            grouped_gemm("experts up input gradient", (rows, wide, inner), held, share),
+        ]
+
+    def _up_weight_gradient(self) -> Kernel:
+        share, (rows, wide, ffn, held) = self.share, self._sizes()
+        inner = share.mlp_inputs * ffn
+        return grouped_weight_gradient("experts up", (rows, inner, wide), held, share)
+
+    def _activation(self, name: str, moves: int) -> Kernel:
+        elements = self._experts.rows * self._experts.ffn
+        return elementwise(name, 8 * elements, moves * self.share.element_bytes * elements)

@@ -1,0 +1,112 @@
+"""Multi-head latent attention."""
+
+from simcore.workload.blocks.base import Block, BlockParameters
+from simcore.workload.blocks.context import context_parallel
+from simcore.workload.blocks.core import scores_bytes
+from simcore.workload.graph import Kernel
+from simcore.workload.kernel_costs import (
+    elementwise,
+    gemm,
+    gemm_gradients,
+    norm,
+    norm_gradient,
+    weight_gradient,
+)
+from simcore.workload.share import LatentShare
+from simcore.workload.work import Work
+
+_NORM_FLOP = 5
+
+
+class Latent(Block):
+    """Norm, latents, heads made from the latents, core, and the projection back.
+
+    The products that make the latents are the same on all NPUs of a tensor parallel group, each
+    for its own rows under sequence parallelism; only the narrow latents are then gathered.
+
+    Source: DeepSeek-AI, "DeepSeek-V2", arXiv:2405.04434, section 2.1 and appendix C.
+    """
+
+    __slots__ = ()
+
+    @property
+    def parameters(self) -> BlockParameters:
+        share, latent = self.share, self._latent
+        made = share.query_width * latent.query_rank
+        made += latent.key_value_width * latent.key_value_rank
+        norms = share.norm_parameters + latent.query_rank + latent.key_value_rank
+        return BlockParameters(
+            split=made + share.hidden * share.output_width,
+            whole=norms + share.hidden * self._width,
+        )
+
+    def forward(self, work: Work) -> None:
+        share = self.share
+        down = gemm("latents", share.thin_rows, self._width, share.hidden, share)
+        work.compute("latents", [*norm(share, "attention"), down, *self._norms("latent norms", 2)])
+        work.gather("latents", self._thin_bytes)
+        work.compute("attention input", [gemm(*sizes, share) for sizes in self._products()])
+        context_parallel(share, self.plan).forward(work)
+        work.compute("attention", [gemm("attention output", *self._output, share)])
+        work.reduce("attention output")
+
+    def backward(self, work: Work) -> None:
+        share = self.share
+        work.gather("attention gradient")
+        regathered = work.regather("latents", self._thin_bytes)
+        output = gemm_gradients("attention output", *self._output, share)
+        work.compute("attention output", [*norm_gradient(share, "next"), *output])
+        context_parallel(share, self.plan).backward(work)
+        inputs = [
+            gemm(f"{name} input gradient", rows, rank, width, share)
+            for name, rows, width, rank in self._products()
+        ]
+        work.compute("attention input", inputs)
+        summed_bytes = share.element_bytes * share.rows * self._width
+        weights = [weight_gradient(*sizes, share) for sizes in self._products()]
+        work.input_gradient("attention", weights, regathered, summed_bytes)
+        down = gemm_gradients("latents", share.thin_rows, self._width, share.hidden, share)
+        work.compute("latents", [*self._norms("latent norms gradient", 3), *down])
+
+    @property
+    def kept_bytes(self) -> int:
+        share, latent = self.share, self._latent
+        keys = share.query_width + share.output_width  # one key and value per query head
+        heads = share.rows * (share.query_width + keys + share.output_width)
+        ranks = latent.query_rank + latent.key_value_rank
+        latents = share.thin_rows * (ranks + self._width)  # before and after their norms
+        kept = self.entry_bytes + share.element_bytes * (heads + latents)
+        return kept + (scores_bytes(share) if self.keeps_scores else 0)
+
+    @property
+    def _latent(self) -> LatentShare:
+        if self.share.latent is None:
+            raise AssertionError("a model with latent attention has a latent share")
+        return self.share.latent
+
+    @property
+    def _width(self) -> int:
+        """Latents of one row, and its rotary key."""
+        latent = self._latent
+        return latent.query_rank + latent.key_value_rank + latent.rotary_width
+
+    @property
+    def _thin_bytes(self) -> int:
+        return self.share.element_bytes * self.share.thin_rows * self._width
+
+    @property
+    def _output(self) -> tuple[int, int, int]:
+        return self.share.rows, self.share.hidden, self.share.output_width
+
+    def _products(self) -> list[tuple[str, int, int, int]]:
+        """The products that make the heads: name, rows, width, rank."""
+        rows, latent = self.share.rows, self._latent
+        return [
+            ("queries", rows, self.share.query_width, latent.query_rank),
+            ("keys and values", rows, latent.key_value_width, latent.key_value_rank),
+        ]
+
+    def _norms(self, name: str, moves: int) -> list[Kernel]:
+        share, latent = self.share, self._latent
+        elements = share.thin_rows * (latent.query_rank + latent.key_value_rank)
+        return [elementwise(name, _NORM_FLOP * elements, moves * share.element_bytes * elements)]

@@ -1,0 +1,81 @@
+"""The plain MLP, and the kernels that expert MLPs share with it."""
+
+from simcore.workload.blocks.base import Block, BlockParameters
+from simcore.workload.graph import Kernel
+from simcore.workload.kernel_costs import (
+    elementwise,
+    gemm,
+    gemm_gradients,
+    norm,
+    norm_gradient,
+    weight_gradient,
+)
+from simcore.workload.share import Share
+from simcore.workload.work import Work
+
+
+class Mlp(Block):
+    """Norm, product to the inner width, activation, product back; the inner width is split.
+
+    Source: M. Shoeybi et al., "Megatron-LM", arXiv:1909.08053, section 3; N. Shazeer, "GLU
+    Variants Improve Transformer", arXiv:2002.05202 (SwiGLU).
+    """
+
+    __slots__ = ()
+
+    @property
+    def parameters(self) -> BlockParameters:
+        share = self.share
+        matrices = (share.mlp_inputs + 1) * share.hidden * share.ffn
+        return BlockParameters(split=matrices, whole=share.norm_parameters)
+
+    def forward(self, work: Work) -> None:
+        share = self.share
+        work.gather("mlp input")
+        work.compute("mlp", [*norm(share, "mlp"), *products("mlp", share, share.ffn)])
+        work.reduce("mlp output")
+
+    def backward(self, work: Work) -> None:
+        share = self.share
+        work.gather("mlp gradient")
+        regathered = work.regather("mlp input")
+        gradients = product_gradients("mlp", share, share.ffn)
+        work.compute("mlp", [*norm_gradient(share, "next"), *gradients])
+        weights = [up_weight_gradient("mlp", share, share.ffn)]
+        work.input_gradient("mlp", weights, regathered)
+
+    @property
+    def kept_bytes(self) -> int:
+        share = self.share
+        inner = share.rows * share.ffn * (1 + share.mlp_inputs)
+        return self.entry_bytes + share.element_bytes * inner
+
+
+def products(name: str, share: Share, ffn: int) -> list[Kernel]:
+    """Forward pass of an MLP of inner width *ffn*."""
+    rows, inputs = share.rows, share.mlp_inputs
+    return [
+        gemm(f"{name} up", rows, inputs * ffn, share.hidden, share),
+        _activation(f"{name} activation", share, ffn, moves=1 + inputs),
+        gemm(f"{name} down", rows, share.hidden, ffn, share),
+    ]
+
+
+def product_gradients(name: str, share: Share, ffn: int) -> list[Kernel]:
+    """Backward pass of an MLP but for the weight gradient of its first product."""
+    rows, hidden, inputs = share.rows, share.hidden, share.mlp_inputs
+    return [
+        *gemm_gradients(f"{name} down", rows, hidden, ffn, share),
+        _activation(f"{name} activation gradient", share, ffn, moves=1 + 2 * inputs),
+        gemm(f"{name} up input gradient", rows, hidden, inputs * ffn, share),
+    ]
+
+
+def up_weight_gradient(name: str, share: Share, ffn: int) -> Kernel:
+    """Weight gradient of the first product of an MLP."""
+    return weight_gradient(f"{name} up", share.rows, share.mlp_inputs * ffn, share.hidden, share)
+
+
+def _activation(name: str, share: Share, ffn: int, *, moves: int) -> Kernel:
+    elements = share.rows * ffn
+    return elementwise(name, 8 * elements, moves * share.element_bytes * elements)

@@ -1,0 +1,75 @@
+"""The kernels before the first layer, after the last one, and after the last backward pass."""
+
+from simcore.workload.graph import Kernel
+from simcore.workload.kernel_costs import (
+    elementwise,
+    gemm,
+    lookup,
+    norm,
+    norm_gradient,
+    weight_gradient,
+)
+from simcore.workload.share import Share
+
+
+def embedding(share: Share) -> list[Kernel]:
+    """Lookup of the tokens: reads and writes a row per token, no product."""
+    return [lookup("embedding", 2 * share.stream_bytes)]
+
+
+def embedding_gradient(share: Share, tp: int) -> list[Kernel]:
+    """Adds each token's gradient to its row of the table, whose rows are split over *tp* NPUs."""
+    table_bytes = 2 * share.gradient_bytes * share.rows * share.hidden // tp
+    return [lookup("embedding gradient", share.stream_bytes + table_bytes)]
+
+
+def head(share: Share) -> list[Kernel]:
+    """Final norm, output head, and the largest logit of each token."""
+    logits = share.rows * share.vocabulary
+    return [
+        *norm(share, "final"),
+        gemm("head", share.rows, share.vocabulary, share.hidden, share),
+        elementwise("largest logit", logits, share.element_bytes * logits),
+    ]
+
+
+def loss(share: Share) -> list[Kernel]:
+    """Exponentials and their sum, in fp32."""
+    logits = share.rows * share.vocabulary
+    return [elementwise("cross entropy", 4 * logits, (share.element_bytes + 4) * logits)]
+
+
+def head_gradient(share: Share) -> list[Kernel]:
+    """Gradient of the loss, and the input gradient of the output head."""
+    logits = share.rows * share.vocabulary
+    return [
+        elementwise("cross entropy gradient", 2 * logits, (share.element_bytes + 4) * logits),
+        gemm("head input gradient", share.rows, share.hidden, share.vocabulary, share),
+    ]
+
+
+def head_weight_gradient(share: Share) -> list[Kernel]:
+    """Weight gradient of the output head."""
+    return [weight_gradient("head", share.rows, share.vocabulary, share.hidden, share)]
+
+
+def final_norm_gradient(share: Share) -> list[Kernel]:
+    """Backward pass of the norm before the output head."""
+    return norm_gradient(share, "final")
+
+
+def gradient_norm(owned_parameters: int, share: Share) -> list[Kernel]:
+    """Sum of the squares of the gradients."""
+    moved = share.gradient_bytes * owned_parameters
+    return [elementwise("gradient norm", 2 * owned_parameters, moved)]
+
+
+def optimizer(owned_parameters: int, share: Share) -> list[Kernel]:
+    """Adam: reads gradient, master weight and two moments; writes the last three and the weight.
+
+    Source: D. Kingma, J. Ba, "Adam", ICLR 2015, algorithm 1; master weight and moments in fp32.
+    """
+    moved = share.gradient_bytes + 12 + 12 + share.weight_bytes
+    flop = 12.0 * owned_parameters
+    state_bytes = float(moved * owned_parameters)
+    return [Kernel(name="adam", kind="optimizer", flop=flop, bytes=state_bytes)]

@@ -1,0 +1,91 @@
+"""FLOP and bytes of the kinds of kernels that all blocks are made of.
+
+Products follow the algebra exactly. Bytes are what a kernel with perfect reuse moves: each
+operand once. Element-wise FLOP are estimates (they are below 1 % of the sum); such kernels are
+bound by memory.
+
+Source: D. Narayanan et al., SC 2021, appendix (FLOP of a layer).
+"""
+
+from simcore.workload.graph import Kernel
+from simcore.workload.share import Share
+
+
+def gemm(name: str, m: int, n: int, k: int, share: Share) -> Kernel:
+    """An (m, k) x (k, n) product."""
+    moved = share.element_bytes * (m * k + k * n + m * n)
+    return Kernel(name=name, kind="gemm", flop=2.0 * m * n * k, bytes=float(moved), m=m, n=n, k=k)
+
+
+def weight_gradient(name: str, m: int, n: int, k: int, share: Share) -> Kernel:
+    """Gradient of the (k, n) weights of an (m, k) x (k, n) product, added to their sum."""
+    w = share.element_bytes
+    moved = w * (m * k + m * n) + (2 * share.gradient_bytes + w) * k * n
+    full_name = f"{name} weight gradient"
+    return Kernel(
+        name=full_name, kind="gemm", flop=2.0 * m * n * k, bytes=float(moved), m=k, n=n, k=m
+    )
+
+
+def gemm_gradients(name: str, m: int, n: int, k: int, share: Share) -> list[Kernel]:
+    """Input and weight gradient of an (m, k) x (k, n) product."""
+    return [
+        gemm(f"{name} input gradient", m, k, n, share),
+        weight_gradient(name, m, n, k, share),
+    ]
+
+
+def grouped_gemm(name: str, sizes: tuple[int, int, int], groups: int, share: Share) -> Kernel:
+    """(m, k) x (k, n) products in *groups* of equal rows, each group with weights of its own."""
+    m, n, k = sizes
+    moved = share.element_bytes * (m * k + groups * k * n + m * n)
+    flop = 2.0 * m * n * k
+    each = -(-m // groups)
+    return Kernel(
+        name=name, kind="gemm", flop=flop, bytes=float(moved), m=each, n=n, k=k, groups=groups
+    )
+
+
+def grouped_weight_gradient(
+    name: str, sizes: tuple[int, int, int], groups: int, share: Share
+) -> Kernel:
+    """Gradients of the weights of a grouped product, added to the sums."""
+    m, n, k = sizes
+    w = share.element_bytes
+    moved = w * (m * k + m * n) + (2 * share.gradient_bytes + w) * groups * k * n
+    full_name, flop, each = f"{name} weight gradient", 2.0 * m * n * k, -(-m // groups)
+    return Kernel(
+        name=full_name, kind="gemm", flop=flop, bytes=float(moved), m=k, n=n, k=each, groups=groups
+    )
+
+
+def norm(share: Share, name: str) -> list[Kernel]:
+    """Dropout and residual add (two reads, one write), then norm (one read, one write)."""
+    elements = share.thin_rows * share.hidden
+    residual_bytes = 3 * share.thin_bytes + share.mask_bytes * elements
+    norm_flop = share.norm_flop_per_element * elements
+    return [
+        elementwise(f"{name} residual", elements, residual_bytes),
+        elementwise(f"{name} norm", norm_flop, 2 * share.thin_bytes),
+    ]
+
+
+def norm_gradient(share: Share, name: str) -> list[Kernel]:
+    """Gradient of the norm (reads its input and the gradient) and sum with the residual's."""
+    elements = share.thin_rows * share.hidden
+    flop = 2 * share.norm_flop_per_element * elements
+    residual_bytes = 3 * share.thin_bytes + share.mask_bytes * elements
+    return [
+        elementwise(f"{name} norm gradient", flop, 3 * share.thin_bytes),
+        elementwise(f"{name} residual gradient", elements, residual_bytes),
+    ]
+
+
+def elementwise(name: str, flop: float, moved: float) -> Kernel:
+    """A kernel that works element by element."""
+    return Kernel(name=name, kind="elementwise", flop=float(flop), bytes=float(moved))
+
+
+def lookup(name: str, moved: float) -> Kernel:
+    """A gather or scatter of rows of the token table: no FLOP."""
+    return Kernel(name=name, kind="embedding", flop=0.0, bytes=float(moved))

@@ -1,0 +1,85 @@
+"""The optimizer step of one stage: gradient norm, new weights, and the weights to everyone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+
+from simcore.terms import CollectiveKind, NodeKind
+from simcore.workload import ends
+from simcore.workload.gradients import sharing
+from simcore.workload.graph import Axis, CollectiveOp, Phase
+from simcore.workload.piece import PieceBuilder
+from simcore.workload.stage_parameters import StageParameters
+from simcore.workload.work import Means
+
+_NORM_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Owned:
+    """Weights of one kind that an NPU updates, and the NPUs that share the work."""
+
+    axis: Axis
+    sharers: int
+    parameters: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OptimizerStep:
+    """Writes the step after all gradients are summed."""
+
+    means: Means
+    parameters: StageParameters
+
+    def write(self, builder: PieceBuilder) -> None:
+        """Append the step to what *builder* waits for."""
+        owned = list(self._owned())
+        total = sum(part.parameters for part in owned)
+        catalog, share = self.means.catalog, self.means.share
+        norm = ends.gradient_norm(total, share)
+        builder.then(NodeKind.COMPUTE, catalog.operator("gradient norm", Phase.OPTIMIZER, norm))
+        for axis in self._norm_axes(owned[0]):
+            norm_sum = CollectiveOp(
+                name=f"gradient norm over {axis}",
+                kind=CollectiveKind.ALL_REDUCE,
+                axis=axis,
+                size_bytes=_NORM_BYTES,
+                phase=Phase.GRADIENTS,
+            )
+            builder.then(NodeKind.COLLECTIVE, catalog.collective(norm_sum))
+        adam = ends.optimizer(total, share)
+        builder.then(NodeKind.COMPUTE, catalog.operator("optimizer", Phase.OPTIMIZER, adam))
+        if self.means.plan.zero_stage < 3 and not self.means.plan.overlap_weights:
+            for part in owned:
+                if part.sharers > 1 and part.parameters:
+                    builder.then(NodeKind.COLLECTIVE, self._gathering(part))
+
+    def _owned(self) -> Iterator[_Owned]:
+        """What the NPU updates of the dense weights, and of the experts."""
+        plan = self.means.plan
+        counts = {Axis.DP: self.parameters.outside, Axis.EDP: self.parameters.experts}
+        for axis, count in counts.items():
+            shared, sharers = sharing(axis, plan) if plan.zero_stage else (axis, 1)
+            yield _Owned(axis=shared, sharers=sharers, parameters=-(-count // sharers))
+
+    def _norm_axes(self, dense: _Owned) -> Iterator[Axis]:
+        """Axes along which gradients differ; dense weights that are shared over dp comprise ep."""
+        plan = self.means.plan
+        if plan.tp > 1:
+            yield Axis.TP
+        if dense.sharers > 1:
+            yield dense.axis
+        elif self.parameters.experts and plan.ep > 1:
+            yield Axis.EP
+        if plan.pp > 1:
+            yield Axis.PP
+
+    def _gathering(self, part: _Owned) -> int:
+        operation = CollectiveOp(
+            name="expert weights" if part.axis is Axis.EDP else "weights",
+            kind=CollectiveKind.ALL_GATHER,
+            axis=part.axis,
+            size_bytes=ceil(self.means.share.weight_bytes * part.parameters),
+            phase=Phase.OPTIMIZER,
+        )
+        return self.means.catalog.collective(operation)
