@@ -27,12 +27,9 @@ def weight_gradient(name: str, m: int, n: int, k: int, share: Share) -> Kernel:
     )
 
 
-def gemm_gradients(name: str, m: int, n: int, k: int, share: Share) -> list[Kernel]:
-    """Input and weight gradient of an (m, k) x (k, n) product."""
-    return [
-        gemm(f"{name} input gradient", m, k, n, share),
-        weight_gradient(name, m, n, k, share),
-    ]
+def input_gradient(name: str, m: int, n: int, k: int, share: Share) -> Kernel:
+    """Gradient of the (m, k) input of an (m, k) x (k, n) product."""
+    return gemm(f"{name} input gradient", m, k, n, share)
 
 
 def grouped_gemm(name: str, sizes: tuple[int, int, int], groups: int, share: Share) -> Kernel:

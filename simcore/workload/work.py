@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from math import ceil
 
 from simcore.terms import CollectiveKind, NodeKind
@@ -23,10 +24,30 @@ class Means:
     catalog: Catalog
 
 
-class Work:
-    """Turns a pass into nodes: kernels pile up until a communication ends the compute node."""
+class Part(Enum):
+    """Which part of a pass is written: the backward pass may be cut in two."""
 
-    def __init__(self, means: Means, entry: Sequence[int], *, layer: int = -1) -> None:
+    WHOLE = auto()
+    INPUT_GRADIENTS = auto()
+    WEIGHT_GRADIENTS = auto()
+
+
+class Work:
+    """Turns a pass into nodes: kernels pile up until a communication ends the compute node.
+
+    Of a backward pass that is cut in two, the part with the weight gradients has no communication
+    but the gathering of saved inputs.
+    """
+
+    def __init__(
+        self,
+        means: Means,
+        entry: Sequence[int],
+        *,
+        layer: int = -1,
+        part: Part = Part.WHOLE,
+    ) -> None:
+        self._part = part
         self._plan, self._share, self._catalog = means.plan, means.share, means.catalog
         self._builder = PieceBuilder(entry, layer=layer)
         self._phase = Phase.FORWARD
@@ -38,29 +59,43 @@ class Work:
         self._flush()
         self._phase = phase
 
-    def compute(self, name: str, kernels: list[Kernel]) -> None:
-        self._names.append(name)
-        self._kernels.extend(kernels)
+    def compute(
+        self, name: str, kernels: list[Kernel], weight_gradients: Sequence[Kernel] = ()
+    ) -> None:
+        """Kernels for the next compute node; those of weight gradients are named apart."""
+        chosen = [
+            *(kernels if self._part is not Part.WEIGHT_GRADIENTS else ()),
+            *(weight_gradients if self._part is not Part.INPUT_GRADIENTS else ()),
+        ]
+        if chosen:
+            self._names.append(name)
+            self._kernels.extend(chosen)
 
     def collective(self, name: str, kind: CollectiveKind, axis: Axis, size_bytes: int) -> None:
         """A collective of all that was computed; nothing where the group is one NPU."""
+        if self._part is Part.WEIGHT_GRADIENTS:
+            return
         if group_size(axis, self._plan) > 1 and size_bytes > 0:
             self._flush()
             self._builder.then(NodeKind.COLLECTIVE, self._collective(name, kind, axis, size_bytes))
 
     def fork(self) -> tuple[int, ...]:
         """What the next node would wait for: a place to ``resume`` from."""
-        self._flush()
+        if self._part is not Part.WEIGHT_GRADIENTS:
+            self._flush()
         return self._builder.frontier
 
     def resume(self, after: Sequence[int]) -> None:
         """Let the next node wait for *after*."""
-        self._flush()
-        self._builder.frontier = tuple(dict.fromkeys(after))
+        if self._part is not Part.WEIGHT_GRADIENTS:
+            self._flush()
+            self._builder.frontier = tuple(dict.fromkeys(after))
 
     @property
     def last_compute(self) -> tuple[int, ...]:
-        """The last compute node."""
+        """The last compute node; nothing where weight gradients pile up."""
+        if self._part is Part.WEIGHT_GRADIENTS:
+            return ()
         self._flush()
         return (self._builder.last_compute,)
 
@@ -73,10 +108,14 @@ class Work:
     def regather(self, name: str, size_bytes: int | None = None) -> tuple[int, ...]:
         """All-gather of a saved input for a weight gradient; nothing but that waits for it."""
         size = self._share.thin_bytes if size_bytes is None else size_bytes
-        if not self._plan.splits_sequence or size == 0:
+        if not self._plan.splits_sequence or size == 0 or self._part is Part.INPUT_GRADIENTS:
+            return ()
+        item = self._collective(f"{name} again", CollectiveKind.ALL_GATHER, Axis.TP, size)
+        if self._part is Part.WEIGHT_GRADIENTS:
+            before = self._builder.frontier
+            self._weights += (self._builder.add(NodeKind.COLLECTIVE, item, before),)
             return ()
         self._flush()
-        item = self._collective(f"{name} again", CollectiveKind.ALL_GATHER, Axis.TP, size)
         return (self._builder.add(NodeKind.COLLECTIVE, item, self._builder.frontier),)
 
     def reduce(self, name: str) -> None:
@@ -124,12 +163,13 @@ class Work:
             regathered: What else it waits for.
             size_bytes: Of the whole input gradient; by default as the residual stream.
         """
-        if self._plan.tp == 1:
-            self.compute(f"{name} weight gradient", weight_kernels)
+        size = self._share.stream_bytes if size_bytes is None else size_bytes
+        if self._plan.tp == 1 or self._part is not Part.WHOLE:
+            self.collective(f"{name} input gradient", self._summing(), Axis.TP, size)
+            self.compute(f"{name} weight gradient", [], weight_kernels)
             return
         self._flush()
         before = self._builder.frontier
-        size = self._share.stream_bytes if size_bytes is None else size_bytes
         item = self._collective(f"{name} input gradient", self._summing(), Axis.TP, size)
         reduced = self._builder.add(NodeKind.COLLECTIVE, item, before)
         item = self._catalog.operator(f"{name} weight gradient", self._phase, weight_kernels)

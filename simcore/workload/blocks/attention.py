@@ -6,7 +6,7 @@ from simcore.workload.blocks.core import scores_bytes
 from simcore.workload.graph import Kernel
 from simcore.workload.kernel_costs import (
     gemm,
-    gemm_gradients,
+    input_gradient,
     norm,
     norm_gradient,
     weight_gradient,
@@ -41,12 +41,12 @@ class Attention(Block):
         share = self.share
         work.gather("attention gradient")
         regathered = work.regather("attention input")
-        output = gemm_gradients("attention output", *self._output, share)
-        work.compute("attention output", [*norm_gradient(share, "next"), *output])
+        inputs = input_gradient("attention output", *self._output, share)
+        weights = weight_gradient("attention output", *self._output, share)
+        work.compute("attention output", [*norm_gradient(share, "next"), inputs], [weights])
         context_parallel(share, self.plan).backward(work)
-        inputs = gemm("qkv input gradient", share.rows, share.hidden, share.attention_width, share)
-        work.compute("attention input", [inputs])
         sizes = share.rows, share.attention_width, share.hidden
+        work.compute("attention input", [input_gradient("qkv", *sizes, share)])
         work.input_gradient("attention", [weight_gradient("qkv", *sizes, share)], regathered)
 
     @property

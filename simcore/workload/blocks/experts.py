@@ -9,11 +9,12 @@ from simcore.workload.graph import Axis, Kernel
 from simcore.workload.kernel_costs import (
     elementwise,
     gemm,
-    gemm_gradients,
     grouped_gemm,
     grouped_weight_gradient,
+    input_gradient,
     norm,
     norm_gradient,
+    weight_gradient,
 )
 from simcore.workload.share import ExpertShare
 from simcore.workload.work import Work
@@ -81,11 +82,11 @@ class RoutedExperts(Block):
 
     def backward(self, work: Work) -> None:
         share = self.share
-        kernels = norm_gradient(share, "next")
+        work.compute("unpermute", norm_gradient(share, "next"))
         if self._narrows:
             rows, narrow, wide = self._narrowing
-            kernels += gemm_gradients("widening", rows, wide, narrow, share)
-        work.compute("unpermute", [*kernels, self._move("unpermute gradient")])
+            self._gradients(work, "unpermute", "widening", (rows, wide, narrow))
+        work.compute("unpermute", [self._move("unpermute gradient")])
         routed = work.fork()
         work.gather("shared experts gradient", self._shared_thin_bytes)
         regathered = work.regather("shared experts input", self._shared_thin_bytes)
@@ -97,25 +98,25 @@ class RoutedExperts(Block):
         if self._experts.shared_ffn:
             work.resume(gathered)
             ffn = self._experts.shared_ffn
-            work.compute("shared experts", product_gradients("shared experts", share, ffn))
+            product_gradients("shared experts", share, ffn, work)
             weights = [up_weight_gradient("shared experts", share, ffn)]
             work.input_gradient("shared experts", weights, regathered)
             shared = work.fork()
             arrived += work.last_compute
         work.resume(arrived)
-        work.compute("experts", self._product_gradients())
+        self._product_gradients(work)
         computed = work.fork()
         self._from_experts(work, "token gradients")
         returned = work.fork()
         work.resume(computed)
-        work.compute("experts weight gradient", [self._up_weight_gradient()])
+        work.compute("experts weight gradient", [], [self._up_weight_gradient()])
         work.resume(work.fork() + returned + shared)
-        sizes = share.thin_rows, self._experts.count, share.hidden
-        router = gemm_gradients("router", *sizes, share)
-        kernels = [self._move("permute gradient")]
+        work.compute("router", [self._move("permute gradient")])
         if self._narrows:
-            kernels += gemm_gradients("narrowing", *self._narrowing, share)
-        work.compute("router", [*kernels, *self._choice("top-k gradient"), *router])
+            self._gradients(work, "router", "narrowing", self._narrowing)
+        work.compute("router", self._choice("top-k gradient"))
+        sizes = share.thin_rows, self._experts.count, share.hidden
+        self._gradients(work, "router", "router", sizes)
 
     @property
     def kept_bytes(self) -> int:
@@ -192,16 +193,21 @@ class RoutedExperts(Block):
             grouped_gemm("experts down", (rows, wide, ffn), held, share),
         ]
 
-    def _product_gradients(self) -> list[Kernel]:
+    def _gradients(self, work: Work, node: str, name: str, sizes: tuple[int, int, int]) -> None:
+        """Both gradients of a product, in the compute node *node*."""
+        inputs = input_gradient(name, *sizes, self.share)
+        work.compute(node, [inputs], [weight_gradient(name, *sizes, self.share)])
+
+    def _product_gradients(self, work: Work) -> None:
         """Backward pass but for the weight gradient of the first product."""
         share, (rows, wide, ffn, held) = self.share, self._sizes()
         inner = share.mlp_inputs * ffn
-        return [
-            grouped_gemm("experts down input gradient", (rows, ffn, wide), held, share),
-            grouped_weight_gradient("experts down", (rows, wide, ffn), held, share),
-            self._activation("experts activation gradient", 1 + 2 * share.mlp_inputs),
-            grouped_gemm("experts up input gradient", (rows, wide, inner), held, share),
-        ]
+        down = grouped_gemm("experts down input gradient", (rows, ffn, wide), held, share)
+        weights = grouped_weight_gradient("experts down", (rows, wide, ffn), held, share)
+        work.compute("experts", [down], [weights])
+        activation = self._activation("experts activation gradient", 1 + 2 * share.mlp_inputs)
+        up = grouped_gemm("experts up input gradient", (rows, wide, inner), held, share)
+        work.compute("experts", [activation, up])
 
     def _up_weight_gradient(self) -> Kernel:
         share, (rows, wide, ffn, held) = self.share, self._sizes()

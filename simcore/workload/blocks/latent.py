@@ -7,7 +7,7 @@ from simcore.workload.graph import Kernel
 from simcore.workload.kernel_costs import (
     elementwise,
     gemm,
-    gemm_gradients,
+    input_gradient,
     norm,
     norm_gradient,
     weight_gradient,
@@ -54,19 +54,18 @@ class Latent(Block):
         share = self.share
         work.gather("attention gradient")
         regathered = work.regather("latents", self._thin_bytes)
-        output = gemm_gradients("attention output", *self._output, share)
-        work.compute("attention output", [*norm_gradient(share, "next"), *output])
+        output = input_gradient("attention output", *self._output, share)
+        weight = weight_gradient("attention output", *self._output, share)
+        work.compute("attention output", [*norm_gradient(share, "next"), output], [weight])
         context_parallel(share, self.plan).backward(work)
-        inputs = [
-            gemm(f"{name} input gradient", rows, rank, width, share)
-            for name, rows, width, rank in self._products()
-        ]
+        inputs = [input_gradient(*sizes, share) for sizes in self._products()]
         work.compute("attention input", inputs)
         summed_bytes = share.element_bytes * share.rows * self._width
         weights = [weight_gradient(*sizes, share) for sizes in self._products()]
         work.input_gradient("attention", weights, regathered, summed_bytes)
-        down = gemm_gradients("latents", share.thin_rows, self._width, share.hidden, share)
-        work.compute("latents", [*self._norms("latent norms gradient", 3), *down])
+        down = "latents", share.thin_rows, self._width, share.hidden
+        kernels = [*self._norms("latent norms gradient", 3), input_gradient(*down, share)]
+        work.compute("latents", kernels, [weight_gradient(*down, share)])
 
     @property
     def kept_bytes(self) -> int:

@@ -6,7 +6,7 @@ from simcore.workload.graph import Axis, Kernel
 from simcore.workload.kernel_costs import (
     elementwise,
     gemm,
-    gemm_gradients,
+    input_gradient,
     norm,
     norm_gradient,
     weight_gradient,
@@ -52,16 +52,16 @@ class Mamba(Block):
         share = self.share
         work.gather("mamba gradient")
         regathered = work.regather("mamba input")
-        output = gemm_gradients("mamba output", *self._output, share)
-        work.compute("mamba output", [*norm_gradient(share, "next"), *output])
+        output = input_gradient("mamba output", *self._output, share)
+        weight = weight_gradient("mamba output", *self._output, share)
+        work.compute("mamba output", [*norm_gradient(share, "next"), output], [weight])
         self._exchange(work, "mamba head gradients", self._state.inner)
         kernels = [self._gated_norm(5), self._scan_gradient(), self._convolution(2)]
         work.compute("mamba scan", kernels)
         self._exchange(work, "mamba token gradients", self._width)
-        inputs = gemm("mamba input gradient", share.rows, share.hidden, self._width, share)
-        work.compute("mamba input", [inputs])
-        weights = weight_gradient("mamba input", share.rows, self._width, share.hidden, share)
-        work.input_gradient("mamba", [weights], regathered)
+        sizes = "mamba input", share.rows, self._width, share.hidden
+        work.compute("mamba input", [input_gradient(*sizes, share)])
+        work.input_gradient("mamba", [weight_gradient(*sizes, share)], regathered)
 
     @property
     def kept_bytes(self) -> int:

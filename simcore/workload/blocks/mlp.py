@@ -5,7 +5,7 @@ from simcore.workload.graph import Kernel
 from simcore.workload.kernel_costs import (
     elementwise,
     gemm,
-    gemm_gradients,
+    input_gradient,
     norm,
     norm_gradient,
     weight_gradient,
@@ -39,8 +39,8 @@ class Mlp(Block):
         share = self.share
         work.gather("mlp gradient")
         regathered = work.regather("mlp input")
-        gradients = product_gradients("mlp", share, share.ffn)
-        work.compute("mlp", [*norm_gradient(share, "next"), *gradients])
+        work.compute("mlp", norm_gradient(share, "next"))
+        product_gradients("mlp", share, share.ffn, work)
         weights = [up_weight_gradient("mlp", share, share.ffn)]
         work.input_gradient("mlp", weights, regathered)
 
@@ -61,14 +61,14 @@ def products(name: str, share: Share, ffn: int) -> list[Kernel]:
     ]
 
 
-def product_gradients(name: str, share: Share, ffn: int) -> list[Kernel]:
+def product_gradients(name: str, share: Share, ffn: int, work: Work) -> None:
     """Backward pass of an MLP but for the weight gradient of its first product."""
     rows, hidden, inputs = share.rows, share.hidden, share.mlp_inputs
-    return [
-        *gemm_gradients(f"{name} down", rows, hidden, ffn, share),
-        _activation(f"{name} activation gradient", share, ffn, moves=1 + 2 * inputs),
-        gemm(f"{name} up input gradient", rows, hidden, inputs * ffn, share),
-    ]
+    down = f"{name} down", rows, hidden, ffn
+    work.compute(name, [input_gradient(*down, share)], [weight_gradient(*down, share)])
+    activation = _activation(f"{name} activation gradient", share, ffn, moves=1 + 2 * inputs)
+    up = input_gradient(f"{name} up", rows, inputs * ffn, hidden, share)
+    work.compute(name, [activation, up])
 
 
 def up_weight_gradient(name: str, share: Share, ffn: int) -> Kernel:
