@@ -56,20 +56,15 @@ def _stage(
     stage: StagePieces, batches: int, operators: int, collectives: int
 ) -> tuple[Ints, Ints, Ints, int]:
     """Runs of each operator and collective, messages either way, and nodes of one stage."""
-    *units, tail = stage.pieces
-    chunks = len(units) // 2
-    forward, backward = units[1 : chunks + 1], units[chunks + 1 :]
     computes, joint, nodes = (np.zeros(n, np.int64) for n in (operators, collectives, 1))
-    for pieces, times in (((*forward, *backward), batches), ((tail,), 1)):
-        for piece in pieces:
-            computes += times * _items(piece, NodeKind.COMPUTE, operators)
-            joint += times * _items(piece, NodeKind.COLLECTIVE, collectives)
-            nodes += times * piece.nodes
-    sends = [
-        batches * sum(int((piece.kind == NodeKind.SEND).sum()) for piece in pieces)
-        for pieces in (forward, backward)
-    ]
-    return computes, joint, np.array(sends, np.int64), int(nodes[0])
+    sends = np.zeros(2, np.int64)
+    for number, (piece, (once, per_batch)) in enumerate(zip(stage.pieces, stage.runs, strict=True)):
+        times = once + batches * per_batch
+        computes += times * _items(piece, NodeKind.COMPUTE, operators)
+        joint += times * _items(piece, NodeKind.COLLECTIVE, collectives)
+        nodes += times * piece.nodes
+        sends[int(number > stage.chunks)] += times * int((piece.kind == NodeKind.SEND).sum())
+    return computes, joint, sends, int(nodes[0])
 
 
 def _items(piece: Piece, kind: NodeKind, length: int) -> Ints:

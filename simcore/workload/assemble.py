@@ -42,7 +42,7 @@ def last_backward_units(units: Units, chunks: int) -> Iterator[tuple[int, ...]]:
     """For each chunk, the pieces from its last backward unit to the last unit of the stage."""
     which = pieces_of(units, chunks)[:-1]
     for chunk in range(chunks):
-        last = np.flatnonzero(which == 1 + chunks + chunk)[-1]
+        last = np.flatnonzero(units.backward & (units.chunk == chunk))[-1]
         yield tuple(which[last:].tolist())
 
 

@@ -27,7 +27,7 @@ from simcore.workload.gradients import Bucket
 from simcore.workload.graph import Phase
 from simcore.workload.model import LayerKind
 from simcore.workload.piece import Piece
-from simcore.workload.work import Means, Work
+from simcore.workload.work import Means, Part, Work
 
 Gate = Sequence[int] | None
 
@@ -77,6 +77,21 @@ class Passes:
     def redone_layer(self, kind: LayerKind, entry: Sequence[int], gate: Gate) -> Piece:
         """The forward pass once more, then the backward pass."""
         return self._backward_layer(kind, entry, gate, redone=True)
+
+    def layer_inputs(self, kind: LayerKind, entry: Sequence[int], gate: Gate) -> Piece:
+        """The backward pass but for the weight gradients."""
+        return self._gradients(kind, entry, Part.INPUT_GRADIENTS)
+
+    def layer_weights(self, kind: LayerKind, entry: Sequence[int], gate: Gate) -> Piece:
+        """The weight gradients."""
+        return self._gradients(kind, entry, Part.WEIGHT_GRADIENTS)
+
+    def _gradients(self, kind: LayerKind, entry: Sequence[int], part: Part) -> Piece:
+        work = Work(self.means, entry, layer=0, part=part)
+        work.phase(Phase.BACKWARD)
+        for block in reversed(self.layers[kind].blocks):
+            block.backward(work)
+        return work.piece()
 
     def _backward_layer(
         self, kind: LayerKind, entry: Sequence[int], gate: Gate, *, redone: bool

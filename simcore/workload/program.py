@@ -10,11 +10,12 @@ from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
 from simcore.workload.groups import group_layouts
 from simcore.workload.model import Model
 from simcore.workload.passes import LayerMeans, Passes
-from simcore.workload.piece import CHAIN, Piece
+from simcore.workload.piece import Piece
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES, Units
 from simcore.workload.share import Share
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.stage_units import cut_units, whole_units
 from simcore.workload.tail import Tail
 from simcore.workload.unit_pieces import Chunk, UnitWriter
 from simcore.workload.work import Means
@@ -32,11 +33,16 @@ class StagePieces:
 
     Attributes:
         pieces: With v chunks: the first unit, the forward unit of each chunk, the backward unit of
-            each chunk, and the tail of the iteration.
+            each chunk, where the schedule cuts backward passes the backward unit without weight
+            gradients, and the tail of the iteration.
+        chunks: v.
+        runs: (once, per_batch) of each piece: m micro-batches run it once + m x per_batch times.
         finale: Pieces of the units from the first of the chunks' last backward units on.
     """
 
     pieces: tuple[Piece, ...]
+    chunks: int
+    runs: tuple[tuple[int, int], ...]
     finale: tuple[int, ...]
 
 
@@ -146,9 +152,10 @@ class _StageWriter:
         chunks = self._chunks(counts, spans)
         # whole units lie between a chunk's last backward unit and the end
         ends = tuple(last_backward_units(units, plan.interleave))
-        key = (counts, chunks, ends)
+        late = schedule.late_weights(stage, batches)
+        key = (counts, chunks, ends, late)
         if key not in self.known:
-            self.known[key] = self._pieces(counts, chunks, ends)
+            self.known[key] = self._pieces(counts, chunks, ends, late)
         return StageProgram(stage=stage, spans=spans, units=units, pieces=self.known[key])
 
     def _chunks(self, counts: StageParameters, spans: Sequence[range]) -> tuple[Chunk, ...]:
@@ -169,19 +176,27 @@ class _StageWriter:
         counts: StageParameters,
         chunks: Sequence[Chunk],
         ends: Sequence[tuple[int, ...]],
+        late: int,
     ) -> StagePieces:
-        first = self.writer.first(chunks)
-        forward = [self.writer.forward(chunk, chain=(CHAIN,)) for chunk in chunks]
-        backward = [
-            self.writer.backward(chunk, piece) for chunk, piece in zip(chunks, forward, strict=True)
-        ]
-        pieces = [first, *forward, *backward]
+        """The pieces of a stage that computes the weight gradients of *late* micro-batches last."""
+        if SCHEDULES[self.plan.schedule].splits_backward:
+            batches = microbatches(self.workload, self.plan)
+            units = cut_units(self.writer, chunks[0], late, none_in_time=late == batches)
+        else:
+            units = whole_units(self.writer, chunks)
         tail = Tail(
             means=self.means,
             parameters=counts,
             layers=self.layers,
             chunks=chunks,
-            backward=backward,
-            starts=[-sum(pieces[which].nodes for which in later) for later in ends],
+            backward=[units.pieces[later[0]] for later in ends],
+            starts=[-sum(units.pieces[which].nodes for which in later) for later in ends],
+            weights=units.weights,
+            late=units.late,
         ).piece()
-        return StagePieces(pieces=(*pieces, tail), finale=max(ends, key=len))
+        return StagePieces(
+            pieces=(*units.pieces, tail),
+            chunks=len(chunks),
+            runs=(*units.runs, (1, 0)),
+            finale=max(ends, key=len),
+        )

@@ -16,7 +16,7 @@ from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload.gradients import Bucket, gradient_reductions
 from simcore.workload.graph import Axis, CollectiveOp, Phase
 from simcore.workload.optimizer_step import OptimizerStep
-from simcore.workload.piece import Piece, PieceBuilder
+from simcore.workload.piece import Piece, PieceBuilder, join
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.unit_pieces import Chunk
 from simcore.workload.work import Means
@@ -34,6 +34,9 @@ class Tail:
         chunks: Of the stage's layers.
         backward: The backward unit of each chunk; that of chunk 0 is the last unit of the stage.
         starts: For each chunk, where its last backward unit starts, relative to the tail.
+        weights: The weight gradients that complete the sums of the layers, where the schedule cuts
+            backward passes: the end of the last backward unit, or the last of *late*.
+        late: Weight gradients that are computed first of all in the tail.
     """
 
     means: Means
@@ -42,11 +45,16 @@ class Tail:
     chunks: Sequence[Chunk]
     backward: Sequence[Piece]
     starts: Sequence[int]
+    weights: Piece | None = None
+    late: Sequence[Piece] = ()
 
     def piece(self) -> Piece:
+        return join([*self.late, self._sums_and_step()])
+
+    def _sums_and_step(self) -> Piece:
         plan, gradient_bytes = self.means.plan, self.means.share.gradient_bytes
         builder = PieceBuilder(())
-        last = self.backward[0].last_compute + self.starts[0]
+        last = max(self._completed(0))
         in_passes = plan.zero_stage >= 2
         buckets = self._scattered() if in_passes else self._reduce_buckets(builder, last)
         summed = (last, *buckets)
@@ -78,11 +86,9 @@ class Tail:
     def _filled_buckets(self) -> Iterator[tuple[Bucket, int]]:
         """Buckets of at least the size that the plan asks for, and the node that completes each."""
         wanted_bytes = self.means.plan.bucket_bytes or 0
-        for chunk, piece, start in list(zip(self.chunks, self.backward, self.starts, strict=True))[
-            ::-1
-        ]:
+        for number in range(len(self.chunks))[::-1]:
+            chunk, ready = self.chunks[number], self._completed(number)
             waiting: dict[Axis, Bucket] = {}
-            ready = (_last_compute_by_bucket(piece) + start).tolist()
             for buckets, position in zip(self._buckets(chunk), ready, strict=True):
                 for bucket in buckets:
                     filled = waiting.pop(bucket.axis, None)
@@ -92,6 +98,16 @@ class Tail:
                     else:
                         yield filled, position
             yield from ((bucket, ready[-1]) for bucket in waiting.values())
+
+    def _completed(self, number: int) -> list[int]:
+        """The nodes that complete head, layers and token table of a chunk, from the sums on."""
+        start = self.starts[number] - sum(piece.nodes for piece in self.late)
+        positions: list[int] = (_last_compute_by_bucket(self.backward[number]) + start).tolist()
+        if self.weights is None:
+            return positions
+        end = 0 if self.late else start + self.backward[number].nodes
+        own: list[int] = (_last_compute_by_bucket(self.weights) + end - self.weights.nodes).tolist()
+        return positions[:1] + own if self.chunks[number].has_head else own
 
     def _buckets(self, chunk: Chunk) -> Iterator[tuple[Bucket, ...]]:
         """Gradient buckets in the order of the backward pass, those that are ready together."""

@@ -20,8 +20,9 @@ FIRST = 0
 class Templates:
     """Pieces one after the other, equal for all stages of the same shape.
 
-    With v chunks the P = 2 v + 2 pieces are the first unit, the forward unit of each chunk, the
-    backward unit of each chunk, and the tail of the iteration. K nodes and D dependencies in all.
+    With v chunks the P pieces are the first unit, the forward unit of each chunk, the backward unit
+    of each chunk, where the schedule cuts backward passes the backward unit without weight
+    gradients, and the tail of the iteration. K nodes and D dependencies in all.
 
     Attributes:
         chunks: v.
@@ -65,13 +66,14 @@ class Templates:
         p2p_bytes: int,
     ) -> Self:
         """Line up *pieces*; *p2p_bytes* is the size of every send and receive."""
-        chunks = len(pieces) // 2 - 1
+        chunks = len(pieces) // 2 - 1  # also with the further piece of a cut backward pass
         node = np.concatenate([piece.node for piece in pieces], axis=1)
         kind, item = node[0].astype(np.int8), node[1].astype(np.int32)
         nodes = np.array([piece.nodes for piece in pieces], np.int64)
         backward = np.repeat(np.arange(len(pieces)) > chunks, nodes)
         each = np.arange(chunks)
-        chunk = np.repeat(np.concatenate([[0], each, each, [0]]), nodes)
+        rest = np.zeros(len(pieces) - 1 - 2 * chunks, np.int64)
+        chunk = np.repeat(np.concatenate([[0], each, each, rest]), nodes)
         sends, receives = kind == NodeKind.SEND, kind == NodeKind.RECV
         peer_step = (sends.astype(np.int32) - receives) * np.where(backward, -1, 1)
         size_bytes = np.where(sends | receives, p2p_bytes, 0)
@@ -113,4 +115,8 @@ def pieces_of(units: Units, chunks: int) -> NDArray[np.int64]:
     """(U + 1,) int64: the piece of each unit, and of the tail."""
     which = np.where(units.backward, 1 + chunks, 1) + units.chunk
     which[0] = FIRST
-    return np.append(which, 2 * chunks + 1)
+    tail = 2 * chunks + 1
+    if units.without_weights is not None:
+        which[units.without_weights] = tail
+        tail += 1
+    return np.append(which, tail)

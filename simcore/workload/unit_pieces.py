@@ -64,7 +64,37 @@ class UnitWriter:
 
     def backward(self, chunk: Chunk, forward: Piece) -> Piece:
         """The backward pass of what *forward* computed."""
-        plan, pieces = self.passes.means.plan, list[Piece]()
+        plan, passes = self.passes.means.plan, self.passes
+        redone = plan.redone_layers(len(chunk.layers))
+        writers = [
+            passes.redone_layer if number < redone else passes.backward_layer
+            for number in range(len(chunk.layers))
+        ]
+        gate = self._gate((CHAIN,), sharded=self._sharded and plan.reshard)
+        pieces = self._backward(chunk, forward, writers, gate)
+        if chunk.has_table:
+            pieces.append(passes.embedding_backward(seen_from_end(pieces[-1])))
+        return join(_sent(pieces, chunk))
+
+    def input_gradients(self, chunk: Chunk, forward: Piece) -> Piece:
+        """The backward pass but for the weight gradients of the layers."""
+        writers = [self.passes.layer_inputs] * len(chunk.layers)
+        return join(_sent(self._backward(chunk, forward, writers, lambda layers: None), chunk))
+
+    def weight_gradients(self, chunk: Chunk, entry: tuple[int, ...]) -> Piece:
+        """The weight gradients of the layers, and the gradient of the token table."""
+        writers = [self.passes.layer_weights] * len(chunk.layers)
+        layers = self._layers(writers, chunk.layers[::-1], entry, lambda layers: None)
+        pieces = _runs(layers, range(len(layers))[::-1])
+        if chunk.has_table:
+            pieces.append(self.passes.embedding_backward(seen_from_end(pieces[-1])))
+        return join(pieces)
+
+    def _backward(
+        self, chunk: Chunk, forward: Piece, writers: Sequence[_WritePiece], gate: _Gates
+    ) -> list[Piece]:
+        """Receive, head, and the layers from the last to the first."""
+        pieces: list[Piece] = []
         entry: tuple[int, ...] = (CHAIN,)
         if not chunk.is_last:
             pieces.append(_receive(entry))
@@ -74,19 +104,8 @@ class UnitWriter:
             pieces.append(self.passes.head_backward(entry))
         if pieces:
             entry = seen_from_end(pieces[-1])
-        order = range(len(chunk.layers))[::-1]
-        redone = plan.redone_layers(len(chunk.layers))
-        writers = [
-            self.passes.redone_layer if number < redone else self.passes.backward_layer
-            for number in order
-        ]
-        gate = self._gate((CHAIN,), sharded=self._sharded and plan.reshard)
-        pieces += _runs(self._layers(writers, chunk.layers[::-1], entry, gate), order)
-        if chunk.has_table:
-            pieces.append(self.passes.embedding_backward(seen_from_end(pieces[-1])))
-        if not chunk.is_first:
-            pieces.append(_send(seen_from_end(pieces[-1])))
-        return join(pieces)
+        layers = self._layers(writers[::-1], chunk.layers[::-1], entry, gate)
+        return pieces + _runs(layers, range(len(layers))[::-1])
 
     def _forward(self, chunk: Chunk, chain: tuple[int, ...], gate: _Gates) -> Piece:
         pieces: list[Piece] = []
@@ -156,6 +175,11 @@ def _runs(layers: Sequence[Piece], order: range) -> list[Piece]:
     return [
         repeat(layers[start], order[start:end]) for start, end in zip(starts, ends, strict=True)
     ]
+
+
+def _sent(pieces: list[Piece], chunk: Chunk) -> list[Piece]:
+    """*pieces* of a backward pass, and its message unless the chunk begins the model."""
+    return pieces if chunk.is_first else [*pieces, _send(seen_from_end(pieces[-1]))]
 
 
 def _receive(chain: tuple[int, ...]) -> Piece:

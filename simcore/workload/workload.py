@@ -136,6 +136,7 @@ def _rules(workload: TrainingWorkload, plan: ParallelPlan) -> Iterator[tuple[boo
     yield from _choice_rules(model, plan)
     yield from _expert_rules(workload, plan)
     yield from _mamba_rules(model, plan)
+    yield from _split_rules(plan)
     yield from _interleave_rules(plan, microbatches(workload, plan))
     parts = cp * (tp if plan.splits_sequence else 1)
     yield (
@@ -245,6 +246,17 @@ def _mamba_rules(model: Model, plan: ParallelPlan) -> Iterator[tuple[bool, str, 
         groups % parts == 0 or parts % groups == 0,
         "mamba_groups_divide",
         f"{groups} mamba groups neither divide by tp x cp = {parts} nor divide it",
+    )
+
+
+def _split_rules(plan: ParallelPlan) -> Iterator[tuple[bool, str, str]]:
+    if not SCHEDULES[plan.schedule].splits_backward:
+        return
+    yield plan.pp > 1, "split_needs_pp", f"schedule {plan.schedule} needs pp above 1"
+    yield (
+        plan.zero_stage <= 1 and plan.recompute != "full",
+        "split_keeps_layers",
+        f"schedule {plan.schedule} needs zero_stage 0 or 1 and no full recompute",
     )
 
 

@@ -4,12 +4,14 @@ from simcore.registry import Registry
 from simcore.workload.schedules.base import PipelineSchedule, Units
 from simcore.workload.schedules.gpipe import GPipe
 from simcore.workload.schedules.one_f_one_b import OneForwardOneBackward
+from simcore.workload.schedules.zero_bubble import ZeroBubble
 
 SCHEDULES: Registry[type[PipelineSchedule]] = Registry(
     "schedule",
     {
         "1f1b": OneForwardOneBackward,
         "gpipe": GPipe,
+        "zb_h1": ZeroBubble,
     },
 )
 

@@ -16,11 +16,14 @@ class Units:
         backward: (U,) bool, the unit is a backward pass.
         microbatch: (U,) int32.
         chunk: (U,) int32, the chunk of the stage's layers that the unit passes.
+        without_weights: (U,) bool, backward units whose weight gradients are computed later; None
+            where the schedule does not cut backward passes.
     """
 
     backward: NDArray[np.bool_]
     microbatch: NDArray[np.int32]
     chunk: NDArray[np.int32]
+    without_weights: NDArray[np.bool_] | None = None
 
 
 class PipelineSchedule(ABC):
@@ -32,9 +35,12 @@ class PipelineSchedule(ABC):
 
     Attributes:
         interleaves: A stage may hold several chunks of layers that are not neighbours.
+        splits_backward: Input and weight gradients are computed apart: at the end of a backward
+            unit come the weight gradients of the earliest micro-batch that lacks them.
     """
 
     interleaves: ClassVar[bool] = False
+    splits_backward: ClassVar[bool] = False
 
     @abstractmethod
     def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:
@@ -55,3 +61,7 @@ class PipelineSchedule(ABC):
     @abstractmethod
     def alive_losses(self, microbatches: int) -> int:
         """Most micro-batches whose logits the last stage holds at one time."""
+
+    def late_weights(self, stage: int, microbatches: int) -> int:
+        """Micro-batches whose weight gradients *stage* computes after its last backward unit."""
+        return 0
