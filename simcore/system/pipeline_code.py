@@ -148,7 +148,7 @@ def _rows(shapes: dict[StagePieces, int], items: Ints, operators: int) -> tuple[
     sequence, starts, first = [], [0], 0
     for stage in shapes:
         units = len(stage.pieces) - 1
-        backward = [int(which > units // 2) for which in range(units + 1)]
+        backward = [int(which > stage.chunks) for which in range(units + 1)]
         wholes = [[which] for which in range(units)] + [[*stage.finale, units]]
         for whole in wholes:
             sequence += [(first + which, backward[which]) for which in whole]

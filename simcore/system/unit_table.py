@@ -6,6 +6,8 @@ from simcore.kernels import stage_layout as f
 from simcore.system.engine_input import Ints
 from simcore.workload.piece import LOSS
 from simcore.workload.program import TrainingProgram
+from simcore.workload.schedules import SCHEDULES
+from simcore.workload.templates import pieces_of
 
 
 def unit_table(program: TrainingProgram) -> Ints | None:
@@ -18,8 +20,8 @@ def unit_table(program: TrainingProgram) -> Ints | None:
     backward = np.array([stage.units.backward for stage in stages], np.int64)
     batch = np.array([stage.units.microbatch for stage in stages], np.int64)
     units = np.zeros((*chunk.shape, f.UNIT_FIELDS), np.int64)
-    units[:, :, f.WHICH] = 1 + plan.interleave * backward + chunk
-    units[:, 0, f.WHICH] = 0
+    which = [pieces_of(stage.units, plan.interleave)[:-1] for stage in stages]
+    units[:, :, f.WHICH] = which
     place = np.arange(plan.pp)[:, None] + chunk * plan.pp
     last = plan.interleave * plan.pp - 1
     batches = chunk.shape[1] // (2 * plan.interleave)
@@ -36,7 +38,7 @@ def unit_table(program: TrainingProgram) -> Ints | None:
             passed = batch[number] + chunk[number] * batches
             age = _forward_age(passed, backward[number])
             units[number, asking, f.FORWARD_AGE] = age[asking]
-        units[number, finale, f.WHICH] = 2 * plan.interleave + 1
+        units[number, finale, f.WHICH] = len(stage.pieces.pieces) - 1
     return units
 
 
@@ -63,13 +65,18 @@ def messages_of(program: TrainingProgram, units: Ints) -> Ints:
 def repetition_of(program: TrainingProgram, period: int) -> Ints | None:
     """(S, 2) int64: between which units each stage's program repeats; None: not everywhere.
 
-    That is the part in which forward and backward passes alternate.
+    That is the part in which forward and backward passes alternate, all of the latter with weight
+    gradients.
     """
     if period == 0:
         return None
     backward = np.array([stage.units.backward for stage in program.stages])
-    first = backward.argmax(axis=1) - 1
-    last = backward.shape[1] - first
+    warm_up = backward.argmax(axis=1) - 1
+    batches = backward.shape[1] // (2 * program.plan.interleave)
+    schedule = SCHEDULES[program.plan.schedule]()
+    late = [schedule.late_weights(stage.stage, batches) for stage in program.stages]
+    first = warm_up + 2 * np.array(late)
+    last = backward.shape[1] - warm_up
     if (last - first < 2 * period).any():
         return None
     chunk = np.array([stage.units.chunk for stage in program.stages])

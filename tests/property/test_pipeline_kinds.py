@@ -1,0 +1,94 @@
+"""Looking situations up is exact for all kinds of layers, and for all that a plan may choose."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_pipeline_memo import Job, compare
+
+from simcore.hardware import Dimension, Platform, load_npu
+from simcore.system.spec import System
+from simcore.terms import TopologyKind
+from simcore.workload import Model, ParallelPlan, TrainingWorkload
+
+SEEN: list[str] = []
+SHAPE: dict[str, Any] = {
+    "name": "small", "kind": "llama", "layers": 8, "hidden": 256, "heads": 16, "ffn": 512,
+    "vocabulary": 1024,
+}  # fmt: skip
+ROUTED = {"count": 8, "active": 2, "ffn": 256}
+MODELS = {
+    "dense": SHAPE,
+    "experts": SHAPE | {"experts": ROUTED | {"shared_ffn": 256, "first_layer": 1}},
+    "hybrid": SHAPE
+    | {
+        "pattern": "MEM*E-M*",
+        "experts": ROUTED | {"latent_width": 128},
+        "mamba": {"heads": 16, "head_width": 32, "groups": 8, "state": 16},
+    },
+}
+CHOICES: list[dict[str, Any]] = [
+    {"schedule": "zb_h1"},
+    {"schedule": "zb_h1", "zero_stage": 1, "overlap_weights": True},
+    {"zero_stage": 1, "overlap_weights": True, "bucket_bytes": 2e6},
+    {"zero_stage": 2, "shard": 2},
+    {"zero_stage": 3, "prefetch": 2},
+    {"zero_stage": 3, "prefetch": 0, "reshard": False},
+    {"zero_stage": 3, "shard": 2, "recompute": "full", "recompute_layers": 1},
+    {"overlap_gradients": False, "bucket_bytes": 1e6},
+    {"cp_kind": "ring"},
+    {"cp_kind": "ulysses"},
+]
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> tuple[str, Job]:
+    name, choice = draw(st.sampled_from(list(MODELS))), draw(st.sampled_from(CHOICES))
+    pp = draw(st.sampled_from([2, 4, 4, 8]))
+    interleave = draw(st.sampled_from([1, 1, 8 // pp])) if "schedule" not in choice else 1
+    has_experts = name != "dense"
+    plan = ParallelPlan(
+        tp=draw(st.sampled_from([1, 2])),
+        cp=2 if "cp_kind" in choice else draw(st.sampled_from([1, 2])),
+        dp=2,
+        pp=pp,
+        ep=draw(st.sampled_from([1, 2])) if has_experts else 1,
+        etp=draw(st.sampled_from([None, 1])) if has_experts else None,
+        interleave=interleave,
+        sequence_parallel=True,
+        **choice,
+    )
+    batches = draw(st.sampled_from([48, 31, 24, 13, 8, 5, 2, 1]))
+    if interleave > 1:
+        batches = max(batches // pp, 1) * pp
+    dimensions = tuple(
+        Dimension(
+            topology=draw(st.sampled_from(list(TopologyKind))),
+            npus=size,
+            bandwidth_bytes_per_s=draw(st.sampled_from([2e9, 20e9, 333e9])),
+            latency_s=draw(st.sampled_from([0.0, 700e-9])),
+        )
+        for size in (plan.tp, plan.cp, plan.dp, plan.pp)
+        if size > 1
+    )
+    workload = TrainingWorkload(
+        model=Model.model_validate(MODELS[name]), sequence=128, global_batch=2 * batches
+    )
+    platform = Platform(npu=load_npu("a100_80"), dimensions=dimensions)
+    return f"{name} {choice}", (workload, platform, plan, System(phase_end="together"))
+
+
+@settings(derandomize=True, deadline=None, max_examples=120)
+@given(jobs())
+def test_every_choice_takes_the_time_of_its_nodes(job: tuple[str, Job]) -> None:
+    name, design = job
+    if compare(design) is not None:
+        SEEN.append(name)
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=str)
+def test_each_choice_was_compared(choice: dict[str, Any]) -> None:
+    if not SEEN:
+        pytest.skip("runs after the comparison")
+    assert any(name.endswith(str(choice)) for name in SEEN)
