@@ -21,7 +21,7 @@ def neighbour_messages(
 
     Args:
         stages: S, at least 2.
-        stride: NPUs per stage.
+        stride: Distance of neighbouring stages in NPU ids.
         network: (D, 2) int64, topology code and NPUs of each dimension.
         latency_ns: (D,) float64, of one hop.
         bytes_per_ns: (D,) float64, of one link.

@@ -42,11 +42,12 @@ def execute_each(graph: TrainingGraph, lowered: Lowered, inputs: EngineInput) ->
     output = run_unfolded(inputs)
     if output.waiting:
         raise SimulationError("; ".join(output.waiting[:4]))
-    stride = graph.plan.npus_per_stage
-    finish = output.finish_ns.reshape(-1, stride)
-    slowest = finish.argmax(axis=1) + np.arange(finish.shape[0]) * stride
-    start = np.concatenate([output.node_start_ns[npu] for npu in slowest.tolist()])
-    end = np.concatenate([output.node_end_ns[npu] for npu in slowest.tolist()])
+    plan = graph.plan
+    npu = [[plan.npu(s, member) for member in range(plan.npus_per_stage)] for s in range(plan.pp)]
+    finish = output.finish_ns[np.array(npu)]
+    slowest = [npu[stage][member] for stage, member in enumerate(finish.argmax(axis=1).tolist())]
+    start = np.concatenate([output.node_start_ns[npu] for npu in slowest])
+    end = np.concatenate([output.node_end_ns[npu] for npu in slowest])
     ran = Execution(
         start_ns=start,
         end_ns=end,

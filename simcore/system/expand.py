@@ -24,7 +24,7 @@ from simcore.system.placement import Placement
 from simcore.system.spec import System
 from simcore.system.subsystem import engine_dimensions, engine_options
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload.graph import Axis, StageGraph, TrainingGraph
+from simcore.workload.graph import Axis, TrainingGraph
 
 _LOCAL_KEYS = {axis: 1 + index for index, axis in enumerate(Axis)}
 _FIRST_SHARED_KEY = 16
@@ -52,7 +52,7 @@ def expand(
         SimulationError: An algorithm cannot run in one group but can in another, which one engine
             run cannot express.
     """
-    stride = graph.plan.npus_per_stage
+    plan = graph.plan
     groups: dict[int, ListGroup | GridGroup] = {
         _LOCAL_KEYS[axis]: GridGroup(
             extent=np.array(placement.extent, np.int64),
@@ -63,13 +63,10 @@ def expand(
     }
     for axis in shared_axes:
         stages = _stages_of(graph, axis)
-        for member in range(stride):
-            members = np.array(stages, np.int64) * stride + member
+        for member in range(plan.npus_per_stage):
+            members = np.array([plan.npu(stage, member) for stage in stages], np.int64)
             groups[_shared_key(graph, axis, member)] = ListGroup(members=members)
-    programs = tuple(
-        _program(graph, graph.stages[npu // stride], operator_ns, npu, shared_axes)
-        for npu in range(graph.plan.npus)
-    )
+    programs = tuple(_program(graph, operator_ns, npu, shared_axes) for npu in range(plan.npus))
     return EngineInput(
         backend="congestion_unaware",
         dimensions=engine_dimensions(platform.dimensions),
@@ -116,13 +113,14 @@ def _shared_key(graph: TrainingGraph, axis: Axis, member: int) -> int:
 
 def _program(
     graph: TrainingGraph,
-    stage: StageGraph,
     operator_ns: Ints,
     npu: int,
     shared_axes: Sequence[Axis],
 ) -> Program:
-    nodes, stride = stage.nodes, graph.plan.npus_per_stage
-    member = npu % stride
+    number, member = graph.plan.stage_and_member(npu)
+    stage = graph.stages[number]
+    nodes = stage.nodes
+    of_stage = np.array([graph.plan.npu(peer, member) for peer in range(graph.plan.pp)])
     duration = np.zeros(nodes, np.int64)
     compute = stage.kind == NodeKind.COMPUTE
     duration[compute] = operator_ns[stage.item[compute]]
@@ -143,7 +141,7 @@ def _program(
     comm_kind[collective] = kinds[stage.item[collective]]
     group[collective] = keys[stage.item[collective]]
     messages = stage.peer_stage >= 0
-    peer = np.where(messages, stage.peer_stage.astype(np.int64) * stride + member, -1)
+    peer = np.where(messages, of_stage.take(stage.peer_stage, mode="clip"), -1)
     return Program(
         node_id=np.arange(nodes, dtype=np.uint64),
         kind=stage.kind,

@@ -240,7 +240,7 @@ class IterationRunner:
             self._platform,
             self._system,
             program.collectives,
-            program.plan.npus_per_stage,
+            program.plan.stage_stride,
             self._collectives,
         )
 

@@ -111,7 +111,7 @@ def lower(
     edges = 0
     for stage, first in zip(graph.stages, stage_start.tolist(), strict=False):
         own = node[first : first + stage.nodes]
-        _lower_stage(stage, tables, dimensions, graph.plan.npus_per_stage, own)
+        _lower_stage(stage, tables, dimensions, graph.plan.stage_stride, own)
         node[first, graph_schedule.CHILDREN] = edges
         graph_schedule.invert_dependencies(stage.dep_start, stage.dep, first, child, node)
         edges += stage.dep.size

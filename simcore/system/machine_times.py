@@ -87,7 +87,7 @@ class MessageTimes:
             return cls(dimension=np.zeros((2, 1), np.int64), time_ns=np.zeros((2, 1), np.int64))
         found = neighbour_messages(
             plan.pp,
-            plan.npus_per_stage,
+            plan.stage_stride,
             np.array([(TOPOLOGY_CODE[d.topology], d.npus) for d in dimensions], np.int64),
             np.array([d.latency_s * 1e9 for d in dimensions]),
             np.array([d.link_bandwidth_bytes_per_s / 1e9 for d in dimensions]),

@@ -16,27 +16,34 @@ def group_layouts(workload: TrainingWorkload, plan: ParallelPlan) -> dict[Axis, 
 
     The NPUs of a stage are tp x cp x dp to the dense layers and etp x ep x edp to the experts.
     """
-    per_stage = plan.npus_per_stage
+    strides = plan.strides
+    joint = min(strides[axis] for axis in _replica_axes(plan))
     layouts = [
-        GroupLayout(axis=Axis.TP, stride=1, size=plan.tp),
-        GroupLayout(axis=Axis.CP, stride=plan.tp, size=plan.cp),
-        GroupLayout(axis=Axis.DP, stride=plan.tp, size=plan.gradient_replicas),
-        GroupLayout(axis=Axis.PP, stride=per_stage, size=plan.pp),
+        GroupLayout(axis=Axis.TP, stride=strides["tp"], size=plan.tp),
+        GroupLayout(axis=Axis.CP, stride=strides["cp"], size=plan.cp),
+        GroupLayout(axis=Axis.DP, stride=joint, size=plan.gradient_replicas),
+        GroupLayout(axis=Axis.PP, stride=strides["pp"], size=plan.pp),
     ]
     if plan.zero_stage and plan.shard_copies > 1:
-        stride = plan.tp * plan.shard_npus
+        copies = joint * plan.shard_npus
         layouts += [
-            GroupLayout(axis=Axis.SHARD, stride=plan.tp, size=plan.shard_npus),
-            GroupLayout(axis=Axis.REPLICA, stride=stride, size=plan.shard_copies),
+            GroupLayout(axis=Axis.SHARD, stride=joint, size=plan.shard_npus),
+            GroupLayout(axis=Axis.REPLICA, stride=copies, size=plan.shard_copies),
         ]
     if workload.model.experts:
-        stride = plan.expert_tp * plan.ep
+        apart = plan.expert_strides
         layouts += [
-            GroupLayout(axis=Axis.ETP, stride=1, size=plan.expert_tp),
-            GroupLayout(axis=Axis.EP, stride=plan.expert_tp, size=plan.ep),
-            GroupLayout(axis=Axis.EDP, stride=stride, size=plan.expert_replicas),
+            GroupLayout(axis=Axis.ETP, stride=apart["etp"], size=plan.expert_tp),
+            GroupLayout(axis=Axis.EP, stride=apart["ep"], size=plan.ep),
+            GroupLayout(axis=Axis.EDP, stride=apart["edp"], size=plan.expert_replicas),
         ]
     if workload.model.tied_embeddings and plan.pp > 1:
-        ends = GroupLayout(axis=Axis.EMBEDDING, stride=per_stage * (plan.pp - 1), size=2)
+        ends = GroupLayout(axis=Axis.EMBEDDING, stride=strides["pp"] * (plan.pp - 1), size=2)
         layouts.append(ends)
     return {layout.axis: layout for layout in layouts if layout.size > 1}
+
+
+def _replica_axes(plan: ParallelPlan) -> list[str]:
+    """Axes along which weights are the same."""
+    axes = [axis for axis, size in (("cp", plan.cp), ("dp", plan.dp)) if size > 1]
+    return axes or ["dp"]

@@ -1,9 +1,11 @@
 """How the work is spread over the NPUs."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from simcore.errors import ConfigError
 from simcore.schema import Bytes, Schema
 from simcore.workload.schedules import SCHEDULES
 
@@ -11,9 +13,8 @@ from simcore.workload.schedules import SCHEDULES
 class ParallelPlan(Schema):
     """Degrees of parallelism and related choices.
 
-    NPUs are numbered with tensor parallelism fastest, then context, data and pipeline
-    parallelism (Megatron's order), so npus = tp x cp x dp x pp. To routed experts the NPUs of a
-    stage, tp x cp x dp, are etp x ep x replicas of the experts, again the first fastest.
+    npus = tp x cp x dp x pp. To routed experts the NPUs of a stage, tp x cp x dp, are etp x ep x
+    replicas of the experts.
 
     Attributes:
         tp: Tensor parallel degree.
@@ -52,6 +53,9 @@ class ParallelPlan(Schema):
             are needed at once while they are repeated.
         chunk_layers: Layers of each chunk in the order of the model, pp x interleave numbers; as
             equal as possible if not given, the early ones with one more.
+        order: Axes from the one whose NPUs have neighbouring ids to the one whose NPUs are furthest
+            apart: what is first lies on the innermost network dimensions. In the place of tp and
+            dp experts have etp and their replicas. Megatron's order if not given.
         schedule: Order of the micro-batches on the stages.
         flash_attention: One fused attention kernel that never stores the scores.
     """
@@ -77,6 +81,7 @@ class ParallelPlan(Schema):
     recompute_layers: int | None = Field(default=None, ge=1)
     recompute_every: int = Field(default=1, ge=1)
     chunk_layers: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    order: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = ("tp", "cp", "ep", "dp", "pp")
     schedule: str = "1f1b"
     flash_attention: bool = True
 
@@ -87,6 +92,13 @@ class ParallelPlan(Schema):
             raise SCHEDULES.unknown(value)
         return value
 
+    @field_validator("order")
+    @classmethod
+    def _check_order(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if sorted(value) != ["cp", "dp", "ep", "pp", "tp"]:
+            raise ConfigError("", "must name each of tp, cp, ep, dp and pp once", got=value)
+        return value
+
     @property
     def npus(self) -> int:
         return self.tp * self.cp * self.pp * self.dp
@@ -94,6 +106,33 @@ class ParallelPlan(Schema):
     @property
     def npus_per_stage(self) -> int:
         return self.tp * self.cp * self.dp
+
+    @property
+    def strides(self) -> dict[str, int]:
+        """Distance in NPU ids of neighbours along tp, cp, dp and pp."""
+        return _strides(self.order, {"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp})
+
+    @property
+    def expert_strides(self) -> dict[str, int]:
+        """Likewise along etp, ep, edp and pp."""
+        names = {"tp": "etp", "dp": "edp"}
+        sizes = {"etp": self.expert_tp, "ep": self.ep, "edp": self.expert_replicas, "pp": self.pp}
+        return _strides([names.get(axis, axis) for axis in self.order], sizes)
+
+    @property
+    def stage_stride(self) -> int:
+        """Distance in NPU ids of neighbouring stages."""
+        return self.strides["pp"]
+
+    def npu(self, stage: int, member: int) -> int:
+        """Id of an NPU of *stage*, by its number among the NPUs of the stage."""
+        outer, inner = divmod(member, self.stage_stride)
+        return (outer * self.pp + stage) * self.stage_stride + inner
+
+    def stage_and_member(self, npu: int) -> tuple[int, int]:
+        """The inverse of ``npu``."""
+        outer, inner = divmod(npu, self.stage_stride)
+        return outer % self.pp, outer // self.pp * self.stage_stride + inner
 
     @property
     def gradient_replicas(self) -> int:
@@ -135,3 +174,12 @@ class ParallelPlan(Schema):
     def splits_sequence(self) -> bool:
         """Sequence parallelism does something: asked for, and tp is above 1."""
         return self.sequence_parallel and self.tp > 1
+
+
+def _strides(order: Sequence[str], sizes: Mapping[str, int]) -> dict[str, int]:
+    strides, below = {}, 1
+    for axis in order:
+        if axis in sizes:
+            strides[axis] = below
+            below *= sizes[axis]
+    return strides

@@ -165,6 +165,7 @@ def _choice_rules(model: Model, plan: ParallelPlan) -> Iterator[tuple[bool, str,
         f"dp x cp = {plan.gradient_replicas} does not divide by shard = {plan.shard}",
     )
     yield from _context_rules(model, plan)
+    yield from _order_rules(model, plan)
     yield (
         plan.recompute == "full" or (plan.recompute_layers is None and plan.recompute_every == 1),
         "recompute_is_full",
@@ -190,6 +191,21 @@ def _context_rules(model: Model, plan: ParallelPlan) -> Iterator[tuple[bool, str
         plan.cp_kind != "ulysses" or groups % plan.cp == 0 or plan.cp % groups == 0,
         "kv_heads_divide_by_cp",
         f"{groups} key-value heads neither divide by cp = {plan.cp} nor divide it",
+    )
+
+
+def _order_rules(model: Model, plan: ParallelPlan) -> Iterator[tuple[bool, str, str]]:
+    strides, order = plan.strides, ", ".join(plan.order)
+    together = {strides["cp"] * plan.cp == strides["dp"], strides["dp"] * plan.dp == strides["cp"]}
+    yield (
+        plan.cp == 1 or plan.dp == 1 or True in together,
+        "order_joins_replicas",
+        f"order {order} puts another axis between cp and dp, whose NPUs add up gradients together",
+    )
+    yield (
+        model.experts is None or plan.expert_strides["pp"] == strides["pp"],
+        "order_places_experts",
+        f"order {order} gives the stages of experts other NPUs than those of dense layers",
     )
 
 

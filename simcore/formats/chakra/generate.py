@@ -55,12 +55,12 @@ def _base(layout: GroupLayout, npu: int) -> int:
 
 
 def _participants(graph: TrainingGraph, axis: Axis) -> Iterator[int]:
-    per_stage = graph.plan.npus_per_stage
+    plan = graph.plan
     items = [i for i, operation in enumerate(graph.collectives) if operation.axis is axis]
     for number, stage in enumerate(graph.stages):
         collective = stage.kind == NodeKind.COLLECTIVE
         if np.isin(stage.item[collective], items).any():
-            yield from range(number * per_stage, (number + 1) * per_stage)
+            yield from (plan.npu(number, member) for member in range(plan.npus_per_stage))
 
 
 def write_iteration(
@@ -88,16 +88,18 @@ def write_iteration(
             raise ConfigError("tag", f"must be at most {MOST_TAG}", got=int(stage.tag.max()))
     groups = communicator_groups(graph)
     head = _framed(encode_metadata(Metadata(attributes=(attribute("schema", SCHEMA),))))
-    files = []
-    writers: dict[int, _StageWriter] = {}
+    of_stage: dict[int, list[int]] = {}
     for npu in npus:
-        stage_number = npu // graph.plan.npus_per_stage
-        if stage_number not in writers:
-            writers = {stage_number: _StageWriter(graph, stage_number, operator_ns)}
-        path = prefix.with_name(f"{prefix.name}.{npu}.et")
-        path.write_bytes(head + writers[stage_number].content(npu, groups))
-        files.append(path)
-    return files
+        of_stage.setdefault(graph.plan.stage_and_member(npu)[0], []).append(npu)
+    for stage_number, members in of_stage.items():
+        writer = _StageWriter(graph, stage_number, operator_ns)
+        for npu in members:
+            _trace(prefix, npu).write_bytes(head + writer.content(npu, groups))
+    return [_trace(prefix, npu) for npu in npus]
+
+
+def _trace(prefix: Path, npu: int) -> Path:
+    return prefix.with_name(f"{prefix.name}.{npu}.et")
 
 
 def _framed(content: bytes) -> bytes:
@@ -156,8 +158,8 @@ class _StageWriter:
             if group is not None:
                 found.append(attribute("pg_name", str(group)))
         else:
-            per_stage = self.graph.plan.npus_per_stage
-            peer = int(self.stage.peer_stage[position]) * per_stage + npu % per_stage
+            _, member = self.graph.plan.stage_and_member(npu)
+            peer = self.graph.plan.npu(int(self.stage.peer_stage[position]), member)
             ends = (npu, peer) if kind is NodeKind.SEND else (peer, npu)
             found.append(attribute("comm_src", ends[0]))
             found.append(attribute("comm_dst", ends[1]))
