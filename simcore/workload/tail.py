@@ -49,7 +49,8 @@ class Tail:
     late: Sequence[Piece] = ()
 
     def piece(self) -> Piece:
-        return join([*self.late, self._sums_and_step()])
+        rest = self._sums_and_step()
+        return join([*self.late, rest]) if self.late else rest
 
     def _sums_and_step(self) -> Piece:
         plan, gradient_bytes = self.means.plan, self.means.share.gradient_bytes
@@ -73,14 +74,16 @@ class Tail:
     def _reduce_buckets(self, builder: PieceBuilder, last: int) -> list[int]:
         """The sum of each bucket, ready with its last gradient or with the *last* of all."""
         plan, element_bytes = self.means.plan, self.means.share.gradient_bytes
+        known: dict[Bucket, list[int]] = {}
         positions = []
         for bucket, ready in self._filled_buckets():
+            if bucket not in known:
+                steps = gradient_reductions(bucket, plan, element_bytes)
+                known[bucket] = [self.means.catalog.collective(step) for step in steps]
             after = ready if plan.overlap_gradients else last
-            steps = gradient_reductions(bucket, plan, element_bytes)
-            for step in steps:
-                item = self.means.catalog.collective(step)
+            for item in known[bucket]:
                 after = builder.add(NodeKind.COLLECTIVE, item, (after,))
-            positions += [after] if steps else []
+            positions += [after] if known[bucket] else []
         return positions
 
     def _filled_buckets(self) -> Iterator[tuple[Bucket, int]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from simcore.terms import NodeKind
 from simcore.workload.gradients import Bucket
@@ -132,15 +133,23 @@ class UnitWriter:
         entry: tuple[int, ...],
         gates: _Gates,
     ) -> list[Piece]:
-        """A piece per layer."""
+        """A piece per layer; once enough neighbours are equal, so are all further ones."""
         pieces: list[Piece] = []
-        for write, kind in zip(writers, kinds, strict=True):
-            gate = gates(pieces)
-            key = (write.__name__, kind, entry, gate)
-            if key not in self.known:
-                self.known[key] = write(kind, entry, gate)
-            pieces.append(self.known[key])
-            entry = seen_from_end(pieces[-1])
+        settled = self.passes.means.plan.prefetch + 2
+        for (write, kind), group in groupby(zip(writers, kinds, strict=True)):
+            layers, equal = len(list(group)), 0
+            for number in range(layers):
+                gate = gates(pieces)
+                key = (write.__name__, kind, entry, gate)
+                if key not in self.known:
+                    self.known[key] = write(kind, entry, gate)
+                piece = self.known[key]
+                equal = equal + 1 if pieces and piece is pieces[-1] else 0
+                pieces.append(piece)
+                entry = seen_from_end(piece)
+                if equal == settled:
+                    pieces += [piece] * (layers - number - 1)
+                    break
         return pieces
 
     @property
