@@ -1,8 +1,9 @@
 """The net being trained: a stack of layers, each an attention or state space part and an MLP."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -114,6 +115,13 @@ class Model(Schema):
         """How many layers have this residual *block*."""
         return sum(block in kind for kind in self.layer_kinds)
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with *update* in place of some fields, and nothing remembered of the old ones."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in ("layer_kinds", "parameters", "active_parameters"):
+            copied.__dict__.pop(name, None)
+        return copied
+
     @property
     def key_value_heads(self) -> int:
         """Key and value heads, those of the queries unless the model groups them."""
@@ -159,7 +167,8 @@ class Model(Schema):
             kinds: The layers.
             active: Of the routed experts, only those that one token meets.
         """
-        return sum(self._block_matrices(block, active) for kind in kinds for block in kind)
+        blocks = Counter(block for kind in kinds for block in kind)
+        return sum(n * self._block_matrices(block, active) for block, n in blocks.items())
 
     def _block_matrices(self, block: str, active: bool) -> int:
         hidden, heads = self.hidden, self.heads
@@ -204,11 +213,11 @@ class Model(Schema):
     def final_norm_parameters(self) -> int:
         return self.norm_parameters if self.vocabulary else 0
 
-    @property
+    @cached_property
     def parameters(self) -> int:
         return self._parameters(active=False)
 
-    @property
+    @cached_property
     def active_parameters(self) -> int:
         """Parameters that one token meets."""
         return self._parameters(active=True)
@@ -217,5 +226,6 @@ class Model(Schema):
         kinds = self.layer_kinds
         tables = 1 if self.tied_embeddings else 2
         outside = tables * self.embedding_parameters + self.final_norm_parameters
-        small = sum(self._small_parameters(block) for kind in kinds for block in kind)
+        blocks = Counter(block for kind in kinds for block in kind)
+        small = sum(n * self._small_parameters(block) for block, n in blocks.items())
         return self.matrix_parameters(kinds, active=active) + small + outside

@@ -60,6 +60,14 @@ def test_unknown_model_name_lists_the_shipped_ones() -> None:
         load_model("gpt3_175")
 
 
+def test_copy_with_other_layers_counts_its_own() -> None:
+    model = load_model("llama3_8b")
+    assert (len(model.layer_kinds), model.parameters) == (32, LLAMA_3["llama3_8b"])
+    half = model.model_copy(update={"layers": 16})
+    assert len(half.layer_kinds) == 16
+    assert half.parameters == model.parameters - 16 * model.parameters_per_layer
+
+
 def test_grouped_query_attention_and_swiglu_count_their_matrices() -> None:
     model = Model(name="m", kind="llama", layers=1, hidden=64, heads=8, kv_heads=2, ffn=100)
     attention = 64 * 64 + 2 * 64 * 16 + 64 * 64
