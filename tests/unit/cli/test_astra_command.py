@@ -66,6 +66,7 @@ from simcore.cli.astra import run_astra
 code = run_astra({run_words(tmp_path)!r})
 print(code, [name for name in {SLOW_TO_LOAD!r} if name in sys.modules])
 """
+    python("-c", code)  # compiles the kernels, for which it needs the compiler, if nobody did yet
     assert python("-c", code).stdout.splitlines()[-1] == "0 []"
 
 
