@@ -165,7 +165,7 @@ def _choice_rules(model: Model, plan: ParallelPlan) -> Iterator[tuple[bool, str,
         f"dp x cp = {plan.gradient_replicas} does not divide by shard = {plan.shard}",
     )
     yield from _context_rules(model, plan)
-    yield from _order_rules(model, plan)
+    yield from _order_rules(plan)
     yield (
         plan.recompute == "full" or (plan.recompute_layers is None and plan.recompute_every == 1),
         "recompute_is_full",
@@ -194,18 +194,13 @@ def _context_rules(model: Model, plan: ParallelPlan) -> Iterator[tuple[bool, str
     )
 
 
-def _order_rules(model: Model, plan: ParallelPlan) -> Iterator[tuple[bool, str, str]]:
+def _order_rules(plan: ParallelPlan) -> Iterator[tuple[bool, str, str]]:
     strides, order = plan.strides, ", ".join(plan.order)
     together = {strides["cp"] * plan.cp == strides["dp"], strides["dp"] * plan.dp == strides["cp"]}
     yield (
         plan.cp == 1 or plan.dp == 1 or True in together,
         "order_joins_replicas",
         f"order {order} puts another axis between cp and dp, whose NPUs add up gradients together",
-    )
-    yield (
-        model.experts is None or plan.expert_strides["pp"] == strides["pp"],
-        "order_places_experts",
-        f"order {order} gives the stages of experts other NPUs than those of dense layers",
     )
 
 
@@ -225,6 +220,12 @@ def _expert_rules(
         plan.npus_per_stage % (ep * etp) == 0,
         "expert_groups_fill_stage",
         f"tp x cp x dp = {plan.npus_per_stage} does not divide by etp x ep = {etp} x {ep}",
+    )
+    yield (
+        plan.expert_strides["pp"] == plan.strides["pp"],
+        "order_places_experts",
+        f"order {', '.join(plan.order)} gives the stages of experts other NPUs than those of dense "
+        "layers",
     )
     yield (
         experts.ffn % etp == 0,
