@@ -41,7 +41,8 @@ def _title(run: Run, result: IterationResult) -> str:
     plan = run.plan
     return (
         f"[bold]{run.workload.model.name}[/bold] on {result.npus} x {run.platform.npu.name} "
-        f"({run.platform.name}), tp {plan.tp} x cp {plan.cp} x dp {plan.dp} x pp {plan.pp}, "
+        f"({run.platform.name}), tp {plan.tp} x cp {plan.cp} x dp {plan.dp} x pp {plan.pp}"
+        f"{f' (experts: etp {plan.expert_tp} x ep {plan.ep})' if plan.ep > 1 else ''}, "
         f"micro-batch {plan.micro_batch}\n"
         f"iteration time [bold]{format_quantity(result.iteration_time_s, 's')}[/bold], "
         f"MFU [bold]{result.mfu:.1%}[/bold], HFU {result.hfu:.1%}, "

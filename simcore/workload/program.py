@@ -8,7 +8,7 @@ from simcore.workload.blocks import BlockParameters, blocks_of
 from simcore.workload.catalog import Catalog
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
 from simcore.workload.groups import group_layouts
-from simcore.workload.model import Model
+from simcore.workload.model import LayerKind, Model
 from simcore.workload.passes import LayerMeans, Passes
 from simcore.workload.piece import Piece
 from simcore.workload.plan import ParallelPlan
@@ -140,11 +140,12 @@ class _StageWriter:
     spans: tuple[range, ...]
     writer: UnitWriter
     known: dict[tuple[object, ...], StagePieces] = field(default_factory=dict)
+    parameters: dict[tuple[LayerKind, ...], BlockParameters] = field(default_factory=dict)
 
     def stage(self, stage: int) -> StageProgram:
         plan, spans = self.plan, self.spans[stage :: self.plan.pp]
         model, kinds = self.workload.model, self.workload.model.layer_kinds
-        held = self.layers.total([kinds[layer] for span in spans for layer in span])
+        held = self._held(tuple(kinds[layer] for span in spans for layer in span))
         counts = StageParameters.of(model, plan, self.means.share, stage=stage, layers=held)
         batches = microbatches(self.workload, plan)
         schedule = SCHEDULES[plan.schedule]()
@@ -157,6 +158,12 @@ class _StageWriter:
         if key not in self.known:
             self.known[key] = self._pieces(counts, chunks, ends, late)
         return StageProgram(stage=stage, spans=spans, units=units, pieces=self.known[key])
+
+    def _held(self, kinds: tuple[LayerKind, ...]) -> BlockParameters:
+        """Parameters of layers, which most stages have alike."""
+        if kinds not in self.parameters:
+            self.parameters[kinds] = self.layers.total(kinds)
+        return self.parameters[kinds]
 
     def _chunks(self, counts: StageParameters, spans: Sequence[range]) -> tuple[Chunk, ...]:
         last, kinds = len(spans) - 1, self.workload.model.layer_kinds

@@ -135,7 +135,7 @@ class UnitWriter:
     ) -> list[Piece]:
         """A piece per layer; once enough neighbours are equal, so are all further ones."""
         pieces: list[Piece] = []
-        settled = self.passes.means.plan.prefetch + 2
+        settled = self.passes.means.plan.prefetch + 2 if self._sharded else 1
         for (write, kind), group in groupby(zip(writers, kinds, strict=True)):
             layers, equal = len(list(group)), 0
             for number in range(layers):
