@@ -214,6 +214,8 @@ def _in_use(
     counts: StageParameters,
     plan: ParallelPlan,
 ) -> _InUse:
+    if plan.zero_stage < 2:
+        return _InUse(layer=0, neighbours=0)
     of_kind = {kind: parameters.total for kind, parameters in layers.of_kind.items()}
     sizes, together = [of_kind[kind] for kind in kinds], 1 + plan.prefetch
     most = max(sum(sizes[i : i + together]) for i in range(len(sizes)))

@@ -9,6 +9,9 @@ from simcore.errors import ConfigError
 from simcore.schema import Bytes, Schema
 from simcore.workload.schedules import SCHEDULES
 
+AXIS_ORDER: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = ("tp", "cp", "ep", "dp", "pp")
+"""That of Megatron-LM, in which NPUs of a tensor parallel group are neighbours."""
+
 
 class ParallelPlan(Schema):
     """Degrees of parallelism and related choices.
@@ -81,7 +84,7 @@ class ParallelPlan(Schema):
     recompute_layers: int | None = Field(default=None, ge=1)
     recompute_every: int = Field(default=1, ge=1)
     chunk_layers: tuple[Annotated[int, Field(ge=1)], ...] = ()
-    order: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = ("tp", "cp", "ep", "dp", "pp")
+    order: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = AXIS_ORDER
     schedule: str = "1f1b"
     flash_attention: bool = True
 

@@ -11,7 +11,7 @@ from simcore.schema import Schema
 from simcore.terms import Precision
 from simcore.workload.expert_load import ExpertLoad
 from simcore.workload.model import Model
-from simcore.workload.plan import ParallelPlan
+from simcore.workload.plan import AXIS_ORDER, ParallelPlan
 from simcore.workload.schedules import SCHEDULES
 
 
@@ -152,20 +152,24 @@ def _rules(workload: TrainingWorkload, plan: ParallelPlan) -> Iterator[tuple[boo
 
 
 def _choice_rules(model: Model, plan: ParallelPlan) -> Iterator[tuple[bool, str, str]]:
-    chunks, given = plan.pp * plan.interleave, plan.chunk_layers
-    yield (
-        not given or (len(given) == chunks and sum(given) == model.layers),
-        "chunk_layers_match",
-        f"chunk_layers gives {sum(given)} layers in {len(given)} chunks, but the plan has "
-        f"{model.layers} layers in pp x interleave = {chunks} chunks",
-    )
-    yield (
-        plan.gradient_replicas % plan.shard_npus == 0,
-        "shards_divide_replicas",
-        f"dp x cp = {plan.gradient_replicas} does not divide by shard = {plan.shard}",
-    )
-    yield from _context_rules(model, plan)
-    yield from _order_rules(plan)
+    if plan.chunk_layers:
+        chunks, given = plan.pp * plan.interleave, plan.chunk_layers
+        yield (
+            len(given) == chunks and sum(given) == model.layers,
+            "chunk_layers_match",
+            f"chunk_layers gives {sum(given)} layers in {len(given)} chunks, but the plan has "
+            f"{model.layers} layers in pp x interleave = {chunks} chunks",
+        )
+    if plan.shard:
+        yield (
+            plan.gradient_replicas % plan.shard == 0,
+            "shards_divide_replicas",
+            f"dp x cp = {plan.gradient_replicas} does not divide by shard = {plan.shard}",
+        )
+    if plan.cp > 1:
+        yield from _context_rules(model, plan)
+    if plan.order != AXIS_ORDER:
+        yield from _order_rules(plan)
     yield (
         plan.recompute == "full" or (plan.recompute_layers is None and plan.recompute_every == 1),
         "recompute_is_full",
@@ -174,8 +178,6 @@ def _choice_rules(model: Model, plan: ParallelPlan) -> Iterator[tuple[bool, str,
 
 
 def _context_rules(model: Model, plan: ParallelPlan) -> Iterator[tuple[bool, str, str]]:
-    if plan.cp == 1:
-        return
     yield (
         plan.cp_kind != "ring" or plan.flash_attention,
         "ring_needs_flash_attention",
