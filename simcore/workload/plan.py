@@ -44,6 +44,8 @@ class ParallelPlan(Schema):
         prefetch: With zero_stage 3, how many layers ahead weights are gathered.
         bucket: Least bytes of gradients that are reduced at once with zero_stage 0 and 1 (the last
             bucket may be smaller); each layer, the head and the table by themselves if not given.
+        overlap_tensor: Tensor parallel collectives run beside the products whose operands they
+            bring or whose results they add up, tile by tile; False: before and after them.
         overlap_gradients: Each gradient bucket is reduced as soon as it is complete, beside the
             rest of the backward pass; False: all are reduced after it.
         overlap_weights: With zero_stage 1 and 2, the new weights are gathered layer by layer beside
@@ -78,6 +80,7 @@ class ParallelPlan(Schema):
     reshard: bool = True
     prefetch: int = Field(default=1, ge=0)
     bucket_bytes: Bytes | None = Field(default=None, gt=0, alias="bucket")
+    overlap_tensor: bool = False
     overlap_gradients: bool = True
     overlap_weights: bool = False
     recompute: Literal["none", "selective", "full"] = "none"

@@ -54,6 +54,8 @@ class Work:
         self._names: list[str] = []
         self._kernels: list[Kernel] = []
         self._weights: tuple[int, ...] = ()
+        self._before: tuple[int, ...] = ()  # what the last compute node waited for
+        self._beside: tuple[int, ...] = ()  # collectives that end with the next compute node
 
     def phase(self, phase: Phase) -> None:
         self._flush()
@@ -101,9 +103,15 @@ class Work:
 
     def gather(self, name: str, size_bytes: int | None = None) -> None:
         """All-gather over tp of what sequence parallelism has split: by default the stream."""
-        if self._plan.splits_sequence:
-            size = self._share.thin_bytes if size_bytes is None else size_bytes
+        size = self._share.thin_bytes if size_bytes is None else size_bytes
+        if not self._plan.splits_sequence or size == 0 or self._part is Part.WEIGHT_GRADIENTS:
+            return
+        if not self._plan.overlap_tensor:
             self.collective(name, CollectiveKind.ALL_GATHER, Axis.TP, size)
+            return
+        self._flush()
+        item = self._collective(name, CollectiveKind.ALL_GATHER, Axis.TP, size)
+        self._beside += (self._builder.add(NodeKind.COLLECTIVE, item, self._builder.frontier),)
 
     def regather(self, name: str, size_bytes: int | None = None) -> tuple[int, ...]:
         """All-gather of a saved input for a weight gradient; nothing but that waits for it."""
@@ -120,7 +128,13 @@ class Work:
 
     def reduce(self, name: str) -> None:
         """Sum over tp: a reduce-scatter with sequence parallelism, else an all-reduce."""
-        self.collective(name, self._summing(), Axis.TP, self._share.stream_bytes)
+        size = self._share.stream_bytes
+        if not self._plan.overlap_tensor or self._plan.tp == 1:
+            self.collective(name, self._summing(), Axis.TP, size)
+        elif self._part is not Part.WEIGHT_GRADIENTS:
+            self._flush()
+            item = self._collective(name, self._summing(), Axis.TP, size)
+            self._builder.frontier += (self._builder.add(NodeKind.COLLECTIVE, item, self._before),)
 
     def reduce_scalars(self, name: str) -> None:
         """All-reduce over tp of one fp32 number per token."""
@@ -185,8 +199,10 @@ class Work:
             name = " to ".join(dict.fromkeys([self._names[0], self._names[-1]]))
             item = self._catalog.operator(name, self._phase, self._kernels)
             self._builder.frontier += self._weights
+            self._before = self._builder.frontier
             self._builder.then(NodeKind.COMPUTE, item)
-            self._names, self._kernels, self._weights = [], [], ()
+            self._builder.frontier += self._beside
+            self._names, self._kernels, self._weights, self._beside = [], [], (), ()
 
     def _collective(self, name: str, kind: CollectiveKind, axis: Axis, size_bytes: int) -> int:
         operation = CollectiveOp(

@@ -25,6 +25,8 @@ CASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (SHAPE, {"dp": 16, "zero_stage": 3, "shard": 8, "reshard": False}),
     (SHAPE, {"dp": 16, "zero_stage": 1, "shard": 4, "bucket": "20 MB"}),
     (SHAPE, {"dp": 16, "overlap_gradients": False}),
+    (SHAPE, {"tp": 4, "dp": 2, "pp": 2, "overlap_tensor": True, "sequence_parallel": True}),
+    (EXPERTS, {"tp": 4, "dp": 2, "pp": 2, "overlap_tensor": True, "sequence_parallel": True}),
     (SHAPE, {"cp": 4, "dp": 4, "cp_kind": "ring"}),
     (SHAPE, {"cp": 2, "tp": 2, "dp": 2, "pp": 2, "cp_kind": "ulysses"}),
     (SHAPE, {"tp": 2, "dp": 2, "pp": 4, "order": ["pp", "tp", "cp", "ep", "dp"]}),
