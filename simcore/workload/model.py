@@ -33,6 +33,10 @@ class Model(Schema):
         ffn: Inner width of the MLP; 0 where every MLP consists of experts.
         mlp: ``gelu`` and ``squared_relu`` have 2 matrices, ``swiglu`` 3; that of ``kind`` where
             the file does not say.
+        window: Tokens that a query sees at most, itself included, where attention is windowed; 0:
+            all before it.
+        global_every: With a window, each layer whose number (counted from 1) this divides sees the
+            whole sequence; 0: none does.
         latent: Multi-head latent attention in place of plain attention.
         experts: Routed experts in place of the MLP in some layers.
         mamba: The state space part of the layers that have one.
@@ -53,6 +57,8 @@ class Model(Schema):
     head_dim: int = Field(default=0, ge=0)
     ffn: int = Field(default=0, ge=0)
     mlp: Literal["", "gelu", "swiglu", "squared_relu"] = ""
+    window: int = Field(default=0, ge=0)
+    global_every: int = Field(default=0, ge=0)
     latent: LatentAttention | None = None
     experts: Experts | None = None
     mamba: StateSpace | None = None
@@ -73,6 +79,9 @@ class Model(Schema):
         if self.experts and self.experts.active > self.experts.count:
             rule = f"must be at most count = {self.experts.count}"
             raise ConfigError("experts.active", rule, got=self.experts.active)
+        if self.window and (self.latent or self.pattern or not self.causal):
+            rule = "must be 0 with latent attention, with a pattern and without a causal mask"
+            raise ConfigError("window", rule, got=self.window)
         self._check_pattern()
         self._check_blocks()
         return self
@@ -102,9 +111,17 @@ class Model(Schema):
             letters = {**_PATTERN, "*": attention}
             return tuple((letters[letter],) for letter in self.pattern)
         return tuple(
-            (attention, "experts" if self._has_experts(layer) else "mlp")
+            (
+                "windowed" if self._has_window(layer) else attention,
+                "experts" if self._has_experts(layer) else "mlp",
+            )
             for layer in range(self.layers)
         )
+
+    def _has_window(self, layer: int) -> bool:
+        if not self.window:
+            return False
+        return not self.global_every or (layer + 1) % self.global_every != 0
 
     def _has_experts(self, layer: int) -> bool:
         if self.experts is None:
@@ -179,7 +196,7 @@ class Model(Schema):
             width = self.latent.plain_width + self.latent.value_width
             keys_values = self.latent.key_value_rank * heads * width
             return down + queries + keys_values + hidden * heads * self.latent.value_width
-        if block == "attention":
+        if block in ("attention", "windowed"):
             return 2 * hidden * self.head_width * (heads + self.key_value_heads)
         if block == "experts" and self.experts:
             met = self.experts.active if active else self.experts.count

@@ -138,6 +138,7 @@ class Share:
         scores: Attention scores: micro_batch x heads x (sequence / cp) x sequence.
         visible: Share of the scores that is computed: 1/2 where a fused kernel skips what the
             causal mask hides, else 1.
+        windowed_visible: Likewise in layers with windowed attention.
         element_bytes: Bytes of a stored activation.
         weight_bytes: Of a stored weight.
         gradient_bytes: Of a summed gradient.
@@ -163,6 +164,7 @@ class Share:
     sequence: int
     scores: int
     visible: float
+    windowed_visible: float
     element_bytes: int
     weight_bytes: float
     gradient_bytes: int
@@ -196,7 +198,12 @@ class Share:
             vocabulary=-(-model.vocabulary // tp),
             sequence=workload.sequence,
             scores=rows * (model.heads // tp) * workload.sequence,
-            visible=0.5 if plan.flash_attention and model.causal else 1.0,
+            visible=visible_share(model) if plan.flash_attention else 1.0,
+            windowed_visible=(
+                visible_share(model, window=min(1.0, model.window / workload.sequence))
+                if plan.flash_attention
+                else 1.0
+            ),
             element_bytes=workload.element_bytes,
             weight_bytes=workload.weight_bytes,
             gradient_bytes=workload.gradient_bytes,
@@ -232,3 +239,8 @@ class Share:
     def table_parameters(self) -> int:
         """Parameters of the token table on one NPU."""
         return self.vocabulary * self.hidden
+
+
+def visible_share(model: Model, *, window: float = 1.0) -> float:
+    """Share of the scores that the mask leaves, where a query sees *window* of the sequence."""
+    return window - window**2 / 2 if model.causal else 1.0

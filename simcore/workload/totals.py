@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis, StageGraph, TrainingGraph
 from simcore.workload.model import Model
+from simcore.workload.share import visible_share
 from simcore.workload.workload import TrainingWorkload
 
 
@@ -14,17 +15,20 @@ def total_model_flop(workload: TrainingWorkload) -> float:
 
     6 T (N + V h) for the products, N being the matrix parameters of the layers that a token
     meets, T the tokens; 12 k L T s h for the attention core of L layers (h the width of all heads;
-    where keys and values differ, their mean), k being 1/2 under a causal mask and 1 without; three
-    forward passes of the scan of Mamba layers. No recompute, no padding, no element-wise work.
+    where keys and values differ, their mean), k being 1/2 under a causal mask and 1 without, or
+    w - w^2 / 2 where a query sees w of the sequence; three forward passes of the scan of Mamba
+    layers. No recompute, no padding, no element-wise work.
 
     Source: D. Narayanan et al., SC 2021, appendix, with the masked half of the scores left out.
     """
     model = workload.model
     matrices = model.matrix_parameters(model.layer_kinds, active=True)
-    visible = 0.5 if model.causal else 1.0
     layers = model.count("latent" if model.latent else "attention")
+    window = min(1.0, model.window / workload.sequence)
+    seen = layers * visible_share(model)
+    seen += model.count("windowed") * visible_share(model, window=window)
     width = model.heads * (model.head_width + model.value_head_width)
-    per_token = 6 * visible * layers * workload.sequence * width
+    per_token = 6 * seen * workload.sequence * width
     per_token += 3 * _scan_flop(model)
     return workload.tokens * (6.0 * (matrices + model.embedding_parameters) + per_token)
 

@@ -1,5 +1,7 @@
 """Residual blocks of a layer by the names in ``Model.layer_kinds``."""
 
+from dataclasses import replace
+
 from simcore.registry import Registry
 from simcore.workload.blocks.attention import Attention
 from simcore.workload.blocks.base import Block, BlockParameters
@@ -15,6 +17,7 @@ BLOCKS: Registry[type[Block]] = Registry(
     "residual block",
     {
         "attention": Attention,
+        "windowed": Attention,
         "latent": Latent,
         "mamba": Mamba,
         "mlp": Mlp,
@@ -24,8 +27,11 @@ BLOCKS: Registry[type[Block]] = Registry(
 
 
 def blocks_of(kind: LayerKind, share: Share, plan: ParallelPlan) -> tuple[Block, ...]:
-    """The blocks of a layer as one NPU holds them."""
-    return tuple(BLOCKS[name](share=share, plan=plan) for name in kind)
+    """The blocks of a layer as one NPU holds them; a window only hides more scores."""
+    windowed = replace(share, visible=share.windowed_visible)
+    return tuple(
+        BLOCKS[name](share=windowed if name == "windowed" else share, plan=plan) for name in kind
+    )
 
 
 __all__ = ["BLOCKS", "Block", "BlockParameters", "blocks_of"]
