@@ -128,15 +128,20 @@ class Model(Schema):
             return False
         return layer >= self.experts.first_layer and (layer + 1) % self.experts.every == 0
 
+    @cached_property
+    def block_counts(self) -> Counter[str]:
+        """How many layers have each residual block."""
+        return Counter(block for kind in self.layer_kinds for block in kind)
+
     def count(self, block: str) -> int:
         """How many layers have this residual *block*."""
-        return sum(block in kind for kind in self.layer_kinds)
+        return self.block_counts[block]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with *update* in place of some fields, and nothing remembered of the old ones."""
         copied = super().model_copy(update=update, deep=deep)
-        for name in ("layer_kinds", "parameters", "active_parameters"):
-            copied.__dict__.pop(name, None)
+        for name in set(copied.__dict__) - set(type(self).model_fields):
+            del copied.__dict__[name]
         return copied
 
     @property
@@ -231,6 +236,11 @@ class Model(Schema):
         return self.norm_parameters if self.vocabulary else 0
 
     @cached_property
+    def active_matrix_parameters(self) -> int:
+        """Parameters that one token meets in matrix products of the layers."""
+        return self.matrix_parameters(self.layer_kinds, active=True)
+
+    @cached_property
     def parameters(self) -> int:
         return self._parameters(active=False)
 
@@ -243,6 +253,6 @@ class Model(Schema):
         kinds = self.layer_kinds
         tables = 1 if self.tied_embeddings else 2
         outside = tables * self.embedding_parameters + self.final_norm_parameters
-        blocks = Counter(block for kind in kinds for block in kind)
-        small = sum(n * self._small_parameters(block) for block, n in blocks.items())
+        counts = self.block_counts.items()
+        small = sum(n * self._small_parameters(block) for block, n in counts)
         return self.matrix_parameters(kinds, active=active) + small + outside

@@ -55,9 +55,10 @@ class Tail:
     def _sums_and_step(self) -> Piece:
         plan, gradient_bytes = self.means.plan, self.means.share.gradient_bytes
         builder = PieceBuilder(())
-        last = max(self._completed(0))
+        completed = [self._completed(number) for number in range(len(self.chunks))]
+        last = max(completed[0])
         in_passes = plan.zero_stage >= 2
-        buckets = self._scattered() if in_passes else self._reduce_buckets(builder, last)
+        buckets = self._scattered() if in_passes else self._reduce_buckets(builder, completed)
         summed = (last, *buckets)
         if plan.splits_sequence:
             whole = self.parameters.whole * gradient_bytes
@@ -71,12 +72,15 @@ class Tail:
         OptimizerStep(means=self.means, parameters=self.parameters).write(builder)
         return builder.piece()
 
-    def _reduce_buckets(self, builder: PieceBuilder, last: int) -> list[int]:
-        """The sum of each bucket, ready with its last gradient or with the *last* of all."""
+    def _reduce_buckets(
+        self, builder: PieceBuilder, completed: Sequence[Sequence[int]]
+    ) -> list[int]:
+        """The sum of each bucket, ready with its last gradient or with the last of all."""
         plan, element_bytes = self.means.plan, self.means.share.gradient_bytes
         known: dict[Bucket, list[int]] = {}
         positions = []
-        for bucket, ready in self._filled_buckets():
+        last = max(completed[0])
+        for bucket, ready in self._filled_buckets(completed):
             if bucket not in known:
                 steps = gradient_reductions(bucket, plan, element_bytes)
                 known[bucket] = [self.means.catalog.collective(step) for step in steps]
@@ -86,11 +90,11 @@ class Tail:
             positions += [after] if known[bucket] else []
         return positions
 
-    def _filled_buckets(self) -> Iterator[tuple[Bucket, int]]:
+    def _filled_buckets(self, completed: Sequence[Sequence[int]]) -> Iterator[tuple[Bucket, int]]:
         """Buckets of at least the size that the plan asks for, and the node that completes each."""
         wanted_bytes = self.means.plan.bucket_bytes or 0
         for number in range(len(self.chunks))[::-1]:
-            chunk, ready = self.chunks[number], self._completed(number)
+            chunk, ready = self.chunks[number], completed[number]
             waiting: dict[Axis, Bucket] = {}
             for buckets, position in zip(self._buckets(chunk), ready, strict=True):
                 for bucket in buckets:

@@ -22,7 +22,7 @@ def total_model_flop(workload: TrainingWorkload) -> float:
     Source: D. Narayanan et al., SC 2021, appendix, with the masked half of the scores left out.
     """
     model = workload.model
-    matrices = model.matrix_parameters(model.layer_kinds, active=True)
+    matrices = model.active_matrix_parameters
     layers = model.count("latent" if model.latent else "attention")
     window = min(1.0, model.window / workload.sequence)
     seen = layers * visible_share(model)
