@@ -9,8 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.bounds.design_columns import Codes, DesignColumns, Part
-from simcore.bounds.machine_terms import AXES, Link, Numbered, Places, phase_tables, system_row
+from simcore.bounds.machine_terms import (
+    AXES,
+    Layout,
+    Link,
+    Numbered,
+    Places,
+    phase_tables,
+    system_row,
+)
 from simcore.bounds.pack import PlanRows
+from simcore.bounds.place_index import PlaceIndex
 from simcore.bounds.plan_terms import plan_terms
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run, RunTemplate
@@ -18,12 +27,11 @@ from simcore.errors import ConfigError, InfeasibleError
 from simcore.kernels.time_bound import BoundTables, time_bounds
 from simcore.memory import footprint
 from simcore.system.spec import ALGORITHM_KEYS
-from simcore.workload.graph import GroupLayout
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_BLOCK = 1 << 13
+_BLOCK = 1 << 15
 _INFEASIBLE = -1
 _SAFETY = 1 - 1e-12  # far more than the rounding of a few hundred sums
 _RATES = ("latency", "bandwidth")
@@ -133,20 +141,18 @@ class _Rows:
         dimensions: Of the network.
         layouts: NPUs and groups of plans.
         layout_of_plan: Per plan.
-        shapes: Sizes that dimensions have.
-        place_of: (layouts, shapes) numbers of places; a shape is a number with one digit per
-            dimension.
-        rates: Per latency, then per bandwidth, its values in ns, and in bytes per ns.
+        place_index: Finds the places of designs.
+        rates: Per latency, then per bandwidth, its values in ns, and in ns per byte.
     """
 
     dimensions: int
     plans: PlanRows = field(default_factory=PlanRows)
-    layouts: Numbered[tuple[int, tuple[GroupLayout, ...]]] = field(default_factory=Numbered)
+    layouts: Numbered[Layout] = field(default_factory=Numbered)
     layout_of_plan: list[int] = field(default_factory=list)
     links: Numbered[Link] = field(default_factory=Numbered)
     systems: list[tuple[float, ...]] = field(default_factory=list)
     places: Places = field(default_factory=Places)
-    place_of: dict[tuple[int, ...], int] = field(default_factory=dict)
+    place_index: PlaceIndex = field(init=False)
     rates: list[list[float]] = field(default_factory=list)
     footprint_bytes: list[float] = field(default_factory=list)
     packed: BoundTables | None = None
@@ -154,6 +160,7 @@ class _Rows:
 
     def __post_init__(self) -> None:
         self.rates = [[] for _ in range(2 * self.dimensions)]
+        self.place_index = PlaceIndex(self.places)
 
     def add_plan(self, run: Run) -> int:
         try:
@@ -184,7 +191,7 @@ class _Rows:
         where = run.platform.dimensions[dimension]
         table = self.rates[_RATES.index(name) * self.dimensions + dimension]
         is_latency = name == "latency"
-        table.append(where.latency_s * 1e9 if is_latency else where.bandwidth_bytes_per_s / 1e9)
+        table.append(where.latency_s * 1e9 if is_latency else 1e9 / where.bandwidth_bytes_per_s)
         return len(table) - 1
 
     def _check(self, run: Run) -> None:
@@ -194,29 +201,10 @@ class _Rows:
             raise ConfigError("platform.dimensions", rule, got=found)
 
     def places_of(self, picks: Ints) -> Ints:
-        """Place of each design."""
-        sizes = np.array([link.npus for link in self.links.numbers], np.int64)
-        known, digits = np.unique(sizes, return_inverse=True)
-        layouts = np.array([*self.layout_of_plan, 0], np.int64)
-        key = layouts[picks[:, 0]]
-        for d in range(self.dimensions):
-            key = key * known.size + digits[picks[:, 3 + d]]
-        distinct = np.flatnonzero(np.bincount(key)) if key.size else key
-        table = np.full(int(distinct.max(initial=0)) + 1, _INFEASIBLE, np.int64)
-        for number in distinct.tolist():
-            table[number] = self._place(number, known.tolist())
-        return np.where(picks[:, 0] < 0, _INFEASIBLE, table[key])
-
-    def _place(self, number: int, sizes: Sequence[int]) -> int:
-        shape: list[int] = []
-        for _ in range(self.dimensions):
-            number, digit = divmod(number, len(sizes))
-            shape.insert(0, sizes[digit])
-        key = (number, *shape)
-        if key not in self.place_of and number < len(self.layouts.numbers):
-            npus, groups = list(self.layouts.numbers)[number]
-            self.place_of[key] = self.places.add(npus, groups, shape)
-        return self.place_of.get(key, _INFEASIBLE)
+        """Place of each design, ``_INFEASIBLE`` where it has no plan."""
+        npus = np.array([link.npus for link in self.links.numbers], np.int64)
+        layout = np.array([*self.layout_of_plan, _INFEASIBLE], np.int64)[picks[:, 0]]
+        return self.place_index.find(list(self.layouts.numbers), npus, layout, picks[:, 3:])
 
     def tables(self) -> BoundTables:
         """The kernel's tables, packed anew where rows have come."""

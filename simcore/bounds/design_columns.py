@@ -100,18 +100,20 @@ class Part:
     choices: Mapping[str, tuple[Any, ...]]
     roots: Sequence[str]
     build: Callable[[Run], int]
+    _paths: list[str] = field(default_factory=list)
     _known: dict[int, int] = field(default_factory=dict)
     _dense: Ints | None = None
 
     def __post_init__(self) -> None:
+        roots = [parse_path(root) for root in self.roots]
+        self._paths = [p for p in self.choices if any(_related(parse_path(p), r) for r in roots)]
         if self.combinations <= _DENSE:
             self._dense = np.full(self.combinations, _UNKNOWN, np.int64)
 
     @property
     def paths(self) -> list[str]:
         """The columns that it depends on."""
-        roots = [parse_path(root) for root in self.roots]
-        return [path for path in self.choices if any(_related(parse_path(path), r) for r in roots)]
+        return self._paths
 
     @property
     def combinations(self) -> int:
@@ -122,7 +124,12 @@ class Part:
         key: Ints | int = 0
         for path in self.paths:
             column = codes[path][designs].astype(np.int64, copy=False)
-            key = key * (len(self.choices[path]) + 1) + (column + 1)
+            if isinstance(key, int):
+                key = column + 1
+                continue
+            key *= len(self.choices[path]) + 1
+            key += column
+            key += 1
         if isinstance(key, int):
             return self._row(key)
         if self._dense is None:

@@ -35,6 +35,9 @@ _PHASES = (
 AXES = tuple(axis for axis in Axis if axis not in (Axis.PP, Axis.EMBEDDING))
 """Axes whose groups lie within a stage, in the order of the kernel's tables."""
 
+Layout = tuple[int, tuple[GroupLayout, ...]]
+"""NPUs of a plan and its groups."""
+
 T = TypeVar("T")
 
 

@@ -35,9 +35,10 @@ class PlanRows:
     deps: list[int] = field(default_factory=list)
     stages: list[tuple[int, int]] = field(default_factory=list)
     sums: list[int] = field(default_factory=list)
+    sum_of_term: list[int] = field(default_factory=list)
     terms: list[int] = field(default_factory=list)
     factors: list[float] = field(default_factory=list)
-    constants: list[float] = field(default_factory=list)
+    constants: list[list[float]] = field(default_factory=list)
     longest: list[int] = field(default_factory=lambda: [1, 1, 1])
 
     def add(self, terms: PlanTerms, memory_ns_per_byte: float) -> int:
@@ -55,7 +56,7 @@ class PlanRows:
         known: dict[int, int] = {}
         for sums, held in zip(terms.stages, terms.held, strict=True):
             if id(sums) not in known:
-                known[id(sums)] = len(self.constants) // time_bound.SUMS
+                known[id(sums)] = len(self.sums)
                 self._add_sums(sums, len(numbers))
             self.stages.append((known[id(sums)], held))
         self.longest[0] = max(self.longest[0], len(numbers) + 2 * len(terms.segments))
@@ -76,9 +77,10 @@ class PlanRows:
             "deps": np.array(self.deps, np.int64),
             "stages": stages,
             "sums": np.array([*self.sums, len(self.terms)], np.int64),
+            "sum_of_term": np.array(self.sum_of_term, np.int64),
             "terms": np.array(self.terms, np.int64),
             "factors": np.array(self.factors, np.float64),
-            "constants": np.array(self.constants, np.float64),
+            "constants": np.array(self.constants, np.float64).reshape(-1, time_bound.SUMS),
         }
 
     def _add_segment(self, segment: Segment, times: Sequence[float], items: Sequence[int]) -> None:
@@ -95,11 +97,12 @@ class PlanRows:
             self.node_ns.append(times[node])
 
     def _add_sums(self, sums: StageSums, collectives: int) -> None:
+        self.sums.append(len(self.terms))
+        self.constants.append([sums.constants.get(n, 0.0) for n in range(time_bound.SUMS)])
         for which in range(time_bound.SUMS):
-            self.sums.append(len(self.terms))
-            self.constants.append(sums.constants.get(which, 0.0))
             counts: Counter[Key] = sums.terms.get(which, Counter())
             for (what, number), count in counts.items():
                 place = {"exit": collectives + 2 * number, "last": collectives + 2 * number + 1}
+                self.sum_of_term.append(which)
                 self.terms.append(place.get(what, number))
                 self.factors.append(float(count))

@@ -35,6 +35,8 @@ SLOT, SENDS, DRAIN, TO_SYNC, STEP_TO_SYNC, AFTER_SYNC, TAIL_SLOT, SUMS = 5, 6, 7
 # Facts about the collective at hand.
 _CHUNK, _CHUNKS, _ACTIVE, _DELAY, _MEMORY, _FIRST = 0, 1, 2, 3, 4, 5
 
+_AT_ONCE = 256  # designs whose times of collectives fit into the cache of a core
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -52,11 +54,12 @@ class BoundTables(NamedTuple):
         node_ns: (M,) float64, of nodes that are no collectives.
         deps: (E,) int64, nodes relative to their segment.
         stages: (sum of stages, 2) int64, kind of each stage, micro-batches that it may hold.
-        sums: (T x SUMS + 1,) int64, where each sum's terms begin.
+        sums: (T + 1,) int64, where the terms of each kind of stage begin.
+        sum_of_term: (Z,) int64, the sum of its stage that each belongs to.
         terms: (Z,) int64: collective k of the plan is k; path through segment g of the plan's K
             collectives to its exit is K + 2 g, to its last compute node K + 2 g + 1.
         factors: (Z,) float64.
-        constants: (T x SUMS,) float64.
+        constants: (T, SUMS) float64.
         places: (L, axes, dimensions) int64: row of ``extents``, 0 where the axis is not there.
         members: (L, axes) int64.
         messages: (L, 2) int64, dimension of the messages between stages, distance there.
@@ -76,6 +79,7 @@ class BoundTables(NamedTuple):
     deps: Ints
     stages: Ints
     sums: Ints
+    sum_of_term: Ints
     terms: Ints
     factors: Floats
     constants: Floats
@@ -96,18 +100,21 @@ def time_bounds(tables: BoundTables, picks: Ints, rates: Floats, longest: Ints) 
         tables: As above.
         picks: (N, 3 + D) int64: plan, place, system, and per dimension the kind of link; a
             negative plan or place is infeasible.
-        rates: (N, 2 D) float64: latencies in ns, then bandwidths in bytes per ns.
+        rates: (N, 2 D) float64: latencies in ns, then ns per byte.
         longest: (3,) int64, most collectives and segments, nodes of a segment, stages of a plan.
 
     Returns:
         (N,) float64, ns; infinite where the design is infeasible.
     """
-    times = np.empty((picks.shape[0], longest[0]))
-    weak = np.zeros(picks.shape[0], np.bool_)
-    bound = np.full(picks.shape[0], np.inf)
-    _collective_times(tables, picks, rates, times, weak)
-    _segment_paths(tables, picks, times, longest)
-    _pipelines(tables, picks, rates, times, longest, weak, bound)
+    designs = picks.shape[0]
+    times = np.empty((_AT_ONCE, longest[0]))
+    weak = np.zeros(_AT_ONCE, np.bool_)
+    bound = np.full(designs, np.inf)
+    for begin in range(0, designs, _AT_ONCE):
+        part = slice(begin, min(begin + _AT_ONCE, designs))
+        _collective_times(tables, picks[part], rates[part], times, weak)
+        _segment_paths(tables, picks[part], times, longest)
+        _pipelines(tables, picks[part], rates[part], times, longest, weak, bound[part])
     return bound
 
 
@@ -138,7 +145,7 @@ def _collective_times(
             continue
         for d in range(dimensions):
             link_ns[0, d] = rates[n, d]
-            link_ns[1, d] = links[picks[n, 3 + d], 0] / rates[n, dimensions + d]
+            link_ns[1, d] = links[picks[n, 3 + d], 0] * rates[n, dimensions + d]
         facts[_DELAY], facts[_MEMORY] = systems[system, DELAY], memory[plan]
         facts[_ACTIVE], facts[_FIRST] = systems[system, ACTIVE], systems[system, EACH]
         weak[n] = systems[system, SERIAL] == 0
@@ -297,16 +304,6 @@ def _segment_paths(tables: BoundTables, picks: Ints, times: Floats, longest: Int
 
 
 @njit(cache=True, error_model="numpy")
-def _sum(
-    sums: Ints, terms: Ints, factors: Floats, constants: Floats, at: int, times: Floats, n: int
-) -> float:
-    total = constants[at]
-    for z in range(sums[at], sums[at + 1]):
-        total += factors[z] * times[n, terms[z]]
-    return total
-
-
-@njit(cache=True, error_model="numpy")
 def _pipelines(
     tables: BoundTables, picks: Ints, rates: Floats, times: Floats, longest: Ints,
     weak: NDArray[np.bool_], bound: Floats,
@@ -319,10 +316,12 @@ def _pipelines(
     """
     plans, stages, places = tables.plans, tables.stages, tables.messages
     links = tables.links
-    sums, terms, factors, constants = tables.sums, tables.terms, tables.factors, tables.constants
+    sums, sum_of_term, terms = tables.sums, tables.sum_of_term, tables.terms
+    factors, constants = tables.factors, tables.constants
     dimensions = picks.shape[1] - 3
-    total = np.empty(SUMS)
-    stage = np.empty((longest[2], 3))  # ns forward, backward, until the first micro-batch arrives
+    total = np.empty((longest[2], SUMS))
+    row = np.empty(longest[2], np.int64)  # of ``total``, the same for stages of one kind
+    arrival = np.empty(longest[2])  # of the first micro-batch
     for n in range(picks.shape[0]):
         plan, place = picks[n, 0], picks[n, 1]
         if plan < 0 or place < 0:
@@ -333,44 +332,43 @@ def _pipelines(
             npus, hops = links[picks[n, 3 + d], 1], links[picks[n, 3 + d], 2]
             if hops == 0:
                 hops = min(places[place, 1], npus - places[place, 1])
-            per_byte = links[picks[n, 3 + d], 0] / rates[n, dimensions + d]
+            per_byte = links[picks[n, 3 + d], 0] * rates[n, dimensions + d]
             message = hops * rates[n, d] + plans[plan, MESSAGE_BYTES] * per_byte
             message = np.floor(message * (1.0 - 1e-14))  # no rounding lifts it to the next ns
         begin, batches = plans[plan, STAGES], plans[plan, MICROBATCHES]
         count = plans[plan + 1, STAGES] - begin
-        arrival = 0.0
+        at = 0.0
         for s in range(count):
-            at = stages[begin + s, 0] * SUMS
-            stage[s, 0] = _sum(sums, terms, factors, constants, at + FORWARD_EXIT, times, n)
-            stage[s, 1] = _sum(sums, terms, factors, constants, at + BACKWARD_EXIT, times, n)
-            stage[s, 2] = arrival
-            arrival += stage[s, 0] + message
+            kind = stages[begin + s, 0]
+            row[s] = row[s - 1] if s > 0 and kind == stages[begin + s - 1, 0] else s
+            if row[s] == s:
+                for which in range(SUMS):
+                    total[s, which] = constants[kind, which]
+                for z in range(sums[kind], sums[kind + 1]):
+                    total[s, sum_of_term[z]] += factors[z] * times[n, terms[z]]
+            arrival[s] = at
+            at += total[row[s], FORWARD_EXIT] + message
         ready, after, slots = 0.0, 0.0, 0.0
         turn = 0.0  # from the exit of a stage's forward pass until its gradient is back
         came_back = -np.inf  # when the last micro-batch's gradient arrives
-        known = -1
         for s in range(count - 1, -1, -1):
-            if stages[begin + s, 0] != known:
-                known = stages[begin + s, 0]
-                for which in range(BACKWARD_LAST, SUMS):
-                    at = known * SUMS + which
-                    total[which] = _sum(sums, terms, factors, constants, at, times, n)
-            last, forwards, backwards = total[BACKWARD_LAST], total[FORWARDS], total[BACKWARDS]
-            done = stage[s, 2] + batches * (forwards + backwards)
+            own = total[row[s]]
+            last, forwards, backwards = own[BACKWARD_LAST], own[FORWARDS], own[BACKWARDS]
+            done = arrival[s] + batches * (forwards + backwards)
             if plans[plan, INTERLEAVE] == 1:
                 held = stages[begin + s, 1]
-                around = stage[s, 0] + turn
+                around = own[FORWARD_EXIT] + turn
                 more = around + batches * backwards + (batches - held) * forwards
                 trips = (batches + held - 1) // held
                 loops = (batches - 1) % held * forwards + trips * (around + last)
-                done = max(done, stage[s, 2] + max(more, loops))
+                done = max(done, arrival[s] + max(more, loops))
             entry = max(done - last, came_back)
-            came_back = entry + stage[s, 1] + message
-            turn += stage[s, 0] + stage[s, 1] + 2 * message
-            ready = max(ready, entry + last + total[TO_SYNC])
-            after = max(after, total[AFTER_SYNC])
+            came_back = entry + own[BACKWARD_EXIT] + message
+            turn += own[FORWARD_EXIT] + own[BACKWARD_EXIT] + 2 * message
+            ready = max(ready, entry + last + own[TO_SYNC])
+            after = max(after, own[AFTER_SYNC])
             if not weak[n]:
-                ready = max(ready, entry + total[DRAIN] + total[STEP_TO_SYNC])
-                busy = batches * (total[SLOT] + total[SENDS] * message) + total[TAIL_SLOT]
+                ready = max(ready, entry + own[DRAIN] + own[STEP_TO_SYNC])
+                busy = batches * (own[SLOT] + own[SENDS] * message) + own[TAIL_SLOT]
                 slots = max(slots, busy)
         bound[n] = max(ready + after, slots)
