@@ -23,8 +23,8 @@ from simcore import (
     InfeasibleError,
     RunTemplate,
     SimulationError,
+    Simulator,
     footprint,
-    simulate_run,
 )
 
 Codes = dict[str, NDArray[np.int64]]
@@ -67,6 +67,7 @@ def measure(name: str, designs: int, bounds: int, seed: int) -> dict[str, float 
     begin = time.process_time()
     footprint_bytes = lower.footprint_bytes(codes)
     footprint_s = time.process_time() - begin
+    simulator = Simulator()
     ratios: list[float] = []
     wrong = 0
     for n in range(bounds):
@@ -80,7 +81,7 @@ def measure(name: str, designs: int, bounds: int, seed: int) -> dict[str, float 
         values = Assignment.of(list(design), parameters, kept, run).values(design)
         candidate = template.with_values(values)
         try:
-            result = simulate_run(candidate)
+            result = simulator.simulate(candidate)
         except (InfeasibleError, SimulationError):
             continue
         ratios.append(bound_s[n] / result.iteration_time_s)

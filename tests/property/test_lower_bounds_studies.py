@@ -5,7 +5,7 @@ import pytest
 
 from dse.config import load_study_file
 from dse.evaluate.assign import Assignment, trimmed_run
-from simcore import InfeasibleError, RunTemplate, SimulationError, lower_bounds, simulate_run
+from simcore import InfeasibleError, RunTemplate, SimulationError, Simulator, lower_bounds
 
 WANTED = 40
 
@@ -21,6 +21,7 @@ def test_designs_of_a_study_are_no_faster_than_their_bounds(name: str) -> None:
     run = trimmed_run(what.run, kept)
     run["system"] = {**run["system"], "phase_end": "together"}
     template = RunTemplate.from_table(run)
+    simulator = Simulator()
     designs: list[dict[str, object]] = []
     times_s: list[float] = []
     while len(designs) < WANTED:
@@ -28,7 +29,7 @@ def test_designs_of_a_study_are_no_faster_than_their_bounds(name: str) -> None:
         design = study.space.design(count, rows)
         values = Assignment.of(list(design), what.parameters, kept, run).values(design)
         try:
-            times_s.append(simulate_run(template.with_values(values)).iteration_time_s)
+            times_s.append(simulator.simulate(template.with_values(values)).iteration_time_s)
         except (InfeasibleError, SimulationError):
             continue
         designs.append(values)
