@@ -20,6 +20,7 @@ _COMMANDS = {
         "compile_kernels",
         "Compile the kernels now, once per machine.",
     ),
+    "validate": ("simcore.cli.validate", "validate", "Predict published measured runs."),
     "schema": ("simcore.cli.schema", "schema", "Write the JSON Schemas of all file kinds."),
 }
 

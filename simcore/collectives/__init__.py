@@ -6,6 +6,7 @@ from simcore.collectives.base import CollectiveAlgorithm, PeerRule, PhaseProgram
 from simcore.collectives.direct import Direct
 from simcore.collectives.double_binary_tree import DoubleBinaryTree
 from simcore.collectives.halving_doubling import HalvingDoubling
+from simcore.collectives.in_network import InNetwork
 from simcore.collectives.ring import Ring
 from simcore.registry import Registry
 
@@ -16,6 +17,7 @@ ALGORITHMS: Registry[CollectiveAlgorithm] = Registry(
         "direct": Direct(),
         "halving_doubling": HalvingDoubling(),
         "double_binary_tree": DoubleBinaryTree(),
+        "in_network": InNetwork(),
     },
 )
 

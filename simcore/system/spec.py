@@ -70,6 +70,8 @@ EXECUTION_PROFILES: Registry[ExecutionProfile] = Registry(
         # ASTRA-sim 2.0's rule: one of each; folded collectives never meet another on their way,
         # so a profile with more streams also needs them simulated together
         "astra_sim": ExecutionProfile(compute_slots=1, communication_streams=1),
+        # what GPU libraries do: tensor, data and pipeline traffic each on a stream of its own
+        "streams": ExecutionProfile(compute_slots=1, communication_streams=4),
     },
 )
 

@@ -1,0 +1,13 @@
+"""Holds predictions against measured runs: tables of rows in, predictions and errors out."""
+
+from simcore.validation.collectives import predict_collectives
+from simcore.validation.prediction import Prediction, write_collectives, write_training
+from simcore.validation.training import predict_training
+
+__all__ = [
+    "Prediction",
+    "predict_collectives",
+    "predict_training",
+    "write_collectives",
+    "write_training",
+]

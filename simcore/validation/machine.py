@@ -1,0 +1,125 @@
+"""The machine of a row: its accelerator, and links with what they really give."""
+
+from math import isqrt
+
+from simcore.hardware import Dimension, Npu, Platform, load_npu
+from simcore.hardware.fabric import Fabric
+from simcore.system.placement import place_group
+from simcore.errors import InfeasibleError
+from simcore.terms import TopologyKind
+from simcore.validation.accelerators import ACCELERATORS, GB, Accelerator
+from simcore.validation.rows import Row
+from simcore.validation.unsupported import UnsupportedRow
+from simcore.workload import ParallelPlan
+
+SCALE_OUT = "nic"
+
+
+class Machines:
+    """Builds the platforms of rows; files are read once."""
+
+    def __init__(self) -> None:
+        self._npus: dict[str, Npu] = {}
+        self._fabrics: dict[str, Fabric] = {}
+
+    def npu(self, name: str) -> Npu:
+        if name not in self._npus:
+            self._npus[name] = load_npu(name)
+        return self._npus[name]
+
+    def fabric(self, name: str) -> Fabric:
+        if name not in self._fabrics:
+            self._fabrics[name] = Fabric.load(name)
+        return self._fabrics[name]
+
+    def platform(self, row: Row, plan: ParallelPlan) -> Platform:
+        """The machine that *plan* ran on: a scale-up domain and a network between domains.
+
+        Raises:
+            UnsupportedRow: The row's accelerator is not known.
+        """
+        accelerator = accelerator_of(row)
+        up = row.number("intra_bw_GBps")
+        up_rate = up * GB if up else accelerator.scale_up_bytes_per_s
+        out = row.number("inter_bw_GBps")
+        out_rate = out * GB if out else accelerator.scale_out_bytes_per_s
+        inner = row.count("gpus_per_node") or accelerator.per_node
+        if accelerator.torus_dimensions:
+            dimensions = self._torus(accelerator, plan.npus)
+        else:
+            inner = node_size(plan, inner)
+            scale_up, scale_out = self.fabric(accelerator.fabric), self.fabric(SCALE_OUT)
+            dimensions = []
+            if inner > 1:
+                dimensions.append(scale_up.dimension(accelerator.topology, inner, up_rate))
+            if plan.npus > inner:
+                nodes = plan.npus // inner
+                dimensions.append(scale_out.dimension(TopologyKind.SWITCH, nodes, out_rate))
+        return Platform(
+            name=f"{plan.npus} x {accelerator.npu}",
+            npu=self.npu(accelerator.npu),
+            dimensions=tuple(dimensions),
+        )
+
+    def _torus(self, accelerator: Accelerator, npus: int) -> list[Dimension]:
+        """Rings as equal as can be, and a switch between slices."""
+        in_slice = min(npus, accelerator.per_node)
+        while npus % in_slice:
+            in_slice -= 1
+        sides = near_equal(in_slice, accelerator.torus_dimensions)
+        rate = accelerator.scale_up_bytes_per_s / accelerator.torus_dimensions
+        fabric = self.fabric(accelerator.fabric)
+        dimensions = [fabric.dimension(TopologyKind.RING, side, rate) for side in sides if side > 1]
+        if npus > in_slice:
+            rate, slices = accelerator.scale_out_bytes_per_s, npus // in_slice
+            between = self.fabric(SCALE_OUT).dimension(TopologyKind.SWITCH, slices, rate)
+            dimensions.append(between)
+        return dimensions
+
+
+def accelerator_of(row: Row) -> Accelerator:
+    """The accelerator that *row* names.
+
+    Raises:
+        UnsupportedRow: It is not known.
+    """
+    name = row.text("gpu")
+    if name not in ACCELERATORS:
+        raise UnsupportedRow(f"accelerator {name or '(none)'} has no file in configs/npus")
+    return ACCELERATORS[name]
+
+
+def node_size(plan: ParallelPlan, per_node: int) -> int:
+    """NPUs of one scale-up domain: as many as there are, fill whole domains, and tile the groups.
+
+    Groups that would lie partly in one domain and partly in the next are laid out on smaller
+    domains, which sends more of their data over the slower network.
+    """
+    for inner in range(min(per_node, plan.npus), 1, -1):
+        if plan.npus % inner == 0 and _tiles(plan, inner):
+            return inner
+    return 1
+
+
+def _tiles(plan: ParallelPlan, inner: int) -> bool:
+    sizes = (inner, plan.npus // inner) if plan.npus > inner else (inner,)
+    groups = [("tp", 1, plan.tp), ("cp", plan.tp, plan.cp)]
+    groups.append(("dp", plan.tp, plan.gradient_replicas))
+    groups.append(("pp", plan.npus_per_stage, plan.pp))
+    try:
+        for name, stride, size in groups:
+            if size > 1:
+                place_group(name, stride, size, sizes)
+    except InfeasibleError:
+        return False
+    return True
+
+
+def near_equal(count: int, factors: int) -> list[int]:
+    """*count* as a product of *factors* whole numbers, small first, as equal as can be."""
+    if factors == 1:
+        return [count]
+    side = round(count ** (1 / factors)) if factors > 2 else isqrt(count)
+    while count % side:
+        side -= 1
+    return [side, *near_equal(count // side, factors - 1)]

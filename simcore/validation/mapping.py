@@ -1,0 +1,192 @@
+"""From a row of published columns to a run: model, batch, plan and machine.
+
+What a publisher left out is filled in by these rules, from the other columns only; neither the
+source's name nor the measured columns are read.
+
+- Parallel sizes: those that are empty share what is left of the NPUs, data parallelism first.
+- Micro-batch: 1 in a pipeline; else the most sequences of the local batch within 8,192 tokens.
+- Sequence parallelism: with tensor parallelism, unless the row says no.
+- Virtual stages: with a pipeline, the most that leave two layers or more to each.
+- ``fsdp`` is ZeRO 3; in a pipeline it is ZeRO 1, since weights then stay gathered all iteration.
+- ZeRO 2 in a pipeline or with several micro-batches reduces once per iteration, as ZeRO 1 does.
+- Recompute: none.
+- Fused attention: everywhere but in 16-bit GPT models on Ampere and older whose recompute is
+  published and that shard no weights: software of that time stored the scores.
+"""
+
+from simcore.config import Run
+from simcore.errors import ConfigError, InfeasibleError, SimcoreError
+from simcore.system.spec import System
+from simcore.terms import Precision
+from simcore.validation.machine import Machines
+from simcore.validation.rows import Row
+from simcore.validation.unsupported import UnsupportedRow
+from simcore.workload import Model, ParallelPlan, TrainingWorkload
+
+MICRO_BATCH_TOKENS = 8192
+MAX_INTERLEAVE = 6
+
+SYSTEM = System(
+    chunks=4,
+    all_reduce="ring",
+    phase_end="together",
+    execution="streams",
+)
+"""Rings on every level, as NCCL builds them; transfers of different axes run side by side."""
+
+_PRECISIONS = {
+    "fp16": Precision.FP16,
+    "bf16": Precision.BF16,
+    "fp32": Precision.FP32,
+    "int8": Precision.FP8,
+    "fp8": Precision.FP8,
+    "mxfp8": Precision.FP8,
+    "nvfp4": Precision.FP4,
+    "fp4": Precision.FP4,
+}
+_OLD_ACCELERATORS = ("V100", "A100")
+
+
+def run_of(row: Row, machines: Machines) -> Run:
+    """The run that *row* describes.
+
+    Raises:
+        UnsupportedRow: Nothing models what it asks for; says what.
+        ConfigError: A cell holds no number where one is due.
+    """
+    model = model_of(row)
+    plan = plan_of(row, model)
+    try:
+        workload = TrainingWorkload(
+            model=model,
+            sequence=_needed(row, "seq_len"),
+            global_batch=_whole_batch(row, plan),
+            precision=precision_of(row),
+        )
+        platform = machines.platform(row, plan)
+        return Run(workload=workload, plan=plan, platform=platform, system=SYSTEM)
+    except (ConfigError, InfeasibleError) as error:
+        raise UnsupportedRow(str(error)) from error
+
+
+def model_of(row: Row) -> Model:
+    """The net of *row*.
+
+    Raises:
+        UnsupportedRow: Its shape is not published, or it is not a dense transformer.
+    """
+    arch = row.text("arch")
+    if row.count("moe_experts") or not arch.startswith(("gpt", "llama")):
+        raise UnsupportedRow(f"arch {arch or '(none)'}: only dense transformers are modelled")
+    heads = _needed(row, "heads")
+    hidden = _needed(row, "hidden")
+    if hidden % heads:
+        raise UnsupportedRow(f"{heads} heads do not divide hidden {hidden}")
+    gated = row.text("mlp") in ("swiglu", "geglu")
+    return Model(
+        name=row.text("model") or "model",
+        kind="llama" if gated else "gpt",
+        layers=_needed(row, "layers"),
+        hidden=hidden,
+        heads=heads,
+        kv_heads=row.count("kv_heads") or 0,
+        ffn=row.count("ffn_hidden") or (4 * hidden),
+        vocabulary=row.count("vocab") or 0,
+        tied_embeddings=not gated and bool(row.count("vocab")),
+    )
+
+
+def plan_of(row: Row, model: Model) -> ParallelPlan:
+    """The layout of *row*, with what was not published filled in."""
+    tp, pp, cp, dp = _sizes(row)
+    micro_batch = row.count("micro_batch") or _micro_batch(row, pp=pp, dp=dp)
+    recompute = recompute_of(row)
+    plan = ParallelPlan(
+        tp=tp,
+        pp=pp,
+        cp=cp,
+        dp=dp,
+        micro_batch=micro_batch,
+        sequence_parallel=tp > 1 and row.text("seq_parallel") != "no",
+        zero_stage=_zero_stage(row, pp=pp),
+        recompute=recompute,
+        flash_attention=_fused_attention(row),
+    )
+    return plan.model_copy(update={"interleave": _interleave(row, model, plan)})
+
+
+def precision_of(row: Row) -> Precision:
+    """The format of the matrix products; of ``fp8 rowwise`` and ``int8/bf16`` the first word."""
+    text = row.text("precision").replace("/", " ").replace("-", " ")
+    name = text.split(" ")[0] if text else ""
+    if name not in _PRECISIONS:
+        raise UnsupportedRow(f"precision {name or '(none)'} is not modelled")
+    return _PRECISIONS[name]
+
+
+def recompute_of(row: Row) -> str:
+    """``full`` and ``selective`` as the row says, else ``none``."""
+    text = row.text("recompute")
+    return next((kind for kind in ("full", "selective") if text.startswith(kind)), "none")
+
+
+def _needed(row: Row, column: str) -> int:
+    value = row.count(column)
+    if value is None:
+        raise UnsupportedRow(f"{column} is not published")
+    return value
+
+
+def _sizes(row: Row) -> tuple[int, int, int, int]:
+    npus = _needed(row, "num_gpus")
+    tp, pp, cp = (row.count(axis) or 1 for axis in ("tp", "pp", "cp"))
+    dp = row.count("dp") or max(1, npus // (tp * pp * cp))
+    if tp * pp * cp * dp != npus:
+        product = f"{tp} x {pp} x {cp} x {dp}"
+        raise UnsupportedRow(f"tp x pp x cp x dp = {product} is not the number of NPUs, {npus}")
+    return tp, pp, cp, dp
+
+
+def _micro_batch(row: Row, *, pp: int, dp: int) -> int:
+    local = max(1, _needed(row, "global_batch") // dp)
+    if pp > 1:
+        return 1
+    most = max(1, MICRO_BATCH_TOKENS // _needed(row, "seq_len"))
+    return max(size for size in range(1, most + 1) if local % size == 0)
+
+
+def _whole_batch(row: Row, plan: ParallelPlan) -> int:
+    """The batch in whole micro-batches on every replica; the last round may be partly idle."""
+    step = plan.dp * plan.micro_batch
+    return -(-_needed(row, "global_batch") // step) * step
+
+
+def _zero_stage(row: Row, *, pp: int) -> int:
+    text = row.text("dp_sharding")
+    if text.startswith(("fsdp", "zero3")):
+        return 3 if pp == 1 else 1
+    return 1 if text.startswith(("zero1", "zero2", "distributed")) else 0
+
+
+def _interleave(row: Row, model: Model, plan: ParallelPlan) -> int:
+    if plan.pp == 1:
+        return 1
+    published = row.count("vp")
+    if published:
+        fits = plan.pp * published <= model.layers
+        return published if fits and _batches(row, plan) % plan.pp == 0 else 1
+    if _batches(row, plan) % plan.pp:
+        return 1
+    per_stage = model.layers // plan.pp
+    fitting = [v for v in range(1, MAX_INTERLEAVE + 1) if per_stage % v == 0 and per_stage // v > 1]
+    return max(fitting, default=1)
+
+
+def _batches(row: Row, plan: ParallelPlan) -> int:
+    return _whole_batch(row, plan) // (plan.dp * plan.micro_batch)
+
+
+def _fused_attention(row: Row) -> bool:
+    old = row.text("gpu").startswith(_OLD_ACCELERATORS) and row.text("arch") == "gpt"
+    shards = row.text("dp_sharding").startswith(("fsdp", "zero3"))
+    return not (old and recompute_of(row) != "none" and not shards)

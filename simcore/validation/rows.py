@@ -1,0 +1,76 @@
+"""Tables of measured runs, one row at a time; an empty cell is None."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from simcore.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table, its cells by column name.
+
+    Attributes:
+        cells: Text of each cell, without spaces around it.
+        at: File and line, for errors.
+    """
+
+    cells: dict[str, str]
+    at: str
+
+    @property
+    def id(self) -> str:
+        return self.cells["id"]
+
+    def text(self, column: str) -> str:
+        """The cell's text; empty where it was not published or the table has no such column."""
+        return self.cells.get(column, "")
+
+    def number(self, column: str) -> float | None:
+        """The cell's number.
+
+        Raises:
+            ConfigError: The cell holds something else.
+        """
+        text = self.text(column)
+        if not text:
+            return None
+        try:
+            return float(text)
+        except ValueError:
+            raise ConfigError(f"{self.at}: {column}", "must be a number", got=text) from None
+
+    def count(self, column: str) -> int | None:
+        """The cell's whole number, above 0.
+
+        Raises:
+            ConfigError: The cell holds something else.
+        """
+        value = self.number(column)
+        if value is None:
+            return None
+        if value < 1 or value != int(value):
+            raise ConfigError(f"{self.at}: {column}", "must be a whole number above 0", got=value)
+        return int(value)
+
+    @classmethod
+    def all_of(cls, path: Path) -> Iterator[Self]:
+        """The rows of the CSV file *path*, read one by one.
+
+        Raises:
+            ConfigError: No such file, or its first line has no ``id``.
+        """
+        try:
+            with path.open(encoding="utf-8", newline="") as file:
+                reader = csv.DictReader(file)
+                if "id" not in (reader.fieldnames or []):
+                    rule = "must begin with a line of column names, id among them"
+                    raise ConfigError(str(path), rule, got=reader.fieldnames)
+                for cells in reader:
+                    clean = {name: (text or "").strip() for name, text in cells.items() if name}
+                    yield cls(clean, f"{path}:{reader.line_num}")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(str(path), "must be a readable CSV file", got=str(error)) from None

@@ -1,0 +1,45 @@
+"""Predicts measured training runs row by row, with the simulator."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from simcore.errors import ConfigError, SimcoreError
+from simcore.simulation import simulate_run
+from simcore.validation.machine import Machines
+from simcore.validation.mapping import run_of
+from simcore.validation.prediction import Prediction
+from simcore.validation.rows import Row
+
+
+def predict_training(path: Path) -> Iterator[Prediction]:
+    """One prediction per row of the training table *path*; equal runs are simulated once.
+
+    Raises:
+        ConfigError: The table cannot be read.
+    """
+    predictor = TrainingPredictor()
+    for row in Row.all_of(path):
+        yield predictor.predict(row)
+
+
+class TrainingPredictor:
+    """Predicts rows, and remembers equal runs."""
+
+    def __init__(self, machines: Machines | None = None) -> None:
+        self._machines = machines or Machines()
+        self._known: dict[str, tuple[float, float]] = {}
+
+    def predict(self, row: Row) -> Prediction:
+        """What the simulator says of *row*; never raises for what a row holds."""
+        try:
+            run = run_of(row, self._machines)
+            key = run.model_dump_json(exclude={"workload": {"model": {"name"}}})
+            if key not in self._known:
+                result = simulate_run(run)
+                self._known[key] = result.iteration_time_s, float(result.footprint_bytes)
+        except ConfigError as error:
+            return Prediction(id=row.id, status="error", reason=str(error))
+        except SimcoreError as error:
+            return Prediction(id=row.id, status="unsupported", reason=str(error))
+        time_s, memory_bytes = self._known[key]
+        return Prediction(id=row.id, status="ok", time_s=time_s, memory_bytes=memory_bytes)
