@@ -1,6 +1,7 @@
 """What a compute model does."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from simcore.hardware import Npu
 from simcore.terms import Precision
@@ -21,3 +22,11 @@ class ComputeModel(ABC):
         Raises:
             ConfigError: *npu* has no peak for *precision*.
         """
+
+    def operator_time_ns(self, kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> int:
+        """Time of *kernels* that run one after another, in whole ns.
+
+        Raises:
+            ConfigError: *npu* has no peak for *precision*.
+        """
+        return sum(self.kernel_time_ns(kernel, npu, precision) for kernel in kernels)

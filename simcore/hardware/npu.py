@@ -14,18 +14,36 @@ class Efficiency(Schema):
 
     Attributes:
         gemm: Part of peak FLOP/s of a large dense matrix product, in (0, 1].
+        gemm_narrow: Likewise of products in formats below 16 bits; as ``gemm`` if not given.
         gemm_ramp_s: Extra time of a matrix product, whatever its size: a product that would
             take this long at ``gemm`` times the peak reaches half of that rate.
         attention: Part of peak FLOP/s of a long fused attention kernel, in (0, 1].
+        unfused_attention: Likewise of the products of attention that stores its scores; as
+            ``attention`` if not given.
+        misaligned: What is left of that where heads are not a multiple of 16 bytes wide.
         memory: Part of the memory bandwidth that a streaming kernel reaches, in (0, 1].
         kernel_overhead_s: Start and drain of any kernel.
+        issue_s: Time in which the host issues one kernel; it works ahead of the accelerator, which
+            is idle where its kernels end sooner.
+        processors: Cores among which the tiles of a product are dealt out, a full round taking as
+            long as a partial one; 0: no such rounds.
+        tile: Rows and columns of a tile.
+        casts: Times that the operands of a product below 16 bits are moved to change their format,
+            in bytes per element.
     """
 
     gemm: float = Field(gt=0, le=1)
+    gemm_narrow: float | None = Field(default=None, gt=0, le=1)
     gemm_ramp_s: Seconds = Field(alias="gemm_ramp", ge=0)
     attention: float = Field(gt=0, le=1)
+    unfused_attention: float | None = Field(default=None, gt=0, le=1)
+    misaligned: float = Field(default=1.0, gt=0, le=1)
     memory: float = Field(gt=0, le=1)
     kernel_overhead_s: Seconds = Field(alias="kernel_overhead", ge=0)
+    issue_s: Seconds = Field(default=0.0, alias="issue", ge=0)
+    processors: int = Field(default=0, ge=0)
+    tile: tuple[int, int] = (128, 256)
+    casts: float = Field(default=0.0, ge=0)
 
 
 class ScaleUpDomain(Schema):

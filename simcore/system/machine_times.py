@@ -39,17 +39,8 @@ def operator_times_ns(
     operators: Sequence[Operator], npu: Npu, precision: Precision, compute: ComputeModel
 ) -> Ints:
     """(O,) int64: how long one NPU works on each operator, kernel after kernel."""
-    known: dict[object, int] = {}
-    total = []
-    for operator in operators:
-        time = 0
-        for kernel in operator.kernels:
-            shape = (kernel.kind, kernel.flop, kernel.bytes, kernel.m, kernel.n, kernel.k)
-            if shape not in known:
-                known[shape] = compute.kernel_time_ns(kernel, npu, precision)
-            time += known[shape]
-        total.append(time)
-    return np.array(total, np.int64)
+    times = [compute.operator_time_ns(operator.kernels, npu, precision) for operator in operators]
+    return np.array(times, np.int64)
 
 
 def collective_times(

@@ -9,13 +9,19 @@ source's name nor the measured columns are read.
 - Virtual stages: with a pipeline, the most that leave two layers or more to each.
 - ``fsdp`` is ZeRO 3; in a pipeline it is ZeRO 1, since weights then stay gathered all iteration.
 - ZeRO 2 in a pipeline or with several micro-batches reduces once per iteration, as ZeRO 1 does.
-- Recompute: none.
+- Tensor parallel collectives run beside the products around them where the sequence is split,
+  but on Ampere and older, and under FSDP: Transformer Engine came with Hopper.
+- Gradients are reduced beside the backward pass without a pipeline, or where weights or gradients
+  are sharded or the optimizer is ``distributed``; else after it.
+- Recompute: none where that fits in memory, else full.
 - Fused attention: everywhere but in 16-bit GPT models on Ampere and older whose recompute is
-  published and that shard no weights: software of that time stored the scores.
+  published, but for FSDP: software of that time stored the scores.
 """
 
 from simcore.config import Run
-from simcore.errors import ConfigError, InfeasibleError, SimcoreError
+from simcore.errors import ConfigError, InfeasibleError
+from simcore.hardware import Platform
+from simcore.memory import footprint
 from simcore.system.spec import System
 from simcore.terms import Precision
 from simcore.validation.machine import Machines
@@ -25,6 +31,8 @@ from simcore.workload import Model, ParallelPlan, TrainingWorkload
 
 MICRO_BATCH_TOKENS = 8192
 MAX_INTERLEAVE = 6
+OVERCOMMIT = 1.8
+"""Publishers recompute a little, which is not modelled, before they recompute whole layers."""
 
 SYSTEM = System(
     chunks=4,
@@ -64,6 +72,7 @@ def run_of(row: Row, machines: Machines) -> Run:
             precision=precision_of(row),
         )
         platform = machines.platform(row, plan)
+        plan = _fitting(row, workload, plan, platform)
         return Run(workload=workload, plan=plan, platform=platform, system=SYSTEM)
     except (ConfigError, InfeasibleError) as error:
         raise UnsupportedRow(str(error)) from error
@@ -110,9 +119,21 @@ def plan_of(row: Row, model: Model) -> ParallelPlan:
         sequence_parallel=tp > 1 and row.text("seq_parallel") != "no",
         zero_stage=_zero_stage(row, pp=pp),
         recompute=recompute,
+        overlap_tensor=_overlaps_tensor(row, tp=tp),
+        overlap_gradients=_overlaps_gradients(row, pp=pp),
         flash_attention=_fused_attention(row),
     )
     return plan.model_copy(update={"interleave": _interleave(row, model, plan)})
+
+
+def _fitting(
+    row: Row, workload: TrainingWorkload, plan: ParallelPlan, platform: Platform
+) -> ParallelPlan:
+    """*plan*, with recompute where it was not published and the activations would not fit."""
+    capacity = OVERCOMMIT * platform.npu.memory_bytes
+    if row.text("recompute") or footprint(workload, plan).total_bytes <= capacity:
+        return plan
+    return plan.model_copy(update={"recompute": "full"})
 
 
 def precision_of(row: Row) -> Precision:
@@ -168,6 +189,17 @@ def _zero_stage(row: Row, *, pp: int) -> int:
     return 1 if text.startswith(("zero1", "zero2", "distributed")) else 0
 
 
+def _overlaps_tensor(row: Row, *, tp: int) -> bool:
+    fsdp = row.text("dp_sharding").startswith("fsdp")
+    split = tp > 1 and row.text("seq_parallel") != "no"
+    return split and not fsdp and not row.text("gpu").startswith(_OLD_ACCELERATORS)
+
+
+def _overlaps_gradients(row: Row, *, pp: int) -> bool:
+    sharding = row.text("dp_sharding")
+    return pp == 1 or sharding.startswith(("distributed", "fsdp", "zero2", "zero3"))
+
+
 def _interleave(row: Row, model: Model, plan: ParallelPlan) -> int:
     if plan.pp == 1:
         return 1
@@ -188,5 +220,5 @@ def _batches(row: Row, plan: ParallelPlan) -> int:
 
 def _fused_attention(row: Row) -> bool:
     old = row.text("gpu").startswith(_OLD_ACCELERATORS) and row.text("arch") == "gpt"
-    shards = row.text("dp_sharding").startswith(("fsdp", "zero3"))
+    shards = row.text("dp_sharding").startswith("fsdp")
     return not (old and recompute_of(row) != "none" and not shards)
