@@ -62,19 +62,15 @@ class Machines:
         )
 
     def _torus(self, accelerator: Accelerator, npus: int) -> list[Dimension]:
-        """Rings as equal as can be, and a switch between slices."""
-        in_slice = min(npus, accelerator.per_node)
-        while npus % in_slice:
-            in_slice -= 1
-        sides = near_equal(in_slice, accelerator.torus_dimensions)
+        """Rings as equal as can be.
+
+        Several slices count as one torus: weights are sharded within a slice, and what passes
+        between slices, the gradients of a shard, is little.
+        """
+        sides = near_equal(npus, accelerator.torus_dimensions)
         rate = accelerator.scale_up_bytes_per_s / accelerator.torus_dimensions
         fabric = self.fabric(accelerator.fabric)
-        dimensions = [fabric.dimension(TopologyKind.RING, side, rate) for side in sides if side > 1]
-        if npus > in_slice:
-            rate, slices = accelerator.scale_out_bytes_per_s, npus // in_slice
-            between = self.fabric(SCALE_OUT).dimension(TopologyKind.SWITCH, slices, rate)
-            dimensions.append(between)
-        return dimensions
+        return [fabric.dimension(TopologyKind.RING, side, rate) for side in sides if side > 1]
 
 
 def accelerator_of(row: Row) -> Accelerator:

@@ -3,7 +3,8 @@
 What a publisher left out is filled in by these rules, from the other columns only; neither the
 source's name nor the measured columns are read.
 
-- Parallel sizes: those that are empty share what is left of the NPUs, data parallelism first.
+- Parallel sizes: those that are empty share what is left of the NPUs: data parallelism up to one
+  sequence each, then tensor parallelism.
 - Micro-batch: 1 in a pipeline; else the most sequences of the local batch within 8,192 tokens.
 - Sequence parallelism: with tensor parallelism, unless the row says no.
 - Virtual stages: with a pipeline, the most that leave two layers or more to each.
@@ -13,9 +14,11 @@ source's name nor the measured columns are read.
   but on Ampere and older, and under FSDP: Transformer Engine came with Hopper.
 - Gradients are reduced beside the backward pass without a pipeline, or where weights or gradients
   are sharded or the optimizer is ``distributed``; else after it.
-- Recompute: none where that fits in memory, else full.
-- Fused attention: everywhere but in 16-bit GPT models on Ampere and older whose recompute is
-  published, but for FSDP: software of that time stored the scores.
+- Recompute: full in old software; else none where that fits in memory, full where not.
+- Fused attention: but for old software whose recompute is published, which stored the scores.
+
+Old software is told by a GPT model on Ampere or older without FSDP whose row gives its recompute or
+does without sequence parallelism.
 """
 
 from simcore.config import Run
@@ -121,7 +124,7 @@ def plan_of(row: Row, model: Model) -> ParallelPlan:
         recompute=recompute,
         overlap_tensor=_overlaps_tensor(row, tp=tp),
         overlap_gradients=_overlaps_gradients(row, pp=pp),
-        flash_attention=_fused_attention(row),
+        flash_attention=not (_old_software(row) and row.text("recompute")),
     )
     return plan.model_copy(update={"interleave": _interleave(row, model, plan)})
 
@@ -131,7 +134,7 @@ def _fitting(
 ) -> ParallelPlan:
     """*plan*, with recompute where it was not published and the activations would not fit."""
     capacity = OVERCOMMIT * platform.npu.memory_bytes
-    if row.text("recompute") or footprint(workload, plan).total_bytes <= capacity:
+    if row.text("recompute") or _old_software(row) or footprint(workload, plan).total_bytes <= capacity:
         return plan
     return plan.model_copy(update={"recompute": "full"})
 
@@ -146,8 +149,8 @@ def precision_of(row: Row) -> Precision:
 
 
 def recompute_of(row: Row) -> str:
-    """``full`` and ``selective`` as the row says, else ``none``."""
-    text = row.text("recompute")
+    """``full`` and ``selective`` as the row says, else that of its time."""
+    text = row.text("recompute") or ("full" if _old_software(row) else "none")
     return next((kind for kind in ("full", "selective") if text.startswith(kind)), "none")
 
 
@@ -161,11 +164,18 @@ def _needed(row: Row, column: str) -> int:
 def _sizes(row: Row) -> tuple[int, int, int, int]:
     npus = _needed(row, "num_gpus")
     tp, pp, cp = (row.count(axis) or 1 for axis in ("tp", "pp", "cp"))
+    if not row.text("tp") and not row.text("dp"):
+        tp = _least_tensor(npus // (pp * cp), row.count("global_batch") or npus)
     dp = row.count("dp") or max(1, npus // (tp * pp * cp))
     if tp * pp * cp * dp != npus:
         product = f"{tp} x {pp} x {cp} x {dp}"
         raise UnsupportedRow(f"tp x pp x cp x dp = {product} is not the number of NPUs, {npus}")
     return tp, pp, cp, dp
+
+
+def _least_tensor(npus: int, sequences: int) -> int:
+    """The least tensor parallelism that leaves no more replicas than there are sequences."""
+    return next(tp for tp in range(1, npus + 1) if npus % tp == 0 and npus // tp <= sequences)
 
 
 def _micro_batch(row: Row, *, pp: int, dp: int) -> int:
@@ -218,7 +228,8 @@ def _batches(row: Row, plan: ParallelPlan) -> int:
     return _whole_batch(row, plan) // (plan.dp * plan.micro_batch)
 
 
-def _fused_attention(row: Row) -> bool:
+def _old_software(row: Row) -> bool:
     old = row.text("gpu").startswith(_OLD_ACCELERATORS) and row.text("arch") == "gpt"
-    shards = row.text("dp_sharding").startswith("fsdp")
-    return not (old and recompute_of(row) != "none" and not shards)
+    if not old or row.text("dp_sharding").startswith("fsdp"):
+        return False
+    return row.text("recompute") not in ("", "none") or row.text("seq_parallel") != "yes"
