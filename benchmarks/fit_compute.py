@@ -136,9 +136,7 @@ class Sample:
         return (self.compute_s(npu) * self.bubble + self.rest_s) / self.measured_s - 1
 
 
-def stage_s(
-    operators: Sequence[tuple[Sequence[Kernel], float]], npu: Npu, run: Run
-) -> float:
+def stage_s(operators: Sequence[tuple[Sequence[Kernel], float]], npu: Npu, run: Run) -> float:
     model, precision = Roofline(), run.workload.precision
     return sum(
         count * model.operator_time_ns(kernels, npu, precision) * 1e-9
@@ -326,9 +324,7 @@ def fit_family(name: str, rows: Sequence[Row], folds: int, save: bool) -> dict[s
     family, machines = FAMILIES[name], Machines()
     measured = samples(rows, family.npus)
     basis = machines.npu(family.basis or family.npus[0]).efficiency
-    bases = {
-        npu: machines.npu(npu).model_copy(update={"efficiency": basis}) for npu in family.npus
-    }
+    bases = {npu: machines.npu(npu).model_copy(update={"efficiency": basis}) for npu in family.npus}
     values = fit(measured, family, bases)
     npus = {npu: with_values(base, values) for npu, base in bases.items()}
     by_source = mean_error(measured, npus)

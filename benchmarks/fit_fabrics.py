@@ -98,9 +98,7 @@ def fitted(measured: Measured, fabric: Fabric) -> Fabric:
         start_s = next(values)
         ways = [*fabric.protocols, *([fabric.in_network] if fabric.in_network else [])]
         changed = [
-            way.model_copy(
-                update={"latency_s": next(values), "efficiency": min(1.0, next(values))}
-            )
+            way.model_copy(update={"latency_s": next(values), "efficiency": min(1.0, next(values))})
             for way in ways
         ]
         update: dict[str, object] = {"start_s": start_s, "protocols": tuple(changed)}

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from simcore.system.spec import System
     from simcore.terms import CollectiveKind, Precision, TopologyKind
     from simcore.units import FACTORS, format_quantity, parse_quantity
+    from simcore.validation import validated_band
     from simcore.workload import (
         Model,
         ParallelPlan,
@@ -104,6 +105,7 @@ _HOMES = {
     "shipped_names": "simcore.resources",
     "simulate": "simcore.simulation",
     "simulate_run": "simcore.simulation",
+    "validated_band": "simcore.validation",
 }
 
 __all__ = [
@@ -166,6 +168,7 @@ __all__ = [
     "shipped_names",
     "simulate",
     "simulate_run",
+    "validated_band",
 ]
 
 

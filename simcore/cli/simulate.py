@@ -77,6 +77,7 @@ def _as_json(run: "Run", result: "IterationResult") -> str:
     import json
 
     from simcore import __version__
+    from simcore.validation import validated_band
 
     content = {
         "simcore_version": __version__,
@@ -98,6 +99,7 @@ def _as_json(run: "Run", result: "IterationResult") -> str:
         "npus": result.npus,
         "nodes": result.nodes,
         "events": result.events,
+        "measured_against": validated_band(run),
         "notes": list(result.notes),
     }
     return json.dumps(content, indent=1) + "\n"

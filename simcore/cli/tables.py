@@ -6,6 +6,7 @@ from rich.table import Table
 from simcore.config import Run
 from simcore.result import IterationResult
 from simcore.units import format_quantity
+from simcore.validation import validated_band
 
 PARTS = {
     "tp": "tensor parallel",
@@ -28,6 +29,7 @@ def print_result(run: Run, result: IterationResult) -> None:
     console.print(_time_table(result))
     console.print(_memory_table(result))
     console.print(_network_table(run, result))
+    console.print(f"measured against: {validated_band(run)}")
     for note in result.notes:
         console.print(f"[dim]note: {note}[/dim]")
     if result.footprint_bytes > result.memory_bytes:

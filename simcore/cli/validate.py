@@ -49,5 +49,29 @@ def collectives(rows: Path, out: Path) -> None:
     _say(out, write_collectives(out, predict_collectives(rows)))
 
 
+@validate.command()
+@click.option("--llm", required=True, type=click.Path(path_type=Path), help="Training runs.")
+@click.option(
+    "--collectives", "moves", required=True, type=click.Path(path_type=Path), help="Collectives."
+)
+@click.option(
+    "--docs", default="docs", type=click.Path(path_type=Path), help="Folder of validation.md."
+)
+@click.option(
+    "--configs",
+    default="configs",
+    type=click.Path(path_type=Path),
+    help="Folder that gets validation/measured.csv, from which error bands are told.",
+)
+def report(llm: Path, moves: Path, docs: Path, configs: Path) -> None:
+    """Predict both tables with their measured columns filled, and write the page of errors."""
+    from simcore.cli.first_use import announce_compilation
+    from simcore.validation.report import write_report
+
+    announce_compilation(folded=True)
+    for path in write_report(llm, moves, docs, configs):
+        click.echo(str(path))
+
+
 def _say(out: Path, counts: dict[str, int]) -> None:
     click.echo(f"{out}: " + ", ".join(f"{count} {status}" for status, count in counts.items()))

@@ -5,6 +5,7 @@ from typing import Self
 
 from pydantic import Field
 
+from simcore.errors import ConfigError
 from simcore.hardware.dimension import Dimension
 from simcore.resources import find_config
 from simcore.schema import Schema, Seconds
@@ -62,8 +63,12 @@ class Fabric(Schema):
     @classmethod
     def read(cls, path: Path) -> Self:
         """The fabric in the file *path*."""
-        table = dict(read_yaml(path))  # type: ignore[call-overload]
-        table.pop("version", None)
+        table = read_yaml(path)
+        if not isinstance(table, dict):
+            raise ConfigError(str(path), "must be a table of keys and values", got=table)
+        version = table.pop("version", None)
+        if version != FILE_VERSION:
+            raise ConfigError(f"{path}: version", f"must be {FILE_VERSION}", got=version)
         return cls.from_file_data({"name": path.stem, **table}, at=str(path))
 
     @property

@@ -1,5 +1,6 @@
 """Holds predictions against measured runs: tables of rows in, predictions and errors out."""
 
+from simcore.validation.band import validated_band
 from simcore.validation.collectives import predict_collectives
 from simcore.validation.prediction import Prediction, write_collectives, write_training
 from simcore.validation.training import predict_training
@@ -8,6 +9,7 @@ __all__ = [
     "Prediction",
     "predict_collectives",
     "predict_training",
+    "validated_band",
     "write_collectives",
     "write_training",
 ]

@@ -109,6 +109,9 @@ def _ways(
     """Dimensions and algorithm of each protocol of both fabrics, and of the switches."""
     inner, switch = asked.npus // asked.nodes, TopologyKind.SWITCH
     reduces = asked.kind is CollectiveKind.ALL_REDUCE and not asked.forced_ring
+    if reduces and asked.nodes == 1 and up.in_network and inner >= up.in_network_from:
+        rate = asked.scale_up_bytes_per_s
+        yield (up.dimension(switch, inner, rate, up.in_network),), "in_network"
     for near in up.protocols:
         first = up.dimension(switch, inner, asked.scale_up_bytes_per_s, near) if inner > 1 else None
         if asked.nodes == 1 and first is not None:
@@ -117,10 +120,6 @@ def _ways(
         for far in out.protocols:
             second = out.dimension(switch, asked.nodes, asked.scale_out_bytes_per_s, far)
             yield ((first, second) if first is not None else (second,)), "ring"
-    if reduces and asked.nodes == 1 and up.in_network is not None:
-        if inner >= up.in_network_from:
-            rate = asked.scale_up_bytes_per_s
-            yield (up.dimension(switch, inner, rate, up.in_network),), "in_network"
 
 
 def _simulated_s(

@@ -2,10 +2,10 @@
 
 from math import isqrt
 
+from simcore.errors import InfeasibleError
 from simcore.hardware import Dimension, Npu, Platform, load_npu
 from simcore.hardware.fabric import Fabric
 from simcore.system.placement import place_group
-from simcore.errors import InfeasibleError
 from simcore.terms import TopologyKind
 from simcore.validation.accelerators import ACCELERATORS, GB, Accelerator
 from simcore.validation.rows import Row

@@ -134,7 +134,11 @@ def _fitting(
 ) -> ParallelPlan:
     """*plan*, with recompute where it was not published and the activations would not fit."""
     capacity = OVERCOMMIT * platform.npu.memory_bytes
-    if row.text("recompute") or _old_software(row) or footprint(workload, plan).total_bytes <= capacity:
+    if (
+        row.text("recompute")
+        or _old_software(row)
+        or footprint(workload, plan).total_bytes <= capacity
+    ):
         return plan
     return plan.model_copy(update={"recompute": "full"})
 

@@ -30,7 +30,9 @@ class Prediction:
 def write_training(path: Path, predictions: Iterable[Prediction]) -> dict[str, int]:
     """Write one line per prediction; returns how many have which status."""
     header = ["id", "status", "reason", "iter_time_s", "memory_bytes"]
-    lines = ([p.id, p.status, p.reason, _cell(p.time_s), _cell(p.memory_bytes)] for p in predictions)
+    lines = (
+        [p.id, p.status, p.reason, _cell(p.time_s), _cell(p.memory_bytes)] for p in predictions
+    )
     return _write(path, header, lines)
 
 

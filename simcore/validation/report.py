@@ -1,0 +1,152 @@
+"""Writes the page of errors, its plots and the table behind the error bands."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from simcore.config import Run
+from simcore.errors import ConfigError
+from simcore.hardware import Npu, load_npu
+from simcore.resources import shipped_names
+from simcore.validation.band import TABLE, measured_runs, write_table
+from simcore.validation.charts import scatter
+from simcore.validation.collectives import predict_collectives
+from simcore.validation.machine import Machines
+from simcore.validation.mapping import run_of
+from simcore.validation.rows import Row
+from simcore.validation.score import Compared, Errors, Ranking, compare, errors_by, ranking
+from simcore.validation.training import TrainingPredictor
+
+PAGE = "validation.md"
+LARGE_BYTES = 1 << 20
+
+
+def write_report(training: Path, collectives: Path, docs: Path, configs: Path) -> list[Path]:
+    """Predict both tables, and write the page, its plots and the table of measured runs.
+
+    Args:
+        training: Table of training runs, measured columns filled.
+        collectives: Table of collectives, likewise.
+        docs: Folder of the page; plots go to ``images`` in it.
+        configs: Folder that gets the table of measured runs.
+
+    Returns:
+        What was written.
+
+    Raises:
+        ConfigError: A table cannot be read, or a file not written.
+    """
+    rows, machines = list(Row.all_of(training)), Machines()
+    predictor = TrainingPredictor(machines)
+    trained = compare(rows, [predictor.predict(row) for row in rows], "iter_time_s")
+    measured = list(Row.all_of(collectives))
+    moved = compare(measured, list(predict_collectives(collectives)), "time_us", 1e-6)
+    runs: list[tuple[Compared, Run]] = [
+        (one, run_of(one.row, machines)) for one in trained if one.predicted_s is not None
+    ]
+    write_table(configs / TABLE, measured_runs(runs))
+    images = {
+        "validation_training.svg": scatter(_by_source(trained), "One training iteration"),
+        "validation_collectives.svg": scatter(_by_source(moved), "One collective"),
+    }
+    written = [configs / TABLE]
+    for name, image in images.items():
+        written.append(_write(docs / "images" / name, image))
+    return [*written, _write(docs / PAGE, _page(trained, moved))]
+
+
+def _by_source(compared: Sequence[Compared]) -> dict[str, list[tuple[float, float]]]:
+    points: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for one in compared:
+        if one.predicted_s is not None:
+            points[one.row.text("source")].append((one.measured_s, one.predicted_s))
+    return points
+
+
+def _page(trained: Sequence[Compared], moved: Sequence[Compared]) -> str:
+    by_source = errors_by(trained, "source")
+    covered = sum(errors.covered for errors in by_source)
+    known = [errors.mean_absolute for errors in by_source if errors.covered]
+    large = [one for one in moved if (one.row.number("size_bytes") or 0) >= LARGE_BYTES]
+    parts = [
+        "# Held against measured runs",
+        "Made by `python -m simcore validate report`; edit nothing here by hand but through "
+        "`simcore/validation/notes.md`.",
+        f"**{covered} of {len(trained)} published training runs are predicted, with a mean error "
+        f"of {sum(known) / len(known):.1%} (mean over {len(known)} sources of each source's mean "
+        "absolute error of the iteration time).** No value is fitted to a source, a model or a "
+        "cluster: one set of efficiencies per accelerator, and one description per kind of link.",
+        "![Predicted against measured iteration times](images/validation_training.svg)",
+        "## Training runs by source",
+        _error_table(by_source, "source"),
+        "## Training runs by accelerator",
+        _error_table(errors_by(trained, "gpu"), "accelerator"),
+        "## Training runs by number format",
+        _error_table(errors_by(trained, "precision"), "format"),
+        "## Which layout is fastest",
+        _ranking_text(ranking(trained)),
+        "## Collectives of 1 MiB and more",
+        _error_table(errors_by(large, "source"), "source"),
+        "![Predicted against measured collectives](images/validation_collectives.svg)",
+        "## Efficiencies",
+        _efficiency_table(),
+        files("simcore.validation").joinpath("notes.md").read_text(encoding="utf-8").strip(),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _error_table(groups: Iterable[Errors], name: str) -> str:
+    lines = [
+        f"| {name} | rows | predicted | mean error | median | largest | bias |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for group in groups:
+        cells = [group.name, str(group.rows), str(group.covered)]
+        if group.covered:
+            values = (group.mean_absolute, group.median_absolute, group.largest)
+            cells += [f"{value:.1%}" for value in values] + [f"{group.bias:+.1%}"]
+        else:
+            cells += [""] * 4
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _ranking_text(order: Ranking) -> str:
+    return (
+        f"In {order.groups} groups of five or more layouts of one model on one machine, the rank "
+        f"correlation of predicted and measured times is {order.spearman:.2f} (Spearman, mean). "
+        f"The layout predicted to be fastest takes {order.extra_time:.1%} longer than the "
+        f"fastest one on average, at most {order.largest_extra_time:.0%}; it is the fastest in "
+        f"{order.exact} groups."
+    )
+
+
+def _efficiency_table() -> str:
+    lines = [
+        "| accelerator | matrix products | below 16 bits | fused attention | memory "
+        "| host per kernel | where from |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [_efficiency_line(load_npu(name)) for name in shipped_names("npus")]
+    return "\n".join(lines)
+
+
+def _efficiency_line(npu: Npu) -> str:
+    values = npu.efficiency
+    narrow = f"{values.gemm_narrow:.0%}" if values.gemm_narrow else ""
+    issue = f"{values.issue_s * 1e6:.0f} us" if values.issue_s else ""
+    cells = (
+        *(npu.name, f"{values.gemm:.0%}", narrow, f"{values.attention:.0%}"),
+        *(f"{values.memory:.0%}", issue, npu.sources.efficiency),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _write(path: Path, text: str) -> Path:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(str(path), "must be writable", got=error.strerror) from None
+    return path

@@ -1,0 +1,145 @@
+"""Errors of predictions against measured times: by source, by accelerator, and as a ranking."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.validation.prediction import Prediction
+from simcore.validation.rows import Row
+
+LAYOUT_GROUP = (
+    *("source", "model", "layers", "hidden", "seq_len"),
+    *("global_batch", "precision", "gpu", "num_gpus"),
+)
+"""Rows that agree in these columns differ in their layout alone."""
+LEAST_LAYOUTS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A row with a measured time, and what was predicted for it.
+
+    Attributes:
+        predicted_s: None where the row was not predicted.
+    """
+
+    row: Row
+    measured_s: float
+    predicted_s: float | None
+
+    @property
+    def error(self) -> float:
+        """(predicted - measured) / measured; not a number where there is no prediction."""
+        if self.predicted_s is None:
+            return float("nan")
+        return self.predicted_s / self.measured_s - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errors:
+    """Errors of a group of rows, as fractions.
+
+    Attributes:
+        rows: With a measured time.
+        covered: Of these, how many were predicted.
+    """
+
+    name: str
+    rows: int
+    covered: int
+    mean_absolute: float
+    median_absolute: float
+    largest: float
+    bias: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """How well predictions order the layouts of one model on one machine.
+
+    Attributes:
+        groups: Of at least ``LEAST_LAYOUTS`` rows.
+        spearman: Mean rank correlation.
+        extra_time: Mean of how much longer the layout predicted to be fastest takes than the best.
+        largest_extra_time: Over all groups.
+        exact: Groups in which it is the best.
+    """
+
+    groups: int
+    spearman: float
+    extra_time: float
+    largest_extra_time: float
+    exact: int
+
+
+def compare(
+    rows: Sequence[Row], predictions: Sequence[Prediction], column: str, unit_s: float = 1.0
+) -> list[Compared]:
+    """Rows whose *column*, in units of *unit_s*, holds a measured time, with their predictions."""
+    by_id = {prediction.id: prediction for prediction in predictions}
+    found = []
+    for row in rows:
+        measured = row.number(column)
+        if measured:
+            predicted_s = by_id[row.id].time_s if row.id in by_id else None
+            found.append(Compared(row=row, measured_s=measured * unit_s, predicted_s=predicted_s))
+    return found
+
+
+def errors_by(compared: Sequence[Compared], column: str) -> list[Errors]:
+    """Errors by the content of *column*, the largest groups first."""
+    groups: dict[str, list[float]] = defaultdict(list)
+    for one in compared:
+        groups[one.row.text(column)].append(one.error)
+    found = [_errors(name, np.array(errors)) for name, errors in groups.items()]
+    return sorted(found, key=lambda errors: (-errors.rows, errors.name))
+
+
+def _errors(name: str, errors: NDArray[np.float64]) -> Errors:
+    known = errors[~np.isnan(errors)]
+    size = np.abs(known) if known.size else np.array([np.nan])
+    return Errors(
+        name=name,
+        rows=int(errors.size),
+        covered=int(known.size),
+        mean_absolute=float(size.mean()),
+        median_absolute=float(np.median(size)),
+        largest=float(size.max()),
+        bias=float(known.mean()) if known.size else float("nan"),
+    )
+
+
+def ranking(compared: Sequence[Compared]) -> Ranking:
+    """How well the predictions order layouts."""
+    groups: dict[tuple[str, ...], list[tuple[float, float]]] = defaultdict(list)
+    for one in compared:
+        if one.predicted_s is not None:
+            key = tuple(one.row.text(column) for column in LAYOUT_GROUP)
+            groups[key].append((one.predicted_s, one.measured_s))
+    correlations, extra = [], []
+    for pairs in groups.values():
+        if len(pairs) < LEAST_LAYOUTS:
+            continue
+        predicted, measured = np.array(pairs).T
+        first = measured[predicted == predicted.min()].max()  # a tie does not count as knowing
+        extra.append(float(first / measured.min() - 1))
+        ranks = _ranks(predicted), _ranks(measured)
+        if all(np.ptp(rank) > 0 for rank in ranks):
+            correlations.append(float(np.corrcoef(*ranks)[0, 1]))
+    return Ranking(
+        groups=len(extra),
+        spearman=float(np.mean(correlations)) if correlations else float("nan"),
+        extra_time=float(np.mean(extra)) if extra else float("nan"),
+        largest_extra_time=max(extra, default=float("nan")),
+        exact=sum(value == 0 for value in extra),
+    )
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks from 0, equal values sharing the mean of theirs."""
+    below = (values[None, :] < values[:, None]).sum(axis=1)
+    equal = (values[None, :] == values[:, None]).sum(axis=1)
+    return np.asarray(below + (equal - 1) / 2, np.float64)
