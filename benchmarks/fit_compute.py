@@ -17,7 +17,7 @@ import json
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -238,7 +238,9 @@ def fit(measured: Sequence[Sample], family: Family, bases: dict[str, Npu]) -> di
             for name, v, (low, high) in zip(names, x, family.free.values(), strict=True)
         }
 
-    function: Callable[[Sequence[float]], float] = lambda x: loss(measured, values_at(x), bases)
+    def function(x: Sequence[float]) -> float:
+        return loss(measured, values_at(x), bases)
+
     limits = {"maxfev": 60 * len(names), "xatol": 2e-3, "fatol": 1e-5}
     middle = [math.sqrt(low * high) for low, high in family.free.values()]
     ends = []

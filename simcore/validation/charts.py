@@ -28,12 +28,12 @@ def scatter(series: Mapping[str, Sequence[tuple[float, float]]], title: str) -> 
     ]
     for power in range(low, high + 1):
         offset = _SIDE * (power - low) / (high - low)
-        x, y = _LEFT + offset, _TOP + _SIDE - offset
+        x, y, label = _LEFT + offset, _TOP + _SIDE - offset, f"{10.0**power:g}"
         lines += [
             f'<path d="M{x:.1f} {_TOP}V{_TOP + _SIDE}M{_LEFT} {y:.1f}H{_LEFT + _SIDE}" '
             'stroke="#ddd"/>',
-            f'<text x="{x:.1f}" y="{_TOP + _SIDE + 15}" text-anchor="middle">{10.0**power:g}</text>',
-            f'<text x="{_LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:g}</text>',
+            f'<text x="{x:.1f}" y="{_TOP + _SIDE + 15}" text-anchor="middle">{label}</text>',
+            f'<text x="{_LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{label}</text>',
         ]
     for factor, dash in (
         (1.0, ""),
