@@ -1,0 +1,92 @@
+"""Predictions of published runs stay within the errors that the product states."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from simcore.cli.app import cli
+from simcore.validation.collectives import predict_collectives
+from simcore.validation.rows import Row
+from simcore.validation.score import Compared, compare, errors_by, ranking
+from simcore.validation.training import TrainingPredictor
+
+TABLES = Path(__file__).parents[3] / "shared" / "golden" / "hardware"
+TRAINING, COLLECTIVES = TABLES / "llm_training.csv", TABLES / "collectives.csv"
+pytestmark = pytest.mark.skipif(
+    not TRAINING.exists(), reason="the published measurements are not on this machine"
+)
+MOST_ROWS = 40
+"""Of each source, evenly spread."""
+
+
+@pytest.fixture(scope="module")
+def trained() -> list[Compared]:
+    by_source: dict[str, list[Row]] = {}
+    for row in Row.all_of(TRAINING):
+        if row.text("iter_time_s"):
+            by_source.setdefault(row.text("source"), []).append(row)
+    rows = [
+        row
+        for group in by_source.values()
+        for row in group[:: max(1, len(group) // MOST_ROWS)][:MOST_ROWS]
+    ]
+    predictor = TrainingPredictor()
+    return compare(rows, [predictor.predict(row) for row in rows], "iter_time_s")
+
+
+def test_the_mean_error_over_sources_is_below_an_eighth(trained: list[Compared]) -> None:
+    means = [e.mean_absolute for e in errors_by(trained, "source") if e.covered]
+    assert len(means) >= 20
+    assert sum(means) / len(means) < 0.125
+
+
+def test_no_source_with_ten_rows_or_more_is_off_by_a_fifth(trained: list[Compared]) -> None:
+    large = [e for e in errors_by(trained, "source") if e.covered >= 10]
+    assert len(large) >= 10
+    assert {e.name: round(e.mean_absolute, 3) for e in large if e.mean_absolute > 0.2} == {}
+
+
+def test_layouts_are_ranked_far_better_than_by_chance(trained: list[Compared]) -> None:
+    assert ranking(trained).spearman > 0.8
+
+
+def test_large_collectives_are_predicted_within_a_tenth() -> None:
+    rows = list(Row.all_of(COLLECTIVES))
+    compared = compare(rows, list(predict_collectives(COLLECTIVES)), "time_us", 1e-6)
+    large = [one for one in compared if (one.row.number("size_bytes") or 0) >= 1 << 20]
+    for errors in errors_by(large, "source"):
+        if errors.covered >= 10:
+            assert errors.mean_absolute < 0.1, errors.name
+
+
+@pytest.fixture
+def blank(tmp_path: Path) -> Path:
+    """Ten rows with their measured columns emptied."""
+    path = tmp_path / "rows.csv"
+    with TRAINING.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))[:400:40]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        for row in rows:
+            hidden = ("iter_time_s", "tflops_per_gpu", "mfu_pct", "tokens_per_s", "notes")
+            writer.writerow({k: "" if k in hidden else v for k, v in row.items()})
+    return path
+
+
+def test_every_row_gets_one_line_and_measured_columns_may_be_blank(
+    blank: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.csv"
+    done = CliRunner().invoke(cli, ["validate", "llm", "--rows", str(blank), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    with out.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert list(lines[0]) == ["id", "status", "reason", "iter_time_s", "memory_bytes"]
+    assert len(lines) == 10
+    predictor = TrainingPredictor()
+    for line, row in zip(lines, Row.all_of(TRAINING), strict=False):
+        if line["id"] == row.id and line["status"] == "ok":
+            assert float(line["iter_time_s"]) == pytest.approx(predictor.predict(row).time_s)

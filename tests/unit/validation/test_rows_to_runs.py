@@ -1,0 +1,148 @@
+"""What a row of published columns becomes, and what is said of rows that cannot be simulated."""
+
+from pathlib import Path
+
+import pytest
+
+from simcore.errors import ConfigError
+from simcore.terms import Precision, TopologyKind
+from simcore.validation.machine import Machines, near_equal
+from simcore.validation.mapping import run_of
+from simcore.validation.rows import Row
+from simcore.validation.unsupported import UnsupportedRow
+
+GPT = {
+    "id": "one",
+    "model": "gpt-18B",
+    "arch": "gpt",
+    "mlp": "gelu",
+    "layers": "40",
+    "hidden": "6144",
+    "heads": "48",
+    "ffn_hidden": "24576",
+    "vocab": "51200",
+    "seq_len": "2048",
+    "global_batch": "1024",
+    "micro_batch": "4",
+    "precision": "fp16",
+    "gpu": "A100-80GB-SXM",
+    "num_gpus": "256",
+    "gpus_per_node": "8",
+    "tp": "8",
+    "pp": "2",
+    "dp": "16",
+    "cp": "1",
+    "seq_parallel": "no",
+    "recompute": "full",
+    "dp_sharding": "none",
+}
+MACHINES = Machines()
+
+
+def row(**cells: str) -> Row:
+    return Row({**GPT, **cells}, "table.csv:2")
+
+
+def test_columns_that_are_given_are_taken_as_they_are() -> None:
+    run = run_of(row(), MACHINES)
+    assert (run.plan.tp, run.plan.pp, run.plan.dp, run.plan.micro_batch) == (8, 2, 16, 4)
+    assert run.workload.precision is Precision.FP16
+    assert [d.npus for d in run.platform.dimensions] == [8, 32]
+    assert not run.plan.flash_attention, "software of that time stored the scores"
+
+
+def test_measured_columns_are_never_read() -> None:
+    told = {"iter_time_s": "9.4", "tflops_per_gpu": "135", "notes": "x", "source": "y"}
+    assert run_of(row(**told), MACHINES) == run_of(row(id="other"), MACHINES)
+
+
+@pytest.mark.parametrize(
+    ("sharding", "pp", "stage"),
+    [
+        ("none", "1", 0),
+        ("zero1", "1", 1),
+        ("distributed optimizer", "2", 1),
+        ("zero2", "1", 1),
+        ("fsdp full_shard / DEFAULT", "1", 3),
+        ("fsdp", "2", 1),
+        ("", "1", 0),
+    ],
+)
+def test_sharding_is_read_from_its_words(sharding: str, pp: str, stage: int) -> None:
+    dp = str(32 // int(pp))
+    run = run_of(row(dp_sharding=sharding, pp=pp, dp=dp), MACHINES)
+    assert run.plan.zero_stage == stage
+
+
+def test_gradients_wait_for_the_end_only_in_pipelines_that_shard_nothing() -> None:
+    assert not run_of(row(), MACHINES).plan.overlap_gradients
+    assert run_of(row(pp="1", dp="32"), MACHINES).plan.overlap_gradients
+    assert run_of(row(dp_sharding="distributed optimizer"), MACHINES).plan.overlap_gradients
+
+
+def test_empty_parallel_sizes_leave_each_replica_a_sequence() -> None:
+    empty = dict.fromkeys(("tp", "pp", "dp", "micro_batch", "recompute"), "")
+    run = run_of(row(**empty, gpu="TPUv5p", global_batch="128", gpus_per_node=""), MACHINES)
+    assert (run.plan.tp, run.plan.pp, run.plan.dp) == (2, 1, 128)
+    assert all(d.topology is TopologyKind.RING for d in run.platform.dimensions)
+
+
+def test_an_empty_interleave_leaves_two_layers_or_more_to_each_stage() -> None:
+    assert run_of(row(vp=""), MACHINES).plan.interleave == 5
+    assert run_of(row(vp="1"), MACHINES).plan.interleave == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ({"layers": ""}, "layers"),
+        ({"gpu": "B9000"}, "B9000"),
+        ({"precision": "ternary"}, "ternary"),
+        ({"dp": "15"}, "not the number of NPUs"),
+        ({"heads": "47"}, "47"),
+        ({"gpu": "A100-80GB-SXM", "precision": "nvfp4"}, "fp4"),
+    ],
+)
+def test_what_cannot_be_simulated_is_unsupported_with_its_reason(
+    cells: dict[str, str], reason: str
+) -> None:
+    from simcore.validation.training import TrainingPredictor
+
+    prediction = TrainingPredictor(MACHINES).predict(row(**cells))
+    assert prediction.status == "unsupported"
+    assert reason in prediction.reason
+    assert prediction.time_s is None
+
+
+def test_a_cell_that_is_no_number_is_an_error_with_its_place() -> None:
+    from simcore.validation.training import TrainingPredictor
+
+    prediction = TrainingPredictor(MACHINES).predict(row(hidden="wide"))
+    assert prediction.status == "error"
+    assert prediction.reason.startswith("table.csv:2: hidden: must be a number")
+
+
+def test_groups_that_straddle_nodes_are_laid_out_on_smaller_ones() -> None:
+    run = run_of(row(num_gpus="12", tp="2", pp="1", dp="6", global_batch="24"), MACHINES)
+    assert run.platform.npus == 12
+    assert [d.npus for d in run.platform.dimensions] == [6, 2]
+
+
+@pytest.mark.parametrize(("count", "factors"), [(4096, 2), (4096, 3), (6144, 3), (7, 2), (1, 3)])
+def test_torus_sides_multiply_to_the_number_of_chips(count: int, factors: int) -> None:
+    product = 1
+    for side in near_equal(count, factors):
+        product *= side
+    assert product == count
+
+
+def test_a_table_without_ids_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("model,layers\ngpt,4\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="id among them"):
+        list(Row.all_of(path))
+
+
+def test_unsupported_rows_are_errors_of_the_simulator() -> None:
+    with pytest.raises(UnsupportedRow):
+        run_of(row(gpu=""), MACHINES)
