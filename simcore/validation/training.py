@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from simcore.errors import ConfigError, SimcoreError
+from simcore.errors import SimcoreError
 from simcore.simulation import simulate_run
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.prediction import Prediction
 from simcore.validation.rows import Row
+from simcore.validation.unsupported import UnsupportedRow
 
 
 def predict_training(path: Path) -> Iterator[Prediction]:
@@ -33,13 +34,16 @@ class TrainingPredictor:
         """What the simulator says of *row*; never raises for what a row holds."""
         try:
             run = run_of(row, self._machines)
-            key = run.model_dump_json(exclude={"workload": {"model": {"name"}}})
-            if key not in self._known:
-                result = simulate_run(run)
-                self._known[key] = result.iteration_time_s, float(result.footprint_bytes)
-        except ConfigError as error:
-            return Prediction(id=row.id, status="error", reason=str(error))
-        except SimcoreError as error:
+        except UnsupportedRow as error:
             return Prediction(id=row.id, status="unsupported", reason=str(error))
+        except SimcoreError as error:
+            return Prediction(id=row.id, status="error", reason=str(error))
+        key = run.model_dump_json(exclude={"workload": {"model": {"name"}}})
+        if key not in self._known:
+            try:
+                result = simulate_run(run)
+            except SimcoreError as error:
+                return Prediction(id=row.id, status="unsupported", reason=str(error))
+            self._known[key] = result.iteration_time_s, float(result.footprint_bytes)
         time_s, memory_bytes = self._known[key]
         return Prediction(id=row.id, status="ok", time_s=time_s, memory_bytes=memory_bytes)

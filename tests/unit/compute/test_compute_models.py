@@ -2,7 +2,7 @@ import pytest
 
 from simcore.compute import COMPUTE_MODELS, IdealRoofline, Roofline
 from simcore.errors import ConfigError
-from simcore.hardware import Npu, load_npu
+from simcore.hardware import Efficiency, Npu, load_npu
 from simcore.resources import shipped_names
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel
@@ -54,13 +54,15 @@ def test_the_ideal_model_is_the_roofline_by_hand() -> None:
     ("name", "measured_tflop_per_s"),
     [("a100_80", 271.2), ("h100_80", 794.5), ("gb200", 1822.0), ("mi300x", 668.4)],
 )
-def test_a_large_matrix_product_reaches_the_measured_rate(
+def test_a_large_matrix_product_stays_below_the_best_rate_ever_measured(
     name: str, measured_tflop_per_s: float
 ) -> None:
-    # S. Bekman, Machine Learning Engineering handbook (2026-08): best dense bf16 product
+    # S. Bekman, Machine Learning Engineering handbook (2026-08): best dense bf16 product; in
+    # training, power and memory traffic leave at least half of it
     kernel = square_gemm(20480)
     time_ns = Roofline().kernel_time_ns(kernel, load_npu(name), Precision.BF16)
-    assert kernel.flop / time_ns / 1e3 == pytest.approx(measured_tflop_per_s, rel=0.005)
+    rate = kernel.flop / time_ns / 1e3
+    assert measured_tflop_per_s / 2 < rate < measured_tflop_per_s * 1.005
 
 
 def test_a_matrix_product_as_long_as_the_ramp_reaches_half_of_the_best_rate() -> None:
@@ -83,9 +85,9 @@ def test_the_rate_of_matrix_products_rises_with_their_size() -> None:
 
 
 def test_an_elementwise_kernel_streams_at_the_efficiency_of_memory() -> None:
-    npu = load_npu("a100_80")
+    npu = load_npu("mi300x")
     kernel = Kernel(name="norm", kind="elementwise", flop=1e8, bytes=1e9)
-    expected_s = 1e9 / (0.85 * 2e12) + 3e-6
+    expected_s = 1e9 / (npu.efficiency.memory * 5.3e12) + npu.efficiency.kernel_overhead_s
     time_ns = Roofline().kernel_time_ns(kernel, npu, Precision.BF16)
     assert time_ns == pytest.approx(expected_s * 1e9, abs=1)
 
@@ -94,3 +96,70 @@ def test_an_elementwise_kernel_streams_at_the_efficiency_of_memory() -> None:
 def test_a_precision_without_a_peak_is_refused(model: str) -> None:
     with pytest.raises(ConfigError, match="v100_32 computes in fp16, fp32"):
         COMPUTE_MODELS[model]().kernel_time_ns(square_gemm(64), load_npu("v100_32"), Precision.BF16)
+
+
+def _with(**changes: object) -> Npu:
+    """An H100 whose efficiencies are all 1 but for these."""
+    npu = load_npu("h100_80")
+    plain = Efficiency(gemm=1, gemm_ramp_s=0, attention=1, memory=1, kernel_overhead_s=0)
+    return npu.model_copy(update={"efficiency": plain.model_copy(update=changes)})
+
+
+def _product(m: int, n: int, k: int, name: str = "product") -> Kernel:
+    return Kernel(name=name, kind="gemm", flop=2.0 * m * n * k, bytes=0.0, m=m, n=n, k=k)
+
+
+def _seconds(kernel: Kernel, npu: Npu, precision: Precision = Precision.BF16) -> float:
+    return Roofline().kernel_time_ns(kernel, npu, precision) / 1e9
+
+
+def test_tiles_are_worked_off_in_whole_rounds() -> None:
+    # 133 tiles of 128 x 256 on 132 processors take two rounds, 132 take one
+    npu = _with(processors=132, tile=(128, 256))
+    one, two = (_seconds(_product(128 * tiles, 256, 8192), npu) for tiles in (132, 133))
+    assert two / one == pytest.approx(2, rel=1e-3)
+
+
+def test_products_below_16_bits_run_at_their_own_peak_but_not_the_output_head() -> None:
+    npu = _with(gemm_narrow=0.5)
+    wide = _seconds(_product(8192, 8192, 8192), npu)
+    assert _seconds(_product(8192, 8192, 8192), npu, Precision.FP8) == pytest.approx(
+        wide * 989 / (0.5 * 1979), rel=1e-3
+    )
+    head = _product(8192, 8192, 8192, name="head")
+    assert _seconds(head, npu, Precision.FP8) == pytest.approx(wide, rel=1e-3)
+
+
+def test_casts_cost_the_traffic_of_the_operands() -> None:
+    kernel = _product(4096, 4096, 4096)
+    plain, cast = (
+        _seconds(kernel, _with(), Precision.FP8),
+        _seconds(kernel, _with(casts=3.0), Precision.FP8),
+    )
+    assert cast - plain == pytest.approx(3 * 2 * 4096**2 / 3.35e12, rel=1e-3)
+
+
+@pytest.mark.parametrize(("width", "slower"), [(128, 1), (104, 1), (100, 4), (150, 4)])
+def test_heads_that_are_no_multiple_of_16_bytes_are_slow_without_a_fused_kernel(
+    width: int, slower: int
+) -> None:
+    npu = _with(unfused_attention=1.0, misaligned=0.25)
+    scores = Kernel(name="attention scores", kind="attention", flop=1e13, bytes=0.0, k=width)
+    fused = Kernel(name="attention core", kind="attention", flop=1e13, bytes=0.0, k=width)
+    assert _seconds(scores, npu) / _seconds(fused, npu) == pytest.approx(slower, rel=1e-3)
+
+
+def test_the_host_sets_the_pace_where_kernels_are_shorter_than_their_issue() -> None:
+    npu = _with(issue_s=50e-6)
+    short = Kernel(name="norm", kind="elementwise", flop=0.0, bytes=3.35e6)  # 1 us
+    long = Kernel(name="norm", kind="elementwise", flop=0.0, bytes=3.35e9)  # 1 ms
+    model = Roofline()
+    assert model.operator_time_ns([short] * 10, npu, Precision.BF16) == 500_000
+    # issued ahead while the long kernel runs
+    assert model.operator_time_ns([long, *[short] * 10], npu, Precision.BF16) == 1_010_000
+
+
+def test_the_time_of_an_ideal_operator_is_the_sum_of_its_kernels() -> None:
+    npu, kernel = load_npu("a100_80"), Kernel(name="a", kind="gemm", flop=8e12, bytes=4e9)
+    one = IdealRoofline().kernel_time_ns(kernel, npu, Precision.BF16)
+    assert IdealRoofline().operator_time_ns([kernel] * 3, npu, Precision.BF16) == 3 * one
