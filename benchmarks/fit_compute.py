@@ -37,7 +37,7 @@ from simcore.validation.rows import Row
 from simcore.workload import build_graph, microbatches
 from simcore.workload.graph import Kernel, Phase
 
-MAX_ROWS = 80
+MAX_ROWS = 120
 """Per source and accelerator; a larger source is sampled."""
 CORNER = 0.05
 """Below this relative error the loss is quadratic, above it grows like the error."""
@@ -63,7 +63,7 @@ class Family:
     basis: str = ""
 
 
-_GEMM, _LESS = (0.2, 0.95), (0.05, 0.9)
+_GEMM, _LESS = (0.2, 0.95), (0.05, 0.6)
 _SCALED = {SCALE: (0.2, 1.4)}
 FAMILIES = {
     "ampere": Family(
@@ -85,8 +85,8 @@ FAMILIES = {
             "gemm": _GEMM,
             "gemm_narrow": (0.2, 0.75),
             "attention": _LESS,
-            "memory": (0.3, 0.95),
-            "casts": (0.01, 10.0),
+            "memory": (0.2, 0.95),
+            "issue_s": (1e-6, 1.5e-4),
         },
     ),
     "hopper_500w": Family(("h100_96",), _SCALED, "h100_80"),
@@ -97,6 +97,7 @@ FAMILIES = {
             "gemm_narrow": (0.2, 0.75),
             "attention": _LESS,
             "memory": (0.2, 0.95),
+            "issue_s": (1e-6, 1.5e-4),
         },
     ),
     "blackwell_ultra": Family(("gb300", "b300"), {**_SCALED, "attention": _LESS}, "gb200"),

@@ -52,7 +52,7 @@ def _kernel_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
     if kernel.kind == "gemm":
         compute_s = _product_s(kernel, npu, precision)
         if _is_narrow(kernel, precision):
-            operands = kernel.m * kernel.k + kernel.k * kernel.n
+            operands = kernel.groups * (kernel.m * kernel.k + kernel.k * kernel.n)
             cast_s = efficiency.casts * operands / memory_rate
     elif kernel.kind == "attention":
         peak = npu.peak(_WIDE.get(precision, precision))
@@ -82,7 +82,7 @@ def _rounds(kernel: Kernel, efficiency: Efficiency) -> float:
     if not efficiency.processors or not kernel.m:
         return 1.0
     rows, columns = efficiency.tile
-    tiles = ceil(kernel.m / rows) * ceil(kernel.n / columns)
+    tiles = kernel.groups * ceil(kernel.m / rows) * ceil(kernel.n / columns)
     return ceil(tiles / efficiency.processors) * efficiency.processors / tiles
 
 

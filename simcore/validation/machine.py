@@ -1,5 +1,6 @@
 """The machine of a row: its accelerator, and links with what they really give."""
 
+from collections.abc import Mapping
 from math import isqrt
 
 from simcore.errors import InfeasibleError
@@ -10,7 +11,9 @@ from simcore.terms import TopologyKind
 from simcore.validation.accelerators import ACCELERATORS, GB, Accelerator
 from simcore.validation.rows import Row
 from simcore.validation.unsupported import UnsupportedRow
-from simcore.workload import ParallelPlan
+from simcore.workload import ParallelPlan, TrainingWorkload
+from simcore.workload.graph import Axis, GroupLayout
+from simcore.workload.groups import group_layouts
 
 SCALE_OUT = "nic"
 
@@ -32,7 +35,7 @@ class Machines:
             self._fabrics[name] = Fabric.load(name)
         return self._fabrics[name]
 
-    def platform(self, row: Row, plan: ParallelPlan) -> Platform:
+    def platform(self, row: Row, workload: TrainingWorkload, plan: ParallelPlan) -> Platform:
         """The machine that *plan* ran on: a scale-up domain and a network between domains.
 
         Raises:
@@ -47,7 +50,7 @@ class Machines:
         if accelerator.torus_dimensions:
             dimensions = self._torus(accelerator, plan.npus)
         else:
-            inner = node_size(plan, inner)
+            inner = node_size(workload, plan, inner)
             scale_up, scale_out = self.fabric(accelerator.fabric), self.fabric(SCALE_OUT)
             dimensions = []
             if inner > 1:
@@ -85,27 +88,25 @@ def accelerator_of(row: Row) -> Accelerator:
     return ACCELERATORS[name]
 
 
-def node_size(plan: ParallelPlan, per_node: int) -> int:
+def node_size(workload: TrainingWorkload, plan: ParallelPlan, per_node: int) -> int:
     """NPUs of one scale-up domain: as many as there are, fill whole domains, and tile the groups.
 
     Groups that would lie partly in one domain and partly in the next are laid out on smaller
     domains, which sends more of their data over the slower network.
     """
+    groups = group_layouts(workload, plan)
     for inner in range(min(per_node, plan.npus), 1, -1):
-        if plan.npus % inner == 0 and _tiles(plan, inner):
+        if plan.npus % inner == 0 and _tiles(groups, plan.npus, inner):
             return inner
     return 1
 
 
-def _tiles(plan: ParallelPlan, inner: int) -> bool:
-    sizes = (inner, plan.npus // inner) if plan.npus > inner else (inner,)
-    groups = [("tp", 1, plan.tp), ("cp", plan.tp, plan.cp)]
-    groups.append(("dp", plan.tp, plan.gradient_replicas))
-    groups.append(("pp", plan.npus_per_stage, plan.pp))
+def _tiles(groups: Mapping[Axis, GroupLayout], npus: int, inner: int) -> bool:
+    sizes = (inner, npus // inner) if npus > inner else (inner,)
     try:
-        for name, stride, size in groups:
-            if size > 1:
-                place_group(name, stride, size, sizes)
+        for axis, group in groups.items():
+            if group.size > 1 and axis is not Axis.EMBEDDING:
+                place_group(str(axis), group.stride, group.size, sizes)
     except InfeasibleError:
         return False
     return True

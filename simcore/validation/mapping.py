@@ -7,6 +7,7 @@ source's name nor the measured columns are read.
   sequence each, then tensor parallelism.
 - Micro-batch: 1 in a pipeline; else the most sequences of the local batch within 8,192 tokens.
 - Sequence parallelism: with tensor parallelism, unless the row says no.
+- Experts are spread whole (expert tensor parallelism 1).
 - Virtual stages: with a pipeline, the most that leave two layers or more to each.
 - ``fsdp`` is ZeRO 3; in a pipeline it is ZeRO 1, since weights then stay gathered all iteration.
 - ZeRO 2 in a pipeline or with several micro-batches reduces once per iteration, as ZeRO 1 does.
@@ -28,6 +29,7 @@ from simcore.memory import footprint
 from simcore.system.spec import System
 from simcore.terms import Precision
 from simcore.validation.machine import Machines
+from simcore.validation.models import model_of
 from simcore.validation.rows import Row
 from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
@@ -74,50 +76,25 @@ def run_of(row: Row, machines: Machines) -> Run:
             global_batch=_whole_batch(row, plan),
             precision=precision_of(row),
         )
-        platform = machines.platform(row, plan)
+        platform = machines.platform(row, workload, plan)
         plan = _fitting(row, workload, plan, platform)
         return Run(workload=workload, plan=plan, platform=platform, system=SYSTEM)
     except (ConfigError, InfeasibleError) as error:
         raise UnsupportedRow(str(error)) from error
 
 
-def model_of(row: Row) -> Model:
-    """The net of *row*.
-
-    Raises:
-        UnsupportedRow: Its shape is not published, or it is not a dense transformer.
-    """
-    arch = row.text("arch")
-    if row.count("moe_experts") or not arch.startswith(("gpt", "llama")):
-        raise UnsupportedRow(f"arch {arch or '(none)'}: only dense transformers are modelled")
-    heads = _needed(row, "heads")
-    hidden = _needed(row, "hidden")
-    if hidden % heads:
-        raise UnsupportedRow(f"{heads} heads do not divide hidden {hidden}")
-    gated = row.text("mlp") in ("swiglu", "geglu")
-    return Model(
-        name=row.text("model") or "model",
-        kind="llama" if gated else "gpt",
-        layers=_needed(row, "layers"),
-        hidden=hidden,
-        heads=heads,
-        kv_heads=row.count("kv_heads") or 0,
-        ffn=row.count("ffn_hidden") or (4 * hidden),
-        vocabulary=row.count("vocab") or 0,
-        tied_embeddings=not gated and bool(row.count("vocab")),
-    )
-
-
 def plan_of(row: Row, model: Model) -> ParallelPlan:
     """The layout of *row*, with what was not published filled in."""
     tp, pp, cp, dp = _sizes(row)
     micro_batch = row.count("micro_batch") or _micro_batch(row, pp=pp, dp=dp)
-    recompute = recompute_of(row)
+    recompute, ep = recompute_of(row), row.count("ep") or 1
     plan = ParallelPlan(
         tp=tp,
         pp=pp,
         cp=cp,
         dp=dp,
+        ep=ep,
+        etp=1 if ep > 1 else None,
         micro_batch=micro_batch,
         sequence_parallel=tp > 1 and row.text("seq_parallel") != "no",
         zero_stage=_zero_stage(row, pp=pp),
