@@ -93,7 +93,8 @@ class Fabric(Schema):
         """
         used = protocol or self.bulk
         share = self.share_by_npus.get(npus, 1.0)
-        return Dimension(
+        return Dimension.build(
+            "dimension",
             topology=topology,
             npus=npus,
             bandwidth_bytes_per_s=share * used.efficiency * bandwidth_bytes_per_s,

@@ -58,7 +58,8 @@ class Machines:
             if plan.npus > inner:
                 nodes = plan.npus // inner
                 dimensions.append(scale_out.dimension(TopologyKind.SWITCH, nodes, out_rate))
-        return Platform(
+        return Platform.build(
+            "platform",
             name=f"{plan.npus} x {accelerator.npu}",
             npu=self.npu(accelerator.npu),
             dimensions=tuple(dimensions),

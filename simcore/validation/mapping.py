@@ -69,13 +69,15 @@ def run_of(row: Row, machines: Machines) -> Run:
     """
     model = model_of(row)
     plan = plan_of(row, model)
+    workload = TrainingWorkload.build(
+        "workload",
+        model=model,
+        sequence=_needed(row, "seq_len"),
+        global_batch=_whole_batch(row, plan),
+        precision=precision_of(row),
+    )
+    row.check_numbers("num_gpus", "gpus_per_node", "intra_bw_GBps", "inter_bw_GBps")
     try:
-        workload = TrainingWorkload(
-            model=model,
-            sequence=_needed(row, "seq_len"),
-            global_batch=_whole_batch(row, plan),
-            precision=precision_of(row),
-        )
         platform = machines.platform(row, workload, plan)
         plan = _fitting(row, workload, plan, platform)
         return Run(workload=workload, plan=plan, platform=platform, system=SYSTEM)
@@ -88,7 +90,8 @@ def plan_of(row: Row, model: Model) -> ParallelPlan:
     tp, pp, cp, dp = _sizes(row)
     micro_batch = row.count("micro_batch") or _micro_batch(row, pp=pp, dp=dp)
     recompute, ep = recompute_of(row), row.count("ep") or 1
-    plan = ParallelPlan(
+    plan = ParallelPlan.build(
+        "plan",
         tp=tp,
         pp=pp,
         cp=cp,

@@ -9,6 +9,7 @@ from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import Model, load_model
 from simcore.workload.model_parts import Experts
 
+MAX_LAYERS = 10_000
 _SHAPE = ("layers", "hidden", "heads")
 _TOLD_BY_COLUMNS = ("gpt", "gpt-gqa", "llama", "llama-mha", "moe")
 _MLPS = {"swiglu": "swiglu", "geglu": "swiglu", "relu2": "squared_relu"}
@@ -23,12 +24,12 @@ def model_of(row: Row) -> Model:
 
     Raises:
         UnsupportedRow: Its shape is not published, and no shipped model has its name.
+        ConfigError: A cell holds no number where one is due.
     """
-    try:
-        told = row.text("arch") in _TOLD_BY_COLUMNS and all(row.count(name) for name in _SHAPE)
-        return _from_columns(row) if told else _shipped(row)
-    except ConfigError as error:
-        raise UnsupportedRow(str(error)) from error
+    if (row.count("layers") or 0) > MAX_LAYERS:
+        raise UnsupportedRow(f"models of more than {MAX_LAYERS} layers are not predicted")
+    told = row.text("arch") in _TOLD_BY_COLUMNS and all(row.count(name) for name in _SHAPE)
+    return _from_columns(row) if told else _shipped(row)
 
 
 def _from_columns(row: Row) -> Model:
@@ -39,21 +40,24 @@ def _from_columns(row: Row) -> Model:
     if count and active:
         experts, ffn = Experts(count=count, active=active, ffn=ffn), 0
     gated = mlp == "swiglu"
-    return Model.build(
-        at="model",
-        name=row.text("model") or "model",
-        kind="llama" if gated else "gpt",
-        mlp=mlp,
-        layers=row.count("layers"),
-        hidden=hidden,
-        heads=row.count("heads"),
-        kv_heads=row.count("kv_heads") or 0,
-        head_dim=row.count("head_dim") or 0,
-        ffn=ffn,
-        experts=experts,
-        vocabulary=vocabulary,
-        tied_embeddings=not gated and vocabulary > 0,
-    )
+    values: dict[str, object] = {
+        "name": row.text("model") or "model",
+        "kind": "llama" if gated else "gpt",
+        "mlp": mlp,
+        "layers": row.count("layers"),
+        "hidden": hidden,
+        "heads": row.count("heads"),
+        "kv_heads": row.count("kv_heads") or 0,
+        "head_dim": row.count("head_dim") or 0,
+        "ffn": ffn,
+        "experts": experts,
+        "vocabulary": vocabulary,
+        "tied_embeddings": not gated and vocabulary > 0,
+    }
+    try:
+        return Model.build(at="model", **values)
+    except ConfigError as error:
+        raise UnsupportedRow(str(error)) from error
 
 
 def _shipped(row: Row) -> Model:

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite, nan
 from pathlib import Path
 from typing import Self
 
@@ -39,9 +40,12 @@ class Row:
         if not text:
             return None
         try:
-            return float(text)
+            value = float(text)
         except ValueError:
-            raise ConfigError(f"{self.at}: {column}", "must be a number", got=text) from None
+            value = nan
+        if not isfinite(value):
+            raise ConfigError(f"{self.at}: {column}", "must be a number", got=text)
+        return value
 
     def count(self, column: str) -> int | None:
         """The cell's whole number, above 0.
@@ -55,6 +59,15 @@ class Row:
         if value < 1 or value != int(value):
             raise ConfigError(f"{self.at}: {column}", "must be a whole number above 0", got=value)
         return int(value)
+
+    def check_numbers(self, *columns: str) -> None:
+        """Check cells beforehand.
+
+        Raises:
+            ConfigError: One of these cells holds no number.
+        """
+        for column in columns:
+            self.number(column)
 
     @classmethod
     def all_of(cls, path: Path) -> Iterator[Self]:

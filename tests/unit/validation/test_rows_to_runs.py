@@ -95,7 +95,7 @@ def test_an_empty_interleave_leaves_two_layers_or_more_to_each_stage() -> None:
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
-        ({"layers": ""}, "layers"),
+        ({"layers": ""}, "the shape of gpt-18B"),
         ({"gpu": "B9000"}, "B9000"),
         ({"precision": "ternary"}, "ternary"),
         ({"dp": "15"}, "not the number of NPUs"),
@@ -120,6 +120,15 @@ def test_a_cell_that_is_no_number_is_an_error_with_its_place() -> None:
     prediction = TrainingPredictor(MACHINES).predict(row(hidden="wide"))
     assert prediction.status == "error"
     assert prediction.reason.startswith("table.csv:2: hidden: must be a number")
+
+
+def test_experts_come_from_columns_and_richer_models_from_their_files() -> None:
+    columns = {"arch": "moe", "mlp": "swiglu", "moe_experts": "8", "moe_topk": "2", "ep": "8"}
+    model = run_of(row(**columns), MACHINES).workload.model
+    assert model.experts is not None
+    assert (model.experts.count, model.experts.active, model.experts.ffn) == (8, 2, 24576)
+    shipped = row(arch="moe-mla", model="deepseek-v3-671B", layers="61", tp="1", dp="128")
+    assert run_of(shipped, MACHINES).workload.model.latent is not None
 
 
 def test_groups_that_straddle_nodes_are_laid_out_on_smaller_ones() -> None:
