@@ -159,7 +159,8 @@ def _sizes(row: Row) -> tuple[int, int, int, int]:
 
 def _least_tensor(npus: int, sequences: int) -> int:
     """The least tensor parallelism that leaves no more replicas than there are sequences."""
-    return next(tp for tp in range(1, npus + 1) if npus % tp == 0 and npus // tp <= sequences)
+    fitting = (tp for tp in range(1, npus + 1) if npus % tp == 0 and npus // tp <= sequences)
+    return next(fitting, 1)
 
 
 def _micro_batch(row: Row, *, pp: int, dp: int) -> int:
