@@ -15,7 +15,8 @@ source's name nor the measured columns are read.
   but on Ampere and older, and under FSDP: Transformer Engine came with Hopper.
 - Gradients are reduced beside the backward pass without a pipeline, or where weights or gradients
   are sharded or the optimizer is ``distributed``; else after it.
-- Recompute: full in old software; else none where that fits in memory, full where not.
+- Recompute: full in old software; else none where that fits in memory, full where not. Models with
+  routed experts: none, since single modules are repeated there, not whole layers.
 - Fused attention: but for old software whose recompute is published, which stored the scores.
 
 Old software is told by a GPT model on Ampere or older without FSDP whose row gives its recompute or
@@ -117,6 +118,7 @@ def _fitting(
     if (
         row.text("recompute")
         or _old_software(row)
+        or workload.model.experts is not None
         or footprint(workload, plan).total_bytes <= capacity
     ):
         return plan
