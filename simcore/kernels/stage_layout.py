@@ -5,7 +5,9 @@ both are flat int64. Records are told by their *address*, the index of their fir
 field by the constants below, so that any function takes two arrays and this table of addresses.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+import numpy as np
 
 NEVER = 2**62
 """A time that does not come."""
@@ -97,6 +99,7 @@ class Layout(NamedTuple):
 
     Attributes:
         stages, categories, collectives: How many; idle time is one more category.
+        instant: Whether some collective takes no time.
         compute_slots, slots: Of one NPU; all its slots.
         shift: A node's position is ``(block << shift) + place in its piece``.
         blocks: Most units under way on one NPU.
@@ -118,6 +121,7 @@ class Layout(NamedTuple):
     stages: int
     categories: int
     collectives: int
+    instant: int
     compute_slots: int
     slots: int
     shift: int
@@ -153,3 +157,14 @@ class Layout(NamedTuple):
     snapshot_size: int
     pool: int
     pool_end: int
+
+
+_RECORD = np.dtype([(name, np.int64) for name in Layout._fields])
+
+
+def as_record(layout: Layout) -> Layout:
+    """The same as one record, which a kernel passes on by address.
+
+    Passing its 40 numbers by value took longer than most of the functions that are called with it.
+    """
+    return cast(Layout, np.array(tuple(layout), _RECORD).view(np.recarray)[()])

@@ -7,7 +7,7 @@ alone. So its course is a walk over known situations (``stage_states``) along tr
   that unit's last compute node, or, without the message, to SHUT;
 * from SHUT, by the next event, or by the message's arrival some time later.
 
-Only a transition that is not known yet is worked out node by node (``stage_npu``).
+Only what is not known yet is worked out node by node (``stage_npu``).
 """
 
 import numpy as np
@@ -34,6 +34,10 @@ START = -1
 STEP, ARRIVAL = -1, -2
 """Transitions from SHUT; those from CHAIN_ENDS are ``2 * piece + (message is there)``."""
 
+_ORDER = -4
+"""``_ORDER - what``: whether a message that comes at the same time as *what* may come in either
+order; remembered like a transition."""
+
 Ints = NDArray[np.int64]
 
 
@@ -43,6 +47,15 @@ def transition(fixed: Ints, live: Ints, at: Layout, source: int, what: int, valu
 
     *value* is the age of the next unit's forward pass, or the delay of the arrival.
     """
+    edge = _edge(live, at, source, what, value)
+    if live[f.FAILURE] == 0 and live[edge + f.TARGET] < 0:
+        _work_out(fixed, live, at, edge)
+    return edge
+
+
+@njit(cache=True)
+def _edge(live: Ints, at: Layout, source: int, what: int, value: int) -> int:
+    """Address of what is known under a key; its TARGET is negative where nothing is."""
     key = ((source * 1000003) ^ what) * 1099511628211 ^ value
     key = (key ^ (key >> 31)) * 1099511628211
     place = (key ^ (key >> 29)) & (at.table_size - 1)
@@ -56,14 +69,14 @@ def transition(fixed: Ints, live: Ints, at: Layout, source: int, what: int, valu
     edge = at.edge + number * f.EDGE_FIELDS
     if number >= at.edges:
         live[f.FAILURE] = f.FULL
-        return edge
+        return int(edge)
     live[f.EDGES] += 1
     live[at.edge_table + place] = number
     live[edge] = source
     live[edge + f.WHAT] = what
     live[edge + f.VALUE] = value
-    _work_out(fixed, live, at, edge)
-    return edge
+    live[edge + f.TARGET] = -1
+    return int(edge)
 
 
 @njit(cache=True)
@@ -138,6 +151,19 @@ def order_matters(fixed: Ints, live: Ints, at: Layout, source: int, what: int, v
     From CHAIN_ENDS, *what* is the next unit without its message and *value* its age; from SHUT,
     *what* is STEP.
     """
+    edge = _edge(live, at, source, _ORDER - what, value)
+    if live[f.FAILURE] != 0:
+        return True
+    if live[edge + f.TARGET] < 0:
+        matters = _compare_orders(fixed, live, at, source, what, value)
+        live[edge + f.TARGET] = 1 if matters else 0
+    return bool(live[edge + f.TARGET] == 1)
+
+
+@njit(cache=True)
+def _compare_orders(
+    fixed: Ints, live: Ints, at: Layout, source: int, what: int, value: int
+) -> bool:
     npu, other = at.scratch, at.scratch + at.npu_size
     now = live[at.state + source * f.STATE_FIELDS + f.HEAD_END]
     if what == STEP:
@@ -153,6 +179,8 @@ def order_matters(fixed: Ints, live: Ints, at: Layout, source: int, what: int, v
 @njit(cache=True)
 def order_matters_at(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int, now: int) -> bool:
     """The same of the message of the current piece's *unit* and the next event of an NPU."""
+    if at.instant == 0 and _only_noted(fixed, live, at, npu, unit, now):
+        return False
     other, another = at.scratch + at.npu_size, at.scratch + 2 * at.npu_size
     copy_npu(live, at, npu, other)
     copy_npu(live, at, npu, another)
@@ -163,3 +191,37 @@ def order_matters_at(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int, n
     walk(fixed, live, at, another, now)
     step(fixed, live, at, another, next_slot(live, at, another))
     return not alike(live, at, other, another)
+
+
+@njit(cache=True)
+def _only_noted(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int, now: int) -> bool:
+    """Whether all that waits for a message waits for more, also once all that ends *now* has ended.
+
+    Then nothing starts because of the message, and it may as well come later. (What starts now
+    ends later, unless there are collectives that take no time.)
+    """
+    block = live[npu + f.BLOCKS] - 1
+    piece = live[npu + at.block + 2 * block]
+    place = fixed[fixed[piece + f.RECEIVES] + unit]
+    row = fixed[piece + f.ROWS] + place * f.NODE_FIELDS
+    for edge in range(fixed[row + f.CHILDREN], fixed[row + f.NODE_FIELDS + f.CHILDREN]):
+        missing = live[npu + at.node + (block << at.shift) + fixed[edge]] - 1
+        for number in range(at.slots):
+            slot = npu + f.SLOT + number * f.SLOT_FIELDS
+            if live[slot] < 0 or live[slot + f.END] != now:
+                continue
+            if live[slot] == live[npu + f.LOSS_AT]:
+                return False
+            if live[slot] >> at.shift == block:
+                missing -= _times_among_children(fixed, live[slot + f.ROW], fixed[edge])
+        if missing < 1:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _times_among_children(fixed: Ints, row: int, child: int) -> int:
+    times = 0
+    for edge in range(fixed[row + f.CHILDREN], fixed[row + f.NODE_FIELDS + f.CHILDREN]):
+        times += 1 if fixed[edge] == child else 0
+    return times

@@ -35,40 +35,51 @@ class NodeCounts:
 
 def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
     """What *program* comes to with *batches* micro-batches."""
-    operators, collectives = len(program.operators), len(program.collectives)
-    known: dict[StagePieces, tuple[Ints, Ints, Ints, int]] = {}
+    counter = _Counter(len(program.operators), len(program.collectives), batches)
+    known: dict[StagePieces, tuple[Ints, Ints]] = {}
     stages = []
     for stage in program.stages:
         if stage.pieces not in known:
-            known[stage.pieces] = _stage(stage.pieces, batches, operators, collectives)
+            known[stage.pieces] = counter.stage(stage.pieces)
         stages.append(known[stage.pieces])
-    runs = np.array([stage[0] for stage in stages]).sum(axis=0)
+    items = np.array([stage[0] for stage in stages])
+    runs, joint = items[:, : len(program.operators)], items[:, len(program.operators) :]
+    messages = np.array([stage[1] for stage in stages])
     return NodeCounts(
-        nodes=sum(stage[3] for stage in stages),
-        matrix_flop=float(runs @ matrix_flop(program.operators)),
-        collectives=np.array([stage[1] for stage in stages]),
-        messages=np.array([stage[2] for stage in stages]).T,
+        nodes=int(items.sum() + 2 * messages.sum()),  # every message is received too
+        matrix_flop=float(runs.sum(axis=0) @ matrix_flop(program.operators)),
+        collectives=joint,
+        messages=messages.T,
         message_bytes=program.p2p_bytes,
     )
 
 
-def _stage(
-    stage: StagePieces, batches: int, operators: int, collectives: int
-) -> tuple[Ints, Ints, Ints, int]:
-    """Runs of each operator and collective, messages either way, and nodes of one stage."""
-    computes, joint, nodes = (np.zeros(n, np.int64) for n in (operators, collectives, 1))
-    sends = np.zeros(2, np.int64)
-    for number, (piece, (once, per_batch)) in enumerate(zip(stage.pieces, stage.runs, strict=True)):
-        times = once + batches * per_batch
-        computes += times * _items(piece, NodeKind.COMPUTE, operators)
-        joint += times * _items(piece, NodeKind.COLLECTIVE, collectives)
-        nodes += times * piece.nodes
-        sends[int(number > stage.chunks)] += times * int((piece.kind == NodeKind.SEND).sum())
-    return computes, joint, sends, int(nodes[0])
+class _Counter:
+    """Counts nodes of stages; equal pieces once."""
 
+    def __init__(self, operators: int, collectives: int, batches: int) -> None:
+        self._operators, self._items, self._batches = operators, operators + collectives, batches
+        self._known: dict[Piece, tuple[Ints, int]] = {}
 
-def _items(piece: Piece, kind: NodeKind, length: int) -> Ints:
-    return np.bincount(piece.item[piece.kind == kind], minlength=length)
+    def stage(self, stage: StagePieces) -> tuple[Ints, Ints]:
+        """Runs of operators and then of collectives, and messages either way, of one stage."""
+        runs, sends = np.zeros(self._items, np.int64), np.zeros(2, np.int64)
+        for number, (piece, (once, per_batch)) in enumerate(
+            zip(stage.pieces, stage.runs, strict=True)
+        ):
+            times = once + self._batches * per_batch
+            items, messages = self._piece(piece)
+            runs += times * items
+            sends[int(number > stage.chunks)] += times * messages
+        return runs, sends
+
+    def _piece(self, piece: Piece) -> tuple[Ints, int]:
+        if piece not in self._known:
+            joint = piece.kind == NodeKind.COLLECTIVE
+            item = (piece.item + self._operators * joint)[piece.item >= 0]
+            sends = np.count_nonzero(piece.kind == NodeKind.SEND)
+            self._known[piece] = np.bincount(item, minlength=self._items), int(sends)
+        return self._known[piece]
 
 
 def counts_of_graph(graph: TrainingGraph) -> NodeCounts:

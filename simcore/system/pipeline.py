@@ -69,7 +69,7 @@ def run_pipeline(
     if not _takes_time(code, times):
         return None
     fixed = _with_times(code, times)
-    at = _layout(code, profile)
+    at = f.as_record(_layout(code, times, profile))
     live = np.empty(at.pool_end, np.int64)
     pipeline_run.start(fixed, live, at)
     while (number := pipeline_run.run(fixed, live, at)) >= 0:
@@ -83,7 +83,7 @@ def run_pipeline(
 
 def _takes_time(code: PipelineCode, times: Times) -> bool:
     """Whether no compute node and no message ends in the moment in which it starts."""
-    if code.shape.size > 1 and min(times.next_ns.min(), times.previous_ns.min()) <= 0:
+    if code.stages > 1 and min(times.next_ns.min(), times.previous_ns.min()) <= 0:
         return False
     return bool((times.item_ns[: code.operators] > 0).all())
 
@@ -93,24 +93,24 @@ def _with_times(code: PipelineCode, times: Times) -> Ints:
     rows = fixed[: code.time_of.size * f.NODE_FIELDS].reshape(-1, f.NODE_FIELDS)
     rows[:, f.DURATION] = times.item_ns.take(code.time_of)
     rows[:, f.LAST_STEP] = times.lead_ns.take(code.time_of)
-    size = code.pieces[0].size
+    size = code.pieces.size
     programs = fixed[code.program :].reshape(-1, f.PROGRAM_FIELDS)
-    known: dict[tuple[int, int, int], int] = {}
-    keys = zip(code.shape.tolist(), times.next_ns.tolist(), times.previous_ns.tolist(), strict=True)
+    known: dict[tuple[int, int], int] = {}
+    keys = zip(times.next_ns.tolist(), times.previous_ns.tolist(), strict=True)
     for stage, key in enumerate(keys):
         at = known.get(key)
         if at is None:
             at = known[key] = code.piece + len(known) * size
             pieces = fixed[at : at + size].reshape(-1, f.PIECE_FIELDS)
-            pieces[:] = code.pieces[key[0]]
-            pieces[:, f.NEXT_NS :] = key[1:]
+            pieces[:] = code.pieces
+            pieces[:, f.NEXT_NS :] = key
         programs[stage, f.PIECES] = at
     return fixed
 
 
-def _layout(code: PipelineCode, profile: ExecutionProfile) -> f.Layout:
+def _layout(code: PipelineCode, times: Times, profile: ExecutionProfile) -> f.Layout:
     """Where everything lies in ``live``."""
-    stages, categories = code.shape.size, len(code.categories)
+    stages, categories = code.stages, len(code.categories)
     slots = profile.compute_slots + profile.communication_streams
     nodes = _BLOCKS << code.shift
     booked = f.SLOT + slots * f.SLOT_FIELDS
@@ -145,6 +145,7 @@ def _layout(code: PipelineCode, profile: ExecutionProfile) -> f.Layout:
         stages=stages,
         categories=categories,
         collectives=collectives,
+        instant=int(np.count_nonzero(times.item_ns[code.operators : -1] == 0) > collectives),
         compute_slots=profile.compute_slots,
         slots=slots,
         shift=code.shift,

@@ -35,15 +35,15 @@ class SharedCollective:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PipelineCode:
-    """The kernels' ``fixed`` array but for times, with R rows of nodes and P pieces per stage.
+    """The kernels' ``fixed`` array but for times, with R rows of nodes and P pieces.
 
     Attributes:
         fixed: From the nodes to the programs, see ``stage_layout``.
-        operators: How many there are.
+        stages, operators: How many there are.
         time_of: (R,) int64, where each node finds its time: operators, collectives, then 0.
-        pieces: (shapes of stages, P, PIECE_FIELDS) int64 without the times of messages.
-        shape: (S,) int64, of each stage.
-        piece: Address of the pieces; there is room for S shapes.
+        pieces: (P, PIECE_FIELDS) int64 without the times of messages.
+        piece: Address of the pieces; there is room for them once per stage, as each may have other
+            times of messages.
         program, message, members, messages: Addresses, and how many messages there are.
         period: Units per period of the schedule, 0: none.
         period_batches: Micro-batches in it.
@@ -53,10 +53,10 @@ class PipelineCode:
     """
 
     fixed: Ints
+    stages: int
     operators: int
     time_of: Ints
     pieces: Ints
-    shape: Ints
     piece: int
     program: int
     message: int
@@ -68,26 +68,32 @@ class PipelineCode:
     categories: tuple[str, ...]
     shared: tuple[SharedCollective, ...]
 
+    @property
+    def size_bytes(self) -> int:
+        """Memory taken by the arrays."""
+        return self.fixed.nbytes + self.time_of.nbytes + self.pieces.nbytes
+
 
 def code_program(program: TrainingProgram) -> PipelineCode | None:
     """*program* for the kernels; None where its units are not such that they can be looked up."""
-    shapes = {pieces: n for n, pieces in enumerate(dict.fromkeys(s.pieces for s in program.stages))}
     shared = _shared_collectives(program)
     categories, items = _items(program, shared)
-    head, time_of, pieces = _rows(shapes, items, len(program.operators))
+    wholes = _Wholes(program)
+    head, time_of, pieces = wholes.rows(items, len(program.operators))
     units = unit_table(program)
-    pieces = pieces.reshape(len(shapes), -1, f.PIECE_FIELDS)
-    if units is None or not _may_be_remembered(head, pieces):
+    if units is None or not wholes.may_be_remembered(head, pieces):
         return None
+    wholes.number(units)
+    stages = len(program.stages)
     messages = messages_of(program, units)
     members = np.array([len(collective.stages) for collective in shared], np.int64)
-    room = np.zeros(len(program.stages) * pieces[0].size, np.int64)
+    room = np.zeros(stages * pieces.size, np.int64)
     parts = [head, units.ravel(), messages.ravel(), members, room]
     _, unit_at, message_at, members_at, piece_at, stages_at = np.cumsum(
         [0, *(part.size for part in parts)]
     ).tolist()
-    programs = np.zeros((len(program.stages), f.PROGRAM_FIELDS), np.int64)
-    programs[:, f.UNITS] = unit_at + np.arange(len(program.stages)) * units[0].size
+    programs = np.zeros((stages, f.PROGRAM_FIELDS), np.int64)
+    programs[:, f.UNITS] = unit_at + np.arange(stages) * units[0].size
     programs[:, f.FINALE_UNIT] = [
         stage.units.chunk.size - len(stage.pieces.finale) for stage in program.stages
     ]
@@ -98,10 +104,10 @@ def code_program(program: TrainingProgram) -> PipelineCode | None:
         programs[:, f.REPEATS_FROM :] = repetition
     return PipelineCode(
         fixed=np.concatenate([*parts, programs.ravel()]),
+        stages=stages,
         operators=len(program.operators),
         time_of=time_of,
         pieces=pieces,
-        shape=np.array([shapes[stage.pieces] for stage in program.stages], np.int64),
         piece=piece_at,
         program=stages_at,
         message=message_at,
@@ -109,7 +115,7 @@ def code_program(program: TrainingProgram) -> PipelineCode | None:
         messages=messages.shape[0],
         period=0 if repetition is None else period,
         period_batches=batches or 0,
-        shift=int(pieces[:, :, f.NODES].max() - 1).bit_length(),
+        shift=int(pieces[:, f.NODES].max() - 1).bit_length(),
         categories=categories,
         shared=shared,
     )
@@ -142,38 +148,59 @@ def _items(
     return categories, items
 
 
-def _rows(shapes: dict[StagePieces, int], items: Ints, operators: int) -> tuple[Ints, Ints, Ints]:
-    """Rows, children and receives of the pieces of all shapes, one shape after another."""
-    parts: list[Piece] = []
-    sequence, starts, first = [], [0], 0
-    for stage in shapes:
-        units = len(stage.pieces) - 1
-        backward = [int(which > stage.chunks) for which in range(units + 1)]
-        wholes = [[which] for which in range(units)] + [[*stage.finale, units]]
-        for whole in wholes:
-            sequence += [(first + which, backward[which]) for which in whole]
-            starts.append(len(sequence))
-        parts += stage.pieces
-        first += units + 1
-    node = np.concatenate([part.node for part in parts], axis=1)
-    node[0] = _KERNEL_KIND.take(node[0])
-    part = np.array([(0, p.nodes, 0, p.last_compute, p.exits[-1]) for p in parts], np.int64)
-    part[1:, piece_rows.PART_NODE] = np.cumsum(part[:-1, piece_rows.PART_NODES])
-    part[1:, piece_rows.PART_DEP] = np.cumsum([p.dep.size for p in parts[:-1]])
-    return piece_rows.write_rows(
-        node,
-        np.concatenate([p.dep for p in parts]),
-        part,
-        np.array(sequence, np.int64),
-        np.array(starts, np.int64),
-        items,
-        operators,
-    )
+class _Wholes:
+    """The pieces of all stages, each once: units of many stages and chunks are the same."""
 
+    def __init__(self, program: TrainingProgram) -> None:
+        self._parts: dict[Piece, int] = {}
+        self._whole: dict[tuple[tuple[int, int], ...], int] = {}
+        shapes: dict[StagePieces, int] = {}
+        numbers: list[list[int]] = []
+        for stage in program.stages:
+            if stage.pieces not in shapes:
+                shapes[stage.pieces] = len(shapes)
+                numbers.append(self._shape(stage.pieces))
+        self._numbers = np.array(numbers, np.int64)
+        self._shape_of = np.array([shapes[stage.pieces] for stage in program.stages], np.int64)
 
-def _may_be_remembered(head: Ints, pieces: Ints) -> bool:
-    return all(
-        piece_rows.may_be_remembered(head, piece, which == 0)
-        for shape in pieces
-        for which, piece in enumerate(shape[:-1])
-    )
+    def _shape(self, stage: StagePieces) -> list[int]:
+        """Numbers of a stage's pieces; the last one is the end of its iteration."""
+        entries = [
+            (self._parts.setdefault(piece, len(self._parts)), int(which > stage.chunks))
+            for which, piece in enumerate(stage.pieces)
+        ]
+        wholes: list[tuple[tuple[int, int], ...]] = [(entry,) for entry in entries[:-1]]
+        wholes.append((*(entries[which] for which in stage.finale), entries[-1]))
+        return [self._whole.setdefault(whole, len(self._whole)) for whole in wholes]
+
+    def number(self, units: Ints) -> None:
+        """Replace the stages' own numbers of pieces in the table of *units*."""
+        units[:, :, f.WHICH] = self._numbers[self._shape_of[:, None], units[:, :, f.WHICH]]
+
+    def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, Ints]:
+        """Nodes, children and receives of all pieces; see ``write_rows``."""
+        parts = list(self._parts)
+        node = np.concatenate([part.node for part in parts], axis=1)
+        node[0] = _KERNEL_KIND.take(node[0])
+        part = np.array([(0, p.nodes, 0, p.last_compute, p.exits[-1]) for p in parts], np.int64)
+        part[1:, piece_rows.PART_NODE] = np.cumsum(part[:-1, piece_rows.PART_NODES])
+        part[1:, piece_rows.PART_DEP] = np.cumsum([p.dep.size for p in parts[:-1]])
+        return piece_rows.write_rows(
+            node,
+            np.concatenate([p.dep for p in parts]),
+            part,
+            np.array([entry for whole in self._whole for entry in whole], np.int64),
+            np.cumsum([0, *(len(whole) for whole in self._whole)]),
+            items,
+            operators,
+        )
+
+    def may_be_remembered(self, head: Ints, pieces: Ints) -> bool:
+        """Whether the units can be looked up."""
+        firsts, units = (
+            set(self._numbers[:, 0].tolist()),
+            set(self._numbers[:, :-1].ravel().tolist()),
+        )
+        return all(
+            piece_rows.may_be_remembered(head, pieces[which], which in firsts) for which in units
+        )

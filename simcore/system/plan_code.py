@@ -14,11 +14,13 @@ from simcore.system.pipeline_code import PipelineCode, code_program
 from simcore.workload import ParallelPlan, TrainingWorkload, microbatches
 from simcore.workload.build import expand_program
 from simcore.workload.graph import TrainingGraph
-from simcore.workload.program import TrainingProgram, write_program
+from simcore.workload.program import ProgramWriter
 from simcore.workload.schedules import SCHEDULES
 
 _SHORT_RUNS = 2
 """How many short runs are tried before every micro-batch is executed."""
+
+_Key = tuple[TrainingWorkload, ParallelPlan]
 
 _NPUS = 4
 """Accelerators whose operator times one plan keeps."""
@@ -29,6 +31,7 @@ class PlanCode:
 
     Attributes:
         batches: Micro-batches of the iteration.
+        runs: Numbers of micro-batches to be tried, the last one is that of the iteration.
         program: The program of the shortest run.
         counts: Nodes of the whole iteration.
     """
@@ -37,20 +40,23 @@ class PlanCode:
         self._workload, self.plan = workload, plan
         self.batches = microbatches(workload, plan)
         self.runs = (*_short_runs(plan, self.batches), self.batches)
-        self.program = self._program(self.runs[0])
+        self._writer = ProgramWriter(workload, plan)
+        self.program = self._writer.program(self.runs[0])
         self.counts: NodeCounts = counts_of_program(self.program, self.batches)
         self._codes = {self.runs[0]: code_program(self.program)}
+        pieces = {piece for stage in self.program.stages for piece in stage.pieces.pieces}
+        self._pieces_bytes = sum(piece.node.nbytes + piece.dep.nbytes for piece in pieces)
         self._operator_ns: deque[tuple[Npu, type[ComputeModel], Ints]] = deque(maxlen=_NPUS)
 
     def code(self, batches: int) -> PipelineCode | None:
         """The program of a run with *batches* micro-batches, one of ``runs``."""
         if batches not in self._codes:
-            self._codes[batches] = code_program(self._program(batches))
+            self._codes[batches] = code_program(self._writer.program(batches))
         return self._codes[batches]
 
     def graph(self, batches: int) -> TrainingGraph:
         """The same, node by node."""
-        return expand_program(self._program(batches))
+        return expand_program(self._writer.program(batches))
 
     def operator_ns(self, npu: Npu, compute: ComputeModel) -> Ints:
         """(O,) int64: time of each operator."""
@@ -62,22 +68,25 @@ class PlanCode:
         self._operator_ns.append((npu, type(compute), times))
         return times
 
-    def _program(self, batches: int) -> TrainingProgram:
-        share = self._workload.global_batch // self.batches
-        short = self._workload.model_copy(update={"global_batch": share * batches})
-        return write_program(short, self.plan)
+    @property
+    def size_bytes(self) -> int:
+        """Memory taken by its arrays."""
+        units = sum(stage.units.size_bytes for stage in self.program.stages)
+        codes = sum(code.size_bytes for code in self._codes.values() if code)
+        return units + codes + self._pieces_bytes
 
 
 class PlanCache:
     """The plans met last.
 
     Args:
-        plans: How many are kept; a plan takes a few hundred kilobytes.
+        limit_bytes: Memory that they may take; the last one is always kept.
     """
 
-    def __init__(self, plans: int = 1024) -> None:
-        self._plans = plans
-        self._known: OrderedDict[tuple[TrainingWorkload, ParallelPlan], PlanCode] = OrderedDict()
+    def __init__(self, limit_bytes: int = 2**28) -> None:
+        self._limit_bytes, self._bytes = limit_bytes, 0
+        self._known: OrderedDict[_Key, PlanCode] = OrderedDict()
+        self._sizes: dict[_Key, int] = {}
 
     def code(self, workload: TrainingWorkload, plan: ParallelPlan) -> PlanCode:
         """What *workload* comes to under *plan*.
@@ -85,15 +94,23 @@ class PlanCache:
         Raises:
             InfeasibleError: The plan does not fit the workload.
         """
+        self._weigh_last()
         key = (workload, plan)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = PlanCode(workload, plan)
-            if len(self._known) > self._plans:
-                self._known.popitem(last=False)
-        else:
-            self._known.move_to_end(key)
+        found = self._known.pop(key, None)
+        self._known[key] = found = found or PlanCode(workload, plan)
         return found
+
+    def _weigh_last(self) -> None:
+        """Count what the last plan, used since, has grown to, and let the oldest ones go."""
+        if not self._known:
+            return
+        last = next(reversed(self._known))
+        size = self._known[last].size_bytes
+        self._bytes += size - self._sizes.get(last, 0)
+        self._sizes[last] = size
+        while self._bytes > self._limit_bytes and len(self._known) > 1:
+            oldest, _ = self._known.popitem(last=False)
+            self._bytes -= self._sizes.pop(oldest)
 
 
 def _short_runs(plan: ParallelPlan, batches: int) -> Iterator[int]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from simcore.workload.assemble import last_backward_units
 from simcore.workload.blocks import BlockParameters, blocks_of
 from simcore.workload.catalog import Catalog
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
@@ -17,6 +16,7 @@ from simcore.workload.share import Share
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.stage_units import cut_units, whole_units
 from simcore.workload.tail import Tail
+from simcore.workload.unit_orders import UnitOrder, UnitOrders
 from simcore.workload.unit_pieces import Chunk, UnitWriter
 from simcore.workload.work import Means
 from simcore.workload.workload import (
@@ -85,26 +85,54 @@ def write_program(workload: TrainingWorkload, plan: ParallelPlan) -> TrainingPro
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
-    check_splits(workload, plan)
-    catalog, share = Catalog(), Share.of(workload, plan)
-    means = Means(plan=plan, share=share, catalog=catalog)
-    layers = LayerParameters.of(workload.model, plan, share)
-    writer = _StageWriter(
-        workload=workload,
-        plan=plan,
-        means=means,
-        layers=layers,
-        spans=chunk_spans(workload, plan),
-        writer=UnitWriter(passes=_passes(workload.model, layers, means)),
-    )
-    return TrainingProgram(
-        workload=workload,
-        plan=plan,
-        stages=tuple(writer.stage(stage) for stage in range(plan.pp)),
-        operators=catalog.operators,
-        collectives=catalog.collectives,
-        groups=group_layouts(workload, plan),
-    )
+    return ProgramWriter(workload, plan).program(microbatches(workload, plan))
+
+
+class ProgramWriter:
+    """Writes programs of one plan that differ in their number of micro-batches.
+
+    Args:
+        workload, plan: What is to be done.
+        orders: Those known from other plans.
+
+    Raises:
+        InfeasibleError: The plan does not fit the workload.
+    """
+
+    def __init__(
+        self, workload: TrainingWorkload, plan: ParallelPlan, orders: UnitOrders | None = None
+    ) -> None:
+        check_splits(workload, plan)
+        self._orders = orders or UnitOrders()
+        self._workload, self._plan, self._catalog = workload, plan, Catalog()
+        share = Share.of(workload, plan)
+        means = Means(plan=plan, share=share, catalog=self._catalog)
+        layers = LayerParameters.of(workload.model, plan, share)
+        self._stages = _StageWriter(
+            workload=workload,
+            plan=plan,
+            means=means,
+            layers=layers,
+            spans=chunk_spans(workload, plan),
+            writer=UnitWriter(passes=_passes(workload.model, layers, means)),
+        )
+
+    def program(self, batches: int) -> TrainingProgram:
+        """An iteration with *batches* micro-batches."""
+        share = self._plan.dp * self._plan.micro_batch
+        workload = self._workload
+        if batches * share != workload.global_batch:
+            workload = workload.model_copy(update={"global_batch": batches * share})
+        orders = self._orders.of(self._plan, batches)
+        stages = [self._stages.stage(stage, order) for stage, order in enumerate(orders)]
+        return TrainingProgram(
+            workload=workload,
+            plan=self._plan,
+            stages=tuple(stages),
+            operators=self._catalog.operators,
+            collectives=self._catalog.collectives,
+            groups=group_layouts(workload, self._plan),
+        )
 
 
 def _passes(model: Model, layers: LayerParameters, means: Means) -> Passes:
@@ -142,22 +170,22 @@ class _StageWriter:
     known: dict[tuple[object, ...], StagePieces] = field(default_factory=dict)
     parameters: dict[tuple[LayerKind, ...], BlockParameters] = field(default_factory=dict)
 
-    def stage(self, stage: int) -> StageProgram:
-        plan, spans = self.plan, self.spans[stage :: self.plan.pp]
-        model, kinds = self.workload.model, self.workload.model.layer_kinds
-        held = self._held(tuple(kinds[layer] for span in spans for layer in span))
-        counts = StageParameters.of(model, plan, self.means.share, stage=stage, layers=held)
-        batches = microbatches(self.workload, plan)
-        schedule = SCHEDULES[plan.schedule]()
-        units = schedule.units(stage, plan.pp, batches, plan.interleave)
-        chunks = self._chunks(counts, spans)
+    def stage(self, stage: int, order: UnitOrder) -> StageProgram:
+        spans, last = self.spans[stage :: self.plan.pp], self.plan.pp - 1
+        kinds = self.workload.model.layer_kinds
+        held = tuple([kinds[span.start : span.stop] for span in spans])
         # whole units lie between a chunk's last backward unit and the end
-        ends = tuple(last_backward_units(units, plan.interleave))
-        late = schedule.late_weights(stage, batches)
-        key = (counts, chunks, ends, late)
+        key = (stage == 0, stage == last, held, order.ends, order.late, order.all_late)
         if key not in self.known:
-            self.known[key] = self._pieces(counts, chunks, ends, late)
-        return StageProgram(stage=stage, spans=spans, units=units, pieces=self.known[key])
+            counts = StageParameters.of(
+                self.workload.model,
+                self.plan,
+                self.means.share,
+                stage=stage,
+                layers=self._held(tuple(kind for chunk in held for kind in chunk)),
+            )
+            self.known[key] = self._pieces(counts, self._chunks(counts, spans), order)
+        return StageProgram(stage=stage, spans=spans, units=order.units, pieces=self.known[key])
 
     def _held(self, kinds: tuple[LayerKind, ...]) -> BlockParameters:
         """Parameters of layers, which most stages have alike."""
@@ -182,13 +210,10 @@ class _StageWriter:
         self,
         counts: StageParameters,
         chunks: Sequence[Chunk],
-        ends: Sequence[tuple[int, ...]],
-        late: int,
+        order: UnitOrder,
     ) -> StagePieces:
-        """The pieces of a stage that computes the weight gradients of *late* micro-batches last."""
         if SCHEDULES[self.plan.schedule].splits_backward:
-            batches = microbatches(self.workload, self.plan)
-            units = cut_units(self.writer, chunks[0], late, none_in_time=late == batches)
+            units = cut_units(self.writer, chunks[0], order.late, none_in_time=order.all_late)
         else:
             units = whole_units(self.writer, chunks)
         tail = Tail(
@@ -196,8 +221,8 @@ class _StageWriter:
             parameters=counts,
             layers=self.layers,
             chunks=chunks,
-            backward=[units.pieces[later[0]] for later in ends],
-            starts=[-sum(units.pieces[which].nodes for which in later) for later in ends],
+            backward=[units.pieces[later[0]] for later in order.ends],
+            starts=[-sum(units.pieces[which].nodes for which in later) for later in order.ends],
             weights=units.weights,
             late=units.late,
         ).piece()
@@ -205,5 +230,5 @@ class _StageWriter:
             pieces=(*units.pieces, tail),
             chunks=len(chunks),
             runs=(*units.runs, (1, 0)),
-            finale=max(ends, key=len),
+            finale=max(order.ends, key=len),
         )

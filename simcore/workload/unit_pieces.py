@@ -61,10 +61,20 @@ class UnitWriter:
 
     def forward(self, chunk: Chunk, *, chain: tuple[int, ...]) -> Piece:
         """A forward pass that follows *chain*: CHAIN, or nothing for a stage's first unit."""
-        return self._forward(chunk, chain, self._gate(chain, sharded=self._sharded))
+        key = ("forward", chunk, chain)
+        if key not in self.known:
+            gate = self._gate(chain, sharded=self._sharded)
+            self.known[key] = self._forward(chunk, chain, gate)
+        return self.known[key]
 
     def backward(self, chunk: Chunk, forward: Piece) -> Piece:
         """The backward pass of what *forward* computed."""
+        key = ("backward", chunk)
+        if key not in self.known:
+            self.known[key] = self._whole_backward(chunk, forward)
+        return self.known[key]
+
+    def _whole_backward(self, chunk: Chunk, forward: Piece) -> Piece:
         plan, passes = self.passes.means.plan, self.passes
         redone = plan.redone_layers(len(chunk.layers))
         writers = [

@@ -25,6 +25,11 @@ class Units:
     chunk: NDArray[np.int32]
     without_weights: NDArray[np.bool_] | None = None
 
+    @property
+    def size_bytes(self) -> int:
+        """Memory taken by the arrays."""
+        return self.backward.nbytes + self.microbatch.nbytes + self.chunk.nbytes
+
 
 class PipelineSchedule(ABC):
     """Orders the forward and backward passes of the micro-batches on the stages.

@@ -42,12 +42,15 @@ def test_every_node_gives_the_same_result() -> None:
 
 
 def test_only_the_plans_met_last_are_kept() -> None:
-    cache = PlanCache(plans=2)
     run = run_of(5e9, pp=4, dp=2)
+    size_bytes = PlanCache().code(run.workload, run.plan).size_bytes
+    cache = PlanCache(limit_bytes=2 * size_bytes)
     first = cache.code(run.workload, run.plan)
+    second = cache.code(run.workload, ParallelPlan(dp=2))
     assert cache.code(run.workload, run.plan) is first
-    for dp in (2, 4):
-        cache.code(run.workload, ParallelPlan(dp=dp))
+    cache.code(run.workload, run.plan.model_copy(update={"dp": 4}))
+    assert cache.code(run.workload, ParallelPlan(dp=2)) is not second
+    cache.code(run.workload, run.plan.model_copy(update={"dp": 1}))
     assert cache.code(run.workload, run.plan) is not first
 
 
