@@ -68,7 +68,7 @@ def run_pipeline(
     """Run *code* on a machine, or None where a node takes no time, which is not foreseen here."""
     if not _takes_time(code, times):
         return None
-    fixed = _with_times(code, times)
+    fixed = _write_times(code, times)
     at = f.as_record(_layout(code, times, profile))
     live = np.empty(at.pool_end, np.int64)
     pipeline_run.start(fixed, live, at)
@@ -88,8 +88,9 @@ def _takes_time(code: PipelineCode, times: Times) -> bool:
     return bool((times.item_ns[: code.operators] > 0).all())
 
 
-def _with_times(code: PipelineCode, times: Times) -> Ints:
-    fixed = code.fixed.copy()
+def _write_times(code: PipelineCode, times: Times) -> Ints:
+    """Put the times of a machine in the place of those of the last one; a copy would take long."""
+    fixed = code.fixed
     rows = fixed[: code.time_of.size * f.NODE_FIELDS].reshape(-1, f.NODE_FIELDS)
     rows[:, f.DURATION] = times.item_ns.take(code.time_of)
     rows[:, f.LAST_STEP] = times.lead_ns.take(code.time_of)

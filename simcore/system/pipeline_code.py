@@ -35,7 +35,9 @@ class SharedCollective:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PipelineCode:
-    """The kernels' ``fixed`` array but for times, with R rows of nodes and P pieces.
+    """The kernels' ``fixed`` array, with R rows of nodes and P pieces.
+
+    Its times are those of the machine that it was run on last: each run writes its own.
 
     Attributes:
         fixed: From the nodes to the programs, see ``stage_layout``.

@@ -16,6 +16,7 @@ from simcore.workload.build import expand_program
 from simcore.workload.graph import TrainingGraph
 from simcore.workload.program import ProgramWriter
 from simcore.workload.schedules import SCHEDULES
+from simcore.workload.unit_orders import UnitOrders
 
 _SHORT_RUNS = 2
 """How many short runs are tried before every micro-batch is executed."""
@@ -36,11 +37,13 @@ class PlanCode:
         counts: Nodes of the whole iteration.
     """
 
-    def __init__(self, workload: TrainingWorkload, plan: ParallelPlan) -> None:
+    def __init__(
+        self, workload: TrainingWorkload, plan: ParallelPlan, orders: UnitOrders | None = None
+    ) -> None:
         self._workload, self.plan = workload, plan
         self.batches = microbatches(workload, plan)
         self.runs = (*_short_runs(plan, self.batches), self.batches)
-        self._writer = ProgramWriter(workload, plan)
+        self._writer = ProgramWriter(workload, plan, orders)
         self.program = self._writer.program(self.runs[0])
         self.counts: NodeCounts = counts_of_program(self.program, self.batches)
         self._codes = {self.runs[0]: code_program(self.program)}
@@ -71,9 +74,8 @@ class PlanCode:
     @property
     def size_bytes(self) -> int:
         """Memory taken by its arrays."""
-        units = sum(stage.units.size_bytes for stage in self.program.stages)
         codes = sum(code.size_bytes for code in self._codes.values() if code)
-        return units + codes + self._pieces_bytes
+        return codes + self._pieces_bytes
 
 
 class PlanCache:
@@ -87,6 +89,7 @@ class PlanCache:
         self._limit_bytes, self._bytes = limit_bytes, 0
         self._known: OrderedDict[_Key, PlanCode] = OrderedDict()
         self._sizes: dict[_Key, int] = {}
+        self._orders = UnitOrders()
 
     def code(self, workload: TrainingWorkload, plan: ParallelPlan) -> PlanCode:
         """What *workload* comes to under *plan*.
@@ -97,7 +100,7 @@ class PlanCache:
         self._weigh_last()
         key = (workload, plan)
         found = self._known.pop(key, None)
-        self._known[key] = found = found or PlanCode(workload, plan)
+        self._known[key] = found = found or PlanCode(workload, plan, self._orders)
         return found
 
     def _weigh_last(self) -> None:

@@ -1,0 +1,55 @@
+"""Designs of the shipped studies come out the same where each of their nodes is executed."""
+
+import numpy as np
+import pytest
+
+from dse.config import load_study_file
+from dse.evaluate import build_evaluator
+from dse.evaluate.simulator import SimulatorEvaluator
+from simcore import InfeasibleError, Run, RunChecks
+from simcore.simulation import Simulator, run_with_iteration
+from simcore.system.accounts import book
+
+
+def feasible_runs(name: str, wanted: int, most_units: int) -> list[Run]:
+    """Random designs that can run, of at most so many units of work: a slow oracle judges them."""
+    study, random, checks = load_study_file(name), np.random.default_rng(3), RunChecks()
+    evaluator = build_evaluator(study.evaluator_input)
+    assert isinstance(evaluator, SimulatorEvaluator)
+    count, found = max(study.space.dimensions), list[Run]()
+    while len(found) < wanted:
+        rows = [int(random.integers(block.rows(count))) for block in study.space.blocks]
+        try:
+            run = evaluator.run(study.space.design(count, rows))
+            checks.check(run, memory=False)
+        except InfeasibleError:
+            continue
+        plan = run.plan
+        batches = run.workload.global_batch // (plan.dp * plan.micro_batch)
+        if batches * plan.pp * plan.interleave <= most_units:
+            found.append(run)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "most_units"),
+    [
+        ("p1_cosmic_1024.yaml", 12, 1000),
+        ("llm_gpt.yaml", 8, 300),
+        ("llama3_405b_16384.yaml", 10, 500),
+    ],
+)
+def test_designs_equal_the_run_of_every_node(name: str, wanted: int, most_units: int) -> None:
+    simulator = Simulator()
+    situations = 0
+    for run in feasible_runs(name, wanted, most_units):
+        plain, iteration = run_with_iteration(run, every_node=True)
+        looked_up, fast = run_with_iteration(run)
+        assert looked_up == plain == simulator.simulate(run)
+        assert iteration.nodes is not None
+        ran = iteration.nodes.execution
+        assert ran.start_ns is not None
+        again = book(iteration.nodes.lowered, ran.start_ns, ran.end_ns)
+        np.testing.assert_array_equal(again, fast.booked_ns)
+        situations += fast.situations > 0
+    assert situations > wanted / 2
