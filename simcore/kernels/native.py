@@ -38,6 +38,11 @@ def call(name: str, *arguments: NDArray[Any] | int) -> int:
     return _entries()[name](*map(ctypes.c_int64, words))
 
 
+def prepare() -> None:
+    """Load the kernels, or compile them, now rather than at the first call."""
+    _entries()
+
+
 def is_compiled() -> bool:
     """Whether the first call starts at once; else it compiles."""
     return _is_interpreted() or image_path(".so").exists() or image_path(".o").exists()

@@ -48,7 +48,7 @@ def write_rows(
     fixed = np.zeros(receives + sequence.shape[0] + pieces, np.int64)
     time_of = np.full(rows, item.shape[1] - 1)
     record = np.zeros((pieces, f.PIECE_FIELDS), np.int64)
-    row = 0
+    row = f.ZERO
     for piece in range(pieces):
         first, behind = piece_start[piece], piece_start[piece + 1]
         record[piece, f.ROWS] = row * f.NODE_FIELDS

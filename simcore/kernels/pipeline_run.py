@@ -56,7 +56,7 @@ def start(fixed: Ints, live: Ints, at: Layout) -> None:
         live[stage + f.NEXT] = f.NEVER
         live[stage + f.ARRIVES] = f.NEVER
     for number in range(at.stages):
-        _begin_unit(fixed, live, at, number, START, False)
+        _begin_unit(fixed, live, at, number, START, np.bool_(False))
         if live[f.FAILURE] != 0:
             return
 
@@ -74,7 +74,7 @@ def run(fixed: Ints, live: Ints, at: Layout) -> int:
         if collective >= 0:
             live[f.RESOLVABLE] = -1
             return int(collective)
-        first = 0
+        first = f.ZERO
         for number in range(1, at.stages):
             stage = at.stage + number * f.STAGE_FIELDS
             if live[stage + f.NEXT] < live[at.stage + first * f.STAGE_FIELDS + f.NEXT]:
@@ -164,11 +164,11 @@ def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     since, source = live[stage + f.SINCE], live[stage + f.STATE]
     arrival = live[at.arrival + 2 * message]
     order = _order(live, at, number, message) if arrival >= 0 else 1
-    if order == 0 and order_matters(fixed, live, at, source, STEP, 0):
+    if order == 0 and order_matters(fixed, live, at, source, STEP, f.ZERO):
         live[f.FAILURE] = f.TIE
         return
     if order >= 0:
-        edge = transition(fixed, live, at, source, STEP, 0)
+        edge = transition(fixed, live, at, source, STEP, f.ZERO)
         if live[f.FAILURE] == 0:
             _follow(fixed, live, at, number, edge, since)
             _look_ahead_shut(fixed, live, at, number)
@@ -184,7 +184,7 @@ def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     if live[at.state + source * f.STATE_FIELDS + f.HEAD_END] == f.NEVER:
         # nothing runs: how long the NPU is idle makes no difference
         live[at.account + number * (at.categories + 1) + at.categories] += delay
-        delay = 0
+        delay = f.ZERO
     edge = transition(fixed, live, at, source, ARRIVAL, delay)
     if live[f.FAILURE] == 0:
         _follow(fixed, live, at, number, edge, arrival - delay)

@@ -15,6 +15,9 @@ NEVER = 2**62
 BEFORE, FORWARD = -(2**30), -(2**30) - 1
 """Dependencies on the unit before, its last compute node, and on the end of the forward pass."""
 
+ZERO = np.int64(0)
+"""A zero as an argument: of a plain one numba would compile a form of the callee for itself."""
+
 # A node of a piece: what it is, how long it takes, how long before its end the event that ends it
 # was scheduled (negative: at its start), what its time is booked under, how many nodes (a receive:
 # messages) it waits for, where its children begin in ``fixed`` (they end where those of the next

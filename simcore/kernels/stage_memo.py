@@ -28,10 +28,10 @@ from simcore.kernels.stage_npu import (
 )
 from simcore.kernels.stage_states import alike, copy_npu, intern, restore, write_record
 
-START = -1
+START = np.int64(-1)
 """State of an NPU before its first unit."""
 
-STEP, ARRIVAL = -1, -2
+STEP, ARRIVAL = np.int64(-1), np.int64(-2)
 """Transitions from SHUT; those from CHAIN_ENDS are ``2 * piece + (message is there)``."""
 
 _ORDER = -4
@@ -113,11 +113,11 @@ def _advance(fixed: Ints, live: Ints, at: Layout, source: int, what: int, value:
     """Put the scratch NPU into *source* at time 0 and let happen what leads away from there."""
     npu = at.scratch
     if source == START:
-        clear(live, at, npu, 0, 0)
+        clear(live, at, npu, f.ZERO, f.ZERO)
         enter(fixed, live, at, npu, what // 2, what % 2 == 1, value)
-        walk(fixed, live, at, npu, 0)
+        walk(fixed, live, at, npu, f.ZERO)
         return
-    restore(fixed, live, at, npu, source, 0)
+    restore(fixed, live, at, npu, source, f.ZERO)
     if what == STEP:
         step(fixed, live, at, npu, next_slot(live, at, npu))
     elif what == ARRIVAL:
@@ -140,7 +140,7 @@ def open_unit(fixed: Ints, live: Ints, at: Layout, npu: int, now: int) -> None:
     """The message that the unit waits for arrives."""
     book(fixed, live, at, npu, now)
     live[npu + f.BOOKED_UNTIL] = now
-    receive(fixed, live, at, npu, 0)
+    receive(fixed, live, at, npu, f.ZERO)
     walk(fixed, live, at, npu, now)
 
 
@@ -167,8 +167,8 @@ def _compare_orders(
     npu, other = at.scratch, at.scratch + at.npu_size
     now = live[at.state + source * f.STATE_FIELDS + f.HEAD_END]
     if what == STEP:
-        restore(fixed, live, at, npu, source, 0)
-        return order_matters_at(fixed, live, at, npu, 0, now)
+        restore(fixed, live, at, npu, source, f.ZERO)
+        return order_matters_at(fixed, live, at, npu, f.ZERO, now)
     _advance(fixed, live, at, source, what + 1, value)
     copy_npu(live, at, npu, other)
     _advance(fixed, live, at, source, what, value)

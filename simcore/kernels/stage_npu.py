@@ -59,7 +59,7 @@ def enter(
     if live[npu + f.LOSS_AT] < 0:
         _release(fixed, live, at, npu, base, rows + (nodes + 1) * f.NODE_FIELDS)
     if is_open and fixed[fixed[piece + f.RECEIVES]] >= 0:
-        receive(fixed, live, at, npu, 0)
+        receive(fixed, live, at, npu, f.ZERO)
 
 
 @njit(cache=True)
@@ -85,7 +85,7 @@ def receive(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int) -> None:
 @njit(cache=True)
 def next_slot(live: Ints, at: Layout, npu: int) -> int:
     """The slot whose node ends next, -1: none will by itself."""
-    best = -1
+    best = f.ZERO - 1
     for number in range(at.slots):
         slot = npu + f.SLOT + number * f.SLOT_FIELDS
         if live[slot] < 0 or live[slot + f.END] == f.NEVER:
@@ -152,7 +152,7 @@ def book(fixed: Ints, live: Ints, at: Layout, npu: int, now: int) -> None:
 def walk(fixed: Ints, live: Ints, at: Layout, npu: int, now: int) -> None:
     """Start the ready nodes whose slot is free, lowest position first."""
     while True:
-        best, lane, slot = -1, 0, 0
+        best, lane, slot = f.ZERO - 1, f.ZERO, f.ZERO
         for choice in range(2):
             if live[npu + f.READY + choice] == 0:
                 continue

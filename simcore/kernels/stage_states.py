@@ -135,7 +135,7 @@ def restore(fixed: Ints, live: Ints, at: Layout, npu: int, number: int, now: int
     state = at.state + number * f.STATE_FIELDS
     record, behind = live[state + f.RECORD], live[state + f.RECORD] + live[state + f.LENGTH]
     piece, is_shut = live[record + 1], live[record] == f.SHUT
-    clear(live, at, npu, now, 0)
+    clear(live, at, npu, now, f.ZERO)
     live[npu + f.NUMBERS] = at.slots
     first = record + _HEADER
     while first < behind:
@@ -166,7 +166,7 @@ def _restore_waiting(
     fixed: Ints, live: Ints, at: Layout, npu: int, piece: int, first: int, behind: int
 ) -> None:
     """The block of a unit that waits for its message."""
-    add_block(live, at, npu, piece, 0)
+    add_block(live, at, npu, piece, f.ZERO)
     block = live[npu + f.BLOCKS] - 1
     rows, nodes = fixed[piece + f.ROWS], fixed[piece + f.NODES]
     node = npu + at.node + (block << at.shift)
