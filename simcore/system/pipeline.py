@@ -69,16 +69,17 @@ def run_pipeline(
     if not _takes_time(code, times):
         return None
     fixed = _write_times(code, times)
-    at = f.as_record(_layout(code, times, profile))
-    live = np.empty(at.pool_end, np.int64)
+    layout = _layout(code, times, profile)
+    at = f.as_record(layout)
+    live = np.empty(layout.pool_end, np.int64)
     pipeline_run.start(fixed, live, at)
     while (number := pipeline_run.run(fixed, live, at)) >= 0:
         collective = code.shared[number]
-        first = at.started + number * (at.stages + 1) + 1
-        starts = live[first : first + at.stages][list(collective.stages)]
+        first = layout.started + number * (layout.stages + 1) + 1
+        starts = live[first : first + layout.stages][list(collective.stages)]
         ends = shared_ends.ends(collective.item, collective.stages, starts)
         pipeline_finale.resolve(fixed, live, at, number, ends, shared_ends.lead_ns)
-    return _result(live, at, finished=number == pipeline_run.FINISHED)
+    return _result(live, layout, finished=number == pipeline_run.FINISHED)
 
 
 def _takes_time(code: PipelineCode, times: Times) -> bool:
