@@ -1,0 +1,125 @@
+"""The best designs so far, by non-dominated sorting: parents of the next ones."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.samplers.design.genome import Genome
+
+Floats = NDArray[np.float64]
+
+_RANKS = 64
+"""Fronts that are told apart; what lies behind them is one last front."""
+
+
+class Elite:
+    """Keeps the best designs, at most about twice *size* of them.
+
+    Feasible designs come first, by front; then the others, by violation.
+
+    Attributes:
+        genomes: The kept designs.
+        values: (N, M) float64, their objectives, all to be minimised; those of feasible designs
+            on a logarithmic scale where all are positive.
+        order: Positions in *genomes*, best first.
+        feasible: How many of *order* are feasible.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._all: list[tuple[Sequence[float], float, Genome]] = []
+        self._raw_front: Floats = np.zeros((0, 1))
+        self.genomes: list[Genome] = []
+        self.values: Floats = np.zeros((0, 1))
+        self.order: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.feasible = 0
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, genome: Genome, values: Sequence[float], violation: float) -> None:
+        """One more evaluated design; takes effect with the next ``sort``."""
+        self._all.append((values, max(violation, 0.0), genome))
+
+    def sort(self) -> None:
+        """Rank all designs, and drop the last ones if there are too many."""
+        self._rank()
+        if len(self._all) > 2 * self._size:
+            kept = sorted(self.order[: self._size].tolist())
+            self._all = [self._all[at] for at in kept]
+            self._rank()
+
+    def _rank(self) -> None:
+        self.genomes = [genome for _, _, genome in self._all]
+        violation = np.array([violation for _, violation, _ in self._all])
+        raw = np.array([values for values, _, _ in self._all], np.float64)
+        is_feasible = violation <= 0
+        self.feasible = int(is_feasible.sum())
+        known = raw[is_feasible] if self.feasible else raw
+        positive = (known > 0).all(axis=0) if known.size else np.zeros(raw.shape[1], np.bool_)
+        self.values = raw.copy()
+        self.values[:, positive] = np.log(np.maximum(raw[:, positive], 1e-300))
+        rank = np.full(len(self._all), _RANKS + 1)
+        rank[is_feasible] = fronts(self.values[is_feasible])
+        self._raw_front = raw[rank == 0]
+        self.order = np.lexsort((np.arange(rank.size), violation, rank))
+
+    def beaten_by_none(self, values: Sequence[float]) -> bool:
+        """Whether no feasible design, as last sorted, is at least as good in every objective."""
+        if not self.feasible:
+            return True
+        return not bool((self._raw_front <= np.asarray(values)).all(axis=1).any())
+
+    def front(self) -> Floats:
+        """(F, M) float64, the values of the non-dominated feasible designs."""
+        values = self.values[self.order[: self.feasible]]
+        return values[fronts(values) == 0]
+
+
+def fronts(values: Floats) -> NDArray[np.int64]:
+    """The front of each row: 0 is not dominated, 1 only by front 0, and so on.
+
+    Of equal rows the later ones count as dominated, so that twins do not crowd out others.
+
+    Args:
+        values: (N, M) float64, to be minimised.
+
+    Returns:
+        (N,) int64; M = 2 in O(N log N) by patience sorting, else at most 64 fronts.
+    """
+    if values.shape[1] == 1:
+        rank = np.empty(len(values), np.int64)
+        rank[np.argsort(values[:, 0], kind="stable")] = np.arange(len(values))
+        return rank
+    if values.shape[1] == 2:
+        return _fronts_of_pairs(values)
+    rank = np.full(len(values), _RANKS, np.int64)
+    left = np.arange(len(values))
+    for number in range(_RANKS):
+        if not left.size:
+            break
+        here = values[left]
+        not_worse = (here[:, None, :] <= here[None, :, :]).all(axis=2)
+        better = not_worse & ((here[:, None, :] < here[None, :, :]).any(axis=2))
+        twin = not_worse & ~better & (left[:, None] < left[None, :])
+        first = ~(better | twin).any(axis=0)
+        rank[left[first]] = number
+        left = left[~first]
+    return rank
+
+
+def _fronts_of_pairs(values: Floats) -> NDArray[np.int64]:
+    rank = np.empty(len(values), np.int64)
+    last: list[float] = []  # of each front, the second value of its latest row; they rise
+    order = np.lexsort((values[:, 1], values[:, 0])).tolist()
+    second = values[:, 1].tolist()
+    for at in order:
+        front = bisect_right(last, second[at])
+        if front == len(last):
+            last.append(second[at])
+        else:
+            last[front] = second[at]
+        rank[at] = front
+    return rank
