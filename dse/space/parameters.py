@@ -84,6 +84,18 @@ class Parameter:
         values = np.asarray(self.choices, dtype=np.float64)
         return np.log2(values) if (values > 0).all() else np.arange(float(values.size))
 
+    def value_at(self, share: float) -> float:
+        """The value of a continuous knob at *share*, 0 to 1, of its range."""
+        if self.log:
+            return float(min(self.low * (self.high / self.low) ** share, self.high))
+        return self.low + (self.high - self.low) * share
+
+    def share_of(self, value: float) -> float:
+        """Where *value* lies in the range of a continuous knob, 0 to 1."""
+        if self.log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
 
 def _is_flag(value: object) -> bool:
     return isinstance(value, bool)

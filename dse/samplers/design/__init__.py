@@ -1,6 +1,7 @@
-"""The `design` sampler: an evolutionary search over valid designs with a model that ranks children.
-"""
+"""The `design` sampler: evolutionary search over valid designs, with a model that ranks children."""
 
+from dse.samplers.design.genome import Genome, GenomeSpace
+from dse.samplers.design.screen import Screen
 from dse.samplers.design.search import DesignSearch, Settings
 
-__all__ = ["DesignSearch", "Settings"]
+__all__ = ["DesignSearch", "Genome", "GenomeSpace", "Screen", "Settings"]

@@ -20,20 +20,15 @@ class Elite:
     Feasible designs come first, by front; then the others, by violation.
 
     Attributes:
-        genomes: The kept designs.
-        values: (N, M) float64, their objectives, all to be minimised; those of feasible designs
-            on a logarithmic scale where all are positive.
-        order: Positions in *genomes*, best first.
-        feasible: How many of *order* are feasible.
+        feasible: How many of the kept designs are feasible.
     """
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._all: list[tuple[Sequence[float], float, Genome]] = []
-        self._raw_front: Floats = np.zeros((0, 1))
-        self.genomes: list[Genome] = []
-        self.values: Floats = np.zeros((0, 1))
-        self.order: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._order: list[int] = []
+        self._values: Floats = np.zeros((0, 1))
+        self._front: Floats = np.zeros((0, 1))
         self.feasible = 0
 
     def __len__(self) -> int:
@@ -47,35 +42,37 @@ class Elite:
         """Rank all designs, and drop the last ones if there are too many."""
         self._rank()
         if len(self._all) > 2 * self._size:
-            kept = sorted(self.order[: self._size].tolist())
-            self._all = [self._all[at] for at in kept]
+            self._all = [self._all[at] for at in sorted(self._order[: self._size])]
             self._rank()
 
+    def best(self, count: int) -> list[Genome]:
+        """The first *count* designs, as last sorted."""
+        return [self._all[at][2] for at in self._order[:count]]
+
+    def is_progress(self, values: Sequence[float]) -> bool:
+        """Whether no feasible design, as last sorted, is at least as good in everything."""
+        return not bool((self._front <= np.asarray(values)).all(axis=1).any())
+
+    def lesson(self) -> tuple[list[Genome], Floats, int]:
+        """The best feasible designs, their values, (N, M), and how many lead: the front.
+
+        Values are on a logarithmic scale where all are positive.
+        """
+        best = self._order[: min(self.feasible, self._size)]
+        return [self._all[at][2] for at in best], self._values[best], len(self._front)
+
     def _rank(self) -> None:
-        self.genomes = [genome for _, _, genome in self._all]
         violation = np.array([violation for _, violation, _ in self._all])
         raw = np.array([values for values, _, _ in self._all], np.float64)
         is_feasible = violation <= 0
         self.feasible = int(is_feasible.sum())
-        known = raw[is_feasible] if self.feasible else raw
-        positive = (known > 0).all(axis=0) if known.size else np.zeros(raw.shape[1], np.bool_)
-        self.values = raw.copy()
-        self.values[:, positive] = np.log(np.maximum(raw[:, positive], 1e-300))
+        positive = (raw[is_feasible] > 0).all(axis=0)
+        self._values = raw.copy()
+        self._values[:, positive] = np.log(np.maximum(raw[:, positive], 1e-300))
         rank = np.full(len(self._all), _RANKS + 1)
-        rank[is_feasible] = fronts(self.values[is_feasible])
-        self._raw_front = raw[rank == 0]
-        self.order = np.lexsort((np.arange(rank.size), violation, rank))
-
-    def beaten_by_none(self, values: Sequence[float]) -> bool:
-        """Whether no feasible design, as last sorted, is at least as good in every objective."""
-        if not self.feasible:
-            return True
-        return not bool((self._raw_front <= np.asarray(values)).all(axis=1).any())
-
-    def front(self) -> Floats:
-        """(F, M) float64, the values of the non-dominated feasible designs."""
-        values = self.values[self.order[: self.feasible]]
-        return values[fronts(values) == 0]
+        rank[is_feasible] = fronts(self._values[is_feasible])
+        self._front = raw[is_feasible & (rank == 0)]
+        self._order = np.lexsort((np.arange(rank.size), violation, rank)).tolist()
 
 
 def fronts(values: Floats) -> NDArray[np.int64]:

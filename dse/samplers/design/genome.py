@@ -1,20 +1,20 @@
 """A design as positions in lists of choices: what moves change, always valid."""
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from operator import mul
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.space import Design, Parameter, Space
-from dse.space.space import Block
+from dse.space import Block, Design, Parameter, Space
 
 
-@dataclass(frozen=True, slots=True)
-class Genome:
+class Genome(NamedTuple):
     """One valid design.
 
     Attributes:
@@ -30,15 +30,19 @@ class Genome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Where the knobs of one block stand in ``Genome.codes``, and which of them form products."""
+    """Where the knobs of one block stand in ``Genome.codes``.
+
+    Attributes:
+        block: The block.
+        first: Position of its first knob.
+        end: Position behind its last knob.
+        products: Positions of the knobs that multiply to a fixed number, per product.
+    """
 
     block: Block
     first: int
+    end: int
     products: tuple[tuple[int, ...], ...]
-
-    @property
-    def end(self) -> int:
-        return self.first + len(self.block.names)
 
 
 class GenomeSpace:
@@ -49,6 +53,7 @@ class GenomeSpace:
         knobs: The discrete knobs, in the order of ``Genome.codes``.
         reals: The continuous knobs, in the order of ``Genome.reals``.
         spans: The blocks.
+        counts: The numbers of network dimensions.
     """
 
     def __init__(self, space: Space) -> None:
@@ -57,27 +62,24 @@ class GenomeSpace:
             space.parameters[name] for block in space.blocks for name in block.names
         )
         self.reals = space.continuous
-        self.spans = tuple(_spans(space.blocks))
-        self._counts = tuple(space.dimensions)
-        sizes = [float(prod(b.rows(count) for b in space.blocks)) for count in self._counts]
+        self.spans = _spans(space.blocks)
+        self.counts = tuple(space.dimensions)
+        sizes = [float(prod(b.rows(count) for b in space.blocks)) for count in self.counts]
         self._shares = (np.cumsum(sizes) / sum(sizes)).tolist()
-        self._digits = [
-            [(at, len(self.knobs[at].choices) + 1) for at in range(span.first, span.end)]
-            for span in self.spans
-        ]
+        self._radix = [_radix([len(knob.choices) for knob in self._own(s)]) for s in self.spans]
         self._keys = {
-            (number, count): _keys(span.block.tables[count], self._digits[number]).tolist()
+            (number, count): span.block.tables[count] @ np.array(self._radix[number], np.int64)
             for number, span in enumerate(self.spans)
-            for count in self._counts
+            for count in self.counts
         }
 
     def draw(self, random: Random) -> Genome:
         """A genome drawn uniformly from all valid ones."""
-        count = self._counts[bisect_right(self._shares, random.random())]
+        at = bisect_right(self._shares, random.random())
+        count = self.counts[min(at, len(self.counts) - 1)]
         codes: list[int] = []
-        for span in self.spans:
-            table = span.block.tables[count]
-            codes += table[int(random.random() * table.shape[0])].tolist()
+        for number in range(len(self.spans)):
+            codes += self.draw_block(number, count, random)
         return Genome(count, tuple(codes), tuple(random.random() for _ in self.reals))
 
     def draw_block(self, number: int, count: int, random: Random) -> list[int]:
@@ -86,25 +88,21 @@ class GenomeSpace:
         row: list[int] = table[int(random.random() * table.shape[0])].tolist()
         return row
 
-    def holds(self, number: int, count: int, codes: list[int]) -> bool:
+    def holds(self, number: int, count: int, codes: Sequence[int]) -> bool:
         """Whether block *number* has a row with its part of *codes* (of all knobs)."""
         return self._row(number, count, codes) >= 0
 
     def is_valid(self, genome: Genome) -> bool:
-        codes = list(genome.codes)
-        return all(self.holds(number, genome.dimensions, codes) for number in range(len(self.spans)))
-
-    def rows(self, genome: Genome) -> list[int]:
-        """The row of each block."""
-        codes = list(genome.codes)
-        return [self._row(n, genome.dimensions, codes) for n in range(len(self.spans))]
+        """Whether every block has the row that *genome* takes of it."""
+        count, codes, _ = genome
+        return all(self.holds(number, count, codes) for number in range(len(self.spans)))
 
     def design(self, genome: Genome) -> Design:
         """The values that *genome* means."""
-        reals = {
-            p.name: _within(p, share) for p, share in zip(self.reals, genome.reals, strict=True)
-        }
-        return self.space.design(genome.dimensions, self.rows(genome), reals)
+        count, codes, shares = genome
+        rows = [self._row(number, count, codes) for number in range(len(self.spans))]
+        pairs = zip(self.reals, shares, strict=True)
+        return self.space.design(count, rows, {p.name: p.value_at(share) for p, share in pairs})
 
     def genome(self, design: Mapping[str, object]) -> Genome | None:
         """The genome of *design*, or None if the space does not hold it."""
@@ -112,55 +110,49 @@ class GenomeSpace:
         for knob in self.knobs:
             if knob.name not in design:
                 codes.append(-1)
-            elif design[knob.name] in knob.choices:
-                codes.append(knob.choices.index(design[knob.name]))  # type: ignore[arg-type]
-            else:
+                continue
+            matches = [at for at, value in enumerate(knob.choices) if value == design[knob.name]]
+            if not matches:
                 return None
-        reals = tuple(_share(p, float(design[p.name])) for p in self.reals)  # type: ignore[arg-type]
-        for count in self._counts:
-            genome = Genome(count, tuple(codes), reals)
-            if self.is_valid(genome):
-                return genome
-        return None
+            codes.append(matches[0])
+        reals = []
+        for knob in self.reals:
+            value = design.get(knob.name, knob.low)
+            if not isinstance(value, int | float) or not knob.low <= value <= knob.high:
+                return None
+            reals.append(knob.share_of(value))
+        found = (Genome(count, tuple(codes), tuple(reals)) for count in self.counts)
+        return next((genome for genome in found if self.is_valid(genome)), None)
 
-    def _row(self, number: int, count: int, codes: list[int]) -> int:
-        keys = self._keys[number, count]
-        key = 0
-        for at, radix in self._digits[number]:
-            key = key * radix + codes[at] + 1
-        row = bisect_left(keys, key)
-        return row if row < len(keys) and keys[row] == key else -1
+    def _own(self, span: Span) -> tuple[Parameter, ...]:
+        return self.knobs[span.first : span.end]
+
+    def _row(self, number: int, count: int, codes: Sequence[int]) -> int:
+        """The row of a block that *codes* take, or -1."""
+        span, keys = self.spans[number], self._keys[number, count]
+        key = sum(map(mul, codes[span.first : span.end], self._radix[number]))
+        row = int(keys.searchsorted(key))
+        return row if row < keys.size and keys[row] == key else -1
 
 
-def _spans(blocks: tuple[Block, ...]) -> list[Span]:
+def _spans(blocks: tuple[Block, ...]) -> tuple[Span, ...]:
     spans, first = [], 0
     for block in blocks:
         products = tuple(
             tuple(first + block.names.index(name) for name in names if name in block.names)
             for names, _ in block.products
         )
-        spans.append(Span(block=block, first=first, products=products))
-        first += len(block.names)
-    return spans
+        end = first + len(block.names)
+        spans.append(Span(block=block, first=first, end=end, products=products))
+        first = end
+    return tuple(spans)
 
 
-def _keys(table: NDArray[np.int32], digits: list[tuple[int, int]]) -> NDArray[np.int64]:
-    """Each row as one number; they rise, since the rows of a table are sorted."""
-    keys = np.zeros(table.shape[0], np.int64)
-    for column, (_, radix) in enumerate(digits):
-        keys = keys * radix + table[:, column] + 1
-    return keys
+def _radix(sizes: Sequence[int]) -> list[int]:
+    """Weights that turn a row of codes, each from -1 on, into a number of its own.
 
-
-def _within(parameter: Parameter, share: float) -> float:
-    low, high = parameter.low, parameter.high
-    if parameter.log:
-        return float(low * (high / low) ** share)
-    return low + (high - low) * share
-
-
-def _share(parameter: Parameter, value: float) -> float:
-    low, high = parameter.low, parameter.high
-    if parameter.log:
-        return float(np.log(value / low) / np.log(high / low))
-    return (value - low) / (high - low)
+    The numbers rise from row to row, since the rows of a table do.
+    """
+    weights: NDArray[np.int64] = np.cumprod([1] + [size + 1 for size in sizes[:0:-1]])
+    result: list[int] = weights[::-1].tolist()
+    return result

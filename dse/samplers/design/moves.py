@@ -6,198 +6,162 @@ A move gives None where it does not apply or leads out of the space; the search 
 from collections.abc import Callable
 from random import Random
 
-from dse.samplers.design.genome import Genome, GenomeSpace
-
-PRIMES = (2, 3, 5, 7)
-
-
-class Neighbourhood:
-    """What the moves need to know about a space, worked out once."""
-
-    def __init__(self, space: GenomeSpace) -> None:
-        self.space = space
-        self.block_of = [
-            number for number, span in enumerate(space.spans) for _ in range(span.first, span.end)
-        ]
-        knobs = space.knobs
-        self.products = [product for span in space.spans for product in span.products]
-        grouped = {at for product in self.products for at in product}
-        self.ladders = [i for i, k in enumerate(knobs) if k.is_ordered and i not in grouped]
-        self.words = [i for i, k in enumerate(knobs) if not k.is_ordered and i not in grouped]
-        self.place = [{value: at for at, value in enumerate(k.choices)} for k in knobs]
-        self.stems = _stems(space)
-
-    def finish(self, genome: Genome, codes: list[int], touched: set[int]) -> Genome | None:
-        """The genome with *codes* if the blocks that were *touched* hold it."""
-        blocks = {self.block_of[at] for at in touched}
-        if all(self.space.holds(number, genome.dimensions, codes) for number in blocks):
-            return Genome(genome.dimensions, tuple(codes), genome.reals)
-        return None
-
+from dse.samplers.design.genome import Genome
+from dse.samplers.design.neighbourhood import (
+    Neighbourhood,
+    active,
+    below,
+    pick,
+    pick_two,
+    shifted,
+)
 
 Move = Callable[[Neighbourhood, Genome, Random], Genome | None]
 
 
 def shift_factor(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
     """Move a prime factor from one knob of a product to another."""
-    product, active = _active_product(near, genome, random)
-    if len(active) < 2:
+    return _shifted(near, genome, 1, random)
+
+
+def shift_factors(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+    """Move two or three prime factors within a product; what lies between may be invalid."""
+    return _shifted(near, genome, 2 + (random.random() < 0.35), random)
+
+
+def _shifted(near: Neighbourhood, genome: Genome, times: int, random: Random) -> Genome | None:
+    if not near.products:
         return None
-    choices = [near.space.knobs[at].choices for at in active]
-    values = [int(c[genome.codes[at]]) for c, at in zip(choices, active, strict=True)]
-    givers = [i for i, value in enumerate(values) if value > 1]
-    if not givers:
+    knobs = active(genome, pick(near.products, random))
+    values = [int(near.space.knobs[at].choices[genome.codes[at]]) for at in knobs]
+    if len(knobs) < 2 or max(values) < 2:
         return None
-    giver = givers[_below(random, len(givers))]
-    taker = _below(random, len(active) - 1)
-    taker += taker >= giver
-    factors = [p for p in PRIMES if values[giver] % p == 0] or [values[giver]]
-    factor = factors[_below(random, len(factors))]
-    if random.random() < 0.25 and values[giver] % (factor * factor) == 0:
-        factor *= factor
-    codes = list(genome.codes)
-    for at, value in (
-        (active[giver], values[giver] // factor),
-        (active[taker], values[taker] * factor),
-    ):
-        code = near.place[at].get(value)
-        if code is None:
-            return None
-        codes[at] = code
-    return near.finish(genome, codes, {active[giver], active[taker]})
+    for _ in range(times):
+        shifted(values, random)
+    return near.moved(genome, dict(zip(knobs, values, strict=True)))
 
 
 def swap_factors(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
     """Exchange the values of two knobs of a product."""
-    product, active = _active_product(near, genome, random)
-    if len(active) < 2:
+    if not near.products:
         return None
-    first, second = random.sample(range(len(active)), 2)
-    one, two = active[first], active[second]
-    knobs = near.space.knobs
-    codes = list(genome.codes)
-    for at, other in ((one, two), (two, one)):
-        code = near.place[at].get(knobs[other].choices[genome.codes[other]])
-        if code is None:
-            return None
-        codes[at] = code
-    return near.finish(genome, codes, {one, two})
+    knobs = active(genome, pick(near.products, random))
+    if len(knobs) < 2:
+        return None
+    one, two = pick_two(knobs, random)
+    choices, codes = near.space.knobs, genome.codes
+    first, second = choices[one].choices[codes[one]], choices[two].choices[codes[two]]
+    return None if first == second else near.moved(genome, {one: second, two: first})
 
 
 def step_ladder(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
-    """One or two steps on a ladder."""
-    active = [at for at in near.ladders if genome.codes[at] >= 0]
-    if not active:
+    """One step on a ladder, or now and then two."""
+    knobs = active(genome, near.ladders)
+    if not knobs:
         return None
-    at = active[_below(random, len(active))]
+    at = pick(knobs, random)
+    step = (1 if random.random() < 0.75 else 2) * (1 if random.random() < 0.5 else -1)
     codes = list(genome.codes)
-    return _stepped(near, genome, codes, at, random)
+    goal = min(max(codes[at] + step, 0), near.tops[at])
+    if goal == codes[at]:  # at an end: the other way
+        goal = min(max(codes[at] - step, 0), near.tops[at])
+    codes[at] = goal
+    return near.finish(genome, codes, (at,))
 
 
 def trade_ladders(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
     """A step up on one ladder, a step down on another of the same kind."""
-    groups = [[at for at in stem if genome.codes[at] >= 0] for stem in near.stems]
-    groups = [group for group in groups if len(group) > 1 and near.space.knobs[group[0]].is_ordered]
-    if not groups:
+    if not near.ordered_stems:
         return None
-    group = groups[_below(random, len(groups))]
-    first, second = random.sample(range(len(group)), 2)
+    knobs = active(genome, pick(near.ordered_stems, random))
+    if len(knobs) < 2:
+        return None
+    up, down = pick_two(knobs, random)
     codes = list(genome.codes)
-    for at, step in ((group[first], 1), (group[second], -1)):
-        codes[at] += step
-        if not 0 <= codes[at] < len(near.space.knobs[at].choices):
-            return None
-    return near.finish(genome, codes, {group[first], group[second]})
+    codes[up] += 1
+    codes[down] -= 1
+    if codes[up] > near.tops[up] or codes[down] < 0:
+        return None
+    return near.finish(genome, codes, (up, down))
 
 
 def change_word(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
     """Another value for a knob without order."""
-    active = [at for at in near.words if genome.codes[at] >= 0]
-    if not active:
+    knobs = active(genome, near.words)
+    if not knobs:
         return None
-    at = active[_below(random, len(active))]
-    choices = len(near.space.knobs[at].choices)
-    if choices < 2:
+    at = pick(knobs, random)
+    if not near.tops[at]:
         return None
     codes = list(genome.codes)
-    codes[at] = (codes[at] + 1 + _below(random, choices - 1)) % choices
-    return near.finish(genome, codes, {at})
+    codes[at] = (codes[at] + 1 + below(near.tops[at], random)) % (near.tops[at] + 1)
+    return near.finish(genome, codes, (at,))
 
 
-def copy_word(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
-    """The value that one network dimension has, for all of them or for another one."""
-    groups = [[at for at in stem if genome.codes[at] >= 0] for stem in near.stems]
-    groups = [group for group in groups if len(group) > 1]
-    if not groups:
+def copy_value(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+    """The value that one network dimension has, for another one or for all of them."""
+    if not near.stems:
         return None
-    group = groups[_below(random, len(groups))]
-    source = group[_below(random, len(group))]
+    knobs = active(genome, pick(near.stems, random))
+    if len(knobs) < 2:
+        return None
+    source, target = pick_two(knobs, random)
     value = near.space.knobs[source].choices[genome.codes[source]]
-    targets = group
-    if random.random() < 0.5:
-        targets = [group[_below(random, len(group))]]
-    codes = list(genome.codes)
-    for at in targets:
-        code = near.place[at].get(value)
-        if code is None:
-            return None
-        codes[at] = code
-    return near.finish(genome, codes, set(targets))
+    targets = knobs if random.random() < 0.5 else [target]
+    return near.moved(genome, dict.fromkeys(targets, value))
 
 
 def swap_dimensions(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
-    """Exchange two network dimensions with all that belongs to them."""
-    slots = sorted(
-        {k.slot for k, c in zip(near.space.knobs, genome.codes, strict=True) if k.slot is not None and c >= 0}
-    )
-    if len(slots) < 2:
+    """Exchange two network dimensions with all that belongs to them.
+
+    Values that the other dimension cannot take give way to those at the same place in its list.
+    """
+    knobs = near.space.knobs
+    present = sorted({slot for at, slot in enumerate(near.slots) if slot is not None
+                      and genome.codes[at] >= 0})
+    if len(present) < 2:
         return None
-    first, second = random.sample(range(len(slots)), 2)
-    one, two = slots[first], slots[second]
+    pair = pick_two(present, random)
     codes = list(genome.codes)
-    touched: set[int] = set()
+    touched: list[int] = []
     for stem in near.stems:
-        own = {near.space.knobs[at].slot: at for at in stem}
-        if one not in own or two not in own:
+        own = [at for at in stem if near.slots[at] in pair and genome.codes[at] >= 0]
+        if len(own) < 2:
             continue
-        a, b = own[one], own[two]
-        if codes[a] < 0 or codes[b] < 0:
-            continue
-        values = [near.space.knobs[at].choices[codes[at]] for at in (a, b)]
-        left, right = near.place[a].get(values[1]), near.place[b].get(values[0])
-        if left is None or right is None:
-            left, right = min(codes[b], len(near.place[a]) - 1), min(codes[a], len(near.place[b]) - 1)
-        codes[a], codes[b] = left, right
-        touched |= {a, b}
+        for to, of in (own, reversed(own)):
+            code = genome.codes[of]
+            value = knobs[of].choices[code]
+            codes[to] = near.place[to].get(value, min(code, near.tops[to]))
+        touched += own
     return near.finish(genome, codes, touched)
 
 
 def redraw_block(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
     """Another row for one block."""
-    number = _below(random, len(near.space.spans))
+    number = below(len(near.space.spans), random)
     span = near.space.spans[number]
     codes = list(genome.codes)
     codes[span.first : span.end] = near.space.draw_block(number, genome.dimensions, random)
-    return Genome(genome.dimensions, tuple(codes), genome.reals)
+    return genome._replace(codes=tuple(codes))
 
 
 def move_real(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
     """A step in a continuous range, of a size drawn between 0.1 % and 30 % of it."""
     if not genome.reals:
         return None
-    at = _below(random, len(genome.reals))
-    step = random.gauss(0.0, 1.0) * 10 ** random.uniform(-3.0, -0.5)
     reals = list(genome.reals)
+    at = below(len(reals), random)
+    step = random.gauss(0.0, 1.0) * 10 ** random.uniform(-3.0, -0.5)
     reals[at] = min(max(reals[at] + step, 0.0), 1.0)
-    return Genome(genome.dimensions, genome.codes, tuple(reals))
+    return genome._replace(reals=tuple(reals))
 
 
 def change_dimensions(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
     """Another number of network dimensions; blocks that still have their row keep it."""
-    counts = [count for count in near.space.space.dimensions if count != genome.dimensions]
+    counts = [count for count in near.space.counts if count != genome.dimensions]
     if not counts:
         return None
-    count = counts[_below(random, len(counts))]
+    count = pick(counts, random)
     codes = list(genome.codes)
     for number, span in enumerate(near.space.spans):
         if not near.space.holds(number, count, codes):
@@ -208,63 +172,27 @@ def change_dimensions(near: Neighbourhood, genome: Genome, random: Random) -> Ge
 def cross(near: Neighbourhood, one: Genome, two: Genome, random: Random) -> Genome:
     """A child with some blocks of *one* and the others of *two*, of which it has the dimensions."""
     codes = list(two.codes)
+    alike = one.dimensions == two.dimensions
     for number, span in enumerate(near.space.spans):
-        if random.random() < 0.5 and near.space.holds(number, two.dimensions, list(one.codes)):
+        if random.random() < 0.5 and (
+            alike or near.space.holds(number, two.dimensions, one.codes)
+        ):
             codes[span.first : span.end] = one.codes[span.first : span.end]
     reals = [a if random.random() < 0.5 else b for a, b in zip(one.reals, two.reals, strict=True)]
     return Genome(two.dimensions, tuple(codes), tuple(reals))
 
 
-MOVES: dict[str, tuple[Move, float]] = {
-    "shift_factor": (shift_factor, 0.22),
-    "swap_factors": (swap_factors, 0.10),
-    "step_ladder": (step_ladder, 0.20),
-    "trade_ladders": (trade_ladders, 0.06),
-    "change_word": (change_word, 0.12),
-    "copy_word": (copy_word, 0.06),
-    "swap_dimensions": (swap_dimensions, 0.06),
-    "redraw_block": (redraw_block, 0.06),
-    "move_real": (move_real, 0.10),
-    "change_dimensions": (change_dimensions, 0.02),
-}
+MOVES: tuple[tuple[Move, float], ...] = (
+    (shift_factor, 0.16),
+    (shift_factors, 0.10),
+    (swap_factors, 0.10),
+    (step_ladder, 0.20),
+    (trade_ladders, 0.06),
+    (change_word, 0.12),
+    (copy_value, 0.06),
+    (swap_dimensions, 0.06),
+    (redraw_block, 0.06),
+    (move_real, 0.10),
+    (change_dimensions, 0.02),
+)
 """The moves and the share that each has before anything is known about their use."""
-
-
-def _active_product(
-    near: Neighbourhood, genome: Genome, random: Random
-) -> tuple[tuple[int, ...], list[int]]:
-    if not near.products:
-        return (), []
-    product = near.products[_below(random, len(near.products))]
-    return product, [at for at in product if genome.codes[at] >= 0]
-
-
-def _stepped(
-    near: Neighbourhood, genome: Genome, codes: list[int], at: int, random: Random
-) -> Genome | None:
-    step = 1 if random.random() < 0.75 else 2
-    if random.random() < 0.5:
-        step = -step
-    top = len(near.space.knobs[at].choices) - 1
-    moved = min(max(codes[at] + step, 0), top)
-    if moved == codes[at]:
-        moved = min(max(codes[at] - step, 0), top)
-    if moved == codes[at]:
-        return None
-    codes[at] = moved
-    return near.finish(genome, codes, {at})
-
-
-def _stems(space: GenomeSpace) -> list[list[int]]:
-    """Knobs that say the same of different network dimensions."""
-    groups: dict[str, list[int]] = {}
-    for at, knob in enumerate(space.knobs):
-        if knob.slot is not None:
-            stem = knob.name.replace(f"[{knob.slot}]", "[*]")
-            groups.setdefault(stem, []).append(at)
-    return list(groups.values())
-
-
-def _below(random: Random, size: int) -> int:
-    """A number drawn from 0 to *size* - 1; several times faster than ``randrange``."""
-    return int(random.random() * size)

@@ -8,22 +8,20 @@ algorithm with on-line landscape approximation for expensive multiobjective opti
 IEEE Transactions on Evolutionary Computation 10(1), 2006.
 """
 
-from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from random import Random
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dse.samplers.design.credit import Credit
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.genome import Genome, GenomeSpace
-from dse.samplers.design.moves import MOVES, Neighbourhood, cross
-from dse.samplers.design.surrogate import Features, GaussianProcess
+from dse.samplers.design.judge import Judge
+from dse.samplers.design.moves import MOVES, cross
+from dse.samplers.design.neighbourhood import Neighbourhood, pick
+from dse.samplers.design.screen import Screen, Unscreened
 
-Screen = Callable[[Genome], bool]
-"""Whether a design is worth simulating, as far as can be told without simulating it."""
+_DRAWS = 20_000
+"""Uniform draws after which no new design is expected any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,30 +32,29 @@ class Settings:
         initial: Designs drawn uniformly before the search begins.
         parents: The best designs, any of which may be a parent.
         children: Children that the model ranks for each design asked.
+        rounds: How often the best child becomes the parent of as many more.
         fresh: Share of designs that are drawn uniformly all the same.
         unranked: Share of designs that are a child taken as it comes.
         crossover: Share of children with two parents.
         repairs: Further moves that may bring a child back that the screen turned down.
         memory: Designs that the model learns from.
         relearn: Results after which it learns anew.
-        optimism: Standard deviations by which the model's guesses are lowered.
     """
 
     initial: int = 24
     parents: int = 20
-    children: int = 24
+    children: int = 12
+    rounds: int = 2
     fresh: float = 0.05
     unranked: float = 0.1
     crossover: float = 0.5
     repairs: int = 3
-    memory: int = 200
+    memory: int = 300
     relearn: int = 8
-    optimism: float = 1.0
 
 
-_DRAWS = 20_000
-_SHAPE = 0.05
-"""Weight of the sum beside the maximum in the scalarised value (augmented Chebyshev)."""
+Children = dict[Genome, tuple[int, ...]]
+"""Designs, each with the numbers of the moves that made it."""
 
 
 class DesignSearch:
@@ -74,17 +71,13 @@ class DesignSearch:
         self._space, self._seed = space, seed
         self._settings = settings or Settings()
         self._near = Neighbourhood(space)
-        self._features = Features(space)
-        self._screen: Screen = screen or (lambda genome: True)
+        self._admits = (screen or Unscreened()).admits
         self._elite = Elite(self._settings.memory)
-        self._moves = [move for move, _ in MOVES.values()]
-        self._base = np.array([share for _, share in MOVES.values()])
-        self._gain, self._used = np.ones(len(MOVES)), np.ones(len(MOVES))
-        self._made_by: dict[Genome, tuple[int, ...]] = {}
+        self._judge = Judge(space, seed)
+        self._credit = Credit([share for _, share in MOVES])
+        self._made_by: Children = {}
         self._known: set[Genome] = set()
         self._asked = self._told = self._learned_at = 0
-        self._model: GaussianProcess | None = None
-        self._scale: float | None = None
 
     def know(self, genome: Genome) -> None:
         """*genome* need not be asked again."""
@@ -95,10 +88,11 @@ class DesignSearch:
         random = Random(self._seed << 40 | self._asked)
         self._asked += 1
         settings = self._settings
-        if len(self._elite) < settings.initial or random.random() < settings.fresh:
+        genome = None
+        if len(self._elite) >= settings.initial and random.random() >= settings.fresh:
+            genome = self._bred(random)
+        if genome is None:
             genome = self._drawn(random)
-        else:
-            genome = self._bred(random) or self._drawn(random)
         if genome is not None:
             self._known.add(genome)
         return genome
@@ -114,20 +108,18 @@ class DesignSearch:
         self._told += 1
         self._known.add(genome)
         moves = self._made_by.pop(genome, ())
-        if values is None or not np.isfinite(values).all():
-            self._credit(moves, gain=0.0)
-            return
-        self._credit(moves, gain=float(violation <= 0 and self._is_progress(values)))
-        self._elite.add(genome, tuple(values), violation)
-        if self._told - self._learned_at >= self._settings.relearn or self._model is None:
+        is_progress = values is not None and violation <= 0 and self._elite.is_progress(values)
+        self._credit.learn(moves, is_progress=is_progress)
+        if values is not None:
+            self._elite.add(genome, values, violation)
+        if self._told - self._learned_at >= self._settings.relearn and len(self._elite):
             self._learned_at = self._told
             self._elite.sort()
-            self._learn()
-
-    # -- proposing ---------------------------------------------------------------------------
+            if self._elite.feasible >= 8:
+                self._judge.learn(self._elite, self._told)
 
     def _is_new(self, genome: Genome) -> bool:
-        return genome not in self._known and self._screen(genome)
+        return genome not in self._known and self._admits(genome)
 
     def _drawn(self, random: Random) -> Genome | None:
         for _ in range(_DRAWS):
@@ -139,92 +131,60 @@ class DesignSearch:
     def _bred(self, random: Random) -> Genome | None:
         """The best of some children, as far as the model can tell."""
         settings = self._settings
-        ranked = self._model is not None and random.random() >= settings.unranked
-        children = self._children(random, settings.children if ranked else 1)
+        is_ranked = self._judge.is_ready and random.random() >= settings.unranked
+        children = self._children(random, settings.children if is_ranked else 1)
         if not children:
             return None
-        genomes = list(children)
-        chosen = genomes[0]
-        if self._model is not None and len(genomes) > 1:
-            chosen = genomes[int(np.argmin(self._promise(genomes, random)))]
+        chosen = next(iter(children))
+        if is_ranked:
+            chosen = self._climb(children, random)
         self._made_by[chosen] = children[chosen]
         return chosen
 
-    def _children(self, random: Random, wanted: int) -> dict[Genome, tuple[int, ...]]:
-        """New designs near the best ones, with the moves that made them."""
-        settings, elite = self._settings, self._elite
-        parents = [elite.genomes[at] for at in elite.order[: settings.parents].tolist()]
-        shares = self._shares()
-        found: dict[Genome, tuple[int, ...]] = {}
-        for _ in range(20 * wanted + 100):
-            if len(found) == wanted:
+    def _climb(self, children: Children, random: Random) -> Genome:
+        """The best of *children*, or of the children of the best, which are added to them."""
+        weights = self._judge.draw_weights(random)
+        best = self._judge.best(list(children), weights)
+        for _ in range(self._settings.rounds - 1):
+            more = self._children(random, self._settings.children, best)
+            found = self._judge.best([best, *more], weights)
+            if found == best:
                 break
-            child = parents[int(random.random() * len(parents))]
-            if random.random() < settings.crossover:
-                other = parents[int(random.random() * len(parents))]
-                child = cross(self._near, other, child, random)
-            luck = random.random()
+            children[found] = children[best] + more[found]
+            best = found
+        return best
+
+    def _children(self, random: Random, wanted: int, origin: Genome | None = None) -> Children:
+        """New designs near the best ones, or near *origin*."""
+        parents = self._elite.best(self._settings.parents)
+        found: Children = {}
+        for _ in range(20 * wanted + 100):
+            if len(found) >= wanted:
+                break
+            child = origin or self._offspring(parents, random)
             made_by: list[int] = []
-            for _ in range(1 + (luck < 0.5) + (luck < 0.25)):
-                child = self._moved(child, shares, made_by, random)
-            for _ in range(settings.repairs):
-                if self._screen(child):
+            luck = random.random()
+            moves = 1 + (luck < 0.25) + (origin is None and luck < 0.5)
+            for _ in range(moves):
+                child = self._moved(child, made_by, random)
+            for _ in range(self._settings.repairs):
+                if self._admits(child):
                     break
-                child = self._moved(child, shares, made_by, random)
+                child = self._moved(child, made_by, random)
             if child not in found and self._is_new(child):
                 found[child] = tuple(made_by)
         return found
 
-    def _moved(
-        self, genome: Genome, shares: Sequence[float], made_by: list[int], random: Random
-    ) -> Genome:
-        at = bisect_right(shares, random.random() * shares[-1])
-        moved = self._moves[at](self._near, genome, random)
+    def _offspring(self, parents: list[Genome], random: Random) -> Genome:
+        child = pick(parents, random)
+        if random.random() < self._settings.crossover:
+            child = cross(self._near, pick(parents, random), child, random)
+        return child
+
+    def _moved(self, genome: Genome, made_by: list[int], random: Random) -> Genome:
+        at = self._credit.draw(random)
+        moved = MOVES[at][0](self._near, genome, random)
         if moved is None:
             return genome
         made_by.append(at)
         return moved
-
-    def _promise(self, genomes: list[Genome], random: Random) -> NDArray[np.float64]:
-        """(N,) float64: what the model hopes of each design under random weights; less is more."""
-        assert self._model is not None
-        mean, deviation = self._model.guess(self._features.of(genomes))
-        hoped = mean - self._settings.optimism * deviation
-        weights = np.array([random.expovariate(1.0) for _ in range(hoped.shape[1])])
-        weighted = (hoped - self._low) / self._span * weights / weights.sum()
-        return np.asarray(weighted.max(axis=1) + _SHAPE * weighted.sum(axis=1))
-
-    # -- learning ----------------------------------------------------------------------------
-
-    def _shares(self) -> list[float]:
-        """Running sum of the moves' shares: half fixed, half by what they have brought."""
-        rate = self._gain / self._used * self._base
-        return list(accumulate((0.3 * self._base + 0.7 * rate / rate.sum()).tolist()))
-
-    def _credit(self, moves: Sequence[int], gain: float) -> None:
-        for at in set(moves):
-            self._used[at] = 0.98 * self._used[at] + 1.0
-            self._gain[at] = 0.98 * self._gain[at] + gain
-
-    def _is_progress(self, values: Sequence[float]) -> bool:
-        """Whether no known design is at least as good in everything."""
-        return self._elite.beaten_by_none(values)
-
-    def _learn(self) -> None:
-        """Fit the model to the best designs; its scale is chosen anew as results double."""
-        elite = self._elite
-        if elite.feasible < min(self._settings.initial, 8):
-            return
-        front = elite.front()
-        self._low = front.min(axis=0)
-        wide = elite.values[elite.order[: max(3, len(front))]]
-        self._span = np.maximum(wide.max(axis=0) - self._low, 1e-9)
-        best = elite.order[: min(elite.feasible, self._settings.memory)]
-        points = self._features.of([elite.genomes[at] for at in best.tolist()])
-        self._model = GaussianProcess(points, elite.values[best], self._scales())
-        self._scale = self._model.scale
-
-    def _scales(self) -> tuple[float, ...]:
-        if self._scale is None or self._told // self._settings.relearn % 8 == 0:
-            return (0.5, 1.0, 2.0, 4.0)
-        return (self._scale,)
