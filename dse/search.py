@@ -4,6 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dse.evaluate import Answer, Dispatcher, Task
 from dse.evaluate.base import Evaluation
@@ -58,7 +59,7 @@ class _Slot:
 
     number: int
     key: str
-    proposal: Proposal
+    proposal: Proposal[Any]
     trial: Trial | None = None
 
 
@@ -67,14 +68,17 @@ class Search:
 
     def __init__(
         self,
-        proposer: Proposer,
+        proposer: Proposer[Any],
         dispatcher: Dispatcher,
         budget: Budget,
         hooks: Hooks,
         known: Iterable[Trial] = (),
+        canonical: Callable[[Design], Design] = dict,
     ) -> None:
+        """*known*: stored trials; *canonical*: stands for all designs of the same outcome."""
         self._proposer, self._dispatcher = proposer, dispatcher
         self._budget, self._hooks = budget, hooks
+        self._canonical = canonical
         self._stored: Mapping[int, Trial] = {trial.number: trial for trial in known}
         self._slots: deque[_Slot] = deque()
         self._by_key: dict[str, _Slot] = {}
@@ -82,6 +86,7 @@ class Search:
         self.trials: list[Trial] = []
         self.duplicates = 0
         self._asked = 0
+        self._is_exhausted = False
         self._failures = 0
 
     def run(self) -> None:
@@ -105,7 +110,7 @@ class Search:
 
     def _may_ask(self) -> bool:
         budget = self._budget
-        if self._asked >= budget.trials or self._hooks.stopping():
+        if self._is_exhausted or self._asked >= budget.trials or self._hooks.stopping():
             return False
         if budget.designs is not None and len(self._by_key) >= budget.designs:
             return False
@@ -114,11 +119,14 @@ class Search:
     def _ask(self) -> None:
         """One new row: a new design, or a repeat if no new one is found near it."""
         proposal = self._proposer.ask()
-        if design_key(proposal.design) in self._by_key:
+        if proposal is None:
+            self._is_exhausted = True
+            return
+        if not self._is_new(proposal.design):
             self.duplicates += 1
             varied = self._proposer.vary(proposal, self._is_new, self._budget.variations)
             proposal = varied or proposal
-        key = design_key(proposal.design)
+        key = self._key(proposal.design)
         slot = _Slot(number=self._asked, key=key, proposal=proposal)
         twin = self._by_key.get(key)
         if twin is None:
@@ -128,14 +136,17 @@ class Search:
         self._asked += 1
 
     def _is_new(self, design: Design) -> bool:
-        return design_key(design) not in self._by_key
+        return self._key(design) not in self._by_key
+
+    def _key(self, design: Design) -> str:
+        return design_key(self._canonical(design))
 
     def _start(self, slot: _Slot) -> None:
         self._slots.append(slot)
         self._by_key[slot.key] = slot
         self._by_number[slot.number] = slot
         stored = self._stored.get(slot.number)
-        if stored is not None and design_key(stored.design) == slot.key:
+        if stored is not None and self._key(stored.design) == slot.key:
             slot.trial = stored
         else:
             self._dispatcher.submit([Task(number=slot.number, design=slot.proposal.design)])
@@ -184,7 +195,7 @@ class Search:
             reason = trial.evaluation.reason or "no reason was given"
             raise SimulationError(f"the first {HOPELESS} designs all failed: {reason}")
 
-    def _tell(self, proposal: Proposal, evaluation: Evaluation) -> None:
+    def _tell(self, proposal: Proposal[Any], evaluation: Evaluation) -> None:
         if evaluation.state == "failed":
             self._proposer.tell_nothing(proposal)
         else:

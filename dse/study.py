@@ -13,7 +13,7 @@ from dse.evaluate import Dispatcher, Task, build_evaluator, start_crew
 from dse.evaluate.run_check import RunChecker
 from dse.report import report_page
 from dse.result import StudyResult
-from dse.samplers import Proposer
+from dse.samplers import ProposerInput, build_proposer
 from dse.search import Budget, Hooks, Search
 from dse.store import REPORT, StudyFolder
 from dse.summary import study_front, study_summary
@@ -171,12 +171,17 @@ class Runner:
         """Propose, evaluate and tell until the budget is spent."""
         study, file = self._study, self._study.file
         known = self._known()
-        proposer = Proposer(
-            study.space,
-            study.goals,
-            sampler=file.search.sampler,
-            seed=file.seed,
-            population=file.search.population,
+        evaluator = build_evaluator(study.evaluator_input)
+        proposer = build_proposer(
+            file.search.sampler,
+            ProposerInput(
+                space=study.space,
+                goals=study.goals,
+                seed=file.seed,
+                population=file.search.population,
+                admits=evaluator.admits,
+                deciding=frozenset(filter(evaluator.decides, study.space.parameters)),
+            ),
         )
         counts = study.space.counts
         budget = Budget(
@@ -190,7 +195,7 @@ class Runner:
         with self._dispatcher() as dispatcher:
             self._open(known)
             self._watcher.started(study, len(known), budget.trials)
-            search = Search(proposer, dispatcher, budget, hooks, known)
+            search = Search(proposer, dispatcher, budget, hooks, known, evaluator.canonical)
             try:
                 search.run()
             finally:

@@ -39,7 +39,7 @@ class SearchFile(Schema):
             repeat counts as a proposal.
     """
 
-    sampler: str = "nsga2"
+    sampler: str = "design"
     trials: int = Field(default=300, ge=1)
     population: Annotated[int, Field(ge=2)] | None = None
     window: int = Field(default=32, ge=1, le=4096)

@@ -73,6 +73,18 @@ class Evaluator(ABC):
             InfeasibleError: The design breaks a rule that the space does not hold.
         """
 
+    def admits(self, design: Design) -> bool:
+        """Whether *design* may be feasible, as far as can be told without evaluating it."""
+        return True
+
+    def decides(self, name: str) -> bool:
+        """Whether ``admits`` looks at the knob *name*."""
+        return True
+
+    def canonical(self, design: Design) -> Design:
+        """The design that stands for all that have provably the same metrics as *design*."""
+        return design
+
     @abstractmethod
     def check(self) -> None:
         """See whether every knob and every value of the study is understood.

@@ -9,7 +9,20 @@ from dse.evaluate.money import CostMeter
 from dse.evaluate.run_check import RunChecker
 from dse.evaluate.runs import DesignRuns
 from dse.space import Design
-from simcore import InfeasibleError, IterationResult, Run, Simulator, check_run
+from simcore import (
+    InfeasibleError,
+    IterationResult,
+    Run,
+    Simulator,
+    check_memory,
+    check_run,
+    check_structure,
+)
+
+_UNCHECKED = (".bandwidth", ".latency", ".topology")
+"""Ends of paths that neither structure nor memory depends on."""
+
+_SCHEDULING = "system.scheduling"
 
 
 class SimulatorEvaluator(Evaluator):
@@ -54,6 +67,37 @@ class SimulatorEvaluator(Evaluator):
             time_s = metrics["iteration_time_s"]
             metrics |= self._meter.metrics(run.platform, time_s, result.tokens)
         return metrics
+
+    def admits(self, design: Design) -> bool:
+        """Whether structure, and memory if the study bounds it, allow a simulation."""
+        run = self.run(design)
+        try:
+            check_structure(run.workload, run.platform, run.plan)
+            if self._bounds_memory:
+                check_memory(run.workload, run.platform, run.plan)
+        except InfeasibleError:
+            return False
+        return True
+
+    def decides(self, name: str) -> bool:
+        """Whether structure or memory depends on the knob."""
+        paths = self._input.parameters[name].targets or (name,)
+        return not all(p.startswith("system.") or p.endswith(_UNCHECKED) for p in paths)
+
+    def canonical(self, design: Design) -> Design:
+        """One order of waiting collectives, where all phases end together and none waits.
+
+        There the time of a collective depends on nothing but itself, and one is under way at once.
+        """
+        knob = self._input.parameters.get(_SCHEDULING)
+        if knob is None or _SCHEDULING not in design or not self._ends_together(design):
+            return design
+        return {**design, _SCHEDULING: knob.choices[0]}
+
+    def _ends_together(self, design: Design) -> bool:
+        system = self._input.run.get("system")
+        fixed = system.get("phase_end") if isinstance(system, dict) else None
+        return design.get("system.phase_end", fixed) == "together"
 
     def check(self) -> None:
         run = RunChecker(self._input).check()

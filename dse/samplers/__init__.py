@@ -1,6 +1,6 @@
-"""What proposes designs: Optuna's samplers, seen through valid encodings of the space."""
+"""What proposes designs: the `design` search, and Optuna's samplers over valid encodings."""
 
-from dse.samplers.proposer import Proposal, Proposer
-from dse.samplers.registry import SAMPLERS, SamplerEntry
+from dse.samplers.base import Proposal, Proposer, ProposerInput
+from dse.samplers.registry import SAMPLERS, SamplerEntry, build_proposer
 
-__all__ = ["SAMPLERS", "Proposal", "Proposer", "SamplerEntry"]
+__all__ = ["SAMPLERS", "Proposal", "Proposer", "ProposerInput", "SamplerEntry", "build_proposer"]

@@ -1,12 +1,14 @@
-"""The samplers of Optuna that a study may name, each with the encoding that suits it."""
+"""The samplers that a study may name; those of Optuna each with the encoding that suits it."""
 
 import importlib.util
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dse.space.encoding import Style
+from dse.samplers.base import Proposer, ProposerInput
+from dse.samplers.design_proposer import DesignProposer
+from dse.samplers.optuna_proposer import Look, OptunaProposer
 from simcore import ConfigError, Registry
 
 if TYPE_CHECKING:
@@ -18,20 +20,12 @@ class SamplerEntry:
     """One sampler.
 
     Attributes:
-        build: Makes it from a seed and a population (None: the sampler's own default): the size
-            of a generation, or the designs that are drawn before it starts to learn.
-        style: How it sees blocks of knobs.
-        keeps_words: Whether it can handle unordered choices; otherwise they become steps.
-        knows_limits: Whether it makes use of constraints; otherwise infeasible designs are told
-            to it as the worst seen so far.
+        build: Makes what proposes designs by it.
         objectives: The most objectives that it can handle; None: any number.
         needs: Packages that it needs on top.
     """
 
-    build: "Callable[[int, int | None], BaseSampler]"
-    style: Style
-    keeps_words: bool = True
-    knows_limits: bool = True
+    build: Callable[[ProposerInput], Proposer[Any]]
     objectives: int | None = None
     needs: tuple[str, ...] = ()
 
@@ -69,6 +63,12 @@ def _nsga2(seed: int, population: int | None) -> "BaseSampler":
     return NSGAIISampler(seed=seed, population_size=population or 50)
 
 
+def _nsga3(seed: int, population: int | None) -> "BaseSampler":
+    from optuna.samplers import NSGAIIISampler
+
+    return NSGAIIISampler(seed=seed, population_size=population or 50)
+
+
 def _gp(seed: int, population: int | None) -> "BaseSampler":
     from optuna.samplers import GPSampler
 
@@ -93,21 +93,39 @@ def _quietly(build: "Callable[[], BaseSampler]") -> "BaseSampler":
         return build()
 
 
-SAMPLERS = Registry(
+def _of_optuna(
+    sampler: "Callable[[int, int | None], BaseSampler]", look: Look
+) -> Callable[[ProposerInput], Proposer[Any]]:
+    return lambda what: OptunaProposer(what, look, sampler(what.seed, what.population))
+
+
+_INDEX, _WEIGHTS = Look(style="index"), Look(style="weights")
+_STEPS = Look(style="weights", keeps_words=False)
+_STEPS_BY_VALUE = Look(style="weights", keeps_words=False, knows_limits=False)
+
+SAMPLERS: Registry[SamplerEntry] = Registry(
     "a sampler",
     {
-        "random": SamplerEntry(build=_random, style="index"),
-        "tpe": SamplerEntry(build=_tpe, style="index"),
-        "nsga2": SamplerEntry(build=_nsga2, style="weights"),
-        "gp": SamplerEntry(build=_gp, style="weights", needs=("torch", "scipy")),
+        "design": SamplerEntry(build=DesignProposer),
+        "random": SamplerEntry(build=_of_optuna(_random, _INDEX)),
+        "tpe": SamplerEntry(build=_of_optuna(_tpe, _INDEX)),
+        "nsga2": SamplerEntry(build=_of_optuna(_nsga2, _WEIGHTS)),
+        "nsga3": SamplerEntry(build=_of_optuna(_nsga3, _WEIGHTS)),
+        "gp": SamplerEntry(build=_of_optuna(_gp, _WEIGHTS), needs=("torch", "scipy")),
         "cmaes": SamplerEntry(
-            build=_cmaes,
-            style="weights",
-            keeps_words=False,
-            knows_limits=False,
-            objectives=1,
-            needs=("cmaes",),
+            build=_of_optuna(_cmaes, _STEPS_BY_VALUE), objectives=1, needs=("cmaes",)
         ),
-        "qmc": SamplerEntry(build=_qmc, style="weights", keeps_words=False, needs=("scipy",)),
+        "qmc": SamplerEntry(build=_of_optuna(_qmc, _STEPS), needs=("scipy",)),
     },
 )
+
+
+def build_proposer(name: str, what: ProposerInput) -> Proposer[Any]:
+    """The proposer of the sampler *name*.
+
+    Raises:
+        ConfigError: A package is missing, or there are too many objectives.
+    """
+    entry = SAMPLERS[name]
+    entry.check(name, len(what.goals.objectives))
+    return entry.build(what)

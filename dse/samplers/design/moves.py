@@ -30,8 +30,6 @@ def shift_factors(near: Neighbourhood, genome: Genome, random: Random) -> Genome
 
 
 def _shifted(near: Neighbourhood, genome: Genome, times: int, random: Random) -> Genome | None:
-    if not near.products:
-        return None
     knobs = active(genome, pick(near.products, random))
     values = [int(near.space.knobs[at].choices[genome.codes[at]]) for at in knobs]
     if len(knobs) < 2 or max(values) < 2:
@@ -43,8 +41,6 @@ def _shifted(near: Neighbourhood, genome: Genome, times: int, random: Random) ->
 
 def swap_factors(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
     """Exchange the values of two knobs of a product."""
-    if not near.products:
-        return None
     knobs = active(genome, pick(near.products, random))
     if len(knobs) < 2:
         return None
@@ -71,8 +67,6 @@ def step_ladder(near: Neighbourhood, genome: Genome, random: Random) -> Genome |
 
 def trade_ladders(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
     """A step up on one ladder, a step down on another of the same kind."""
-    if not near.ordered_stems:
-        return None
     knobs = active(genome, pick(near.ordered_stems, random))
     if len(knobs) < 2:
         return None
@@ -100,8 +94,6 @@ def change_word(near: Neighbourhood, genome: Genome, random: Random) -> Genome |
 
 def copy_value(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
     """The value that one network dimension has, for another one or for all of them."""
-    if not near.stems:
-        return None
     knobs = active(genome, pick(near.stems, random))
     if len(knobs) < 2:
         return None
@@ -147,8 +139,6 @@ def redraw_block(near: Neighbourhood, genome: Genome, random: Random) -> Genome 
 
 def move_real(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
     """A step in a continuous range, of a size drawn between 0.1 % and 30 % of it."""
-    if not genome.reals:
-        return None
     reals = list(genome.reals)
     at = below(len(reals), random)
     step = random.gauss(0.0, 1.0) * 10 ** random.uniform(-3.0, -0.5)
@@ -159,8 +149,6 @@ def move_real(near: Neighbourhood, genome: Genome, random: Random) -> Genome | N
 def change_dimensions(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
     """Another number of network dimensions; blocks that still have their row keep it."""
     counts = [count for count in near.space.counts if count != genome.dimensions]
-    if not counts:
-        return None
     count = pick(counts, random)
     codes = list(genome.codes)
     for number, span in enumerate(near.space.spans):
@@ -182,17 +170,20 @@ def cross(near: Neighbourhood, one: Genome, two: Genome, random: Random) -> Geno
     return Genome(two.dimensions, tuple(codes), tuple(reals))
 
 
-MOVES: tuple[tuple[Move, float], ...] = (
-    (shift_factor, 0.16),
-    (shift_factors, 0.10),
-    (swap_factors, 0.10),
-    (step_ladder, 0.20),
-    (trade_ladders, 0.06),
-    (change_word, 0.12),
-    (copy_value, 0.06),
-    (swap_dimensions, 0.06),
-    (redraw_block, 0.06),
-    (move_real, 0.10),
-    (change_dimensions, 0.02),
-)
-"""The moves and the share that each has before anything is known about their use."""
+def moves_for(near: Neighbourhood) -> list[tuple[Move, float]]:
+    """The moves that a space allows, each with its share before anything is known about its use."""
+    is_spread = bool(near.stems)
+    offered: list[tuple[Move, float, bool]] = [
+        (shift_factor, 0.16, bool(near.products)),
+        (shift_factors, 0.10, bool(near.products)),
+        (swap_factors, 0.10, bool(near.products)),
+        (step_ladder, 0.20, bool(near.ladders)),
+        (trade_ladders, 0.06, bool(near.ordered_stems)),
+        (change_word, 0.12, bool(near.words)),
+        (copy_value, 0.06, is_spread),
+        (swap_dimensions, 0.06, is_spread),
+        (redraw_block, 0.06, True),
+        (move_real, 0.10, bool(near.space.reals)),
+        (change_dimensions, 0.02, len(near.space.counts) > 1),
+    ]
+    return [(move, share) for move, share, applies in offered if applies]

@@ -16,7 +16,7 @@ from dse.samplers.design.credit import Credit
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.genome import Genome, GenomeSpace
 from dse.samplers.design.judge import Judge
-from dse.samplers.design.moves import MOVES, cross
+from dse.samplers.design.moves import cross, moves_for
 from dse.samplers.design.neighbourhood import Neighbourhood, pick
 from dse.samplers.design.screen import Screen, Unscreened
 
@@ -32,7 +32,6 @@ class Settings:
         initial: Designs drawn uniformly before the search begins.
         parents: The best designs, any of which may be a parent.
         children: Children that the model ranks for each design asked.
-        rounds: How often the best child becomes the parent of as many more.
         fresh: Share of designs that are drawn uniformly all the same.
         unranked: Share of designs that are a child taken as it comes.
         crossover: Share of children with two parents.
@@ -43,8 +42,7 @@ class Settings:
 
     initial: int = 24
     parents: int = 20
-    children: int = 12
-    rounds: int = 2
+    children: int = 24
     fresh: float = 0.05
     unranked: float = 0.1
     crossover: float = 0.5
@@ -74,7 +72,9 @@ class DesignSearch:
         self._admits = (screen or Unscreened()).admits
         self._elite = Elite(self._settings.memory)
         self._judge = Judge(space, seed)
-        self._credit = Credit([share for _, share in MOVES])
+        moves = moves_for(self._near)
+        self._moves = [move for move, _ in moves]
+        self._credit = Credit([share for _, share in moves])
         self._made_by: Children = {}
         self._known: set[Genome] = set()
         self._asked = self._told = self._learned_at = 0
@@ -137,35 +137,21 @@ class DesignSearch:
             return None
         chosen = next(iter(children))
         if is_ranked:
-            chosen = self._climb(children, random)
+            chosen = self._judge.best(list(children), self._judge.draw_weights(random))
         self._made_by[chosen] = children[chosen]
         return chosen
 
-    def _climb(self, children: Children, random: Random) -> Genome:
-        """The best of *children*, or of the children of the best, which are added to them."""
-        weights = self._judge.draw_weights(random)
-        best = self._judge.best(list(children), weights)
-        for _ in range(self._settings.rounds - 1):
-            more = self._children(random, self._settings.children, best)
-            found = self._judge.best([best, *more], weights)
-            if found == best:
-                break
-            children[found] = children[best] + more[found]
-            best = found
-        return best
-
-    def _children(self, random: Random, wanted: int, origin: Genome | None = None) -> Children:
-        """New designs near the best ones, or near *origin*."""
+    def _children(self, random: Random, wanted: int) -> Children:
+        """New designs near the best ones."""
         parents = self._elite.best(self._settings.parents)
         found: Children = {}
         for _ in range(20 * wanted + 100):
             if len(found) >= wanted:
                 break
-            child = origin or self._offspring(parents, random)
+            child = self._offspring(parents, random)
             made_by: list[int] = []
             luck = random.random()
-            moves = 1 + (luck < 0.25) + (origin is None and luck < 0.5)
-            for _ in range(moves):
+            for _ in range(1 + (luck < 0.5) + (luck < 0.25)):
                 child = self._moved(child, made_by, random)
             for _ in range(self._settings.repairs):
                 if self._admits(child):
@@ -183,7 +169,7 @@ class DesignSearch:
 
     def _moved(self, genome: Genome, made_by: list[int], random: Random) -> Genome:
         at = self._credit.draw(random)
-        moved = MOVES[at][0](self._near, genome, random)
+        moved = self._moves[at](self._near, genome, random)
         if moved is None:
             return genome
         made_by.append(at)

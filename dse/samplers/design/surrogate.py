@@ -9,16 +9,18 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.samplers.design.blocks import SIZE, Root, in_blocks
+
 Floats = NDArray[np.float64]
 
 _NOISE = 1e-4
 """Variance that the kernel leaves unexplained; keeps it positive definite where points are twins."""
 
+_FIRST_LOG = 0.4
+"""Natural logarithm of the length scales that learning starts from."""
+
 _USUAL_LOG = 0.7
 """Natural logarithm of the length scale that is likeliest before anything is known."""
-
-_SMALL = 48
-"""Triangles up to this size are inverted at once."""
 
 
 class GaussianProcess:
@@ -27,7 +29,7 @@ class GaussianProcess:
     def __init__(self, owner: NDArray[np.int64]) -> None:
         """*owner*, (F,): which knob each coordinate belongs to; a knob has one length scale."""
         self._owner = owner
-        self._logs = np.full(int(owner.max(initial=0)) + 1, 0.4)
+        self._logs = np.full(int(owner.max(initial=0)) + 1, _FIRST_LOG)
 
     def learn_scales(self, points: Floats, values: Floats, tries: int, random: Random) -> None:
         """Try *tries* random steps of the length scales and keep those that are likelier.
@@ -53,48 +55,43 @@ class GaussianProcess:
     def fit(self, points: Floats, values: Floats) -> None:
         """Learn the output from *points*, (N, F), and *values*, (N,)."""
         self._mean, self._spread = float(values.mean()), float(values.std()) + 1e-12
-        self._scaled = points / np.exp(self._logs)[self._owner]
-        self._inverse_root = inverse_of_triangle(_root(self._scaled))
-        half = self._inverse_root @ ((values - self._mean) / self._spread)
-        self._weights = self._inverse_root.T @ half
+        self._points = points / np.exp(self._logs)[self._owner]
+        self._root = _root(self._points)
+        self._half = self._root.solve(in_blocks(((values - self._mean) / self._spread)[:, None]))
 
     def guess(self, points: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation, (N,) float64 each, at *points*, (N, F)."""
-        kernel = _matern(_squares(points / np.exp(self._logs)[self._owner], self._scaled))
-        mean = kernel @ self._weights * self._spread + self._mean
-        reach = self._inverse_root @ kernel.T
-        variance = np.maximum(1.0 - (reach**2).sum(axis=0), 1e-9)
+        scaled = points / np.exp(self._logs)[self._owner]
+        reach = self._root.solve(in_blocks(_matern(_squares(self._points, scaled))))
+        mean = (reach * self._half).sum(axis=(0, 1)) * self._spread + self._mean
+        variance = np.maximum(1.0 - (reach**2).sum(axis=(0, 1)), 1e-9)
         return mean, np.sqrt(variance) * self._spread
 
     def _likelihood(self, logs: Floats, points: Floats, target: Floats) -> float:
         """Logarithm of the likelihood of *target* times that of the scales, less a constant."""
         root = _root(points / np.exp(logs)[self._owner])
-        half = np.linalg.solve(root, target)
+        half = root.solve(in_blocks(target[:, None]))
         prior = -0.5 * ((logs - _USUAL_LOG) ** 2).sum()
-        return float(prior - 0.5 * (half**2).sum() - np.log(np.diag(root)).sum())
+        return float(prior - 0.5 * (half**2).sum() - root.log_determinant)
 
 
-def inverse_of_triangle(lower: Floats) -> Floats:
-    """The inverse of a lower triangular matrix, by halves."""
-    if len(lower) <= _SMALL:
-        return np.asarray(np.linalg.inv(lower))
-    half = len(lower) // 2
-    first = inverse_of_triangle(lower[:half, :half])
-    second = inverse_of_triangle(lower[half:, half:])
-    result = np.zeros_like(lower)
-    result[:half, :half], result[half:, half:] = first, second
-    result[half:, :half] = -second @ (lower[half:, :half] @ first)
-    return result
-
-
-def _root(scaled: Floats) -> Floats:
-    kernel = _matern(_squares(scaled, scaled))
-    kernel[np.diag_indices_from(kernel)] += _NOISE
-    return np.asarray(np.linalg.cholesky(kernel))
+def _root(points: Floats) -> Root:
+    """Of the kernel matrix between *points*, (N, F), with ones where there is no point."""
+    rows = in_blocks(points)
+    kernel = _matern(_squares(rows[:, None], rows[None, :]))
+    is_point = in_blocks(np.ones((len(points), 1)))[:, :, 0]
+    if len(points) % SIZE:
+        kernel *= is_point[:, None, :, None] * is_point[None, :, None, :]
+    for at in range(len(rows)):
+        kernel[at, at][np.diag_indices(SIZE)] += _NOISE + 1.0 - is_point[at]
+    return Root(kernel)
 
 
 def _squares(a: Floats, b: Floats) -> Floats:
-    return np.maximum((a**2).sum(1)[:, None] + (b**2).sum(1)[None, :] - 2.0 * a @ b.T, 0.0)
+    """Squared distances between (..., N, F) and (..., K, F), as (..., N, K)."""
+    products = a @ np.swapaxes(b, -1, -2)
+    own, other = (a**2).sum(axis=-1)[..., :, None], (b**2).sum(axis=-1)[..., None, :]
+    return np.asarray(np.maximum(own + other - 2.0 * products, 0.0))
 
 
 def _matern(square: Floats) -> Floats:

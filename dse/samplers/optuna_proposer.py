@@ -2,81 +2,85 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.objectives import Goals
-from dse.samplers.registry import SAMPLERS
-from dse.space import Design, Encoding, Gene, Space, Value
-from dse.space.encoding import Genes
+from dse.samplers.base import Proposal, Proposer, ProposerInput
+from dse.space import Design, Encoding, Gene, Value
+from dse.space.encoding import Genes, Style
 
 if TYPE_CHECKING:
     import optuna
+    from optuna.samplers import BaseSampler
 
 FEASIBILITY = "violation"
 """Name of the one constraint that samplers see: the sum of what exceeds, 0 if feasible."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How a sampler of Optuna sees the space.
+
+    Attributes:
+        style: How it sees blocks of knobs.
+        keeps_words: Whether it can handle unordered choices; otherwise they become steps.
+        knows_limits: Whether it makes use of constraints; otherwise infeasible designs are told
+            to it as the worst seen so far.
+    """
+
+    style: Style
+    keeps_words: bool = True
+    knows_limits: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Proposal:
-    """One design that the sampler asked for, and the handle to answer with."""
+class Asked:
+    """An open trial of the Optuna study, and the values of its genes."""
 
-    design: Design
-    trial: "optuna.trial.Trial" = field(repr=False)
-    genes: Genes = field(default_factory=dict, repr=False)
+    trial: "optuna.trial.Trial"
+    genes: Genes
 
 
-class Proposer:
+class OptunaProposer(Proposer[Asked]):
     """A real ``optuna.Study`` in memory, with the same parameter names in every trial."""
 
-    def __init__(
-        self, space: Space, goals: Goals, *, sampler: str, seed: int, population: int | None
-    ) -> None:
+    def __init__(self, what: ProposerInput, look: Look, sampler: "BaseSampler") -> None:
         import optuna
 
-        entry = SAMPLERS[sampler]
-        entry.check(sampler, len(goals.objectives))
         logging.getLogger("optuna").setLevel(logging.WARNING)
-        self._encoding = Encoding(space, entry.style)
+        self._encoding = Encoding(what.space, look.style)
         self._distributions = {
-            gene.name: _distribution(gene, keeps_words=entry.keeps_words)
+            gene.name: _distribution(gene, keeps_words=look.keeps_words)
             for gene in self._encoding.genes
         }
-        self._goals, self._knows_limits = goals, entry.knows_limits
-        self._random = np.random.default_rng([seed, 1])  # apart from the sampler's own stream
+        self._goals, self._knows_limits = what.goals, look.knows_limits
+        self._random = np.random.default_rng([what.seed, 1])  # apart from the sampler's stream
         self._worst: list[float] | None = None
         self.study: optuna.Study = optuna.create_study(
-            directions=["minimize" if sign > 0 else "maximize" for sign in goals.signs],
-            sampler=entry.build(seed, population),
+            directions=["minimize" if sign > 0 else "maximize" for sign in what.goals.signs],
+            sampler=sampler,
         )
 
-    def ask(self) -> Proposal:
+    def ask(self) -> Proposal[Asked]:
         """The next design of the sampler; always valid, not always new."""
         trial = self.study.ask(self._distributions)
         values = {gene.name: self._position(gene, trial) for gene in self._encoding.genes}
-        return Proposal(design=self._encoding.design(values), trial=trial, genes=values)
+        asked = Asked(trial=trial, genes=values)
+        return Proposal(design=self._encoding.design(values), handle=asked)
 
     def vary(
-        self, proposal: Proposal, is_new: Callable[[Design], bool], tries: int
-    ) -> Proposal | None:
-        """A new design near one that is known already, as a trial of its own.
+        self, proposal: Proposal[Asked], is_new: Callable[[Design], bool], tries: int
+    ) -> Proposal[Asked] | None:
+        """A new design near the known one, as a trial of its own.
 
         The known proposal is told as failed, so that it does not count twice for the sampler.
-
-        Args:
-            proposal: Of a known design.
-            is_new: Whether a design has not been proposed yet.
-            tries: Variations to look at; each changes a few genes, later ones more.
-
-        Returns:
-            The new proposal, or None if all variations are known too; then *proposal* is open
-            still.
+        Each variation changes a few genes, later ones more.
         """
         for attempt in range(tries):
             changes = 1 + attempt * len(self._encoding.genes) // (2 * tries)
-            values = self._varied(proposal.genes, changes)
+            values = self._varied(proposal.handle.genes, changes)
             if is_new(self._encoding.design(values)):
                 self.tell_nothing(proposal)
                 named = {
@@ -100,26 +104,20 @@ class Proposer:
                 values[gene.name] = int(self._random.integers(gene.size))
         return values
 
-    def tell(self, proposal: Proposal, objectives: Mapping[str, float], violation: float) -> None:
-        """The outcome of a design.
-
-        Args:
-            proposal: What was asked.
-            objectives: Values by name; empty if the design is infeasible and was not evaluated.
-                It then takes the worst seen so far, for samplers that know no constraints.
-            violation: Sum of what exceeds; 0 or less is feasible.
-        """
+    def tell(
+        self, proposal: Proposal[Asked], objectives: Mapping[str, float], violation: float
+    ) -> None:
+        """The outcome; a design that was not evaluated takes the worst values seen so far."""
         if self._knows_limits:
-            proposal.trial.set_constraint(FEASIBILITY, violation)
+            proposal.handle.trial.set_constraint(FEASIBILITY, violation)
         elif violation > 0:
             objectives = {}
-        self.study.tell(proposal.trial, self._told_values(objectives))
+        self.study.tell(proposal.handle.trial, self._told_values(objectives))
 
-    def tell_nothing(self, proposal: Proposal) -> None:
-        """The evaluation failed, which says nothing about the design."""
+    def tell_nothing(self, proposal: Proposal[Asked]) -> None:
         from optuna.trial import TrialState
 
-        self.study.tell(proposal.trial, state=TrialState.FAIL)
+        self.study.tell(proposal.handle.trial, state=TrialState.FAIL)
 
     def _param(self, gene: Gene, value: int | float) -> Value:
         """The value of a gene as Optuna records it."""

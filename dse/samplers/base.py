@@ -1,0 +1,85 @@
+"""What proposes the designs of a study, whatever is behind it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from dse.objectives import Goals
+from dse.space import Design, Space
+
+Handle = TypeVar("Handle")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Proposal(Generic[Handle]):
+    """One design that a sampler asked for.
+
+    Attributes:
+        design: Its values.
+        handle: What the proposer needs to know it again.
+    """
+
+    design: Design
+    handle: Handle = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProposerInput:
+    """What a proposer works on.
+
+    Attributes:
+        space: The designs.
+        goals: What is wanted of them.
+        seed: The same seed and the same answers give the same proposals.
+        population: Size of a generation, or designs drawn before the sampler starts to learn;
+            None: the sampler's own default.
+        admits: Whether a design may be feasible, as far as can be told at once.
+        deciding: Names of the knobs that *admits* looks at.
+    """
+
+    space: Space
+    goals: Goals
+    seed: int
+    population: int | None = None
+    admits: Callable[[Design], bool] | None = None
+    deciding: frozenset[str] = frozenset()
+
+
+class Proposer(ABC, Generic[Handle]):
+    """Asked for designs, and told what became of them in the order in which it was asked."""
+
+    @abstractmethod
+    def ask(self) -> Proposal[Handle] | None:
+        """The next design, always valid; None if there is none left to propose."""
+
+    @abstractmethod
+    def vary(
+        self, proposal: Proposal[Handle], is_new: Callable[[Design], bool], tries: int
+    ) -> Proposal[Handle] | None:
+        """A new design in place of one that is known already.
+
+        Args:
+            proposal: Of a known design; taken back if a new one is found.
+            is_new: Whether a design has not been proposed yet.
+            tries: Designs to look at.
+
+        Returns:
+            The new proposal, or None if all that were looked at are known too.
+        """
+
+    @abstractmethod
+    def tell(
+        self, proposal: Proposal[Handle], objectives: Mapping[str, float], violation: float
+    ) -> None:
+        """The outcome of a design.
+
+        Args:
+            proposal: What was asked.
+            objectives: Values by name; empty if the design is infeasible and was not evaluated.
+            violation: Sum of what exceeds; 0 or less is feasible.
+        """
+
+    @abstractmethod
+    def tell_nothing(self, proposal: Proposal[Handle]) -> None:
+        """The evaluation failed, which says nothing about the design."""
