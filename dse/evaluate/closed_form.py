@@ -25,6 +25,18 @@ class ClosedFormEvaluator(Evaluator):
         limit_bytes = 0.95 * VIT22B_64.memory_bytes
         return {**metrics, "memory_fill": metrics["footprint_bytes"] / limit_bytes}
 
+    def admits(self, design: Design) -> bool:
+        """Whether the design can be built and fits in memory."""
+        try:
+            self._model.check(design)
+        except InfeasibleError:
+            return False
+        return True
+
+    def decides(self, name: str) -> bool:
+        """Whether structure or memory depends on the knob."""
+        return not name.endswith((".bandwidth", ".topology"))
+
     def check(self) -> None:
         if self._input.run:
             _check_problem(RunChecker(self._input).check())

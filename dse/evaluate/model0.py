@@ -185,21 +185,30 @@ class Model0:
             ConfigError: A value is missing or of the wrong kind.
             InfeasibleError: A rule is broken, or the memory does not suffice.
         """
+        self.check(values)
+        outcomes = evaluate_designs(self.problem, _one_design(values))
+        return {
+            "iteration_time_s": float(outcomes.iteration_time_s[0]),
+            "capital_cost_usd": float(outcomes.capital_cost_usd[0]),
+            "footprint_bytes": float(outcomes.footprint_bytes[0]),
+        }
+
+    def check(self, values: Mapping[str, object]) -> None:
+        """See whether the design with *values* can be built and fits, without timing it.
+
+        Raises:
+            ConfigError: A value is missing or of the wrong kind.
+            InfeasibleError: A rule is broken, or the memory does not suffice.
+        """
         design = _one_design(values)
         for rule, broken in broken_rules(self.problem, design).items():
             if broken[0]:
                 raise InfeasibleError(rule, f"broken by {_told(design)}")
-        outcomes = evaluate_designs(self.problem, design)
-        used = float(outcomes.footprint_bytes[0])
-        if not fits_in_memory(self.problem, outcomes.footprint_bytes)[0]:
-            limit = 0.95 * self.problem.memory_bytes
-            reason = f"needs {used / 1e9:.2f} GB of {limit / 1e9:.2f} GB"
+        used_bytes = _footprint_bytes(self.problem, design)
+        if not fits_in_memory(self.problem, used_bytes)[0]:
+            limit_bytes = 0.95 * self.problem.memory_bytes
+            reason = f"needs {used_bytes[0] / 1e9:.2f} GB of {limit_bytes / 1e9:.2f} GB"
             raise InfeasibleError("fits_in_memory", reason)
-        return {
-            "iteration_time_s": float(outcomes.iteration_time_s[0]),
-            "capital_cost_usd": float(outcomes.capital_cost_usd[0]),
-            "footprint_bytes": used,
-        }
 
 
 RUN_PATHS = {

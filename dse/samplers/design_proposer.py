@@ -15,7 +15,9 @@ class DesignProposer(Proposer[Genome]):
         self._space = GenomeSpace(what.space)
         self._goals = what.goals
         settings = Settings() if what.population is None else Settings(initial=what.population)
-        screen = None if what.admits is None else DesignScreen(self._space, what.admits, what.deciding)
+        screen = (
+            None if what.admits is None else DesignScreen(self._space, what.admits, what.deciding)
+        )
         self._search = DesignSearch(self._space, seed=what.seed, screen=screen, settings=settings)
 
     def ask(self) -> Proposal[Genome] | None:

@@ -66,7 +66,7 @@ def _nsga2(seed: int, population: int | None) -> "BaseSampler":
 def _nsga3(seed: int, population: int | None) -> "BaseSampler":
     from optuna.samplers import NSGAIIISampler
 
-    return NSGAIIISampler(seed=seed, population_size=population or 50)
+    return _quietly(lambda: NSGAIIISampler(seed=seed, population_size=population or 50))
 
 
 def _gp(seed: int, population: int | None) -> "BaseSampler":

@@ -1,4 +1,4 @@
-"""The `design` sampler: evolutionary search over valid designs, with a model that ranks children."""
+"""The `design` sampler: evolutionary search over valid designs; a model ranks the children."""
 
 from dse.samplers.design.genome import Genome, GenomeSpace
 from dse.samplers.design.screen import Screen

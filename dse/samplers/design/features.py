@@ -43,4 +43,4 @@ def _table(choices: tuple[object, ...], scale: Floats | None) -> Floats:
         size = len(choices)
         return np.concatenate([np.eye(size), np.zeros((1, size))]) / np.sqrt(2.0)
     spread = np.ptp(scale) or 1.0
-    return np.append((scale - scale.min()) / spread, 0.5)[:, None]
+    return np.asarray(np.append((scale - scale.min()) / spread, 0.5)[:, None])

@@ -60,7 +60,7 @@ class Judge:
     def draw_weights(self, random: Random) -> Floats:
         """(M,) float64: what each objective counts, drawn uniformly; they add up to 1."""
         weights = np.array([random.expovariate(1.0) for _ in self._models])
-        return weights / weights.sum()
+        return np.asarray(weights / weights.sum())
 
     def best(self, genomes: list[Genome], weights: Floats) -> Genome:
         """The design that promises most under *weights*."""

@@ -109,8 +109,9 @@ def swap_dimensions(near: Neighbourhood, genome: Genome, random: Random) -> Geno
     Values that the other dimension cannot take give way to those at the same place in its list.
     """
     knobs = near.space.knobs
-    present = sorted({slot for at, slot in enumerate(near.slots) if slot is not None
-                      and genome.codes[at] >= 0})
+    present = sorted(
+        {slot for at, slot in enumerate(near.slots) if slot is not None and genome.codes[at] >= 0}
+    )
     if len(present) < 2:
         return None
     pair = pick_two(present, random)
@@ -162,9 +163,7 @@ def cross(near: Neighbourhood, one: Genome, two: Genome, random: Random) -> Geno
     codes = list(two.codes)
     alike = one.dimensions == two.dimensions
     for number, span in enumerate(near.space.spans):
-        if random.random() < 0.5 and (
-            alike or near.space.holds(number, two.dimensions, one.codes)
-        ):
+        if random.random() < 0.5 and (alike or near.space.holds(number, two.dimensions, one.codes)):
             codes[span.first : span.end] = one.codes[span.first : span.end]
     reals = [a if random.random() < 0.5 else b for a, b in zip(one.reals, two.reals, strict=True)]
     return Genome(two.dimensions, tuple(codes), tuple(reals))

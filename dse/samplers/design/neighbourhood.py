@@ -1,6 +1,6 @@
 """What moves need to know about a space, worked out once."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import TypeVar
 
@@ -87,12 +87,12 @@ def below(size: int, random: Random) -> int:
     return int(random.random() * size)
 
 
-def pick(items: list[Item], random: Random) -> Item:
+def pick(items: Sequence[Item], random: Random) -> Item:
     """One of *items*."""
     return items[int(random.random() * len(items))]
 
 
-def pick_two(items: list[Item], random: Random) -> tuple[Item, Item]:
+def pick_two(items: Sequence[Item], random: Random) -> tuple[Item, Item]:
     """Two different ones of *items*."""
     first = int(random.random() * len(items))
     second = int(random.random() * (len(items) - 1))

@@ -14,7 +14,7 @@ from dse.samplers.design.blocks import SIZE, Root, in_blocks
 Floats = NDArray[np.float64]
 
 _NOISE = 1e-4
-"""Variance that the kernel leaves unexplained; keeps it positive definite where points are twins."""
+"""Variance that the kernel leaves unexplained; keeps it positive definite where points repeat."""
 
 _FIRST_LOG = 0.4
 """Natural logarithm of the length scales that learning starts from."""
