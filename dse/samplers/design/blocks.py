@@ -29,7 +29,7 @@ class Root:
     """
 
     def __init__(self, matrix: Floats) -> None:
-        """*matrix*, (B, B, SIZE, SIZE), is used up."""
+        """*matrix*, (B, B, SIZE, SIZE), is used up; blocks above the diagonal are not looked at."""
         blocks = len(matrix)
         self._below = matrix
         self._inverse = np.empty((blocks, SIZE, SIZE))
@@ -40,7 +40,9 @@ class Root:
             self._inverse[at] = np.linalg.inv(root)
             left = matrix[at + 1 :, at] @ self._inverse[at].T
             matrix[at + 1 :, at] = left
-            matrix[at + 1 :, at + 1 :] -= left[:, None] @ left.transpose(0, 2, 1)[None]
+            for row in range(at + 1, blocks):
+                columns = left[: row - at].transpose(0, 2, 1)
+                matrix[row, at + 1 : row + 1] -= left[row - at - 1] @ columns
 
     def solve(self, right: Floats) -> Floats:
         """``inverse(L) @ right`` for (B, SIZE, R)."""

@@ -18,10 +18,10 @@ _OPTIMISM = 1.0
 _SUM_WEIGHT = 0.05
 """Weight of the sum beside the maximum in the scalarised value (augmented Chebyshev)."""
 
-_SAMPLE = 100
+_SAMPLE = 64
 """Designs from which length scales are learned."""
 
-_TRIES = 6
+_TRIES = 5
 """Steps of the length scales tried each time; five times as many the first time."""
 
 

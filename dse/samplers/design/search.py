@@ -47,8 +47,8 @@ class Settings:
     unranked: float = 0.1
     crossover: float = 0.5
     repairs: int = 3
-    memory: int = 300
-    relearn: int = 8
+    memory: int = 320
+    relearn: int = 12
 
 
 Children = dict[Genome, tuple[int, ...]]

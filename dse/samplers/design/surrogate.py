@@ -78,10 +78,13 @@ class GaussianProcess:
 def _root(points: Floats) -> Root:
     """Of the kernel matrix between *points*, (N, F), with ones where there is no point."""
     rows = in_blocks(points)
-    kernel = _matern(_squares(rows[:, None], rows[None, :]))
     is_point = in_blocks(np.ones((len(points), 1)))[:, :, 0]
+    kernel = np.zeros((len(rows), len(rows), SIZE, SIZE))
+    for at in range(len(rows)):  # what is above the diagonal is not looked at
+        kernel[at, : at + 1] = _matern(_squares(rows[at], rows[: at + 1]))
     if len(points) % SIZE:
-        kernel *= is_point[:, None, :, None] * is_point[None, :, None, :]
+        kernel[-1] *= is_point[-1][:, None]
+        kernel[-1, -1] *= is_point[-1]
     for at in range(len(rows)):
         kernel[at, at][np.diag_indices(SIZE)] += _NOISE + 1.0 - is_point[at]
     return Root(kernel)
