@@ -181,6 +181,7 @@ class Runner:
                 population=file.search.population,
                 admits=evaluator.admits,
                 deciding=frozenset(filter(evaluator.decides, study.space.parameters)),
+                trials=file.search.trials,
             ),
         )
         counts = study.space.counts

@@ -36,6 +36,7 @@ class ProposerInput:
             None: the sampler's own default.
         admits: Whether a design may be feasible, as far as can be told at once.
         deciding: Names of the knobs that *admits* looks at.
+        trials: Proposals that will be asked for; None: not known.
     """
 
     space: Space
@@ -44,6 +45,7 @@ class ProposerInput:
     population: int | None = None
     admits: Callable[[Design], bool] | None = None
     deciding: frozenset[str] = frozenset()
+    trials: int | None = None
 
 
 class Proposer(ABC, Generic[Handle]):
@@ -52,6 +54,10 @@ class Proposer(ABC, Generic[Handle]):
     @abstractmethod
     def ask(self) -> Proposal[Handle] | None:
         """The next design, always valid; None if there is none left to propose."""
+
+    @abstractmethod
+    def enqueue(self, design: Design) -> None:
+        """Propose *design*, which is in the space, before anything else."""
 
     @abstractmethod
     def vary(

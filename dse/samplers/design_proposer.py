@@ -26,6 +26,11 @@ class DesignProposer(Proposer[Genome]):
             return None
         return Proposal(design=self._space.design(genome), handle=genome)
 
+    def enqueue(self, design: Design) -> None:
+        genome = self._space.genome(design)
+        if genome is not None:
+            self._search.enqueue(genome)
+
     def vary(
         self, proposal: Proposal[Genome], is_new: Callable[[Design], bool], tries: int
     ) -> Proposal[Genome] | None:

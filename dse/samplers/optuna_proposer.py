@@ -3,12 +3,14 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dse.samplers.base import Proposal, Proposer, ProposerInput
-from dse.space import Design, Encoding, Gene, Value
+from dse.samplers.design import GenomeSpace
+from dse.samplers.optuna_genes import distribution, from_optuna, to_optuna
+from dse.space import Design, Encoding, Gene
 from dse.space.encoding import Genes, Style
 
 if TYPE_CHECKING:
@@ -52,10 +54,10 @@ class OptunaProposer(Proposer[Asked]):
         logging.getLogger("optuna").setLevel(logging.WARNING)
         self._encoding = Encoding(what.space, look.style)
         self._distributions = {
-            gene.name: _distribution(gene, keeps_words=look.keeps_words)
+            gene.name: distribution(gene, keeps_words=look.keeps_words)
             for gene in self._encoding.genes
         }
-        self._goals, self._knows_limits = what.goals, look.knows_limits
+        self._goals, self._look = what.goals, look
         self._random = np.random.default_rng([what.seed, 1])  # apart from the sampler's stream
         self._worst: list[float] | None = None
         self.study: optuna.Study = optuna.create_study(
@@ -66,9 +68,27 @@ class OptunaProposer(Proposer[Asked]):
     def ask(self) -> Proposal[Asked]:
         """The next design of the sampler; always valid, not always new."""
         trial = self.study.ask(self._distributions)
-        values = {gene.name: self._position(gene, trial) for gene in self._encoding.genes}
+        keeps = self._look.keeps_words
+        values = {
+            gene.name: from_optuna(gene, trial.params[gene.name], keeps_words=keeps)
+            for gene in self._encoding.genes
+        }
         asked = Asked(trial=trial, genes=values)
         return Proposal(design=self._encoding.design(values), handle=asked)
+
+    def enqueue(self, design: Design) -> None:
+        space = GenomeSpace(self._encoding.space)
+        genome = space.genome(design)
+        if genome is not None:
+            self._enqueue(self._encoding.values(genome.dimensions, space.rows(genome), design))
+
+    def _enqueue(self, values: Genes) -> None:
+        keeps = self._look.keeps_words
+        named = {
+            gene.name: to_optuna(gene, values[gene.name], keeps_words=keeps)
+            for gene in self._encoding.genes
+        }
+        self.study.enqueue_trial(named)
 
     def vary(
         self, proposal: Proposal[Asked], is_new: Callable[[Design], bool], tries: int
@@ -83,10 +103,7 @@ class OptunaProposer(Proposer[Asked]):
             values = self._varied(proposal.handle.genes, changes)
             if is_new(self._encoding.design(values)):
                 self.tell_nothing(proposal)
-                named = {
-                    gene.name: self._param(gene, values[gene.name]) for gene in self._encoding.genes
-                }
-                self.study.enqueue_trial(named)
+                self._enqueue(values)
                 return self.ask()
         return None
 
@@ -108,7 +125,7 @@ class OptunaProposer(Proposer[Asked]):
         self, proposal: Proposal[Asked], objectives: Mapping[str, float], violation: float
     ) -> None:
         """The outcome; a design that was not evaluated takes the worst values seen so far."""
-        if self._knows_limits:
+        if self._look.knows_limits:
             proposal.handle.trial.set_constraint(FEASIBILITY, violation)
         elif violation > 0:
             objectives = {}
@@ -118,22 +135,6 @@ class OptunaProposer(Proposer[Asked]):
         from optuna.trial import TrialState
 
         self.study.tell(proposal.handle.trial, state=TrialState.FAIL)
-
-    def _param(self, gene: Gene, value: int | float) -> Value:
-        """The value of a gene as Optuna records it."""
-        from optuna.distributions import CategoricalDistribution
-
-        if isinstance(self._distributions[gene.name], CategoricalDistribution) and gene.labels:
-            return gene.labels[int(value)]
-        return value
-
-    def _position(self, gene: Gene, trial: "optuna.trial.Trial") -> int | float:
-        from optuna.distributions import CategoricalDistribution
-
-        value = trial.params[gene.name]
-        if isinstance(self._distributions[gene.name], CategoricalDistribution) and gene.labels:
-            return gene.labels.index(value)
-        return float(value) if gene.kind == "real" else int(value)
 
     def _told_values(self, objectives: Mapping[str, float]) -> Sequence[float]:
         names, signs = list(self._goals.objectives), self._goals.signs
@@ -151,17 +152,3 @@ def _drawn(gene: Gene, share: float) -> float:
     if gene.log:
         return float(gene.low * (gene.high / gene.low) ** share)
     return gene.low + (gene.high - gene.low) * share
-
-
-def _distribution(gene: Gene, *, keeps_words: bool) -> Any:
-    from optuna.distributions import (
-        CategoricalDistribution,
-        FloatDistribution,
-        IntDistribution,
-    )
-
-    if gene.kind == "real":
-        return FloatDistribution(gene.low, gene.high, log=gene.log)
-    if gene.kind == "step" or not keeps_words:
-        return IntDistribution(0, gene.size - 1)
-    return CategoricalDistribution(gene.labels or tuple(range(gene.size)))

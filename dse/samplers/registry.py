@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.samplers.base import Proposer, ProposerInput
 from dse.samplers.design_proposer import DesignProposer
+from dse.samplers.exhaustive import ExhaustiveProposer, fits
 from dse.samplers.optuna_proposer import Look, OptunaProposer
 from simcore import ConfigError, Registry
 
@@ -93,6 +94,11 @@ def _quietly(build: "Callable[[], BaseSampler]") -> "BaseSampler":
         return build()
 
 
+def _design(what: ProposerInput) -> Proposer[Any]:
+    """The search, or every design where the trials suffice for that."""
+    return ExhaustiveProposer(what) if fits(what) else DesignProposer(what)
+
+
 def _of_optuna(
     sampler: "Callable[[int, int | None], BaseSampler]", look: Look
 ) -> Callable[[ProposerInput], Proposer[Any]]:
@@ -106,7 +112,8 @@ _STEPS_BY_VALUE = Look(style="weights", keeps_words=False, knows_limits=False)
 SAMPLERS: Registry[SamplerEntry] = Registry(
     "a sampler",
     {
-        "design": SamplerEntry(build=DesignProposer),
+        "design": SamplerEntry(build=_design),
+        "exhaustive": SamplerEntry(build=ExhaustiveProposer),
         "random": SamplerEntry(build=_of_optuna(_random, _INDEX)),
         "tpe": SamplerEntry(build=_of_optuna(_tpe, _INDEX)),
         "nsga2": SamplerEntry(build=_of_optuna(_nsga2, _WEIGHTS)),

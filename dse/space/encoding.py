@@ -7,8 +7,9 @@ keep neighbours alike and suit evolutionary and continuous samplers; an index su
 learn from the value of single choices, and uniform draws.
 """
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -66,6 +67,10 @@ class BlockCode(ABC):
             dimensions: The number of network dimensions, or None if this block decides it.
         """
 
+    @abstractmethod
+    def values(self, dimensions: int, row: int) -> dict[str, int | float]:
+        """Values of the genes of this block that mean *row*: the reverse of ``row``."""
+
 
 class DirectCode(BlockCode):
     """A block of one knob: its position in the list of allowed choices."""
@@ -89,6 +94,11 @@ class DirectCode(BlockCode):
         code = self._codes[int(values[self.genes[0].name])]
         return count, int(np.flatnonzero(table == code)[0])
 
+    def values(self, dimensions: int, row: int) -> dict[str, int | float]:
+        code = self.block.tables[dimensions][row, 0]
+        position = 0 if code < 0 else int(np.flatnonzero(self._codes == code)[0])
+        return {self.genes[0].name: position}
+
 
 class IndexCode(BlockCode):
     """The number of a row, over all numbers of dimensions if the block decides that number."""
@@ -110,6 +120,14 @@ class IndexCode(BlockCode):
                 index -= self.block.rows(count)
         count = dimensions if dimensions is not None else next(iter(self.block.tables))
         return count, index % self.block.rows(count)
+
+    def values(self, dimensions: int, row: int) -> dict[str, int | float]:
+        before = 0
+        if self.block.leads:
+            counts = list(self.block.tables)
+            earlier = counts[: counts.index(dimensions)]
+            before = sum(self.block.rows(count) for count in earlier)
+        return {self.genes[0].name: before + row}
 
 
 class WeightsCode(BlockCode):
@@ -145,6 +163,21 @@ class WeightsCode(BlockCode):
         distance[:, words] = distance[:, words] != 0
         weight = np.where(words, 16.0, scale)
         return count, int(np.argmin((distance**2 * weight).sum(axis=1)))
+
+    def values(self, dimensions: int, row: int) -> dict[str, int | float]:
+        result: dict[str, int | float] = {}
+        if self.block.leads:
+            result[self._count_gene] = list(self.block.tables).index(dimensions)
+        codes = dict(
+            zip(self.block.names, self.block.tables[dimensions][row].tolist(), strict=True)
+        )
+        for names, product in self.block.products:
+            whole = math.log2(product) or 1.0
+            for name in names:
+                meant = codes[name] >= 0
+                share = float(self._scale(name)[codes[name]]) / whole if meant else 0.0
+                result[f"weight of {name}"] = share
+        return result | {name: max(codes[name], 0) for name in self._others}
 
     def _coordinates(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Position of each row, NaN where a knob has no meaning; and the weight per knob."""
@@ -215,6 +248,13 @@ class Encoding:
         count = dimensions if dimensions is not None else next(iter(self.space.dimensions))
         reals = {p.name: float(values[p.name]) for p in self.space.continuous}
         return self.space.design(count, rows, reals)
+
+    def values(self, dimensions: int, rows: Sequence[int], design: Design) -> Genes:
+        """Values of all genes that mean *design*, which takes ``rows[i]`` of block i."""
+        result: dict[str, int | float] = {}
+        for code, row in zip(self._codes, rows, strict=True):
+            result |= code.values(dimensions, row)
+        return result | {p.name: float(design.get(p.name, p.low)) for p in self.space.continuous}
 
 
 def _code(block: Block, parameters: Mapping[str, Parameter], style: Style) -> BlockCode:

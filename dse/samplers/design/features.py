@@ -34,13 +34,13 @@ class Features:
             np.cumsum([columns[at][:, 0] for at in group[:-1]], axis=0)[1:].T
             for group in self._groups
         ]
-        return np.concatenate([*columns, reals, *strides], axis=1)
+        return np.asarray(np.concatenate([*columns, reals, *strides], axis=1))
 
 
 def _table(choices: tuple[object, ...], scale: Floats | None) -> Floats:
     """A row per choice, and a last one for a knob that has no meaning."""
     if scale is None:
         size = len(choices)
-        return np.concatenate([np.eye(size), np.zeros((1, size))]) / np.sqrt(2.0)
+        return np.asarray(np.concatenate([np.eye(size), np.zeros((1, size))]) / np.sqrt(2.0))
     spread = np.ptp(scale) or 1.0
     return np.asarray(np.append((scale - scale.min()) / spread, 0.5)[:, None])

@@ -99,10 +99,14 @@ class GenomeSpace:
 
     def design(self, genome: Genome) -> Design:
         """The values that *genome* means."""
-        count, codes, shares = genome
-        rows = [self._row(number, count, codes) for number in range(len(self.spans))]
-        pairs = zip(self.reals, shares, strict=True)
-        return self.space.design(count, rows, {p.name: p.value_at(share) for p, share in pairs})
+        pairs = zip(self.reals, genome.reals, strict=True)
+        reals = {p.name: p.value_at(share) for p, share in pairs}
+        return self.space.design(genome.dimensions, self.rows(genome), reals)
+
+    def rows(self, genome: Genome) -> list[int]:
+        """The row that *genome* takes of each block."""
+        count, codes, _ = genome
+        return [self._row(number, count, codes) for number in range(len(self.spans))]
 
     def genome(self, design: Mapping[str, object]) -> Genome | None:
         """The genome of *design*, or None if the space does not hold it."""

@@ -8,6 +8,7 @@ algorithm with on-line landscape approximation for expensive multiobjective opti
 IEEE Transactions on Evolutionary Computation 10(1), 2006.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -77,16 +78,20 @@ class DesignSearch:
         self._credit = Credit([share for _, share in moves])
         self._made_by: Children = {}
         self._known: set[Genome] = set()
+        self._queue: deque[Genome] = deque()
         self._asked = self._told = self._learned_at = 0
 
-    def know(self, genome: Genome) -> None:
-        """*genome* need not be asked again."""
-        self._known.add(genome)
+    def enqueue(self, genome: Genome) -> None:
+        """Ask for *genome* before anything else."""
+        self._queue.append(genome)
 
     def ask(self) -> Genome | None:
         """A new design, or None if none was found."""
         random = Random(self._seed << 40 | self._asked)
         self._asked += 1
+        if self._queue:
+            self._known.add(self._queue[0])
+            return self._queue.popleft()
         settings = self._settings
         genome = None
         if len(self._elite) >= settings.initial and random.random() >= settings.fresh:
