@@ -49,6 +49,10 @@ class Elite:
         """The first *count* designs, as last sorted."""
         return [self._all[at][2] for at in self._order[:count]]
 
+    def front(self) -> list[Genome]:
+        """The designs that no other is better than, as last sorted; twins once."""
+        return self.best(len(self._front))
+
     def is_progress(self, values: Sequence[float]) -> bool:
         """Whether no feasible design, as last sorted, is at least as good in everything."""
         return not bool((self._front <= np.asarray(values)).all(axis=1).any())

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import TypeVar
 
-from dse.samplers.design.genome import Genome, GenomeSpace
+from dse.samplers.design.genome import Genome, GenomeSpace, Span
 from dse.space import Value
 
 PRIMES = (2, 3, 5, 7)
@@ -40,6 +40,10 @@ class Neighbourhood:
         self.slots = [knob.slot for knob in knobs]
         self.place = [{value: at for at, value in enumerate(knob.choices)} for knob in knobs]
         self.tops = [len(knob.choices) - 1 for knob in knobs]
+        self._conditional = [
+            [at for at in range(span.first, span.end) if _is_conditional(span, at - span.first)]
+            for span in space.spans
+        ]
         self._block_of = [
             number for number, span in enumerate(space.spans) for _ in range(span.first, span.end)
         ]
@@ -48,9 +52,25 @@ class Neighbourhood:
         """The genome with *codes* if the blocks of the knobs that were *touched* hold it."""
         count = genome.dimensions
         for number in {self._block_of[at] for at in touched}:
-            if not self.space.holds(number, count, codes):
+            if not self.space.holds(number, count, codes) and not self._mended(
+                number, count, codes
+            ):
                 return None
         return Genome(count, tuple(codes), genome.reals)
+
+    def _mended(self, number: int, count: int, codes: list[int]) -> bool:
+        """Whether a knob that lost its meaning, or gained one, was all that was wrong.
+
+        Its code is then changed in place; a new meaning starts with the first choice that fits.
+        """
+        for at in self._conditional[number]:
+            before = codes[at]
+            for code in range(self.tops[at] + 1) if before < 0 else (-1,):
+                codes[at] = code
+                if self.space.holds(number, count, codes):
+                    return True
+            codes[at] = before
+        return False
 
     def moved(self, genome: Genome, values: Mapping[int, Value]) -> Genome | None:
         """The genome with those values for some knobs, if each has that choice."""
@@ -97,6 +117,12 @@ def pick_two(items: Sequence[Item], random: Random) -> tuple[Item, Item]:
     first = int(random.random() * len(items))
     second = int(random.random() * (len(items) - 1))
     return items[first], items[second + (second >= first)]
+
+
+def _is_conditional(span: Span, column: int) -> bool:
+    """Whether the knob has a meaning in some rows of its block only."""
+    tables = [table[:, column] for table in span.block.tables.values()]
+    return any(bool((codes < 0).any() and (codes >= 0).any()) for codes in tables)
 
 
 def _stems(space: GenomeSpace) -> list[list[int]]:

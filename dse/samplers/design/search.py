@@ -34,7 +34,8 @@ class Settings:
         parents: The best designs, any of which may be a parent.
         children: Children that the model ranks for each design asked.
         fresh: Share of designs that are drawn uniformly all the same.
-        unranked: Share of designs that are a child taken as it comes.
+        local: Share of designs that are one move away from a design of the front, whatever the
+            model says of them.
         crossover: Share of children with two parents.
         repairs: Further moves that may bring a child back that the screen turned down.
         memory: Designs that the model learns from.
@@ -45,7 +46,7 @@ class Settings:
     parents: int = 20
     children: int = 24
     fresh: float = 0.05
-    unranked: float = 0.1
+    local: float = 0.15
     crossover: float = 0.5
     repairs: int = 3
     memory: int = 320
@@ -136,8 +137,14 @@ class DesignSearch:
     def _bred(self, random: Random) -> Genome | None:
         """The best of some children, as far as the model can tell."""
         settings = self._settings
-        is_ranked = self._judge.is_ready and random.random() >= settings.unranked
-        children = self._children(random, settings.children if is_ranked else 1)
+        parents = self._elite.best(settings.parents)
+        if not parents:
+            return None
+        is_ranked = self._judge.is_ready and random.random() >= settings.local
+        if is_ranked:
+            children = self._children(parents, settings.children, random)
+        else:
+            children = self._children(self._elite.front() or parents, 1, random)
         if not children:
             return None
         chosen = next(iter(children))
@@ -146,17 +153,19 @@ class DesignSearch:
         self._made_by[chosen] = children[chosen]
         return chosen
 
-    def _children(self, random: Random, wanted: int) -> Children:
-        """New designs near the best ones."""
-        parents = self._elite.best(self._settings.parents)
+    def _children(self, parents: list[Genome], wanted: int, random: Random) -> Children:
+        """New designs near *parents*: if one is wanted, a move away from one of them."""
         found: Children = {}
         for _ in range(20 * wanted + 100):
             if len(found) >= wanted:
                 break
-            child = self._offspring(parents, random)
             made_by: list[int] = []
             luck = random.random()
-            for _ in range(1 + (luck < 0.5) + (luck < 0.25)):
+            if wanted == 1:
+                child, moves = pick(parents, random), 1
+            else:
+                child, moves = self._offspring(parents, random), 1 + (luck < 0.5) + (luck < 0.25)
+            for _ in range(moves):
                 child = self._moved(child, made_by, random)
             for _ in range(self._settings.repairs):
                 if self._admits(child):
