@@ -1,0 +1,122 @@
+"""Problems that samplers are compared on: a space, a screen, an evaluation, a reference point."""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dse.config import load_study_file
+from dse.evaluate import build_evaluator
+from dse.evaluate.base import evaluate
+from dse.objectives import Goals
+from dse.space import Design, Setting, Space, SpaceFile, build_space, design_key
+
+STAND_IN = Path(__file__).resolve().parents[3] / "shared" / "bench" / "search"
+"""Folder of ``problem.py``, the closed form of 200 million designs whose front is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What is searched, and how good a set of objective values is.
+
+    Attributes:
+        space: The designs.
+        goals: Names and senses of the objectives, all minimised.
+        admits: Whether a design may be feasible, before it is evaluated.
+        deciding: Names of the knobs that *admits* looks at.
+        canonical: Stands for all designs with the same outcome.
+        evaluate: Objectives by name; empty if the design is infeasible.
+        score: Of values, (N, M): hypervolume by that of the true front, or best product.
+        score_name: What the score is.
+    """
+
+    space: Space
+    goals: Goals
+    admits: Callable[[Design], bool]
+    deciding: frozenset[str]
+    canonical: Callable[[Design], Design]
+    evaluate: Callable[[Design], Mapping[str, float]]
+    score: Callable[[np.ndarray], float]
+    score_name: str
+
+
+def stand_in() -> Problem:
+    """768 NPUs: parallelism, network and collectives by a closed form; 9 designs on its front."""
+    sys.path.insert(0, str(STAND_IN))
+    import problem
+
+    file = SpaceFile.model_validate(
+        {
+            "products": [
+                {"of": ["dp", "tp", "pp", "cp"], "equals": problem.N},
+                {"of": ["d[*]"], "equals": problem.N},
+            ],
+            "axes": {
+                "level[*]": {"ladder": list(range(1, 6))},
+                "algorithm": {"choices": list(problem.ALGS)},
+                "micro_batch": {"ladder": list(problem.MBS)},
+                "recompute": {"choices": [False, True]},
+            },
+        }
+    )
+    _, reference, _, volume, _, _ = problem.truth()
+
+    def outcome(design: Design) -> tuple[float, float, float]:
+        sizes = [int(design[name]) for name in ("dp", "tp", "pp", "cp", "d[0]", "d[1]", "d[2]")]
+        levels = [int(design[f"level[{slot}]"]) - 1 for slot in range(3)]
+        algorithm = problem.ALGS.index(design["algorithm"])
+        last = (int(design["micro_batch"]), int(design["recompute"]))
+        time, cost, violation = problem.evaluate(*sizes, *levels, algorithm, *last)
+        return float(time), float(cost), float(violation)
+
+    def answer(design: Design) -> dict[str, float]:
+        time, cost, violation = outcome(design)
+        return {} if violation > 0 else {"iteration_time": time, "network_cost": cost}
+
+    return Problem(
+        space=build_space(file, Setting(dimensions=3, npus=problem.N, fixed={})),
+        goals=Goals(objectives={"iteration_time": "minimise", "network_cost": "minimise"}),
+        admits=lambda design: outcome(design)[2] <= 0,
+        deciding=frozenset(("dp", "tp", "pp", "cp", "micro_batch", "recompute")),
+        canonical=lambda design: design,
+        evaluate=answer,
+        score=lambda values: problem.hv2d(values, reference) / volume,
+        score_name="hypervolume / that of the true front",
+    )
+
+
+def study(name: str, objectives: Mapping[str, str], **overrides: object) -> Problem:
+    """A shipped study with those objectives; its score is the least product of their values."""
+    changes = {"objectives": dict(objectives), "reference_point": None, **overrides}
+    loaded = load_study_file(name, changes)
+    evaluator = build_evaluator(loaded.evaluator_input)
+    known: dict[str, Mapping[str, float]] = {}
+
+    def answer(design: Design) -> Mapping[str, float]:
+        key = design_key(evaluator.canonical(design))
+        if key not in known:
+            found = evaluate(evaluator, loaded.goals, design)
+            known[key] = found.objectives if found.state == "complete" else {}
+        return known[key]
+
+    return Problem(
+        space=loaded.space,
+        goals=loaded.goals,
+        admits=evaluator.admits,
+        deciding=frozenset(filter(evaluator.decides, loaded.space.parameters)),
+        canonical=evaluator.canonical,
+        evaluate=answer,
+        score=lambda values: float(values.prod(axis=1).min()),
+        score_name="least " + " x ".join(objectives),
+    )
+
+
+PROBLEMS: Mapping[str, Callable[[], Problem]] = {
+    "stand_in": stand_in,
+    "p1_1024_cost": lambda: study("p1_cosmic_1024.yaml", {"time_network_cost": "minimise"}),
+    "p1_1024_bandwidth": lambda: study("p1_cosmic_1024.yaml", {"time_bandwidth": "minimise"}),
+    "p1_2048_cost": lambda: study("p1_cosmic_2048.yaml", {"time_network_cost": "minimise"}),
+    "p1_2048_bandwidth": lambda: study("p1_cosmic_2048.yaml", {"time_bandwidth": "minimise"}),
+}
