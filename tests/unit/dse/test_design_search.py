@@ -198,7 +198,7 @@ def test_anyone_s_optuna_study_can_use_the_search() -> None:
     def objective(trial: optuna.Trial) -> tuple[float, float]:
         design = sampler.design(trial)
         seen.append(design_key(design))
-        return float(design["tp"]), float(design["dp"])  # type: ignore[arg-type]
+        return float(design["tp"]), float(design["dp"])
 
     study.optimize(objective, n_trials=120)
     assert len(set(seen)) == 120
