@@ -15,6 +15,7 @@ from dse.report import report_page
 from dse.result import StudyResult
 from dse.samplers import ProposerInput, build_proposer
 from dse.search import Budget, Hooks, Search
+from dse.start import starting_designs
 from dse.store import REPORT, StudyFolder
 from dse.summary import study_front, study_summary
 from dse.trials import Trial
@@ -184,6 +185,8 @@ class Runner:
                 trials=file.search.trials,
             ),
         )
+        for design in starting_designs(study):
+            proposer.enqueue(design)
         counts = study.space.counts
         budget = Budget(
             trials=file.search.trials,

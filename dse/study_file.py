@@ -6,6 +6,7 @@ from pydantic import Field, field_serializer
 
 from dse.evaluate.cost_file import CostFile
 from dse.space import SpaceFile
+from dse.space.file import FileValue
 from simcore import Schema, Seconds
 
 Sense = Literal["minimise", "maximise"]
@@ -37,6 +38,8 @@ class SearchFile(Schema):
             workers, so that the same seed gives the same study.
         variations: How many variations of a repeated design are tried for a new one, before the
             repeat counts as a proposal.
+        start: Designs to begin with: the values of their knobs, or the folder of a study whose
+            front is taken.
     """
 
     sampler: str = "design"
@@ -44,6 +47,7 @@ class SearchFile(Schema):
     population: Annotated[int, Field(ge=2)] | None = None
     window: int = Field(default=32, ge=1, le=4096)
     variations: int = Field(default=100, ge=0, le=10_000)
+    start: tuple[str | dict[str, FileValue], ...] = ()
 
 
 class ExecutionFile(Schema):

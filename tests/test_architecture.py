@@ -29,7 +29,7 @@ DSE_LAYERS = [
     ["config"],
     ["store", "tables", "summary", "search"],
     ["result"],
-    ["report"],
+    ["report", "start"],
     ["study"],
     ["cli"],
     ["__init__", "__main__"],

@@ -77,7 +77,7 @@ class GeneticAlgorithm(Agent):
 
 
 class AntColony(Agent):
-    """Choices by pheromone: greedily with one probability, else in proportion."""
+    """Choices by pheromone: greedily, or in proportion; the best walk lays it again each time."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class AntColony(Agent):
         self._ants, self._greediness, self._evaporation = ants, greediness, evaporation
         self._trails = [[1.0] * size for size in sizes]
         self._walked: list[tuple[float, Codes]] = []
-        self._best = 0.0
+        self._best: tuple[float, Codes] = (0.0, [])
 
     def ask(self) -> Codes:
         greedy = self._greediness
@@ -105,12 +105,14 @@ class AntColony(Agent):
 
     def tell(self, codes: Codes, reward: float) -> None:
         self._walked.append((reward, codes))
-        self._best = max(self._best, reward)
+        if reward > self._best[0]:
+            self._best = (reward, codes)
         if len(self._walked) < self._ants:
             return
         keep = 1.0 - self._evaporation
         self._trails = [[max(keep * amount, 0.1) for amount in trail] for trail in self._trails]
-        for earned, walked in self._walked:
+        most, best = self._best
+        for earned, walked in [*self._walked, (most * self._ants, best)] if best else []:
             for trail, code in zip(self._trails, walked, strict=True):
-                trail[code] += earned / self._best if self._best else 0.0
+                trail[code] += earned / most / self._ants
         self._walked = []

@@ -1,0 +1,70 @@
+"""Studies that start with known designs, and those that look at all of them."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dse import StudyResult, run_study
+from dse.config import load_study_file
+from dse.space import Design, design_key
+from simcore import ConfigError
+
+STUDY = "p5_vit22b_64.yaml"
+
+
+def study_file(tmp_path: Path, **search: object) -> Path:
+    data = yaml.safe_load(Path(load_study_file(STUDY).folder, STUDY).read_text())
+    data["search"] = {"trials": 40, **search}
+    file = tmp_path / "study.yaml"
+    file.write_text(yaml.safe_dump(data))
+    return file
+
+
+@pytest.mark.parametrize("sampler", ["design", "nsga2", "tpe", "exhaustive"])
+def test_the_front_of_another_study_comes_first(tmp_path: Path, sampler: str) -> None:
+    first = run_study(STUDY, trials=60, executor="serial", out=tmp_path / "first")
+    front = [design_key(first.rows[row].design) for row in first.front]
+    file = study_file(tmp_path, sampler=sampler, start=["first"])
+    result = run_study(file, executor="serial")
+    assert [design_key(row.design) for row in result.rows[: len(front)]] == front
+    assert len({design_key(row.design) for row in result.rows}) == 40
+    assert result.summary["hypervolume"] >= first.summary["hypervolume"]
+
+
+def test_a_design_by_hand_is_written_as_in_the_file(tmp_path: Path) -> None:
+    design = dict(next(load_study_file(STUDY).space.designs()))
+    by_hand = {**design, "platform.dimensions[0].bandwidth": "45 GB/s"}
+    by_hand["platform.dimensions[1].bandwidth"] = "6.25 GB/s"
+    result = run_study(study_file(tmp_path, start=[by_hand]), executor="serial")
+    assert result.rows[0].design == design
+
+
+def test_a_design_that_is_not_in_the_space_is_told(tmp_path: Path) -> None:
+    design = dict(next(load_study_file(STUDY).space.designs()))
+    for wrong, message in (
+        ({**design, "plan.tp": 3}, "must be a design of the space"),
+        ({**design, "plan.xp": 3}, "knobs are plan.tp"),
+        ({**design, "platform.dimensions[0].bandwidth": "45 ns"}, r"search.start\[0\]"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            run_study(study_file(tmp_path, start=[wrong]), executor="serial")
+
+
+def test_trials_that_suffice_for_the_space_visit_each_design_that_fits_once(tmp_path: Path) -> None:
+    file = study_file(tmp_path, trials=500)
+    data = yaml.safe_load(file.read_text())
+    data["space"]["axes"]["plan.micro_batch"] = {"choices": [1]}
+    data["space"]["axes"]["platform.dimensions[0].bandwidth"] = {"ladder": ["360 GB/s"]}
+    data["space"]["axes"]["platform.dimensions[1].bandwidth"] = {"ladder": ["25 GB/s"]}
+    file.write_text(yaml.safe_dump(data))
+    result = run_study(file, executor="serial")
+    assert len({design_key(row.design) for row in result.rows}) == len(result.rows) < 500
+    assert result.summary["infeasible"] == 0
+    assert result.study.space.counts.searched <= 500
+    assert [row.design for row in result.rows] == sorted_as_in_space(result)
+
+
+def sorted_as_in_space(result: StudyResult) -> list[Design]:
+    known = {design_key(row.design) for row in result.rows}
+    return [design for design in result.study.space.designs() if design_key(design) in known]
