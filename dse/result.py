@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.config import Study, load_study_file
-from dse.store import STUDY, SUMMARY, StudyFolder
+from dse.store import SUMMARY, StudyFolder
 from dse.summary import study_front
 from dse.tables import trials_frame
 from dse.trials import Trial
@@ -52,10 +52,10 @@ def load_study(folder: Path | str) -> StudyResult:
         ConfigError: The folder holds no study.
     """
     store = StudyFolder(Path(folder))
-    if not (store.path / STUDY).is_file():
+    if not store.holds_study:
         raise ConfigError("DIR", "must be the folder of a study", got=str(folder))
-    study = load_study_file(store.path / STUDY)
-    rows = store.read_trials()
+    study = load_study_file(store.study_file())
+    rows = list(store.read_trials())
     summary: dict[str, Any] = {}
     if (store.path / SUMMARY).is_file():
         summary = _summary(store.path / SUMMARY)

@@ -12,11 +12,8 @@ from dse.objectives import total_violation
 from dse.samplers import Proposal, Proposer
 from dse.space import Design, design_key
 from dse.trials import Trial
-from simcore import SimulationError
 
 WAIT_S = 0.25
-HOPELESS = 8
-"""Failures, with no success among them, after which a study gives up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +84,9 @@ class Search:
         self.duplicates = 0
         self._asked = 0
         self._is_exhausted = False
-        self._failures = 0
 
     def run(self) -> None:
-        """Search until the budget is spent, the space is exhausted or someone says stop.
-
-        Raises:
-            SimulationError: All of the first evaluations failed.
-        """
+        """Search until the budget is spent, the space is exhausted or someone says stop."""
         while True:
             while len(self._slots) < self._budget.window and self._may_ask():
                 self._ask()
@@ -183,17 +175,6 @@ class Search:
         self.trials.append(trial)
         self._tell(slot.proposal, trial.evaluation)
         self._hooks.folded(trial, self.duplicates)
-        self._check_hope(trial)
-
-    def _check_hope(self, trial: Trial) -> None:
-        """Give up where nothing but failures has come so far."""
-        if trial.state == "complete":
-            self._failures = -1
-        elif trial.state == "failed" and self._failures >= 0:
-            self._failures += 1
-        if self._failures == HOPELESS:
-            reason = trial.evaluation.reason or "no reason was given"
-            raise SimulationError(f"the first {HOPELESS} designs all failed: {reason}")
 
     def _tell(self, proposal: Proposal[Any], evaluation: Evaluation) -> None:
         if evaluation.state == "failed":

@@ -1,24 +1,27 @@
 """Runs studies: searches a space, or enumerates it."""
 
 import os
+import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 from dse.config import Study, load_study_file
-from dse.evaluate import Dispatcher, Task, build_evaluator, start_crew
+from dse.evaluate import Dispatcher, Limits, Task, build_evaluator, start_crew
 from dse.evaluate.run_check import RunChecker
 from dse.report import report_page
 from dse.result import StudyResult
 from dse.samplers import ProposerInput, build_proposer
 from dse.search import Budget, Hooks, Search
 from dse.start import starting_designs
-from dse.store import REPORT, StudyFolder
+from dse.store import REPORT, StoreError, StudyFolder
 from dse.summary import study_front, study_summary
-from dse.trials import Trial
+from dse.tables import Columns
+from dse.trials import FailureStreak, Trial
 from simcore import ConfigError
 
 MAX_ENUMERATED = 200_000
@@ -82,6 +85,7 @@ def run_study(
     *,
     out: Path | str | None = None,
     resume: bool = False,
+    retry_failed: bool = False,
     watcher: Watcher | None = None,
     timeout_s: float | None = None,
     **overrides: Any,
@@ -92,6 +96,7 @@ def run_study(
         name: A path, or the bare name of a shipped study.
         out: Folder for the results; nothing is written if left out.
         resume: Go on with the study in *out*.
+        retry_failed: Evaluate designs again that failed there.
         watcher: Told about every trial.
         timeout_s: Time after which nothing more is proposed.
         **overrides: ``trials``, ``seed``, ``sampler``, ``workers``, ``executor``, ``address``,
@@ -99,10 +104,12 @@ def run_study(
 
     Raises:
         ConfigError: What is wrong with the study, its folder or the executor.
-        SimulationError: All of the first evaluations failed.
+        SimulationError: Several designs failed alike, one after the other.
+        StoreError: Results cannot be written any more.
     """
     study = check_study(name, _places(overrides))
-    return Runner(study, out=out, resume=resume, watcher=watcher).search(timeout_s)
+    runner = Runner(study, out=out, resume=resume, watcher=watcher, retry_failed=retry_failed)
+    return runner.search(timeout_s)
 
 
 def enumerate_study(
@@ -110,6 +117,7 @@ def enumerate_study(
     *,
     out: Path | str | None = None,
     resume: bool = False,
+    retry_failed: bool = False,
     watcher: Watcher | None = None,
     **overrides: Any,
 ) -> StudyResult:
@@ -126,7 +134,8 @@ def enumerate_study(
     if counts.searched > MAX_ENUMERATED:
         rule = f"at most {MAX_ENUMERATED:,} designs can be enumerated"
         raise ConfigError("space", rule, got=counts.searched)
-    return Runner(study, out=out, resume=resume, watcher=watcher).enumerate()
+    runner = Runner(study, out=out, resume=resume, watcher=watcher, retry_failed=retry_failed)
+    return runner.enumerate()
 
 
 _OVERRIDES = {
@@ -140,6 +149,7 @@ _OVERRIDES = {
     "workers": "execution.workers",
     "executor": "execution.executor",
     "address": "execution.address",
+    "memory": "execution.memory",
 }
 
 
@@ -161,17 +171,18 @@ class Runner:
         out: Path | str | None,
         resume: bool,
         watcher: Watcher | None,
+        retry_failed: bool = False,
     ) -> None:
-        self._study = _with_workers(study)
+        self._study = study
         self._folder = StudyFolder(Path(out)) if out is not None else None
-        self._resume = resume
+        self._resume, self._retries = resume, retry_failed
         self._watcher = watcher or Unwatched()
+        self._streak = FailureStreak()
         self._start_s = time.monotonic()
 
     def search(self, timeout_s: float | None) -> StudyResult:
         """Propose, evaluate and tell until the budget is spent."""
         study, file = self._study, self._study.file
-        known = self._known()
         evaluator = build_evaluator(study.evaluator_input)
         proposer = build_proposer(
             file.search.sampler,
@@ -196,37 +207,28 @@ class Runner:
             until_s=None if timeout_s is None else self._start_s + timeout_s,
         )
         hooks = Hooks(finished=self._finished, folded=self._folded, stopping=self._watcher.stopping)
-        with self._dispatcher() as dispatcher:
-            self._open(known)
-            self._watcher.started(study, len(known), budget.trials)
+        with self._stage(budget.trials) as (dispatcher, known):
             search = Search(proposer, dispatcher, budget, hooks, known, evaluator.canonical)
-            try:
-                search.run()
-            finally:
-                result = self._end(search.finished(), search.duplicates)
-        return result
+            return self._ended(search.run, lambda: (search.finished(), search.duplicates))
 
     def enumerate(self) -> StudyResult:
         """Evaluate every design."""
         study = self._study
-        known = self._known()
-        rows = {trial.number: trial for trial in known}
-        designs = (
-            Task(number=number, design=design)
-            for number, design in enumerate(study.space.designs())
-            if number not in rows
-        )
-        with self._dispatcher() as dispatcher:
-            self._open(known)
-            self._watcher.started(study, len(rows), study.space.counts.searched)
-            try:
+        with self._stage(study.space.counts.searched) as (dispatcher, known):
+            rows = {trial.number: trial for trial in known}
+            designs = (
+                Task(number=number, design=design)
+                for number, design in enumerate(study.space.designs())
+                if number not in rows
+            )
+
+            def run() -> None:
                 for trial in self._evaluated(dispatcher, designs):
                     rows[trial.number] = trial
                     self._finished(trial)
-                    self._watcher.folded(trial, 0)
-            finally:
-                result = self._end([rows[number] for number in sorted(rows)], 0)
-        return result
+                    self._folded(trial, 0)
+
+            return self._ended(run, lambda: ([rows[number] for number in sorted(rows)], 0))
 
     def _evaluated(self, dispatcher: Dispatcher, tasks: Iterator[Task]) -> Iterator[Trial]:
         under_way: dict[int, Task] = {}
@@ -246,37 +248,82 @@ class Runner:
                     worker=answer.worker,
                 )
 
-    def _known(self) -> list[Trial]:
+    @contextmanager
+    def _stage(self, total: int) -> Iterator[tuple[Dispatcher, list[Trial]]]:
+        """Workers that are up, a folder that is open, and the trials that it holds."""
+        with ExitStack() as stack:
+            known = self._known(stack)
+            execution = self._study.file.execution
+            limits = Limits(timeout_s=execution.timeout_s, memory_bytes=execution.memory_bytes)
+            crew = start_crew(
+                execution.executor,
+                self._study.evaluator_input,
+                workers=execution.workers,
+                address=execution.address,
+                limits=limits,
+            )
+            dispatcher = stack.enter_context(
+                Dispatcher(crew, limits=limits, waiting=self._waiting, happened=self._happened)
+            )
+            self._study = _with_workers(self._study, crew.workers)
+            self._open()
+            self._watcher.started(self._study, len(known), total)
+            yield dispatcher, known
+
+    def _known(self, stack: ExitStack) -> list[Trial]:
         if self._folder is None:
             return []
-        return self._folder.known_trials(self._study, resume=self._resume)
+        stack.enter_context(self._folder)
+        known = self._folder.known_trials(self._study, resume=self._resume)
+        if self._retries:
+            known = [trial for trial in known if trial.state != "failed"]
+        return known
 
-    def _open(self, known: list[Trial]) -> None:
+    def _open(self) -> None:
         """Start to write, once the workers have started."""
-        if self._folder is not None:
-            self._folder.open(self._study, known)
+        if self._folder is None:
+            return
+        self._folder.open(self._study)
+        if self._retries:
+            self._folder.writer.forget_failures()
+        self._happened("started", f"process {os.getpid()} on {socket.gethostname()}")
 
-    def _dispatcher(self) -> Dispatcher:
-        execution = self._study.file.execution
-        crew = start_crew(
-            execution.executor,
-            self._study.evaluator_input,
-            workers=execution.workers or 1,
-            address=execution.address,
-        )
-        return Dispatcher(crew, timeout_s=execution.timeout_s)
+    def _waiting(self) -> None:
+        if self._folder is not None:
+            self._folder.writer.flush_if_due()
+
+    def _happened(self, kind: str, text: str) -> None:
+        if self._folder is not None:
+            self._folder.writer.event(kind, text)
 
     def _finished(self, trial: Trial) -> None:
         if self._folder is not None:
-            self._folder.add(trial)
+            self._folder.writer.add(trial)
 
     def _folded(self, trial: Trial, duplicates: int) -> None:
         if trial.repeats is not None:
             self._finished(trial)
         self._watcher.folded(trial, duplicates)
+        self._streak.add(trial)
+
+    def _ended(
+        self, run: Callable[[], None], state: Callable[[], tuple[list[Trial], int]]
+    ) -> StudyResult:
+        """Run, then write what there is, whatever ended it; a full disk ends that too."""
+        try:
+            run()
+        except StoreError:
+            raise
+        except BaseException as error:
+            self._happened("stopped", f"{type(error).__name__}: {error}")
+            self._end(*state())
+            raise
+        return self._end(*state())
 
     def _end(self, rows: list[Trial], duplicates: int) -> StudyResult:
         """Front, summary and files, whatever has been done so far."""
+        if self._folder is not None:
+            self._folder.close()
         quality = study_front(self._study, rows)
         wall_s = time.monotonic() - self._start_s
         summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
@@ -288,18 +335,14 @@ class Runner:
             folder=None if self._folder is None else self._folder.path,
         )
         if self._folder is not None:
-            self._folder.close()
-            self._folder.write_tables(result.trials, quality.front, summary)
+            columns = Columns.of(self._study, rows)
+            front = [rows[index] for index in quality.front]
+            self._folder.write_exports(columns, rows, front, summary)
             self._folder.write_text(REPORT, report_page(result))
         return result
 
 
-def _with_workers(study: Study) -> Study:
+def _with_workers(study: Study, workers: int) -> Study:
     """The study with its number of workers filled in."""
-    execution = study.file.execution
-    if execution.executor == "serial":
-        workers = 1
-    else:
-        workers = execution.workers or len(os.sched_getaffinity(0))
-    filled = execution.model_copy(update={"workers": workers})
+    filled = study.file.execution.model_copy(update={"workers": workers})
     return replace(study, file=study.file.model_copy(update={"execution": filled}))

@@ -7,7 +7,7 @@ from pydantic import Field, field_serializer
 from dse.evaluate.cost_file import CostFile
 from dse.space import SpaceFile
 from dse.space.file import FileValue
-from simcore import Schema, Seconds
+from simcore import Bytes, Schema, Seconds
 
 Sense = Literal["minimise", "maximise"]
 
@@ -55,19 +55,25 @@ class ExecutionFile(Schema):
 
     Attributes:
         executor: ``ray``, ``local`` (processes of this machine) or ``serial``.
-        workers: How many designs are evaluated at once; by default one per core.
+        workers: How many designs are evaluated at once; by default one per core, of all nodes.
         address: A running Ray cluster.
-        timeout_s: The most that one evaluation may take.
+        timeout_s: The most time that one evaluation may take.
+        memory_bytes: The most memory that one evaluation may take; unlimited by default.
     """
 
     executor: str = "ray"
     workers: Annotated[int, Field(ge=1, le=4096)] | None = None
     address: str | None = None
     timeout_s: Seconds = Field(default=60.0, gt=0, alias="timeout")
+    memory_bytes: Annotated[Bytes, Field(gt=0)] | None = Field(default=None, alias="memory")
 
     @field_serializer("timeout_s")
     def _with_unit(self, value: float) -> str:
         return f"{value:g} s"
+
+    @field_serializer("memory_bytes")
+    def _in_bytes(self, value: float | None) -> str | None:
+        return None if value is None else f"{value:.0f} B"
 
 
 class StudyFile(Schema):

@@ -1,64 +1,137 @@
-"""Trials as tables."""
+"""Trials as tables: one in memory, or streams of any length in little memory."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 from dse.config import Study
+from dse.space import Parameter
 from dse.trials import Trial
 
 if TYPE_CHECKING:
     import pandas as pd
 
+CHUNK_ROWS = 20_000
+"""Rows that a stream holds in memory at once: about 30 MB."""
 
-def trials_frame(study: Study, trials: Sequence[Trial]) -> "pd.DataFrame":
-    """One row per trial, in ask order.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """What a table of trials shows.
 
     Columns: ``number, state, params.*, objectives.*, constraints.*, metrics.*, fidelity,
-    duration_s, worker, reason, repeats``; quantities in base units, missing where a knob has no
-    meaning or nothing was evaluated.
+    duration_s, worker, failure, attempts, reason, repeats``; quantities in base units, missing
+    where a knob has no meaning or nothing was evaluated. Types follow from the study, never from
+    the values at hand, so that all parts of a stream agree.
+
+    Attributes:
+        study: Gives parameters and objectives.
+        constraints: Names of constraints.
+        metrics: Names of metrics.
     """
+
+    study: Study
+    constraints: tuple[str, ...]
+    metrics: tuple[str, ...]
+
+    @classmethod
+    def of(cls, study: Study, trials: Sequence[Trial]) -> "Columns":
+        """Those that *trials* need."""
+        found = [trial.evaluation for trial in trials]
+        constraints = dict.fromkeys(name for e in found for name in e.constraints)
+        metrics = dict.fromkeys(name for e in found for name in e.metrics)
+        return cls(study=study, constraints=tuple(constraints), metrics=tuple(metrics))
+
+    def frame(self, trials: Sequence[Trial]) -> "pd.DataFrame":
+        """One row per trial, in their order."""
+        import pandas as pd
+
+        found = [trial.evaluation for trial in trials]
+        columns: dict[str, Any] = {
+            "number": pd.array([t.number for t in trials], dtype="int64"),
+            "state": _texts([e.state for e in found]),
+        }
+        for name, parameter in self.study.space.parameters.items():
+            columns[f"params.{name}"] = _column(parameter, [t.design.get(name) for t in trials])
+        for name in self.study.goals.objectives:
+            columns[f"objectives.{name}"] = _floats([e.objectives.get(name) for e in found])
+        for name in self.constraints:
+            columns[f"constraints.{name}"] = _floats([e.constraints.get(name) for e in found])
+        for name in self.metrics:
+            columns[f"metrics.{name}"] = _floats([e.metrics.get(name) for e in found])
+        columns["fidelity"] = _texts([e.fidelity for e in found])
+        columns["duration_s"] = _floats([e.duration_s for e in found])
+        columns["worker"] = _texts([t.worker for t in trials])
+        columns["failure"] = _texts([e.failure for e in found])
+        columns["attempts"] = pd.array([e.attempts for e in found], dtype="int64")
+        columns["reason"] = _texts([e.reason for e in found])
+        columns["repeats"] = pd.array([t.repeats for t in trials], dtype="Int64")
+        return pd.DataFrame(columns)
+
+    def frames(self, trials: Iterable[Trial]) -> Iterator["pd.DataFrame"]:
+        """Parts of the table, one after the other; at least one."""
+        rest = iter(trials)
+        yield self.frame(list(islice(rest, CHUNK_ROWS)))
+        while part := list(islice(rest, CHUNK_ROWS)):
+            yield self.frame(part)
+
+
+def trials_frame(study: Study, trials: Sequence[Trial]) -> "pd.DataFrame":
+    """One row per trial, in ask order; see ``Columns``."""
+    return Columns.of(study, trials).frame(trials)
+
+
+def write_parquet(columns: Columns, trials: Iterable[Trial], path: Path) -> None:
+    """Stream trials to a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.Schema.from_pandas(columns.frame([]), preserve_index=False)
+    with pq.ParquetWriter(path, schema) as writer:
+        for frame in columns.frames(trials):
+            writer.write_table(pa.Table.from_pandas(frame, schema, preserve_index=False))
+
+
+def write_csv(columns: Columns, trials: Iterable[Trial], out: IO[str]) -> None:
+    """Stream trials as comma-separated values."""
+    for index, frame in enumerate(columns.frames(trials)):
+        out.write(frame.to_csv(index=False, header=index == 0))
+
+
+def write_json(columns: Columns, trials: Iterable[Trial], out: IO[str]) -> None:
+    """Stream trials as a JSON list of objects, one per line."""
+    out.write("[")
+    start = "\n"
+    for frame in columns.frames(trials):
+        for line in frame.to_json(orient="records", lines=True).splitlines():
+            out.write(f"{start}{line}")
+            start = ",\n"
+    out.write("\n]\n")
+
+
+def _texts(values: Sequence[str | None]) -> Any:
     import pandas as pd
 
-    columns: dict[str, Any] = {
-        "number": pd.array([t.number for t in trials], dtype="int64"),
-        "state": pd.array([t.state for t in trials], dtype="str"),
-    }
-    for name in study.space.parameters:
-        columns[f"params.{name}"] = _column([t.design.get(name) for t in trials])
-    for name in study.goals.objectives:
-        columns[f"objectives.{name}"] = _floats([t.evaluation.objectives.get(name) for t in trials])
-    for name in _names([list(t.evaluation.constraints) for t in trials]):
-        values = [t.evaluation.constraints.get(name) for t in trials]
-        columns[f"constraints.{name}"] = _floats(values)
-    for name in _names([list(t.evaluation.metrics) for t in trials]):
-        columns[f"metrics.{name}"] = _floats([t.evaluation.metrics.get(name) for t in trials])
-    columns["fidelity"] = pd.array([t.evaluation.fidelity for t in trials], dtype="str")
-    columns["duration_s"] = _floats([t.evaluation.duration_s for t in trials])
-    columns["worker"] = pd.array([t.worker for t in trials], dtype="str")
-    columns["reason"] = pd.array([t.evaluation.reason for t in trials], dtype="str")
-    columns["repeats"] = pd.array([t.repeats for t in trials], dtype="Int64")
-    return pd.DataFrame(columns)
+    return pd.array(values, dtype="str")
 
 
-def _names(lists: Sequence[Sequence[str]]) -> list[str]:
-    return list(dict.fromkeys(name for names in lists for name in names))
-
-
-def _floats(values: Sequence[float | None]) -> Any:
+def _floats(values: Sequence[Any]) -> Any:
     import pandas as pd
 
     return pd.array([float("nan") if v is None else float(v) for v in values], dtype="float64")
 
 
-def _column(values: Sequence[Any]) -> Any:
+def _column(parameter: Parameter, values: Sequence[Any]) -> Any:
     """An array of one type: flags, counts, numbers or texts."""
     import pandas as pd
 
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {bool}:
+    kinds = {type(choice) for choice in parameter.choices}
+    if kinds == {bool}:
         return pd.array(values, dtype="boolean")
-    if kinds <= {int}:
+    if kinds == {int}:
         return pd.array(values, dtype="Int64")
     if kinds <= {int, float}:
         return _floats(values)
-    return pd.array([None if v is None else str(v) for v in values], dtype="str")
+    return _texts([None if v is None else str(v) for v in values])

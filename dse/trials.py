@@ -1,11 +1,12 @@
 """The rows of a study: what was proposed and what became of it."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from dse.evaluate.base import Evaluation, State
 from dse.space import Design
+from simcore import SimulationError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +47,6 @@ class Trial:
             repeats=self.number,
         )
 
-    def as_data(self) -> dict[str, Any]:
-        """Plain data for a line of the journal."""
-        return asdict(self)
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> "Trial":
-        """The trial of a line of the journal."""
-        return cls(**{**data, "evaluation": Evaluation(**data["evaluation"])})
-
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
@@ -88,3 +80,41 @@ class Tally:
             for name, value in trial.evaluation.objectives.items():
                 known = self.best.get(name, value)
                 self.best[name] = min(known * signs[name], value * signs[name]) * signs[name]
+
+
+ALIKE = 3
+"""Designs that fail alike, with none evaluated between them, that stop a study."""
+
+_NUMBER = re.compile(r"\d[\d.e+-]*")
+
+
+class FailureStreak:
+    """Sees when it is not the designs that fail, but what they all share."""
+
+    def __init__(self) -> None:
+        self._kind: tuple[str, str] | None = None
+        self._length = 0
+
+    def add(self, trial: Trial) -> None:
+        """Count one row, in ask order.
+
+        Raises:
+            SimulationError: ``ALIKE`` different designs have failed for one reason, and none
+                was evaluated between them.
+        """
+        if trial.repeats is not None:
+            return
+        found = trial.evaluation
+        if found.objectives:
+            self._kind, self._length = None, 0
+        if trial.state != "failed":
+            return
+        kind = (found.failure, _NUMBER.sub("#", found.reason))
+        self._length = self._length + 1 if kind == self._kind else 1
+        self._kind = kind
+        if self._length >= ALIKE:
+            name = (found.failure or "failure").replace("_", " ")
+            reason = found.reason or "no reason was given"
+            raise SimulationError(
+                f"{ALIKE} designs failed alike ({name}), with none evaluated between: {reason}"
+            )

@@ -26,6 +26,9 @@ def _execution_options(command: F) -> F:
         click.option("--evaluator", help="simulator, or model0 (a closed form, for P5)."),
         click.option("--out", type=_FOLDER, help="Results; default: runs/NAME OF FILE."),
         click.option("--resume", is_flag=True, help="Go on with the study in --out."),
+        click.option(
+            "--retry-failed", is_flag=True, help="With --resume: evaluate failed designs again."
+        ),
         click.option("--quiet", is_flag=True, help="No progress display."),
     ]
     for option in reversed(options):

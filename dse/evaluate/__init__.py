@@ -1,9 +1,10 @@
 """Evaluators turn designs into metrics; crews of workers run them."""
 
-from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, State
+from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Failure, State
 from dse.evaluate.crew import Crew
 from dse.evaluate.dispatch import Dispatcher
 from dse.evaluate.executors import EXECUTORS, start_crew
+from dse.evaluate.limits import Limits
 from dse.evaluate.registry import EVALUATORS, build_evaluator
 from dse.evaluate.worker import Answer, Task
 
@@ -16,6 +17,8 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "EvaluatorInput",
+    "Failure",
+    "Limits",
     "State",
     "Task",
     "build_evaluator",

@@ -12,6 +12,9 @@ from simcore import ConfigError, InfeasibleError, SimcoreError
 
 State = Literal["complete", "infeasible", "failed", "pruned"]
 
+Failure = Literal["", "model_error", "timeout", "out_of_memory", "crash", "lost_node"]
+"""Why an evaluation failed: by itself, at a limit, or with the process or machine under it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
@@ -24,6 +27,8 @@ class Evaluation:
         metrics: Everything else that the evaluator reports, with units in the names.
         fidelity: Which model gave the numbers.
         reason: Why it is infeasible or failed.
+        failure: Class of the failure; empty unless it failed.
+        attempts: How often it was tried.
         duration_s: Time in the worker.
     """
 
@@ -33,6 +38,8 @@ class Evaluation:
     metrics: Mapping[str, float] = field(default_factory=dict)
     fidelity: str = ""
     reason: str = ""
+    failure: Failure = ""
+    attempts: int = 1
     duration_s: float = 0.0
 
 
@@ -113,6 +120,7 @@ def evaluate(evaluator: Evaluator, goals: Goals, design: Design) -> Evaluation:
             state="failed",
             fidelity=evaluator.fidelity,
             reason=_reason(error),
+            failure="out_of_memory" if isinstance(error, MemoryError) else "model_error",
             duration_s=time.perf_counter() - start,
         )
     broken = {name: value for name, value in violations.items() if value > 0}

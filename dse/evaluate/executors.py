@@ -1,7 +1,10 @@
 """Where workers run."""
 
+import os
+
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.crew import Crew
+from dse.evaluate.limits import Limits
 from dse.evaluate.local_pool import LocalCrew
 from dse.evaluate.ray_pool import RayCrew
 from dse.evaluate.serial import SerialCrew
@@ -12,15 +15,21 @@ EXECUTORS = ("ray", "local", "serial")
 
 
 def start_crew(
-    name: str, what: EvaluatorInput, *, workers: int, address: str | None = None
+    name: str,
+    what: EvaluatorInput,
+    *,
+    workers: int | None,
+    address: str | None = None,
+    limits: Limits | None = None,
 ) -> Crew:
     """Start the workers of an executor.
 
     Args:
         name: One of ``EXECUTORS``.
         what: What every worker builds its evaluator from.
-        workers: How many; ``serial`` has one.
+        workers: How many; None: one per core. ``serial`` has one.
         address: A running Ray cluster, for ``ray``.
+        limits: Of one evaluation; ``serial`` has none.
 
     Raises:
         ConfigError: No such executor, or Ray cannot start.
@@ -31,8 +40,11 @@ def start_crew(
     if address is not None and name != "ray":
         rule = "an address needs the executor ray"
         raise ConfigError("execution.address", rule, got=address)
+    if name == "serial":
+        return SerialCrew(what)
+    if name == "ray" and address is not None:
+        return RayCrew(what, workers=workers, address=address, limits=limits)
+    here = workers or len(os.sched_getaffinity(0))
     if name == "ray":
-        return RayCrew(what, workers=workers, address=address)
-    if name == "local":
-        return LocalCrew(what, workers=workers)
-    return SerialCrew(what)
+        return RayCrew(what, workers=here, limits=limits)
+    return LocalCrew(what, workers=here, limits=limits)

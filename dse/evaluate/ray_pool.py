@@ -1,123 +1,205 @@
-"""Evaluates in Ray actors: on this machine, or on a running cluster."""
+"""Evaluates in Ray actors: one per core of every node that there is, while there is."""
 
 import contextlib
-import logging
 import os
-import socket
+import time
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from dse.evaluate.base import EvaluatorInput
-from dse.evaluate.crew import Crew, Message
-from dse.evaluate.worker import Task, Worker
-from simcore import ConfigError
+from dse.evaluate.base import EvaluatorInput, Failure
+from dse.evaluate.crew import Crew, Death, Message
+from dse.evaluate.limits import Limits
+from dse.evaluate.ray_start import connect, first_line
+from dse.evaluate.worker import Answer, Task, Worker
+from simcore import SimcoreError, SimulationError
 
-_QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_DEDUP_LOGS": "1",
-}
-REACH_S = 5.0
-"""Time that a cluster may take to answer."""
+LOOK_S = 2.0
+"""Time between two looks at the nodes of the cluster."""
 
-_STORE_BYTES = 128 * 1024 * 1024
+MAX_START_DEATHS = 3
+"""Actors that may die in a row while they start, before the study is given up."""
+
+
+class Actor:
+    """A worker in a process of Ray's."""
+
+    def __init__(self, what: EvaluatorInput, name: str, limits: Limits) -> None:
+        os.environ["OMP_NUM_THREADS"] = "1"
+        self._worker = Worker(what, name, limits)
+
+    def start(self) -> str:
+        """Make ready; returns why that cannot be done, or nothing."""
+        try:
+            self._worker.start()
+        except SimcoreError as error:
+            return str(error)
+        return ""
+
+    def evaluate(self, chunk: Sequence[Task]) -> list[Answer]:
+        """Outcomes of all designs of *chunk*."""
+        return self._worker.evaluate(chunk)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Seat:
+    """One actor.
+
+    Attributes:
+        node: Ray's name of its node.
+        actor: Its handle.
+        calls: What it has not answered yet, oldest first; the very first one is its start.
+        sent_s: When its oldest call was sent, and of how many designs it is, per call.
+        is_ready: Whether it has started.
+    """
+
+    node: str
+    actor: Any
+    calls: deque[Any] = field(default_factory=deque)
+    sizes: deque[int] = field(default_factory=deque)
+    since_s: float = 0.0
+    is_ready: bool = False
 
 
 class RayCrew(Crew):
-    """One actor per worker; retries and restarts are the dispatcher's, never Ray's."""
+    """Actors that are pinned to nodes; retries and restarts are the dispatcher's, never Ray's."""
 
-    def __init__(self, what: EvaluatorInput, *, workers: int, address: str | None = None) -> None:
-        self.workers = workers
-        self._ray, self._started = _connect(workers, address)
+    def __init__(
+        self,
+        what: EvaluatorInput,
+        *,
+        workers: int | None,
+        address: str | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._most, self._limits = workers, limits or Limits()
+        self._ray, self._started = connect(workers, address)
         self._shared = self._ray.put(what)
-        self._actor_class = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
-        self._actors: list[Any] = [self._start(index) for index in range(workers)]
-        self._chunks: list[deque[Any]] = [deque() for _ in range(workers)]
+        self._class = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Actor)
+        self._nodes: dict[str, str] = {}
+        self._seats: dict[int, _Seat] = {}
+        self._names = 0
+        self._start_deaths = 0
+        self._events: list[tuple[str, str]] = []
+        self._look()
+
+    @property
+    def workers(self) -> int:
+        """One per core of the cluster, or as many as were asked for."""
+        return len(self._seats)
 
     def send(self, worker: int, chunk: Sequence[Task]) -> None:
-        self._chunks[worker].append(self._actors[worker].evaluate.remote(list(chunk)))
+        seat = self._seats[worker]
+        seat.calls.append(seat.actor.evaluate.remote(list(chunk)))
+        seat.sizes.append(len(chunk))
+        if len(seat.calls) == 1:
+            seat.since_s = time.monotonic()
 
     def receive(self, timeout_s: float) -> list[Message]:
-        heads = {chunks[0]: index for index, chunks in enumerate(self._chunks) if chunks}
+        if time.monotonic() - self._looked_s > LOOK_S:
+            self._look()
+        heads = {seat.calls[0]: worker for worker, seat in self._seats.items() if seat.calls}
         if not heads:
+            time.sleep(min(timeout_s, LOOK_S))
             return []
-        ready, _ = self._ray.wait(list(heads), num_returns=1, timeout=timeout_s)
-        return [self._read(heads[ref]) for ref in ready]
+        calls = list(heads)
+        ready, rest = self._ray.wait(calls, num_returns=1, timeout=timeout_s)
+        if ready and rest:  # whatever else has come in, for the price of one look
+            more, _ = self._ray.wait(rest, num_returns=len(rest), timeout=0)
+            ready += more
+        return [self._read(heads[call]) for call in ready]
 
-    def replace(self, worker: int) -> None:
-        with contextlib.suppress(Exception):  # it may be dead already
-            self._ray.kill(self._actors[worker], no_restart=True)
-        self._chunks[worker].clear()
-        self._actors[worker] = self._start(worker)
+    def replace(self, worker: int) -> bool:
+        seat = self._seats.pop(worker, None)
+        if seat is None:
+            return False
+        self._kill(seat)
+        if seat.node not in self._nodes or not self._is_alive(seat.node):
+            return False
+        self._seats[worker] = self._start(seat.node, worker)
+        return True
 
     def close(self) -> None:
-        for actor in self._actors:
-            with contextlib.suppress(Exception):  # it may be dead already
-                self._ray.kill(actor, no_restart=True)
+        for seat in self._seats.values():
+            self._kill(seat)
         if self._started:
             self._ray.shutdown()
 
-    def _start(self, index: int) -> Any:
-        return self._actor_class.remote(self._shared, f"w{index}")
+    def events(self) -> list[tuple[str, str]]:
+        events, self._events = self._events, []
+        return events
+
+    def _look(self) -> None:
+        """Take up nodes that have come, and cores of theirs that are free of workers."""
+        self._looked_s = time.monotonic()
+        alive = {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"]}
+        for name in [name for name in self._nodes if name not in alive]:
+            self._events.append(("node_left", self._nodes.pop(name)))
+        for name, node in alive.items():
+            cores = int(node["Resources"].get("CPU", 0))
+            if name in self._nodes or not cores:
+                continue
+            self._nodes[name] = f"{node['NodeManagerAddress']}-{name[:6]}"
+            self._events.append(("node_joined", f"{self._nodes[name]} with {cores} cores"))
+            for _ in range(cores):
+                if self._most is None or len(self._seats) < self._most:
+                    self._seats[self._names] = self._start(name, self._names)
+                    self._names += 1
+
+    def _is_alive(self, node: str) -> bool:
+        return any(n["Alive"] for n in self._ray.nodes() if n["NodeID"] == node)
+
+    def _start(self, node: str, worker: int) -> _Seat:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        pinned = self._class.options(
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)
+        )
+        actor = pinned.remote(self._shared, f"{self._nodes[node]}.w{worker}", self._limits)
+        return _Seat(node=node, actor=actor, calls=deque([actor.start.remote()]))
+
+    def _kill(self, seat: _Seat) -> None:
+        with contextlib.suppress(Exception):  # it may be dead already
+            self._ray.kill(seat.actor, no_restart=True)
 
     def _read(self, worker: int) -> Message:
-        reference = self._chunks[worker].popleft()
+        seat = self._seats[worker]
+        call = seat.calls.popleft()
         try:
-            answers = self._ray.get(reference)
+            answers = self._ray.get(call)
         except self._ray.exceptions.RayTaskError as error:
-            # an evaluator that cannot be built is an error of the study, not of one design
-            raise error.cause if isinstance(error.cause, Exception) else error from None
+            raise SimulationError(f"a worker cannot go on: {first_line(error)}") from None
         except self._ray.exceptions.RayError as error:
-            return Message(worker=worker, death=_first_line(error))
+            return Message(worker=worker, death=self._death(seat, error))
+        if not seat.is_ready:
+            if answers:  # an evaluator that cannot be built fails for every design
+                raise SimulationError(f"workers cannot start: {answers}")
+            seat.is_ready, self._start_deaths = True, 0
+            return Message(worker=worker, machine=self._nodes.get(seat.node, seat.node))
+        seat.sizes.popleft()
+        seat.since_s = time.monotonic()
         return Message(worker=worker, answers=tuple(answers))
 
-
-def _connect(workers: int, address: str | None) -> tuple[Any, bool]:
-    """Ray, and whether this call started or joined it."""
-    for name, value in _QUIET.items():
-        os.environ.setdefault(name, value)
-    try:
-        import ray
-    except ImportError:
-        rule = "ray needs the package ray; install it or use local"
-        raise ConfigError("execution.executor", rule, got="no such package") from None
-    if ray.is_initialized():
-        return ray, False
-    if address is not None:
-        _check_reachable(address)
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address is None:
-        options |= {
-            "address": "local",
-            "num_cpus": workers,
-            "include_dashboard": False,
-            "object_store_memory": _STORE_BYTES,
-            "_node_ip_address": "127.0.0.1",
-        }
-    else:
-        options["address"] = address
-    try:
-        ray.init(**options)
-    except Exception as error:
-        where = "execution.address" if address else "execution.executor"
-        rule = "Ray must start here (--executor local does without it)"
-        raise ConfigError(where, rule, got=_first_line(error)) from None
-    return ray, True
+    def _death(self, seat: _Seat, error: Exception) -> Death:
+        reason = _cause(error)
+        if not self._is_alive(seat.node):
+            return Death(failure="lost_node", reason=f"the node of the worker is gone: {reason}")
+        if not seat.is_ready:
+            self._start_deaths += 1
+            if self._start_deaths >= MAX_START_DEATHS:
+                raise SimulationError(f"workers cannot start: {reason}")
+        failure: Failure = "crash"
+        limit_s = self._limits.timeout_s
+        if isinstance(error, self._ray.exceptions.OutOfMemoryError):
+            failure = "out_of_memory"
+        elif limit_s is not None and time.monotonic() - seat.since_s >= limit_s:
+            failure, reason = "timeout", f"took longer than {limit_s:g} s"
+        return Death(failure=failure, reason=reason)
 
 
-def _check_reachable(address: str) -> None:
-    """See whether something listens at ``host:port``, where Ray itself would try for minutes."""
-    host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit():
-        return
-    try:
-        socket.create_connection((host, int(port)), timeout=REACH_S).close()
-    except (OSError, OverflowError) as error:
-        rule = "must be host:port of the head of a running Ray cluster"
-        raise ConfigError("execution.address", rule, got=f"{address} ({error})") from None
-
-
-def _first_line(error: BaseException) -> str:
+def _cause(error: Exception) -> str:
+    """What Ray says about a death, without its advice."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    telling = [line for line in lines if "exit" in line.lower() or "died" in line.lower()]
+    return (telling or lines or [type(error).__name__])[-1].split(" There are some potential")[0]

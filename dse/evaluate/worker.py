@@ -1,9 +1,10 @@
 """What runs inside a worker process: one evaluator, built once, and chunks of designs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, evaluate
+from dse.evaluate.limits import Limits, end_after, limit_memory
 from dse.evaluate.registry import build_evaluator
 from dse.space import Design
 
@@ -26,21 +27,50 @@ class Answer:
 
 
 class Worker:
-    """Evaluates chunks; the evaluator is built at the first one and kept."""
+    """Evaluates chunks within limits."""
 
-    def __init__(self, what: EvaluatorInput, name: str) -> None:
+    def __init__(
+        self,
+        what: EvaluatorInput,
+        name: str,
+        limits: Limits | None = None,
+        starting: Callable[[int], None] | None = None,
+    ) -> None:
         self._input, self._name = what, name
+        self._limits = limits or Limits()
+        self._starting = starting
         self._evaluator: Evaluator | None = None
+        self._is_first = True
 
-    def evaluate(self, chunk: Sequence[Task]) -> list[Answer]:
-        """Outcomes of all designs of *chunk*, in its order."""
+    def start(self) -> None:
+        """Build the evaluator and bound the memory; done by the first chunk otherwise.
+
+        Raises:
+            SimcoreError: The evaluator cannot be built.
+        """
         if self._evaluator is None:
             self._evaluator = build_evaluator(self._input)
-        return [
-            Answer(
-                number=task.number,
-                evaluation=evaluate(self._evaluator, self._input.goals, task.design),
-                worker=self._name,
-            )
-            for task in chunk
-        ]
+            limit_memory(self._limits.memory_bytes)
+
+    def evaluate(self, chunk: Sequence[Task]) -> list[Answer]:
+        """Outcomes of all designs of *chunk*, in its order; the last one where memory ran out."""
+        self.start()
+        answers: list[Answer] = []
+        for position, task in enumerate(chunk):
+            if self._starting is not None:
+                self._starting(position)
+            evaluation = self._timed(task.design)
+            answers.append(Answer(number=task.number, evaluation=evaluation, worker=self._name))
+            if evaluation.failure == "out_of_memory":
+                break
+        if self._limits.timeout_s is not None:
+            end_after(0)
+        return answers
+
+    def _timed(self, design: Design) -> Evaluation:
+        assert self._evaluator is not None, "the worker has started"
+        if self._limits.timeout_s is not None:
+            grace_s = self._limits.first_s if self._is_first else 0.0
+            end_after(self._limits.timeout_s + grace_s)
+        self._is_first = False
+        return evaluate(self._evaluator, self._input.goals, design)

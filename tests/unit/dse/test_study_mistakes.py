@@ -97,7 +97,7 @@ def test_the_closed_form_refuses_any_other_problem(tmp_path: Any) -> None:
     assert "use simulator" in told
 
 
-@pytest.mark.parametrize("name", ["study.yaml", "journal.jsonl", "summary.json"])
+@pytest.mark.parametrize("name", ["study.yaml", "study.db", "summary.json"])
 def test_a_folder_whose_files_are_broken_is_told_by_report_and_resume(
     tmp_path: Any, name: str
 ) -> None:

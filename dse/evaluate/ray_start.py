@@ -1,0 +1,125 @@
+"""Starts Ray, or joins a cluster, without a sound; says in one sentence why it could not."""
+
+import logging
+import os
+import re
+import socket
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from simcore import ConfigError
+
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_DEDUP_LOGS": "1",
+    "RAY_BACKEND_LOG_LEVEL": "error",
+    # a busy machine takes longer to start a node than Ray expects
+    "RAY_agent_register_timeout_ms": "60000",
+}
+REACH_S = 5.0
+"""Time that a cluster may take to answer."""
+
+_STORE_BYTES = 128 * 1024 * 1024
+_ATTEMPTS = 2
+_LOCAL = "127.0.0.1"
+_STAMP = re.compile(r"^\[?[\d\-: ,.]+ [A-Z] \d+ \d+\]?( \([^)]*\))? \S+:\d+: ")
+
+
+def connect(workers: int | None, address: str | None) -> tuple[Any, bool]:
+    """Ray, and whether this call started or joined it.
+
+    Args:
+        workers: CPUs of a Ray that is started here, which listens to this machine only.
+        address: A running cluster, as ``host:port`` or ``auto``; None: start one here.
+
+    Raises:
+        ConfigError: Ray is missing, cannot start or does not answer; says why, and where its log
+            lies.
+    """
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+    except ImportError:
+        rule = "ray needs the package ray; install it or use local"
+        raise ConfigError("execution.executor", rule, got="no such package") from None
+    if ray.is_initialized():
+        return ray, False
+    if address is not None:
+        _check_reachable(address)
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+    if address is None:
+        options |= {
+            "address": "local",
+            "num_cpus": workers,
+            "include_dashboard": False,
+            "object_store_memory": _STORE_BYTES,
+            "_node_ip_address": _LOCAL,
+        }
+    else:
+        options["address"] = address
+    _start(ray, options)
+    return ray, True
+
+
+def _start(ray: Any, options: dict[str, Any]) -> None:
+    is_own = options["address"] == "local"
+    for attempt in range(_ATTEMPTS):
+        started_unix_s = time.time()
+        try:
+            ray.init(**options)
+        except Exception as error:  # Ray raises whatever went wrong in any of its processes
+            ray.shutdown()
+            if is_own and attempt + 1 < _ATTEMPTS:
+                continue
+            cause, log = _true_cause(error, started_unix_s)
+            where = "execution.executor" if is_own else "execution.address"
+            rule = f"Ray must start here (--executor local does without it; Ray's log: {log})"
+            if not is_own:
+                rule = "must be the head of a running Ray cluster, as host:port or auto"
+            raise ConfigError(where, rule, got=cause) from None
+        return
+
+
+def _true_cause(error: Exception, started_unix_s: float) -> tuple[str, str]:
+    """The last thing that the Ray node of this start wrote before it gave up, and where."""
+    sessions = Path(os.environ.get("RAY_TMPDIR", tempfile.gettempdir())) / "ray"
+    logs = sorted(
+        (
+            path
+            for name in ("raylet.err", "raylet.out", "gcs_server.err", "gcs_server.out")
+            for path in sessions.glob(f"session_2*/logs/{name}")
+            if path.stat().st_mtime >= started_unix_s
+        ),
+        key=lambda path: (not path.name.endswith(".err"), -path.stat().st_mtime),
+    )
+    for path in logs:
+        lines = path.read_text(errors="replace").splitlines()
+        told = [line for line in lines if " C " in line or " E " in line or "Check failed" in line]
+        if told:
+            return _STAMP.sub("", told[-1])[:300], str(path)
+    return first_line(error), str(sessions / "session_latest" / "logs")
+
+
+def _check_reachable(address: str) -> None:
+    """See whether something listens at ``host:port``, where Ray itself would try for minutes."""
+    if address.startswith("ray://"):
+        rule = "must be host:port of the head, from a machine of the cluster (no Ray client)"
+        raise ConfigError("execution.address", rule, got=address)
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=REACH_S).close()
+    except (OSError, OverflowError) as error:
+        rule = "must be host:port of the head of a running Ray cluster"
+        raise ConfigError("execution.address", rule, got=f"{address} ({error})") from None
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error that has something to say."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
