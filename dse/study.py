@@ -149,6 +149,7 @@ _OVERRIDES = {
     "workers": "execution.workers",
     "executor": "execution.executor",
     "address": "execution.address",
+    "timeout": "execution.timeout",
     "memory": "execution.memory",
 }
 

@@ -2,7 +2,7 @@
 
 import resource
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 
@@ -14,11 +14,18 @@ class Limits:
         timeout_s: Time, or None for no limit.
         memory_bytes: Memory beyond what the worker holds once it has started, or None.
         first_s: Added to the time of a worker's first evaluation, which loads and compiles.
+        load_s: Added instead where another worker of the machine has compiled already.
     """
 
     timeout_s: float | None = None
     memory_bytes: float | None = None
     first_s: float = 120.0
+    load_s: float = 15.0
+
+    @property
+    def on_warm_machine(self) -> "Limits":
+        """These limits for a worker that need not compile."""
+        return replace(self, first_s=self.load_s)
 
 
 def limit_memory(memory_bytes: float | None) -> None:

@@ -54,6 +54,7 @@ class LocalCrew(Crew):
     def __init__(self, what: EvaluatorInput, *, workers: int, limits: Limits | None = None) -> None:
         self._what, self._limits = what, limits or Limits()
         self._start_deaths = 0
+        self._is_warm = False
         self._kernel_kills = _kernel_kills()
         self._seats = [self._start(index) for index in range(workers)]
 
@@ -89,7 +90,8 @@ class LocalCrew(Crew):
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         progress = context.RawArray(ctypes.c_double, 2)
-        arguments = (theirs, self._what, f"w{index}", self._limits, progress)
+        limits = self._limits.on_warm_machine if self._is_warm else self._limits
+        arguments = (theirs, self._what, f"w{index}", limits, progress)
         process = context.Process(target=_serve, args=arguments, daemon=True)
         process.start()
         theirs.close()
@@ -106,7 +108,7 @@ class LocalCrew(Crew):
         if not seat.is_ready:
             seat.is_ready, self._start_deaths = True, 0
             return Message(worker=worker, machine="here")
-        seat.has_answered = True
+        seat.has_answered = self._is_warm = True
         return Message(worker=worker, answers=tuple(answers))
 
     def _death(self, seat: _Seat) -> Death:

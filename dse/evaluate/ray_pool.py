@@ -50,14 +50,13 @@ class _Seat:
         node: Ray's name of its node.
         actor: Its handle.
         calls: What it has not answered yet, oldest first; the very first one is its start.
-        sent_s: When its oldest call was sent, and of how many designs it is, per call.
+        since_s: When it turned to its oldest call.
         is_ready: Whether it has started.
     """
 
     node: str
     actor: Any
     calls: deque[Any] = field(default_factory=deque)
-    sizes: deque[int] = field(default_factory=deque)
     since_s: float = 0.0
     is_ready: bool = False
 
@@ -79,6 +78,7 @@ class RayCrew(Crew):
         self._class = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Actor)
         self._nodes: dict[str, str] = {}
         self._seats: dict[int, _Seat] = {}
+        self._warm: set[str] = set()
         self._names = 0
         self._start_deaths = 0
         self._events: list[tuple[str, str]] = []
@@ -92,7 +92,6 @@ class RayCrew(Crew):
     def send(self, worker: int, chunk: Sequence[Task]) -> None:
         seat = self._seats[worker]
         seat.calls.append(seat.actor.evaluate.remote(list(chunk)))
-        seat.sizes.append(len(chunk))
         if len(seat.calls) == 1:
             seat.since_s = time.monotonic()
 
@@ -156,7 +155,8 @@ class RayCrew(Crew):
         pinned = self._class.options(
             scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)
         )
-        actor = pinned.remote(self._shared, f"{self._nodes[node]}.w{worker}", self._limits)
+        limits = self._limits.on_warm_machine if node in self._warm else self._limits
+        actor = pinned.remote(self._shared, f"{self._nodes[node]}.w{worker}", limits)
         return _Seat(node=node, actor=actor, calls=deque([actor.start.remote()]))
 
     def _kill(self, seat: _Seat) -> None:
@@ -177,7 +177,7 @@ class RayCrew(Crew):
                 raise SimulationError(f"workers cannot start: {answers}")
             seat.is_ready, self._start_deaths = True, 0
             return Message(worker=worker, machine=self._nodes.get(seat.node, seat.node))
-        seat.sizes.popleft()
+        self._warm.add(seat.node)
         seat.since_s = time.monotonic()
         return Message(worker=worker, answers=tuple(answers))
 

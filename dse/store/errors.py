@@ -33,8 +33,7 @@ def told_of_store(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code in _DAMAGED:
-            rule = "must be the undamaged store of a study (take a copy, or start anew with --out)"
-            raise ConfigError(str(path), rule, got=str(error)) from None
+            raise damaged(path, str(error)) from None
         rule = "must be a file that can be written; what is stored is safe, --resume goes on"
         if code == sqlite3.SQLITE_FULL:
             rule = "must have room on its disk; make room, then --resume goes on"
@@ -43,3 +42,9 @@ def told_of_store(path: Path) -> Iterator[None]:
         rule = "must be a folder that can be written, with room on its disk"
         got = error.strerror or os.strerror(error.errno or 0)
         raise StoreError(str(path.parent), rule, got=got) from None
+
+
+def damaged(path: Path, what: str) -> ConfigError:
+    """The error for a store that does not hold what it should."""
+    rule = "must be the undamaged store of a study (take a copy, or start anew with --out)"
+    return ConfigError(str(path), rule, got=what)

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from dse.config import Study
 from dse.store.database import open_to_read, open_to_write
-from dse.store.errors import told_of_store
+from dse.store.errors import damaged, told_of_store
 from dse.store.lock import DriverLock
 from dse.store.rows import read_rows
 from dse.store.study_text import check_same, study_text
@@ -72,7 +72,18 @@ class StudyFolder:
         check_same(self.study_file(), study)
         with told_of_store(self.path / STORE):
             self._lock.acquire()
-        return list(self.read_trials()) if (self.path / STORE).exists() else []
+        if not (self.path / STORE).exists():
+            return []
+        self._check_sound()
+        return list(self.read_trials())
+
+    def _check_sound(self) -> None:
+        """See whether all pages of the store belong together, before more is built on them."""
+        path = self.path / STORE
+        with told_of_store(path), closing(open_to_read(path)) as connection:
+            found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise damaged(path, found)
 
     def open(self, study: Study) -> None:
         """Make the folder ready for more trials.
@@ -128,7 +139,7 @@ class StudyFolder:
             try:
                 yield from read_rows(connection)
             except (ValueError, TypeError) as error:
-                raise ConfigError(str(path), "must hold trials only", got=str(error)) from None
+                raise damaged(path, str(error)) from None
 
     def columns(self, study: Study) -> Columns:
         """What the trials of the store are shown with.

@@ -1,0 +1,175 @@
+"""A study whose evaluator misbehaves on command, in real processes."""
+
+import dataclasses
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import pandas as pd
+
+import dse
+from dse.config import load_study_file
+from dse.evaluate import EVALUATORS, Crew, EvaluatorInput, start_crew
+from dse.evaluate.closed_form import ClosedFormEvaluator
+from dse.space import Design, design_key
+
+STUDY = "p5_vit22b_64.yaml"
+P5 = Path(load_study_file(STUDY).folder, STUDY)
+
+SLOW_S = "DSE_TEST_SLOW_S"
+POISON = "DSE_TEST_POISON"
+"""Environment: time per evaluation; and what every seventh design does: see ``Faulty``."""
+
+
+class Faulty(ClosedFormEvaluator):
+    """The closed form, slowed down, with designs that end, stop, fill or confuse their worker."""
+
+    def metrics(self, design: Design) -> Mapping[str, float]:
+        time.sleep(float(os.environ.get(SLOW_S, "0")))
+        kind = os.environ.get(POISON, "")
+        metrics = dict(super().metrics(design))
+        if kind and is_poisoned(design):
+            return _misbehave(kind, metrics)
+        return metrics
+
+
+def is_poisoned(design: Design) -> bool:
+    """Whether a design is one of the few that misbehave."""
+    return sum(design_key(design).encode()) % 29 == 0
+
+
+def _misbehave(kind: str, metrics: dict[str, float]) -> Mapping[str, float]:
+    if kind == "segfault":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif kind == "hang":
+        time.sleep(3600)
+    elif kind == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    elif kind == "memory":
+        return {"x": float(len(bytearray(1 << 40)))}
+    elif kind == "raise":
+        raise ValueError(f"no result at {time.time_ns()}")
+    elif kind == "nan":
+        metrics["iteration_time_s"] = float("nan")
+    return metrics
+
+
+def same_part(frame: pd.DataFrame) -> pd.DataFrame:
+    """What the same seed must give, whatever happened on the way."""
+    kept = ("number", "state", "params.", "objectives.", "constraints.", "metrics.")
+    return frame[[name for name in frame if str(name).startswith(kept)]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultyInput(EvaluatorInput):
+    """Unpickling it imports this module, which brings the evaluator into the worker."""
+
+
+EVALUATORS._entries["faulty"] = Faulty
+
+
+def start_faulty_crew(name: str, what: EvaluatorInput, **options: Any) -> Crew:
+    """A crew of workers that misbehave."""
+    fields = {field.name: getattr(what, field.name) for field in dataclasses.fields(what)}
+    options["limits"] = dataclasses.replace(options["limits"], first_s=5.0, load_s=1.0)
+    return start_crew(name, FaultyInput(**{**fields, "name": "faulty"}), **options)
+
+
+def run_faulty(out: Path | None = None, **options: Any) -> dse.StudyResult:
+    """``dse.run_study`` with workers that misbehave."""
+    with patch("dse.study.start_crew", start_faulty_crew):
+        return dse.run_study(STUDY, out=out, **{"sampler": "random", **options})
+
+
+def start_driver(out: Path, **options: Any) -> "subprocess.Popen[str]":
+    """The same in a process of its own."""
+    command = [sys.executable, __file__, str(out), json.dumps(options)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def stored(folder: Path) -> dict[int, float]:
+    """When each trial of the store was finished, by number."""
+    if not (folder / "study.db").exists():
+        return {}
+    with closing(sqlite3.connect(f"file:{folder / 'study.db'}?mode=ro", uri=True)) as store:
+        try:
+            rows = store.execute("SELECT number, finished_unix_s FROM trial").fetchall()
+        except sqlite3.OperationalError:  # its tables are not there yet
+            return {}
+    return dict(rows)
+
+
+def workers_of(pid: int) -> list[int]:
+    """Worker processes of a driver."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(path.read_text().rsplit(")", 1)[1].split()[1])
+            words = (path.parent / "cmdline").read_bytes()
+        except (OSError, IndexError):  # it has just ended
+            continue
+        if parent == pid and b"spawn_main" in words:
+            found.append(int(path.parent.name))
+    return found
+
+
+def kill_driver(process: "subprocess.Popen[str]") -> None:
+    """SIGKILL, as the machine's own out-of-memory killer would."""
+    process.kill()
+    process.communicate()
+
+
+def kill_drivers_until_done(out: Path, kills: int, random: Random, **options: Any) -> list[float]:
+    """Run a study, its driver killed *kills* times at random instants, then to its end.
+
+    Returns:
+        How long each restarted driver took to store its first new trial, s.
+    """
+    recoveries = []
+    for kill in range(kills):
+        known, start_s = set(stored(out)), time.monotonic()
+        process = start_driver(out, resume=kill > 0 and bool(known), **options)
+        has_news = wait_for(lambda k=known, p=process: set(stored(out)) - k or p.poll() is not None)
+        if process.poll() is not None:
+            _, told = process.communicate()
+            assert process.returncode == 0, told
+            break
+        assert has_news
+        recoveries.append(time.monotonic() - start_s)
+        time.sleep(random.random() * 0.3)
+        before = stored(out)
+        kill_driver(process)
+        after = stored(out)
+        assert before.items() <= after.items(), "a finished result was lost or written twice"
+    process = start_driver(out, resume=True, **options)
+    _, told = process.communicate(timeout=300)
+    assert process.returncode == 0, told
+    return recoveries
+
+
+def wait_for(done: Any, limit_s: float = 60.0) -> Any:
+    """What *done* returns once that is true."""
+    end_s = time.monotonic() + limit_s
+    while time.monotonic() < end_s:
+        if found := done():
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{done} did not come true in {limit_s} s")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    import fault_studies  # under the name by which workers find it
+
+    fault_studies.run_faulty(Path(sys.argv[1]), **json.loads(sys.argv[2]))

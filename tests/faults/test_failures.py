@@ -1,0 +1,67 @@
+"""Evaluations that end their worker, hang, eat memory or return nonsense."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from fault_studies import POISON, is_poisoned, run_faulty, same_part
+
+import dse
+from simcore import SimulationError
+
+TRIALS = 60
+
+
+@pytest.fixture(scope="module")
+def sound() -> dse.StudyResult:
+    return run_faulty(trials=TRIALS, executor="serial", window=8)
+
+
+@pytest.mark.parametrize(
+    ("kind", "failure", "words"),
+    [
+        ("segfault", "crash", "SIGSEGV"),
+        ("hang", "timeout", "took longer than 1 s"),
+        ("memory", "out_of_memory", "MemoryError"),
+        ("raise", "model_error", "ValueError: no result"),
+        ("nan", "model_error", "finite iteration_time_s"),
+    ],
+)
+def test_designs_that_misbehave_fail_with_their_class_and_nobody_else_does(
+    kind: str,
+    failure: str,
+    words: str,
+    sound: dse.StudyResult,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(POISON, kind)
+    result = run_faulty(
+        trials=TRIALS, executor="local", workers=2, window=8, timeout="1 s", memory="8 GB"
+    )
+    reached = {row.number for row in sound.rows if row.evaluation.objectives}
+    poisoned = {row.number for row in result.rows if is_poisoned(row.design)} & reached
+    assert poisoned
+    failed = {row.number for row in result.rows if row.state == "failed"}
+    assert failed == poisoned
+    for number in failed:
+        found = result.rows[number].evaluation
+        assert found.failure == failure
+        assert words in found.reason
+        assert found.attempts == (1 if failure == "model_error" else 2)
+    rest = [number for number in range(TRIALS) if number not in failed]
+    pd.testing.assert_frame_equal(
+        same_part(result.trials).iloc[rest], same_part(sound.trials).iloc[rest]
+    )
+
+
+def test_three_designs_that_fail_alike_stop_the_study_with_the_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(POISON, "raise")
+    monkeypatch.setattr("fault_studies.is_poisoned", lambda design: True)
+    with pytest.raises(SimulationError, match=r"3 designs failed alike \(model error\).*no result"):
+        run_faulty(tmp_path, trials=TRIALS, executor="serial")
+    monkeypatch.setenv(POISON, "")
+    again = run_faulty(tmp_path, trials=TRIALS, executor="serial", resume=True, retry_failed=True)
+    assert not any(row.state == "failed" for row in again.rows)
+    assert len(again.rows) == TRIALS
