@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dse.evaluate.base import Failure
 from dse.evaluate.worker import Answer, Task
+from simcore import SimulationError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,27 @@ class Message:
     machine: str = ""
     answers: tuple[Answer, ...] = ()
     death: Death | None = None
+
+
+class StartGuard:
+    """Tells workers that cannot start from workers that were killed while they did."""
+
+    def __init__(self) -> None:
+        self._deaths, self._most = 0, 3
+
+    def ready(self) -> None:
+        """A worker has started, so that others can."""
+        self._deaths, self._most = 0, 100
+
+    def died(self, cause: str) -> None:
+        """A worker has died while it started.
+
+        Raises:
+            SimulationError: So many have in a row that another one would too.
+        """
+        self._deaths += 1
+        if self._deaths >= self._most:
+            raise SimulationError(f"workers cannot start: {self._deaths} in a row died, {cause}")
 
 
 class Crew(ABC):

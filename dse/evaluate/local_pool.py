@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from dse.evaluate.base import EvaluatorInput
-from dse.evaluate.crew import Crew, Death, Message
+from dse.evaluate.crew import Crew, Death, Message, StartGuard
 from dse.evaluate.limits import Limits
 from dse.evaluate.worker import Task, Worker
 from simcore import SimcoreError, SimulationError
-
-MAX_START_DEATHS = 3
-"""Workers that may die in a row while they start, before the study is given up."""
 
 LATE_S = 2.0
 """Time after a limit at which a worker that the kernel did not end is ended by us."""
@@ -53,7 +50,7 @@ class LocalCrew(Crew):
 
     def __init__(self, what: EvaluatorInput, *, workers: int, limits: Limits | None = None) -> None:
         self._what, self._limits = what, limits or Limits()
-        self._start_deaths = 0
+        self._starts = StartGuard()
         self._is_warm = False
         self._kernel_kills = _kernel_kills()
         self._seats = [self._start(index) for index in range(workers)]
@@ -106,7 +103,8 @@ class LocalCrew(Crew):
         if isinstance(answers, str):  # an evaluator that cannot be built fails for every design
             raise SimulationError(f"workers cannot start: {answers}")
         if not seat.is_ready:
-            seat.is_ready, self._start_deaths = True, 0
+            seat.is_ready = True
+            self._starts.ready()
             return Message(worker=worker, machine="here")
         seat.has_answered = self._is_warm = True
         return Message(worker=worker, answers=tuple(answers))
@@ -118,9 +116,7 @@ class LocalCrew(Crew):
         if code is not None and code < 0:
             cause = f"the worker process was ended by signal {signal.Signals(-code).name}"
         if not seat.is_ready:
-            self._start_deaths += 1
-            if self._start_deaths >= MAX_START_DEATHS:
-                raise SimulationError(f"workers cannot start: {self._start_deaths} times {cause}")
+            self._starts.died(cause)
         position = int(seat.progress[_POSITION]) if seat.progress[_SINCE] else -1
         if code == -signal.SIGALRM or seat.overdue:
             reason = f"took longer than {self._limits.timeout_s:g} s"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dse.evaluate.base import EvaluatorInput, Failure
-from dse.evaluate.crew import Crew, Death, Message
+from dse.evaluate.crew import Crew, Death, Message, StartGuard
 from dse.evaluate.limits import Limits
 from dse.evaluate.ray_start import connect, first_line
 from dse.evaluate.worker import Answer, Task, Worker
@@ -17,9 +17,6 @@ from simcore import SimcoreError, SimulationError
 
 LOOK_S = 2.0
 """Time between two looks at the nodes of the cluster."""
-
-MAX_START_DEATHS = 3
-"""Actors that may die in a row while they start, before the study is given up."""
 
 
 class Actor:
@@ -80,7 +77,7 @@ class RayCrew(Crew):
         self._seats: dict[int, _Seat] = {}
         self._warm: set[str] = set()
         self._names = 0
-        self._start_deaths = 0
+        self._starts = StartGuard()
         self._events: list[tuple[str, str]] = []
         self._look()
 
@@ -175,7 +172,8 @@ class RayCrew(Crew):
         if not seat.is_ready:
             if answers:  # an evaluator that cannot be built fails for every design
                 raise SimulationError(f"workers cannot start: {answers}")
-            seat.is_ready, self._start_deaths = True, 0
+            seat.is_ready = True
+            self._starts.ready()
             return Message(worker=worker, machine=self._nodes.get(seat.node, seat.node))
         self._warm.add(seat.node)
         seat.since_s = time.monotonic()
@@ -184,11 +182,9 @@ class RayCrew(Crew):
     def _death(self, seat: _Seat, error: Exception) -> Death:
         reason = _cause(error)
         if not self._is_alive(seat.node):
-            return Death(failure="lost_node", reason=f"the node of the worker is gone: {reason}")
+            return Death(failure="lost_node", reason="the machine of the worker is gone")
         if not seat.is_ready:
-            self._start_deaths += 1
-            if self._start_deaths >= MAX_START_DEATHS:
-                raise SimulationError(f"workers cannot start: {reason}")
+            self._starts.died(reason)
         failure: Failure = "crash"
         limit_s = self._limits.timeout_s
         if isinstance(error, self._ray.exceptions.OutOfMemoryError):
@@ -202,4 +198,7 @@ def _cause(error: Exception) -> str:
     """What Ray says about a death, without its advice."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     telling = [line for line in lines if "exit" in line.lower() or "died" in line.lower()]
-    return (telling or lines or [type(error).__name__])[-1].split(" There are some potential")[0]
+    cause = (telling or lines or [type(error).__name__])[-1]
+    for advice in (" There are some potential", " Some common causes"):
+        cause = cause.split(advice)[0]
+    return cause

@@ -15,10 +15,12 @@ _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_DEDUP_LOGS": "1",
-    "RAY_BACKEND_LOG_LEVEL": "error",
     # a busy machine takes longer to start a node than Ray expects
     "RAY_agent_register_timeout_ms": "60000",
 }
+_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Without clusters, which is what this switch says, Ray listens on the loopback address only."""
+
 REACH_S = 5.0
 """Time that a cluster may take to answer."""
 
@@ -39,7 +41,7 @@ def connect(workers: int | None, address: str | None) -> tuple[Any, bool]:
         ConfigError: Ray is missing, cannot start or does not answer; says why, and where its log
             lies.
     """
-    for name, value in _QUIET.items():
+    for name, value in (_QUIET if address else _QUIET | _LOOPBACK).items():
         os.environ.setdefault(name, value)
     try:
         import ray
@@ -48,6 +50,7 @@ def connect(workers: int | None, address: str | None) -> tuple[Any, bool]:
         raise ConfigError("execution.executor", rule, got="no such package") from None
     if ray.is_initialized():
         return ray, False
+    _silence(ray)
     if address is not None:
         _check_reachable(address)
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
@@ -63,6 +66,16 @@ def connect(workers: int | None, address: str | None) -> tuple[Any, bool]:
         options["address"] = address
     _start(ray, options)
     return ray, True
+
+
+def _silence(ray: Any) -> None:
+    """Let Ray not print what its nodes report about deaths; that is ours to tell, and in its logs.
+
+    Ray has no option for it (``log_to_driver`` is about the output of workers only).
+    """
+    worker = getattr(getattr(ray, "_private", None), "worker", None)
+    if hasattr(worker, "print_to_stdstream"):
+        worker.print_to_stdstream = lambda data, ignore_prefix: None
 
 
 def _start(ray: Any, options: dict[str, Any]) -> None:

@@ -1,0 +1,89 @@
+"""Ray: a cluster of two nodes on this machine, of which one dies and another one comes."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from fault_studies import SLOW_S, run_faulty, same_part, stored, wait_for
+
+import dse
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+TRIALS = 1200
+CHOICES: dict[str, Any] = {"trials": TRIALS, "seed": 4, "window": 64}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
+    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
+    )
+    yield made
+    made.shutdown()
+
+
+def test_a_study_outlives_a_node_and_takes_up_a_new_one(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(SLOW_S, "0.02")
+    second = cluster.add_node(num_cpus=2)
+    capfd.readouterr()
+    changed: list[float] = []
+
+    def change() -> None:
+        wait_for(lambda: len(stored(tmp_path)) > 100, 120)
+        cluster.remove_node(second, allow_graceful=False)
+        changed.append(time.monotonic())
+        cluster.add_node(num_cpus=2)
+        changed.append(time.monotonic())
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    result = run_faulty(tmp_path, executor="ray", address=cluster.address, **CHOICES)
+    thread.join()
+    printed = capfd.readouterr()
+    assert len(changed) == 2
+    assert "raylet" not in printed.out + printed.err
+    monkeypatch.setenv(SLOW_S, "0")
+    whole = run_faulty(executor="serial", **CHOICES)
+    pd.testing.assert_frame_equal(same_part(result.trials), same_part(whole.trials))
+    machines = {worker.rpartition(".")[0] for worker in result.trials["worker"] if worker}
+    assert len(machines) == 3
+
+
+def test_an_actor_that_is_killed_costs_no_result_and_makes_no_noise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
+    monkeypatch.setenv(SLOW_S, "0.005")
+
+    def kill() -> None:
+        wait_for(lambda: len(stored(tmp_path)) > 100, 120)
+        found = subprocess.run(["pgrep", "-f", "ray::Actor"], capture_output=True, text=True)
+        os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    result = run_faulty(tmp_path, executor="ray", workers=2, **CHOICES)
+    thread.join()
+    printed = capfd.readouterr()
+    assert printed.out == printed.err == ""
+    monkeypatch.setenv(SLOW_S, "0")
+    whole = run_faulty(executor="serial", **CHOICES)
+    pd.testing.assert_frame_equal(same_part(result.trials), same_part(whole.trials))
+    assert max(row.evaluation.attempts for row in result.rows) == 2
+    assert isinstance(result, dse.StudyResult)
