@@ -20,7 +20,6 @@ from dse.search import Budget, Hooks, Search
 from dse.start import starting_designs
 from dse.store import REPORT, StoreError, StudyFolder
 from dse.summary import study_front, study_summary
-from dse.tables import Columns
 from dse.trials import FailureStreak, Trial
 from simcore import ConfigError
 
@@ -336,7 +335,7 @@ class Runner:
             folder=None if self._folder is None else self._folder.path,
         )
         if self._folder is not None:
-            columns = Columns.of(self._study, rows)
+            columns = self._folder.columns(self._study)
             front = [rows[index] for index in quality.front]
             self._folder.write_exports(columns, rows, front, summary)
             self._folder.write_text(REPORT, report_page(result))

@@ -40,15 +40,18 @@ class Columns:
     def of(cls, study: Study, trials: Sequence[Trial]) -> "Columns":
         """Those that *trials* need."""
         found = [trial.evaluation for trial in trials]
-        constraints = dict.fromkeys(name for e in found for name in e.constraints)
-        metrics = dict.fromkeys(name for e in found for name in e.metrics)
-        return cls(study=study, constraints=tuple(constraints), metrics=tuple(metrics))
+        constraints = {name for e in found for name in e.constraints}
+        metrics = {name for e in found for name in e.metrics}
+        return cls(
+            study=study, constraints=tuple(sorted(constraints)), metrics=tuple(sorted(metrics))
+        )
 
     def frame(self, trials: Sequence[Trial]) -> "pd.DataFrame":
         """One row per trial, in their order."""
         import pandas as pd
 
         found = [trial.evaluation for trial in trials]
+        metrics = [dict(e.metrics) for e in found]
         columns: dict[str, Any] = {
             "number": pd.array([t.number for t in trials], dtype="int64"),
             "state": _texts([e.state for e in found]),
@@ -60,7 +63,7 @@ class Columns:
         for name in self.constraints:
             columns[f"constraints.{name}"] = _floats([e.constraints.get(name) for e in found])
         for name in self.metrics:
-            columns[f"metrics.{name}"] = _floats([e.metrics.get(name) for e in found])
+            columns[f"metrics.{name}"] = _floats([values.get(name) for values in metrics])
         columns["fidelity"] = _texts([e.fidelity for e in found])
         columns["duration_s"] = _floats([e.duration_s for e in found])
         columns["worker"] = _texts([t.worker for t in trials])
