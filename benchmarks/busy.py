@@ -1,0 +1,45 @@
+"""An evaluator that only takes CPU time, for measuring what surrounds it."""
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from dse.evaluate import EVALUATORS, Evaluator, EvaluatorInput
+from dse.space import Design
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusyInput(EvaluatorInput):
+    """Unpickling it brings the evaluator into the worker."""
+
+    evaluation_s: float = 0.0
+
+    @classmethod
+    def like(cls, what: EvaluatorInput, evaluation_s: float) -> Self:
+        """Same goals, but an evaluator that is busy for *evaluation_s*."""
+        fields = {field.name: getattr(what, field.name) for field in dataclasses.fields(what)}
+        return cls(**{**fields, "name": "busy"}, evaluation_s=evaluation_s)
+
+
+class Busy(Evaluator):
+    """Takes CPU time, then answers what any design may have answered."""
+
+    fidelity = "busy"
+
+    def __init__(self, what: BusyInput) -> None:
+        self._evaluation_s = what.evaluation_s
+
+    def metrics(self, design: Design) -> Mapping[str, float]:
+        end_s = time.thread_time() + self._evaluation_s
+        while time.thread_time() < end_s:
+            pass
+        metrics = {f"metric_{index}": 1.5 * index for index in range(20)}
+        return {**metrics, "iteration_time_s": 1.0, "capital_cost_usd": 2.0, "memory_fill": 0.5}
+
+    def check(self) -> None:
+        """Nothing can be wrong."""
+
+
+EVALUATORS._entries["busy"] = Busy  # type: ignore[assignment]
