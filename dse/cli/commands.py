@@ -96,13 +96,21 @@ def report(folder: Path) -> None:
     show_default=True,
 )
 @click.option("--front", is_flag=True, help="The Pareto front only.")
+@click.option(
+    "--optuna-journal",
+    is_flag=True,
+    help="A journal for optuna-dashboard: the front, the newest trials and a sample of the others.",
+)
 @click.option("--out", type=_FOLDER, help="File; default: standard output (not for parquet).")
-def export(folder: Path, kind: str, front: bool, out: Path | None) -> None:
-    """Export the trials of the study in DIR as a table."""
+def export(folder: Path, kind: str, front: bool, optuna_journal: bool, out: Path | None) -> None:
+    """Export the trials of the study in DIR as a table, or for optuna-dashboard."""
     with told_plainly():
-        from dse.cli.showing import export_command
+        from dse.cli.exporting import export_command, journal_command
 
-        export_command(folder, kind=kind, front=front, out=out)
+        if optuna_journal:
+            journal_command(folder, out=out)
+        else:
+            export_command(folder, kind=kind, front=front, out=out)
 
 
 @main.command()

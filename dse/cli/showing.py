@@ -1,26 +1,20 @@
 """The commands that show what is there."""
 
-import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from dse.config import Study, load_study_file
+from dse.config import Study
 from dse.objectives import OBJECTIVES
 from dse.report import FrontTable, explain_trial, front_table, report_page
 from dse.report.amounts import show_amount
 from dse.result import StudyResult, load_study
 from dse.store import REPORT, StudyFolder
 from dse.study import check_study
-from dse.tables import Columns, write_csv, write_json, write_parquet
-from dse.trials import Trial
-from simcore import ConfigError
 
 MAX_ROWS = 24
 """Most designs of a front that are printed; the others are in the tables."""
@@ -76,53 +70,6 @@ def report_command(folder: Path) -> None:
     console = _console()
     _print_front(console, front_table(result))
     console.print(f"written to {folder / REPORT}", highlight=False, soft_wrap=True)
-
-
-def export_command(folder: Path, *, kind: str, front: bool, out: Path | None) -> None:
-    """``dse export``; all trials are streamed, whatever their number."""
-    if kind == "parquet" and out is None:
-        raise ConfigError("--out", "parquet needs a file", got=None)
-    rows: Iterable[Trial]
-    if front:
-        result = load_study(folder)
-        rows = [result.rows[index] for index in result.front]
-        columns = Columns.of(result.study, result.rows)
-    else:
-        store = StudyFolder(folder)
-        if not store.holds_study:
-            raise ConfigError("DIR", "must be the folder of a study", got=str(folder))
-        rows, columns = store.read_trials(), store.columns(load_study_file(store.study_file()))
-    if out is None:
-        _write(kind, columns, rows, sys.stdout)
-        return
-    with _writable(out) as partial:
-        if kind == "parquet":
-            write_parquet(columns, rows, partial)
-        else:
-            with partial.open("w", encoding="utf-8") as file:
-                _write(kind, columns, rows, file)
-
-
-def _write(kind: str, columns: Columns, rows: Iterable[Trial], out: IO[str]) -> None:
-    if kind == "csv":
-        write_csv(columns, rows, out)
-    else:
-        write_json(columns, rows, out)
-
-
-@contextmanager
-def _writable(out: Path) -> Iterator[Path]:
-    """A file beside *out* that takes its name once it is whole."""
-    partial = out.with_name(f".{out.name}.part")
-    try:
-        try:
-            yield partial
-            os.replace(partial, out)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        got = error.strerror or str(error)
-        raise ConfigError(str(out), "must be a file that can be written", got=got) from None
 
 
 def explain_command(folder: Path, trial: int) -> None:

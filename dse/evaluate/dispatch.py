@@ -12,7 +12,7 @@ from dse.evaluate.limits import Limits
 from dse.evaluate.worker import Answer, Task
 from simcore import SimulationError
 
-CHUNK_S = 0.1
+CHUNK_S = 0.2
 """Work that one message should hold: long against the cost of a message (about 1 ms)."""
 
 MAX_CHUNK = 2048

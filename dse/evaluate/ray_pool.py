@@ -71,7 +71,8 @@ class RayCrew(Crew):
     ) -> None:
         self._most, self._limits = workers, limits or Limits()
         self._ray, self._started = connect(workers, address)
-        self._shared = self._ray.put(what)
+        # by value: a copy in the object store of a node that dies would be waited for by new nodes
+        self._what = what
         self._class = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Actor)
         self._nodes: dict[str, str] = {}
         self._seats: dict[int, _Seat] = {}
@@ -153,7 +154,7 @@ class RayCrew(Crew):
             scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)
         )
         limits = self._limits.on_warm_machine if node in self._warm else self._limits
-        actor = pinned.remote(self._shared, f"{self._nodes[node]}.w{worker}", limits)
+        actor = pinned.remote(self._what, f"{self._nodes[node]}.w{worker}", limits)
         return _Seat(node=node, actor=actor, calls=deque([actor.start.remote()]))
 
     def _kill(self, seat: _Seat) -> None:

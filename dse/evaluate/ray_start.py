@@ -73,7 +73,7 @@ def _silence(ray: Any) -> None:
 
     Ray has no option for it (``log_to_driver`` is about the output of workers only).
     """
-    worker = getattr(getattr(ray, "_private", None), "worker", None)
+    worker: Any = getattr(getattr(ray, "_private", None), "worker", None)
     if hasattr(worker, "print_to_stdstream"):
         worker.print_to_stdstream = lambda data, ignore_prefix: None
 

@@ -132,7 +132,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_can_still_be_read(
     if subprocess.run(["mount", "--bind", copy, copy], capture_output=True, check=False).returncode:
         pytest.skip("a folder can be made read-only for all by root only")
     try:
-        remount = ["mount", "-o", "remount,ro,bind", copy]
+        remount = ["mount", "-o", "remount,ro,bind", str(copy)]
         subprocess.run(remount, check=True)
         assert len(dse.load_study(copy).rows) == 300
         with pytest.raises(StoreError, match=r"must be a folder that can be written.*[Rr]ead-only"):

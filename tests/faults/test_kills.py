@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -30,7 +31,8 @@ def test_a_study_whose_workers_are_killed_ends_with_the_same_trials(
 ) -> None:
     monkeypatch.setenv(SLOW_S, "0.003")
     whole = run_faulty(trials=600, executor="serial")
-    done, killed, random = threading.Event(), [], Random(7)
+    killed: list[int] = []
+    done, random = threading.Event(), Random(7)
 
     def kill_some() -> None:
         wait_for(lambda: stored(tmp_path))
@@ -56,7 +58,7 @@ def test_a_driver_killed_again_and_again_loses_nothing_and_repeats_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SLOW_S, "0.002")
-    options = {"trials": 900, "seed": 3, "executor": "serial"}
+    options: dict[str, Any] = {"trials": 900, "seed": 3, "executor": "serial"}
     recoveries = kill_drivers_until_done(tmp_path / "out", 3, Random(1), **options)
     assert recoveries
     monkeypatch.setenv(SLOW_S, "0")
@@ -100,7 +102,7 @@ def test_a_jump_of_the_clock_changes_nothing(tmp_path: Path) -> None:
     jumps = iter(range(10**9))
 
     def unix_s() -> float:
-        return time.monotonic() + (-1) ** next(jumps) * 1e9
+        return time.monotonic() + (1e9 if next(jumps) % 2 else -1e9)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("time.time", unix_s)

@@ -94,6 +94,23 @@ def test_tables_are_exported(folder: Path, tmp_path: Path) -> None:
     assert (code, text) == (2, "dse: --out: parquet needs a file, but got None.\n")
 
 
+def test_a_journal_of_optuna_holds_the_front(folder: Path, tmp_path: Path) -> None:
+    import optuna
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    path = tmp_path / "journal.log"
+    code, text = run("export", folder, "--optuna-journal", "--out", path)
+    assert code == 0, text
+    assert [file.name for file in tmp_path.iterdir()] == ["journal.log"]
+    storage = JournalStorage(JournalFileBackend(str(path)))
+    study = optuna.load_study(study_name="journal.log", storage=storage)
+    assert len(study.trials) == 80
+    front = pd.read_csv(folder / "pareto.csv")
+    feasible = [trial for trial in study.best_trials if trial.user_attrs["feasible"]]
+    assert set(front["number"]) <= {trial.user_attrs["number"] for trial in feasible}
+
+
 def test_a_trial_is_explained(folder: Path) -> None:
     number = int(pd.read_csv(folder / "pareto.csv")["number"][0])
     code, text = run("explain", folder, number)
