@@ -181,14 +181,17 @@ class RayCrew(Crew):
         return Message(worker=worker, answers=tuple(answers))
 
     def _death(self, seat: _Seat, error: Exception) -> Death:
+        is_out_of_memory = isinstance(error, self._ray.exceptions.OutOfMemoryError)
         reason = _cause(error)
+        if is_out_of_memory:
+            reason = "the machine ran low on memory, and Ray ended the worker"
         if not self._is_alive(seat.node):
             return Death(failure="lost_node", reason="the machine of the worker is gone")
         if not seat.is_ready:
             self._starts.died(reason)
         failure: Failure = "crash"
         limit_s = self._limits.timeout_s
-        if isinstance(error, self._ray.exceptions.OutOfMemoryError):
+        if is_out_of_memory:
             failure = "out_of_memory"
         elif limit_s is not None and time.monotonic() - seat.since_s >= limit_s:
             failure, reason = "timeout", f"took longer than {limit_s:g} s"
