@@ -11,17 +11,19 @@ driver, tells where it is full. The last line is one JSON object.
 import argparse
 import heapq
 import json
+import os
 import resource
 import sys
 import time
 from collections import deque
 from collections.abc import Sequence
+from pathlib import Path
 
 from dse.config import load_study_file
 from dse.evaluate import Answer, Crew, Dispatcher, Evaluation, Task, start_crew
 from dse.evaluate.crew import Message
 
-sys.path.insert(0, "benchmarks")
+sys.path.insert(0, str(Path(__file__).parent))
 STUDY = "p5_vit22b_64.yaml"
 
 
@@ -113,8 +115,8 @@ def overhead(executor: str, evaluation_s: float, count: int, workers: int) -> di
     design = next(study.space.designs())
     tasks = [Task(number=n, design=design) for n in range(count)]
     with Dispatcher(start_crew(executor, what, workers=workers)) as dispatcher:
-        run_tasks(dispatcher, tasks[: 20 * workers], 64)  # all are up and warm
-        driver_s, start_s, ours = time.process_time(), time.monotonic(), 0.0
+        run_tasks(dispatcher, tasks[: 60 * workers], 64)  # all are up and warm
+        driver_s, start_s = time.process_time(), time.monotonic()
         before = _tree_cpu_s()
         run_tasks(dispatcher, tasks, 128 * workers)
         wall_s, driver_s = time.monotonic() - start_s, time.process_time() - driver_s
@@ -130,19 +132,20 @@ def overhead(executor: str, evaluation_s: float, count: int, workers: int) -> di
 
 
 def _tree_cpu_s() -> float:
-    """CPU time of this process and all below it, and of Ray's that are not below it."""
-    from os import getpgrp, sysconf
-    from pathlib import Path
-
-    total, group = 0, getpgrp()
+    """CPU time of this process and all below it, Ray's own ones included."""
+    parents, ticks = {}, {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             words = path.read_text().rsplit(")", 1)[1].split()
-        except (OSError, IndexError):
+        except (OSError, IndexError):  # it has just ended
             continue
-        if int(words[2]) == group:
-            total += int(words[11]) + int(words[12])
-    return total / sysconf("SC_CLK_TCK")
+        pid = int(path.parent.name)
+        parents[pid], ticks[pid] = int(words[1]), int(words[11]) + int(words[12])
+    ours, size = {os.getpid()}, 0
+    while len(ours) > size:
+        size = len(ours)
+        ours |= {pid for pid, parent in parents.items() if parent in ours}
+    return sum(ticks[pid] for pid in ours) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:

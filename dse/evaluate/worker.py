@@ -25,6 +25,14 @@ class Answer:
     evaluation: Evaluation
     worker: str
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel as plain values, which is fast."""
+        return _answer, (self.number, self.evaluation, self.worker)
+
+
+def _answer(number: int, evaluation: Evaluation, worker: str) -> Answer:
+    return Answer(number=number, evaluation=evaluation, worker=worker)
+
 
 class Worker:
     """Evaluates chunks within limits."""
