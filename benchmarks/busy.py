@@ -15,12 +15,13 @@ class BusyInput(EvaluatorInput):
     """Unpickling it brings the evaluator into the worker."""
 
     evaluation_s: float = 0.0
+    sleeps: bool = False
 
     @classmethod
-    def like(cls, what: EvaluatorInput, evaluation_s: float) -> Self:
-        """Same goals, but an evaluator that is busy for *evaluation_s*."""
+    def like(cls, what: EvaluatorInput, evaluation_s: float, *, sleeps: bool = False) -> Self:
+        """Same goals, but an evaluator that is busy, or asleep, for *evaluation_s*."""
         fields = {field.name: getattr(what, field.name) for field in dataclasses.fields(what)}
-        return cls(**{**fields, "name": "busy"}, evaluation_s=evaluation_s)
+        return cls(**{**fields, "name": "busy"}, evaluation_s=evaluation_s, sleeps=sleeps)
 
 
 class Busy(Evaluator):
@@ -29,11 +30,13 @@ class Busy(Evaluator):
     fidelity = "busy"
 
     def __init__(self, what: BusyInput) -> None:
-        self._evaluation_s = what.evaluation_s
+        self._evaluation_s, self._sleeps = what.evaluation_s, what.sleeps
 
     def metrics(self, design: Design) -> Mapping[str, float]:
+        if self._sleeps:
+            time.sleep(self._evaluation_s)
         end_s = time.thread_time() + self._evaluation_s
-        while time.thread_time() < end_s:
+        while not self._sleeps and time.thread_time() < end_s:
             pass
         metrics = {f"metric_{index}": 1.5 * index for index in range(20)}
         return {**metrics, "iteration_time_s": 1.0, "capital_cost_usd": 2.0, "memory_fill": 0.5}

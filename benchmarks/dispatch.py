@@ -106,12 +106,14 @@ def feed_simulated(workers: int, evaluation_s: float, design: dict) -> dict[str,
     }
 
 
-def overhead(executor: str, evaluation_s: float, count: int, workers: int) -> dict[str, float]:
-    """CPU of all processes beyond the evaluations, per evaluation."""
+def overhead(
+    executor: str, evaluation_s: float, count: int, workers: int, *, sleeps: bool = False
+) -> dict[str, float]:
+    """CPU of all processes beyond the evaluations, per evaluation, and share of use."""
     from busy import BusyInput  # under the name by which workers find it
 
     study = load_study_file(STUDY)
-    what = BusyInput.like(study.evaluator_input, evaluation_s)
+    what = BusyInput.like(study.evaluator_input, evaluation_s, sleeps=sleeps)
     design = next(study.space.designs())
     tasks = [Task(number=n, design=design) for n in range(count)]
     with Dispatcher(start_crew(executor, what, workers=workers)) as dispatcher:
@@ -126,7 +128,8 @@ def overhead(executor: str, evaluation_s: float, count: int, workers: int) -> di
         "workers": workers,
         "evaluation_ms": 1e3 * evaluation_s,
         "driver_us": 1e6 * driver_s / count,
-        "all_us": 1e6 * (ours / count - evaluation_s),
+        "all_us": 1e6 * (ours / count - (0.0 if sleeps else evaluation_s)),
+        "used_share": count * evaluation_s / (workers * wall_s),
         "evaluations_per_s": count / wall_s,
     }
 
@@ -152,6 +155,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--executors", nargs="*", default=["local", "ray"])
     parser.add_argument("--simulated", nargs="*", type=int, default=[8, 64, 512, 2000])
+    parser.add_argument("--sleeping", nargs="*", type=int, default=[1, 2, 4, 8])
     parser.add_argument("--count", type=int, default=1500)
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
@@ -161,6 +165,9 @@ def main() -> None:
         for evaluation_s in (0.001, 0.01, 1.0):
             found["simulated"].append(feed_simulated(workers, evaluation_s, design))
             print(found["simulated"][-1], file=sys.stderr)
+    for workers in options.sleeping:
+        found["overhead"].append(overhead("local", 0.01, 300 * workers, workers, sleeps=True))
+        print(found["overhead"][-1], file=sys.stderr)
     for executor in options.executors:
         for evaluation_s in (0.001, 0.005):
             found["overhead"].append(overhead(executor, evaluation_s, options.count, 2))

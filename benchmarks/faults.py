@@ -36,7 +36,7 @@ import dse
 def kill_drivers(kills: int, seed: int) -> dict[str, float]:
     """SIGKILL to the driver again and again, then compare all trials."""
     os.environ[SLOW_S] = "0.002"
-    options = {"trials": 250 * kills, "seed": seed, "executor": "serial"}
+    options = {"trials": 60 * kills, "seed": seed, "executor": "serial"}
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "study"
         recoveries = kill_drivers_until_done(out, kills, Random(seed), **options)

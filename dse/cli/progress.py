@@ -1,6 +1,7 @@
 """What a running study looks like in a terminal."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -14,6 +15,9 @@ from dse.config import Study
 from dse.report.amounts import show_objective
 from dse.trials import Tally, Trial
 
+MAX_MACHINES = 8
+"""Machines whose speed is shown, the busiest first."""
+
 PLAIN_S = 10.0
 """Seconds between two lines where there is no terminal."""
 
@@ -26,6 +30,7 @@ class Progress:
         self._console = Console(stderr=True)
         self._live: Live | None = None
         self._tally = Tally()
+        self._by_machine: Counter[str] = Counter()
         self._front: list[tuple[float, ...]] = []
         self._signs: dict[str, int] = {}
         self._total = self._known = self._duplicates = 0
@@ -56,6 +61,8 @@ class Progress:
         """One more row."""
         self._tally.add(trial, self._signs)
         self._duplicates = duplicates
+        if self._tally.proposals > self._known and (machine := trial.worker.rpartition(".")[0]):
+            self._by_machine[machine] += 1
         if trial.is_feasible:
             self._add_to_front(trial)
         now_s = time.monotonic()
@@ -95,6 +102,10 @@ class Progress:
             ("failed", str(tally.failed)),
             ("repeated", str(self._duplicates)),
         ]
+        spent_s = max(time.monotonic() - self._start_s, 1e-3)
+        if len(self._by_machine) > 1:
+            nodes = self._by_machine.most_common(MAX_MACHINES)
+            facts += [(name, f"{count / spent_s:.1f} per second") for name, count in nodes]
         facts += [(f"best {name}", show_objective(name, v)) for name, v in tally.best.items()]
         return facts
 
