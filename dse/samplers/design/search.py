@@ -156,7 +156,7 @@ class DesignSearch:
     def _children(self, parents: list[Genome], wanted: int, random: Random) -> Children:
         """New designs near *parents*: if one is wanted, a move away from one of them."""
         found: Children = {}
-        for _ in range(20 * wanted + 100):
+        for _ in range(4 * wanted + 20):  # few are new where much is known
             if len(found) >= wanted:
                 break
             made_by: list[int] = []
