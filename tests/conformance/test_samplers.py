@@ -19,6 +19,9 @@ MISSING = {
     for name, entry in SAMPLERS.items()
 }
 
+SEARCHES = [name for name in SAMPLERS if name != "exhaustive"]
+"""Samplers that draw; the other one visits lists of values in their order."""
+
 
 def run(name: str, **options: Any) -> StudyResult:
     if MISSING[name]:
@@ -38,7 +41,7 @@ def test_every_proposal_is_valid_and_new(name: str) -> None:
     assert result.summary["front_size"] >= 2
 
 
-@pytest.mark.parametrize("name", list(SAMPLERS))
+@pytest.mark.parametrize("name", SEARCHES)
 def test_the_same_seed_gives_the_same_study_and_another_seed_another(name: str) -> None:
     first, second, other = (run(name, seed=seed) for seed in (3, 3, 4))
     assert [row.design for row in first.rows] == [row.design for row in second.rows]
@@ -71,7 +74,7 @@ def study_with(tmp_path: Path, **changes: Any) -> Path:
     return file
 
 
-@pytest.mark.parametrize("name", list(SAMPLERS))
+@pytest.mark.parametrize("name", SEARCHES)
 def test_one_objective_and_a_knob_with_a_range_work_with_every_sampler(
     name: str, tmp_path: Path
 ) -> None:
@@ -84,3 +87,10 @@ def test_one_objective_and_a_knob_with_a_range_work_with_every_sampler(
     assert len(bandwidths) > 30
     assert all(45e9 <= float(value) <= 360e9 for value in bandwidths)
     assert result.summary["front_size"] == 1
+
+
+def test_exhaustive_refuses_a_knob_with_a_range(tmp_path: Path) -> None:
+    knob = "platform.dimensions[0].bandwidth"
+    file = study_with(tmp_path, **{knob: {"low": "45 GB/s", "high": "360 GB/s"}})
+    with pytest.raises(ConfigError, match="needs a list of values for every knob"):
+        run_study(file, sampler="exhaustive", executor="serial", trials=10)
