@@ -53,10 +53,11 @@ def made_trials(study: Study, count: int) -> list[Trial]:
     """Different designs of the space with the outcome of a real evaluation each in turn."""
     from random import Random
 
-    from dse.samplers import Proposer
+    from dse.samplers import ProposerInput, build_proposer
 
-    proposer = Proposer(study.space, study.goals, sampler="random", seed=1, population=None)
-    real = [proposer.ask().design for _ in range(40)]
+    proposer = build_proposer("random", ProposerInput(space=study.space, goals=study.goals, seed=1))
+    asked = [proposer.ask() for _ in range(40)]
+    real = [proposal.design for proposal in asked if proposal is not None]
     build_evaluator(study.evaluator_input)
     worker = Worker(study.evaluator_input, "w0")
     answers = worker.evaluate([Task(number=n, design=design) for n, design in enumerate(real)])
