@@ -1,6 +1,5 @@
 """A study whose evaluator misbehaves on command, in real processes."""
 
-import dataclasses
 import json
 import os
 import signal
@@ -10,7 +9,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -73,22 +72,28 @@ def same_part(frame: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultyInput(EvaluatorInput):
-    """Unpickling it imports this module, which brings the evaluator into the worker."""
+    """Unpickling it brings the evaluator into the worker."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrive, ({field.name: getattr(self, field.name) for field in fields(self)},)
 
 
-EVALUATORS._entries["faulty"] = Faulty
+def _arrive(values: dict[str, Any]) -> FaultyInput:
+    EVALUATORS._entries["faulty"] = Faulty
+    return FaultyInput(**values)
 
 
 def start_faulty_crew(name: str, what: EvaluatorInput, **options: Any) -> Crew:
     """A crew of workers that misbehave."""
-    fields = {field.name: getattr(what, field.name) for field in dataclasses.fields(what)}
-    options["limits"] = dataclasses.replace(options["limits"], first_s=5.0, load_s=1.0)
-    return start_crew(name, FaultyInput(**{**fields, "name": "faulty"}), **options)
+    values = {field.name: getattr(what, field.name) for field in fields(what)}
+    options["limits"] = replace(options["limits"], first_s=5.0, load_s=1.0)
+    return start_crew(name, FaultyInput(**{**values, "name": "faulty"}), **options)
 
 
 def run_faulty(out: Path | None = None, **options: Any) -> dse.StudyResult:
     """``dse.run_study`` with workers that misbehave."""
-    with patch("dse.study.start_crew", start_faulty_crew):
+    faulty = patch.dict(EVALUATORS._entries, {"faulty": Faulty})
+    with faulty, patch("dse.study.start_crew", start_faulty_crew):
         return dse.run_study(STUDY, out=out, **{"sampler": "random", **options})
 
 
