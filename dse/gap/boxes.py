@@ -1,0 +1,188 @@
+"""Boxes of designs: the same machine but for its bandwidths, which lie between two corners.
+
+A bound on time falls and a price rises with bandwidth, so that the fastest corner bounds the time
+of every design of a box, and the slowest corner its price.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.gap.designs import KnownDesigns, Rows
+from dse.space import Block, Parameter, Space
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Values = tuple[float, ...]
+
+_PART = 1 << 18
+_MACHINE = ("platform.",)
+_PLAN = ("workload.", "plan.", "compute", "platform.npu")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Box:
+    """Designs of one machine between two corners.
+
+    Attributes:
+        low: Per block the row of the slowest corner; of blocks that are no ladder, any of the
+            machine's rows.
+        high: Likewise of the fastest corner.
+        values: Per objective, a lower bound.
+        is_open: Its designs are listed.
+        rows: (N, blocks) designs at the fastest corner that may be good.
+        times_s: (N,) their bounds.
+    """
+
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    values: Values
+    is_open: bool = False
+    rows: Rows = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+    times_s: Floats = field(default_factory=lambda: np.zeros(0))
+
+
+class Boxes:
+    """All designs with one number of dimensions, as boxes."""
+
+    def __init__(self, space: Space, dimensions: int, known: KnownDesigns) -> None:
+        self._known = known
+        blocks = space.blocks
+        self._tables = [block.tables[dimensions] for block in blocks]
+        self.ladders = [
+            index
+            for index, block in enumerate(blocks)
+            if _is_ladder(block, space.parameters) and self._tables[index].shape[0] > 1
+        ]
+        machine = [_columns(block, space.parameters, _MACHINE) for block in blocks]
+        self._heads = [
+            [np.arange(table.shape[0])] if index in self.ladders else _same(table, columns)
+            for index, (table, columns) in enumerate(zip(self._tables, machine, strict=True))
+        ]
+        self._plan = [
+            i for i, block in enumerate(blocks) if _columns(block, space.parameters, _PLAN)
+        ]
+
+    def whole(self) -> Iterator[Box]:
+        """A box per machine that has a price, with the least time of all plans as its bound."""
+        least_s = self._floor_s()
+        for heads in product(*self._heads):
+            low = tuple(int(head[0]) for head in heads)
+            high = tuple(
+                int(head[-1] if index in self.ladders else head[0])
+                for index, head in enumerate(heads)
+            )
+            values = self.values(low, least_s)
+            if values is not None:
+                yield Box(low=low, high=high, values=values)
+
+    def values(self, row: Sequence[int], time_s: float) -> Values | None:
+        """Objectives of the machine of *row* at an iteration time; None where it has no price."""
+        prices = self._known.prices(row)
+        if prices is None:
+            return None
+        return tuple(amount * time_s**power for amount, power in prices)
+
+    def all_values(self, box: Box) -> Floats:
+        """(N, objectives) lower bounds of the designs of *box*."""
+        prices = self._known.prices(box.low)
+        assert prices is not None
+        columns = [amount * box.times_s**power for amount, power in prices]
+        return np.stack(columns, axis=1)
+
+    def looked_at(self, box: Box, hopeful: Callable[[Floats], Flags]) -> Box:
+        """*box* with the designs at the fastest corner whose bounds are *hopeful*.
+
+        Plans whose computing alone takes too long are left out first.
+        """
+        rows = np.array([box.high], np.int32)
+        for index in self._plan:
+            rows = self._crossed(rows, index)
+        times_s = self._known.compute_times_s(rows)
+        rows = rows[hopeful(self.all_values(replace(box, times_s=times_s)))]
+        for index in range(len(self._tables)):
+            if index not in self._plan and index not in self.ladders:
+                rows = self._crossed(rows, index)
+        return self.bounded(box, rows)
+
+    def _crossed(self, rows: Rows, index: int) -> Rows:
+        """*rows* with every row of a block that the same machine has."""
+        own = next(head for head in self._heads[index] if rows[0, index] in head)
+        crossed = np.repeat(rows, own.size, axis=0)
+        crossed[:, index] = np.tile(own, rows.shape[0])
+        return crossed
+
+    def bounded(self, box: Box, rows: Rows) -> Box:
+        """*box* with *rows* at its fastest corner and their bounds; without those that fail."""
+        rows = rows.copy()
+        rows[:, self.ladders] = [box.high[index] for index in self.ladders]
+        parts = [self._known.times_s(rows[at : at + _PART]) for at in range(0, len(rows), _PART)]
+        times_s = np.concatenate(parts) if parts else np.zeros(0)
+        return self.kept(box, rows, times_s, np.isfinite(times_s))
+
+    def kept(self, box: Box, rows: Rows, times_s: Floats, chosen: NDArray[np.bool_]) -> Box:
+        """*box* with the *chosen* ones of its designs, and the bound that they leave."""
+        rows, times_s = rows[chosen], times_s[chosen]
+        values = self.values(box.low, float(times_s.min())) if times_s.size else box.values
+        assert values is not None
+        return replace(box, is_open=True, rows=rows, times_s=times_s, values=values)
+
+    def halves(self, box: Box) -> list[Box]:
+        """*box* cut in two along the ladder that its price depends on most."""
+        wide = [index for index in self.ladders if box.low[index] < box.high[index]]
+        index = max(wide, key=lambda at: self._growth(box, at))
+        middle = (box.low[index] + box.high[index]) // 2
+        slow = replace(box, high=_with(box.high, index, middle))
+        fast = replace(box, low=_with(box.low, index, middle + 1))
+        return [
+            self.bounded(slow, box.rows),
+            self.kept(fast, box.rows, box.times_s, np.ones(len(box.rows), np.bool_)),
+        ]
+
+    def _growth(self, box: Box, index: int) -> float:
+        """How much the objectives grow along a ladder."""
+        ends = [self.values(_with(box.low, index, at[index]), 1.0) for at in (box.low, box.high)]
+        low, high = ends
+        return sum(b / a for a, b in zip(low or (), high or (), strict=True))
+
+    def _floor_s(self) -> float:
+        """The least time that the network-free part of any plan takes."""
+        rows = np.zeros((1, len(self._tables)), np.int32)
+        for index in self._plan:
+            count = self._tables[index].shape[0]
+            crossed = np.repeat(rows, count, axis=0)
+            crossed[:, index] = np.tile(np.arange(count), rows.shape[0])
+            rows = crossed
+        return float(self._known.compute_times_s(rows).min())
+
+
+def _is_ladder(block: Block, parameters: Mapping[str, Parameter]) -> bool:
+    """One bandwidth that no rule ties to others, in rising order."""
+    name = block.names[0]
+    return (
+        len(block.names) == 1
+        and name.endswith(".bandwidth")
+        and name.startswith("platform.dimensions[")
+        and list(parameters[name].choices) == sorted(parameters[name].choices, key=float)
+    )
+
+
+def _columns(
+    block: Block, parameters: Mapping[str, Parameter], roots: tuple[str, ...]
+) -> list[int]:
+    """Positions of the knobs that set something under *roots*."""
+    targets = [parameters[name].targets or (name,) for name in block.names]
+    return [at for at, own in enumerate(targets) if any(p.startswith(roots) for p in own)]
+
+
+def _same(table: NDArray[np.int32], columns: Sequence[int]) -> list[NDArray[np.int64]]:
+    """Numbers of the rows that agree in *columns*, group by group."""
+    _, group = np.unique(table[:, columns], axis=0, return_inverse=True)
+    return [np.flatnonzero(group == number) for number in range(int(group.max()) + 1)]
+
+
+def _with(corner: tuple[int, ...], index: int, value: int) -> tuple[int, ...]:
+    return (*corner[:index], value, *corner[index + 1 :])

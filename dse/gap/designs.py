@@ -1,0 +1,166 @@
+"""What is certain about many designs of a study before any of them is simulated.
+
+Designs are rows of the space's blocks, as columns of integers. Times are lower bounds; memory and
+costs are exact.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.config import Study
+from dse.evaluate.assign import trimmed_run
+from dse.evaluate.cost_file import CostFile
+from dse.evaluate.money import CostMeter
+from dse.evaluate.runs import DesignRuns
+from dse.objectives import OBJECTIVES
+from dse.space import file_value
+from simcore import ConfigError, DesignBounds, InfeasibleError, Run, RunTemplate
+
+Rows = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+BACKEND = "congestion_unaware"
+_PER_TIME = frozenset({"iteration_time_s", "usd_per_token"})
+"""Metrics in proportion to the iteration time, the machine being the same."""
+
+_OF_MACHINE = frozenset(
+    {"capital_cost_usd", "network_cost_usd", "power_w", "npu_bandwidth_bytes_per_s"}
+)
+"""Metrics of the machine alone; none falls when a bandwidth rises."""
+
+
+class KnownDesigns:
+    """Bounds, memory and prices of the designs with one number of network dimensions."""
+
+    def __init__(self, study: Study, dimensions: int) -> None:
+        """Prepare the tables.
+
+        Raises:
+            ConfigError: The study has a knob or an objective that nothing is certain about.
+        """
+        _check_provable(study)
+        self._space, self._dimensions = study.space, dimensions
+        self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
+        what = study.evaluator_input
+        paths = _paths_of_knobs(study, study.space.dimensions[dimensions])
+        beside = Path(what.folder) if what.folder else None
+        template = RunTemplate.from_table(_run_of(study, dimensions, paths), beside=beside)
+        parameters = study.space.parameters
+        self._places = [
+            (path, block, column)
+            for block, part in enumerate(study.space.blocks)
+            for column, knob in enumerate(part.names)
+            for path in paths.get(knob, ())
+        ]
+        choices = {
+            path: tuple(file_value(choice, parameters[knob].unit)
+                        for choice in parameters[knob].choices)
+            for knob, own in paths.items() for path in own
+        }  # fmt: skip
+        self._bounds = DesignBounds(template, choices)
+        self._runs = DesignRuns(what)
+        self._limits_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
+        self._meter: CostMeter | None = None
+        if what.cost is not None:
+            file = CostFile.from_file_data(dict(what.cost), at="cost")
+            self._meter = CostMeter(file, study.goals, what.folder)
+        self._known = lru_cache(1 << 16)(self._priced)
+
+    def times_s(self, rows: Rows) -> Floats:
+        """Lower bounds of the iteration times; infinite where a design cannot be built or used.
+
+        Args:
+            rows: (N, blocks) row of each block.
+        """
+        codes = self._codes(rows)
+        times_s = self._bounds.times_s(codes)
+        if self._limits_memory and rows.shape[0]:
+            room = self._run(rows[0]).platform.npu.memory_bytes
+            times_s[self._bounds.footprint_bytes(codes) > room] = inf
+        return times_s
+
+    def compute_times_s(self, rows: Rows) -> Floats:
+        """As ``times_s`` with a network that takes no time, whatever the machine's knobs."""
+        return self._bounds.compute_times_s(self._codes(rows))
+
+    def prices(self, row: Sequence[int]) -> tuple[tuple[float, int], ...] | None:
+        """Per objective its amount on this machine for a second, and the power of time in it.
+
+        None where the cost model knows no such machine.
+        """
+        return self._known(tuple(int(number) for number in row))
+
+    def _priced(self, row: tuple[int, ...]) -> tuple[tuple[float, int], ...] | None:
+        run = self._run(np.array(row, np.int32))
+        metrics = {"iteration_time_s": 1.0, "npu_bandwidth_bytes_per_s": _bandwidth(run)}
+        if self._meter is not None:
+            try:
+                metrics |= self._meter.metrics(run.platform, 1.0, run.workload.tokens)
+            except InfeasibleError:
+                return None
+        return tuple(
+            (objective.value(metrics), sum(name in _PER_TIME for name in objective.metrics))
+            for objective in self._objectives
+        )
+
+    def _run(self, row: Rows) -> Run:
+        return self._runs.run(self._space.design(self._dimensions, row.tolist()))
+
+    def _codes(self, rows: Rows) -> dict[str, NDArray[np.int64]]:
+        tables = [block.tables[self._dimensions] for block in self._space.blocks]
+        return {
+            path: tables[block][rows[:, block], column].astype(np.int64)
+            for path, block, column in self._places
+        }
+
+
+def _check_provable(study: Study) -> None:
+    if study.file.evaluator != "simulator" or study.file.run.get("backend", BACKEND) != BACKEND:
+        rule = f"a gap is proven for the simulator with the {BACKEND} backend alone"
+        raise ConfigError("evaluator", rule, got=study.file.evaluator)
+    if study.space.continuous:
+        knob = study.space.continuous[0].name
+        raise ConfigError(
+            f"space.axes.{knob}", "a gap needs a ladder in place of a range", got=knob
+        )
+    for name, sense in study.goals.objectives.items():
+        metrics = set(OBJECTIVES[name].metrics)
+        if sense != "minimise" or metrics - _PER_TIME - _OF_MACHINE:
+            rule = "a gap is proven for objectives of time and cost that are minimised"
+            raise ConfigError(f"objectives.{name}", rule, got=sense)
+
+
+def _paths_of_knobs(study: Study, kept: Sequence[int]) -> dict[str, tuple[str, ...]]:
+    """Per knob that has a meaning, its paths in the run with the dimensions *kept*."""
+    position = {slot: index for index, slot in enumerate(kept)}
+    result = {}
+    for name, parameter in study.space.parameters.items():
+        if parameter.slot is None:
+            result[name] = parameter.targets or (name,)
+        elif parameter.slot in position:
+            old, new = f"[{parameter.slot}]", f"[{position[parameter.slot]}]"
+            result[name] = tuple(p.replace(old, new) for p in parameter.targets or (name,))
+    return result
+
+
+def _run_of(study: Study, dimensions: int, paths: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+    """The run of that many dimensions; lists that knobs set entry by entry have all entries."""
+    run = trimmed_run(study.file.run, study.space.dimensions[dimensions])
+    system = dict(run.get("system") or {})
+    for knob, own in paths.items():
+        for path in own:
+            stem, bracket, _ = path.removeprefix("system.").partition("[")
+            if path.startswith("system.") and bracket and not isinstance(system.get(stem), list):
+                spare = system.get(stem, study.space.parameters[knob].choices[0])
+                system[stem] = [spare] * dimensions
+    return {**run, "system": system} if system else run
+
+
+def _bandwidth(run: Run) -> float:
+    return float(sum(dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions))
