@@ -27,7 +27,7 @@ DSE_LAYERS = [
     ["evaluate"],
     ["samplers", "trials", "study_file"],
     ["config"],
-    ["tables", "summary", "search"],
+    ["tables", "summary", "search", "gap"],
     ["store"],
     ["result"],
     ["report", "start"],

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from dse.config import Study
 from dse.evaluate import build_evaluator
-from dse.evaluate.base import Evaluation, evaluate
+from dse.evaluate.base import evaluate
 from dse.gap.boxes import Box, Boxes, Values
 from dse.gap.designs import KnownDesigns
 from dse.objectives import Goals
 from dse.rank.pareto import non_dominated
 from dse.space import Design
+from simcore import SimulationError
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -50,7 +51,7 @@ class Proof:
         possible: (N, objectives) points of which no design is better than all; with *values* they
             bound the front that could exist.
         lower_bounds: Per objective, what no design goes below.
-        gaps: Per objective, ``(best - lower bound) / best``.
+        gaps: Per objective, ``(best - lower bound) / best``; 1 where nothing was found.
         is_closed: Whether the gap that was asked for is proven.
         simulations: Designs simulated.
         seconds: CPU seconds.
@@ -87,6 +88,7 @@ def close_gap(
 
     Raises:
         ConfigError: Nothing is proven for an objective, a knob or the evaluator of the study.
+        SimulationError: A simulation failed.
     """
     names = tuple(objectives) or tuple(study.goals.objectives)
     senses = {name: study.goals.objectives.get(name, "minimise") for name in names}
@@ -196,7 +198,9 @@ class _Closer:
 
     def _simulate(self, design: Design) -> None:
         self._simulations += 1
-        outcome: Evaluation = evaluate(self._evaluator, self._study.goals, design)
+        outcome = evaluate(self._evaluator, self._study.goals, design)
+        if outcome.state == "failed":
+            raise SimulationError(f"nothing can be proven while designs fail: {outcome.reason}")
         if outcome.state == "complete":
             names = self._study.goals.objectives
             self._found.add(design, tuple(outcome.objectives[name] for name in names))
@@ -231,7 +235,7 @@ class _Closer:
             values=values,
             possible=possible,
             lower_bounds=tuple(least.tolist()),
-            gaps=tuple(((best - least) / best).tolist()),
+            gaps=tuple((1 - least / best).tolist()) if len(values) else (1.0,) * len(names),
             is_closed=is_closed,
             simulations=self._simulations,
             seconds=time.process_time() - self._begin,
@@ -242,4 +246,5 @@ def _least(values: Floats) -> Floats:
     """One point that is nowhere above *values*; designs of a box differ in their times alone."""
     if not len(values):
         return values
-    return values.min(axis=0, keepdims=True)
+    least: Floats = values.min(axis=0, keepdims=True)
+    return least

@@ -1,0 +1,124 @@
+"""What is proven about a space is what the simulation of all its designs says."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.config import Study, compile_study
+from dse.evaluate import build_evaluator
+from dse.evaluate.base import evaluate
+from dse.gap import Effort, close_gap
+from dse.objectives import Goals
+from dse.rank.pareto import non_dominated
+from simcore import ConfigError
+
+STUDY: dict[str, Any] = {
+    "version": 1,
+    "question": "Which of a few hundred designs are the best?",
+    "run": {
+        "workload": {"model": "gpt3_175b_4layers", "sequence": 512, "global_batch": 32},
+        "platform": {
+            "npu": "a100_80",
+            "dimensions": [
+                {"topology": "ring", "npus": 4, "bandwidth": "50 GB/s", "latency": "700 ns"},
+                {"topology": "switch", "npus": 4, "bandwidth": "10 GB/s", "latency": "1700 ns"},
+            ],
+        },
+        "plan": {"tp": 4, "dp": 4},
+        "system": {"phase_end": "together", "all_reduce": "ring"},
+    },
+    "space": {
+        "products": [
+            {"of": ["plan.tp", "plan.pp", "plan.dp"], "equals": 16},
+            {"of": ["platform.dimensions[*].npus"], "equals": 16, "values": [2, 4, 8]},
+        ],
+        "axes": {
+            "plan.micro_batch": {"choices": [1, 2]},
+            "system.all_reduce[*]": {"choices": ["ring", "direct"]},
+            "platform.dimensions[1].topology": {"choices": ["ring", "switch"]},
+            "platform.dimensions[0].bandwidth": {"ladder": ["20 GB/s", "40 GB/s", "200 GB/s"]},
+            "platform.dimensions[1].bandwidth": {"ladder": ["5 GB/s", "50 GB/s"]},
+        },
+        "require": [
+            "plan.pp <= 4",
+            "plan.tp >= 2",
+            "workload.global_batch % (plan.dp * plan.micro_batch) == 0",
+        ],
+    },
+    "objectives": {"iteration_time": "minimise", "capital_cost": "minimise"},
+    "cost": {"model": "accelerators_and_libra_py", "network": "libra_py"},
+    "search": {"sampler": "random", "trials": 10},
+    "execution": {"executor": "serial"},
+    "evaluator": "simulator",
+}
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return compile_study(STUDY)
+
+
+def simulated(study: Study, objectives: Sequence[str]) -> np.ndarray[Any, Any]:
+    """(N, objectives) of all designs of *study* that can be built."""
+    goals = Goals(objectives=dict.fromkeys(objectives, "minimise"))
+    evaluator = build_evaluator(study.evaluator_input)
+    outcomes = [evaluate(evaluator, goals, design) for design in study.space.designs()]
+    done = [o.objectives for o in outcomes if o.state == "complete"]
+    return np.array([[own[name] for name in objectives] for own in done])
+
+
+OBJECTIVES = ["iteration_time", "capital_cost", "time_capital_cost"]
+
+
+@pytest.fixture(scope="module")
+def values(study: Study) -> np.ndarray[Any, Any]:
+    return simulated(study, OBJECTIVES)
+
+
+@pytest.mark.parametrize("index", range(3))
+def test_the_best_value_is_that_of_all_designs(
+    study: Study, values: np.ndarray[Any, Any], index: int
+) -> None:
+    proof = close_gap(study, [OBJECTIVES[index]], gap=0)
+    assert proof.is_closed
+    assert proof.values[0, 0] == values[:, index].min()
+    assert proof.gaps == (0.0,)
+    assert proof.simulations < 0.2 * len(values)
+
+
+def test_the_front_is_that_of_all_designs(study: Study, values: np.ndarray[Any, Any]) -> None:
+    proof = close_gap(study, gap=0)
+    exact = values[non_dominated(values[:, :2])][:, :2]
+    assert sorted(map(tuple, proof.values)) == sorted(map(tuple, exact))
+    assert proof.gaps == (0.0, 0.0)
+    assert proof.simulations < 0.2 * len(values)
+
+
+@pytest.mark.parametrize("simulations", [1, 3, 10])
+def test_what_is_proven_holds_wherever_the_proof_stops(
+    study: Study, values: np.ndarray[Any, Any], simulations: int
+) -> None:
+    proof = close_gap(study, gap=0, effort=Effort(simulations=simulations))
+    assert not proof.is_closed
+    reachable = np.concatenate([proof.possible, proof.values])
+    for design in values[:, :2]:
+        assert (reachable <= design).all(axis=1).any()
+    assert (np.array(proof.lower_bounds) <= values[:, :2].min(axis=0)).all()
+
+
+@pytest.mark.parametrize("gap", [0.01, 0.1])
+def test_no_design_is_better_by_more_than_the_gap(
+    study: Study, values: np.ndarray[Any, Any], gap: float
+) -> None:
+    proof = close_gap(study, ["time_capital_cost"], gap=gap)
+    assert proof.is_closed
+    assert proof.gaps[0] <= gap * (1 + 1e-12)
+    assert proof.lower_bounds[0] <= values[:, 2].min()
+
+
+def test_a_gap_is_proven_for_the_simulator_alone(study: Study) -> None:
+    other = compile_study({**STUDY, "objectives": {"mfu": "maximise"}})
+    with pytest.raises(ConfigError, match="time and cost"):
+        close_gap(other)
