@@ -8,22 +8,29 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dse.config import Study
+    from dse.gap import Effort, Proof, close_gap
     from dse.result import StudyResult, load_study
     from dse.study import check_study, enumerate_study, run_study
 
 _HOMES = {
+    "Effort": "dse.gap",
+    "Proof": "dse.gap",
     "Study": "dse.config",
     "StudyResult": "dse.result",
     "check_study": "dse.study",
+    "close_gap": "dse.gap",
     "enumerate_study": "dse.study",
     "load_study": "dse.result",
     "run_study": "dse.study",
 }
 
 __all__ = [
+    "Effort",
+    "Proof",
     "Study",
     "StudyResult",
     "check_study",
+    "close_gap",
     "enumerate_study",
     "load_study",
     "run_study",

@@ -77,6 +77,22 @@ def check(file: str, evaluator: str | None) -> None:
 
 
 @main.command()
+@click.argument("file")
+@click.option("--objective", "objectives", multiple=True, help="Default: those of the study.")
+@click.option("--gap", type=click.FloatRange(0, 100), default=1.0, show_default=True, help="%.")
+@click.option("--timeout", type=click.FloatRange(min=0), help="CPU seconds.")
+@click.option("--out", type=_FOLDER, help="JSON file for what was proven.")
+def gap(
+    file: str, objectives: tuple[str, ...], gap: float, timeout: float | None, out: Path | None
+) -> None:
+    """Find designs of the study in FILE that no design beats by more than --gap percent."""
+    with told_plainly():
+        from dse.cli.proving import gap_command
+
+        gap_command(file, objectives=objectives, gap=gap / 100, timeout_s=timeout, out=out)
+
+
+@main.command()
 @click.argument("folder", type=_FOLDER, metavar="DIR")
 def report(folder: Path) -> None:
     """Write the report of the study in DIR again, and print its front."""

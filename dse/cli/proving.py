@@ -1,0 +1,60 @@
+"""The command that proves how close to the best a study can come."""
+
+import json
+from collections.abc import Sequence
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dse.gap import Effort, Proof, close_gap
+from dse.objectives import OBJECTIVES
+from dse.study import check_study
+
+
+def gap_command(
+    file: str, *, objectives: Sequence[str], gap: float, timeout_s: float | None, out: Path | None
+) -> None:
+    """Close the gap of the study in *file*, and print what was proven."""
+    study = check_study(file, {"evaluator": "simulator"})
+    effort = Effort(seconds=inf if timeout_s is None else timeout_s)
+    proof = close_gap(study, objectives, gap=gap, effort=effort)
+    if out is not None:
+        out.write_text(json.dumps(proof_data(proof), indent=2) + "\n", encoding="utf-8")
+    click.echo(proof_text(proof, study.space.counts.searched, gap))
+
+
+def proof_data(proof: Proof) -> dict[str, Any]:
+    """*proof* as plain data."""
+    return {
+        "objectives": list(proof.objectives),
+        "lower_bounds": dict(zip(proof.objectives, proof.lower_bounds, strict=True)),
+        "optimality_gap": dict(zip(proof.objectives, proof.gaps, strict=True)),
+        "closed": proof.is_closed,
+        "simulations": proof.simulations,
+        "cpu_s": proof.seconds,
+        "front": [
+            {"design": design, "objectives": dict(zip(proof.objectives, values, strict=True))}
+            for design, values in zip(proof.designs, proof.values.tolist(), strict=True)
+        ],
+    }
+
+
+def proof_text(proof: Proof, designs: int, gap: float) -> str:
+    """A few lines for people."""
+    lines = []
+    for index, name in enumerate(proof.objectives):
+        objective, found = OBJECTIVES[name], "nothing found"
+        if len(proof.values):
+            found = f"best found {proof.values[:, index].min():.6g} {objective.unit}"
+        lines.append(
+            f"{objective.label}: {found}; no design is below {proof.lower_bounds[index]:.6g} "
+            f"{objective.unit}: gap {proof.gaps[index]:.3%}"
+        )
+    ending = "closed" if proof.is_closed else "not closed"
+    lines.append(
+        f"gap of {gap:.3%} {ending}: {proof.simulations:,} of {designs:,} designs simulated, "
+        f"{len(proof.designs)} on the front, {proof.seconds:.1f} CPU s"
+    )
+    return "\n".join(lines)
