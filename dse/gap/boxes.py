@@ -4,9 +4,10 @@ A bound on time falls and a price rises with bandwidth, so that the fastest corn
 of every design of a box, and the slowest corner its price.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +33,15 @@ class Box:
             machine's rows.
         high: Likewise of the fastest corner.
         values: Per objective, a lower bound.
-        is_open: Its designs are listed.
-        rows: (N, blocks) designs at the fastest corner that may be good.
-        times_s: (N,) their bounds.
+        stage: What is known of its designs: nothing, floors of their plans, or their bounds.
+        rows: (N, blocks) plans that may be good; in the last stage, designs at the fastest corner.
+        times_s: (N,) their floors or bounds.
     """
 
     low: tuple[int, ...]
     high: tuple[int, ...]
     values: Values
-    is_open: bool = False
+    stage: Literal["machine", "plans", "designs"] = "machine"
     rows: Rows = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     times_s: Floats = field(default_factory=lambda: np.zeros(0))
 
@@ -93,23 +94,31 @@ class Boxes:
         columns = [amount * box.times_s**power for amount, power in prices]
         return np.stack(columns, axis=1)
 
-    def looked_at(self, box: Box, hopeful: Callable[[Floats], Flags]) -> Box:
-        """*box* with the designs at the fastest corner whose bounds are *hopeful*.
-
-        Plans whose computing alone takes too long are left out first.
-        """
+    def with_plans(self, box: Box) -> Box:
+        """*box* with all its plans and the least times of their computing."""
         rows = np.array([box.high], np.int32)
         for index in self._plan:
             rows = self._crossed(rows, index)
-        times_s = self._known.compute_times_s(rows)
-        rows = rows[hopeful(self.all_values(replace(box, times_s=times_s)))]
+        times_s = self._known.floor_times_s(rows)
+        box = replace(box, stage="plans")
+        return self.kept(box, rows, times_s, np.isfinite(times_s))
+
+    def first_plans(self, box: Box, wanted: int) -> tuple[Box, Box]:
+        """The designs of the plans with the least floors, and a box of the other plans."""
+        order = np.argsort(box.times_s, kind="stable")
+        rows = box.rows[order[:wanted]]
         for index in range(len(self._tables)):
             if index not in self._plan and index not in self.ladders:
                 rows = self._crossed(rows, index)
-        return self.bounded(box, rows)
+        rest = np.zeros(len(order), np.bool_)
+        rest[order[wanted:]] = True
+        others = self.kept(box, box.rows, box.times_s, rest)
+        return self.bounded(replace(box, stage="designs"), rows), others
 
     def _crossed(self, rows: Rows, index: int) -> Rows:
         """*rows* with every row of a block that the same machine has."""
+        if not len(rows):
+            return rows
         own = next(head for head in self._heads[index] if rows[0, index] in head)
         crossed = np.repeat(rows, own.size, axis=0)
         crossed[:, index] = np.tile(own, rows.shape[0])
@@ -128,7 +137,7 @@ class Boxes:
         rows, times_s = rows[chosen], times_s[chosen]
         values = self.values(box.low, float(times_s.min())) if times_s.size else box.values
         assert values is not None
-        return replace(box, is_open=True, rows=rows, times_s=times_s, values=values)
+        return replace(box, rows=rows, times_s=times_s, values=values)
 
     def halves(self, box: Box) -> list[Box]:
         """*box* cut in two along the ladder that its price depends on most."""
@@ -149,14 +158,14 @@ class Boxes:
         return sum(b / a for a, b in zip(low or (), high or (), strict=True))
 
     def _floor_s(self) -> float:
-        """The least time that the network-free part of any plan takes."""
+        """The least time that computing takes with any plan of any machine."""
         rows = np.zeros((1, len(self._tables)), np.int32)
         for index in self._plan:
             count = self._tables[index].shape[0]
             crossed = np.repeat(rows, count, axis=0)
             crossed[:, index] = np.tile(np.arange(count), rows.shape[0])
             rows = crossed
-        return float(self._known.compute_times_s(rows).min())
+        return float(self._known.floor_times_s(rows).min())
 
 
 def _is_ladder(block: Block, parameters: Mapping[str, Parameter]) -> bool:

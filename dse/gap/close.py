@@ -25,6 +25,7 @@ Flags = NDArray[np.bool_]
 
 _AT_ONCE = 4
 _TRIED = 256
+_PLANS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +148,9 @@ class _Closer:
             _, _, dimensions, box = heapq.heappop(self._queue)
             if self._found.covers(np.array([box.values]))[0]:
                 self._found.give_up(np.array([box.values]))
-            elif not box.is_open:
+            elif box.stage == "machine":
+                self._push_hopeful(dimensions, self._boxes[dimensions].with_plans(box))
+            elif box.stage == "plans":
                 self._look_at(dimensions, box)
             elif box.low == box.high:
                 self._simulate_best(dimensions, box)
@@ -168,9 +171,10 @@ class _Closer:
         heapq.heappush(self._queue, (worth, next(self._order), dimensions, box))
 
     def _look_at(self, dimensions: int, box: Box) -> None:
-        """Bound the designs of a machine, and simulate one that is likely to be good."""
+        """Bound designs of the best plans of a machine, and simulate one that may be good."""
         boxes = self._boxes[dimensions]
-        box = boxes.looked_at(box, lambda values: ~self._set_aside(values))
+        box, others = boxes.first_plans(box, _PLANS)
+        self._push_hopeful(dimensions, others)
         box = self._hopeful(dimensions, box)
         if not len(box.rows):
             return

@@ -76,18 +76,15 @@ class KnownDesigns:
         """Lower bounds of the iteration times; infinite where a design cannot be built or used.
 
         Args:
-            rows: (N, blocks) row of each block.
+            rows: (N, blocks) row of each block; all with the same accelerator.
         """
         codes = self._codes(rows)
-        times_s = self._bounds.times_s(codes)
-        if self._limits_memory and rows.shape[0]:
-            room = self._run(rows[0]).platform.npu.memory_bytes
-            times_s[self._bounds.footprint_bytes(codes) > room] = inf
-        return times_s
+        return self._usable(self._bounds.times_s(codes), rows, codes)
 
-    def compute_times_s(self, rows: Rows) -> Floats:
-        """As ``times_s`` with a network that takes no time, whatever the machine's knobs."""
-        return self._bounds.compute_times_s(self._codes(rows))
+    def floor_times_s(self, rows: Rows) -> Floats:
+        """As ``times_s``, but of the computing alone and known sooner, whatever the network."""
+        codes = self._codes(rows)
+        return self._usable(self._bounds.floor_times_s(codes), rows, codes)
 
     def prices(self, row: Sequence[int]) -> tuple[tuple[float, int], ...] | None:
         """Per objective its amount on this machine for a second, and the power of time in it.
@@ -108,6 +105,12 @@ class KnownDesigns:
             (objective.value(metrics), sum(name in _PER_TIME for name in objective.metrics))
             for objective in self._objectives
         )
+
+    def _usable(self, times_s: Floats, rows: Rows, codes: dict[str, NDArray[np.int64]]) -> Floats:
+        if self._limits_memory and rows.shape[0]:
+            room = self._run(rows[0]).platform.npu.memory_bytes
+            times_s[self._bounds.footprint_bytes(codes) > room] = inf
+        return times_s
 
     def _run(self, row: Rows) -> Run:
         return self._runs.run(self._space.design(self._dimensions, row.tolist()))

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from simcore.bounds.design_columns import Codes, DesignColumns, Part
 from simcore.bounds.machine_terms import (
     AXES,
-    NO_NETWORK,
     Layout,
     Link,
     Numbered,
@@ -22,6 +21,7 @@ from simcore.bounds.machine_terms import (
 from simcore.bounds.pack import PlanRows
 from simcore.bounds.place_index import PlaceIndex
 from simcore.bounds.plan_terms import plan_terms
+from simcore.bounds.work_floor import WorkFloor
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run, RunTemplate
 from simcore.errors import ConfigError, InfeasibleError
@@ -70,6 +70,9 @@ class DesignBounds:
 
         rows = self._rows
         self._plan = part(rows.add_plan, "workload", "plan", "platform.npu", "compute")
+        self._work = part(
+            rows.add_work, "workload", "plan", "platform.npu", "compute", "system.execution"
+        )
         self._fill = part(rows.add_footprint, "workload", "plan")
         self._system = part(rows.add_system, *(f"system.{key}" for key in _SYSTEM_KEYS))
         places = [f"platform.dimensions[{d}]" for d in range(self._count)]
@@ -98,22 +101,26 @@ class DesignBounds:
         Raises:
             ConfigError: A value is not allowed in a run file.
         """
-        return self._all_s(codes, has_network=True)
-
-    def compute_times_s(self, codes: Codes) -> Floats:
-        """As ``times_s`` with a network that takes no time and any number of NPUs.
-
-        A bound for every machine with the NPU and every system: only the plan matters.
-        """
-        return self._all_s(codes, has_network=False)
-
-    def _all_s(self, codes: Codes, *, has_network: bool) -> Floats:
         designs = len(next(iter(codes.values()))) if codes else 1
         bounds = np.empty(designs)
         for begin in range(0, designs, _BLOCK):
             block = slice(begin, min(begin + _BLOCK, designs))
-            bounds[block] = self._block_ns(codes, block, has_network)
+            bounds[block] = self._block_ns(codes, block)
         return bounds * (1e-9 * _SAFETY)
+
+    def floor_times_s(self, codes: Codes) -> Floats:
+        """Looser bounds that are known sooner: those of the computing alone, on any network.
+
+        Args:
+            codes: As for ``times_s``.
+
+        Returns:
+            (N,) float64; infinite where the plan does not fit the workload.
+        """
+        designs = len(next(iter(codes.values()))) if codes else 1
+        rows = self._work.rows(codes, slice(0, designs))
+        table = np.array([*self._rows.work_ns, np.inf])  # row -1 is the last one
+        return np.broadcast_to(table[rows] * (1e-9 * _SAFETY), (designs,)).copy()
 
     def footprint_bytes(self, codes: Codes) -> Floats:
         """Bytes on the fullest NPU, as ``footprint`` gives them; infinite where the plan is not.
@@ -129,7 +136,7 @@ class DesignBounds:
         table = np.array([*self._rows.footprint_bytes, np.inf])  # row -1 is the last one
         return np.broadcast_to(table[rows], (designs,)).copy()
 
-    def _block_ns(self, codes: Codes, block: slice, has_network: bool) -> Floats:
+    def _block_ns(self, codes: Codes, block: slice) -> Floats:
         rows, size = self._rows, block.stop - block.start
         picks = np.empty((size, 3 + self._count), np.int64)
         rates = np.empty((size, 2 * self._count))
@@ -140,7 +147,7 @@ class DesignBounds:
         for column, part in enumerate(self._rates):
             found = part.rows(codes, block)
             rates[:, column] = np.array(rows.rates[column])[found]
-        picks[:, 1] = rows.places_of(picks) if has_network else NO_NETWORK
+        picks[:, 1] = rows.places_of(picks)
         return time_bounds(rows.tables(), picks, rates, np.array(rows.plans.longest, np.int64))
 
 
@@ -162,16 +169,17 @@ class _Rows:
     layout_of_plan: list[int] = field(default_factory=list)
     links: Numbered[Link] = field(default_factory=Numbered)
     systems: list[tuple[float, ...]] = field(default_factory=list)
-    places: Places = field(init=False)
+    places: Places = field(default_factory=Places)
     place_index: PlaceIndex = field(init=False)
     rates: list[list[float]] = field(default_factory=list)
     footprint_bytes: list[float] = field(default_factory=list)
+    work_ns: list[float] = field(default_factory=list)
+    work_floor: WorkFloor = field(default_factory=WorkFloor)
     packed: BoundTables | None = None
     packed_rows: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self.rates = [[] for _ in range(2 * self.dimensions)]
-        self.places = Places(self.dimensions)
         self.place_index = PlaceIndex(self.places)
 
     def add_plan(self, run: Run) -> int:
@@ -189,6 +197,13 @@ class _Rows:
         except InfeasibleError:
             return _INFEASIBLE
         return len(self.footprint_bytes) - 1
+
+    def add_work(self, run: Run) -> int:
+        try:
+            self.work_ns.append(self.work_floor.time_ns(run))
+        except InfeasibleError:
+            return _INFEASIBLE
+        return len(self.work_ns) - 1
 
     def add_system(self, run: Run) -> int:
         self.systems.append(system_row(run.system))
