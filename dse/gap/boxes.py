@@ -4,7 +4,7 @@ A bound on time falls and a price rises with bandwidth, so that the fastest corn
 of every design of a box, and the slowest corner its price.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Literal
@@ -103,10 +103,17 @@ class Boxes:
         box = replace(box, stage="plans")
         return self.kept(box, rows, times_s, np.isfinite(times_s))
 
-    def first_plans(self, box: Box, wanted: int) -> tuple[Box, Box]:
-        """The designs of the plans with the least floors, and a box of the other plans."""
+    def first_plans(
+        self, box: Box, wanted: int, covered: Callable[[Floats], Flags]
+    ) -> tuple[Box, Box]:
+        """The designs of the plans with the least floors, and a box of the other plans.
+
+        Of these plans, those that are *covered* even on a network that takes no time are left out.
+        """
         order = np.argsort(box.times_s, kind="stable")
         rows = box.rows[order[:wanted]]
+        alone = replace(box, times_s=self._known.compute_times_s(rows))
+        rows = rows[~covered(self.all_values(alone))]
         for index in range(len(self._tables)):
             if index not in self._plan and index not in self.ladders:
                 rows = self._crossed(rows, index)

@@ -121,7 +121,8 @@ class _Found:
 
     def give_up(self, values: Floats) -> None:
         """Remember what designs that are not looked at may reach."""
-        points = np.array([*self.given_up, *values.tolist()])
+        reachable = values[np.isfinite(values).all(axis=1)]
+        points = np.array([*self.given_up, *reachable.tolist()])
         if points.size:
             self.given_up = [tuple(p) for p in points[non_dominated(points)].tolist()]
 
@@ -173,7 +174,7 @@ class _Closer:
     def _look_at(self, dimensions: int, box: Box) -> None:
         """Bound designs of the best plans of a machine, and simulate one that may be good."""
         boxes = self._boxes[dimensions]
-        box, others = boxes.first_plans(box, _PLANS)
+        box, others = boxes.first_plans(box, _PLANS, self._set_aside)
         self._push_hopeful(dimensions, others)
         box = self._hopeful(dimensions, box)
         if not len(box.rows):

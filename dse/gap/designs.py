@@ -86,6 +86,10 @@ class KnownDesigns:
         codes = self._codes(rows)
         return self._usable(self._bounds.floor_times_s(codes), rows, codes)
 
+    def compute_times_s(self, rows: Rows) -> Floats:
+        """As ``times_s`` with a network that takes no time, whatever the machine's knobs."""
+        return self._bounds.compute_times_s(self._codes(rows))
+
     def prices(self, row: Sequence[int]) -> tuple[tuple[float, int], ...] | None:
         """Per objective its amount on this machine for a second, and the power of time in it.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simcore.bounds.design_columns import Codes, DesignColumns, Part
 from simcore.bounds.machine_terms import (
     AXES,
+    NO_NETWORK,
     Layout,
     Link,
     Numbered,
@@ -101,11 +102,21 @@ class DesignBounds:
         Raises:
             ConfigError: A value is not allowed in a run file.
         """
+        return self._all_s(codes, has_network=True)
+
+    def compute_times_s(self, codes: Codes) -> Floats:
+        """As ``times_s`` with a network that takes no time and any number of NPUs.
+
+        A bound for every machine with the NPU and every system: only the plan matters.
+        """
+        return self._all_s(codes, has_network=False)
+
+    def _all_s(self, codes: Codes, *, has_network: bool) -> Floats:
         designs = len(next(iter(codes.values()))) if codes else 1
         bounds = np.empty(designs)
         for begin in range(0, designs, _BLOCK):
             block = slice(begin, min(begin + _BLOCK, designs))
-            bounds[block] = self._block_ns(codes, block)
+            bounds[block] = self._block_ns(codes, block, has_network)
         return bounds * (1e-9 * _SAFETY)
 
     def floor_times_s(self, codes: Codes) -> Floats:
@@ -136,7 +147,7 @@ class DesignBounds:
         table = np.array([*self._rows.footprint_bytes, np.inf])  # row -1 is the last one
         return np.broadcast_to(table[rows], (designs,)).copy()
 
-    def _block_ns(self, codes: Codes, block: slice) -> Floats:
+    def _block_ns(self, codes: Codes, block: slice, has_network: bool) -> Floats:
         rows, size = self._rows, block.stop - block.start
         picks = np.empty((size, 3 + self._count), np.int64)
         rates = np.empty((size, 2 * self._count))
@@ -147,7 +158,7 @@ class DesignBounds:
         for column, part in enumerate(self._rates):
             found = part.rows(codes, block)
             rates[:, column] = np.array(rows.rates[column])[found]
-        picks[:, 1] = rows.places_of(picks)
+        picks[:, 1] = rows.places_of(picks) if has_network else NO_NETWORK
         return time_bounds(rows.tables(), picks, rates, np.array(rows.plans.longest, np.int64))
 
 
@@ -169,7 +180,7 @@ class _Rows:
     layout_of_plan: list[int] = field(default_factory=list)
     links: Numbered[Link] = field(default_factory=Numbered)
     systems: list[tuple[float, ...]] = field(default_factory=list)
-    places: Places = field(default_factory=Places)
+    places: Places = field(init=False)
     place_index: PlaceIndex = field(init=False)
     rates: list[list[float]] = field(default_factory=list)
     footprint_bytes: list[float] = field(default_factory=list)
@@ -180,6 +191,7 @@ class _Rows:
 
     def __post_init__(self) -> None:
         self.rates = [[] for _ in range(2 * self.dimensions)]
+        self.places = Places(self.dimensions)
         self.place_index = PlaceIndex(self.places)
 
     def add_plan(self, run: Run) -> int:

@@ -35,6 +35,9 @@ _PHASES = (
 AXES = tuple(axis for axis in Axis if axis not in (Axis.PP, Axis.EMBEDDING))
 """Axes whose groups lie within a stage, in the order of the kernel's tables."""
 
+NO_NETWORK = 0
+"""Number of the place where groups have no members and stages send no messages."""
+
 Layout = tuple[int, tuple[GroupLayout, ...]]
 """NPUs of a plan and its groups."""
 
@@ -84,17 +87,22 @@ class Places:
     """Where the groups of plans lie on shapes of networks; extent 0 is an axis that is not there.
 
     Attributes:
+        dimensions: Of the network.
         rows: (axes, dimensions) numbers of extents, and members of each axis, per place.
         messages: Per place, dimension and distance of messages between stages.
         extents: NPUs, members and stride in one dimension.
     """
 
+    dimensions: int
     rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=list)
     messages: list[tuple[int, int]] = field(default_factory=list)
     extents: Numbered[tuple[int, int, int]] = field(default_factory=Numbered)
 
     def __post_init__(self) -> None:
         self.extents.number((0, 1, 1))
+        nowhere = np.zeros((len(AXES), self.dimensions), np.int64)
+        self.rows.append((nowhere, np.ones(len(AXES), np.int64)))
+        self.messages.append((-1, 0))
 
     def add(self, npus: int, groups: Sequence[GroupLayout], shape: Sequence[int]) -> int:
         """Number of a new place; -1 where the NPUs are others or a group does not tile them."""

@@ -1,6 +1,7 @@
 """What is proven about a space is what the simulation of all its designs says."""
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.gap import Effort, close_gap
+from dse.gap.designs import KnownDesigns
 from dse.objectives import Goals
 from dse.rank.pareto import non_dominated
 from simcore import ConfigError
@@ -122,3 +124,15 @@ def test_a_gap_is_proven_for_the_simulator_alone(study: Study) -> None:
     other = compile_study({**STUDY, "objectives": {"mfu": "maximise"}})
     with pytest.raises(ConfigError, match="time and cost"):
         close_gap(other)
+
+
+def test_computing_alone_takes_no_longer_than_the_bound(study: Study) -> None:
+    known = KnownDesigns(study, 2)
+    sizes = [range(block.rows(2)) for block in study.space.blocks]
+    rows = np.array(list(product(*sizes)), np.int32)
+    bound_s = known.times_s(rows)
+    alone_s, floor_s = known.compute_times_s(rows), known.floor_times_s(rows)
+    assert (floor_s > 0).all()
+    assert (floor_s <= alone_s).all()
+    assert (alone_s <= bound_s).all()
+    assert floor_s[np.isfinite(bound_s)].max() > 0.5 * alone_s[np.isfinite(bound_s)].max()
