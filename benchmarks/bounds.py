@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.config import Study, load_study_file
-from dse.evaluate.assign import Assignment, trimmed_run
+from dse.evaluate.assign import Assignment
+from dse.gap.designs import paths_of_knobs, run_with_lists
 from dse.space.parameters import file_value
 from simcore import (
     DesignBounds,
@@ -46,26 +47,32 @@ def random_codes(study: Study, designs: int, random: np.random.Generator) -> Cod
 
 def measure(name: str, designs: int, bounds: int, seed: int) -> dict[str, float | int | str]:
     study = load_study_file(name, {"evaluator": "simulator"})
-    kept = study.space.dimensions[max(study.space.dimensions)]
-    run = trimmed_run(study.evaluator_input.run, kept)
+    dimensions = max(study.space.dimensions)
+    kept = study.space.dimensions[dimensions]
+    paths = paths_of_knobs(study, kept)
+    run = run_with_lists(study, dimensions, paths)
     run["system"] = {**run.get("system", {}), "phase_end": "together"}
     template = RunTemplate.from_table(run)
     parameters = study.space.parameters
     choices = {
-        name: tuple(file_value(choice, parameter.unit) for choice in parameter.choices)
-        for name, parameter in parameters.items()
+        path: tuple(
+            file_value(choice, parameters[name].unit) for choice in parameters[name].choices
+        )
+        for name, own in paths.items()
+        for path in own
     }
     lower = DesignBounds(template, choices)
     random = np.random.default_rng(seed)
     codes = random_codes(study, bounds, random)
     begin = time.process_time()
-    lower.times_s(codes)
+    by_path = {path: codes[name] for name, own in paths.items() for path in own}
+    lower.times_s(by_path)
     cold_s = time.process_time() - begin
     begin = time.process_time()
-    bound_s = lower.times_s(codes)
+    bound_s = lower.times_s(by_path)
     warm_s = time.process_time() - begin
     begin = time.process_time()
-    footprint_bytes = lower.footprint_bytes(codes)
+    footprint_bytes = lower.footprint_bytes(by_path)
     footprint_s = time.process_time() - begin
     simulator = Simulator()
     ratios: list[float] = []

@@ -48,9 +48,9 @@ class KnownDesigns:
         self._space, self._dimensions = study.space, dimensions
         self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
         what = study.evaluator_input
-        paths = _paths_of_knobs(study, study.space.dimensions[dimensions])
+        paths = paths_of_knobs(study, study.space.dimensions[dimensions])
         beside = Path(what.folder) if what.folder else None
-        template = RunTemplate.from_table(_run_of(study, dimensions, paths), beside=beside)
+        template = RunTemplate.from_table(run_with_lists(study, dimensions, paths), beside=beside)
         parameters = study.space.parameters
         self._places = [
             (path, block, column)
@@ -143,7 +143,7 @@ def _check_provable(study: Study) -> None:
             raise ConfigError(f"objectives.{name}", rule, got=sense)
 
 
-def _paths_of_knobs(study: Study, kept: Sequence[int]) -> dict[str, tuple[str, ...]]:
+def paths_of_knobs(study: Study, kept: Sequence[int]) -> dict[str, tuple[str, ...]]:
     """Per knob that has a meaning, its paths in the run with the dimensions *kept*."""
     position = {slot: index for index, slot in enumerate(kept)}
     result = {}
@@ -156,7 +156,9 @@ def _paths_of_knobs(study: Study, kept: Sequence[int]) -> dict[str, tuple[str, .
     return result
 
 
-def _run_of(study: Study, dimensions: int, paths: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+def run_with_lists(
+    study: Study, dimensions: int, paths: dict[str, tuple[str, ...]]
+) -> dict[str, Any]:
     """The run of that many dimensions; lists that knobs set entry by entry have all entries."""
     run = trimmed_run(study.file.run, study.space.dimensions[dimensions])
     system = dict(run.get("system") or {})
