@@ -86,7 +86,7 @@ def feasible_designs(study: Study, random: np.random.Generator) -> Iterator[Desi
 
 def worker_of(study: Study) -> Worker:
     """A worker that has read its files and evaluated nothing."""
-    worker = Worker(study.evaluator_input, "benchmark")
+    worker = Worker(study.evaluator_input, "benchmark", alone=True)
     worker.evaluate([])
     return worker
 

@@ -151,7 +151,7 @@ def _serve(
     def starting(position: int) -> None:
         progress[_POSITION], progress[_SINCE] = position, time.monotonic()
 
-    worker = Worker(what, name, limits, starting)
+    worker = Worker(what, name, limits, starting, alone=True)
     try:
         worker.start()
     except SimcoreError as error:

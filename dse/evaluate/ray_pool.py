@@ -24,7 +24,7 @@ class Actor:
 
     def __init__(self, what: EvaluatorInput, name: str, limits: Limits) -> None:
         os.environ["OMP_NUM_THREADS"] = "1"
-        self._worker = Worker(what, name, limits)
+        self._worker = Worker(what, name, limits, alone=True)
 
     def start(self) -> str:
         """Make ready; returns why that cannot be done, or nothing."""
