@@ -72,6 +72,10 @@ def count_work(
 def book(lowered: Lowered, start_ns: Ints, end_ns: Ints) -> Ints:
     """Time by what each stage's NPU did, from when each node ran.
 
+    Where several nodes are under way, the time is that of the compute node that took the lowest
+    slot, or else of the communication that did. Of two communications that begin at once, the one
+    at the lower position counts as the first, which need not be so with several streams.
+
     Returns:
         (S, C + 1) int64 ns: compute first, then communication that no compute hides, then idle.
     """
@@ -80,19 +84,18 @@ def book(lowered: Lowered, start_ns: Ints, end_ns: Ints) -> Ints:
     begin_ns = _after_all_have_started(lowered, start_ns)
     for stage in range(stages):
         nodes = slice(lowered.stage_start[stage], lowered.stage_start[stage + 1])
-        start, end = begin_ns[nodes], end_ns[nodes]
         kind = lowered.node[nodes, graph_schedule.KIND]
         category = lowered.node[nodes, graph_schedule.CATEGORY]
         computes = kind == graph_schedule.COMPUTE
-        row = np.zeros(categories, np.int64)
-        np.add.at(row, category[computes], (end - start)[computes])
-        communicates = ~computes & (kind != graph_schedule.RECV)
-        computed = _Computed(start[computes], end[computes])
-        first, last = start[communicates], end[communicates]
-        exposed = last - first - (computed.until(last) - computed.until(first))
-        np.add.at(row, category[communicates], exposed)
-        booked[stage, :-1] = row
-        booked[stage, -1] = end_ns.max() - row.sum()
+        covered = _Covered()
+        for lane in (computes, ~computes & (kind != graph_schedule.RECV)):
+            own = np.flatnonzero(lane)
+            slot = _slots(start_ns[nodes][own], end_ns[nodes][own])
+            for number in range(int(slot.max(initial=-1)) + 1):
+                at = own[slot == number]
+                first, last = begin_ns[nodes][at], end_ns[nodes][at]
+                np.add.at(booked[stage], category[at], covered.add(first, last))
+        booked[stage, -1] = end_ns.max() - booked[stage, :-1].sum()
     return booked
 
 
@@ -105,16 +108,47 @@ def _after_all_have_started(lowered: Lowered, start_ns: Ints) -> Ints:
     return start
 
 
-class _Computed:
-    """How long an NPU has computed up to a time; its compute nodes do not overlap."""
+def _slots(start: Ints, end: Ints) -> Ints:
+    """The slot of each node, (N,) int64, where each takes the lowest one that is free."""
+    slot = np.zeros(start.size, np.int64)
+    free_from: list[int] = []
+    ends = end.tolist()
+    for at in np.lexsort((np.arange(start.size), start)).tolist():
+        begin = int(start[at])
+        number = next((n for n, time in enumerate(free_from) if time <= begin), len(free_from))
+        if number == len(free_from):
+            free_from.append(0)
+        free_from[number] = ends[at]
+        slot[at] = number
+    return slot
 
-    def __init__(self, start: Ints, end: Ints) -> None:
+
+class _Covered:
+    """Times at which an NPU is known to do something, as intervals that do not touch."""
+
+    def __init__(self) -> None:
+        self._start, self._end = np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+    def add(self, start: Ints, end: Ints) -> Ints:
+        """Cover further intervals, (N,) each, which do not overlap one another.
+
+        Returns:
+            (N,) int64, how much of each was not covered before.
+        """
+        fresh = end - start - (self._until(end) - self._until(start))
+        start, end = np.append(self._start, start), np.append(self._end, end)
         order = np.lexsort((end, start))
-        self._start, self._end = start[order], end[order]
-        self._before = np.concatenate([[0], np.cumsum(self._end - self._start)])
+        start, end = start[order], np.maximum.accumulate(end[order])
+        if start.size:
+            begins = np.append(True, start[1:] > end[:-1])
+            self._start, self._end = start[begins], end[np.append(begins[1:], True)]
+        return np.asarray(fresh, np.int64)
 
-    def until(self, time: Ints) -> Ints:
+    def _until(self, time: Ints) -> Ints:
+        """How long the NPU has done something up to each *time*."""
+        if not self._start.size:
+            return np.zeros_like(time)
+        before = np.append(0, np.cumsum(self._end - self._start))
         begun = np.searchsorted(self._start, time, side="right")
-        last_end = self._end[begun - 1] if self._end.size else time
-        running = np.where(begun > 0, np.maximum(last_end - time, 0), 0)
-        return np.asarray(self._before[begun] - running, np.int64)
+        running = np.where(begun > 0, np.maximum(self._end[begun - 1] - time, 0), 0)
+        return np.asarray(before[begun] - running, np.int64)

@@ -9,6 +9,7 @@ from dse.evaluate.simulator import SimulatorEvaluator
 from simcore import InfeasibleError, Run, RunChecks
 from simcore.simulation import Simulator, run_with_iteration
 from simcore.system.accounts import book
+from simcore.workload.graph import Phase
 
 
 def feasible_runs(name: str, wanted: int, most_units: int) -> list[Run]:
@@ -50,6 +51,15 @@ def test_designs_equal_the_run_of_every_node(name: str, wanted: int, most_units:
         ran = iteration.nodes.execution
         assert ran.start_ns is not None
         again = book(iteration.nodes.lowered, ran.start_ns, ran.end_ns)
-        np.testing.assert_array_equal(again, fast.booked_ns)
+        if run.system.profile.communication_streams > 1:
+            # times do not tell which of two messages at once had the lower stream
+            again, fast_ns = (
+                np.stack([part[:, :phases].sum(1), part[:, phases:-1].sum(1), part[:, -1]])
+                for phases in [sum(name in set(Phase) for name in fast.categories)]
+                for part in (again, fast.booked_ns)
+            )
+        else:
+            fast_ns = fast.booked_ns
+        np.testing.assert_array_equal(again, fast_ns)
         situations += fast.situations > 0
     assert situations > wanted / 2
