@@ -142,7 +142,7 @@ def test_check_prints_the_size_of_the_space() -> None:
         ("equals: npus", "equals: 1021", ["at least one combination", "plan.tp"]),
         ("model: gpt3_175b", "model: gpt4", ["workload.model", "gpt3_175b", "'gpt4'"]),
         ("150 GB/s, 300 GB/s, 450", "150, 300 GB/s, 450", ["bandwidth", "unit", "150"]),
-        ("sampler: nsga2", "sampler: nsga9", ["search.sampler", "random, tpe", "'nsga9'"]),
+        ("sampler: design", "sampler: desing", ["search.sampler", "random, tpe", "'desing'"]),
         ("executor: ray", "executor: rey", ["execution.executor", "local", "'rey'"]),
         ("evaluator: simulator", "evaluator: sim", ["evaluator", "model0", "'sim'"]),
         ("iteration_time: min", "iteration_tim: min", ["objectives", "did you mean"]),
