@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         load_plan,
         load_workload,
     )
-    from simcore.yaml_file import read_yaml
+    from simcore.yaml_file import read_table, read_yaml
 
 _HOMES = {
     "Bytes": "simcore.schema",
@@ -99,6 +99,7 @@ _HOMES = {
     "lower_bounds": "simcore.bounds",
     "parse_path": "simcore.config",
     "parse_quantity": "simcore.units",
+    "read_table": "simcore.yaml_file",
     "read_yaml": "simcore.yaml_file",
     "set_path": "simcore.config",
     "shipped_folder": "simcore.resources",
@@ -162,6 +163,7 @@ __all__ = [
     "lower_bounds",
     "parse_path",
     "parse_quantity",
+    "read_table",
     "read_yaml",
     "set_path",
     "shipped_folder",

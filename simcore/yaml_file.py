@@ -10,6 +10,9 @@ from simcore.errors import ConfigError
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 
+FILE_VERSION = 1
+"""Of the format of all files in ``configs/``; a file of another version is refused."""
+
 
 class _Loader(yaml.SafeLoader):
     """Safe loader that refuses duplicate keys, which YAML readers otherwise drop silently."""
@@ -57,3 +60,18 @@ def read_yaml(path: Path) -> Any:
         # PyYAML's readers of dates, numbers and tagged values let Python's own errors through
         got = "a date, number or tagged value that is none"
         raise ConfigError(str(path), "must be valid YAML", got=got) from None
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """The table in a file of its own, under the file's name unless it gives itself another.
+
+    Raises:
+        ConfigError: It is no table, or its ``version`` is not ``FILE_VERSION``.
+    """
+    table = read_yaml(path)
+    if not isinstance(table, dict):
+        raise ConfigError(str(path), "must be a table of keys and values", got=table)
+    version = table.pop("version", None)
+    if version != FILE_VERSION:
+        raise ConfigError(f"{path}: version", f"must be {FILE_VERSION}", got=version)
+    return {"name": path.stem, **table}

@@ -15,10 +15,8 @@ from simcore import (
     UsdPerKwh,
     WattsPerGBps,
     find_config,
-    read_yaml,
+    read_table,
 )
-
-FILE_VERSION = 1
 
 
 class TierPrice(Schema):
@@ -145,13 +143,8 @@ def load_prices(
         ConfigError: No such file, or a value in it breaks a rule.
     """
     path = find_config("costs", name, at=at, beside=beside)
-    data = read_yaml(path)
-    if not isinstance(data, dict):
-        raise ConfigError(str(path), "must be a table of keys and values", got=data)
-    version = data.pop("version", None)
-    if version != FILE_VERSION:
-        raise ConfigError(f"{path}: version", f"must be {FILE_VERSION}", got=version)
+    table = read_table(path)
     try:
-        return PriceBook.from_file_data({"name": path.stem, **data}, at="")
+        return PriceBook.from_file_data(table, at="")
     except ConfigError as error:
         raise ConfigError(f"{path}: {error.at}", error.rule, got=error.got) from None

@@ -85,19 +85,22 @@ class SimulatorEvaluator(Evaluator):
         return not all(p.startswith("system.") or p.endswith(_UNCHECKED) for p in paths)
 
     def canonical(self, design: Design) -> Design:
-        """One order of waiting collectives, where all phases end together and none waits.
+        """One order of waiting collectives, where it decides nothing.
 
-        There the time of a collective depends on nothing but itself, and one is under way at once.
+        Where all phases end together and all chunks take the dimensions in one order, the time of
+        a collective depends on nothing but itself.
         """
         knob = self._input.parameters.get(_SCHEDULING)
-        if knob is None or _SCHEDULING not in design or not self._ends_together(design):
+        if knob is None or _SCHEDULING not in design:
             return design
-        return {**design, _SCHEDULING: knob.choices[0]}
+        together = self._system_value(design, "phase_end") == "together"
+        ascending = self._system_value(design, "inter_dimension") in (None, "ascending")
+        return {**design, _SCHEDULING: knob.choices[0]} if together and ascending else design
 
-    def _ends_together(self, design: Design) -> bool:
+    def _system_value(self, design: Design, key: str) -> object:
         system = self._input.run.get("system")
-        fixed = system.get("phase_end") if isinstance(system, dict) else None
-        return design.get("system.phase_end", fixed) == "together"
+        fixed = system.get(key) if isinstance(system, dict) else None
+        return design.get(f"system.{key}", fixed)
 
     def check(self) -> None:
         run = RunChecker(self._input).check()

@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,12 @@ class StoreWriter:
         self._rows, self._news = [], []
 
     def close(self) -> None:
-        """Commit and close."""
+        """Commit and close; the log is folded into the store, so that one file can be copied."""
         try:
             self.flush()
+            self._connection.execute("PRAGMA busy_timeout = 0")
+            with suppress(sqlite3.OperationalError):  # a reader holds it open: the log stays
+                self._connection.execute("PRAGMA journal_mode = DELETE")
         finally:
             self._connection.close()
 

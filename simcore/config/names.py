@@ -8,7 +8,7 @@ from simcore.errors import ConfigError
 from simcore.hardware import Npu, Platform, load_npu, load_platform
 from simcore.resources import find_config
 from simcore.workload import Model, load_model
-from simcore.yaml_file import read_yaml
+from simcore.yaml_file import read_table
 
 PLATFORM: Steps = ("platform",)
 NPU: Steps = ("platform", "npu")
@@ -37,8 +37,7 @@ def platform_table(given: object, beside: Path | None) -> dict[str, Any]:
     if isinstance(given, str):
         path = find_config("platforms", given, at="platform", beside=beside)
         load_platform(given, beside=beside)  # a broken file is told as such, with its own name
-        table = _without_version(read_yaml(path))
-        table.setdefault("name", path.stem)
+        table = read_table(path)
         beside = path.parent
     elif isinstance(given, dict):
         table = dict(given)
@@ -55,9 +54,7 @@ def npu_table(given: object, beside: Path | None) -> object:
         return given
     load_npu(given, at="platform.npu", beside=beside)
     path = find_config("npus", str(given), at="platform.npu", beside=beside)
-    table = _without_version(read_yaml(path))
-    table.setdefault("name", path.stem)
-    return table
+    return read_table(path)
 
 
 def model_table(given: object, beside: Path | None) -> object:
@@ -67,14 +64,5 @@ def model_table(given: object, beside: Path | None) -> object:
     if not isinstance(given, str):
         raise ConfigError("workload.model", "must be a name, a .yaml file or a table", got=given)
     path = find_config("models", given, at="workload.model", beside=beside)
-    content = read_yaml(path)
-    if not isinstance(content, dict):
-        raise ConfigError(str(path), "must be a table of keys and values", got=content)
-    table = _without_version(content)
-    table.setdefault("name", path.stem)
     load_model(given, at="workload.model", beside=beside)  # a broken file is told with its own name
-    return table
-
-
-def _without_version(table: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in table.items() if key != "version"}
+    return read_table(path)

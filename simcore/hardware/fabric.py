@@ -5,14 +5,11 @@ from typing import Self
 
 from pydantic import Field
 
-from simcore.errors import ConfigError
 from simcore.hardware.dimension import Dimension
 from simcore.resources import find_config
 from simcore.schema import Schema, Seconds
 from simcore.terms import TopologyKind
-from simcore.yaml_file import read_yaml
-
-FILE_VERSION = 1
+from simcore.yaml_file import read_table
 
 
 class Protocol(Schema):
@@ -63,13 +60,7 @@ class Fabric(Schema):
     @classmethod
     def read(cls, path: Path) -> Self:
         """The fabric in the file *path*."""
-        table = read_yaml(path)
-        if not isinstance(table, dict):
-            raise ConfigError(str(path), "must be a table of keys and values", got=table)
-        version = table.pop("version", None)
-        if version != FILE_VERSION:
-            raise ConfigError(f"{path}: version", f"must be {FILE_VERSION}", got=version)
-        return cls.from_file_data({"name": path.stem, **table}, at=str(path))
+        return cls.from_file_data(read_table(path), at=str(path))
 
     @property
     def bulk(self) -> Protocol:

@@ -8,9 +8,7 @@ from simcore.errors import ConfigError
 from simcore.hardware.npu import Npu
 from simcore.hardware.platform import Platform
 from simcore.resources import find_config
-from simcore.yaml_file import read_yaml
-
-FILE_VERSION = 1
+from simcore.yaml_file import read_table
 
 
 def load_npu(given: object, *, at: str = "npu", beside: Path | None = None) -> Npu:
@@ -79,11 +77,4 @@ def _find(given: object, *, kind: str, at: str, beside: Path | None) -> _Found:
     if not isinstance(given, str):
         raise ConfigError(at, "must be a name, a path to a .yaml file or a table", got=given)
     path = find_config(kind, given, at=at, beside=beside)
-    data = read_yaml(path)
-    if not isinstance(data, dict):
-        raise ConfigError(str(path), "must be a table of keys and values", got=data)
-    version = data.pop("version", None)
-    if version != FILE_VERSION:
-        raise ConfigError(f"{path}: version", f"must be {FILE_VERSION}", got=version)
-    data.setdefault("name", path.stem)
-    return _Found(table=data, at="", folder=path.parent, path=path)
+    return _Found(table=read_table(path), at="", folder=path.parent, path=path)

@@ -8,9 +8,7 @@ from simcore.resources import find_config
 from simcore.workload.model import Model
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.workload import TrainingWorkload
-from simcore.yaml_file import read_yaml
-
-FILE_VERSION = 1
+from simcore.yaml_file import read_table
 
 
 def load_model(data: object, *, at: str = "model", beside: Path | None = None) -> Model:
@@ -56,13 +54,8 @@ def load_plan(data: object, *, at: str = "plan") -> ParallelPlan:
 
 
 def _model_file(path: Path) -> Model:
-    table = read_yaml(path)
-    if not isinstance(table, dict):
-        raise ConfigError(str(path), "must be a table of keys and values", got=table)
-    version = table.pop("version", None)
-    if version != FILE_VERSION:
-        raise ConfigError(f"{path}: version", f"must be {FILE_VERSION}", got=version)
+    table = read_table(path)
     try:
-        return Model.from_file_data({"name": path.stem, **table}, at="")
+        return Model.from_file_data(table, at="")
     except ConfigError as error:
         raise ConfigError(f"{path}: {error.at}", error.rule, got=error.got) from None
