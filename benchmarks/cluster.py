@@ -63,7 +63,7 @@ def delivered(evaluation_ms: float, one_driver_us: float) -> list[object]:
     # each search has a driver on a core of its own
     per_search = evaluation_ms * 1e3 / one_driver_us
     many = CORES / (1 + 1 / per_search) / evaluation_ms * 1e3
-    return [f"{evaluation_ms:g}", round(alone), round(busy), round(many)]
+    return [f"{evaluation_ms:g}", round(alone), f"{busy:.1f}", round(many)]
 
 
 def main() -> None:

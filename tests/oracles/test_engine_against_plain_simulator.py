@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engine_runs import program
 from plain_astra import PlainRun
 
 from simcore.system.engine_input import (
     EngineInput,
     ListGroup,
     NetworkDimension,
-    Program,
     RemoteMemory,
     SystemOptions,
 )
@@ -39,29 +39,6 @@ def algorithms(rng: Random, kind: CollectiveKind, npus: list[int]) -> tuple[str,
         return (rng.choice(["oneRing", "oneDirect", "oneDirect2"]),)
     listed = npus if rng.random() < 0.85 else npus[: rng.randint(1, len(npus))]
     return tuple(one(members) for members in listed)
-
-
-def program(nodes: list[dict[str, Any]]) -> Program:
-    def column(name: str, default: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-        return np.array([node.get(name, default) for node in nodes], np.int64)
-
-    waits = [node["dep"] for node in nodes]
-    return Program(
-        node_id=np.arange(len(nodes), dtype=np.uint64),
-        kind=column("kind", NodeKind.COMPUTE).astype(np.int8),
-        on_cpu=column("on_cpu", 0).astype(np.bool_),
-        skipped=column("skipped", 0).astype(np.bool_),
-        duration_ns=column("duration_ns", 1),
-        comm_kind=column("comm_kind", -1).astype(np.int8),
-        size_bytes=column("size_bytes", 0),
-        priority=column("priority", 0),
-        group=column("group", 0),
-        involved_dims=column("involved_dims", -1),
-        peer=column("peer", -1),
-        tag=column("tag", 0),
-        dep_start=np.cumsum([0, *map(len, waits)]),
-        dep=np.array([parent for wait in waits for parent in wait], np.int64),
-    )
 
 
 class Machine:

@@ -225,8 +225,8 @@ nodes = program([collective(CollectiveKind.ALL_REDUCE, 1 << 20)])
 network = [dimension("ring", 4), dimension("switch", 2)]
 print(run_unfolded(run_of(network, [nodes], options(["ring", "ring"], chunks=4))).finish_ns.max())
 """
-    folder = os.path.dirname(__file__)
-    root = os.path.abspath(os.path.join(folder, "..", "..", ".."))
+    root = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+    folder = os.path.join(root, "tests", "support")
     ends = {
         disabled: subprocess.run(
             [sys.executable, "-W", "error", "-c", code, folder],
