@@ -94,6 +94,11 @@ class Assignment:
             write=lru_cache(_TEXTS_KEPT, typed=True)(file_value),
         )
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths that are set, in the order of ``values``."""
+        return (*self.scalars, *self.vectors)
+
     def values(self, design: Design) -> dict[str, Any]:
         """What *design* sets, by path, as a run file would write it."""
         write = self.write

@@ -38,6 +38,7 @@ class DesignRuns:
             kept: RunTemplate.from_table(run, beside=beside) for kept, run in self._runs.items()
         }
         self._form: Callable[[tuple[str, ...]], _Form] = lru_cache(_SHAPES_KEPT)(self._form_of)
+        self._prepare()
 
     def without_values(self) -> list[Run]:
         """The run of each number of dimensions, without any knob's value."""
@@ -61,6 +62,14 @@ class DesignRuns:
         kept = tuple(kept)
         assignment = Assignment.of(tuple(design), self._input.parameters, kept, self._runs[kept])
         return self._templates[kept].with_values(assignment.values(design))
+
+    def _prepare(self) -> None:
+        """Make ready for the designs that have every knob of their number of dimensions."""
+        parameters = self._input.parameters
+        for kept in self._templates:
+            names = (n for n, knob in parameters.items() if knob.slot is None or knob.slot in kept)
+            form = self._form(tuple(names))
+            form.template.prepare(form.assignment.paths)
 
     def _form_of(self, names: tuple[str, ...]) -> _Form:
         what = self._input

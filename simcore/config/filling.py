@@ -47,18 +47,20 @@ class Part:
         key: Its key, or its position in the list of dimensions.
         build: From its own values to its object; keeps the last of them.
         own: From the values of a design to its own.
+        is_fixed: There are none of its own.
     """
 
     key: str | int
     build: Callable[..., Schema]
     own: Callable[[Sequence[object]], Iterable[object]]
+    is_fixed: bool
 
     @classmethod
     def of(cls, table: object, place: Steps, paths: Sequence[Path]) -> Self:
         """The part at *place*, where the file holds *table*."""
         own = [at for at, (_, steps) in enumerate(paths) if steps[: len(place)] == place]
         build = partial(_build, table, place, [paths[at] for at in own])
-        return cls(place[-1], lru_cache(_KEPT, typed=True)(build), _picker(own))
+        return cls(place[-1], lru_cache(_KEPT, typed=True)(build), _picker(own), not own)
 
     def object(self, values: Sequence[object]) -> Schema:
         """The object that the values of a design mean.
@@ -114,6 +116,16 @@ class Filling:
                 for at, given in enumerate(platform["dimensions"] if inner else ())
             ),
         )
+
+    def prepare(self) -> None:
+        """Build the objects that no value changes.
+
+        Raises:
+            ConfigError: One breaks a rule.
+        """
+        for part in (*self.parts, *self.dimensions, *([self.npu] if self.npu else [])):
+            if part.is_fixed:
+                part.build()
 
     def run(self, values: Iterable[object]) -> Run | None:
         """The run with *values*, in the order of the paths; None if one is no plain value.

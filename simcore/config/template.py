@@ -1,6 +1,7 @@
 """Run files: one design each, or a template that is filled with the values of many."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
@@ -57,6 +58,11 @@ class RunTemplate:
             model = model_table(workload["model"], beside)
             table["workload"] = {**workload, "model": model}
         return cls(table, at)
+
+    def prepare(self, paths: Iterable[str]) -> None:
+        """Do beforehand what all runs that set *paths*, in this order, have in common."""
+        with suppress(ConfigError):  # told with the values of the run that meets it
+            self._filling(tuple(paths)).prepare()
 
     def with_values(self, values: Mapping[str, object]) -> Run:
         """The run with *values* (by path, as in a file) in place of the file's.
