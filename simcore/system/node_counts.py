@@ -8,8 +8,7 @@ import numpy as np
 from simcore.system.engine_input import Ints
 from simcore.terms import NodeKind
 from simcore.workload.graph import Operator, TrainingGraph
-from simcore.workload.piece import Piece
-from simcore.workload.program import StagePieces, TrainingProgram
+from simcore.workload.program import TrainingProgram
 
 MATRIX_KERNELS = ("gemm", "attention", "scan")
 
@@ -35,51 +34,24 @@ class NodeCounts:
 
 def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
     """What *program* comes to with *batches* micro-batches."""
-    counter = _Counter(len(program.operators), len(program.collectives), batches)
-    known: dict[StagePieces, tuple[Ints, Ints]] = {}
-    stages = []
-    for stage in program.stages:
-        if stage.pieces not in known:
-            known[stage.pieces] = counter.stage(stage.pieces)
-        stages.append(known[stage.pieces])
-    items = np.array([stage[0] for stage in stages])
-    runs, joint = items[:, : len(program.operators)], items[:, len(program.operators) :]
-    messages = np.array([stage[1] for stage in stages])
+    shapes = list(dict.fromkeys([stage.pieces for stage in program.stages]))
+    runs = np.zeros((len(shapes), 2, len(program.table.pieces)), np.int64)  # forward, backward
+    for shape, run in zip(shapes, runs, strict=True):
+        for at, (piece, (once, per_batch)) in enumerate(zip(shape.pieces, shape.runs, strict=True)):
+            run[int(at > shape.chunks), program.table.number[piece]] += once + batches * per_batch
+    of_piece, sends = program.table.counts()
+    number = {shape: at for at, shape in enumerate(shapes)}
+    stages = [number[stage.pieces] for stage in program.stages]
+    items = (runs.sum(axis=1) @ of_piece)[stages]
+    messages = (runs @ sends)[stages]
+    operators = len(program.operators)
     return NodeCounts(
         nodes=int(items.sum() + 2 * messages.sum()),  # every message is received too
-        matrix_flop=float(runs.sum(axis=0) @ matrix_flop(program.operators)),
-        collectives=joint,
+        matrix_flop=float(items[:, :operators].sum(axis=0) @ matrix_flop(program.operators)),
+        collectives=items[:, operators:],
         messages=messages.T,
         message_bytes=program.p2p_bytes,
     )
-
-
-class _Counter:
-    """Counts nodes of stages; equal pieces once."""
-
-    def __init__(self, operators: int, collectives: int, batches: int) -> None:
-        self._operators, self._items, self._batches = operators, operators + collectives, batches
-        self._known: dict[Piece, tuple[Ints, int]] = {}
-
-    def stage(self, stage: StagePieces) -> tuple[Ints, Ints]:
-        """Runs of operators and then of collectives, and messages either way, of one stage."""
-        runs, sends = np.zeros(self._items, np.int64), np.zeros(2, np.int64)
-        for number, (piece, (once, per_batch)) in enumerate(
-            zip(stage.pieces, stage.runs, strict=True)
-        ):
-            times = once + self._batches * per_batch
-            items, messages = self._piece(piece)
-            runs += times * items
-            sends[int(number > stage.chunks)] += times * messages
-        return runs, sends
-
-    def _piece(self, piece: Piece) -> tuple[Ints, int]:
-        if piece not in self._known:
-            joint = piece.kind == NodeKind.COLLECTIVE
-            item = (piece.item + self._operators * joint)[piece.item >= 0]
-            sends = np.count_nonzero(piece.kind == NodeKind.SEND)
-            self._known[piece] = np.bincount(item, minlength=self._items), int(sends)
-        return self._known[piece]
 
 
 def counts_of_graph(graph: TrainingGraph) -> NodeCounts:

@@ -14,7 +14,6 @@ from simcore.system.stage_axes import is_shared
 from simcore.system.unit_table import messages_of, repetition_of, unit_table
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis
-from simcore.workload.piece import Piece
 from simcore.workload.program import StagePieces, TrainingProgram
 from simcore.workload.schedules import SCHEDULES
 
@@ -154,7 +153,7 @@ class _Wholes:
     """The pieces of all stages, each once: units of many stages and chunks are the same."""
 
     def __init__(self, program: TrainingProgram) -> None:
-        self._parts: dict[Piece, int] = {}
+        self._table = program.table
         self._whole: dict[tuple[tuple[int, int], ...], int] = {}
         shapes: dict[StagePieces, int] = {}
         numbers: list[list[int]] = []
@@ -165,14 +164,14 @@ class _Wholes:
         self._numbers = np.array(numbers, np.int64)
         self._shape_of = np.array([shapes[stage.pieces] for stage in program.stages], np.int64)
 
-    def _shape(self, stage: StagePieces) -> list[int]:
+    def _shape(self, shape: StagePieces) -> list[int]:
         """Numbers of a stage's pieces; the last one is the end of its iteration."""
+        number = self._table.number
         entries = [
-            (self._parts.setdefault(piece, len(self._parts)), int(which > stage.chunks))
-            for which, piece in enumerate(stage.pieces)
+            (number[piece], int(which > shape.chunks)) for which, piece in enumerate(shape.pieces)
         ]
         wholes: list[tuple[tuple[int, int], ...]] = [(entry,) for entry in entries[:-1]]
-        wholes.append((*(entries[which] for which in stage.finale), entries[-1]))
+        wholes.append((*[entries[which] for which in shape.finale], entries[-1]))
         return [self._whole.setdefault(whole, len(self._whole)) for whole in wholes]
 
     def number(self, units: Ints) -> None:
@@ -181,18 +180,20 @@ class _Wholes:
 
     def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, Ints]:
         """Nodes, children and receives of all pieces; see ``write_rows``."""
-        parts = list(self._parts)
-        node = np.concatenate([part.node for part in parts], axis=1)
-        node[0] = _KERNEL_KIND.take(node[0])
-        part = np.array([(0, p.nodes, 0, p.last_compute, p.exits[-1]) for p in parts], np.int64)
-        part[1:, piece_rows.PART_NODE] = np.cumsum(part[:-1, piece_rows.PART_NODES])
-        part[1:, piece_rows.PART_DEP] = np.cumsum([p.dep.size for p in parts[:-1]])
+        pieces, parts = self._table.pieces, self._table.nodes()
+        parts.node[0] = _KERNEL_KIND.take(parts.node[0])
+        part = np.empty((len(pieces), 5), np.int64)
+        part[:, piece_rows.PART_NODE] = np.cumsum(parts.nodes) - parts.nodes
+        part[:, piece_rows.PART_NODES] = parts.nodes
+        part[:, piece_rows.PART_DEP] = np.cumsum(parts.deps) - parts.deps
+        part[:, piece_rows.PART_LAST] = [piece.last_compute for piece in pieces]
+        part[:, piece_rows.PART_EXIT] = [piece.exits[-1] for piece in pieces]
         return piece_rows.write_rows(
-            node,
-            np.concatenate([p.dep for p in parts]),
+            parts.node,
+            parts.dep,
             part,
             np.array([entry for whole in self._whole for entry in whole], np.int64),
-            np.cumsum([0, *(len(whole) for whole in self._whole)]),
+            np.cumsum([0, *[len(whole) for whole in self._whole]]),
             items,
             operators,
         )

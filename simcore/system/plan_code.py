@@ -17,6 +17,7 @@ from simcore.workload.graph import TrainingGraph
 from simcore.workload.program import ProgramWriter
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.unit_orders import UnitOrders
+from simcore.workload.unit_writers import UnitWriters
 
 _SHORT_RUNS = 2
 """How many short runs are tried before every micro-batch is executed."""
@@ -38,17 +39,19 @@ class PlanCode:
     """
 
     def __init__(
-        self, workload: TrainingWorkload, plan: ParallelPlan, orders: UnitOrders | None = None
+        self,
+        workload: TrainingWorkload,
+        plan: ParallelPlan,
+        orders: UnitOrders | None = None,
+        writers: UnitWriters | None = None,
     ) -> None:
         self._workload, self.plan = workload, plan
         self.batches = microbatches(workload, plan)
         self.runs = (*_short_runs(plan, self.batches), self.batches)
-        self._writer = ProgramWriter(workload, plan, orders)
+        self._writer = ProgramWriter(workload, plan, orders, writers)
         self.program = self._writer.program(self.runs[0])
         self.counts: NodeCounts = counts_of_program(self.program, self.batches)
         self._codes = {self.runs[0]: code_program(self.program)}
-        pieces = {piece for stage in self.program.stages for piece in stage.pieces.pieces}
-        self._pieces_bytes = sum(piece.node.nbytes + piece.dep.nbytes for piece in pieces)
         self._operator_ns: deque[tuple[Npu, type[ComputeModel], Ints]] = deque(maxlen=_NPUS)
 
     def code(self, batches: int) -> PipelineCode | None:
@@ -75,7 +78,7 @@ class PlanCode:
     def size_bytes(self) -> int:
         """Memory taken by its arrays."""
         codes = sum(code.size_bytes for code in self._codes.values() if code)
-        return codes + self._pieces_bytes
+        return codes + self.program.table.size_bytes
 
 
 class PlanCache:
@@ -89,7 +92,7 @@ class PlanCache:
         self._limit_bytes, self._bytes = limit_bytes, 0
         self._known: OrderedDict[_Key, PlanCode] = OrderedDict()
         self._sizes: dict[_Key, int] = {}
-        self._orders = UnitOrders()
+        self._orders, self._writers = UnitOrders(), UnitWriters()
 
     def code(self, workload: TrainingWorkload, plan: ParallelPlan) -> PlanCode:
         """What *workload* comes to under *plan*.
@@ -100,7 +103,9 @@ class PlanCache:
         self._weigh_last()
         key = (workload, plan)
         found = self._known.pop(key, None)
-        self._known[key] = found = found or PlanCode(workload, plan, self._orders)
+        if found is None:
+            found = PlanCode(workload, plan, self._orders, self._writers)
+        self._known[key] = found
         return found
 
     def _weigh_last(self) -> None:

@@ -4,7 +4,6 @@ import numpy as np
 
 from simcore.kernels import stage_layout as f
 from simcore.system.engine_input import Ints
-from simcore.workload.piece import LOSS
 from simcore.workload.program import TrainingProgram
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.templates import pieces_of
@@ -29,7 +28,7 @@ def unit_table(program: TrainingProgram) -> Ints | None:
         message = (2 * boundary + backward) * batches + batch
         units[:, :, field] = np.where((boundary >= 0) & (boundary < last), message, -1)
     for number, stage in enumerate(stages):
-        asks = np.array([bool((piece.dep == LOSS).any()) for piece in stage.pieces.pieces[:-1]])
+        asks = np.array([piece.asks_loss for piece in stage.pieces.pieces[:-1]])
         finale = chunk.shape[1] - len(stage.pieces.finale)
         if asks.any():
             asking = asks[units[number, :, f.WHICH]]

@@ -24,9 +24,9 @@ def expand_program(program: TrainingProgram) -> TrainingGraph:
     for stage in program.stages:
         if stage.pieces not in known:
             known[stage.pieces] = Templates.of(
-                stage.pieces.pieces,
+                program.table,
+                [program.table.number[piece] for piece in stage.pieces.pieces],
                 stages=program.plan.pp,
-                collectives=program.collectives,
                 p2p_bytes=program.p2p_bytes,
             )
         stages.append(assemble(known[stage.pieces], stage.units, stage.stage, stage.spans))

@@ -1,4 +1,4 @@
-"""The operators and collectives of a graph, each listed once."""
+"""The operators and collectives that pieces are made of, each listed once."""
 
 from collections.abc import Sequence
 
@@ -6,25 +6,28 @@ from simcore.workload.graph import CollectiveOp, Kernel, Operator, Phase
 
 
 class Catalog:
-    """Collects operators and collectives while a graph is built, and numbers them."""
+    """Collects operators and collectives while pieces are written, and numbers them together."""
 
     def __init__(self) -> None:
-        self._operators: dict[Operator, int] = {}
-        self._collectives: dict[CollectiveOp, int] = {}
+        self._numbers: dict[Operator | CollectiveOp, int] = {}
+        self._entries: list[Operator | CollectiveOp] = []
 
-    @property
-    def operators(self) -> tuple[Operator, ...]:
-        return tuple(self._operators)
+    def __getitem__(self, number: int) -> Operator | CollectiveOp:
+        return self._entries[number]
 
-    @property
-    def collectives(self) -> tuple[CollectiveOp, ...]:
-        return tuple(self._collectives)
+    def __len__(self) -> int:
+        return len(self._entries)
 
     def operator(self, name: str, phase: Phase, kernels: Sequence[Kernel]) -> int:
-        """Index of this operator; lists it when it is new."""
-        operator = Operator(name=name, phase=phase, kernels=tuple(kernels))
-        return self._operators.setdefault(operator, len(self._operators))
+        """Number of this operator; lists it when it is new."""
+        return self._number(Operator(name=name, phase=phase, kernels=tuple(kernels)))
 
     def collective(self, operation: CollectiveOp) -> int:
-        """Index of this collective; lists it when it is new."""
-        return self._collectives.setdefault(operation, len(self._collectives))
+        """Number of this collective; lists it when it is new."""
+        return self._number(operation)
+
+    def _number(self, entry: Operator | CollectiveOp) -> int:
+        number = self._numbers.setdefault(entry, len(self._entries))
+        if number == len(self._entries):
+            self._entries.append(entry)
+        return number

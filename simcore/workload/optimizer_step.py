@@ -8,7 +8,7 @@ from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import ends
 from simcore.workload.gradients import sharing
 from simcore.workload.graph import Axis, CollectiveOp, Phase
-from simcore.workload.piece import PieceBuilder
+from simcore.workload.piece import SectionBuilder
 from simcore.workload.stage_parameters import StageParameters
 from simcore.workload.work import Means
 
@@ -31,7 +31,7 @@ class OptimizerStep:
     means: Means
     parameters: StageParameters
 
-    def write(self, builder: PieceBuilder) -> None:
+    def write(self, builder: SectionBuilder) -> None:
         """Append the step to what *builder* waits for."""
         owned = list(self._owned())
         total = sum(part.parameters for part in owned)

@@ -26,10 +26,8 @@ from simcore.workload.blocks import Block
 from simcore.workload.gradients import Bucket
 from simcore.workload.graph import Phase
 from simcore.workload.model import LayerKind
-from simcore.workload.piece import Piece
+from simcore.workload.piece import Section
 from simcore.workload.work import Means, Part, Work
-
-Gate = Sequence[int] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +40,9 @@ class LayerMeans:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Passes:
-    """Writes the pieces of a forward or backward pass.
+    """Writes the sections of a forward or backward pass, which have still to be placed.
 
-    *entry* is what a piece waits for, *gate* what the gathering of its weights waits for; None:
-    they are there.
+    Where weights are not *gathered*, they are there.
 
     Attributes:
         layers: Of each kind of layer.
@@ -57,99 +54,97 @@ class Passes:
     head: Bucket
     table: Bucket
 
-    def gathering(self, buckets: Sequence[Bucket]) -> Piece:
+    def gathering(self, buckets: Sequence[Bucket]) -> Section:
         """All-gathers that wait for nothing and for which nothing waits."""
-        work = Work(self.means, ())
+        work = Work(self.means)
         work.phase(Phase.FORWARD)
-        work.gather_weights(buckets, ())
-        return work.piece()
+        work.gather_weights(buckets)
+        return work.section()
 
-    def forward_layer(self, kind: LayerKind, entry: Sequence[int], gate: Gate) -> Piece:
-        work = Work(self.means, entry, layer=0)
-        if gate is not None:
-            work.gather_weights(self.layers[kind].buckets, gate)
+    def forward_layer(self, kind: LayerKind, *, gathered: bool = False) -> Section:
+        work = Work(self.means, in_layer=True)
+        if gathered:
+            work.gather_weights(self.layers[kind].buckets)
         self._run_layer(kind, work, Phase.FORWARD)
-        return work.piece()
+        return work.section()
 
-    def backward_layer(self, kind: LayerKind, entry: Sequence[int], gate: Gate) -> Piece:
-        return self._backward_layer(kind, entry, gate, redone=False)
+    def backward_layer(self, kind: LayerKind, *, gathered: bool = False) -> Section:
+        return self._backward_layer(kind, gathered=gathered, redone=False)
 
-    def redone_layer(self, kind: LayerKind, entry: Sequence[int], gate: Gate) -> Piece:
+    def redone_layer(self, kind: LayerKind, *, gathered: bool = False) -> Section:
         """The forward pass once more, then the backward pass."""
-        return self._backward_layer(kind, entry, gate, redone=True)
+        return self._backward_layer(kind, gathered=gathered, redone=True)
 
-    def layer_inputs(self, kind: LayerKind, entry: Sequence[int], gate: Gate) -> Piece:
+    def layer_inputs(self, kind: LayerKind) -> Section:
         """The backward pass but for the weight gradients."""
-        return self._gradients(kind, entry, Part.INPUT_GRADIENTS)
+        return self._gradients(kind, Part.INPUT_GRADIENTS)
 
-    def layer_weights(self, kind: LayerKind, entry: Sequence[int], gate: Gate) -> Piece:
+    def layer_weights(self, kind: LayerKind) -> Section:
         """The weight gradients."""
-        return self._gradients(kind, entry, Part.WEIGHT_GRADIENTS)
+        return self._gradients(kind, Part.WEIGHT_GRADIENTS)
 
-    def _gradients(self, kind: LayerKind, entry: Sequence[int], part: Part) -> Piece:
-        work = Work(self.means, entry, layer=0, part=part)
+    def _gradients(self, kind: LayerKind, part: Part) -> Section:
+        work = Work(self.means, in_layer=True, part=part)
         work.phase(Phase.BACKWARD)
         for block in reversed(self.layers[kind].blocks):
             block.backward(work)
-        return work.piece()
+        return work.section()
 
-    def _backward_layer(
-        self, kind: LayerKind, entry: Sequence[int], gate: Gate, *, redone: bool
-    ) -> Piece:
+    def _backward_layer(self, kind: LayerKind, *, gathered: bool, redone: bool) -> Section:
         layer = self.layers[kind]
-        work = Work(self.means, entry, layer=0)
+        work = Work(self.means, in_layer=True)
         work.phase(Phase.BACKWARD)
-        if gate is not None:
-            work.gather_weights(layer.buckets, gate)
+        if gathered:
+            work.gather_weights(layer.buckets)
         if redone:
             self._run_layer(kind, work, Phase.RECOMPUTE)
         work.phase(Phase.BACKWARD)
         for block in reversed(layer.blocks):
             block.backward(work)
         work.scatter_gradients(layer.buckets)
-        return work.piece()
+        return work.section()
 
-    def embedding_forward(self, entry: Sequence[int], gate: Gate) -> Piece:
-        work = Work(self.means, entry)
+    def embedding_forward(self, *, gathered: bool = False) -> Section:
+        work = Work(self.means)
         work.phase(Phase.FORWARD)
-        if gate is not None:
-            work.gather_weights([self.table], gate)
+        if gathered:
+            work.gather_weights([self.table])
         work.compute("embedding", ends.embedding(self.means.share))
         work.reduce("embedding")
-        return work.piece()
+        return work.section()
 
-    def embedding_backward(self, entry: Sequence[int]) -> Piece:
-        work = Work(self.means, entry)
+    def embedding_backward(self) -> Section:
+        work = Work(self.means)
         work.phase(Phase.BACKWARD)
         work.gather("embedding gradient")
         kernels = ends.embedding_gradient(self.means.share, self.means.plan.tp)
         work.compute("embedding", kernels)
         work.scatter_gradients([self.table])
-        return work.piece()
+        return work.section()
 
-    def head_forward(self, entry: Sequence[int], gate: Gate) -> Piece:
+    def head_forward(self, *, gathered: bool = False) -> Section:
         """Output head and the vocabulary-parallel cross entropy with its 3 all-reduces."""
-        work = Work(self.means, entry)
+        work = Work(self.means)
         work.phase(Phase.FORWARD)
-        if gate is not None:
-            work.gather_weights([self.head], gate)
+        if gathered:
+            work.gather_weights([self.head])
         work.gather("head input")
         work.compute("head", ends.head(self.means.share))
         work.reduce_scalars("largest logit")
         work.compute("loss", ends.loss(self.means.share))
         work.reduce_scalars("logit of the label")
         work.reduce_scalars("sum of exponentials")
-        return work.piece()
+        return work.section()
 
-    def head_backward(self, entry: Sequence[int]) -> Piece:
-        work = Work(self.means, entry)
+    def head_backward(self) -> Section:
+        work = Work(self.means)
         work.phase(Phase.BACKWARD)
         regather = work.regather("head input")
         work.compute("head", ends.head_gradient(self.means.share))
         work.input_gradient("head", ends.head_weight_gradient(self.means.share), regather)
         work.compute("final norm", ends.final_norm_gradient(self.means.share))
         work.scatter_gradients([self.head])
-        return work.piece()
+        return work.section()
 
     def _run_layer(self, kind: LayerKind, work: Work, phase: Phase) -> None:
         work.phase(phase)

@@ -1,14 +1,13 @@
-"""Pieces of a stage's graph, and how they are joined and repeated.
+"""Pieces of a stage's graph: sections of nodes, one after the other, some of them repeated.
 
-A piece is a run of nodes whose dependencies are *relative* to its first node: 0 and up mean its
-own nodes, -1 the node just before it. So a layer is written once and repeated by arithmetic.
+A section is a few nodes whose dependencies are *relative* to its first node: 0 and up mean its own
+nodes, -1 the node just before it. So a layer is written once, whatever comes before it, and a piece
+only says which sections follow each other and how often.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from simcore.kernels.stage_layout import BEFORE, FORWARD
 from simcore.terms import NodeKind
@@ -17,60 +16,97 @@ CHAIN = BEFORE
 """Dependency on the last compute node of the unit before, wherever that is."""
 LOSS = FORWARD
 """Dependency on the last node of the forward pass of the same micro-batch."""
+ENTRY, GATE = LOSS - 1, LOSS - 2
+"""Dependencies of a section that is written before it is known what comes before it: on that, and
+on what the gathering of its weights waits for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Section:
+    """K nodes with D dependencies, in order of their nodes.
+
+    Attributes:
+        kind: K ``NodeKind`` values.
+        item: K operators or collectives by number in the catalog; for sends and receives -1.
+        dep_count: K numbers of dependencies.
+        dep: D positions, relative to the section's first node, or CHAIN or LOSS; until the section
+            is placed also ENTRY or GATE.
+        exits: Nodes that must finish before what follows may start, relative.
+        last_compute: The last compute node, relative; CHAIN where there is none.
+        in_layer: The nodes serve a layer.
+    """
+
+    kind: tuple[int, ...]
+    item: tuple[int, ...]
+    dep_count: tuple[int, ...]
+    dep: tuple[int, ...]
+    exits: tuple[int, ...]
+    last_compute: int
+    in_layer: bool
+
+    @property
+    def nodes(self) -> int:
+        return len(self.kind)
+
+    def placed(self, entry: tuple[int, ...], gate: tuple[int, ...] = ()) -> "Section":
+        """The section where it waits for *entry*, and its weights for *gate*."""
+        means = {ENTRY: entry, GATE: gate}
+        dep_count, dep, at = [], list[int](), 0
+        for count in self.dep_count:
+            marked = self.dep[at : at + count]
+            own = dict.fromkeys(node for mark in marked for node in means.get(mark, (mark,)))
+            dep += own
+            dep_count.append(len(own))
+            at += count
+        return Section(
+            kind=self.kind,
+            item=self.item,
+            dep_count=tuple(dep_count),
+            dep=tuple(dep),
+            exits=tuple([node for mark in self.exits for node in means.get(mark, (mark,))]),
+            last_compute=self.last_compute,
+            in_layer=self.in_layer,
+        )
+
+
+class Run(NamedTuple):
+    """A section as often as *layers* has entries, which are the layers of the chunk that it serves.
+
+    A section that serves no layer stands once.
+    """
+
+    section: Section
+    layers: range = range(-1, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Piece:
-    """K nodes with D dependencies, in order of their nodes.
+    """Runs one after the other.
 
     Attributes:
-        node: (4, K) int64: the rows ``kind``, ``item``, ``layer`` and ``dep_count``.
-        dep: (D,) int64, relative to the piece's first node, or CHAIN or LOSS.
-        exits: Nodes that must finish before what follows may start, relative.
-        last_compute: The last compute node, relative.
+        nodes: Of all runs.
+        exits: Nodes that must finish before what follows may start, relative to the first node.
+        last_compute: The last compute node, relative to the first node.
     """
 
-    node: NDArray[np.int64]
-    dep: NDArray[np.int64]
+    runs: tuple[Run, ...]
+    nodes: int
     exits: tuple[int, ...]
     last_compute: int
 
     @property
-    def nodes(self) -> int:
-        return int(self.node.shape[1])
-
-    @property
-    def kind(self) -> NDArray[np.int64]:
-        """(K,): ``NodeKind`` values."""
-        row: NDArray[np.int64] = self.node[0]
-        return row
-
-    @property
-    def item(self) -> NDArray[np.int64]:
-        """(K,): operator or collective; for sends and receives -1."""
-        row: NDArray[np.int64] = self.node[1]
-        return row
-
-    @property
-    def layer(self) -> NDArray[np.int64]:
-        """(K,): layer of the chunk, -1 where the node serves none."""
-        row: NDArray[np.int64] = self.node[2]
-        return row
-
-    @property
-    def dep_count(self) -> NDArray[np.int64]:
-        """(K,): dependencies of each node."""
-        row: NDArray[np.int64] = self.node[3]
-        return row
+    def asks_loss(self) -> bool:
+        """Whether a node waits for the end of the forward pass."""
+        return any(LOSS in run.section.dep for run in self.runs)
 
 
-class PieceBuilder:
-    """Writes a piece node by node; *frontier* is what the next node waits for."""
+class SectionBuilder:
+    """Writes a section node by node; *frontier* is what the next node waits for."""
 
-    def __init__(self, entry: Sequence[int], *, layer: int = -1) -> None:
+    def __init__(self, entry: Sequence[int] = (ENTRY,), *, in_layer: bool = False) -> None:
         self.frontier = tuple(entry)
         self.last_compute = CHAIN
-        self._layer = layer
+        self._in_layer = in_layer
         self._kind: list[int] = []
         self._item: list[int] = []
         self._dep_count: list[int] = []
@@ -78,12 +114,12 @@ class PieceBuilder:
 
     def add(self, kind: NodeKind, item: int, after: Sequence[int]) -> int:
         """Append a node that waits for *after*; gives its position, leaves the frontier."""
-        self._kind.append(kind)
+        position = len(self._kind)
+        self._kind.append(int(kind))
         self._item.append(item)
         self._dep_count.append(len(after))
         self._dep.extend(after)
-        position = len(self._kind) - 1
-        if kind == NodeKind.COMPUTE:
+        if kind is NodeKind.COMPUTE:
             self.last_compute = position
         return position
 
@@ -93,49 +129,42 @@ class PieceBuilder:
         self.frontier = (position,)
         return position
 
-    def piece(self) -> Piece:
-        layer = [self._layer] * len(self._kind)
-        return Piece(
-            node=np.array([self._kind, self._item, layer, self._dep_count], np.int64),
-            dep=np.array(self._dep, np.int64),
+    def section(self) -> Section:
+        return Section(
+            kind=tuple(self._kind),
+            item=tuple(self._item),
+            dep_count=tuple(self._dep_count),
+            dep=tuple(self._dep),
             exits=self.frontier,
             last_compute=self.last_compute,
+            in_layer=self._in_layer,
         )
 
 
-def seen_from_end(piece: Piece) -> tuple[int, ...]:
-    """The exits of *piece* relative to the node after it: the entry of the next piece."""
-    return tuple(node if node <= CHAIN else node - piece.nodes for node in piece.exits)
+def seen_from_end(part: Section | Piece) -> tuple[int, ...]:
+    """The exits of *part* relative to the node after it: the entry of what follows."""
+    nodes = part.nodes
+    return tuple([node if node <= CHAIN else node - nodes for node in part.exits])
 
 
-def repeat(piece: Piece, layers: range) -> Piece:
-    """*piece* once for each of *layers* (at least one), one after the other."""
-    times, nodes = len(layers), piece.nodes
-    node = np.empty((4, times, nodes), np.int64)
-    node[:] = piece.node[:, None]
-    node[2] = np.asarray(layers)[:, None]
-    shift = nodes * np.arange(times)[:, None]
+def piece_of(runs: Sequence[Run]) -> Piece:
+    """The *runs* one after the other; exits are those of the last section."""
+    start, end, last_compute = 0, 0, CHAIN
+    for section, layers in runs:
+        nodes = section.nodes
+        end = start + nodes * (len(layers) - 1)
+        if section.last_compute != CHAIN:
+            last_compute = section.last_compute + end
+        start = end + nodes
+    exits = runs[-1].section.exits
     return Piece(
-        node=node.reshape(4, -1),
-        dep=np.where(piece.dep <= CHAIN, piece.dep, piece.dep + shift).ravel(),
-        exits=tuple(node + nodes * (times - 1) for node in piece.exits),
-        last_compute=piece.last_compute + nodes * (times - 1),
-    )
-
-
-def join(pieces: Sequence[Piece]) -> Piece:
-    """The *pieces* one after the other; exits and last compute node are those of the last."""
-    start, last_compute = 0, CHAIN
-    deps = []
-    for piece in pieces:
-        deps.append(np.where(piece.dep <= CHAIN, piece.dep, piece.dep + start))
-        if piece.last_compute != CHAIN:
-            last_compute = piece.last_compute + start
-        start += piece.nodes
-    end = start - pieces[-1].nodes
-    return Piece(
-        node=np.concatenate([piece.node for piece in pieces], axis=1),
-        dep=np.concatenate(deps),
-        exits=tuple(node if node <= CHAIN else node + end for node in pieces[-1].exits),
+        runs=tuple(runs),
+        nodes=start,
+        exits=tuple([node if node <= CHAIN else node + end for node in exits]),
         last_compute=last_compute,
     )
+
+
+def join(pieces: Iterable[Piece]) -> Piece:
+    """The *pieces* one after the other; exits are those of the last."""
+    return piece_of([run for piece in pieces for run in piece.runs])

@@ -1,23 +1,22 @@
 """Writes what every stage does: its units in order, and the pieces that they are made of."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from simcore.workload.blocks import BlockParameters, blocks_of
-from simcore.workload.catalog import Catalog
+from simcore.workload.blocks import BlockParameters
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
 from simcore.workload.groups import group_layouts
-from simcore.workload.model import LayerKind, Model
-from simcore.workload.passes import LayerMeans, Passes
+from simcore.workload.model import LayerKind
 from simcore.workload.piece import Piece
+from simcore.workload.piece_table import PieceTable
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES, Units
-from simcore.workload.share import Share
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.stage_units import cut_units, whole_units
 from simcore.workload.tail import Tail
 from simcore.workload.unit_orders import UnitOrder, UnitOrders
 from simcore.workload.unit_pieces import Chunk, UnitWriter
+from simcore.workload.unit_writers import UnitWriters
 from simcore.workload.work import Means
 from simcore.workload.workload import (
     TrainingWorkload,
@@ -45,6 +44,12 @@ class StagePieces:
     runs: tuple[tuple[int, int], ...]
     finale: tuple[int, ...]
 
+    @property
+    def in_order(self) -> tuple[Piece, ...]:
+        """The pieces as they are listed in the table: what waits for nothing after what waits."""
+        first, *others, tail = self.pieces
+        return (*others, first, tail)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StageProgram:
@@ -64,19 +69,28 @@ class StageProgram:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TrainingProgram:
-    """One training iteration, each piece once: a program per stage and the tables of its nodes."""
+    """One training iteration, each piece once: a program per stage and the table of its pieces.
+
+    Attributes:
+        p2p_bytes: Size of every message between stages.
+    """
 
     workload: TrainingWorkload
     plan: ParallelPlan
     stages: tuple[StageProgram, ...]
-    operators: tuple[Operator, ...]
-    collectives: tuple[CollectiveOp, ...]
+    table: PieceTable
     groups: dict[Axis, GroupLayout]
+    p2p_bytes: int
 
     @property
-    def p2p_bytes(self) -> int:
-        """Size of every message between stages."""
-        return Share.of(self.workload, self.plan).thin_bytes
+    def operators(self) -> tuple[Operator, ...]:
+        """What compute nodes do."""
+        return self.table.operators
+
+    @property
+    def collectives(self) -> tuple[CollectiveOp, ...]:
+        """What collective nodes do."""
+        return self.table.collectives
 
 
 def write_program(workload: TrainingWorkload, plan: ParallelPlan) -> TrainingProgram:
@@ -93,28 +107,32 @@ class ProgramWriter:
 
     Args:
         workload, plan: What is to be done.
-        orders: Those known from other plans.
+        orders, writers: Those known from other plans.
 
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
 
     def __init__(
-        self, workload: TrainingWorkload, plan: ParallelPlan, orders: UnitOrders | None = None
+        self,
+        workload: TrainingWorkload,
+        plan: ParallelPlan,
+        orders: UnitOrders | None = None,
+        writers: UnitWriters | None = None,
     ) -> None:
         check_splits(workload, plan)
         self._orders = orders or UnitOrders()
-        self._workload, self._plan, self._catalog = workload, plan, Catalog()
-        share = Share.of(workload, plan)
-        means = Means(plan=plan, share=share, catalog=self._catalog)
-        layers = LayerParameters.of(workload.model, plan, share)
+        self._workload, self._plan = workload, plan
+        writer = (writers or UnitWriters()).of(workload, plan)
+        self._means = replace(writer.passes.means, plan=plan)
+        self._groups = group_layouts(workload, plan)
         self._stages = _StageWriter(
             workload=workload,
             plan=plan,
-            means=means,
-            layers=layers,
+            means=self._means,
+            layers=writer.parameters,
             spans=chunk_spans(workload, plan),
-            writer=UnitWriter(passes=_passes(workload.model, layers, means)),
+            writer=writer,
         )
 
     def program(self, batches: int) -> TrainingProgram:
@@ -125,31 +143,16 @@ class ProgramWriter:
             workload = workload.model_copy(update={"global_batch": batches * share})
         orders = self._orders.of(self._plan, batches)
         stages = [self._stages.stage(stage, order) for stage, order in enumerate(orders)]
+        shapes = dict.fromkeys([stage.pieces for stage in stages])
+        pieces = dict.fromkeys([piece for shape in shapes for piece in shape.in_order])
         return TrainingProgram(
             workload=workload,
             plan=self._plan,
             stages=tuple(stages),
-            operators=self._catalog.operators,
-            collectives=self._catalog.collectives,
-            groups=group_layouts(workload, self._plan),
+            table=PieceTable(tuple(pieces), self._means.catalog),
+            groups=self._groups,
+            p2p_bytes=self._means.share.thin_bytes,
         )
-
-
-def _passes(model: Model, layers: LayerParameters, means: Means) -> Passes:
-    plan, share = means.plan, means.share
-    first, last = (
-        StageParameters.of(model, plan, share, stage=stage, layers=BlockParameters())
-        for stage in (0, plan.pp - 1)
-    )
-    return Passes(
-        means=means,
-        layers={
-            kind: LayerMeans(blocks=blocks_of(kind, share, plan), buckets=layers.buckets(kind))
-            for kind in layers.of_kind
-        },
-        head=last.head_bucket,
-        table=first.table_bucket,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,14 +9,12 @@ Shoeybi et al., arXiv:1909.08053 (tied token table).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from simcore.terms import CollectiveKind, NodeKind
+from simcore.workload.catalog import Catalog
 from simcore.workload.gradients import Bucket, gradient_reductions
 from simcore.workload.graph import Axis, CollectiveOp, Phase
 from simcore.workload.optimizer_step import OptimizerStep
-from simcore.workload.piece import Piece, PieceBuilder, join
+from simcore.workload.piece import CHAIN, Piece, Run, SectionBuilder, join, piece_of
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.unit_pieces import Chunk
 from simcore.workload.work import Means
@@ -54,7 +52,7 @@ class Tail:
 
     def _sums_and_step(self) -> Piece:
         plan, gradient_bytes = self.means.plan, self.means.share.gradient_bytes
-        builder = PieceBuilder(())
+        builder = SectionBuilder()
         completed = [self._completed(number) for number in range(len(self.chunks))]
         last = max(completed[0])
         in_passes = plan.zero_stage >= 2
@@ -70,10 +68,10 @@ class Tail:
             summed += (builder.add(NodeKind.COLLECTIVE, operation, (last, *buckets)),)
         builder.frontier = summed
         OptimizerStep(means=self.means, parameters=self.parameters).write(builder)
-        return builder.piece()
+        return piece_of([Run(builder.section())])
 
     def _reduce_buckets(
-        self, builder: PieceBuilder, completed: Sequence[Sequence[int]]
+        self, builder: SectionBuilder, completed: Sequence[Sequence[int]]
     ) -> list[int]:
         """The sum of each bucket, ready with its last gradient or with the last of all."""
         plan, element_bytes = self.means.plan, self.means.share.gradient_bytes
@@ -108,12 +106,12 @@ class Tail:
 
     def _completed(self, number: int) -> list[int]:
         """The nodes that complete head, layers and token table of a chunk, from the sums on."""
-        start = self.starts[number] - sum(piece.nodes for piece in self.late)
-        positions: list[int] = (_last_compute_by_bucket(self.backward[number]) + start).tolist()
+        start = self.starts[number] - sum([piece.nodes for piece in self.late])
+        positions = _last_computes(self.backward[number], start)
         if self.weights is None:
             return positions
         end = 0 if self.late else start + self.backward[number].nodes
-        own: list[int] = (_last_compute_by_bucket(self.weights) + end - self.weights.nodes).tolist()
+        own = _last_computes(self.weights, end - self.weights.nodes)
         return positions[:1] + own if self.chunks[number].has_head else own
 
     def _buckets(self, chunk: Chunk) -> Iterator[tuple[Bucket, ...]]:
@@ -127,15 +125,13 @@ class Tail:
 
     def _scattered(self) -> list[int]:
         """The sums of gradients in the last backward unit of each chunk (ZeRO 2 and up)."""
-        sums = [
-            index
-            for index, operation in enumerate(self.means.catalog.collectives)
-            if operation.phase is Phase.GRADIENTS and operation.axis in _DATA_AXES
-        ]
-        positions: list[int] = []
+        catalog, positions = self.means.catalog, list[int]()
         for piece, start in zip(self.backward, self.starts, strict=True):
-            found = (piece.kind == NodeKind.COLLECTIVE) & np.isin(piece.item, sums)
-            positions += (np.flatnonzero(found) + start).tolist()
+            for section, layers in piece.runs:
+                sums = [at for at, item in enumerate(section.item) if _sums(catalog, item)]
+                for _ in layers:
+                    positions += [start + at for at in sums]
+                    start += section.nodes
         return positions
 
     def _all_reduce(self, name: str, axis: Axis, size_bytes: int) -> int:
@@ -149,9 +145,22 @@ class Tail:
         return self.means.catalog.collective(operation)
 
 
-def _last_compute_by_bucket(backward: Piece) -> NDArray[np.int64]:
-    """Positions of the last compute node of the head, each layer and the token table."""
-    computing = np.flatnonzero(backward.kind == NodeKind.COMPUTE)
-    layer = backward.layer[computing]
-    ends = np.append(np.flatnonzero(layer[1:] != layer[:-1]), layer.size - 1)
-    return computing.take(ends)
+def _sums(catalog: Catalog, item: int) -> bool:
+    """Whether a node adds up gradients over data parallelism."""
+    operation = catalog[item] if item >= 0 else None
+    return (
+        isinstance(operation, CollectiveOp)
+        and operation.phase is Phase.GRADIENTS
+        and operation.axis in _DATA_AXES
+    )
+
+
+def _last_computes(backward: Piece, start: int) -> list[int]:
+    """Positions of the last compute node of each section, where the piece begins at *start*."""
+    positions: list[int] = []
+    for section, layers in backward.runs:
+        end = start + section.nodes * len(layers)
+        if section.last_compute != CHAIN:
+            positions += range(start + section.last_compute, end, section.nodes)
+        start = end
+    return positions

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.terms import NodeKind
-from simcore.workload.graph import CollectiveOp
-from simcore.workload.piece import Piece
+from simcore.workload.piece_table import PieceTable
 from simcore.workload.schedules import Units
 
 FIRST = 0
@@ -37,7 +36,7 @@ class Templates:
         peer_step: (K,) int32, 1 and -1: messages with the next stage and the one before; else 0.
         lane: (K,) int64, ordinal of (boundary, direction), counted from that of chunk 0.
         dep_count: (K,) int32.
-        dep: (D,) int64, as in ``Piece``.
+        dep: (D,) int64, as in ``PieceNodes``.
     """
 
     chunks: int
@@ -59,17 +58,18 @@ class Templates:
     @classmethod
     def of(
         cls,
-        pieces: Sequence[Piece],
+        table: PieceTable,
+        which: Sequence[int],
         *,
         stages: int,
-        collectives: Sequence[CollectiveOp],
         p2p_bytes: int,
     ) -> Self:
-        """Line up *pieces*; *p2p_bytes* is the size of every send and receive."""
+        """Line up the pieces *which*; *p2p_bytes* is the size of every send and receive."""
+        pieces = [table.pieces[piece] for piece in which]
         chunks = len(pieces) // 2 - 1  # also with the further piece of a cut backward pass
-        node = np.concatenate([piece.node for piece in pieces], axis=1)
+        laid_out = table.nodes(which)
+        node, nodes = laid_out.node, laid_out.nodes
         kind, item = node[0].astype(np.int8), node[1].astype(np.int32)
-        nodes = np.array([piece.nodes for piece in pieces], np.int64)
         backward = np.repeat(np.arange(len(pieces)) > chunks, nodes)
         each = np.arange(chunks)
         rest = np.zeros(len(pieces) - 1 - 2 * chunks, np.int64)
@@ -78,14 +78,14 @@ class Templates:
         peer_step = (sends.astype(np.int32) - receives) * np.where(backward, -1, 1)
         size_bytes = np.where(sends | receives, p2p_bytes, 0)
         joint = np.flatnonzero(kind == NodeKind.COLLECTIVE)
-        of_item = np.array([operation.size_bytes for operation in collectives], np.int64)
+        of_item = np.array([operation.size_bytes for operation in table.collectives], np.int64)
         size_bytes[joint] = of_item[item[joint]]
         boundary = chunk * stages + np.minimum(peer_step, 0)
         return cls(
             chunks=chunks,
             stages=stages,
             nodes=nodes,
-            deps=np.array([piece.dep.size for piece in pieces], np.int64),
+            deps=laid_out.deps,
             last_compute=np.array([piece.last_compute for piece in pieces], np.int64),
             last_exit=np.array([piece.exits[-1] for piece in pieces], np.int64),
             kind=kind,
@@ -96,7 +96,7 @@ class Templates:
             peer_step=peer_step.astype(np.int32),
             lane=2 * boundary + backward,
             dep_count=node[3].astype(np.int32),
-            dep=np.concatenate([piece.dep for piece in pieces]),
+            dep=laid_out.dep,
         )
 
     def peer_stage(self, stage: int) -> NDArray[np.int32]:

@@ -1,25 +1,31 @@
 """The pieces of a stage: one forward and one backward pass through a chunk of its layers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from simcore.terms import NodeKind
 from simcore.workload.gradients import Bucket
 from simcore.workload.model import LayerKind
-from simcore.workload.passes import Gate, Passes
+from simcore.workload.passes import Passes
 from simcore.workload.piece import (
     CHAIN,
+    ENTRY,
     LOSS,
     Piece,
-    PieceBuilder,
+    Run,
+    Section,
+    SectionBuilder,
     join,
-    repeat,
+    piece_of,
     seen_from_end,
 )
+from simcore.workload.stage_parameters import LayerParameters
 
-_WritePiece = Callable[[LayerKind, Sequence[int], Gate], Piece]
-_Gates = Callable[[Sequence[Piece]], tuple[int, ...] | None]
+_Write = Callable[..., Section]
+"""A method of ``Passes``."""
+
+_Gates = Callable[[Sequence[Section]], tuple[int, ...] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +47,16 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitWriter:
-    """Writes units; equal pieces are written once."""
+    """Writes units; equal sections and equal pieces are written once.
+
+    Attributes:
+        parameters: Of each kind of layer.
+    """
 
     passes: Passes
-    known: dict[tuple[object, ...], Piece] = field(default_factory=dict)
+    parameters: LayerParameters
+    sections: dict[Hashable, Section] = field(default_factory=dict)
+    known: dict[Hashable, Piece] = field(default_factory=dict)
 
     def first(self, chunks: Sequence[Chunk]) -> Piece:
         """The first unit of a stage, which waits for nothing.
@@ -57,7 +69,8 @@ class UnitWriter:
             return self.forward(chunks[0], chain=())
         unit = self._forward(chunks[0], (), lambda layers: ())
         later = [bucket for chunk in chunks[1:] for bucket in self._buckets(chunk)]
-        return replace(join([unit, self.passes.gathering(later)]), exits=unit.exits)
+        gathering = piece_of([Run(self.passes.gathering(later).placed(()))])
+        return replace(join([unit, gathering]), exits=unit.exits)
 
     def forward(self, chunk: Chunk, *, chain: tuple[int, ...]) -> Piece:
         """A forward pass that follows *chain*: CHAIN, or nothing for a stage's first unit."""
@@ -75,92 +88,111 @@ class UnitWriter:
         return self.known[key]
 
     def _whole_backward(self, chunk: Chunk, forward: Piece) -> Piece:
-        plan, passes = self.passes.means.plan, self.passes
+        plan = self.passes.means.plan
         redone = plan.redone_layers(len(chunk.layers))
-        writers = [
-            passes.redone_layer if number < redone else passes.backward_layer
-            for number in range(len(chunk.layers))
-        ]
+        writers = [self.passes.redone_layer] * redone + [self.passes.backward_layer] * (
+            len(chunk.layers) - redone
+        )
         gate = self._gate((CHAIN,), sharded=self._sharded and plan.reshard)
-        pieces = self._backward(chunk, forward, writers, gate)
+        runs = self._backward(chunk, forward, writers, gate)
         if chunk.has_table:
-            pieces.append(passes.embedding_backward(seen_from_end(pieces[-1])))
-        return join(_sent(pieces, chunk))
+            runs.append(self._end(self.passes.embedding_backward, runs))
+        return piece_of(_sent(runs, chunk))
 
     def input_gradients(self, chunk: Chunk, forward: Piece) -> Piece:
         """The backward pass but for the weight gradients of the layers."""
         writers = [self.passes.layer_inputs] * len(chunk.layers)
-        return join(_sent(self._backward(chunk, forward, writers, lambda layers: None), chunk))
+        return piece_of(_sent(self._backward(chunk, forward, writers, _no_gate), chunk))
 
     def weight_gradients(self, chunk: Chunk, entry: tuple[int, ...]) -> Piece:
         """The weight gradients of the layers, and the gradient of the token table."""
         writers = [self.passes.layer_weights] * len(chunk.layers)
-        layers = self._layers(writers, chunk.layers[::-1], entry, lambda layers: None)
-        pieces = _runs(layers, range(len(layers))[::-1])
+        layers = self._layers(writers, chunk.layers[::-1], entry, _no_gate)
+        runs = _runs(layers, range(len(layers))[::-1])
         if chunk.has_table:
-            pieces.append(self.passes.embedding_backward(seen_from_end(pieces[-1])))
-        return join(pieces)
+            runs.append(self._end(self.passes.embedding_backward, runs))
+        return piece_of(runs)
 
     def _backward(
-        self, chunk: Chunk, forward: Piece, writers: Sequence[_WritePiece], gate: _Gates
-    ) -> list[Piece]:
+        self, chunk: Chunk, forward: Piece, writers: Sequence[_Write], gate: _Gates
+    ) -> list[Run]:
         """Receive, head, and the layers from the last to the first."""
-        pieces: list[Piece] = []
+        runs: list[Run] = []
         entry: tuple[int, ...] = (CHAIN,)
         if not chunk.is_last:
-            pieces.append(_receive(entry))
+            runs.append(Run(_RECEIVE.placed(entry)))
         elif forward.exits != (forward.last_compute,):
             entry = (CHAIN, LOSS)
         if chunk.has_head:
-            pieces.append(self.passes.head_backward(entry))
-        if pieces:
-            entry = seen_from_end(pieces[-1])
+            runs.append(Run(self._section(self.passes.head_backward, entry=entry)))
+        if runs:
+            entry = seen_from_end(runs[-1].section)
         layers = self._layers(writers[::-1], chunk.layers[::-1], entry, gate)
-        return pieces + _runs(layers, range(len(layers))[::-1])
+        return runs + _runs(layers, range(len(layers))[::-1])
 
     def _forward(self, chunk: Chunk, chain: tuple[int, ...], gate: _Gates) -> Piece:
-        pieces: list[Piece] = []
+        runs: list[Run] = []
         entry = chain
         if not chunk.is_first:
-            pieces.append(_receive(chain))
+            runs.append(Run(_RECEIVE.placed(chain)))
         elif chunk.has_table:
-            pieces.append(self.passes.embedding_forward(chain, gate([])))
-        if pieces:
-            entry = seen_from_end(pieces[-1])
+            runs.append(
+                Run(self._section(self.passes.embedding_forward, entry=chain, gate=gate([])))
+            )
+        if runs:
+            entry = seen_from_end(runs[-1].section)
         writers = [self.passes.forward_layer] * len(chunk.layers)
         layers = self._layers(writers, chunk.layers, entry, gate)
-        pieces += _runs(layers, range(len(layers)))
+        runs += _runs(layers, range(len(layers)))
         if chunk.has_head:
-            pieces.append(self.passes.head_forward(seen_from_end(pieces[-1]), gate(layers)))
+            runs.append(self._end(self.passes.head_forward, runs, gate(layers)))
         if not chunk.is_last:
-            pieces.append(_send(seen_from_end(pieces[-1])))
-        return join(pieces)
+            runs.append(Run(_SEND.placed(seen_from_end(runs[-1].section))))
+        return piece_of(runs)
 
     def _layers(
         self,
-        writers: Sequence[_WritePiece],
+        writers: Sequence[_Write],
         kinds: Sequence[LayerKind],
         entry: tuple[int, ...],
         gates: _Gates,
-    ) -> list[Piece]:
-        """A piece per layer; once enough neighbours are equal, so are all further ones."""
-        pieces: list[Piece] = []
+    ) -> list[Section]:
+        """A section per layer; once enough neighbours are equal, so are all further ones."""
+        layers: list[Section] = []
         settled = self.passes.means.plan.prefetch + 2 if self._sharded else 1
         for (write, kind), group in groupby(zip(writers, kinds, strict=True)):
-            layers, equal = len(list(group)), 0
-            for number in range(layers):
-                gate = gates(pieces)
-                key = (write.__name__, kind, entry, gate)
-                if key not in self.known:
-                    self.known[key] = write(kind, entry, gate)
-                piece = self.known[key]
-                equal = equal + 1 if pieces and piece is pieces[-1] else 0
-                pieces.append(piece)
-                entry = seen_from_end(piece)
+            count, equal = len(list(group)), 0
+            for number in range(count):
+                section = self._section(write, kind, entry=entry, gate=gates(layers))
+                equal = equal + 1 if layers and section is layers[-1] else 0
+                layers.append(section)
+                entry = seen_from_end(section)
                 if equal == settled:
-                    pieces += [piece] * (layers - number - 1)
+                    layers += [section] * (count - number - 1)
                     break
-        return pieces
+        return layers
+
+    def _end(self, write: _Write, runs: Sequence[Run], gate: tuple[int, ...] | None = None) -> Run:
+        """A pass through an end of the model, after *runs*."""
+        return Run(self._section(write, entry=seen_from_end(runs[-1].section), gate=gate))
+
+    def _section(
+        self,
+        write: _Write,
+        *kinds: LayerKind,
+        entry: tuple[int, ...],
+        gate: tuple[int, ...] | None = None,
+    ) -> Section:
+        """What *write* writes, placed; with no *gate* the weights are there."""
+        key = (write.__name__, kinds, entry, gate)
+        section = self.sections.get(key)
+        if section is None:
+            plain = (write.__name__, kinds, gate is None)
+            if plain not in self.sections:
+                written = write(*kinds) if gate is None else write(*kinds, gathered=True)
+                self.sections[plain] = written
+            section = self.sections[key] = self.sections[plain].placed(entry, gate or ())
+        return section
 
     @property
     def _sharded(self) -> bool:
@@ -174,40 +206,47 @@ class UnitWriter:
         """
         ahead = self.passes.means.plan.prefetch
 
-        def gate(layers: Sequence[Piece]) -> tuple[int, ...]:
+        def gate(layers: Sequence[Section]) -> tuple[int, ...]:
             if len(layers) <= ahead:
                 return chain
             since = layers[-1 - ahead :]
-            return (since[0].last_compute - sum(piece.nodes for piece in since),)
+            return (since[0].last_compute - sum([section.nodes for section in since]),)
 
-        return gate if sharded else lambda layers: None
+        return gate if sharded else _no_gate
 
     def _buckets(self, chunk: Chunk) -> list[Bucket]:
         buckets = [bucket for kind in chunk.layers for bucket in self.passes.layers[kind].buckets]
         return [*buckets, self.passes.head] if chunk.has_head else buckets
 
 
-def _runs(layers: Sequence[Piece], order: range) -> list[Piece]:
-    """The *layers*, neighbours that are equal as one piece."""
-    starts = [i for i, piece in enumerate(layers) if i == 0 or piece is not layers[i - 1]]
+def _no_gate(_layers: Sequence[Section]) -> None:
+    """Weights are there."""
+
+
+def _runs(layers: Sequence[Section], order: range) -> list[Run]:
+    """The *layers*, neighbours that are equal as one run."""
+    starts = [i for i, section in enumerate(layers) if i == 0 or section is not layers[i - 1]]
     ends = [*starts[1:], len(layers)]
-    return [
-        repeat(layers[start], order[start:end]) for start, end in zip(starts, ends, strict=True)
-    ]
+    return [Run(layers[start], order[start:end]) for start, end in zip(starts, ends, strict=True)]
 
 
-def _sent(pieces: list[Piece], chunk: Chunk) -> list[Piece]:
-    """*pieces* of a backward pass, and its message unless the chunk begins the model."""
-    return pieces if chunk.is_first else [*pieces, _send(seen_from_end(pieces[-1]))]
+def _sent(runs: list[Run], chunk: Chunk) -> list[Run]:
+    """*runs* of a backward pass, and its message unless the chunk begins the model."""
+    if chunk.is_first:
+        return runs
+    return [*runs, Run(_SEND.placed(seen_from_end(runs[-1].section)))]
 
 
-def _receive(chain: tuple[int, ...]) -> Piece:
-    builder = PieceBuilder(())
-    builder.frontier = (builder.add(NodeKind.RECV, -1, ()), *chain)
-    return builder.piece()
+def _receive() -> Section:
+    builder = SectionBuilder()
+    builder.frontier = (builder.add(NodeKind.RECV, -1, ()), ENTRY)
+    return builder.section()
 
 
-def _send(entry: tuple[int, ...]) -> Piece:
-    builder = PieceBuilder(entry)
+def _send() -> Section:
+    builder = SectionBuilder()
     builder.then(NodeKind.SEND, -1)
-    return builder.piece()
+    return builder.section()
+
+
+_RECEIVE, _SEND = _receive(), _send()

@@ -10,7 +10,7 @@ from simcore.workload.catalog import Catalog
 from simcore.workload.gradients import Bucket, gradient_reductions, sharing
 from simcore.workload.graph import Axis, CollectiveOp, Kernel, Phase
 from simcore.workload.groups import group_size
-from simcore.workload.piece import Piece, PieceBuilder
+from simcore.workload.piece import GATE, Section, SectionBuilder
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.share import Share
 
@@ -42,14 +42,13 @@ class Work:
     def __init__(
         self,
         means: Means,
-        entry: Sequence[int],
         *,
-        layer: int = -1,
+        in_layer: bool = False,
         part: Part = Part.WHOLE,
     ) -> None:
         self._part = part
         self._plan, self._share, self._catalog = means.plan, means.share, means.catalog
-        self._builder = PieceBuilder(entry, layer=layer)
+        self._builder = SectionBuilder(in_layer=in_layer)
         self._phase = Phase.FORWARD
         self._names: list[str] = []
         self._kernels: list[Kernel] = []
@@ -140,7 +139,7 @@ class Work:
         """All-reduce over tp of one fp32 number per token."""
         self.collective(name, CollectiveKind.ALL_REDUCE, Axis.TP, 4 * self._share.rows)
 
-    def gather_weights(self, buckets: Sequence[Bucket], gate: Sequence[int]) -> None:
+    def gather_weights(self, buckets: Sequence[Bucket]) -> None:
         """All-gather of the sharded weights that the next compute node needs."""
         self._flush()
         for bucket in buckets:
@@ -149,7 +148,7 @@ class Work:
                 size = ceil(self._share.weight_bytes * -(-bucket.parameters // sharers))
                 name = f"{bucket.name} weights"
                 item = self._collective(name, CollectiveKind.ALL_GATHER, axis, size)
-                self._weights += (self._builder.add(NodeKind.COLLECTIVE, item, gate),)
+                self._weights += (self._builder.add(NodeKind.COLLECTIVE, item, (GATE,)),)
 
     def scatter_gradients(self, buckets: Sequence[Bucket]) -> None:
         """From ZeRO 2 on, sums the gradients just computed; no pass waits for it."""
@@ -190,9 +189,9 @@ class Work:
         weights = self._builder.add(NodeKind.COMPUTE, item, (*before, *regathered))
         self._builder.frontier = (reduced, weights)
 
-    def piece(self) -> Piece:
+    def section(self) -> Section:
         self._flush()
-        return self._builder.piece()
+        return self._builder.section()
 
     def _flush(self) -> None:
         if self._kernels:

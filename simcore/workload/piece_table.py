@@ -1,0 +1,134 @@
+"""The pieces of a program as arrays: their sections, each once, and the runs of these."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.terms import NodeKind
+from simcore.workload.catalog import Catalog
+from simcore.workload.graph import CollectiveOp, Operator
+from simcore.workload.piece import CHAIN, Piece, Section
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PieceNodes:
+    """Pieces one after the other, node by node: P pieces with K nodes and D dependencies.
+
+    Attributes:
+        nodes, deps: (P,) int64, of each piece.
+        node: (4, K) int64: the rows kind, item, layer (of the chunk, -1: none) and number of
+            dependencies.
+        dep: (D,) int64, relative to the piece's first node, or CHAIN or LOSS.
+    """
+
+    nodes: Ints
+    deps: Ints
+    node: Ints
+    dep: Ints
+
+
+class PieceTable:
+    """P pieces, which are made of Q sections.
+
+    Args:
+        pieces: Each once; *catalog* is that of their sections.
+
+    Attributes:
+        pieces: The same.
+        number: Of each piece.
+        operators, collectives: What their nodes do, in order of appearance. In the arrays, items
+            are positions in these.
+    """
+
+    def __init__(self, pieces: Sequence[Piece], catalog: Catalog) -> None:
+        self.pieces = tuple(pieces)
+        self.number = {piece: at for at, piece in enumerate(pieces)}
+        number: dict[Section, int] = {}
+        runs = [
+            (at, number.setdefault(section, len(number)), len(layers), layers.start, layers.step)
+            for at, piece in enumerate(self.pieces)
+            for section, layers in piece.runs
+        ]
+        self._runs: Ints = np.array(runs, np.int64).T
+        self._nodes = np.array([section.nodes for section in number], np.int64)
+        self._deps = np.array([len(section.dep) for section in number], np.int64)
+        flat = chain.from_iterable
+        used = [item for item in dict.fromkeys(flat([s.item for s in number])) if item >= 0]
+        entries = [catalog[item] for item in used]
+        self.operators = tuple([entry for entry in entries if isinstance(entry, Operator)])
+        self.collectives = tuple([entry for entry in entries if isinstance(entry, CollectiveOp)])
+        joint = np.array([isinstance(entry, CollectiveOp) for entry in entries])
+        items = np.full(len(catalog) + 1, -1)  # the last one: that of messages, -1
+        items[used] = np.where(joint, np.cumsum(joint), np.cumsum(~joint)) - 1
+        self._node = np.array(
+            [
+                [kind for section in number for kind in section.kind],
+                [item for section in number for item in section.item],
+                [count for section in number for count in section.dep_count],
+            ],
+            np.int64,
+        )
+        self._node[1] = items[self._node[1]]
+        self._dep = np.array([dep for section in number for dep in section.dep], np.int64)
+        self._in_layer = np.array([section.in_layer for section in number])
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory taken by the arrays."""
+        return self._runs.nbytes + self._node.nbytes + self._dep.nbytes
+
+    def counts(self) -> tuple[Ints, Ints]:
+        """Nodes of each operator and collective, (P, O + C) int64, and messages sent, (P,)."""
+        operators, width = len(self.operators), len(self.operators) + len(self.collectives) + 2
+        kind, item, _ = self._node
+        column = np.where(kind == NodeKind.SEND, width - 2, width - 1)
+        computing = kind == NodeKind.COMPUTE
+        column[computing] = item[computing]
+        joint = kind == NodeKind.COLLECTIVE
+        column[joint] = item[joint] + operators
+        sections = self._nodes.size
+        section = np.repeat(np.arange(sections), self._nodes)
+        of_section = np.bincount(section * width + column, minlength=sections * width)
+        piece, which, times, _, _ = self._runs
+        use = np.zeros((len(self.pieces), sections), np.int64)
+        np.add.at(use, (piece, which), times)
+        counts = use @ of_section.reshape(sections, width)
+        return counts[:, :-2], counts[:, -2]
+
+    def nodes(self, which: Sequence[int] | None = None) -> PieceNodes:
+        """The pieces *which*, or all."""
+        runs, pieces = self._runs, len(self.pieces)
+        if which is not None:
+            bounds = np.searchsorted(runs[0], np.arange(pieces + 1))
+            order = [np.arange(bounds[piece], bounds[piece + 1]) for piece in which]
+            runs, pieces = runs[:, np.concatenate(order)], len(which)
+            runs[0] = np.repeat(np.arange(pieces), [part.size for part in order])
+        of_run, section, times, first, step = runs
+        again = np.repeat(np.arange(times.size), times)
+        section = section.take(again)
+        turn = np.arange(again.size) - (np.cumsum(times) - times).take(again)
+        piece = of_run.take(again)
+        nodes, gather = _gathered(self._nodes, section)
+        deps, dep_gather = _gathered(self._deps, section)
+        sizes = np.bincount(piece, weights=nodes, minlength=pieces).astype(np.int64)
+        start = np.cumsum(nodes) - nodes - (np.cumsum(sizes) - sizes).take(piece)
+        layer = np.where(self._in_layer[section], (first.take(again) + step.take(again) * turn), -1)
+        node = np.empty((4, gather.size), np.int64)
+        node[[0, 1, 3]] = self._node.take(gather, axis=1)
+        node[2] = np.repeat(layer, nodes)
+        dep = self._dep.take(dep_gather)
+        dep += np.where(dep > CHAIN, np.repeat(start, deps), 0)
+        of_piece = np.bincount(piece, weights=deps, minlength=pieces).astype(np.int64)
+        return PieceNodes(nodes=sizes, deps=of_piece, node=node, dep=dep)
+
+
+def _gathered(sizes: Ints, which: Ints) -> tuple[Ints, Ints]:
+    """Sizes of the sections *which*, and for each of their elements its place in the table."""
+    lengths = sizes.take(which)
+    offset = (np.cumsum(sizes) - sizes).take(which) - (np.cumsum(lengths) - lengths)
+    return lengths, np.arange(int(lengths.sum())) + np.repeat(offset, lengths)

@@ -1,0 +1,87 @@
+"""Writers of units, shared by plans whose units are the same."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+
+from simcore.workload.blocks import BlockParameters, blocks_of
+from simcore.workload.catalog import Catalog
+from simcore.workload.model import Model
+from simcore.workload.passes import LayerMeans, Passes
+from simcore.workload.plan import ParallelPlan
+from simcore.workload.share import Share
+from simcore.workload.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.unit_pieces import UnitWriter
+from simcore.workload.work import Means
+from simcore.workload.workload import TrainingWorkload
+
+_WRITERS, _ENTRIES = 256, 4096
+
+_OUTSIDE_UNITS = frozenset(
+    {
+        "micro_batch",  # decides the share, which is told apart as a whole
+        "pp",
+        "dp",
+        "interleave",
+        "chunk_layers",
+        "schedule",
+        "order",
+        "bucket_bytes",
+        "overlap_gradients",
+    }
+)
+"""Fields of a plan that decide how many units there are, of how many layers and in which order, and
+what follows them, but nothing within a layer or an end of the model."""
+
+
+class UnitWriters:
+    """The writers used last.
+
+    Args:
+        limit: How many are kept; one with many operators and collectives in its catalog, to which
+            each plan adds those of its own, is let go too.
+    """
+
+    def __init__(self, limit: int = _WRITERS) -> None:
+        self._limit = limit
+        self._known: OrderedDict[Hashable, UnitWriter] = OrderedDict()
+
+    def of(self, workload: TrainingWorkload, plan: ParallelPlan) -> UnitWriter:
+        """The writer of the units of *plan*, which must have passed ``check_splits``."""
+        share = Share.of(workload, plan)
+        key = _key(workload.model, plan, share)
+        writer = self._known.pop(key, None)
+        if writer is None or len(writer.passes.means.catalog) > _ENTRIES:
+            writer = _writer(workload.model, plan, share)
+        self._known[key] = writer
+        if len(self._known) > self._limit:
+            self._known.popitem(last=False)
+        return writer
+
+
+def _key(model: Model, plan: ParallelPlan, share: Share) -> Hashable:
+    """All that decides the sections of layers, ends and messages.
+
+    The number of replicas is of no concern where units move no weights and no gradients, and that
+    of the stages only where a tied table may have its two uses on one.
+    """
+    moves_weights = plan.zero_stage >= 2 or plan.overlap_weights
+    chosen = [value for name, value in plan.__dict__.items() if name not in _OUTSIDE_UNITS]
+    return model, share, plan.dp if moves_weights else 0, plan.pp == 1, *chosen
+
+
+def _writer(model: Model, plan: ParallelPlan, share: Share) -> UnitWriter:
+    layers = LayerParameters.of(model, plan, share)
+    first, last = (
+        StageParameters.of(model, plan, share, stage=stage, layers=BlockParameters())
+        for stage in (0, plan.pp - 1)
+    )
+    passes = Passes(
+        means=Means(plan=plan, share=share, catalog=Catalog()),
+        layers={
+            kind: LayerMeans(blocks=blocks_of(kind, share, plan), buckets=layers.buckets(kind))
+            for kind in layers.of_kind
+        },
+        head=last.head_bucket,
+        table=first.table_bucket,
+    )
+    return UnitWriter(passes=passes, parameters=layers)
