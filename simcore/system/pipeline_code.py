@@ -11,11 +11,10 @@ from simcore.kernels import graph_schedule, piece_rows
 from simcore.kernels import stage_layout as f
 from simcore.system.engine_input import Ints
 from simcore.system.stage_axes import is_shared
-from simcore.system.unit_table import messages_of, repetition_of, unit_table
+from simcore.system.unit_table import UnitTable
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis
 from simcore.workload.program import StagePieces, TrainingProgram
-from simcore.workload.schedules import SCHEDULES
 
 _KERNEL_KIND = np.zeros(max(NodeKind) + 1, np.int64)
 _KERNEL_KIND[NodeKind.COMPUTE] = graph_schedule.COMPUTE
@@ -75,36 +74,33 @@ class PipelineCode:
         return self.fixed.nbytes + self.time_of.nbytes + self.pieces.nbytes
 
 
-def code_program(program: TrainingProgram) -> PipelineCode | None:
-    """*program* for the kernels; None where its units are not such that they can be looked up."""
+def code_program(program: TrainingProgram, table: UnitTable) -> PipelineCode | None:
+    """*program*, whose units are those of *table*, for the kernels.
+
+    None where they are not such that they can be looked up.
+    """
     shared = _shared_collectives(program)
     categories, items = _items(program, shared)
     wholes = _Wholes(program)
     head, time_of, pieces = wholes.rows(items, len(program.operators))
-    units = unit_table(program)
-    if units is None or not wholes.may_be_remembered(head, pieces):
+    if not wholes.may_be_remembered(head, pieces):
         return None
-    wholes.number(units)
-    stages = len(program.stages)
-    messages = messages_of(program, units)
-    members = np.array([len(collective.stages) for collective in shared], np.int64)
-    room = np.zeros(stages * pieces.size, np.int64)
-    parts = [head, units.ravel(), messages.ravel(), members, room]
-    _, unit_at, message_at, members_at, piece_at, stages_at = np.cumsum(
-        [0, *(part.size for part in parts)]
-    ).tolist()
-    programs = np.zeros((stages, f.PROGRAM_FIELDS), np.int64)
-    programs[:, f.UNITS] = unit_at + np.arange(stages) * units[0].size
-    programs[:, f.FINALE_UNIT] = [
-        stage.units.chunk.size - len(stage.pieces.finale) for stage in program.stages
-    ]
-    batches = SCHEDULES[program.plan.schedule]().period(program.plan.pp, program.plan.interleave)
-    period = 2 * (batches or 0) * program.plan.interleave
-    repetition = repetition_of(program, period)
-    if repetition is not None:
-        programs[:, f.REPEATS_FROM :] = repetition
+    stages, members = len(program.stages), [len(collective.stages) for collective in shared]
+    room = stages * pieces.size
+    sizes = [head.size, table.units.size, table.messages.size, len(members), room]
+    _, unit_at, message_at, members_at, piece_at, stages_at = np.cumsum([0, *sizes]).tolist()
+    fixed = np.zeros(stages_at + stages * f.PROGRAM_FIELDS, np.int64)
+    fixed[:unit_at] = head
+    if not wholes.write_units(table, fixed[unit_at:message_at].reshape(table.units.shape)):
+        return None
+    fixed[message_at:members_at] = table.messages.ravel()
+    fixed[members_at:piece_at] = members
+    programs = fixed[stages_at:].reshape(stages, f.PROGRAM_FIELDS)
+    programs[:, f.UNITS] = unit_at + np.arange(stages) * table.units[0].size
+    programs[:, f.FINALE_UNIT] = wholes.finale_unit(table)
+    programs[:, f.REPEATS_FROM :] = table.repeats
     return PipelineCode(
-        fixed=np.concatenate([*parts, programs.ravel()]),
+        fixed=fixed,
         stages=stages,
         operators=len(program.operators),
         time_of=time_of,
@@ -113,9 +109,9 @@ def code_program(program: TrainingProgram) -> PipelineCode | None:
         program=stages_at,
         message=message_at,
         members=members_at,
-        messages=messages.shape[0],
-        period=0 if repetition is None else period,
-        period_batches=batches or 0,
+        messages=table.messages.shape[0],
+        period=table.period,
+        period_batches=table.period_batches,
         shift=int(pieces[:, f.NODES].max() - 1).bit_length(),
         categories=categories,
         shared=shared,
@@ -155,13 +151,11 @@ class _Wholes:
     def __init__(self, program: TrainingProgram) -> None:
         self._table = program.table
         self._whole: dict[tuple[tuple[int, int], ...], int] = {}
-        shapes: dict[StagePieces, int] = {}
-        numbers: list[list[int]] = []
-        for stage in program.stages:
-            if stage.pieces not in shapes:
-                shapes[stage.pieces] = len(shapes)
-                numbers.append(self._shape(stage.pieces))
-        self._numbers = np.array(numbers, np.int64)
+        shapes = {stage.pieces: 0 for stage in program.stages}
+        shapes.update({shape: number for number, shape in enumerate(shapes)})
+        self._numbers = np.array([self._shape(shape) for shape in shapes], np.int64)
+        self._asks = np.array([[p.asks_loss for p in shape.pieces[:-1]] for shape in shapes])
+        self._finales = np.array([len(shape.finale) for shape in shapes], np.int64)
         self._shape_of = np.array([shapes[stage.pieces] for stage in program.stages], np.int64)
 
     def _shape(self, shape: StagePieces) -> list[int]:
@@ -174,9 +168,31 @@ class _Wholes:
         wholes.append((*[entries[which] for which in shape.finale], entries[-1]))
         return [self._whole.setdefault(whole, len(self._whole)) for whole in wholes]
 
-    def number(self, units: Ints) -> None:
-        """Replace the stages' own numbers of pieces in the table of *units*."""
-        units[:, :, f.WHICH] = self._numbers[self._shape_of[:, None], units[:, :, f.WHICH]]
+    def finale_unit(self, table: UnitTable) -> Ints:
+        """(S,) int64: the first unit of each stage's finale."""
+        first: Ints = table.units.shape[1] - self._finales[self._shape_of]
+        return first
+
+    def write_units(self, table: UnitTable, out: Ints) -> bool:
+        """Write the units with the pieces that they run to *out*, (S, U, UNIT_FIELDS).
+
+        Returns:
+            Whether they can be: no unit of the finale but the first asks for the end of its
+            forward pass.
+        """
+        out[:] = table.units
+        shape, finale = self._shape_of[:, None], self.finale_unit(table)
+        which = table.units[:, :, f.WHICH]
+        out[:, :, f.WHICH] = self._numbers[shape, which]
+        if self._asks.any():
+            asks = self._asks[shape, which]
+            if (asks & (np.arange(which.shape[1]) > finale[:, None])).any():
+                return False
+            out[:, :, f.FORWARD_AGE] *= asks
+        else:
+            out[:, :, f.FORWARD_AGE] = 0
+        out[np.arange(finale.size), finale, f.WHICH] = self._numbers[self._shape_of, -1]
+        return True
 
     def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, Ints]:
         """Nodes, children and receives of all pieces; see ``write_rows``."""

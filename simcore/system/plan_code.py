@@ -11,10 +11,11 @@ from simcore.system.engine_input import Ints
 from simcore.system.machine_times import operator_times_ns
 from simcore.system.node_counts import NodeCounts, counts_of_program
 from simcore.system.pipeline_code import PipelineCode, code_program
+from simcore.system.unit_table import UnitTables
 from simcore.workload import ParallelPlan, TrainingWorkload, microbatches
 from simcore.workload.build import expand_program
 from simcore.workload.graph import TrainingGraph
-from simcore.workload.program import ProgramWriter
+from simcore.workload.program import ProgramWriter, TrainingProgram
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.unit_orders import UnitOrders
 from simcore.workload.unit_writers import UnitWriters
@@ -26,6 +27,13 @@ _Key = tuple[TrainingWorkload, ParallelPlan]
 
 _NPUS = 4
 """Accelerators whose operator times one plan keeps."""
+
+
+class PlanParts:
+    """What plans have in common, for those met last."""
+
+    def __init__(self) -> None:
+        self.orders, self.writers, self.tables = UnitOrders(), UnitWriters(), UnitTables()
 
 
 class PlanCode:
@@ -42,23 +50,26 @@ class PlanCode:
         self,
         workload: TrainingWorkload,
         plan: ParallelPlan,
-        orders: UnitOrders | None = None,
-        writers: UnitWriters | None = None,
+        shared: PlanParts | None = None,
     ) -> None:
         self._workload, self.plan = workload, plan
+        self._shared = shared or PlanParts()
         self.batches = microbatches(workload, plan)
         self.runs = (*_short_runs(plan, self.batches), self.batches)
-        self._writer = ProgramWriter(workload, plan, orders, writers)
+        self._writer = ProgramWriter(workload, plan, self._shared.orders, self._shared.writers)
         self.program = self._writer.program(self.runs[0])
         self.counts: NodeCounts = counts_of_program(self.program, self.batches)
-        self._codes = {self.runs[0]: code_program(self.program)}
+        self._codes = {self.runs[0]: self._code(self.program)}
         self._operator_ns: deque[tuple[Npu, type[ComputeModel], Ints]] = deque(maxlen=_NPUS)
 
     def code(self, batches: int) -> PipelineCode | None:
         """The program of a run with *batches* micro-batches, one of ``runs``."""
         if batches not in self._codes:
-            self._codes[batches] = code_program(self._writer.program(batches))
+            self._codes[batches] = self._code(self._writer.program(batches))
         return self._codes[batches]
+
+    def _code(self, program: TrainingProgram) -> PipelineCode | None:
+        return code_program(program, self._shared.tables.of(program))
 
     def graph(self, batches: int) -> TrainingGraph:
         """The same, node by node."""
@@ -92,7 +103,7 @@ class PlanCache:
         self._limit_bytes, self._bytes = limit_bytes, 0
         self._known: OrderedDict[_Key, PlanCode] = OrderedDict()
         self._sizes: dict[_Key, int] = {}
-        self._orders, self._writers = UnitOrders(), UnitWriters()
+        self._shared = PlanParts()
 
     def code(self, workload: TrainingWorkload, plan: ParallelPlan) -> PlanCode:
         """What *workload* comes to under *plan*.
@@ -104,7 +115,7 @@ class PlanCache:
         key = (workload, plan)
         found = self._known.pop(key, None)
         if found is None:
-            found = PlanCode(workload, plan, self._orders, self._writers)
+            found = PlanCode(workload, plan, self._shared)
         self._known[key] = found
         return found
 

@@ -1,58 +1,101 @@
-"""The units of all stages as the stage kernels read them."""
+"""The units of all stages as the stage kernels read them, but for the pieces that they run."""
+
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
 from simcore.system.engine_input import Ints
+from simcore.workload.kept import Kept
 from simcore.workload.program import TrainingProgram
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.templates import pieces_of
+from simcore.workload.unit_orders import PipelineKey, pipeline_key
+
+Bools = NDArray[np.bool_]
 
 
-def unit_table(program: TrainingProgram) -> Ints | None:
-    """(S, U, UNIT_FIELDS) int64.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnitTable:
+    """S stages with U units each and M messages: all that depends on the pipeline alone.
 
-    None where a unit of the finale but the first asks for the end of its forward pass.
+    Attributes:
+        units: (S, U, UNIT_FIELDS) int64; WHICH is the stage's own number of a piece, FORWARD_AGE
+            that of a unit that asks for the end of its forward pass.
+        messages: (M, MESSAGE_FIELDS) int64, who receives each message.
+        period: Units per period of the schedule, 0: none.
+        period_batches: Micro-batches in it.
+        repeats: (S, 2) int64, between which units each stage's program repeats.
     """
+
+    units: Ints
+    messages: Ints
+    period: int
+    period_batches: int
+    repeats: Ints
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory taken by the arrays."""
+        return self.units.nbytes + self.messages.nbytes
+
+
+class UnitTables:
+    """The tables met last.
+
+    Args:
+        limit_bytes: Memory that they may take.
+    """
+
+    def __init__(self, limit_bytes: int = 2**26) -> None:
+        self._known: Kept[PipelineKey, UnitTable] = Kept(limit_bytes)
+
+    def of(self, program: TrainingProgram) -> UnitTable:
+        """The table of *program*."""
+        plan = program.plan
+        batches = program.stages[0].units.chunk.size // (2 * plan.interleave)
+        return self._known.of(pipeline_key(plan, batches), lambda: _table(program, batches))
+
+
+def _table(program: TrainingProgram, batches: int) -> UnitTable:
     plan, stages = program.plan, program.stages
     chunk = np.array([stage.units.chunk for stage in stages], np.int64)
-    backward = np.array([stage.units.backward for stage in stages], np.int64)
+    backward = np.array([stage.units.backward for stage in stages])
     batch = np.array([stage.units.microbatch for stage in stages], np.int64)
     units = np.zeros((*chunk.shape, f.UNIT_FIELDS), np.int64)
-    which = [pieces_of(stage.units, plan.interleave)[:-1] for stage in stages]
-    units[:, :, f.WHICH] = which
+    units[:, :, f.WHICH] = [pieces_of(stage.units, plan.interleave)[:-1] for stage in stages]
     place = np.arange(plan.pp)[:, None] + chunk * plan.pp
     last = plan.interleave * plan.pp - 1
-    batches = chunk.shape[1] // (2 * plan.interleave)
     for field, boundary in ((f.SENDS, place - backward), (f.RECEIVED, place - 1 + backward)):
         message = (2 * boundary + backward) * batches + batch
         units[:, :, field] = np.where((boundary >= 0) & (boundary < last), message, -1)
-    for number, stage in enumerate(stages):
-        asks = np.array([piece.asks_loss for piece in stage.pieces.pieces[:-1]])
-        finale = chunk.shape[1] - len(stage.pieces.finale)
-        if asks.any():
-            asking = asks[units[number, :, f.WHICH]]
-            if asking[finale + 1 :].any():
-                return None
-            passed = batch[number] + chunk[number] * batches
-            age = _forward_age(passed, backward[number])
-            units[number, asking, f.FORWARD_AGE] = age[asking]
-        units[number, finale, f.WHICH] = len(stage.pieces.pieces) - 1
-    return units
+    units[:, :, f.FORWARD_AGE] = _forward_age(batch + chunk * batches, backward)
+    schedule = SCHEDULES[plan.schedule]()
+    period_batches = schedule.period(plan.pp, plan.interleave) or 0
+    late = [schedule.late_weights(stage.stage, batches) for stage in stages]
+    period = 2 * period_batches * plan.interleave
+    repeats = _repeats(2 * chunk + backward, backward, np.array(late), period)
+    return UnitTable(
+        units=units,
+        messages=_messages(units, 2 * last * batches),
+        period=0 if repeats is None else period,
+        period_batches=period_batches,
+        repeats=np.zeros((plan.pp, 2), np.int64) if repeats is None else repeats,
+    )
 
 
-def _forward_age(passed: Ints, backward: Ints) -> Ints:
-    """(U,) int64: how many units before each the same pass, of a batch and chunk, went forward."""
-    forward = np.flatnonzero(backward == 0)
-    unit = np.empty(forward.size, np.int64)
-    unit[passed[forward]] = forward
-    return np.arange(passed.size) - unit[passed]
+def _forward_age(passed: Ints, backward: Bools) -> Ints:
+    """(S, U) int64: how many units ago the same pass, of a batch and chunk, went forward."""
+    stages, units = passed.shape
+    stage, unit = np.nonzero(~backward)
+    forward = np.empty((stages, units // 2), np.int64)
+    forward[stage, passed[stage, unit]] = unit
+    since: Ints = np.arange(units) - np.take_along_axis(forward, passed, axis=1)
+    return since
 
 
-def messages_of(program: TrainingProgram, units: Ints) -> Ints:
-    """(M, MESSAGE_FIELDS) int64: who receives each message."""
-    boundaries = program.plan.interleave * program.plan.pp - 1
-    count = boundaries * units.shape[1] // program.plan.interleave
+def _messages(units: Ints, count: int) -> Ints:
     messages = np.zeros((count, f.MESSAGE_FIELDS), np.int64)
     stage, unit = np.nonzero(units[:, :, f.RECEIVED] >= 0)
     message = units[stage, unit, f.RECEIVED]
@@ -61,25 +104,18 @@ def messages_of(program: TrainingProgram, units: Ints) -> Ints:
     return messages
 
 
-def repetition_of(program: TrainingProgram, period: int) -> Ints | None:
-    """(S, 2) int64: between which units each stage's program repeats; None: not everywhere.
+def _repeats(which: Ints, backward: Bools, late: Ints, period: int) -> Ints | None:
+    """Between which units each stage's program repeats; None: not everywhere.
 
     That is the part in which forward and backward passes alternate, all of the latter with weight
     gradients.
     """
     if period == 0:
         return None
-    backward = np.array([stage.units.backward for stage in program.stages])
     warm_up = backward.argmax(axis=1) - 1
-    batches = backward.shape[1] // (2 * program.plan.interleave)
-    schedule = SCHEDULES[program.plan.schedule]()
-    late = [schedule.late_weights(stage.stage, batches) for stage in program.stages]
-    first = warm_up + 2 * np.array(late)
-    last = backward.shape[1] - warm_up
+    first, last = warm_up + 2 * late, which.shape[1] - warm_up
     if (last - first < 2 * period).any():
         return None
-    chunk = np.array([stage.units.chunk for stage in program.stages])
-    which = 2 * chunk + backward
     unit = np.arange(which.shape[1] - period)
     inside = (unit >= first[:, None]) & (unit + period < last[:, None])
     if (inside & (which[:, :-period] != which[:, period:])).any():

@@ -33,7 +33,9 @@ class Section:
             is placed also ENTRY or GATE.
         exits: Nodes that must finish before what follows may start, relative.
         last_compute: The last compute node, relative; CHAIN where there is none.
+        sums: Nodes that add up gradients over data parallelism, relative.
         in_layer: The nodes serve a layer.
+        nodes: K.
     """
 
     kind: tuple[int, ...]
@@ -42,19 +44,17 @@ class Section:
     dep: tuple[int, ...]
     exits: tuple[int, ...]
     last_compute: int
+    sums: tuple[int, ...]
     in_layer: bool
-
-    @property
-    def nodes(self) -> int:
-        return len(self.kind)
+    nodes: int
 
     def placed(self, entry: tuple[int, ...], gate: tuple[int, ...] = ()) -> "Section":
         """The section where it waits for *entry*, and its weights for *gate*."""
         means = {ENTRY: entry, GATE: gate}
         dep_count, dep, at = [], list[int](), 0
         for count in self.dep_count:
-            marked = self.dep[at : at + count]
-            own = dict.fromkeys(node for mark in marked for node in means.get(mark, (mark,)))
+            marks = self.dep[at : at + count]
+            own = dict.fromkeys([node for mark in marks for node in means.get(mark, (mark,))])
             dep += own
             dep_count.append(len(own))
             at += count
@@ -65,7 +65,9 @@ class Section:
             dep=tuple(dep),
             exits=tuple([node for mark in self.exits for node in means.get(mark, (mark,))]),
             last_compute=self.last_compute,
+            sums=self.sums,
             in_layer=self.in_layer,
+            nodes=self.nodes,
         )
 
 
@@ -97,15 +99,20 @@ class Piece:
     @property
     def asks_loss(self) -> bool:
         """Whether a node waits for the end of the forward pass."""
-        return any(LOSS in run.section.dep for run in self.runs)
+        return any(LOSS in section.dep for section, _ in self.runs)
 
 
 class SectionBuilder:
-    """Writes a section node by node; *frontier* is what the next node waits for."""
+    """Writes a section node by node; *frontier* is what the next node waits for.
+
+    Attributes:
+        last_compute, sums: As those of the section.
+    """
 
     def __init__(self, entry: Sequence[int] = (ENTRY,), *, in_layer: bool = False) -> None:
         self.frontier = tuple(entry)
         self.last_compute = CHAIN
+        self.sums: list[int] = []
         self._in_layer = in_layer
         self._kind: list[int] = []
         self._item: list[int] = []
@@ -137,7 +144,9 @@ class SectionBuilder:
             dep=tuple(self._dep),
             exits=self.frontier,
             last_compute=self.last_compute,
+            sums=tuple(self.sums),
             in_layer=self._in_layer,
+            nodes=len(self._kind),
         )
 
 

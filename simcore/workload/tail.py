@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload.catalog import Catalog
 from simcore.workload.gradients import Bucket, gradient_reductions
 from simcore.workload.graph import Axis, CollectiveOp, Phase
 from simcore.workload.optimizer_step import OptimizerStep
@@ -18,8 +17,6 @@ from simcore.workload.piece import CHAIN, Piece, Run, SectionBuilder, join, piec
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.unit_pieces import Chunk
 from simcore.workload.work import Means
-
-_DATA_AXES = (Axis.DP, Axis.SHARD, Axis.REPLICA, Axis.EDP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,13 +122,14 @@ class Tail:
 
     def _scattered(self) -> list[int]:
         """The sums of gradients in the last backward unit of each chunk (ZeRO 2 and up)."""
-        catalog, positions = self.means.catalog, list[int]()
+        positions: list[int] = []
         for piece, start in zip(self.backward, self.starts, strict=True):
             for section, layers in piece.runs:
-                sums = [at for at, item in enumerate(section.item) if _sums(catalog, item)]
-                for _ in layers:
-                    positions += [start + at for at in sums]
-                    start += section.nodes
+                end = start + section.nodes * len(layers)
+                if section.sums:
+                    begins = range(start, end, section.nodes)
+                    positions += [begin + at for begin in begins for at in section.sums]
+                start = end
         return positions
 
     def _all_reduce(self, name: str, axis: Axis, size_bytes: int) -> int:
@@ -143,16 +141,6 @@ class Tail:
             phase=Phase.GRADIENTS,
         )
         return self.means.catalog.collective(operation)
-
-
-def _sums(catalog: Catalog, item: int) -> bool:
-    """Whether a node adds up gradients over data parallelism."""
-    operation = catalog[item] if item >= 0 else None
-    return (
-        isinstance(operation, CollectiveOp)
-        and operation.phase is Phase.GRADIENTS
-        and operation.axis in _DATA_AXES
-    )
 
 
 def _last_computes(backward: Piece, start: int) -> list[int]:

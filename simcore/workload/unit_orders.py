@@ -1,13 +1,14 @@
 """Orders of units, worked out once for all plans with the same pipeline."""
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
 from simcore.workload.assemble import last_backward_units
+from simcore.workload.kept import Kept
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES, Units
 
-_Key = tuple[str, int, int, int]
+PipelineKey = tuple[str, int, int, int]
+"""Schedule, stages, micro-batches and chunks per stage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,6 +28,18 @@ class UnitOrder:
     all_late: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StageOrders:
+    """The orders of all stages."""
+
+    stages: tuple[UnitOrder, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory taken by the arrays."""
+        return sum(order.units.size_bytes for order in self.stages)
+
+
 class UnitOrders:
     """The orders met last, by schedule, stages, micro-batches and chunks.
 
@@ -35,21 +48,22 @@ class UnitOrders:
     """
 
     def __init__(self, limit_bytes: int = 2**25) -> None:
-        self._limit_bytes, self._bytes = limit_bytes, 0
-        self._known: OrderedDict[_Key, tuple[UnitOrder, ...]] = OrderedDict()
+        self._known: Kept[PipelineKey, StageOrders] = Kept(limit_bytes)
 
     def of(self, plan: ParallelPlan, batches: int) -> tuple[UnitOrder, ...]:
         """The order on each stage of *plan* with *batches* micro-batches."""
-        key = (plan.schedule, plan.pp, batches, plan.interleave)
-        found = self._known.pop(key, None)
-        if found is None:
-            found = tuple(_order(*key, stage=stage) for stage in range(plan.pp))
-            self._bytes += _size_bytes(found)
-        self._known[key] = found
-        while self._bytes > self._limit_bytes and len(self._known) > 1:
-            _, oldest = self._known.popitem(last=False)
-            self._bytes -= _size_bytes(oldest)
-        return found
+        key = pipeline_key(plan, batches)
+        return self._known.of(key, lambda: _orders(*key)).stages
+
+
+def pipeline_key(plan: ParallelPlan, batches: int) -> PipelineKey:
+    """What decides the order of the units."""
+    return plan.schedule, plan.pp, batches, plan.interleave
+
+
+def _orders(name: str, stages: int, batches: int, chunks: int) -> StageOrders:
+    each = (_order(name, stages, batches, chunks, stage=stage) for stage in range(stages))
+    return StageOrders(stages=tuple(each))
 
 
 def _order(name: str, stages: int, batches: int, chunks: int, *, stage: int) -> UnitOrder:
@@ -62,7 +76,3 @@ def _order(name: str, stages: int, batches: int, chunks: int, *, stage: int) -> 
         late=late,
         all_late=late == batches,
     )
-
-
-def _size_bytes(orders: tuple[UnitOrder, ...]) -> int:
-    return sum(order.units.size_bytes for order in orders)

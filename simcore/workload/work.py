@@ -160,6 +160,7 @@ class Work:
             for step in gradient_reductions(bucket, self._plan, self._share.gradient_bytes):
                 item = self._catalog.collective(step)
                 after = self._builder.add(NodeKind.COLLECTIVE, item, (after,))
+                self._builder.sums.append(after)
 
     def input_gradient(
         self,
