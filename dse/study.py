@@ -16,6 +16,7 @@ from dse.evaluate.run_check import RunChecker
 from dse.report import report_page
 from dse.result import StudyResult
 from dse.samplers import ProposerInput, build_proposer
+from dse.screening import StudyScreen
 from dse.search import Budget, Hooks, Search
 from dse.start import starting_designs
 from dse.store import REPORT, StoreError, StudyFolder
@@ -143,6 +144,7 @@ _OVERRIDES = {
     "population": "search.population",
     "window": "search.window",
     "variations": "search.variations",
+    "screening": "search.screening",
     "seed": "seed",
     "evaluator": "evaluator",
     "workers": "execution.workers",
@@ -196,6 +198,7 @@ class Runner:
                 trials=file.search.trials,
             ),
         )
+        screen = StudyScreen(study, evaluator)
         for design in starting_designs(study):
             proposer.enqueue(design)
         counts = study.space.counts
@@ -208,7 +211,7 @@ class Runner:
         )
         hooks = Hooks(finished=self._finished, folded=self._folded, stopping=self._watcher.stopping)
         with self._stage(budget.trials) as (dispatcher, known):
-            search = Search(proposer, dispatcher, budget, hooks, known, evaluator.canonical)
+            search = Search(proposer, dispatcher, budget, hooks, known, screen)
             return self._ended(search.run, lambda: (search.finished(), search.duplicates))
 
     def enumerate(self) -> StudyResult:

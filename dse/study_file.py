@@ -38,6 +38,8 @@ class SearchFile(Schema):
             workers, so that the same seed gives the same study.
         variations: How many variations of a repeated design are tried for a new one, before the
             repeat counts as a proposal.
+        screening: Whether designs are left out whose bounds show that they exceed a limit or are
+            beaten by a finished one.
         start: Designs to begin with: the values of their knobs, or the folder of a study whose
             front is taken.
     """
@@ -47,6 +49,7 @@ class SearchFile(Schema):
     population: Annotated[int, Field(ge=2)] | None = None
     window: int = Field(default=32, ge=1, le=4096)
     variations: int = Field(default=100, ge=0, le=10_000)
+    screening: bool = True
     start: tuple[str | dict[str, FileValue], ...] = ()
 
 

@@ -50,6 +50,7 @@ def study_summary(
         "proposals": len(rows),
         "evaluated": tally.evaluated,
         "infeasible": tally.infeasible,
+        "pruned": tally.pruned,
         "failed": tally.failed,
         "duplicates": duplicates,
         "front_size": len(quality.front),

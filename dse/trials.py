@@ -56,6 +56,7 @@ class Tally:
         proposals: Rows so far.
         evaluated: Designs that were evaluated to the end.
         infeasible: Designs that break a rule or a limit.
+        pruned: Designs that were not simulated, since others are proven to be better.
         failed: Designs whose evaluation failed.
         duplicates: Proposals of a design that was known already, in rows or before.
     """
@@ -63,6 +64,7 @@ class Tally:
     proposals: int = 0
     evaluated: int = 0
     infeasible: int = 0
+    pruned: int = 0
     failed: int = 0
     duplicates: int = 0
     best: dict[str, float] = field(default_factory=dict)
@@ -73,8 +75,9 @@ class Tally:
         if trial.repeats is not None:
             self.duplicates += 1
             return
-        self.evaluated += bool(trial.evaluation.objectives)
+        self.evaluated += trial.evaluation.is_measured
         self.infeasible += trial.state == "infeasible"
+        self.pruned += trial.state == "pruned"
         self.failed += trial.state == "failed"
         if trial.is_feasible:
             for name, value in trial.evaluation.objectives.items():
@@ -105,7 +108,7 @@ class FailureStreak:
         if trial.repeats is not None:
             return
         found = trial.evaluation
-        if found.objectives:
+        if found.is_measured:
             self._kind, self._length = None, 0
         if trial.state != "failed":
             return

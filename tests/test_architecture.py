@@ -28,7 +28,7 @@ DSE_LAYERS = [
     ["samplers", "trials", "study_file"],
     ["config"],
     ["tables", "summary", "search", "gap"],
-    ["store"],
+    ["store", "screening"],
     ["result"],
     ["report", "start"],
     ["study"],

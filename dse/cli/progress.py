@@ -99,6 +99,7 @@ class Progress:
             ("time left", f"{left_s:.0f} s" if left_s < 1e6 else "-"),
             ("front", str(len(self._front))),
             ("infeasible", str(tally.infeasible)),
+            ("pruned", str(tally.pruned)),
             ("failed", str(tally.failed)),
             ("repeated", str(self._duplicates)),
         ]

@@ -13,6 +13,7 @@ from dse.objectives import OBJECTIVES
 from dse.report import FrontTable, explain_trial, front_table, report_page
 from dse.report.amounts import show_amount
 from dse.result import StudyResult, load_study
+from dse.screening import why_blind
 from dse.store import REPORT, StudyFolder
 from dse.study import check_study
 
@@ -28,7 +29,8 @@ def show_result(result: StudyResult) -> None:
     summary = result.summary
     _print_front(console, front_table(result))
     counts = ", ".join(
-        f"{summary[key]} {key}" for key in ("proposals", "evaluated", "infeasible", "failed")
+        f"{summary[key]} {key}"
+        for key in ("proposals", "evaluated", "infeasible", "pruned", "failed")
     )
     console.print(f"{counts}, {summary['duplicates']} repeated", highlight=False)
     if summary.get("wall_s") and summary.get("evaluations_per_s"):
@@ -57,6 +59,8 @@ def check_command(file: str, overrides: Mapping[str, Any]) -> None:
     lines += _goals(study)
     search, execution = study.file.search, study.file.execution
     lines.append(("search", f"{search.sampler}, {search.trials} trials, seed {study.file.seed}"))
+    blind = why_blind(study)
+    lines.append(("pruned", f"nothing: {blind}" if blind else "designs that their bounds rule out"))
     lines.append(("evaluator", f"{study.file.evaluator} on {execution.executor}"))
     width = max(len(name) for name, _ in lines)
     for name, value in lines:

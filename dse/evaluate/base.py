@@ -12,6 +12,9 @@ from simcore import ConfigError, InfeasibleError, SimcoreError
 
 State = Literal["complete", "infeasible", "failed", "pruned"]
 
+BOUND = "bound"
+"""Fidelity of designs that were not evaluated: their objectives are lower bounds."""
+
 Failure = Literal["", "model_error", "timeout", "out_of_memory", "crash", "lost_node"]
 """Why an evaluation failed: by itself, at a limit, or with the process or machine under it."""
 
@@ -21,7 +24,8 @@ class Evaluation:
     """The outcome of one design.
 
     Attributes:
-        state: ``complete``, ``infeasible`` (an outcome) or ``failed`` (an error).
+        state: ``complete``, ``infeasible`` (an outcome), ``failed`` (an error) or ``pruned``
+            (not evaluated, since a better design is proven to be known).
         objectives: Values by name; empty if the design was not evaluated.
         constraints: Violations by name; 0 or less is feasible.
         metrics: Everything else that the evaluator reports, with units in the names.
@@ -41,6 +45,11 @@ class Evaluation:
     failure: Failure = ""
     attempts: int = 1
     duration_s: float = 0.0
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the evaluator gave the objectives."""
+        return bool(self.objectives) and self.fidelity != BOUND
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel as plain values: five times as fast as what dataclasses do by themselves."""

@@ -14,7 +14,7 @@ from dse.config import Study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.gap.boxes import Box, Boxes, Values
-from dse.gap.designs import KnownDesigns
+from dse.gap.designs import KnownDesigns, check_provable
 from dse.objectives import Goals
 from dse.rank.pareto import non_dominated
 from dse.space import Design
@@ -129,6 +129,7 @@ class _Found:
 
 class _Closer:
     def __init__(self, study: Study, gap: float, effort: Effort) -> None:
+        check_provable(study)
         self._study, self._effort = study, effort
         self._begin = time.process_time()
         self._found = _Found(gap)

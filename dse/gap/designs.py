@@ -4,7 +4,7 @@ Designs are rows of the space's blocks, as columns of integers. Times are lower 
 costs are exact.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import inf
 from pathlib import Path
@@ -25,11 +25,12 @@ from simcore import ConfigError, DesignBounds, InfeasibleError, Run, RunTemplate
 Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
+_PLAN = ("workload.", "plan.", "compute", "platform.npu")
 BACKEND = "congestion_unaware"
-_PER_TIME = frozenset({"iteration_time_s", "usd_per_token"})
+PER_TIME = frozenset({"iteration_time_s", "usd_per_token"})
 """Metrics in proportion to the iteration time, the machine being the same."""
 
-_OF_MACHINE = frozenset(
+OF_MACHINE = frozenset(
     {"capital_cost_usd", "network_cost_usd", "power_w", "npu_bandwidth_bytes_per_s"}
 )
 """Metrics of the machine alone; none falls when a bandwidth rises."""
@@ -41,10 +42,8 @@ class KnownDesigns:
     def __init__(self, study: Study, dimensions: int) -> None:
         """Prepare the tables.
 
-        Raises:
-            ConfigError: The study has a knob or an objective that nothing is certain about.
+        The study must be one that ``check_bounded`` passes.
         """
-        _check_provable(study)
         self._space, self._dimensions = study.space, dimensions
         self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
         what = study.evaluator_input
@@ -70,7 +69,7 @@ class KnownDesigns:
         if what.cost is not None:
             file = CostFile.from_file_data(dict(what.cost), at="cost")
             self._meter = CostMeter(file, study.goals, what.folder)
-        self._known = lru_cache(1 << 16)(self._priced)
+        self._known = lru_cache(1 << 16)(self._machine)
 
     def times_s(self, rows: Rows) -> Floats:
         """Lower bounds of the iteration times; infinite where a design cannot be built or used.
@@ -90,25 +89,41 @@ class KnownDesigns:
         """As ``times_s`` with a network that takes no time, whatever the machine's knobs."""
         return self._bounds.compute_times_s(self._codes(rows))
 
+    def plan_of(self, row: Rows) -> tuple[int, ...]:
+        """What the plan and the model of a design are, as numbers that only they decide."""
+        tables = [block.tables[self._dimensions] for block in self._space.blocks]
+        return tuple(
+            int(tables[block][row[block], column])
+            for path, block, column in self._places
+            if path.startswith(_PLAN)
+        )
+
     def prices(self, row: Sequence[int]) -> tuple[tuple[float, int], ...] | None:
         """Per objective its amount on this machine for a second, and the power of time in it.
 
         None where the cost model knows no such machine.
         """
+        metrics = self.machine(row)
+        if isinstance(metrics, InfeasibleError):
+            return None
+        return tuple(
+            (objective.value(metrics), sum(name in PER_TIME for name in objective.metrics))
+            for objective in self._objectives
+        )
+
+    def machine(self, row: Sequence[int]) -> Mapping[str, float] | InfeasibleError:
+        """Metrics of a design's machine, with an iteration of one second; or why it has none."""
         return self._known(tuple(int(number) for number in row))
 
-    def _priced(self, row: tuple[int, ...]) -> tuple[tuple[float, int], ...] | None:
+    def _machine(self, row: tuple[int, ...]) -> Mapping[str, float] | InfeasibleError:
         run = self._run(np.array(row, np.int32))
         metrics = {"iteration_time_s": 1.0, "npu_bandwidth_bytes_per_s": _bandwidth(run)}
         if self._meter is not None:
             try:
                 metrics |= self._meter.metrics(run.platform, 1.0, run.workload.tokens)
-            except InfeasibleError:
-                return None
-        return tuple(
-            (objective.value(metrics), sum(name in _PER_TIME for name in objective.metrics))
-            for objective in self._objectives
-        )
+            except InfeasibleError as error:
+                return error
+        return metrics
 
     def _usable(self, times_s: Floats, rows: Rows, codes: dict[str, NDArray[np.int64]]) -> Floats:
         if self._limits_memory and rows.shape[0]:
@@ -127,19 +142,32 @@ class KnownDesigns:
         }
 
 
-def _check_provable(study: Study) -> None:
+def check_bounded(study: Study) -> None:
+    """See whether the times of the study's designs have bounds.
+
+    Raises:
+        ConfigError: They have none; says why.
+    """
     if study.file.evaluator != "simulator" or study.file.run.get("backend", BACKEND) != BACKEND:
-        rule = f"a gap is proven for the simulator with the {BACKEND} backend alone"
+        rule = f"bounds are known for the simulator with the {BACKEND} backend alone"
         raise ConfigError("evaluator", rule, got=study.file.evaluator)
     if study.space.continuous:
         knob = study.space.continuous[0].name
         raise ConfigError(
-            f"space.axes.{knob}", "a gap needs a ladder in place of a range", got=knob
+            f"space.axes.{knob}", "bounds need a ladder in place of a range", got=knob
         )
+
+
+def check_provable(study: Study) -> None:
+    """See whether a gap can be proven for the objectives of the study.
+
+    Raises:
+        ConfigError: The designs have no bounds, or an objective has none.
+    """
+    check_bounded(study)
     for name, sense in study.goals.objectives.items():
-        metrics = set(OBJECTIVES[name].metrics)
-        if sense != "minimise" or metrics - _PER_TIME - _OF_MACHINE:
-            rule = "a gap is proven for objectives of time and cost that are minimised"
+        if sense != "minimise" or set(OBJECTIVES[name].metrics) - PER_TIME - OF_MACHINE:
+            rule = "bounds are known for objectives of time and cost that are minimised"
             raise ConfigError(f"objectives.{name}", rule, got=sense)
 
 

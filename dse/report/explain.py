@@ -40,6 +40,9 @@ def explain_trial(result: StudyResult, number: int) -> list[Section]:
     evaluation = evaluate(evaluator, result.study.goals, trial.design)
     metrics = dict(evaluation.metrics)
     sections = [_design(trial, result)]
+    if trial.state == "pruned":
+        lines = ((trial.evaluation.reason, "", "its values are worked out only now"),)
+        sections.append(Section(title="pruned", lines=lines))
     if evaluation.reason:
         sections.append(Section(title=evaluation.state, lines=((evaluation.reason, "", ""),)))
     sections.append(_objectives(trial, result, dict(evaluation.objectives)))

@@ -39,7 +39,15 @@ def report_page(result: StudyResult) -> str:
 def _summary(result: StudyResult) -> str:
     summary = result.summary
     cells = []
-    for key in ("proposals", "evaluated", "infeasible", "failed", "duplicates", "front_size"):
+    for key in (
+        "proposals",
+        "evaluated",
+        "infeasible",
+        "pruned",
+        "failed",
+        "duplicates",
+        "front_size",
+    ):
         cells.append((key.replace("_", " "), str(summary.get(key, "-"))))
     if summary.get("hypervolume") is not None:
         axes = summary.get("hypervolume_axes")

@@ -1,0 +1,146 @@
+"""Answers for designs that need no simulation: over a limit for certain, or proven to be beaten."""
+
+from collections.abc import Callable, Mapping
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.config import Study
+from dse.evaluate import Evaluation, Evaluator
+from dse.evaluate.base import BOUND
+from dse.gap.designs import OF_MACHINE, PER_TIME, KnownDesigns, check_bounded, check_provable
+from dse.objectives import Limit
+from dse.samplers.design import GenomeSpace
+from dse.search import Screen
+from dse.space import Design
+from dse.trials import Trial
+from simcore import ConfigError, InfeasibleError
+
+Rows = NDArray[np.int32]
+Metrics = Mapping[str, float]
+
+
+class StudyScreen(Screen):
+    """What a study knows of its designs before they are simulated.
+
+    The price of a machine is exact, and no iteration is shorter than its lower bound. So a design
+    is over a limit if it is at that bound, and beaten if a finished feasible design is as good as
+    that bound in all objectives and better in one. Neither can be wrong: no design of the front is
+    ever turned down.
+
+    The floor of a plan is asked first. The bound of a design is closer, but takes longer than a
+    simulation for a plan that is met for the first time: it is asked from the second time on.
+
+    """
+
+    def __init__(self, study: Study, evaluator: Evaluator) -> None:
+        self._study, self._evaluator = study, evaluator
+        self._compares = not why_blind(study)
+        self._is_bounded = study.file.search.screening and not _objection(check_bounded, study)
+        self._limits = tuple(limit for limit in study.goals.limits if _is_decided(limit))
+        self._genomes = GenomeSpace(study.space)
+        self._known: dict[int, KnownDesigns] = {}
+        self._plans: set[tuple[int, ...]] = set()
+        self._front = _Front(len(study.goals.objectives))
+
+    def canonical(self, design: Design) -> Design:
+        return self._evaluator.canonical(design)
+
+    def learn(self, trial: Trial) -> None:
+        if self._compares and trial.is_feasible and trial.repeats is None:
+            found = trial.evaluation.objectives
+            self._front.add(trial.number, [found[name] for name in self._study.goals.objectives])
+
+    def verdict(self, design: Design) -> Evaluation | None:
+        if not self._is_bounded or not (self._limits or self._front.numbers):
+            return None
+        genome = self._genomes.genome(design)
+        assert genome is not None, "proposals are designs of the space"
+        rows = np.array([self._genomes.rows(genome)], np.int32)
+        known = self._designs(genome.dimensions)
+        machine = known.machine(rows[0])
+        if isinstance(machine, InfeasibleError):
+            return _infeasible({machine.rule: 1.0}, str(machine))
+        found = self._at(machine, float(known.floor_times_s(rows)[0]))
+        if found is None and self._is_met_again(genome.dimensions, known, rows[0]):
+            found = self._at(machine, float(known.times_s(rows)[0]))
+        return found
+
+    def _at(self, machine: Metrics, time_s: float) -> Evaluation | None:
+        """The verdict on a machine whose iterations take at least that long."""
+        if not isfinite(time_s):  # it breaks a rule of the plan, which the evaluator tells
+            return None
+        metrics = {n: v * time_s if n in PER_TIME else v for n, v in machine.items()}
+        excess = {limit.name: limit.violation(metrics) for limit in self._limits}
+        broken = {name: value for name, value in excess.items() if value > 0}
+        if broken:
+            told = (f"{name} is exceeded by at least {part:.1%}" for name, part in broken.items())
+            return _infeasible(excess, "; ".join(told))
+        if not self._front.numbers:
+            return None
+        objectives = self._study.goals.values(metrics)
+        better = self._front.better_than(list(objectives.values()))
+        if better is None:
+            return None
+        reason = f"trial {better} is better than this design can be"
+        return Evaluation(state="pruned", objectives=objectives, fidelity=BOUND, reason=reason)
+
+    def _is_met_again(self, dimensions: int, known: KnownDesigns, row: Rows) -> bool:
+        plan = (dimensions, *known.plan_of(row))
+        is_new = plan not in self._plans
+        self._plans.add(plan)
+        return not is_new
+
+    def _designs(self, dimensions: int) -> KnownDesigns:
+        if dimensions not in self._known:
+            self._known[dimensions] = KnownDesigns(self._study, dimensions)
+        return self._known[dimensions]
+
+
+def why_blind(study: Study) -> str:
+    """Why the designs of *study* are not compared with their bounds; empty: they are."""
+    if not study.file.search.screening:
+        return "search.screening is false"
+    return _objection(check_provable, study)
+
+
+class _Front:
+    """The best designs found, all objectives to be minimised."""
+
+    def __init__(self, objectives: int) -> None:
+        self._points = np.zeros((0, objectives))
+        self.numbers: list[int] = []
+
+    def add(self, number: int, values: list[float]) -> None:
+        point = np.array(values)
+        if (self._points <= point).all(axis=1).any():
+            return
+        kept = np.flatnonzero(~(point <= self._points).all(axis=1))
+        self._points = np.concatenate([self._points[kept], point[None]])
+        self.numbers = [*(self.numbers[place] for place in kept), number]
+
+    def better_than(self, values: list[float]) -> int | None:
+        """A trial that is nowhere worse than *values*, and better in one."""
+        point = np.array(values)
+        is_better = (self._points <= point).all(axis=1) & (self._points < point).any(axis=1)
+        places = np.flatnonzero(is_better)
+        return self.numbers[places[0]] if places.size else None
+
+
+def _infeasible(excess: Mapping[str, float], reason: str) -> Evaluation:
+    return Evaluation(state="infeasible", constraints=excess, fidelity=BOUND, reason=reason)
+
+
+def _is_decided(limit: Limit) -> bool:
+    """Whether a least time and the exact price of a machine may show that the limit is exceeded."""
+    metrics = set(limit.metric.metrics)
+    return metrics <= OF_MACHINE or (limit.sense == "at_most" and metrics <= OF_MACHINE | PER_TIME)
+
+
+def _objection(check: Callable[[Study], None], study: Study) -> str:
+    try:
+        check(study)
+    except ConfigError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,165 @@
+"""Designs that a study leaves out are worse than others, or over a limit; none is missed."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from dse.config import Study, compile_study
+from dse.evaluate import build_evaluator
+from dse.evaluate.base import evaluate
+from dse.rank.pareto import non_dominated
+from dse.screening import StudyScreen, why_blind
+from dse.study import Runner
+from dse.trials import Trial
+
+STUDY: dict[str, Any] = {
+    "version": 1,
+    "run": {
+        "workload": {"model": "gpt3_175b_4layers", "sequence": 512, "global_batch": 32},
+        "platform": {
+            "npu": "a100_80",
+            "dimensions": [
+                {"topology": "ring", "npus": 4, "bandwidth": "50 GB/s", "latency": "700 ns"},
+                {"topology": "switch", "npus": 4, "bandwidth": "10 GB/s", "latency": "1700 ns"},
+            ],
+        },
+        "plan": {"tp": 4, "dp": 4},
+        "system": {"phase_end": "together", "all_reduce": "ring"},
+    },
+    "space": {
+        "products": [
+            {"of": ["plan.tp", "plan.pp", "plan.dp"], "equals": 16},
+            {"of": ["platform.dimensions[*].npus"], "equals": 16, "values": [2, 4, 8]},
+        ],
+        "axes": {
+            "plan.micro_batch": {"choices": [1, 2]},
+            "platform.dimensions[1].topology": {"choices": ["ring", "switch"]},
+            "platform.dimensions[0].bandwidth": {"ladder": ["20 GB/s", "40 GB/s", "200 GB/s"]},
+            "platform.dimensions[1].bandwidth": {"ladder": ["5 GB/s", "50 GB/s"]},
+        },
+        "require": [
+            "plan.pp <= 4",
+            "workload.global_batch % (plan.dp * plan.micro_batch) == 0",
+        ],
+    },
+    "objectives": {"iteration_time": "minimise", "capital_cost": "minimise"},
+    "constraints": ["fits_in_memory"],
+    "cost": {"model": "accelerators_and_libra_py", "network": "libra_py"},
+    "search": {"sampler": "random", "trials": 600, "window": 8},
+    "execution": {"executor": "serial"},
+}
+
+
+def searched(data: dict[str, Any], **search: Any) -> dse.StudyResult:
+    study = compile_study({**data, "search": {**data["search"], **search}})
+    return Runner(study, out=None, resume=False, watcher=None).search(None)
+
+
+def exact_front(study: Study) -> set[tuple[float, ...]]:
+    evaluator = build_evaluator(study.evaluator_input)
+    outcomes = [evaluate(evaluator, study.goals, design) for design in study.space.designs()]
+    values = [tuple(o.objectives.values()) for o in outcomes if o.state == "complete"]
+    points = np.array(values)
+    return {tuple(point) for point in points[non_dominated(points)].tolist()}
+
+
+@pytest.fixture(scope="module")
+def front() -> set[tuple[float, ...]]:
+    return exact_front(compile_study(STUDY))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_design_of_the_front_is_left_out(front: set[tuple[float, ...]], seed: int) -> None:
+    study = compile_study(STUDY)
+    result = searched({**STUDY, "seed": seed}, sampler="exhaustive", trials=10_000)
+    found = {tuple(result.rows[i].evaluation.objectives.values()) for i in result.front}
+    assert found == front
+    assert len(result.rows) <= study.space.counts.searched
+    assert result.summary["pruned"] > 0.2 * len(result.rows)
+
+
+def test_what_is_left_out_is_worse_than_the_trial_that_is_named() -> None:
+    result = searched(STUDY)
+    evaluator = build_evaluator(result.study.evaluator_input)
+    pruned = [row for row in result.rows if row.state == "pruned" and row.repeats is None]
+    assert len(pruned) > 20
+    for row in pruned:
+        truth = evaluate(evaluator, result.study.goals, row.design)
+        better = result.rows[int(row.evaluation.reason.split()[1])]
+        assert better.number <= row.number - result.study.file.search.window
+        for name, value in better.evaluation.objectives.items():
+            assert value <= row.evaluation.objectives[name]
+            if truth.state == "complete":
+                assert row.evaluation.objectives[name] <= truth.objectives[name]
+        assert row.evaluation.fidelity == "bound"
+
+
+def test_a_pruned_design_is_told_and_counted_but_never_measured() -> None:
+    result = searched(STUDY)
+    states = [row.state for row in result.rows if row.repeats is None]
+    assert result.summary["pruned"] == states.count("pruned")
+    assert result.summary["evaluated"] == states.count("complete")
+    assert all(result.rows[i].state == "complete" for i in result.front)
+
+
+def test_a_machine_over_budget_is_never_simulated(front: set[tuple[float, ...]]) -> None:
+    budget = f"{np.median([cost for _, cost in front]):.0f} USD"
+    limits = ["fits_in_memory", {"objective": "capital_cost", "at_most": budget}]
+    result = searched({**STUDY, "constraints": limits}, sampler="exhaustive", trials=10_000)
+    study = result.study
+    over = [row for row in result.rows if "capital_cost_at_most" in row.evaluation.reason]
+    assert over
+    evaluator = build_evaluator(study.evaluator_input)
+    for row in over:
+        truth = evaluate(evaluator, study.goals, row.design)
+        assert row.evaluation.fidelity == "bound"
+        assert not row.evaluation.objectives
+        assert truth.state == "infeasible"
+    found = {tuple(result.rows[i].evaluation.objectives.values()) for i in result.front}
+    assert found == exact_front(study)
+
+
+def test_a_design_too_slow_at_its_bound_is_not_simulated_and_no_other_is_lost(
+    front: set[tuple[float, ...]],
+) -> None:
+    limits = [{"objective": "iteration_time", "at_most": f"{1.5 * min(front)[0]} s"}]
+    result = searched({**STUDY, "constraints": limits}, sampler="exhaustive", trials=10_000)
+    slow = [row for row in result.rows if "iteration_time_at_most" in row.evaluation.reason]
+    assert any(row.evaluation.fidelity == "bound" for row in slow)
+    found = {tuple(result.rows[i].evaluation.objectives.values()) for i in result.front}
+    assert found == exact_front(result.study)
+
+
+def test_two_workers_leave_out_what_none_leaves_out() -> None:
+    alone = searched(STUDY, trials=120)
+    execution = {"executor": "local", "workers": 2}
+    both = searched({**STUDY, "execution": execution}, trials=120)
+    kept = [(row.number, row.design, row.state, row.evaluation.reason) for row in alone.rows]
+    assert kept == [(r.number, r.design, r.state, r.evaluation.reason) for r in both.rows]
+    assert alone.summary["pruned"] > 0
+
+
+def test_equal_values_are_not_better() -> None:
+    study = compile_study(STUDY)
+    evaluator = build_evaluator(study.evaluator_input)
+    screen = StudyScreen(study, evaluator)
+    design = next(study.space.designs())
+    outcome = evaluate(evaluator, study.goals, design)
+    screen.learn(Trial(number=0, design=design, evaluation=outcome))
+    assert screen.verdict(design) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"objectives": {"mfu": "maximise"}}, "time and cost that are minimised"),
+        ({"search": {"screening": False}}, "screening is false"),
+    ],
+)
+def test_where_nothing_is_known_nothing_is_left_out(change: dict[str, Any], why: str) -> None:
+    data = {**STUDY, **change}
+    assert why in why_blind(compile_study(data))
+    result = searched(data, trials=60)
+    assert result.summary["pruned"] == 0
