@@ -104,7 +104,7 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
     platform, work = run.platform, iteration.work
     time_s = int(iteration.finish_ns.max()) * _NS
     budget = time_s * platform.npus * platform.npu.peak(run.workload.precision)
-    rates = [dimension.bandwidth_bytes_per_s for dimension in platform.dimensions]
+    rates = [dimension.usable_bandwidth_bytes_per_s for dimension in platform.dimensions]
     sent = tuple(work.sent_bytes.tolist())
     return IterationResult(
         iteration_time_s=time_s,

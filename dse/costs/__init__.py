@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from dse.costs.base import Cost, CostModel
-from dse.costs.fabric import FabricRules
 from dse.costs.libra import AcceleratorsAndLibraPy, LibraCpp, LibraPy
 from dse.costs.power import Power
 from dse.costs.prices import PriceBook, load_prices
@@ -28,7 +27,6 @@ __all__ = [
     "AcceleratorsAndLibraPy",
     "Cost",
     "CostModel",
-    "FabricRules",
     "LibraCpp",
     "LibraPy",
     "Power",

@@ -1,37 +1,12 @@
 """Which dimensions are scale-up and which scale-out, and the switch tiers of the latter."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
 from dse.costs.base import GB
 from dse.costs.prices import PriceBook
-from simcore import ConfigError, InfeasibleError, Platform, TopologyKind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FabricRules:
-    """How the scale-out network is built.
-
-    Attributes:
-        is_rail_only: One plane per position in the scale-up domain, instead of one fabric that
-            every NPU joins.
-        has_shared_ports: All scale-out switch dimensions are levels of one fabric and share an
-            NPU's ports, so that a lower bandwidth further out is oversubscription. Otherwise
-            each has ports and switches of its own, which is what the simulator assumes.
-        oversubscription: Bandwidth into the outermost fabric's top tier over bandwidth out of
-            it, at least 1. A fabric of one tier has nothing to save there.
-    """
-
-    is_rail_only: bool = False
-    has_shared_ports: bool = False
-    oversubscription: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not self.oversubscription >= 1:
-            raise ConfigError("oversubscription", "must be 1 or more", got=self.oversubscription)
-
-
-DEFAULT_RULES = FabricRules()
+from simcore import Dimension, InfeasibleError, Platform, TopologyKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,21 +46,29 @@ class Fabric:
     scale_out: tuple[ScaleOutLink, ...]
 
 
-def sort_fabric(platform: Platform, prices: PriceBook, rules: FabricRules) -> Fabric:
+def sort_fabric(platform: Platform, prices: PriceBook) -> Fabric:
     """Sort the dimensions of *platform* for pricing.
 
     Dimension 0 is scale-up, and so is each next one while all NPUs joined so far fit into the
     accelerator's native domain or into one rack of the price book. The accelerator's price
-    includes bandwidth up to the native one in dimensions inside the native domain. A scale-out
-    switch dimension needs the tiers of a fabric that joins all NPUs up to and with it.
+    includes bandwidth up to the native one in dimensions inside the native domain.
+
+    A scale-out dimension with those after it that share its ports is one fabric. A fabric of
+    switches needs the tiers that join all its endpoints. Its outermost level pays for the top
+    tier, each before for one, the first for the rest; oversubscription divides a level's top tier,
+    but for a fabric of one tier, where nothing can be saved.
 
     Raises:
-        InfeasibleError: Shared ports, and an outer level has more bandwidth than an inner one.
+        InfeasibleError: A dimension cannot share the ports of the one before.
     """
     scale_up = _scale_up(platform, prices)
     inner = len(scale_up)
-    scale_out = _shared if rules.has_shared_ports else _separate
-    return Fabric(scale_up=scale_up, scale_out=scale_out(platform, inner, prices, rules))
+    scale_out = [
+        link
+        for levels in _fabrics(platform, inner)
+        for link in _levels(platform, levels, inner, prices)
+    ]
+    return Fabric(scale_up=scale_up, scale_out=tuple(scale_out))
 
 
 def _scale_up(platform: Platform, prices: PriceBook) -> tuple[ScaleUpLink, ...]:
@@ -106,58 +89,49 @@ def _scale_up(platform: Platform, prices: PriceBook) -> tuple[ScaleUpLink, ...]:
     return tuple(links)
 
 
-def _separate(
-    platform: Platform, inner: int, prices: PriceBook, rules: FabricRules
-) -> tuple[ScaleOutLink, ...]:
-    links = []
-    outermost = _switch_positions(platform, inner)[-1:]
+def _fabrics(platform: Platform, inner: int) -> list[list[int]]:
+    """Positions of the scale-out dimensions, those of one fabric together."""
+    fabrics: list[list[int]] = []
     for position in range(inner, len(platform.dimensions)):
+        dimension = platform.dimensions[position]
+        if dimension.shares_ports:
+            before = platform.dimensions[position - 1] if fabrics else None
+            _check_shared(position, dimension, before)
+            fabrics[-1].append(position)
+        else:
+            fabrics.append([position])
+    return fabrics
+
+
+def _check_shared(position: int, dimension: Dimension, before: Dimension | None) -> None:
+    """Whether *dimension* can be a further level of the switches of the one before."""
+    if before is None or {before.topology, dimension.topology} != {TopologyKind.SWITCH}:
+        reason = f"dimension {position} shares ports, and the one before is no scale-out switch"
+        raise InfeasibleError("shares_ports", reason)
+    if dimension.bandwidth_bytes_per_s > before.bandwidth_bytes_per_s:
+        reason = f"dimension {position} has more bandwidth than the ports it shares"
+        raise InfeasibleError("shares_ports", reason)
+
+
+def _levels(
+    platform: Platform, positions: list[int], inner: int, prices: PriceBook
+) -> Iterator[ScaleOutLink]:
+    """The levels of one fabric."""
+    needed = _tiers(platform, inner, positions[-1], prices)
+    spare = max(needed - len(positions), 0)
+    for level, position in enumerate(positions):
         dimension = platform.dimensions[position]
         shares: tuple[float, ...] = ()
         if dimension.topology is TopologyKind.SWITCH:
-            shares = (1.0,) * _tiers(platform, inner, position, prices, rules)
-            if position in outermost:
-                shares = _oversubscribed(shares, rules.oversubscription)
+            below = (0.0,) * (spare + level) if level else (1.0,) * spare
+            shares = _oversubscribed((*below, 1.0), dimension.oversubscription)
         gb_per_s = dimension.bandwidth_bytes_per_s / GB
-        links.append(ScaleOutLink(gb_per_s=gb_per_s, has_port=True, tier_shares=shares))
-    return tuple(links)
+        yield ScaleOutLink(gb_per_s=gb_per_s, has_port=level == 0, tier_shares=shares)
 
 
-def _shared(
-    platform: Platform, inner: int, prices: PriceBook, rules: FabricRules
-) -> tuple[ScaleOutLink, ...]:
-    """The outermost level pays for the top tier, each before for one, the first for the rest."""
-    levels = _switch_positions(platform, inner)
-    needed = _tiers(platform, inner, levels[-1], prices, rules) if levels else 0
-    spare = max(needed - len(levels), 0)
-    links = []
-    for position in range(inner, len(platform.dimensions)):
-        gb_per_s = platform.dimensions[position].bandwidth_bytes_per_s / GB
-        shares: tuple[float, ...] = ()
-        level = levels.index(position) if position in levels else None
-        if level is not None:
-            before = platform.dimensions[levels[max(level - 1, 0)]].bandwidth_bytes_per_s / GB
-            if gb_per_s > before:
-                reason = f"dimension {position} has more bandwidth than the ports it shares"
-                raise InfeasibleError("shared_ports", reason)
-            below = spare + level
-            shares = (0.0,) * below + (1.0,) if level else (1.0,) * (spare + 1)
-            if position == levels[-1]:
-                shares = _oversubscribed(shares, rules.oversubscription)
-        links.append(ScaleOutLink(gb_per_s=gb_per_s, has_port=not level, tier_shares=shares))
-    return tuple(links)
-
-
-def _switch_positions(platform: Platform, inner: int) -> list[int]:
-    dimensions = list(enumerate(platform.dimensions))[inner:]
-    return [position for position, d in dimensions if d.topology is TopologyKind.SWITCH]
-
-
-def _tiers(
-    platform: Platform, inner: int, position: int, prices: PriceBook, rules: FabricRules
-) -> int:
-    """Switch tiers of the fabric that the dimension at *position* belongs to."""
-    first = inner if rules.is_rail_only else 0
+def _tiers(platform: Platform, inner: int, position: int, prices: PriceBook) -> int:
+    """Switch tiers of the fabric whose outermost level is the dimension at *position*."""
+    first = inner if platform.dimensions[position].rails else 0
     endpoints = prod(d.npus for d in platform.dimensions[first : position + 1])
     return 1 + sum(endpoints > limit for limit in prices.scale_out.tier_endpoints)
 

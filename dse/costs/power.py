@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dse.costs.base import Cost, CostModel
-from dse.costs.fabric import DEFAULT_RULES, FabricRules, sort_fabric
+from dse.costs.fabric import sort_fabric
 from dse.costs.prices import PriceBook
 from simcore import ConfigError, Platform
 
@@ -17,14 +17,13 @@ class Power(CostModel):
     """
 
     prices: PriceBook
-    rules: FabricRules = DEFAULT_RULES
 
     def cost(self, platform: Platform) -> Cost:
         power, npus = self.prices.power, platform.npus
         if platform.npu.system_power_w is None:
             raise ConfigError("platform.npu.system_power", "must be given", got=None)
         servers = npus * platform.npu.system_power_w * power.server_load
-        fabric = sort_fabric(platform, self.prices, self.rules)
+        fabric = sort_fabric(platform, self.prices)
         network = npus * sum(
             link.gb_per_s * (link.has_port * power.port + sum(link.tier_shares) * power.tier)
             for link in fabric.scale_out

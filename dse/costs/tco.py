@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from dse.costs.base import Cost, CostModel
-from dse.costs.fabric import DEFAULT_RULES, FabricRules
 from dse.costs.power import Power
 from dse.costs.prices import PriceBook
 from dse.costs.whole_machine import WholeMachine
@@ -22,11 +21,10 @@ class TotalCostOfOwnership(CostModel):
     """
 
     prices: PriceBook
-    rules: FabricRules = DEFAULT_RULES
 
     def cost(self, platform: Platform) -> Cost:
-        machine = WholeMachine(self.prices, self.rules).cost(platform)
-        power = Power(self.prices, self.rules).cost(platform)
+        machine = WholeMachine(self.prices).cost(platform)
+        power = Power(self.prices).cost(platform)
         return hourly_cost(machine.total, power.total, prices=self.prices)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dse.costs.base import Cost, CostModel
-from dse.costs.fabric import DEFAULT_RULES, FabricRules, ScaleOutLink, sort_fabric
+from dse.costs.fabric import ScaleOutLink, sort_fabric
 from dse.costs.prices import PriceBook, ScaleOutPrice
 from simcore import Platform
 
@@ -17,11 +17,10 @@ class WholeMachine(CostModel):
     """
 
     prices: PriceBook
-    rules: FabricRules = DEFAULT_RULES
 
     def cost(self, platform: Platform) -> Cost:
         prices, npus = self.prices, platform.npus
-        fabric = sort_fabric(platform, prices, self.rules)
+        fabric = sort_fabric(platform, prices)
         scale_up = sum(
             link.priced_gb_per_s
             * (prices.scale_up.switch if link.has_switch else prices.scale_up.direct)

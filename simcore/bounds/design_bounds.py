@@ -36,7 +36,8 @@ Ints = NDArray[np.int64]
 _BLOCK = 1 << 15
 _INFEASIBLE = -1
 _SAFETY = 1 - 1e-12  # far more than the rounding of a few hundred sums
-_RATES = ("latency", "bandwidth")
+_RATES = {"latency": ("latency",), "bandwidth": ("bandwidth", "oversubscription")}
+"""Rates of a dimension, and the keys that they depend on."""
 _SYSTEM_KEYS = (
     "chunks",
     "active_chunks_per_dimension",
@@ -85,8 +86,8 @@ class DesignBounds:
             for d, place in enumerate(places)
         ]  # fmt: skip
         self._rates = [
-            part(partial(rows.add_rate, d, name), f"{places[d]}.{name}")
-            for name in _RATES
+            part(partial(rows.add_rate, d, name), *(f"{places[d]}.{key}" for key in keys))
+            for name, keys in _RATES.items()
             for d in range(self._count)
         ]
 
@@ -228,9 +229,11 @@ class _Rows:
     def add_rate(self, dimension: int, name: str, run: Run) -> int:
         self._check(run)
         where = run.platform.dimensions[dimension]
-        table = self.rates[_RATES.index(name) * self.dimensions + dimension]
+        table = self.rates[list(_RATES).index(name) * self.dimensions + dimension]
         is_latency = name == "latency"
-        table.append(where.latency_s * 1e9 if is_latency else 1e9 / where.bandwidth_bytes_per_s)
+        table.append(
+            where.latency_s * 1e9 if is_latency else 1e9 / where.usable_bandwidth_bytes_per_s
+        )
         return len(table) - 1
 
     def _check(self, run: Run) -> None:

@@ -1,7 +1,10 @@
 """One dimension of a multi-dimensional network."""
 
-from pydantic import Field
+from typing import Self
 
+from pydantic import Field, model_validator
+
+from simcore.errors import ConfigError
 from simcore.schema import BytesPerS, Schema, Seconds
 from simcore.terms import TopologyKind
 
@@ -14,12 +17,30 @@ class Dimension(Schema):
         npus: NPUs joined, at least 2.
         bandwidth_bytes_per_s: Of all links of one NPU in this dimension together, one direction.
         latency_s: Of one hop, whatever the size sent.
+        oversubscription: Bandwidth into the top tier of the dimension's switches over bandwidth out
+            of it. All that an NPU sends here is taken to cross that tier, and gets that part of
+            its links' bandwidth.
+        shares_ports: The dimension has no ports of its own at the NPUs, but is a further level of
+            the switches of the dimension before. Prices and power count that; messages of the two
+            dimensions do not slow each other down.
+        rails: The switches join only NPUs at the same place of their scale-up domains: one plane
+            per place, each with fewer endpoints. Prices and power count that.
     """
 
     topology: TopologyKind
     npus: int = Field(ge=2)
     bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", gt=0)
     latency_s: Seconds = Field(alias="latency", ge=0)
+    oversubscription: float = Field(default=1.0, ge=1)
+    shares_ports: bool = False
+    rails: bool = False
+
+    @model_validator(mode="after")
+    def _has_switches(self) -> Self:
+        if self.topology is not TopologyKind.SWITCH and self.oversubscription > 1:
+            rule = f"must be 1 where no switches are ({self.topology})"
+            raise ConfigError("oversubscription", rule, got=self.oversubscription)
+        return self
 
     @property
     def links_per_npu(self) -> int:
@@ -34,6 +55,11 @@ class Dimension(Schema):
         return 1
 
     @property
+    def usable_bandwidth_bytes_per_s(self) -> float:
+        """What messages get of an NPU's bandwidth: all of it, unless a tier is oversubscribed."""
+        return float(self.bandwidth_bytes_per_s / self.oversubscription)
+
+    @property
     def link_bandwidth_bytes_per_s(self) -> float:
         """Of one link, one direction: what ASTRA-sim's network files call ``bandwidth``."""
-        return float(self.bandwidth_bytes_per_s / self.links_per_npu)
+        return self.usable_bandwidth_bytes_per_s / self.links_per_npu

@@ -93,7 +93,7 @@ class Demand:
         hops = npus / 2 if dimension.topology is TopologyKind.RING else 1.0
         step_s = hops * dimension.latency_s + system.endpoint_delay_s
         steps = 2.0 * npus * system.chunks * self.operations
-        return steps * step_s + self.moved_bytes * npus / dimension.bandwidth_bytes_per_s
+        return steps * step_s + self.moved_bytes * npus / dimension.usable_bandwidth_bytes_per_s
 
     def _memory_s(self, npu: Npu) -> float:
         efficiency = npu.efficiency

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.costs import COSTS, FabricRules, PriceBook, WholeMachine, load_prices
+from dse.costs import COSTS, PriceBook, WholeMachine, load_prices
 from simcore import (
     ConfigError,
     Dimension,
@@ -28,10 +28,18 @@ def machine(
     npus: Sequence[int],
     gb_per_s: Sequence[float],
     npu: str = "h100_80",
+    **outermost: object,
 ) -> Platform:
+    last = len(npus) - 1
     dimensions = tuple(
-        Dimension.build(topology=kind, npus=count, bandwidth_bytes_per_s=rate * 1e9, latency_s=1e-6)
-        for kind, count, rate in zip(topologies, npus, gb_per_s, strict=True)
+        Dimension.build(
+            topology=kind,
+            npus=count,
+            bandwidth_bytes_per_s=rate * 1e9,
+            latency_s=1e-6,
+            **(outermost if position == last else {}),
+        )
+        for position, (kind, count, rate) in enumerate(zip(topologies, npus, gb_per_s, strict=True))
     )
     return Platform.build(npu=load_npu(npu), dimensions=dimensions)
 
@@ -69,19 +77,34 @@ def test_dimensions_inside_one_rack_are_scale_up_and_share_the_native_bandwidth(
 
 def test_an_oversubscribed_top_tier_saves_its_share(prices: PriceBook) -> None:
     # 16,384 H100 in two tiers at 50 GB/s, 7:1 at the top: 50 x (37.7 + 47.3 / 7) per GPU
-    flat = machine((SWITCH, SWITCH), (8, 2048), (450, 50))
     expected = 16_384 * 50 * (37.7 + 47.3 / 7)
-    rules = FabricRules(oversubscription=7.0)
-    assert WholeMachine(prices, rules).cost(flat).parts["scale_out"] == pytest.approx(expected)
-    levels = machine((SWITCH, SWITCH, SWITCH), (8, 256, 8), (450, 50, 50 / 7))
-    shared = FabricRules(has_shared_ports=True)
-    assert WholeMachine(prices, shared).cost(levels).parts["scale_out"] == pytest.approx(expected)
+    flat = machine((SWITCH, SWITCH), (8, 2048), (450, 50), oversubscription=7)
+    levels = machine(
+        (SWITCH,) * 3, (8, 256, 8), (450, 50, 50), oversubscription=7, shares_ports=True
+    )
+    for platform in (flat, levels):
+        assert WholeMachine(prices).cost(platform).parts["scale_out"] == pytest.approx(expected)
 
 
-def test_shared_ports_cannot_widen_outwards(prices: PriceBook) -> None:
-    platform = machine((SWITCH, SWITCH, SWITCH), (8, 256, 8), (450, 50, 100))
-    with pytest.raises(InfeasibleError, match="dimension 2 has more bandwidth"):
-        WholeMachine(prices, FabricRules(has_shared_ports=True)).cost(platform)
+def test_a_fabric_of_one_tier_has_nothing_to_oversubscribe(prices: PriceBook) -> None:
+    platform = machine((SWITCH, SWITCH), (8, 64), (450, 50), oversubscription=4)
+    assert WholeMachine(prices).cost(platform).parts["scale_out"] == pytest.approx(512 * 50 * 37.7)
+
+
+@pytest.mark.parametrize(
+    ("topologies", "gb_per_s", "words"),
+    [
+        ((SWITCH, SWITCH, SWITCH), (450, 50, 100), "dimension 2 has more bandwidth"),
+        ((SWITCH, RING, SWITCH), (450, 50, 50), "no scale-out switch"),
+        ((SWITCH, SWITCH), (450, 50), "no scale-out switch"),
+    ],
+)
+def test_ports_are_shared_with_a_switch_that_is_wide_enough(
+    prices: PriceBook, topologies: tuple[TopologyKind, ...], gb_per_s: tuple[float, ...], words: str
+) -> None:
+    npus = (8, 256, 8)[: len(topologies)]
+    with pytest.raises(InfeasibleError, match=words):
+        WholeMachine(prices).cost(machine(topologies, npus, gb_per_s, shares_ports=True))
 
 
 def test_separate_ports_are_paid_for_one_by_one(prices: PriceBook) -> None:
@@ -91,8 +114,7 @@ def test_separate_ports_are_paid_for_one_by_one(prices: PriceBook) -> None:
 
 
 def test_rail_only_planes_need_fewer_tiers(prices: PriceBook) -> None:
-    platform = machine((SWITCH, SWITCH), (64, 256), (450, 50))
-    rail = WholeMachine(prices, FabricRules(is_rail_only=True)).cost(platform)
+    rail = WholeMachine(prices).cost(machine((SWITCH, SWITCH), (64, 256), (450, 50), rails=True))
     assert rail.parts["scale_out"] == pytest.approx(16_384 * 50 * 37.7)
 
 
@@ -138,6 +160,8 @@ def test_a_price_book_of_the_user_is_checked(tmp_path: Path) -> None:
     assert load_prices("mine.yaml", beside=tmp_path).accelerator_usd(load_npu("h100_80")) == 30000
 
 
-def test_an_oversubscription_below_one_is_refused() -> None:
-    with pytest.raises(ConfigError, match="oversubscription: must be 1 or more"):
-        FabricRules(oversubscription=0.5)
+def test_an_oversubscription_below_one_or_without_switches_is_refused() -> None:
+    with pytest.raises(ConfigError, match="oversubscription"):
+        machine((SWITCH,), (8,), (450,), oversubscription=0.5)
+    with pytest.raises(ConfigError, match="oversubscription: must be 1 where no switches are"):
+        machine((RING,), (8,), (450,), oversubscription=2)
