@@ -73,7 +73,7 @@ def _await_next(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
         if place >= 0 and live[npu + at.node + (block << at.shift) + place] != f.DONE:
             end, start = live[at.arrival + 2 * message], live[at.arrival + 2 * message + 1]
             if end >= 0:
-                expect(live, stage, end, start, first + unit)
+                expect(live, at, number, end, start, first + unit)
         unit += 1
 
 
@@ -82,8 +82,8 @@ def _look_ahead(live: Ints, at: Layout, number: int) -> None:
     """When the next event of a stage in its finale comes."""
     stage = at.stage + number * f.STAGE_FIELDS
     slot = next_slot(live, at, at.npu + number * at.npu_size)
-    live[stage + f.NEXT] = live[slot + f.END] if slot >= 0 else f.NEVER
-    live[stage + f.NEXT] = min(live[stage + f.NEXT], live[stage + f.ARRIVES])
+    due = live[slot + f.END] if slot >= 0 else f.NEVER
+    live[at.due + number] = min(due, live[stage + f.ARRIVES])
 
 
 @njit(cache=True)

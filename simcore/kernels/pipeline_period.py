@@ -3,6 +3,9 @@
 A snapshot is taken each time the first stage is about to begin a period of its schedule: time,
 times by category, then per stage where it stands and which messages it knows, with times relative
 to the snapshot's and units relative to the period.
+
+From an equal snapshot on all goes as it went before, for as long as all stages are in the part of
+their program that repeats: so the run leaps over as many periods as that part has left.
 """
 
 import numpy as np
@@ -10,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
+from simcore.kernels.pipeline_messages import is_known, message_to
 from simcore.kernels.stage_layout import Layout
 from simcore.kernels.stage_states import same
 
@@ -46,6 +50,7 @@ def look_for_period(fixed: Ints, live: Ints, at: Layout) -> None:
         for place in range(accounts):
             now, before = live[snapshot + _ACCOUNT + place], live[earlier + _ACCOUNT + place]
             live[at.steady + place] = now - before
+        _leap(fixed, live, at, back * at.period)
         return
 
 
@@ -79,10 +84,10 @@ def _take(fixed: Ints, live: Ints, at: Layout, snapshot: int, begun: int) -> boo
         while seen < live[stage + f.KNOWN]:
             if coming >= last or to + 3 > room:
                 return False
-            message = fixed[fixed[program + f.UNITS] + coming * f.UNIT_FIELDS + f.RECEIVED]
-            if message >= 0 and live[at.arrival + 2 * message] >= 0:
+            if is_known(fixed, live, at, number, coming):
                 seen += 1
                 live[to] = coming - unit
+                message = message_to(fixed, at, number, coming)
                 _write_arrival(live, at, to, message, live[stage + f.SINCE])
                 to += 3
             coming += 1
@@ -96,3 +101,52 @@ def _write_arrival(live: Ints, at: Layout, to: int, message: int, since: int) ->
     end, start = live[at.arrival + 2 * message], live[at.arrival + 2 * message + 1]
     live[to + 1] = end - since if end >= since else -1
     live[to + 2] = start - since if end >= since else 0
+
+
+@njit(cache=True)
+def _leap(fixed: Ints, live: Ints, at: Layout, units: int) -> None:
+    """Go on by as many periods of the steady state, of *units* each, as all stages have left."""
+    times = f.NEVER
+    for number in range(at.stages):
+        program = at.program + number * f.PROGRAM_FIELDS
+        last = min(fixed[program + f.REPEATS_TO], fixed[program + f.FINALE_UNIT])
+        ahead = last - 1 - _furthest(fixed, live, at, number)
+        times = min(times, ahead // units)
+    for number in range(at.stages):
+        _move(fixed, live, at, number, times * units, times * live[f.PERIOD_NS])
+    for place in range(at.stages * (at.categories + 1)):
+        live[at.account + place] += times * live[at.steady + place]
+
+
+@njit(cache=True)
+def _furthest(fixed: Ints, live: Ints, at: Layout, number: int) -> int:
+    """The furthest unit of a stage whose message is known, at least its current one."""
+    stage = at.stage + number * f.STAGE_FIELDS
+    unit = live[stage + f.AT_UNIT]
+    coming = unit if live[stage + f.MODE] == f.SHUT else unit + 1
+    left = live[stage + f.KNOWN]
+    while left > 0:
+        unit = coming
+        left -= 1 if is_known(fixed, live, at, number, coming) else 0
+        coming += 1
+    return int(unit)
+
+
+@njit(cache=True)
+def _move(fixed: Ints, live: Ints, at: Layout, number: int, units: int, ns: int) -> None:
+    """Move a stage, and the messages that it knows, by *units* of its program and *ns*."""
+    stage = at.stage + number * f.STAGE_FIELDS
+    unit = _furthest(fixed, live, at, number)
+    for _ in range(live[stage + f.KNOWN]):
+        while not is_known(fixed, live, at, number, unit):
+            unit -= 1
+        here = at.arrival + 2 * message_to(fixed, at, number, unit)
+        there = at.arrival + 2 * message_to(fixed, at, number, unit + units)
+        end, start = live[here] + ns, live[here + 1] + ns
+        live[here] = live[here + 1] = -1
+        live[there], live[there + 1] = end, start
+        unit -= 1
+    live[stage + f.AT_UNIT] += units
+    live[stage + f.SINCE] += ns
+    if live[at.due + number] != f.NEVER:
+        live[at.due + number] += ns

@@ -42,23 +42,29 @@ def start(fixed: Ints, live: Ints, at: Layout) -> None:
         live[counter] = 0
     live[f.RESOLVABLE] = -1
     live[f.POOL_END] = at.pool
-    live[at.state_table : at.state_table + at.table_size] = -1
-    live[at.edge_table : at.edge_table + at.table_size] = -1
-    live[at.arrival : at.arrival + 2 * at.messages] = -1
-    live[at.started : at.started + at.collectives * (at.stages + 1)] = -1
-    live[at.account : at.account + at.stages * (at.categories + 1)] = 0
+    _fill(live, at.state_table, at.table_size, f.ZERO - 1)
+    _fill(live, at.edge_table, at.table_size, f.ZERO - 1)
+    _fill(live, at.arrival, 2 * at.messages, f.ZERO - 1)
+    _fill(live, at.started, at.collectives * (at.stages + 1), f.ZERO - 1)
+    _fill(live, at.account, at.stages * (at.categories + 1), f.ZERO)
     for collective in range(at.collectives):
         live[at.started + collective * (at.stages + 1)] = 0
     for number in range(at.stages):
         stage = at.stage + number * f.STAGE_FIELDS
-        live[stage : stage + f.STAGE_FIELDS] = 0
+        _fill(live, stage, f.STAGE_FIELDS, f.ZERO)
         live[stage + f.AT_UNIT] = -1
-        live[stage + f.NEXT] = f.NEVER
+        live[at.due + number] = f.NEVER
         live[stage + f.ARRIVES] = f.NEVER
     for number in range(at.stages):
         _begin_unit(fixed, live, at, number, START, np.bool_(False))
         if live[f.FAILURE] != 0:
             return
+
+
+@njit(cache=True)
+def _fill(live: Ints, first: int, length: int, value: int) -> None:
+    for place in range(first, first + length):
+        live[place] = value
 
 
 @njit(cache=True)
@@ -74,13 +80,9 @@ def run(fixed: Ints, live: Ints, at: Layout) -> int:
         if collective >= 0:
             live[f.RESOLVABLE] = -1
             return int(collective)
-        first = f.ZERO
-        for number in range(1, at.stages):
-            stage = at.stage + number * f.STAGE_FIELDS
-            if live[stage + f.NEXT] < live[at.stage + first * f.STAGE_FIELDS + f.NEXT]:
-                first = number
+        first = _first_due(live, at)
         stage = at.stage + first * f.STAGE_FIELDS
-        if live[stage + f.NEXT] == f.NEVER:
+        if live[at.due + first] == f.NEVER:
             return FINISHED if all_done(fixed, live, at) else FAILED
         if live[stage + f.MODE] == f.CHAIN_ENDS:
             if first == 0:
@@ -91,6 +93,17 @@ def run(fixed: Ints, live: Ints, at: Layout) -> int:
         else:
             go_on_in_finale(fixed, live, at, first)
     return FAILED
+
+
+@njit(cache=True)
+def _first_due(live: Ints, at: Layout) -> int:
+    """The stage whose next event comes first, of several the lowest."""
+    earliest, first = live[at.due], f.ZERO
+    for number in range(1, at.stages):
+        due = live[at.due + number]
+        if due < earliest:
+            earliest, first = due, number
+    return first
 
 
 @njit(cache=True)
@@ -207,7 +220,7 @@ def _follow(fixed: Ints, live: Ints, at: Layout, number: int, edge: int, since: 
     live[stage + f.STATE] = target
     live[stage + f.SINCE] = since + live[edge + f.TIME]
     live[stage + f.MODE] = live[at.state + target * f.STATE_FIELDS + f.STATE_MODE]
-    live[stage + f.NEXT] = live[stage + f.SINCE]
+    live[at.due + number] = live[stage + f.SINCE]
 
 
 @njit(cache=True)
@@ -217,8 +230,7 @@ def _look_ahead_shut(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     if live[stage + f.MODE] != f.SHUT:
         return
     head = live[at.state + live[stage + f.STATE] * f.STATE_FIELDS + f.HEAD_END]
-    live[stage + f.NEXT] = head + live[stage + f.SINCE] if head != f.NEVER else f.NEVER
+    due = head + live[stage + f.SINCE] if head != f.NEVER else f.NEVER
     message = fixed[unit_address(fixed, at, number, live[stage + f.AT_UNIT]) + f.RECEIVED]
     arrival = live[at.arrival + 2 * message]
-    if arrival >= 0:
-        live[stage + f.NEXT] = min(live[stage + f.NEXT], arrival)
+    live[at.due + number] = min(due, arrival) if arrival >= 0 else due

@@ -82,10 +82,10 @@ CHAIN_ENDS, SHUT, FINALE = 0, 1, 2
 SOURCE, WHAT, VALUE, TARGET, TIME, ENTRIES, LOG = range(7)
 EDGE_FIELDS = 7
 
-# Where a stage stands: mode, unit, state and its time, time of its next event, messages that are
-# known and not yet used; in the finale the next of them, when it was scheduled, and its unit.
-MODE, AT_UNIT, STATE, SINCE, NEXT, KNOWN, ARRIVES, ARRIVES_SCHEDULED, ARRIVES_UNIT = range(9)
-STAGE_FIELDS = 9
+# Where a stage stands: mode, unit, state and its time, messages that are known and not yet used;
+# in the finale the next of them, when it was scheduled, and its unit.
+MODE, AT_UNIT, STATE, SINCE, KNOWN, ARRIVES, ARRIVES_SCHEDULED, ARRIVES_UNIT = range(8)
+STAGE_FIELDS = 8
 
 # Counters of the run, at the start of ``live``: states, transitions, end of the pool, collective
 # that can be resolved (-1: none), why the run failed, transitions followed, snapshots taken, and
@@ -111,6 +111,7 @@ class Layout(NamedTuple):
         booked, log, block, ready, node: Within an NPU, see above.
         npu, npu_size: Address of the first NPU, and of one to the next.
         scratch: Address of three more, on which transitions are worked out and compared.
+        due: Time of each stage's next event, side by side because they are looked through often.
         stage, account, steady: Where stages stand, and their times by category: so far, and in one
             period of the steady state.
         arrival: End and start of each message.
@@ -141,6 +142,7 @@ class Layout(NamedTuple):
     npu: int
     npu_size: int
     scratch: int
+    due: int
     stage: int
     account: int
     steady: int

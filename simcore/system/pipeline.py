@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.kernels import pipeline_finale, pipeline_run
+from simcore.kernels import pipeline_calls
 from simcore.kernels import stage_layout as f
 from simcore.kernels.pipeline_period import KEPT
+from simcore.kernels.pipeline_run import FINISHED
 from simcore.system.engine_input import Ints
 from simcore.system.pipeline_code import PipelineCode
 from simcore.system.shared_ends import SharedEnds
@@ -72,14 +73,14 @@ def run_pipeline(
     layout = _layout(code, times, profile)
     at = f.as_record(layout)
     live = np.empty(layout.pool_end, np.int64)
-    pipeline_run.start(fixed, live, at)
-    while (number := pipeline_run.run(fixed, live, at)) >= 0:
+    pipeline_calls.start(fixed, live, at)
+    while (number := pipeline_calls.run(fixed, live, at)) >= 0:
         collective = code.shared[number]
         first = layout.started + number * (layout.stages + 1) + 1
         starts = live[first : first + layout.stages][list(collective.stages)]
         ends = shared_ends.ends(collective.item, collective.stages, starts)
-        pipeline_finale.resolve(fixed, live, at, number, ends, shared_ends.lead_ns)
-    return _result(live, layout, finished=number == pipeline_run.FINISHED)
+        pipeline_calls.resolve(fixed, live, at, number, ends, shared_ends.lead_ns)
+    return _result(live, layout, finished=number == FINISHED)
 
 
 def _takes_time(code: PipelineCode, times: Times) -> bool:
@@ -127,6 +128,7 @@ def _layout(code: PipelineCode, times: Times, profile: ExecutionProfile) -> f.La
     collectives = len(code.shared)
     sizes = {
         "npu": (stages + 3) * npu_size,
+        "due": stages,
         "stage": stages * f.STAGE_FIELDS,
         "account": accounts,
         "steady": accounts,
