@@ -159,15 +159,16 @@ class IterationRunner:
         messages: MessageTimes,
     ) -> PipelineRun | None:
         operators = known.operator_ns(self._platform.npu, self._compute)
-        ends = [time.duration_ns if time else 0 for time in times]
+        durations = [time.duration_ns if time else 0 for time in times]
         leads = [time.last_step_ns if time else 0 for time in times]
         table = Times(
-            item_ns=np.concatenate([operators, np.array([*ends, 0], np.int64)]),
+            item_ns=np.concatenate([operators, np.array([*durations, 0], np.int64)]),
             lead_ns=np.concatenate([np.full(operators.size, -1), np.array([*leads, -1], np.int64)]),
             next_ns=messages.time_ns[0],
             previous_ns=messages.time_ns[1],
         )
-        return run_pipeline(code, table, self._system.profile, self._shared_ends(known.program))
+        ends = self._shared_ends(known.program)
+        return run_pipeline(code, table, self._system.profile, ends, self._plans.workspace)
 
     def _plainly(
         self,

@@ -12,6 +12,7 @@ from simcore.system.engine_input import Ints
 from simcore.system.pipeline_code import PipelineCode
 from simcore.system.shared_ends import SharedEnds
 from simcore.system.spec import ExecutionProfile
+from simcore.system.workspace import Workspace
 
 _BLOCKS = 16
 _ENTRIES = 2048
@@ -64,7 +65,11 @@ class PipelineRun:
 
 
 def run_pipeline(
-    code: PipelineCode, times: Times, profile: ExecutionProfile, shared_ends: SharedEnds
+    code: PipelineCode,
+    times: Times,
+    profile: ExecutionProfile,
+    shared_ends: SharedEnds,
+    workspace: Workspace,
 ) -> PipelineRun | None:
     """Run *code* on a machine, or None where a node takes no time, which is not foreseen here."""
     if not _takes_time(code, times):
@@ -72,7 +77,7 @@ def run_pipeline(
     fixed = _write_times(code, times)
     layout = _layout(code, times, profile)
     at = f.as_record(layout)
-    live = np.empty(layout.pool_end, np.int64)
+    live = workspace.words(layout.pool_end)
     pipeline_calls.start(fixed, live, at)
     while (number := pipeline_calls.run(fixed, live, at)) >= 0:
         collective = code.shared[number]

@@ -12,6 +12,7 @@ from simcore.system.machine_times import operator_times_ns
 from simcore.system.node_counts import NodeCounts, counts_of_program
 from simcore.system.pipeline_code import PipelineCode, code_program
 from simcore.system.unit_table import UnitTables
+from simcore.system.workspace import Workspace
 from simcore.workload import ParallelPlan, TrainingWorkload, microbatches
 from simcore.workload.build import expand_program
 from simcore.workload.graph import TrainingGraph
@@ -97,6 +98,9 @@ class PlanCache:
 
     Args:
         limit_bytes: Memory that they may take; the last one is always kept.
+
+    Attributes:
+        workspace: Memory for their runs.
     """
 
     def __init__(self, limit_bytes: int = 2**28) -> None:
@@ -104,6 +108,7 @@ class PlanCache:
         self._known: OrderedDict[_Key, PlanCode] = OrderedDict()
         self._sizes: dict[_Key, int] = {}
         self._shared = PlanParts()
+        self.workspace = Workspace()
 
     def code(self, workload: TrainingWorkload, plan: ParallelPlan) -> PlanCode:
         """What *workload* comes to under *plan*.
