@@ -4,12 +4,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from dse.evaluate import Answer, Dispatcher, Task
 from dse.evaluate.base import Evaluation
 from dse.objectives import total_violation
-from dse.samplers import Proposal, Proposer
+from dse.samplers import Outcome, Proposal, Proposer
 from dse.space import Design, design_key
 from dse.trials import Trial
 
@@ -102,6 +103,7 @@ class Search:
 
     def run(self) -> None:
         """Search until the budget is spent, the space is exhausted or someone says stop."""
+        self._recall()
         while True:
             while len(self._slots) < self._budget.window and self._may_ask():
                 self._ask()
@@ -123,6 +125,30 @@ class Search:
             return False
         return budget.until_s is None or time.monotonic() < budget.until_s
 
+    def _recall(self) -> None:
+        """Go on behind the stored trials that follow each other, if the sampler can do that.
+
+        Those of the last window are open: the next one is proposed after the first is told.
+        """
+        numbers = takewhile(self._stored.__contains__, range(self._budget.trials))
+        rows = [self._stored[number] for number in numbers]
+        told = max(len(rows) - self._budget.window, 0)
+        if not told:
+            return
+        outcomes = [_outcome(row.evaluation) for row in rows[:told]]
+        proposals = self._proposer.recall([row.design for row in rows], outcomes)
+        if proposals is None:
+            return
+        for row, proposal in zip(rows, proposals, strict=True):
+            slot = _Slot(number=row.number, key=self._key(row.design), proposal=proposal, trial=row)
+            self._by_key.setdefault(slot.key, slot)
+            self.duplicates += row.repeats is not None
+            if row.number >= told:
+                self._slots.append(slot)
+            else:
+                self._conclude(row)
+        self._asked = len(rows)
+
     def _ask(self) -> None:
         """One new row: a new design, or a repeat if no new one is found near it."""
         proposal = self._proposer.ask()
@@ -130,7 +156,6 @@ class Search:
             self._is_exhausted = True
             return
         if not self._is_new(proposal.design):
-            self.duplicates += 1
             varied = self._proposer.vary(proposal, self._is_new, self._budget.variations)
             proposal = varied or proposal
         key = self._key(proposal.design)
@@ -164,6 +189,7 @@ class Search:
 
     def _repeat(self, slot: _Slot, twin: _Slot) -> None:
         """A row that only refers to an earlier one."""
+        self.duplicates += 1
         self._slots.append(slot)
         if twin.trial is not None:
             slot.trial = twin.trial.repeated_as(slot.number)
@@ -191,14 +217,22 @@ class Search:
         """Tell the sampler the oldest result."""
         trial = slot.trial
         assert trial is not None
+        if trial.state == "failed":
+            self._proposer.tell_nothing(slot.proposal)
+        else:
+            outcome = _outcome(trial.evaluation)
+            self._proposer.tell(slot.proposal, outcome.objectives, outcome.violation)
+        self._conclude(trial)
+
+    def _conclude(self, trial: Trial) -> None:
         self.trials.append(trial)
         self._screen.learn(trial)
-        self._tell(slot.proposal, trial.evaluation)
         self._hooks.folded(trial, self.duplicates)
 
-    def _tell(self, proposal: Proposal[Any], evaluation: Evaluation) -> None:
-        if evaluation.state == "failed":
-            self._proposer.tell_nothing(proposal)
-        else:
-            violation = total_violation(evaluation.constraints)
-            self._proposer.tell(proposal, evaluation.objectives, violation)
+
+def _outcome(evaluation: Evaluation) -> Outcome:
+    """What a sampler is told of an evaluation: of one that failed, nothing."""
+    if evaluation.state == "failed":
+        return Outcome(objectives={}, violation=0.0)
+    violation = total_violation(evaluation.constraints)
+    return Outcome(objectives=evaluation.objectives, violation=violation)

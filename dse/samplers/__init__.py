@@ -1,6 +1,14 @@
 """What proposes designs: the `design` search, and Optuna's samplers over valid encodings."""
 
-from dse.samplers.base import Proposal, Proposer, ProposerInput
+from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.registry import SAMPLERS, SamplerEntry, build_proposer
 
-__all__ = ["SAMPLERS", "Proposal", "Proposer", "ProposerInput", "SamplerEntry", "build_proposer"]
+__all__ = [
+    "SAMPLERS",
+    "Outcome",
+    "Proposal",
+    "Proposer",
+    "ProposerInput",
+    "SamplerEntry",
+    "build_proposer",
+]

@@ -1,7 +1,7 @@
 """What proposes the designs of a study, whatever is behind it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -22,6 +22,19 @@ class Proposal(Generic[Handle]):
 
     design: Design
     handle: Handle = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome:
+    """What became of a design that was asked for.
+
+    Attributes:
+        objectives: Values by name; empty if it was not evaluated.
+        violation: Sum of what exceeds; 0 or less is feasible.
+    """
+
+    objectives: Mapping[str, float]
+    violation: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,6 +67,23 @@ class Proposer(ABC, Generic[Handle]):
     @abstractmethod
     def ask(self) -> Proposal[Handle] | None:
         """The next design, always valid; None if there is none left to propose."""
+
+    def recall(
+        self, designs: Sequence[Design], outcomes: Sequence[Outcome]
+    ) -> list[Proposal[Handle]] | None:
+        """Be as if all of *designs* had been asked for, and the first of them had been told.
+
+        As many had been open before each was told as are open now.
+
+        Args:
+            designs: What a proposer like this one, told the same before, did ask for.
+            outcomes: What became of the first of them.
+
+        Returns:
+            A proposal for each design, or None if that is not possible: then all that was asked
+            must be asked again, and told again.
+        """
+        return None
 
     @abstractmethod
     def enqueue(self, design: Design) -> None:

@@ -1,8 +1,8 @@
 """The `design` search as a study's proposer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from dse.samplers.base import Proposal, Proposer, ProposerInput
+from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
 from dse.samplers.design.screen import DesignScreen
 from dse.space import Design
@@ -22,34 +22,46 @@ class DesignProposer(Proposer[Genome]):
 
     def ask(self) -> Proposal[Genome] | None:
         genome = self._search.ask()
-        if genome is None:
-            return None
-        return Proposal(design=self._space.design(genome), handle=genome)
+        return None if genome is None else self._proposal(genome)
 
     def enqueue(self, design: Design) -> None:
         genome = self._space.genome(design)
         if genome is not None:
             self._search.enqueue(genome)
 
+    def recall(
+        self, designs: Sequence[Design], outcomes: Sequence[Outcome]
+    ) -> list[Proposal[Genome]] | None:
+        genomes = self._space.genomes(designs)
+        if genomes is None:
+            return None
+        told = [(self._values(found.objectives), found.violation) for found in outcomes]
+        self._search.recall(genomes, told)
+        pairs = zip(designs, genomes, strict=True)
+        return [Proposal(design=design, handle=genome) for design, genome in pairs]
+
     def vary(
         self, proposal: Proposal[Genome], is_new: Callable[[Design], bool], tries: int
     ) -> Proposal[Genome] | None:
-        for _ in range(tries):
-            found = self.ask()
-            if found is None:
-                return None
-            if is_new(found.design):
-                return found
-        return None
+        """The design that would have been asked for if all that are known had been left out."""
+        genome = self._search.ask_instead(
+            proposal.handle, lambda genome: is_new(self._space.design(genome))
+        )
+        return None if genome is None else self._proposal(genome)
 
     def tell(
         self, proposal: Proposal[Genome], objectives: Mapping[str, float], violation: float
     ) -> None:
-        values = None
-        if objectives:
-            pairs = zip(self._goals.objectives, self._goals.signs, strict=True)
-            values = [sign * objectives[name] for name, sign in pairs]
-        self._search.tell(proposal.handle, values, violation)
+        self._search.tell(proposal.handle, self._values(objectives), violation)
 
     def tell_nothing(self, proposal: Proposal[Genome]) -> None:
         self._search.tell(proposal.handle, None, 0.0)
+
+    def _proposal(self, genome: Genome) -> Proposal[Genome]:
+        return Proposal(design=self._space.design(genome), handle=genome)
+
+    def _values(self, objectives: Mapping[str, float]) -> list[float] | None:
+        if not objectives:
+            return None
+        pairs = zip(self._goals.objectives, self._goals.signs, strict=True)
+        return [sign * objectives[name] for name, sign in pairs]

@@ -2,6 +2,7 @@
 
 from dse.samplers.design.genome import Genome, GenomeSpace
 from dse.samplers.design.screen import Screen
-from dse.samplers.design.search import DesignSearch, Settings
+from dse.samplers.design.search import DesignSearch
+from dse.samplers.design.settings import Settings
 
 __all__ = ["DesignSearch", "Genome", "GenomeSpace", "Screen", "Settings"]

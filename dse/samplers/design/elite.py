@@ -45,6 +45,11 @@ class Elite:
             self._all = [self._all[at] for at in sorted(self._order[: self._size])]
             self._rank()
 
+    def prune(self) -> None:
+        """Drop the last designs if there are too many, as ``sort`` would."""
+        if len(self._all) > 2 * self._size:
+            self.sort()
+
     def best(self, count: int) -> list[Genome]:
         """The first *count* designs, as last sorted."""
         return [self._all[at][2] for at in self._order[:count]]

@@ -13,6 +13,12 @@ from numpy.typing import NDArray
 
 from dse.space import Block, Design, Parameter, Space
 
+_STEPS = 2**40
+"""Places in a range that are told apart."""
+
+_ABSENT, _UNKNOWN = object(), -2
+"""Value of a knob that a design does not have; code of a value that no knob has."""
+
 
 class Genome(NamedTuple):
     """One valid design.
@@ -62,11 +68,22 @@ class GenomeSpace:
             space.parameters[name] for block in space.blocks for name in block.names
         )
         self.reals = space.continuous
+        self._places: list[dict[object, int]] = [
+            {_ABSENT: -1} | {value: at for at, value in enumerate(knob.choices)}
+            for knob in self.knobs
+        ]
         self.spans = _spans(space.blocks)
         self.counts = tuple(space.dimensions)
         sizes = [float(prod(b.rows(count) for b in space.blocks)) for count in self.counts]
         self._shares = (np.cumsum(sizes) / sum(sizes)).tolist()
         self._radix = [_radix([len(knob.choices) for knob in self._own(s)]) for s in self.spans]
+        self._free = {  # a knob of which any choice will do
+            (number, count)
+            for number, span in enumerate(self.spans)
+            for count in self.counts
+            if span.end - span.first == 1
+            and span.block.rows(count) == len(self.knobs[span.first].choices)
+        }
         self._keys = {
             (number, count): span.block.tables[count] @ np.array(self._radix[number], np.int64)
             for number, span in enumerate(self.spans)
@@ -90,6 +107,8 @@ class GenomeSpace:
 
     def holds(self, number: int, count: int, codes: Sequence[int]) -> bool:
         """Whether block *number* has a row with its part of *codes* (of all knobs)."""
+        if (number, count) in self._free:
+            return codes[self.spans[number].first] >= 0
         return self._row(number, count, codes) >= 0
 
     def is_valid(self, genome: Genome) -> bool:
@@ -110,23 +129,69 @@ class GenomeSpace:
 
     def genome(self, design: Mapping[str, object]) -> Genome | None:
         """The genome of *design*, or None if the space does not hold it."""
-        codes = []
-        for knob in self.knobs:
-            if knob.name not in design:
-                codes.append(-1)
-                continue
-            matches = [at for at, value in enumerate(knob.choices) if value == design[knob.name]]
-            if not matches:
-                return None
-            codes.append(matches[0])
-        reals = []
+        codes = tuple(
+            place.get(design.get(knob.name, _ABSENT), _UNKNOWN)
+            for knob, place in zip(self.knobs, self._places, strict=True)
+        )
+        reals = self._shares_of(design)
+        if _UNKNOWN in codes or reals is None:
+            return None
+        found = (Genome(count, codes, reals) for count in self.counts)
+        return next((genome for genome in found if self.is_valid(genome)), None)
+
+    def genomes(self, designs: Sequence[Mapping[str, object]]) -> list[Genome] | None:
+        """The genomes of many designs at once; None if the space does not hold one of them."""
+        columns = [
+            [place.get(design.get(knob.name, _ABSENT), _UNKNOWN) for design in designs]
+            for knob, place in zip(self.knobs, self._places, strict=True)
+        ]
+        codes = np.array(columns, np.int64).reshape(-1, len(designs)).T
+        counts = np.full(len(designs), _UNKNOWN)
+        for count in reversed(self.counts):
+            counts[self._are_valid(count, codes)] = count
+        reals = [self._shares_of(design) for design in designs] if self.reals else None
+        if (codes == _UNKNOWN).any() or (counts == _UNKNOWN).any():
+            return None
+        pairs = zip(counts.tolist(), map(tuple, codes.tolist()), strict=True)
+        if reals is None:
+            return [Genome(count, row) for count, row in pairs]
+        kept = [shares for shares in reals if shares is not None]
+        if len(kept) < len(reals):
+            return None
+        return [Genome(*pair, shares) for pair, shares in zip(pairs, kept, strict=True)]
+
+    def settled(self, genome: Genome) -> Genome:
+        """*genome* as it is known again from its design: what has no meaning at 0, no more digits.
+
+        Shares of a range are multiples of ``1 / _STEPS``, which survive the way to a value and
+        back.
+        """
+        if not self.reals:
+            return genome
+        slots = self.space.dimensions[genome.dimensions]
+        reals = tuple(
+            round(share * _STEPS) / _STEPS if knob.slot is None or knob.slot in slots else 0.0
+            for knob, share in zip(self.reals, genome.reals, strict=True)
+        )
+        return genome._replace(reals=reals)
+
+    def _shares_of(self, design: Mapping[str, object]) -> tuple[float, ...] | None:
+        shares = []
         for knob in self.reals:
             value = design.get(knob.name, knob.low)
             if not isinstance(value, int | float) or not knob.low <= value <= knob.high:
                 return None
-            reals.append(knob.share_of(value))
-        found = (Genome(count, tuple(codes), tuple(reals)) for count in self.counts)
-        return next((genome for genome in found if self.is_valid(genome)), None)
+            shares.append(round(knob.share_of(value) * _STEPS) / _STEPS)
+        return tuple(shares)
+
+    def _are_valid(self, count: int, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether every block has a row with its part of *codes*, (N, K), for each of N."""
+        valid = np.ones(len(codes), bool)
+        for number, span in enumerate(self.spans):
+            keys = self._keys[number, count]
+            wanted = codes[:, span.first : span.end] @ np.array(self._radix[number], np.int64)
+            valid &= keys[np.minimum(keys.searchsorted(wanted), keys.size - 1)] == wanted
+        return valid
 
     def _own(self, span: Span) -> tuple[Parameter, ...]:
         return self.knobs[span.first : span.end]

@@ -1,5 +1,6 @@
 """Says which of some designs are the most promising, by a model of each objective."""
 
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
@@ -26,20 +27,12 @@ _TRIES = 5
 
 
 class Judge:
-    """Learns from the best designs so far.
-
-    Attributes:
-        is_ready: Whether it has learned at all.
-    """
+    """Learns from the best designs so far."""
 
     def __init__(self, space: GenomeSpace, seed: int) -> None:
         self._features = Features(space)
         self._seed = seed
         self._models: list[GaussianProcess] = []
-
-    @property
-    def is_ready(self) -> bool:
-        return bool(self._models)
 
     def learn(self, elite: Elite, told: int) -> None:
         """Fit the models to the feasible designs of *elite*; *told* numbers the occasion."""
@@ -57,18 +50,41 @@ class Judge:
             model.learn_scales(points[some], column[some], tries, random)
             model.fit(points, column)
 
-    def draw_weights(self, random: Random) -> Floats:
-        """(M,) float64: what each objective counts, drawn uniformly; they add up to 1."""
-        weights = np.array([random.expovariate(1.0) for _ in self._models])
-        return np.asarray(weights / weights.sum())
+    def forget(self) -> None:
+        """Begin again with the next lesson, so that what came long ago decides nothing."""
+        self._models = []
 
-    def best(self, genomes: list[Genome], weights: Floats) -> Genome:
-        """The design that promises most under *weights*."""
-        points = self._features.of(genomes)
-        hoped = np.empty((len(genomes), len(self._models)))
+    def litter(self, children: list[Genome]) -> "Litter":
+        """The children with what the models hope of them."""
+        if not self._models or not children:
+            return Litter(children, None)
+        points = self._features.of(children)
+        hoped = np.empty((len(children), len(self._models)))
         for column, model in enumerate(self._models):
             mean, deviation = model.guess(points)
             hoped[:, column] = mean - _OPTIMISM * deviation
-        weighted = (hoped - self._low) / self._span * weights
-        promise = weighted.max(axis=1) + _SUM_WEIGHT * weighted.sum(axis=1)
-        return genomes[int(np.argmin(np.round(promise, 9)))]
+        return Litter(children, (hoped - self._low) / self._span)
+
+
+class Litter:
+    """Designs that wait to be asked for."""
+
+    def __init__(self, children: list[Genome], hopes: Floats | None) -> None:
+        """*hopes*, (N, M): of each objective, 0 where the front begins and 1 where it ends."""
+        self._children, self._hopes = children, hopes
+
+    def best(self, accept: Callable[[Genome], bool], random: Random) -> Genome | None:
+        """The most promising design that *accept* takes, under objectives weighed at random."""
+        order = range(len(self._children))
+        if self._hopes is not None:
+            weighted = self._hopes * _weights(self._hopes.shape[1], random)
+            promise = weighted.max(axis=1) + _SUM_WEIGHT * weighted.sum(axis=1)
+            order = np.argsort(np.round(promise, 9), kind="stable").tolist()
+        found = (self._children[at] for at in order)
+        return next(filter(accept, found), None)
+
+
+def _weights(objectives: int, random: Random) -> Floats:
+    """(M,) float64: what each objective counts, drawn uniformly; they add up to 1."""
+    weights = np.array([random.expovariate(1.0) for _ in range(objectives)])
+    return np.asarray(weights / weights.sum())

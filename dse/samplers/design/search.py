@@ -10,51 +10,21 @@ IEEE Transactions on Evolutionary Computation 10(1), 2006.
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 
-from dse.samplers.design.credit import Credit
+from dse.samplers.design.breeder import Accept, Breeder
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.genome import Genome, GenomeSpace
-from dse.samplers.design.judge import Judge
-from dse.samplers.design.moves import cross, moves_for
-from dse.samplers.design.neighbourhood import Neighbourhood, pick
+from dse.samplers.design.judge import Judge, Litter
 from dse.samplers.design.screen import Screen, Unscreened
+from dse.samplers.design.settings import Settings
 
-_DRAWS = 20_000
-"""Uniform draws after which no new design is expected any more."""
+Outcome = tuple[Sequence[float] | None, float]
+"""Objectives, all to be minimised, or None if there are none; and by how much limits are exceeded,
+0 or less if feasible."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Of the search; the defaults serve every problem.
-
-    Attributes:
-        initial: Designs drawn uniformly before the search begins.
-        parents: The best designs, any of which may be a parent.
-        children: Children that the model ranks for each design asked.
-        fresh: Share of designs that are drawn uniformly all the same.
-        local: Share of designs that are one move away from a design of the front, whatever the
-            model says of them.
-        crossover: Share of children with two parents.
-        repairs: Further moves that may bring a child back that the screen turned down.
-        memory: Designs that the model learns from.
-        relearn: Results after which it learns anew.
-    """
-
-    initial: int = 24
-    parents: int = 20
-    children: int = 24
-    fresh: float = 0.05
-    local: float = 0.15
-    crossover: float = 0.5
-    repairs: int = 3
-    memory: int = 320
-    relearn: int = 12
-
-
-Children = dict[Genome, tuple[int, ...]]
-"""Designs, each with the numbers of the moves that made it."""
+_ENOUGH = 8
+"""Feasible designs that the model needs at least."""
 
 
 class DesignSearch:
@@ -70,17 +40,13 @@ class DesignSearch:
     ) -> None:
         self._space, self._seed = space, seed
         self._settings = settings or Settings()
-        self._near = Neighbourhood(space)
-        self._admits = (screen or Unscreened()).admits
         self._elite = Elite(self._settings.memory)
         self._judge = Judge(space, seed)
-        moves = moves_for(self._near)
-        self._moves = [move for move, _ in moves]
-        self._credit = Credit([share for _, share in moves])
-        self._made_by: Children = {}
+        self._breeder = Breeder(space, screen or Unscreened(), self._settings)
+        self._litter: Litter | None = None
         self._known: set[Genome] = set()
         self._queue: deque[Genome] = deque()
-        self._asked = self._told = self._learned_at = 0
+        self._asked = self._told = 0
 
     def enqueue(self, genome: Genome) -> None:
         """Ask for *genome* before anything else."""
@@ -88,20 +54,18 @@ class DesignSearch:
 
     def ask(self) -> Genome | None:
         """A new design, or None if none was found."""
-        random = Random(self._seed << 40 | self._asked)
+        genome = self._queue.popleft() if self._queue else self._chosen(self._asked, _anything)
         self._asked += 1
-        if self._queue:
-            self._known.add(self._queue[0])
-            return self._queue.popleft()
-        settings = self._settings
-        genome = None
-        if len(self._elite) >= settings.initial and random.random() >= settings.fresh:
-            genome = self._bred(random)
-        if genome is None:
-            genome = self._drawn(random)
         if genome is not None:
             self._known.add(genome)
         return genome
+
+    def ask_instead(self, genome: Genome, accept: Accept) -> Genome | None:
+        """A new design that *accept* takes, in place of *genome*, which was asked for last."""
+        self._known.discard(genome)
+        found = self._chosen(self._asked - 1, accept)
+        self._known.add(genome if found is None else found)
+        return found
 
     def tell(self, genome: Genome, values: Sequence[float] | None, violation: float) -> None:
         """The outcome of a design.
@@ -111,80 +75,77 @@ class DesignSearch:
             values: Objectives, all to be minimised; None if it was not evaluated.
             violation: Sum of what exceeds the limits; 0 or less is feasible.
         """
-        self._told += 1
         self._known.add(genome)
-        moves = self._made_by.pop(genome, ())
-        is_progress = values is not None and violation <= 0 and self._elite.is_progress(values)
-        self._credit.learn(moves, is_progress=is_progress)
+        self._note(genome, values, violation)
+        if self._told % self._settings.lesson == 0 and len(self._elite):
+            self._learn()
+            self._breed()
+
+    def recall(self, asked: Sequence[Genome], outcomes: Sequence[Outcome]) -> None:
+        """Be as if all of *asked* had been asked for, and the first of them had been told.
+
+        What happens then is what would have happened if as many designs had always been open as
+        now: ``len(asked) - len(outcomes)``.
+        """
+        told = len(outcomes)
+        last = told - told % self._settings.lesson
+        course = last - last % (self._settings.lesson * self._settings.course)
+        for genome, (values, violation) in zip(asked, outcomes, strict=False):
+            self._note(genome, values, violation)
+            if self._told % self._settings.lesson == 0 and len(self._elite):
+                if self._told < course:
+                    self._elite.prune()
+                else:
+                    self._learn()
+            if self._told == last:
+                self._known.update(asked[: last - 1 + len(asked) - told])
+                self._breed()
+        self._known.update(asked)
+        self._asked = len(asked)
+        for _ in range(min(len(self._queue), len(asked))):
+            self._queue.popleft()
+
+    def _note(self, genome: Genome, values: Sequence[float] | None, violation: float) -> None:
+        self._told += 1
         if values is not None:
             self._elite.add(genome, values, violation)
-        if self._told - self._learned_at >= self._settings.relearn and len(self._elite):
-            self._learned_at = self._told
-            self._elite.sort()
-            if self._elite.feasible >= 8:
-                self._judge.learn(self._elite, self._told)
+
+    def _learn(self) -> None:
+        self._elite.sort()
+        number = self._told // self._settings.lesson
+        if number % self._settings.course == 0:
+            self._judge.forget()
+        if self._elite.feasible >= _ENOUGH:
+            self._judge.learn(self._elite, self._told)
+
+    def _breed(self) -> None:
+        """Children for the designs that will be asked for until the next lesson."""
+        if len(self._elite) < self._settings.initial:
+            return
+        random = Random((self._seed << 40 | self._told) + (2 << 80))
+        wanted = self._settings.children * self._settings.lesson
+        children = self._breeder.children(self._elite, wanted, self._is_new, random)
+        self._litter = self._judge.litter(children)
 
     def _is_new(self, genome: Genome) -> bool:
-        return genome not in self._known and self._admits(genome)
+        return genome not in self._known
 
-    def _drawn(self, random: Random) -> Genome | None:
-        for _ in range(_DRAWS):
-            genome = self._space.draw(random)
-            if self._is_new(genome):
-                return genome
-        return None
-
-    def _bred(self, random: Random) -> Genome | None:
-        """The best of some children, as far as the model can tell."""
+    def _chosen(self, number: int, accept: Accept) -> Genome | None:
+        """The design to ask for as *number*."""
+        random = Random(self._seed << 40 | number)
         settings = self._settings
-        parents = self._elite.best(settings.parents)
-        if not parents:
-            return None
-        is_ranked = self._judge.is_ready and random.random() >= settings.local
-        if is_ranked:
-            children = self._children(parents, settings.children, random)
-        else:
-            children = self._children(self._elite.front() or parents, 1, random)
-        if not children:
-            return None
-        chosen = next(iter(children))
-        if is_ranked:
-            chosen = self._judge.best(list(children), self._judge.draw_weights(random))
-        self._made_by[chosen] = children[chosen]
-        return chosen
 
-    def _children(self, parents: list[Genome], wanted: int, random: Random) -> Children:
-        """New designs near *parents*: if one is wanted, a move away from one of them."""
-        found: Children = {}
-        for _ in range(4 * wanted + 20):  # few are new where much is known
-            if len(found) >= wanted:
-                break
-            made_by: list[int] = []
-            luck = random.random()
-            if wanted == 1:
-                child, moves = pick(parents, random), 1
-            else:
-                child, moves = self._offspring(parents, random), 1 + (luck < 0.5) + (luck < 0.25)
-            for _ in range(moves):
-                child = self._moved(child, made_by, random)
-            for _ in range(self._settings.repairs):
-                if self._admits(child):
-                    break
-                child = self._moved(child, made_by, random)
-            if child not in found and self._is_new(child):
-                found[child] = tuple(made_by)
-        return found
+        def may_be(genome: Genome) -> bool:
+            return genome not in self._known and accept(genome)
 
-    def _offspring(self, parents: list[Genome], random: Random) -> Genome:
-        child = pick(parents, random)
-        if random.random() < self._settings.crossover:
-            child = cross(self._near, pick(parents, random), child, random)
-        return child
+        genome = None
+        if self._litter is not None and random.random() >= settings.fresh:
+            if random.random() >= settings.local:
+                genome = self._litter.best(may_be, random)
+            if genome is None:
+                genome = self._breeder.neighbour(self._elite, may_be, random)
+        return self._breeder.drawn(may_be, random) if genome is None else genome
 
-    def _moved(self, genome: Genome, made_by: list[int], random: Random) -> Genome:
-        at = self._credit.draw(random)
-        moved = self._moves[at](self._near, genome, random)
-        if moved is None:
-            return genome
-        made_by.append(at)
-        return moved
+
+def _anything(genome: Genome) -> bool:
+    return True

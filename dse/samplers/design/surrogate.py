@@ -23,6 +23,10 @@ _USUAL_LOG = 0.7
 """Natural logarithm of the length scale that is likeliest before anything is known."""
 
 
+_AT_ONCE = 48
+"""Points that are guessed at once: so few that one thread does it, as with the blocks."""
+
+
 class GaussianProcess:
     """One output with a Matern 5/2 kernel whose length scales are learned step by step."""
 
@@ -61,11 +65,15 @@ class GaussianProcess:
 
     def guess(self, points: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation, (N,) float64 each, at *points*, (N, F)."""
-        scaled = points / np.exp(self._logs)[self._owner]
-        reach = self._root.solve(in_blocks(_matern(_squares(self._points, scaled))))
-        mean = (reach * self._half).sum(axis=(0, 1)) * self._spread + self._mean
-        variance = np.maximum(1.0 - (reach**2).sum(axis=(0, 1)), 1e-9)
-        return mean, np.sqrt(variance) * self._spread
+        mean, variance = np.empty(len(points)), np.empty(len(points))
+        for first in range(0, len(points), _AT_ONCE):
+            part = slice(first, first + _AT_ONCE)
+            scaled = points[part] / np.exp(self._logs)[self._owner]
+            reach = self._root.solve(in_blocks(_matern(_squares(self._points, scaled))))
+            mean[part] = (reach * self._half).sum(axis=(0, 1))
+            variance[part] = 1.0 - (reach**2).sum(axis=(0, 1))
+        deviation = np.sqrt(np.maximum(variance, 1e-9))
+        return mean * self._spread + self._mean, deviation * self._spread
 
     def _likelihood(self, logs: Floats, points: Floats, target: Floats) -> float:
         """Logarithm of the likelihood of *target* times that of the scales, less a constant."""

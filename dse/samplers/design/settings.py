@@ -1,0 +1,33 @@
+"""What the design search can be told, with defaults that serve every problem."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Of the search; the defaults serve every problem.
+
+    Attributes:
+        initial: Designs drawn uniformly before the search begins.
+        parents: The best designs, any of which may be a parent; the whole front if it is larger.
+        children: Children bred for each design that a lesson will be asked for.
+        fresh: Share of designs that are drawn uniformly all the same.
+        local: Share of designs that are one move away from a design of the front, whatever the
+            model says of them.
+        crossover: Share of children with two parents.
+        repairs: Further moves that may bring a child back that the screen turned down.
+        memory: Designs that the model learns from.
+        lesson: Results after which the model learns anew, and children are bred anew.
+        course: Lessons after which the model begins again without what it knew before.
+    """
+
+    initial: int = 24
+    parents: int = 20
+    children: int = 12
+    fresh: float = 0.05
+    local: float = 0.15
+    crossover: float = 0.5
+    repairs: int = 3
+    memory: int = 320
+    lesson: int = 12
+    course: int = 8
