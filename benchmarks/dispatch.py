@@ -3,9 +3,10 @@
     python benchmarks/dispatch.py [--executors local ray] [--simulated 8 64 512 2000]
 
 Measured: CPU time of all processes beyond the evaluations themselves, per evaluation that takes a
-fixed time of CPU; the rate of two workers against one process without any. Simulated workers sleep
-in a heap instead of a process, so that the driver alone is measured; a model of one server, the
-driver, tells where it is full. The last line is one JSON object.
+fixed time of CPU; the rate of two workers against one process without any (``kept_share``: of that
+rate times the workers; ``cpu_share``: what the CPU times alone allow where driver and workers share
+the cores, which a busy machine changes little). Simulated workers sleep in a heap instead of a
+process, so that the driver alone is measured. The last line is one JSON object.
 """
 
 import argparse
@@ -20,11 +21,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dse.config import load_study_file
-from dse.evaluate import Answer, Crew, Dispatcher, Evaluation, Task, start_crew
+from dse.evaluate import Answer, Crew, Dispatcher, Evaluation, EvaluatorInput, Task, start_crew
 from dse.evaluate.crew import Message
+from dse.evaluate.worker import Worker
 
 sys.path.insert(0, str(Path(__file__).parent))
 STUDY = "p5_vit22b_64.yaml"
+AHEAD = 512
+"""Designs under way per worker: ``search.window`` of a study of such short evaluations."""
 
 
 class SleepingCrew(Crew):
@@ -116,11 +120,12 @@ def overhead(
     what = BusyInput.like(study.evaluator_input, evaluation_s, sleeps=sleeps)
     design = next(study.space.designs())
     tasks = [Task(number=n, design=design) for n in range(count)]
+    alone_s = in_process_s(what, tasks[:200]) if not sleeps else evaluation_s
     with Dispatcher(start_crew(executor, what, workers=workers)) as dispatcher:
         run_tasks(dispatcher, tasks[: 60 * workers], 64)  # all are up and warm
         driver_s, start_s = time.process_time(), time.monotonic()
         before = _tree_cpu_s()
-        run_tasks(dispatcher, tasks, 128 * workers)
+        run_tasks(dispatcher, tasks, AHEAD * workers)
         wall_s, driver_s = time.monotonic() - start_s, time.process_time() - driver_s
         ours = _tree_cpu_s() - before
     return {
@@ -129,9 +134,19 @@ def overhead(
         "evaluation_ms": 1e3 * evaluation_s,
         "driver_us": 1e6 * driver_s / count,
         "all_us": 1e6 * (ours / count - (0.0 if sleeps else evaluation_s)),
-        "used_share": count * evaluation_s / (workers * wall_s),
         "evaluations_per_s": count / wall_s,
+        "kept_share": count * alone_s / (workers * wall_s),
+        "cpu_share": alone_s * count / max(ours, alone_s * count),
     }
+
+
+def in_process_s(what: EvaluatorInput, tasks: list[Task]) -> float:
+    """CPU time per evaluation of a process that does nothing else."""
+    worker = Worker(what, "w0")
+    worker.evaluate(tasks[:10])
+    start_s = time.process_time()
+    worker.evaluate(tasks)
+    return (time.process_time() - start_s) / len(tasks)
 
 
 def _tree_cpu_s() -> float:

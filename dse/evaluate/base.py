@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dse.evaluate.metrics import Metrics
 from dse.objectives import Goals
 from dse.space import Design, Parameter
 from simcore import ConfigError, InfeasibleError, SimcoreError
@@ -145,35 +146,70 @@ class Evaluator(ABC):
 
 def evaluate(evaluator: Evaluator, goals: Goals, design: Design) -> Evaluation:
     """Evaluate one design; whatever happens is an outcome."""
-    start = time.perf_counter()
+    return judge(measure(evaluator, design), goals, evaluator.fidelity)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What an evaluator gave, metrics or an error, and how long it took."""
+
+    outcome: Mapping[str, float] | Exception
+    duration_s: float
+
+    @property
+    def is_out_of_memory(self) -> bool:
+        """Whether the memory did not suffice."""
+        return isinstance(self.outcome, MemoryError)
+
+
+def measure(evaluator: Evaluator, design: Design) -> Measured:
+    """Run the evaluator and look at nothing, so that many designs can be judged at once."""
+    start_s = time.perf_counter()
+    outcome: Mapping[str, float] | Exception
     try:
-        metrics = dict(evaluator.metrics(design))
-        objectives, violations = goals.values(metrics), goals.violations(metrics)
-    except InfeasibleError as error:
-        return Evaluation(
-            state="infeasible",
-            constraints={error.rule: 1.0},
-            fidelity=evaluator.fidelity,
-            reason=str(error),
-            duration_s=time.perf_counter() - start,
-        )
+        outcome = evaluator.metrics(design)
     except Exception as error:  # one broken design must not end a study of thousands
-        return Evaluation(
-            state="failed",
-            fidelity=evaluator.fidelity,
-            reason=_reason(error),
-            failure="out_of_memory" if isinstance(error, MemoryError) else "model_error",
-            duration_s=time.perf_counter() - start,
-        )
+        outcome = error.with_traceback(None)
+    return Measured(outcome, time.perf_counter() - start_s)
+
+
+def judge(measured: Measured, goals: Goals, fidelity: str) -> Evaluation:
+    """What the metrics of one design mean for a study."""
+    outcome, duration_s = measured.outcome, measured.duration_s
+    if isinstance(outcome, Exception):
+        return _without_metrics(outcome, fidelity, duration_s)
+    try:
+        metrics = Metrics.of(outcome)
+        objectives, violations = goals.values(metrics), goals.violations(metrics)
+    except Exception as error:
+        return _without_metrics(error, fidelity, duration_s)
     broken = {name: value for name, value in violations.items() if value > 0}
     return Evaluation(
         state="infeasible" if broken else "complete",
         objectives=objectives,
         constraints=violations,
         metrics=metrics,
-        fidelity=evaluator.fidelity,
+        fidelity=fidelity,
         reason="; ".join(f"{name} is exceeded by {value:.1%}" for name, value in broken.items()),
-        duration_s=time.perf_counter() - start,
+        duration_s=duration_s,
+    )
+
+
+def _without_metrics(error: Exception, fidelity: str, duration_s: float) -> Evaluation:
+    if isinstance(error, InfeasibleError):
+        return Evaluation(
+            state="infeasible",
+            constraints={error.rule: 1.0},
+            fidelity=fidelity,
+            reason=str(error),
+            duration_s=duration_s,
+        )
+    return Evaluation(
+        state="failed",
+        fidelity=fidelity,
+        reason=_reason(error),
+        failure="out_of_memory" if isinstance(error, MemoryError) else "model_error",
+        duration_s=duration_s,
     )
 
 

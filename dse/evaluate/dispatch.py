@@ -12,8 +12,11 @@ from dse.evaluate.limits import Limits
 from dse.evaluate.worker import Answer, Task
 from simcore import SimulationError
 
-CHUNK_S = 0.2
-"""Work that one message should hold: long against the cost of a message (about 1 ms)."""
+CHUNK_S = 0.4
+"""Work that one message should hold: long against the cost of a message (1 to 3 ms on Ray)."""
+
+FIRST_S = 0.2
+"""What an evaluation is taken to last before one has been seen."""
 
 MAX_CHUNK = 2048
 
@@ -176,7 +179,7 @@ class Dispatcher:
         answers = list(message.answers)
         for answer in answers:
             # the first evaluation compiles and loads, so that its time says little
-            mean_s = self._mean_s.get(seat.machine, CHUNK_S)
+            mean_s = self._mean_s.get(seat.machine, FIRST_S)
             spent_s = min(answer.evaluation.duration_s, 10 * mean_s)
             self._mean_s[seat.machine] = mean_s + 0.1 * (spent_s - mean_s)
         if answers and answers[-1].evaluation.failure == "out_of_memory":

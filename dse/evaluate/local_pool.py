@@ -3,11 +3,12 @@
 import ctypes
 import multiprocessing
 import os
+import selectors
 import signal
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,7 @@ class LocalCrew(Crew):
         self._starts = StartGuard()
         self._is_warm = False
         self._kernel_kills = _kernel_kills()
+        self._pipes = selectors.DefaultSelector()
         self._seats = [self._start(index) for index in range(workers)]
 
     @property
@@ -68,16 +70,16 @@ class LocalCrew(Crew):
 
     def receive(self, timeout_s: float) -> list[Message]:
         self._end_overdue()
-        pipes = {id(seat.pipe): index for index, seat in enumerate(self._seats)}
-        ready = wait([seat.pipe for seat in self._seats if not seat.pipe.closed], timeout_s)
-        return [self._read(pipes[id(pipe)]) for pipe in ready]
+        return [self._read(key.data) for key, _ in self._pipes.select(timeout_s)]
 
     def replace(self, worker: int) -> bool:
+        self._pipes.unregister(self._seats[worker].pipe)
         _end(self._seats[worker])
         self._seats[worker] = self._start(worker)
         return True
 
     def close(self) -> None:
+        self._pipes.close()
         for seat in self._seats:
             seat.pipe.close()
         for seat in self._seats:
@@ -92,6 +94,7 @@ class LocalCrew(Crew):
         process = context.Process(target=_serve, args=arguments, daemon=True)
         process.start()
         theirs.close()
+        self._pipes.register(ours, selectors.EVENT_READ, index)
         return _Seat(process=process, pipe=ours, progress=progress)
 
     def _read(self, worker: int) -> Message:

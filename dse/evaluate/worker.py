@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, evaluate
+from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Measured, judge, measure
 from dse.evaluate.limits import Limits, end_after, limit_memory
 from dse.evaluate.registry import build_evaluator
 from dse.space import Design
@@ -16,6 +16,14 @@ class Task:
 
     number: int
     design: Design
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel as plain values, which is fast."""
+        return _task, (self.number, self.design)
+
+
+def _task(number: int, design: Design) -> Task:
+    return Task(number=number, design=design)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,25 +78,34 @@ class Worker:
     def evaluate(self, chunk: Sequence[Task]) -> list[Answer]:
         """Outcomes of all designs of *chunk*, in its order; the last one where memory ran out."""
         self.start()
-        answers: list[Answer] = []
+        assert self._evaluator is not None, "the worker has started"
+        found: list[Measured] = []
         for position, task in enumerate(chunk):
             if self._starting is not None:
                 self._starting(position)
-            evaluation = self._timed(task.design)
-            answers.append(Answer(number=task.number, evaluation=evaluation, worker=self._name))
-            if evaluation.failure == "out_of_memory":
+            found.append(self._timed(task.design))
+            if found[-1].is_out_of_memory:
                 break
         if self._limits.timeout_s is not None:
             end_after(0)
-        return answers
+        # all at once, while this code is in the processor's caches
+        goals, fidelity = self._input.goals, self._evaluator.fidelity
+        return [
+            Answer(
+                number=task.number,
+                evaluation=judge(measured, goals, fidelity),
+                worker=self._name,
+            )
+            for task, measured in zip(chunk, found, strict=False)
+        ]
 
-    def _timed(self, design: Design) -> Evaluation:
+    def _timed(self, design: Design) -> Measured:
         assert self._evaluator is not None, "the worker has started"
         if self._limits.timeout_s is not None:
             grace_s = self._limits.first_s if self._is_first else 0.0
             end_after(self._limits.timeout_s + grace_s)
-        evaluation = evaluate(self._evaluator, self._input.goals, design)
+        measured = measure(self._evaluator, design)
         if self._is_first and self._alone:
             gc.freeze()
         self._is_first = False
-        return evaluation
+        return measured
