@@ -1,25 +1,28 @@
 """What storing, resuming and exporting cost, up to any number of trials.
 
-``python benchmarks/store.py [--trials 100000] [--export-rows 1000000]`` prints a line per step and
-one JSON object at the end. Times are CPU seconds of this process.
+``python benchmarks/store.py [--study p1_cosmic_1024.yaml] [--trials 100000] [--export-rows 1000000]
+[--folder DIR]`` prints a line per step and one JSON object at the end. Times are CPU seconds; every
+export is a process of its own, whose peak memory is told too. The store of ten million rows takes
+10 to 20 GB.
 """
 
 import argparse
 import json
 import resource
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
 from dse.config import Study, load_study_file
-from dse.evaluate import Task, build_evaluator
+from dse.evaluate import Task
 from dse.evaluate.worker import Worker
 from dse.store import STORE, StudyFolder
-from dse.tables import write_csv, write_parquet
 from dse.trials import Trial
 
 FIGURES: dict[str, float] = {}
@@ -35,42 +38,36 @@ def measured(name: str) -> Iterator[None]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--study", default="p1_cosmic_1024.yaml")
     parser.add_argument("--trials", type=int, default=100_000)
     parser.add_argument("--export-rows", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path, help="Where to write; default: a temporary folder.")
     options = parser.parse_args()
-    study = load_study_file("p1_cosmic_1024.yaml")
+    study = load_study_file(options.study)
     with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
         folder = Path(scratch) / "study"
         store_and_resume(study, folder, options.trials)
-        export(study, folder, options.export_rows)
+        export(folder, options.export_rows)
     FIGURES["store_ms_per_trial"] = 1e3 * FIGURES["store"] / options.trials
     FIGURES["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     print(json.dumps({"benchmark": "store", **vars(options), **FIGURES}, default=str))
 
 
 def made_trials(study: Study, count: int) -> list[Trial]:
-    """Different designs of the space with the outcome of a real evaluation each in turn."""
-    from random import Random
-
-    from dse.samplers import ProposerInput, build_proposer
-
-    proposer = build_proposer("random", ProposerInput(space=study.space, goals=study.goals, seed=1))
-    asked = [proposer.ask() for _ in range(40)]
-    real = [proposal.design for proposal in asked if proposal is not None]
-    build_evaluator(study.evaluator_input)
+    """The first designs of the space with the outcome of a real evaluation each in turn."""
+    designs = list(islice(study.space.designs(), count))
     worker = Worker(study.evaluator_input, "w0")
+    real = designs[:: max(len(designs) // 40, 1)]
     answers = worker.evaluate([Task(number=n, design=design) for n, design in enumerate(real)])
-    random, trials = Random(1), []
-    for number in range(count):
-        known = answers[number % len(answers)]
-        design = {**real[number % len(real)], "platform.serial": number + random.random()}
-        trials.append(Trial(number=number, design=design, evaluation=known.evaluation, worker="w0"))
-    return trials
+    return [
+        Trial(number=n, design=d, evaluation=answers[n % len(answers)].evaluation, worker="w0")
+        for n, d in enumerate(designs)
+    ]
 
 
 def store_and_resume(study: Study, path: Path, count: int) -> None:
     trials = made_trials(study, count)
+    assert len(trials) == count, "the space is too small"
     with StudyFolder(path) as folder:
         folder.open(study)
         with measured("store"):
@@ -85,28 +82,54 @@ def store_and_resume(study: Study, path: Path, count: int) -> None:
     assert len(found) == count
 
 
-def export(study: Study, path: Path, rows: int) -> None:
-    """Multiply the rows of the store, as SQL can, then export all of them as streams."""
+def export(path: Path, rows: int) -> None:
+    """Multiply the rows of the store, as SQL can, then export all of them."""
     with closing(sqlite3.connect(path / STORE)) as store:
+        store.execute("DROP INDEX one_result_per_design")  # keys of copies are made up
         have = store.execute("SELECT count(*) FROM trial").fetchone()[0]
         columns = [row[1] for row in store.execute("PRAGMA table_info(trial)")][2:]
         copied = ", ".join(columns)
         while have < rows:
             more = min(have, rows - have)
             store.execute(
-                f"INSERT INTO trial SELECT number + {have}, randomblob(16), {copied} FROM trial "
+                f"INSERT INTO trial SELECT number + {have}, x'00', {copied} FROM trial "
                 f"WHERE number < {more}"
             )
             store.commit()
             have += more
-    folder = StudyFolder(path)
-    columns_shown = folder.columns(study)
-    with measured("export_parquet"):
-        write_parquet(columns_shown, folder.read_trials(), path / "all.parquet")
-    FIGURES["parquet_mb"] = (path / "all.parquet").stat().st_size / 1e6
-    with measured("export_csv"), (path / "all.csv").open("w") as out:
-        write_csv(columns_shown, folder.read_trials(), out)
     FIGURES["exported_rows"] = have
+    run_export(path, "front", "--front")
+    run_export(path, "journal", "--optuna-journal")
+    for kind in ("parquet", "csv", "json"):
+        run_export(path, kind, "--format", kind)
+
+
+def run_export(path: Path, name: str, *options: str) -> None:
+    """One ``dse export``; notes CPU time, peak memory and size."""
+    out = path / f"all.{name}"
+    command = [sys.executable, "-m", "dse", "export", str(path), *options, "--out", str(out)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    child, peak_mb = subprocess.Popen(command), 0.0
+    while child.poll() is None:
+        peak_mb = max(peak_mb, _peak_mb(child.pid))
+        time.sleep(0.05)
+    assert child.returncode == 0, command
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    FIGURES[f"{name}_cpu_s"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    FIGURES[f"{name}_peak_mb"] = peak_mb
+    FIGURES[f"{name}_file_mb"] = out.stat().st_size / 1e6
+    told = {key: round(value, 1) for key, value in FIGURES.items() if key.startswith(name)}
+    print(f"{name:40} {told}", file=sys.stderr)
+    out.unlink()
+
+
+def _peak_mb(pid: int) -> float:
+    """Peak memory of a process; what it had before it became another program does not count."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1e3
+    return 0.0
 
 
 if __name__ == "__main__":

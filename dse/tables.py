@@ -1,12 +1,16 @@
 """Trials as tables: one in memory, or streams of any length in little memory."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dse.config import Study
+from dse.evaluate.metrics import plain
 from dse.space import Parameter
 from dse.trials import Trial
 
@@ -51,19 +55,20 @@ class Columns:
         import pandas as pd
 
         found = [trial.evaluation for trial in trials]
-        metrics = [dict(e.metrics) for e in found]
+        numbers = {
+            "objectives": (self.study.goals.objectives, [e.objectives for e in found]),
+            "constraints": (self.constraints, [e.constraints for e in found]),
+            "metrics": (self.metrics, [plain(e.metrics) for e in found]),
+        }
         columns: dict[str, Any] = {
             "number": pd.array([t.number for t in trials], dtype="int64"),
             "state": _texts([e.state for e in found]),
         }
         for name, parameter in self.study.space.parameters.items():
             columns[f"params.{name}"] = _column(parameter, [t.design.get(name) for t in trials])
-        for name in self.study.goals.objectives:
-            columns[f"objectives.{name}"] = _floats([e.objectives.get(name) for e in found])
-        for name in self.constraints:
-            columns[f"constraints.{name}"] = _floats([e.constraints.get(name) for e in found])
-        for name in self.metrics:
-            columns[f"metrics.{name}"] = _floats([values.get(name) for values in metrics])
+        for part, (names, rows) in numbers.items():
+            for name, values in zip(names, number_columns(tuple(names), rows), strict=True):
+                columns[f"{part}.{name}"] = pd.array(values, dtype="float64")
         columns["fidelity"] = _texts([e.fidelity for e in found])
         columns["duration_s"] = _floats([e.duration_s for e in found])
         columns["worker"] = _texts([t.worker for t in trials])
@@ -112,6 +117,26 @@ def write_json(columns: Columns, trials: Iterable[Trial], out: IO[str]) -> None:
             out.write(f"{start}{line}")
             start = ",\n"
     out.write("\n]\n")
+
+
+def number_columns(
+    names: tuple[str, ...], rows: Sequence[Mapping[str, float]]
+) -> NDArray[np.float64]:
+    """Numbers by name as columns; not a number where a row has none.
+
+    Returns:
+        Array of shape (names, rows), float64.
+    """
+    result = np.full((len(names), len(rows)), np.nan)
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for place, row in enumerate(rows):
+        alike.setdefault(tuple(row), []).append(place)
+    for found, places in alike.items():
+        part = np.array([list(rows[place].values()) for place in places], dtype=np.float64)
+        for index, name in enumerate(names):
+            if name in found:
+                result[index, places] = part[:, found.index(name)]
+    return result
 
 
 def _texts(values: Sequence[str | None]) -> Any:

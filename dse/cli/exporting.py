@@ -4,32 +4,26 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from dse.config import load_study_file
-from dse.report import write_journal
-from dse.result import load_study
+from dse.config import Study, load_study_file
+from dse.report import chosen_numbers, write_journal
 from dse.store import StudyFolder
-from dse.tables import Columns, write_csv, write_json, write_parquet
+from dse.summary import study_front
+from dse.tables import CHUNK_ROWS, Columns, write_csv, write_json, write_parquet
 from dse.trials import Trial
 from simcore import ConfigError
 
 
 def export_command(folder: Path, *, kind: str, front: bool, out: Path | None) -> None:
-    """``dse export``; all trials are streamed, whatever their number."""
+    """``dse export``; trials are streamed, whatever their number."""
     if kind == "parquet" and out is None:
         raise ConfigError("--out", "parquet needs a file", got=None)
-    rows: Iterable[Trial]
-    if front:
-        result = load_study(folder)
-        rows = [result.rows[index] for index in result.front]
-        columns = Columns.of(result.study, result.rows)
-    else:
-        store = StudyFolder(folder)
-        if not store.holds_study:
-            raise ConfigError("DIR", "must be the folder of a study", got=str(folder))
-        rows, columns = store.read_trials(), store.columns(load_study_file(store.study_file()))
+    store, study = _stored(folder)
+    columns = store.columns(study)
+    rows: Iterable[Trial] = streamed_front(store, study) if front else store.read_trials()
     if out is None:
         _write(kind, columns, rows, sys.stdout)
         return
@@ -39,6 +33,23 @@ def export_command(folder: Path, *, kind: str, front: bool, out: Path | None) ->
         else:
             with partial.open("w", encoding="utf-8") as file:
                 _write(kind, columns, rows, file)
+
+
+def _stored(folder: Path) -> tuple[StudyFolder, Study]:
+    store = StudyFolder(folder)
+    if not store.holds_study:
+        raise ConfigError("DIR", "must be the folder of a study", got=str(folder))
+    return store, load_study_file(store.study_file())
+
+
+def streamed_front(store: StudyFolder, study: Study) -> list[Trial]:
+    """The front of any number of trials: the front of the fronts of their parts."""
+    rest = store.read_feasible()
+    front: list[Trial] = []
+    while part := list(islice(rest, CHUNK_ROWS)):
+        rows = front + part
+        front = [rows[place] for place in sorted(study_front(study, rows).front)]
+    return [front[place] for place in study_front(study, front).front]
 
 
 def _write(kind: str, columns: Columns, rows: Iterable[Trial], out: IO[str]) -> None:
@@ -64,8 +75,11 @@ def _writable(out: Path) -> Iterator[Path]:
 
 
 def journal_command(folder: Path, *, out: Path | None) -> None:
-    """``dse export --optuna-journal``."""
+    """``dse export --optuna-journal``; holds what it writes, and no more."""
     if out is None:
         raise ConfigError("--out", "a journal needs a file", got=None)
+    store, study = _stored(folder)
+    front = [trial.number for trial in streamed_front(store, study)]
+    chosen = chosen_numbers(store.read_numbers(), front)
     with _writable(out) as partial:
-        write_journal(load_study(folder), partial)
+        write_journal(study, list(store.read_numbered(chosen)), partial)

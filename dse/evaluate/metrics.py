@@ -1,7 +1,8 @@
-"""Metrics as one array each: an eighth of a dictionary's memory, and fast to send."""
+"""Metrics of evaluations by the thousand: small in memory, and fast to send."""
 
+from abc import abstractmethod
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from functools import lru_cache
 from typing import Self
 
@@ -9,8 +10,35 @@ _NAMES_KEPT = 64
 """Sets of names: one or two per evaluator."""
 
 
-class Metrics(Mapping[str, float]):
-    """Numbers by name, read-only; those of one evaluator share their names."""
+class PackedMetrics(Mapping[str, float]):
+    """Numbers by name, read-only, kept in another form than a dictionary."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def plain(self) -> dict[str, float]:
+        """The same as a dictionary, which is the fast way to read all of them."""
+
+    def keys(self) -> KeysView[str]:
+        return self.plain().keys()
+
+    def values(self) -> ValuesView[float]:
+        return self.plain().values()
+
+    def items(self) -> ItemsView[str, float]:
+        return self.plain().items()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.plain()})"
+
+
+def plain(metrics: Mapping[str, float]) -> Mapping[str, float]:
+    """A dictionary of *metrics*, whatever their form; not to be changed."""
+    return metrics.plain() if isinstance(metrics, PackedMetrics) else metrics
+
+
+class Metrics(PackedMetrics):
+    """One array of numbers, an eighth of a dictionary; those of one evaluator share their names."""
 
     __slots__ = ("_places", "_values")
 
@@ -26,6 +54,9 @@ class Metrics(Mapping[str, float]):
         """
         return cls(_places(tuple(metrics)), array("d", metrics.values()))
 
+    def plain(self) -> dict[str, float]:
+        return dict(zip(self._places, self._values, strict=True))
+
     def __getitem__(self, name: str) -> float:
         return self._values[self._places[name]]
 
@@ -34,9 +65,6 @@ class Metrics(Mapping[str, float]):
 
     def __len__(self) -> int:
         return len(self._places)
-
-    def __repr__(self) -> str:
-        return f"Metrics({dict(self)})"
 
     def __reduce__(self) -> tuple[object, ...]:
         """Names travel once per message, numbers as bytes."""

@@ -1,10 +1,12 @@
 """A part of a study as a journal of Optuna's, for optuna-dashboard and Optuna's own plots."""
 
+from collections import deque
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from dse.result import StudyResult
+from dse.config import Study
 from dse.space import Parameter
 from dse.trials import Trial
 
@@ -15,8 +17,8 @@ NEWEST, SAMPLED = 2000, 2000
 """Trials beside the front: a dashboard takes about 4 kB of each, and seconds for thousands."""
 
 
-def write_journal(result: StudyResult, path: Path) -> None:
-    """Write the front, the newest trials and a sample of the others, in ask order.
+def write_journal(study: Study, trials: Sequence[Trial], path: Path) -> None:
+    """Write *trials*, in their order, as those of one study.
 
     Designs that were not evaluated are failed trials there; infeasible ones have the attribute
     ``feasible: false``, since Optuna has no state for them.
@@ -29,36 +31,44 @@ def write_journal(result: StudyResult, path: Path) -> None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     path.unlink(missing_ok=True)
     try:
-        senses = result.study.goals.signs
-        study = optuna.create_study(
+        written = optuna.create_study(
             storage=JournalStorage(JournalFileBackend(str(path))),
             study_name=path.name.removeprefix(".").removesuffix(".part"),
-            directions=["minimize" if sign > 0 else "maximize" for sign in senses],
+            directions=["minimize" if sign > 0 else "maximize" for sign in study.goals.signs],
         )
-        study.set_user_attr("objectives", list(result.study.goals.objectives))
-        study.add_trials([_frozen(result, trial) for trial in _chosen(result)])
+        written.set_user_attr("objectives", list(study.goals.objectives))
+        written.add_trials([_frozen(study, trial) for trial in trials])
     finally:
         optuna.logging.set_verbosity(verbosity)
         Path(f"{path}.lock").unlink(missing_ok=True)
 
 
-def _chosen(result: StudyResult) -> list[Trial]:
-    rows = [row for row in result.rows if row.repeats is None]
-    front = {result.rows[index].number for index in result.front}
-    older = rows[:-NEWEST]
-    sample = Random(0).sample(older, min(SAMPLED, len(older)))
-    numbers = front | {row.number for row in rows[-NEWEST:]} | {row.number for row in sample}
-    return [row for row in rows if row.number in numbers]
+def chosen_numbers(numbers: Iterable[int], front: Iterable[int]) -> list[int]:
+    """The *front*, the newest of *numbers* and a sample of the others, in ask order.
+
+    Both sources are read once and never held: a study may have any number of trials.
+    """
+    newest: deque[int] = deque(maxlen=NEWEST)
+    sample: list[int] = []
+    random, older = Random(0), 0
+    for number in numbers:
+        if len(newest) == NEWEST:  # its oldest becomes one of the others
+            older += 1
+            place = len(sample) if len(sample) < SAMPLED else random.randrange(older)
+            if place < SAMPLED:
+                sample[place : place + 1] = [newest[0]]
+        newest.append(number)
+    return sorted({*front, *newest, *sample})
 
 
-def _frozen(result: StudyResult, trial: Trial) -> "optuna.trial.FrozenTrial":
+def _frozen(study: Study, trial: Trial) -> "optuna.trial.FrozenTrial":
     from optuna.trial import TrialState, create_trial
 
-    found, parameters = trial.evaluation, result.study.space.parameters
+    found, parameters = trial.evaluation, study.space.parameters
     about: dict[str, Any] = {"number": trial.number, "feasible": trial.is_feasible}
     about |= {"state": trial.state, "reason": found.reason} if found.reason else {}
     about |= {f"violation_{name}": value for name, value in found.constraints.items()}
-    names = result.study.goals.objectives
+    names = study.goals.objectives
     values = [found.objectives[name] for name in names] if found.objectives else None
     return create_trial(
         state=TrialState.FAIL if values is None else TrialState.COMPLETE,

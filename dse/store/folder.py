@@ -3,17 +3,18 @@
 import gc
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from dse.config import Study
 from dse.store.database import open_to_read, open_to_write
 from dse.store.errors import damaged, told_of_store
 from dse.store.lock import DriverLock
-from dse.store.rows import read_rows
+from dse.store.rows import FEASIBLE, read_numbered, read_numbers, read_rows
 from dse.store.study_text import check_same, study_text
 from dse.store.writer import StoreWriter
 from dse.tables import Columns, write_csv, write_parquet
@@ -25,6 +26,8 @@ STORE = "study.db"
 
 STUDY, TRIALS, PARETO = "study.yaml", "trials.parquet", "pareto.csv"
 SUMMARY, REPORT = "summary.json", "report.html"
+
+T = TypeVar("T")
 
 
 class StudyFolder:
@@ -136,10 +139,25 @@ class StudyFolder:
         Raises:
             ConfigError: There is no store, or it is damaged.
         """
+        return self._read(read_rows)
+
+    def read_feasible(self) -> Iterator[Trial]:
+        """Those of ``read_trials`` that may be on the front."""
+        return self._read(lambda store: read_rows(store, FEASIBLE))
+
+    def read_numbered(self, numbers: Iterable[int]) -> Iterator[Trial]:
+        """Those with *numbers*, in that order."""
+        return self._read(lambda store: read_numbered(store, numbers))
+
+    def read_numbers(self) -> Iterator[int]:
+        """Numbers of all trials that are no repeats, in ask order."""
+        return self._read(read_numbers)
+
+    def _read(self, read: Callable[[sqlite3.Connection], Iterator[T]]) -> Iterator[T]:
         path = self.path / STORE
         with told_of_store(path), closing(open_to_read(path)) as connection:
             try:
-                yield from read_rows(connection)
+                yield from read(connection)
             except (ValueError, TypeError) as error:
                 raise damaged(path, str(error)) from None
 

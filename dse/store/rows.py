@@ -3,11 +3,12 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
 from dse.evaluate import Evaluation
+from dse.evaluate.metrics import Metrics, PackedMetrics, plain
 from dse.space import design_key
 from dse.trials import Trial
 
@@ -20,20 +21,26 @@ _SELECT = (
     "SELECT number, '[' || params || ',' || objectives || ',' || constraints || ']', metrics, "
     "state, fidelity, failure, attempts, reason, worker, duration_s, repeats FROM trial"
 )
+FEASIBLE = "state = 'complete' AND repeats IS NULL"
+"""Condition of the trials that a front is chosen from."""
+
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _decode = json.JSONDecoder().decode
 
 
-class StoredMetrics(Mapping[str, float]):
+class StoredMetrics(PackedMetrics):
     """Metrics that are decoded when somebody asks for one: resuming needs none of them."""
 
-    __slots__ = ("_text", "_values")
+    __slots__ = ("_packed", "_text")
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
             raise TypeError("metrics that are no text")
         self._text = text
-        self._values: dict[str, float] | None = None
+        self._packed: Metrics | None = None
+
+    def plain(self) -> dict[str, float]:
+        return self._decoded().plain()
 
     def __getitem__(self, name: str) -> float:
         return self._decoded()[name]
@@ -44,11 +51,11 @@ class StoredMetrics(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self._decoded())
 
-    def _decoded(self) -> dict[str, float]:
-        if self._values is None:
-            self._values = _decode(self._text)
+    def _decoded(self) -> Metrics:
+        if self._packed is None:
+            self._packed = Metrics.of(_decode(self._text))
             self._text = ""
-        return self._values
+        return self._packed
 
 
 def row_of(trial: Trial) -> tuple[Any, ...]:
@@ -61,7 +68,7 @@ def row_of(trial: Trial) -> tuple[Any, ...]:
         found.state,
         _encode(found.objectives),
         _encode(found.constraints),
-        _encode(dict(found.metrics)),
+        _encode(plain(found.metrics)),
         found.fidelity,
         found.failure,
         found.attempts,
@@ -73,30 +80,51 @@ def row_of(trial: Trial) -> tuple[Any, ...]:
     )
 
 
-def read_rows(connection: sqlite3.Connection) -> Iterator[Trial]:
-    """All trials in ask order, one after the other.
+def read_rows(connection: sqlite3.Connection, where: str = "1") -> Iterator[Trial]:
+    """Trials in ask order, one after the other; *where*: a condition in SQL, ours and nobody's.
 
     Raises:
         ValueError: A row holds something else than a trial.
     """
-    for row in connection.execute(f"{_SELECT} ORDER BY number"):
-        number, data, metrics, state, fidelity, failure, attempts, *last = row
-        reason, worker, duration_s, repeats = last
-        params, objectives, constraints = _decode(data)
-        yield Trial(
-            number=number,
-            design=params,
-            evaluation=Evaluation(
-                state=state,
-                objectives=objectives,
-                constraints=constraints,
-                metrics=StoredMetrics(metrics),
-                fidelity=fidelity,
-                failure=failure,
-                attempts=attempts,
-                reason=reason,
-                duration_s=duration_s,
-            ),
-            worker=worker,
-            repeats=repeats,
-        )
+    for row in connection.execute(f"{_SELECT} WHERE {where} ORDER BY number"):
+        yield _trial(row)
+
+
+def read_numbered(connection: sqlite3.Connection, numbers: Iterable[int]) -> Iterator[Trial]:
+    """The trials with these numbers, in their order.
+
+    Raises:
+        ValueError: A row holds something else than a trial.
+    """
+    for number in numbers:
+        for row in connection.execute(f"{_SELECT} WHERE number = ?", (number,)):
+            yield _trial(row)
+
+
+def read_numbers(connection: sqlite3.Connection) -> Iterator[int]:
+    """Numbers of all trials that are no repeats, in ask order."""
+    for row in connection.execute("SELECT number FROM trial WHERE repeats IS NULL ORDER BY number"):
+        yield row[0]
+
+
+def _trial(row: tuple[Any, ...]) -> Trial:
+    number, data, metrics, state, fidelity, failure, attempts, *last = row
+    reason, worker, duration_s, repeats = last
+    params, objectives, constraints = _decode(data)
+    return Trial(
+        number=number,
+        design=params,
+        evaluation=Evaluation(
+            state=state,
+            objectives=objectives,
+            constraints=constraints,
+            metrics=StoredMetrics(metrics),
+            fidelity=fidelity,
+            failure=failure,
+            attempts=attempts,
+            reason=reason,
+            duration_s=duration_s,
+        ),
+        worker=worker,
+        repeats=repeats,
+    )
