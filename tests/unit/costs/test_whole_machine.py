@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def machine(
     npus: Sequence[int],
     gb_per_s: Sequence[float],
     npu: str = "h100_80",
-    **outermost: object,
+    **outermost: Any,
 ) -> Platform:
     last = len(npus) - 1
     dimensions = tuple(

@@ -108,7 +108,7 @@ def test_a_resumed_study_proposes_what_the_undisturbed_one_does(
     whole = dse.run_study(problem, trials=260, **options)
     dse.run_study(problem, trials=140, out=tmp_path / "part", **options)
     rest = dse.run_study(problem, trials=260, out=tmp_path / "part", resume=True, **options)
-    columns = [name for name in whole.trials if name.startswith(("params", "objectives"))]
+    columns = [name for name in whole.trials if str(name).startswith(("params", "objectives"))]
     pd.testing.assert_frame_equal(rest.trials[columns], whole.trials[columns])
     assert rest.summary["duplicates"] == whole.summary["duplicates"]
     assert load_study_file(problem).space.counts.searched > 260
