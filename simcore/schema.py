@@ -76,16 +76,24 @@ class Schema(BaseModel):
         str_strip_whitespace=True,
     )
 
+    _whole_numbers: ClassVar[tuple[str, ...]] = ()
+    """Keys of fields that are whole numbers."""
+
     @model_validator(mode="before")
     @classmethod
     def _refuse_switch_as_number(cls, data: Any) -> Any:
         """``true`` is no number, although Python counts with it."""
         if isinstance(data, dict):
-            for name, field in cls.model_fields.items():
-                key = field.alias or name
-                if field.annotation is int and isinstance(data.get(key), bool):
+            for key in cls._whole_numbers:
+                if isinstance(data.get(key), bool):
                     raise ConfigError(key, "must be a valid integer", got=data[key])
         return data
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        fields = cls.model_fields.items()
+        cls._whole_numbers = tuple(f.alias or name for name, f in fields if f.annotation is int)
 
     @classmethod
     def from_file_data(cls, data: object, *, at: str) -> Self:

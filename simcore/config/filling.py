@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, Self
 
-from simcore.config.names import NPU, PLATFORM, resolved
+from simcore.config.names import NAMED, NPU, PLATFORM, resolved
 from simcore.config.paths import Steps, parse_path, set_steps
 from simcore.config.run import Run
 from simcore.errors import ConfigError
@@ -59,7 +59,10 @@ class Part:
     def of(cls, table: object, place: Steps, paths: Sequence[Path]) -> Self:
         """The part at *place*, where the file holds *table*."""
         own = [at for at, (_, steps) in enumerate(paths) if steps[: len(place)] == place]
-        build = partial(_build, table, place, [paths[at] for at in own])
+        build: Callable[..., Schema] = partial(_build, table, place, [paths[at] for at in own])
+        keys = _keys(place, [paths[at][1] for at in own])
+        if isinstance(table, dict) and keys is not None:
+            build = partial(_with_keys, table, _BUILDERS[_kind(place)], keys)
         return cls(place[-1], lru_cache(_KEPT, typed=True)(build), _picker(own), not own)
 
     def object(self, values: Sequence[object]) -> Schema:
@@ -172,7 +175,29 @@ def _build(table: object, place: Steps, paths: Sequence[Path], *values: object) 
     filled = table
     for (path, steps), value in zip(paths, values, strict=True):
         filled = set_steps(filled, steps[len(place) :], resolved(steps, value), path)
-    return _BUILDERS[place[:2] if place[:2] == _DIMENSIONS else place](filled)
+    return _BUILDERS[_kind(place)](filled)
+
+
+def _kind(place: Steps) -> Steps:
+    """The place of the tables that are built like that at *place*."""
+    return place[:2] if place[:2] == _DIMENSIONS else place
+
+
+def _keys(place: Steps, paths: Sequence[Steps]) -> list[str] | None:
+    """The keys that the *paths* lead to, if each is one of the table at *place* itself."""
+    keys = [path[-1] for path in paths if len(path) == len(place) + 1 and path not in NAMED]
+    texts = [key for key in keys if isinstance(key, str)]
+    return texts if len(texts) == len(paths) else None
+
+
+def _with_keys(
+    table: Mapping[str, Any],
+    build: Callable[[object], Schema],
+    keys: Sequence[str],
+    *values: object,
+) -> Schema:
+    """As ``_build``, where all values are those of keys of the part itself."""
+    return build({**table, **dict(zip(keys, values, strict=True))})
 
 
 def _picker(positions: Sequence[int]) -> Callable[[Sequence[object]], Iterable[object]]:

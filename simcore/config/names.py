@@ -13,6 +13,8 @@ from simcore.yaml_file import read_table
 PLATFORM: Steps = ("platform",)
 NPU: Steps = ("platform", "npu")
 MODEL: Steps = ("workload", "model")
+NAMED = frozenset({PLATFORM, NPU, MODEL})
+"""Places that take names of files."""
 
 
 def resolved(place: Steps, value: object) -> object:

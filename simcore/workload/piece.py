@@ -5,7 +5,7 @@ nodes, -1 the node just before it. So a layer is written once, whatever comes be
 only says which sections follow each other and how often.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -51,6 +51,28 @@ class Section:
     def placed(self, entry: tuple[int, ...], gate: tuple[int, ...] = ()) -> "Section":
         """The section where it waits for *entry*, and its weights for *gate*."""
         means = {ENTRY: entry, GATE: gate}
+        marks = {mark for mark in (CHAIN, *means) if mark in self.dep}
+        if CHAIN not in marks and all(len(means[mark]) == 1 for mark in marks):
+            one = {mark: means[mark][0] for mark in marks}
+            dep_count, dep = self.dep_count, tuple([one.get(node, node) for node in self.dep])
+        else:
+            dep_count, dep = self._placed(means)
+        return Section(
+            kind=self.kind,
+            item=self.item,
+            dep_count=dep_count,
+            dep=dep,
+            exits=tuple([node for mark in self.exits for node in means.get(mark, (mark,))]),
+            last_compute=self.last_compute,
+            sums=self.sums,
+            in_layer=self.in_layer,
+            nodes=self.nodes,
+        )
+
+    def _placed(
+        self, means: Mapping[int, tuple[int, ...]]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Dependencies where a mark *means* several nodes, or one that is named already."""
         dep_count, dep, at = [], list[int](), 0
         for count in self.dep_count:
             marks = self.dep[at : at + count]
@@ -58,17 +80,7 @@ class Section:
             dep += own
             dep_count.append(len(own))
             at += count
-        return Section(
-            kind=self.kind,
-            item=self.item,
-            dep_count=tuple(dep_count),
-            dep=tuple(dep),
-            exits=tuple([node for mark in self.exits for node in means.get(mark, (mark,))]),
-            last_compute=self.last_compute,
-            sums=self.sums,
-            in_layer=self.in_layer,
-            nodes=self.nodes,
-        )
+        return tuple(dep_count), tuple(dep)
 
 
 class Run(NamedTuple):

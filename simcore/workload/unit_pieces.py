@@ -23,7 +23,7 @@ from simcore.workload.piece import (
 from simcore.workload.stage_parameters import LayerParameters
 
 _Write = Callable[..., Section]
-"""A method of ``Passes``."""
+"""Writes a section that has still to be placed, from the kind of layer if it is one."""
 
 _Gates = Callable[[Sequence[Section]], tuple[int, ...] | None]
 
@@ -97,12 +97,12 @@ class UnitWriter:
         runs = self._backward(chunk, forward, writers, gate)
         if chunk.has_table:
             runs.append(self._end(self.passes.embedding_backward, runs))
-        return piece_of(_sent(runs, chunk))
+        return piece_of(self._sent(runs, chunk))
 
     def input_gradients(self, chunk: Chunk, forward: Piece) -> Piece:
         """The backward pass but for the weight gradients of the layers."""
         writers = [self.passes.layer_inputs] * len(chunk.layers)
-        return piece_of(_sent(self._backward(chunk, forward, writers, _no_gate), chunk))
+        return piece_of(self._sent(self._backward(chunk, forward, writers, _no_gate), chunk))
 
     def weight_gradients(self, chunk: Chunk, entry: tuple[int, ...]) -> Piece:
         """The weight gradients of the layers, and the gradient of the token table."""
@@ -120,7 +120,7 @@ class UnitWriter:
         runs: list[Run] = []
         entry: tuple[int, ...] = (CHAIN,)
         if not chunk.is_last:
-            runs.append(Run(_RECEIVE.placed(entry)))
+            runs.append(Run(self._section(_receive, entry=entry)))
         elif forward.exits != (forward.last_compute,):
             entry = (CHAIN, LOSS)
         if chunk.has_head:
@@ -134,7 +134,7 @@ class UnitWriter:
         runs: list[Run] = []
         entry = chain
         if not chunk.is_first:
-            runs.append(Run(_RECEIVE.placed(chain)))
+            runs.append(Run(self._section(_receive, entry=chain)))
         elif chunk.has_table:
             runs.append(
                 Run(self._section(self.passes.embedding_forward, entry=chain, gate=gate([])))
@@ -147,7 +147,7 @@ class UnitWriter:
         if chunk.has_head:
             runs.append(self._end(self.passes.head_forward, runs, gate(layers)))
         if not chunk.is_last:
-            runs.append(Run(_SEND.placed(seen_from_end(runs[-1].section))))
+            runs.append(self._end(_send, runs))
         return piece_of(runs)
 
     def _layers(
@@ -175,6 +175,10 @@ class UnitWriter:
     def _end(self, write: _Write, runs: Sequence[Run], gate: tuple[int, ...] | None = None) -> Run:
         """A pass through an end of the model, after *runs*."""
         return Run(self._section(write, entry=seen_from_end(runs[-1].section), gate=gate))
+
+    def _sent(self, runs: list[Run], chunk: Chunk) -> list[Run]:
+        """*runs* of a backward pass, and its message unless the chunk begins the model."""
+        return runs if chunk.is_first else [*runs, self._end(_send, runs)]
 
     def _section(
         self,
@@ -230,13 +234,6 @@ def _runs(layers: Sequence[Section], order: range) -> list[Run]:
     return [Run(layers[start], order[start:end]) for start, end in zip(starts, ends, strict=True)]
 
 
-def _sent(runs: list[Run], chunk: Chunk) -> list[Run]:
-    """*runs* of a backward pass, and its message unless the chunk begins the model."""
-    if chunk.is_first:
-        return runs
-    return [*runs, Run(_SEND.placed(seen_from_end(runs[-1].section)))]
-
-
 def _receive() -> Section:
     builder = SectionBuilder()
     builder.frontier = (builder.add(NodeKind.RECV, -1, ()), ENTRY)
@@ -247,6 +244,3 @@ def _send() -> Section:
     builder = SectionBuilder()
     builder.then(NodeKind.SEND, -1)
     return builder.section()
-
-
-_RECEIVE, _SEND = _receive(), _send()
