@@ -4,8 +4,6 @@ from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 from simcore.system.collective_time import CollectiveTime
-from simcore.system.engine_input import Ints
-from simcore.system.phases import Phase
 from simcore.system.placement import Placement
 from simcore.terms import CollectiveKind
 
@@ -36,18 +34,27 @@ Rows = Recent[tuple[str, CollectiveKind, int, bool], list[int]]
 """By algorithm, kind, members and whether these are a list: a row of ``kernels.phase_row``."""
 
 
+Placements = Recent[tuple[int, int, tuple[int, ...]], Placement]
+"""By stride, size and the sizes of the dimensions: where a group lies."""
+
+Collective = tuple[CollectiveKind, Placement, int]
+"""Kind, where its members are, and size: of the full buffer, of an all-gather the shard."""
+
+
 class CollectiveCache:
     """Shared by the machines of a search: what depends on nothing but its key.
 
     Attributes:
-        programs: The phases of a collective, whatever its size and the machine's speeds.
         rows: The program of a phase.
+        phase_rows: The same of a phase on a dimension.
+        stand_ins: Which algorithms stand in for others, as sentences.
+        placements: Where groups lie.
         times: By machine and system layer, the times of collectives.
     """
 
     def __init__(self, limit: int = 4096) -> None:
-        self.programs: Recent[Hashable, tuple[tuple[Phase, ...], Ints]] = Recent(limit)
         self.rows: Rows = Recent(limit)
-        self.times: Recent[
-            Hashable, dict[tuple[CollectiveKind, Placement, int], CollectiveTime]
-        ] = Recent(limit)
+        self.phase_rows: Recent[Hashable, list[int]] = Recent(limit)
+        self.stand_ins: Recent[Hashable, tuple[str, ...]] = Recent(limit)
+        self.placements: Placements = Recent(limit)
+        self.times: Recent[Hashable, dict[Collective, CollectiveTime]] = Recent(limit)

@@ -1,19 +1,27 @@
 """Times collectives whose members start together; each distinct one is worked out once."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
 from simcore.hardware.dimension import Dimension
 from simcore.kernels.chunk_pipeline import FASTEST_NS, LAST_STEP_NS, SLOWEST_NS, TIME_WORDS
+from simcore.kernels.collective_batch import collective_times
 from simcore.kernels.collective_time import collective_time, through_phases
 from simcore.kernels.phase_row import RESULT_OVER, RESULT_TIMES
-from simcore.system.collective_cache import CollectiveCache
+from simcore.system.collective_cache import Collective, CollectiveCache
 from simcore.system.collective_time import CollectiveTime
 from simcore.system.engine_input import Ints
-from simcore.system.phase_rows import local_array, network_array, phase_rows
-from simcore.system.phases import Phase, cut, phases_of_chunk
+from simcore.system.phase_rows import local_array, network_array, phase_row
+from simcore.system.phases import (
+    Phase,
+    cut,
+    passes_of_chunk,
+    phases_of_chunk,
+    runnable,
+    stand_ins,
+)
 from simcore.system.placement import Placement
 from simcore.system.spec import ALGORITHM_KEYS, System
 from simcore.system.subsystem import Subsystem
@@ -39,25 +47,40 @@ class CollectiveTimer:
     ) -> None:
         self._dimensions = tuple(dimensions)
         self._topologies = [dimension.topology for dimension in self._dimensions]
-        self._shape = tuple((d.topology, d.npus) for d in self._dimensions)
+        self._places = [(i, d.topology, d.npus) for i, d in enumerate(self._dimensions)]
         self._system = system
         self._memory_bytes_per_s = memory_bytes_per_s
         self._network = network_array(self._dimensions)
         self._local = local_array(system.endpoint_delay_ns, memory_bytes_per_s)
         self._aware = system.collective_optimization == "local_bw_aware"
         self._algorithms: dict[CollectiveKind, tuple[str, ...]] = {}
-        cache = cache or CollectiveCache()
-        self._programs, self._rows = cache.programs, cache.rows
+        self._cache = cache = cache or CollectiveCache()
         machine = self._key()
         known = cache.times.get(machine)
         self._known = cache.times.put(machine, {}) if known is None else known
 
     def time(self, kind: CollectiveKind, placement: Placement, size_bytes: int) -> CollectiveTime:
         """Time of one collective; *size_bytes* is the full buffer, of an all-gather the shard."""
-        key = (kind, placement, size_bytes)
-        known = self._known.get(key)
+        return self.times([(kind, placement, size_bytes)])[0]
+
+    def times(self, wanted: Sequence[Collective]) -> list[CollectiveTime]:
+        """Time of each of the collectives *wanted*; see ``time``."""
+        new = list(dict.fromkeys([one for one in wanted if one not in self._known]))
+        if self._system.inter_dimension != "ascending":
+            mixed = [one for one in new if len(one[1].involved) > 1]
+            self._known.update({one: self._reordered(*one) for one in mixed})
+            new = [one for one in new if one not in self._known]
+        if new:
+            self._known.update(zip(new, self._work_out(new), strict=True))
+        return [self._known[one] for one in wanted]
+
+    def stand_ins(self, kind: CollectiveKind, placement: Placement) -> tuple[str, ...]:
+        """Which algorithms stand in for chosen ones that cannot run, as sentences."""
+        names = self._algorithms_of(kind)
+        key = (kind, placement.extent, names)
+        known = self._cache.stand_ins.get(key)
         if known is None:
-            known = self._known[key] = self._work_out(kind, placement, size_bytes)
+            known = self._cache.stand_ins.put(key, stand_ins(kind, placement, names))
         return known
 
     def _key(self) -> Hashable:
@@ -76,33 +99,40 @@ class CollectiveTimer:
             system.all_to_all,
         )
 
-    def _work_out(
-        self, kind: CollectiveKind, placement: Placement, size_bytes: int
-    ) -> CollectiveTime:
-        if self._system.inter_dimension != "ascending" and sum(e > 1 for e in placement.extent) > 1:
-            return self._reordered(kind, placement, size_bytes)
-        phases, rows = self._program(kind, placement, None)
-        chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, placement.members)
-        active = self._system.active_chunks_per_dimension
-        times = np.empty((len(phases), TIME_WORDS), np.int64)
-        sent = np.zeros(len(self._dimensions))
-        missing, duration, held, last_step, tied = collective_time(
-            rows, chunks, chunk_bytes, active, self._network, self._local, times, sent
+    def _work_out(self, wanted: Sequence[Collective]) -> Iterator[CollectiveTime]:
+        """Times of collectives whose chunks pass the dimensions in ascending order."""
+        rows: list[list[int]] = []
+        table = []
+        for kind, placement, size_bytes in wanted:
+            table.append((len(rows), *self._cut(kind, placement, size_bytes)))
+            rows += self._phase_rows(kind, placement, placement.involved)
+        table.append((len(rows), 0, 0))
+        phases, active = np.array(rows, np.int64), self._system.active_chunks_per_dimension
+        times = np.empty((len(rows), TIME_WORDS), np.int64)
+        answers, sent = collective_times(
+            np.array(table, np.int64), phases, active, self._network, self._local, times
         )
-        if missing:
-            self._time_on_engine(phases, rows, chunk_bytes, times)
-            duration, held, last_step, tied = through_phases(
-                rows, chunks, active, len(self._dimensions), times
+        for number, (missing, duration, held, last, tied) in enumerate(answers.tolist()):
+            first, chunks, chunk_bytes = table[number]
+            own = slice(first, table[number + 1][0])
+            one = wanted[number]
+            if missing:
+                self._time_on_engine(self._phases(*one[:2]), phases[own], chunk_bytes, times[own])
+                duration, held, last, tied = through_phases(
+                    phases[own], chunks, active, len(self._dimensions), times[own]
+                )
+            if tied and not held:  # the order of events on one member does not decide: run all
+                ends = self._subsystem().collective_ends(*one)
+                duration, last = ends.max(), self._system.endpoint_delay_ns
+            yield CollectiveTime(
+                duration_ns=int(duration),
+                held_ns=int(held),
+                last_step_ns=int(last),
+                sent_bytes=tuple(sent[number].tolist()),
             )
-        if tied and not held:  # the order of events on one member does not decide: run them all
-            ends = self._subsystem().collective_ends(kind, placement, size_bytes)
-            duration, last_step = ends.max(), self._system.endpoint_delay_ns
-        return CollectiveTime(
-            duration_ns=int(duration),
-            held_ns=int(held),
-            last_step_ns=int(last_step),
-            sent_bytes=tuple(sent.tolist()),
-        )
+
+    def _cut(self, kind: CollectiveKind, placement: Placement, size_bytes: int) -> tuple[int, int]:
+        return cut(kind, size_bytes, self._system.chunks, placement.members)
 
     def _reordered(
         self, kind: CollectiveKind, placement: Placement, size_bytes: int
@@ -111,11 +141,11 @@ class CollectiveTimer:
         subsystem = self._subsystem()
         ends = subsystem.collective_ends(kind, placement, size_bytes)
         orders = subsystem.dimension_orders(kind, placement, size_bytes)
-        chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, placement.members)
+        chunks, chunk_bytes = self._cut(kind, placement, size_bytes)
         sent = np.zeros(len(self._dimensions))
         for order, uses in Counter(orders[c % len(orders)] for c in range(chunks)).items():
-            phases, rows = self._program(kind, placement, order)
-            times = np.empty((len(phases), TIME_WORDS), np.int64)
+            rows = np.array(self._phase_rows(kind, placement, order), np.int64)
+            times = np.empty((len(rows), TIME_WORDS), np.int64)
             collective_time(rows, uses, chunk_bytes, 1, self._network, self._local, times, sent)
         return CollectiveTime(
             duration_ns=int(ends.max()),
@@ -124,20 +154,33 @@ class CollectiveTimer:
             sent_bytes=tuple(sent.tolist()),
         )
 
-    def _program(
-        self, kind: CollectiveKind, placement: Placement, passed: tuple[int, ...] | None
-    ) -> tuple[tuple[Phase, ...], Ints]:
-        """The phases of a chunk, as they are and as rows of numbers."""
+    def _phases(self, kind: CollectiveKind, placement: Placement) -> tuple[Phase, ...]:
+        return phases_of_chunk(kind, placement, self._algorithms_of(kind), self._aware)
+
+    def _phase_rows(
+        self, kind: CollectiveKind, placement: Placement, passed: Sequence[int]
+    ) -> list[list[int]]:
+        """A row per phase of a chunk that passes the dimensions in the order *passed*."""
+        names, known = self._algorithms_of(kind), self._cache.phase_rows
+        rows = []
+        for d, what in passes_of_chunk(kind, passed, self._aware):
+            members, stride = placement.extent[d], placement.stride[d]
+            key = (what, names[d], members, stride, self._places[d])
+            row = known.get(key)
+            if row is None:
+                name = runnable(names[d], what, members)
+                phase = Phase(
+                    dimension=d, kind=what, algorithm=name, members=members, stride=stride
+                )
+                row = known.put(key, phase_row(phase, self._dimensions[d], self._cache.rows))
+            rows.append(row)
+        return rows
+
+    def _algorithms_of(self, kind: CollectiveKind) -> tuple[str, ...]:
+        """The algorithm of each dimension."""
         if kind not in self._algorithms:
             self._algorithms[kind] = self._system.algorithms(kind, self._topologies)
-        algorithms = self._algorithms[kind]
-        key = (kind, placement, algorithms, self._aware, self._shape, passed)
-        known = self._programs.get(key)
-        if known is None:
-            phases = phases_of_chunk(kind, placement, algorithms, self._aware, passed)
-            rows = np.array(phase_rows(phases, self._dimensions, self._rows), np.int64)
-            known = self._programs.put(key, (phases, rows))
-        return known
+        return self._algorithms[kind]
 
     def _subsystem(self) -> Subsystem:
         return Subsystem(self._dimensions, self._system, self._memory_bytes_per_s)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcore.compute import ComputeModel
-from simcore.hardware import Dimension, Platform
+from simcore.hardware import Platform
 from simcore.system.accounts import Work, count_work
 from simcore.system.collective_cache import CollectiveCache
 from simcore.system.collective_time import CollectiveTime
@@ -23,14 +23,13 @@ from simcore.system.machine_times import (
     place_groups,
 )
 from simcore.system.node_counts import NodeCounts, counts_of_graph
-from simcore.system.phases import runnable
 from simcore.system.pipeline import PipelineRun, Times, run_pipeline
 from simcore.system.pipeline_code import PipelineCode
+from simcore.system.placement import Placement
 from simcore.system.plan_code import PlanCache, PlanCode
 from simcore.system.shared_ends import SharedEnds
 from simcore.system.spec import System
 from simcore.system.stage_axes import is_shared
-from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan, TrainingWorkload, build_graph
 from simcore.workload.graph import Axis, TrainingGraph
 from simcore.workload.program import TrainingProgram
@@ -208,8 +207,13 @@ class IterationRunner:
         )
 
     def _collective_times(self, program: _Program) -> list[CollectiveTime | None]:
-        placements = place_groups(program.groups, self._platform.dimensions)
-        return collective_times(program.collectives, program.plan, placements, self._timer)
+        return collective_times(
+            program.collectives, program.plan, self._placements(program), self._timer
+        )
+
+    def _placements(self, program: _Program) -> dict[Axis, Placement]:
+        known = self._collectives.placements
+        return place_groups(program.groups, self._platform.dimensions, known)
 
     def _messages(self, program: _Program, counts: NodeCounts) -> MessageTimes:
         return MessageTimes.of(program.plan, self._platform.dimensions, counts.message_bytes)
@@ -228,7 +232,7 @@ class IterationRunner:
         )
         lowered = lower(graph, platform.dimensions, operator_ns, times)
         if self._each_by_itself(times):
-            placements = place_groups(graph.groups, platform.dimensions)
+            placements = self._placements(graph)
             shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
             check_nodes(graph, lowered)
             inputs = expand(graph, platform, system, operator_ns, placements, shared)
@@ -246,7 +250,7 @@ class IterationRunner:
         )
 
     def _notes(self, program: _Program, work: Work, finish_ns: Ints) -> tuple[str, ...]:
-        notes = _stand_ins(program, self._system, self._platform.dimensions)
+        notes = self._stand_ins(program)
         held = int(work.held_ns.max())
         if held and self._system.phase_end == "together":
             notes.append(
@@ -256,25 +260,15 @@ class IterationRunner:
             )
         return tuple(notes)
 
-
-def _stand_ins(program: _Program, system: System, dimensions: Sequence[Dimension]) -> list[str]:
-    """Which algorithms stood in for chosen ones that cannot run."""
-    placements = place_groups(program.groups, dimensions)
-    topologies = [dimension.topology for dimension in dimensions]
-    used: dict[tuple[CollectiveKind, Axis], None] = {}
-    for operation in program.collectives:
-        if not is_shared(program.plan, operation.axis):
-            used.setdefault((operation.kind, operation.axis))
-    notes = []
-    for kind, axis in used:
-        names = system.algorithms(kind, topologies)
-        for dimension, (name, members) in enumerate(
-            zip(names, placements[axis].extent, strict=True)
-        ):
-            stand_in = runnable(name, kind, members) if members > 1 else name
-            if stand_in != name:
-                notes.append(
-                    f"{stand_in} stood in for {name} in {kind.name.lower()} among "
-                    f"{members} NPUs of dimension {dimension}"
-                )
-    return list(dict.fromkeys(notes))
+    def _stand_ins(self, program: _Program) -> list[str]:
+        """Which algorithms stood in for chosen ones that cannot run."""
+        placements = self._placements(program)
+        used = dict.fromkeys(
+            [(op.kind, op.axis) for op in program.collectives if op.axis in placements]
+        )
+        found = [
+            self._timer.stand_ins(kind, placements[axis])
+            for kind, axis in used
+            if not is_shared(program.plan, axis)
+        ]
+        return list(dict.fromkeys([note for notes in found for note in notes]))

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
 from simcore.compute import ComputeModel
 from simcore.hardware import Dimension, Npu
 from simcore.kernels.stage_messages import neighbour_messages
+from simcore.system.collective_cache import Placements
 from simcore.system.collective_time import CollectiveTime
 from simcore.system.collective_timer import CollectiveTimer
 from simcore.system.engine_input import Ints
@@ -20,19 +22,23 @@ from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
 
 
 def place_groups(
-    groups: Mapping[Axis, GroupLayout], dimensions: Sequence[Dimension]
+    groups: Mapping[Axis, GroupLayout],
+    dimensions: Sequence[Dimension],
+    known: Placements | None = None,
 ) -> dict[Axis, Placement]:
     """Where the groups of each axis lie; those of one NPU, and between two stages, are left out.
 
     Raises:
         InfeasibleError: A group does not tile the dimensions.
     """
-    sizes = tuple(dimension.npus for dimension in dimensions)
-    return {
-        axis: place_group(str(axis), group.stride, group.size, sizes)
-        for axis, group in groups.items()
-        if group.size > 1 and axis is not Axis.EMBEDDING
-    }
+    sizes = tuple([dimension.npus for dimension in dimensions])
+    known, placed = known or Placements(len(groups)), dict[Axis, Placement]()
+    for axis, group in groups.items():
+        if group.size > 1 and axis is not Axis.EMBEDDING:
+            key = (group.stride, group.size, sizes)
+            found = known.get(key)
+            placed[axis] = found or known.put(key, place_group(str(axis), *key))
+    return placed
 
 
 def operator_times_ns(
@@ -50,12 +56,10 @@ def collective_times(
     timer: CollectiveTimer,
 ) -> list[CollectiveTime | None]:
     """Time of each collective; None where its members are at several stages."""
-    return [
-        None
-        if is_shared(plan, operation.axis)
-        else timer.time(operation.kind, placements[operation.axis], operation.size_bytes)
-        for operation in collectives
-    ]
+    whole = [not is_shared(plan, operation.axis) for operation in collectives]
+    wanted = [(op.kind, placements[op.axis], op.size_bytes) for op in compress(collectives, whole)]
+    times = iter(timer.times(wanted))
+    return [next(times) if timed else None for timed in whole]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

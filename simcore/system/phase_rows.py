@@ -33,15 +33,17 @@ def phase_rows(
     phases: Sequence[Phase], dimensions: Sequence[Dimension], known: Rows
 ) -> list[list[int]]:
     """A row of ``kernels.phase_row`` per phase of a chunk; *known* keeps what recurs."""
-    rows = []
-    for phase in phases:
-        algorithm, over = algorithm_named(phase.algorithm), dimensions[phase.dimension]
-        row = program_row(phase.algorithm, phase.kind, phase.members, known)
-        row[words.STRIDE] = phase.stride
-        row[words.DIMENSION] = phase.dimension
-        row[words.ALIKE] = algorithm.alike(over.topology, over.npus, phase.members, phase.stride)
-        rows.append(row)
-    return rows
+    return [phase_row(phase, dimensions[phase.dimension], known) for phase in phases]
+
+
+def phase_row(phase: Phase, over: Dimension, known: Rows) -> list[int]:
+    """The row of one phase, *over* a dimension."""
+    row = program_row(phase.algorithm, phase.kind, phase.members, known)
+    alike = algorithm_named(phase.algorithm).alike
+    row[words.STRIDE] = phase.stride
+    row[words.DIMENSION] = phase.dimension
+    row[words.ALIKE] = alike(over.topology, over.npus, phase.members, phase.stride)
+    return row
 
 
 def program_row(

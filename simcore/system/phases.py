@@ -56,6 +56,23 @@ def runnable(name: str, kind: CollectiveKind, members: int) -> str:
     return "direct" if kind is CollectiveKind.ALL_TO_ALL else "ring"
 
 
+def passes_of_chunk(
+    kind: CollectiveKind, involved: Sequence[int], local_bw_aware: bool
+) -> list[tuple[int, CollectiveKind]]:
+    """The dimensions in the order in which a chunk passes them, and what is done there.
+
+    All-gathers run the *involved* dimensions outside in, the others inside out; a bandwidth-aware
+    all-reduce reduce-scatters up to the last dimension, all-reduces there and gathers back.
+    """
+    if kind is CollectiveKind.ALL_GATHER:
+        return [(d, kind) for d in reversed(involved)]
+    if kind is CollectiveKind.ALL_REDUCE and local_bw_aware:
+        inner = [(d, CollectiveKind.REDUCE_SCATTER) for d in involved[:-1]]
+        outer = [(d, CollectiveKind.ALL_GATHER) for d in reversed(involved[:-1])]
+        return [*inner, (involved[-1], CollectiveKind.ALL_REDUCE), *outer]
+    return [(d, kind) for d in involved]
+
+
 def phases_of_chunk(
     kind: CollectiveKind,
     placement: Placement,
@@ -65,27 +82,28 @@ def phases_of_chunk(
 ) -> tuple[Phase, ...]:
     """The phases of one chunk, each starting with the size that the one before left.
 
-    All-gathers run the dimensions outside in, the others inside out; a bandwidth-aware all-reduce
-    reduce-scatters up to the last dimension, all-reduces there and gathers back. *passed* is the
-    order of the involved dimensions, if it is not the ascending one.
+    *passed* is the order of the involved dimensions, if it is not the ascending one.
     """
-    involved = list(passed or [d for d, extent in enumerate(placement.extent) if extent > 1])
-    order: list[tuple[int, CollectiveKind]]
-    if kind is CollectiveKind.ALL_GATHER:
-        order = [(d, kind) for d in reversed(involved)]
-    elif kind is CollectiveKind.ALL_REDUCE and local_bw_aware:
-        order = [(d, CollectiveKind.REDUCE_SCATTER) for d in involved[:-1]]
-        order += [(involved[-1], CollectiveKind.ALL_REDUCE)]
-        order += [(d, CollectiveKind.ALL_GATHER) for d in reversed(involved[:-1])]
-    else:
-        order = [(d, kind) for d in involved]
     return tuple(
         Phase(
             dimension=d,
             kind=what,
-            algorithm=runnable(algorithms[d], kind, placement.extent[d]),
+            algorithm=runnable(algorithms[d], what, placement.extent[d]),
             members=placement.extent[d],
             stride=placement.stride[d],
         )
-        for d, what in order
+        for d, what in passes_of_chunk(kind, passed or placement.involved, local_bw_aware)
     )
+
+
+def stand_ins(kind: CollectiveKind, placement: Placement, names: Sequence[str]) -> tuple[str, ...]:
+    """Which algorithms stand in for those of the dimensions, *names*, that cannot run."""
+    notes = []
+    for dimension, (name, members) in enumerate(zip(names, placement.extent, strict=True)):
+        stand_in = runnable(name, kind, members) if members > 1 else name
+        if stand_in != name:
+            notes.append(
+                f"{stand_in} stood in for {name} in {kind.name.lower()} among "
+                f"{members} NPUs of dimension {dimension}"
+            )
+    return tuple(notes)

@@ -25,6 +25,11 @@ class Placement:
             product *= extent
         return product
 
+    @property
+    def involved(self) -> list[int]:
+        """The dimensions that it uses."""
+        return [dimension for dimension, extent in enumerate(self.extent) if extent > 1]
+
 
 def place_group(what: str, stride: int, size: int, dimensions: tuple[int, ...]) -> Placement:
     """Lay the NPUs ``base + i * stride``, i < *size*, over the mixed-radix *dimensions*.
