@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
 from simcore.kernels.graph_schedule import SHARED
-from simcore.kernels.pipeline_messages import expect, send, unit_address
+from simcore.kernels.pipeline_messages import arrival_of, expect, send, sent_after, unit_address
 from simcore.kernels.stage_layout import Layout
 from simcore.kernels.stage_memo import order_matters_at
 from simcore.kernels.stage_npu import book, next_slot, receive, step, walk
@@ -35,13 +35,14 @@ def go_on_in_finale(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     """The next event of a stage in its finale."""
     stage = at.stage + number * f.STAGE_FIELDS
     npu = at.npu + number * at.npu_size
-    slot = next_slot(live, at, npu)
+    slot = live[stage + f.AHEAD]
     arrives = live[stage + f.ARRIVES]
     late = -1
     if slot >= 0:
         late = arrives - live[slot + f.END]
         if late == 0:
-            late = live[stage + f.ARRIVES_SCHEDULED] - live[slot + f.SCHEDULED]
+            arrival, scheduled = live[stage + f.ARRIVES_AT], live[slot + f.SCHEDULED]
+            late = sent_after(live, arrival, scheduled, live[slot + f.CAUSE], f.ZERO)
     unit = live[stage + f.ARRIVES_UNIT]
     unit -= fixed[at.program + number * f.PROGRAM_FIELDS + f.FINALE_UNIT]
     if late == 0 and order_matters_at(fixed, live, at, npu, unit, arrives):
@@ -71,9 +72,9 @@ def _await_next(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
         message = fixed[unit_address(fixed, at, number, first + unit) + f.RECEIVED]
         place = fixed[receives + unit]
         if place >= 0 and live[npu + at.node + (block << at.shift) + place] != f.DONE:
-            end, start = live[at.arrival + 2 * message], live[at.arrival + 2 * message + 1]
-            if end >= 0:
-                expect(live, at, number, end, start, first + unit)
+            arrival = arrival_of(at, message)
+            if live[arrival + f.ARRIVAL_END] >= 0:
+                expect(live, at, number, arrival, first + unit)
         unit += 1
 
 
@@ -81,7 +82,7 @@ def _await_next(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
 def _look_ahead(live: Ints, at: Layout, number: int) -> None:
     """When the next event of a stage in its finale comes."""
     stage = at.stage + number * f.STAGE_FIELDS
-    slot = next_slot(live, at, at.npu + number * at.npu_size)
+    slot = live[stage + f.AHEAD] = next_slot(live, at, at.npu + number * at.npu_size)
     due = live[slot + f.END] if slot >= 0 else f.NEVER
     live[at.due + number] = min(due, live[stage + f.ARRIVES])
 
@@ -93,12 +94,11 @@ def _drain(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     npu = at.npu + number * at.npu_size
     for place in range(live[npu + f.LOGGED]):
         entry = npu + at.log + place * f.LOG_FIELDS
-        begin, end = live[entry + 1], live[entry + 2]
-        if end == f.NEVER:
-            _join(fixed, live, at, live[entry], number, begin)
+        if live[entry + 2] == f.NEVER:
+            _join(fixed, live, at, live[entry], number, live[entry + 1])
         else:
             unit = live[stage + f.STATE] + live[entry]
-            send(fixed, live, at, number, unit, begin, end)
+            send(fixed, live, at, number, unit, entry, f.ZERO)
     live[npu + f.LOGGED] = 0
 
 

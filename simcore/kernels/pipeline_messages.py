@@ -26,15 +26,41 @@ def message_to(fixed: Ints, at: Layout, number: int, unit: int) -> int:
 def is_known(fixed: Ints, live: Ints, at: Layout, number: int, unit: int) -> bool:
     """Whether a unit waits for a message of which it is known when it comes."""
     message = message_to(fixed, at, number, unit)
-    return message >= 0 and live[at.arrival + 2 * message] >= 0
+    return message >= 0 and live[arrival_of(at, message)] >= 0
 
 
 @njit(cache=True)
-def send(fixed: Ints, live: Ints, at: Layout, number: int, unit: int, start: int, end: int) -> None:
-    """A message is on its way: its receiver knows when it comes."""
+def arrival_of(at: Layout, message: int) -> int:
+    """Address of when a message comes."""
+    return int(at.arrival + message * f.ARRIVAL_FIELDS)
+
+
+@njit(cache=True)
+def sent_after(live: Ints, arrival: int, scheduled: int, cause: int, since: int) -> int:
+    """Which of two events that come at once is first: a message, or one of its receiver's own.
+
+    That which was scheduled first, and else that whose cause was; the times of the receiver's own
+    count from *since*.
+
+    Returns:
+        Above 0 if the message is the later one, 0 if nothing here decides.
+    """
+    late = live[arrival + f.ARRIVAL_START] - since - scheduled
+    if late == 0 and cause != f.NEVER and live[arrival + f.ARRIVAL_CAUSE] != f.NEVER:
+        late = live[arrival + f.ARRIVAL_CAUSE] - since - cause
+    return int(late)
+
+
+@njit(cache=True)
+def send(
+    fixed: Ints, live: Ints, at: Layout, number: int, unit: int, entry: int, since: int
+) -> None:
+    """A message is on its way, by an *entry* of a log whose times count from *since*."""
     message = fixed[unit_address(fixed, at, number, unit) + f.SENDS]
-    live[at.arrival + 2 * message] = end
-    live[at.arrival + 2 * message + 1] = start
+    arrival, end, cause = arrival_of(at, message), live[entry + 2] + since, live[entry + 3]
+    live[arrival + f.ARRIVAL_END] = end
+    live[arrival + f.ARRIVAL_START] = live[entry + 1] + since
+    live[arrival + f.ARRIVAL_CAUSE] = cause if cause == f.NEVER else cause + since
     to_unit = fixed[at.message + message * f.MESSAGE_FIELDS + f.TO_UNIT]
     receiver = fixed[at.message + message * f.MESSAGE_FIELDS]
     stage = at.stage + receiver * f.STAGE_FIELDS
@@ -42,17 +68,20 @@ def send(fixed: Ints, live: Ints, at: Layout, number: int, unit: int, start: int
     if live[stage + f.MODE] == f.SHUT and live[stage + f.AT_UNIT] == to_unit:
         live[at.due + receiver] = min(live[at.due + receiver], end)
     elif live[stage + f.MODE] == f.FINALE:
-        expect(live, at, receiver, end, start, to_unit)
+        expect(live, at, receiver, arrival, to_unit)
 
 
 @njit(cache=True)
-def expect(live: Ints, at: Layout, number: int, end: int, start: int, unit: int) -> None:
+def expect(live: Ints, at: Layout, number: int, arrival: int, unit: int) -> None:
     """A message for a stage in its finale."""
     stage = at.stage + number * f.STAGE_FIELDS
-    arrives = live[stage + f.ARRIVES]
-    earlier = end == arrives and start < live[stage + f.ARRIVES_SCHEDULED]
-    if end < arrives or earlier:
+    end, next_end = live[arrival + f.ARRIVAL_END], live[stage + f.ARRIVES]
+    earlier = end < next_end
+    if end == next_end:
+        other = live[stage + f.ARRIVES_AT]
+        earlier = live[arrival + f.ARRIVAL_START] < live[other + f.ARRIVAL_START]
+    if earlier:
         live[stage + f.ARRIVES] = end
-        live[stage + f.ARRIVES_SCHEDULED] = start
+        live[stage + f.ARRIVES_AT] = arrival
         live[stage + f.ARRIVES_UNIT] = unit
         live[at.due + number] = min(live[at.due + number], end)

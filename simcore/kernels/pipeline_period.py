@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
-from simcore.kernels.pipeline_messages import is_known, message_to
+from simcore.kernels.pipeline_messages import arrival_of, is_known, message_to
 from simcore.kernels.stage_layout import Layout
 from simcore.kernels.stage_states import same
 
@@ -82,14 +82,14 @@ def _take(fixed: Ints, live: Ints, at: Layout, snapshot: int, begun: int) -> boo
         seen = 0
         coming = unit if live[stage + f.MODE] == f.SHUT else unit + 1
         while seen < live[stage + f.KNOWN]:
-            if coming >= last or to + 3 > room:
+            if coming >= last or to + 4 > room:
                 return False
             if is_known(fixed, live, at, number, coming):
                 seen += 1
                 live[to] = coming - unit
                 message = message_to(fixed, at, number, coming)
                 _write_arrival(live, at, to, message, live[stage + f.SINCE])
-                to += 3
+                to += 4
             coming += 1
     live[snapshot] = to - content
     return True
@@ -98,9 +98,12 @@ def _take(fixed: Ints, live: Ints, at: Layout, snapshot: int, begun: int) -> boo
 @njit(cache=True)
 def _write_arrival(live: Ints, at: Layout, to: int, message: int, since: int) -> None:
     """When a message comes after *since*; one that was there before is as good as any other."""
-    end, start = live[at.arrival + 2 * message], live[at.arrival + 2 * message + 1]
-    live[to + 1] = end - since if end >= since else -1
-    live[to + 2] = start - since if end >= since else 0
+    arrival = arrival_of(at, message)
+    end, cause = live[arrival + f.ARRIVAL_END], live[arrival + f.ARRIVAL_CAUSE]
+    live[to + 1], live[to + 2], live[to + 3] = -1, 0, 0
+    if end >= since:
+        live[to + 1], live[to + 2] = end - since, live[arrival + f.ARRIVAL_START] - since
+        live[to + 3] = cause if cause == f.NEVER else cause - since
 
 
 @njit(cache=True)
@@ -140,11 +143,12 @@ def _move(fixed: Ints, live: Ints, at: Layout, number: int, units: int, ns: int)
     for _ in range(live[stage + f.KNOWN]):
         while not is_known(fixed, live, at, number, unit):
             unit -= 1
-        here = at.arrival + 2 * message_to(fixed, at, number, unit)
-        there = at.arrival + 2 * message_to(fixed, at, number, unit + units)
-        end, start = live[here] + ns, live[here + 1] + ns
-        live[here] = live[here + 1] = -1
-        live[there], live[there + 1] = end, start
+        here = arrival_of(at, message_to(fixed, at, number, unit))
+        there = arrival_of(at, message_to(fixed, at, number, unit + units))
+        for field in range(f.ARRIVAL_FIELDS):
+            time = live[here + field]
+            live[here + field] = -1
+            live[there + field] = time if time == f.NEVER else time + ns
         unit -= 1
     live[stage + f.AT_UNIT] += units
     live[stage + f.SINCE] += ns

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
 from simcore.kernels.pipeline_finale import all_done, begin_finale, go_on_in_finale
-from simcore.kernels.pipeline_messages import send, unit_address
+from simcore.kernels.pipeline_messages import arrival_of, send, sent_after, unit_address
 from simcore.kernels.pipeline_period import look_for_period
 from simcore.kernels.stage_layout import Layout
 from simcore.kernels.stage_memo import (
@@ -42,9 +42,7 @@ def start(fixed: Ints, live: Ints, at: Layout) -> None:
         live[counter] = 0
     live[f.RESOLVABLE] = -1
     live[f.POOL_END] = at.pool
-    _fill(live, at.state_table, at.table_size, f.ZERO - 1)
-    _fill(live, at.edge_table, at.table_size, f.ZERO - 1)
-    _fill(live, at.arrival, 2 * at.messages, f.ZERO - 1)
+    _fill(live, at.arrival, at.messages * f.ARRIVAL_FIELDS, f.ZERO - 1)
     _fill(live, at.started, at.collectives * (at.stages + 1), f.ZERO - 1)
     _fill(live, at.account, at.stages * (at.categories + 1), f.ZERO)
     for collective in range(at.collectives):
@@ -98,11 +96,12 @@ def run(fixed: Ints, live: Ints, at: Layout) -> int:
 @njit(cache=True)
 def _first_due(live: Ints, at: Layout) -> int:
     """The stage whose next event comes first, of several the lowest."""
-    earliest, first = live[at.due], f.ZERO
+    earliest = live[at.due]
     for number in range(1, at.stages):
-        due = live[at.due + number]
-        if due < earliest:
-            earliest, first = due, number
+        earliest = min(earliest, live[at.due + number])
+    first = f.ZERO
+    while live[at.due + first] != earliest:
+        first += 1
     return first
 
 
@@ -142,7 +141,7 @@ def _end_unit(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     unit = unit_address(fixed, at, number, live[stage + f.AT_UNIT] + 1)
     message, source = fixed[unit + f.RECEIVED], live[stage + f.STATE]
     is_open = False
-    if message >= 0 and live[at.arrival + 2 * message] >= 0:
+    if message >= 0 and live[arrival_of(at, message)] >= 0:
         order = _order(live, at, number, message)
         is_open = order < 0
         if order == 0:
@@ -161,10 +160,11 @@ def _order(live: Ints, at: Layout, number: int, message: int) -> int:
     state = at.state + live[stage + f.STATE] * f.STATE_FIELDS
     if live[state + f.HEAD_END] == f.NEVER:
         return -1
-    since = live[stage + f.SINCE]
-    late = live[at.arrival + 2 * message] - since - live[state + f.HEAD_END]
+    since, arrival = live[stage + f.SINCE], arrival_of(at, message)
+    late = live[arrival + f.ARRIVAL_END] - since - live[state + f.HEAD_END]
     if late == 0:
-        late = live[at.arrival + 2 * message + 1] - since - live[state + f.HEAD_SCHEDULED]
+        scheduled, cause = live[state + f.HEAD_SCHEDULED], live[state + f.HEAD_CAUSE]
+        late = sent_after(live, arrival, scheduled, cause, since)
     return -1 if late < 0 else (1 if late > 0 else 0)
 
 
@@ -175,7 +175,7 @@ def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     record = unit_address(fixed, at, number, live[stage + f.AT_UNIT])
     message = fixed[record + f.RECEIVED]
     since, source = live[stage + f.SINCE], live[stage + f.STATE]
-    arrival = live[at.arrival + 2 * message]
+    arrival = live[arrival_of(at, message)]
     order = _order(live, at, number, message) if arrival >= 0 else 1
     if order == 0 and order_matters(fixed, live, at, source, STEP, f.ZERO):
         live[f.FAILURE] = f.TIE
@@ -211,7 +211,7 @@ def _follow(fixed: Ints, live: Ints, at: Layout, number: int, edge: int, since: 
     entry = live[edge + f.LOG]
     for _ in range(live[edge + f.ENTRIES]):
         unit = live[stage + f.AT_UNIT] + live[entry]
-        send(fixed, live, at, number, unit, live[entry + 1] + since, live[entry + 2] + since)
+        send(fixed, live, at, number, unit, entry, since)
         entry += f.LOG_FIELDS
     account = at.account + number * (at.categories + 1)
     for category in range(at.categories + 1):
@@ -232,5 +232,5 @@ def _look_ahead_shut(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     head = live[at.state + live[stage + f.STATE] * f.STATE_FIELDS + f.HEAD_END]
     due = head + live[stage + f.SINCE] if head != f.NEVER else f.NEVER
     message = fixed[unit_address(fixed, at, number, live[stage + f.AT_UNIT]) + f.RECEIVED]
-    arrival = live[at.arrival + 2 * message]
+    arrival = live[arrival_of(at, message)]
     live[at.due + number] = min(due, arrival) if arrival >= 0 else due

@@ -52,40 +52,46 @@ MESSAGE_FIELDS = 2
 # booked, its unit, its blocks of nodes (one per unit under way), sizes of its two ready heaps, last
 # compute node of the current unit and when it ends, the node that it waits for in place of its
 # forward pass (-1: none), the unit to begin next (-1: none), whether its message is there, its
-# FORWARD_AGE, entries of the log; from SLOT on its slots, then times by category, log, blocks,
-# ready heaps, and the state of each node.
+# FORWARD_AGE, entries of the log, when the event under way was scheduled (NEVER: not told); from
+# SLOT on its slots, then times by category, log, blocks, ready heaps, and the state of each node.
 NUMBERS, BOOKED_UNTIL, UNIT, BLOCKS, READY, LAST_NODE, LAST_ENDS, LOSS_AT = 0, 1, 2, 3, 4, 6, 7, 8
-NEXT_PIECE, GATE, NEXT_AGE, LOGGED, SLOT = 9, 10, 11, 12, 13
+NEXT_PIECE, GATE, NEXT_AGE, LOGGED, UNDER_WAY, SLOT = 9, 10, 11, 12, 13, 14
 
-# A slot: node in it (-1: free), its end, when that was scheduled, its number, address of the node.
-POSITION, END, SCHEDULED, NUMBER, ROW = range(5)
-SLOT_FIELDS = 5
+# A slot: node in it (-1: free), its end, when that was scheduled, its number, address of the node,
+# and of a send its cause: when the event that started it was scheduled (NEVER: not told).
+POSITION, END, SCHEDULED, NUMBER, ROW, CAUSE = range(6)
+SLOT_FIELDS = 6
 
-# An entry of the log: a send (its unit, start, end), or the start of a member of a collective
-# between stages (its number, start, NEVER).
-LOG_FIELDS = 3
+# An entry of the log: a send (its unit, start, end, cause), or the start of a member of a
+# collective between stages (its number, start, NEVER, NEVER).
+LOG_FIELDS = 4
+
+# When a message comes (-1: not known), when it was sent, and its cause.
+ARRIVAL_END, ARRIVAL_START, ARRIVAL_CAUSE = range(3)
+ARRIVAL_FIELDS = 3
 
 # State of a node that has all that it waits for; above: how much is missing.
 IS_READY, RUNS, DONE = 0, -1, -2
 
 # An interned state of a stage's NPU: address and length of its record, its hash, its next event
-# (end and when that was scheduled, relative to the state's time), MODE, address of its piece.
-RECORD, LENGTH, HASH, HEAD_END, HEAD_SCHEDULED, STATE_MODE, STATE_PIECE = range(7)
-STATE_FIELDS = 7
+# (end, when that was scheduled and its cause, relative to the state's time), MODE, address of its
+# piece, its place in the table.
+RECORD, LENGTH, HASH, HEAD_END, HEAD_SCHEDULED, HEAD_CAUSE, STATE_MODE, STATE_PIECE = range(8)
+STATE_PLACE, STATE_FIELDS = 8, 9
 
 # Modes: about to end the last compute node of a unit; waiting for the message of a unit; followed
 # node by node to the end of the iteration.
 CHAIN_ENDS, SHUT, FINALE = 0, 1, 2
 
 # A known transition: from which state, by what, with which value; to which state, after how long,
-# entries of its log, address of the log, which the times by category follow.
-SOURCE, WHAT, VALUE, TARGET, TIME, ENTRIES, LOG = range(7)
-EDGE_FIELDS = 7
+# entries of its log, address of the log, which the times by category follow, place in the table.
+SOURCE, WHAT, VALUE, TARGET, TIME, ENTRIES, LOG, EDGE_PLACE = range(8)
+EDGE_FIELDS = 8
 
 # Where a stage stands: mode, unit, state and its time, messages that are known and not yet used;
-# in the finale the next of them, when it was scheduled, and its unit.
-MODE, AT_UNIT, STATE, SINCE, KNOWN, ARRIVES, ARRIVES_SCHEDULED, ARRIVES_UNIT = range(8)
-STAGE_FIELDS = 8
+# in the finale when the next of them comes, its address, its unit, and the NPU's next slot.
+MODE, AT_UNIT, STATE, SINCE, KNOWN, ARRIVES, ARRIVES_AT, ARRIVES_UNIT, AHEAD = range(9)
+STAGE_FIELDS = 9
 
 # Counters of the run, at the start of ``live``: states, transitions, end of the pool, collective
 # that can be resolved (-1: none), why the run failed, transitions followed, snapshots taken, and
@@ -114,9 +120,10 @@ class Layout(NamedTuple):
         due: Time of each stage's next event, side by side because they are looked through often.
         stage, account, steady: Where stages stand, and their times by category: so far, and in one
             period of the steady state.
-        arrival: End and start of each message.
+        arrival: When each message comes.
         started: Per collective: members that have started, then the start of each stage's.
-        state, state_table, edge, edge_table, table_size, states, edges: Memo and its room.
+        state, state_table, edge, edge_table, table_size, states, edges: Memo and its room. What a
+            table says counts only if that names its place, so tables need not be cleared.
         buffer, buffer_size: Where a record is written.
         snapshot, snapshot_size: The last moments at which a period began.
         pool, pool_end: Records and logs.

@@ -59,8 +59,11 @@ def _edge(live: Ints, at: Layout, source: int, what: int, value: int) -> int:
     key = ((source * 1000003) ^ what) * 1099511628211 ^ value
     key = (key ^ (key >> 31)) * 1099511628211
     place = (key ^ (key >> 29)) & (at.table_size - 1)
-    while live[at.edge_table + place] >= 0:
-        edge = at.edge + live[at.edge_table + place] * f.EDGE_FIELDS
+    while True:
+        number = live[at.edge_table + place]
+        edge = at.edge + number * f.EDGE_FIELDS
+        if not (0 <= number < live[f.EDGES] and live[edge + f.EDGE_PLACE] == place):
+            break
         known = live[edge] == source and live[edge + f.WHAT] == what
         if known and live[edge + f.VALUE] == value:
             return int(edge)
@@ -72,6 +75,7 @@ def _edge(live: Ints, at: Layout, source: int, what: int, value: int) -> int:
         return int(edge)
     live[f.EDGES] += 1
     live[at.edge_table + place] = number
+    live[edge + f.EDGE_PLACE] = place
     live[edge] = source
     live[edge + f.WHAT] = what
     live[edge + f.VALUE] = value

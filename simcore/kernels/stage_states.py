@@ -3,8 +3,9 @@
 A record tells a situation completely, times relative to its own: mode and piece of the current
 unit, how many units ago the forward pass lies that it still waits for, then one entry per node:
 units ago and piece of the block, place, state, and of a running node slot, end, when that was
-scheduled, and its rank among those of the same end and schedule. Of a current unit that waits for
-its message the nodes listed are those that are *not* waiting, of all others the unfinished ones.
+scheduled, its rank among those of the same end and schedule, and its cause. Of a current unit that
+waits for its message the nodes listed are those that are *not* waiting, of all others the
+unfinished ones.
 """
 
 import numpy as np
@@ -16,8 +17,8 @@ from simcore.kernels.stage_layout import Layout
 from simcore.kernels.stage_npu import add_block, clear, make_ready, next_slot
 
 _HEADER = 3
-_ENTRY = 8
-_AGE, _PIECE, _PLACE, _STATE, _SLOT, _END, _SCHEDULED, _RANK = range(8)
+_ENTRY = 9
+_AGE, _PIECE, _PLACE, _STATE, _SLOT, _END, _SCHEDULED, _RANK, _CAUSE = range(9)
 
 Ints = NDArray[np.int64]
 
@@ -68,6 +69,13 @@ def _write_slot(live: Ints, at: Layout, npu: int, position: int, now: int, entry
     live[entry + _END] = end - now
     live[entry + _SCHEDULED] = scheduled - now
     live[entry + _RANK] = _rank(live, at, npu, slot)
+    live[entry + _CAUSE] = _after(live[slot + f.CAUSE], -now)
+
+
+@njit(cache=True)
+def _after(time: int, delay: int) -> int:
+    """A time later; never remains never."""
+    return time if time == f.NEVER else time + delay
 
 
 @njit(cache=True)
@@ -92,9 +100,11 @@ def intern(live: Ints, at: Layout, npu: int, length: int, now: int) -> int:
         key = (key ^ live[record + offset]) * 1099511628211
         key ^= key >> 29
     place = key & (at.table_size - 1)
-    while live[at.state_table + place] >= 0:
+    while True:
         number = live[at.state_table + place]
         state = at.state + number * f.STATE_FIELDS
+        if not (0 <= number < live[f.STATES] and live[state + f.STATE_PLACE] == place):
+            break
         found = live[state + f.HASH] == key and live[state + f.LENGTH] == length
         if found and same(live, live[state + f.RECORD], record, length):
             return int(number)
@@ -109,11 +119,13 @@ def intern(live: Ints, at: Layout, npu: int, length: int, now: int) -> int:
     live[state + f.RECORD] = live[f.POOL_END]
     live[state + f.LENGTH] = length
     live[state + f.HASH] = key
+    live[state + f.STATE_PLACE] = place
     live[state + f.STATE_MODE] = live[record]
     live[state + f.STATE_PIECE] = live[record + 1]
     slot = next_slot(live, at, npu)
     live[state + f.HEAD_END] = live[slot + f.END] - now if slot >= 0 else f.NEVER
     live[state + f.HEAD_SCHEDULED] = live[slot + f.SCHEDULED] - now if slot >= 0 else f.NEVER
+    live[state + f.HEAD_CAUSE] = _after(live[slot + f.CAUSE], -now) if slot >= 0 else f.NEVER
     for offset in range(length):
         live[live[f.POOL_END] + offset] = live[record + offset]
     live[f.POOL_END] += length
@@ -207,6 +219,7 @@ def _restore_entries(
             live[slot + f.END] = live[entry + _END] + now
             live[slot + f.SCHEDULED] = live[entry + _SCHEDULED] + now
             live[slot + f.NUMBER] = live[entry + _RANK]
+            live[slot + f.CAUSE] = _after(live[entry + _CAUSE], now)
             piece = live[npu + at.block + 2 * (live[npu + f.BLOCKS] - 1)]
             live[slot + f.ROW] = fixed[piece + f.ROWS] + place * f.NODE_FIELDS
             if place == last and live[entry + _AGE] == 0:

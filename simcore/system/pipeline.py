@@ -16,7 +16,7 @@ from simcore.system.workspace import Workspace
 
 _BLOCKS = 16
 _ENTRIES = 2048
-_STATES, _POOL = 2**12, 2**19
+_STATES, _POOL = 2**13, 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,7 +127,7 @@ def _layout(code: PipelineCode, times: Times, profile: ExecutionProfile) -> f.La
     ready = block + 2 * _BLOCKS
     node = ready + 2 * nodes
     npu_size = node + nodes
-    table, buffer = 2 * _STATES, 8 * _ENTRIES
+    table, buffer = 2 * _STATES, 9 * _ENTRIES
     accounts = stages * (categories + 1)
     snapshot = 2 + accounts + 64 * stages
     collectives = len(code.shared)
@@ -137,7 +137,7 @@ def _layout(code: PipelineCode, times: Times, profile: ExecutionProfile) -> f.La
         "stage": stages * f.STAGE_FIELDS,
         "account": accounts,
         "steady": accounts,
-        "arrival": 2 * code.messages,
+        "arrival": code.messages * f.ARRIVAL_FIELDS,
         "started": collectives * (stages + 1),
         "state": _STATES * f.STATE_FIELDS,
         "state_table": table,

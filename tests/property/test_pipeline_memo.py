@@ -1,5 +1,7 @@
 """Looking situations up gives what executing every node gives, to the nanosecond."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,10 @@ from hypothesis import strategies as st
 from simcore.compute import COMPUTE_MODELS
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.hardware import Dimension, Platform, load_npu
+from simcore.system import iteration as iteration_module
+from simcore.system import plan_code
 from simcore.system.iteration import Iteration, IterationRunner
+from simcore.system.pipeline import PipelineRun, run_pipeline
 from simcore.system.spec import EXECUTION_PROFILES, ExecutionProfile, System
 from simcore.terms import TopologyKind
 from simcore.workload import Model, ParallelPlan, TrainingWorkload, build_graph
@@ -100,8 +105,8 @@ def test_looked_up_run_equals_the_run_of_every_node(job: Job) -> None:
 def test_most_of_those_runs_were_looked_up_and_many_prolonged() -> None:
     if not SEEN:
         pytest.skip("the runs above were not part of this session")
-    # the others are interleaved for the most part: there messages and ends of sends tie
-    assert sum(iteration.situations > 0 for iteration in SEEN) > 0.8 * len(SEEN)
+    # elsewhere a message ties with an event of its receiver, and their causes tie as well
+    assert sum(iteration.situations > 0 for iteration in SEEN) > 0.95 * len(SEEN)
     assert sum(iteration.repeated > 0 for iteration in SEEN) > len(SEEN) / 8
 
 
@@ -114,6 +119,42 @@ def test_it_does_with_more_slots_and_streams(compute_slots: int, streams: int, j
         patch.setattr(System, "profile", property(lambda _: profile))
         compare(job)
     assert EXECUTION_PROFILES["astra_sim"].compute_slots == 1
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(job=jobs())
+def test_it_does_where_no_shorter_run_is_tried_and_the_run_itself_leaps(job: Job) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan_code, "_SHORT_RUNS", 0)
+        iteration = compare(job)
+    assert iteration is None or iteration.repeated == 0
+
+
+@pytest.mark.parametrize(("interleave", "leaps_to"), [(1, 0.2), (2, 0.4)])
+def test_a_run_leaps_over_its_steady_state(
+    interleave: int, leaps_to: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[PipelineRun | None] = []
+
+    def recorded(*arguments: Any) -> PipelineRun | None:
+        runs.append(run_pipeline(*arguments))
+        return runs[-1]
+
+    monkeypatch.setattr(plan_code, "_SHORT_RUNS", 0)
+    monkeypatch.setattr(iteration_module, "run_pipeline", recorded)
+    model = Model.build(name="m", layers=8, hidden=256, heads=8, ffn=1024, vocabulary=1024)
+    dimension = Dimension.build(
+        topology="switch", npus=4, bandwidth_bytes_per_s=20e9, latency_s=1e-6
+    )
+    platform = Platform(npu=load_npu("a100_80"), dimensions=(dimension,))
+    workload = TrainingWorkload(model=model, sequence=128, global_batch=240)
+    plan = ParallelPlan(pp=4, interleave=interleave)
+    compare((workload, platform, plan, System(phase_end="together")))
+    (ran,) = runs
+    assert ran is not None
+    assert ran.finished
+    assert ran.periods > 0
+    assert ran.followed < leaps_to * 4 * 240 * 2 * interleave
 
 
 def test_situations_do_not_multiply_with_stages_and_microbatches() -> None:
