@@ -12,6 +12,9 @@ Floats = NDArray[np.float64]
 SIZE = 64
 """Rows of a block."""
 
+_PART = 16
+"""Rows of the squares on the diagonal of a block that are inverted at once."""
+
 
 def in_blocks(rows: Floats) -> Floats:
     """(N, F) rows as (B, SIZE, F), filled up with zeros."""
@@ -37,7 +40,7 @@ class Root:
         for at in range(blocks):
             root = np.linalg.cholesky(matrix[at, at])
             self.log_determinant += float(np.log(np.diag(root)).sum())
-            self._inverse[at] = np.linalg.inv(root)
+            self._inverse[at] = _inverse(root)
             left = matrix[at + 1 :, at] @ self._inverse[at].T
             matrix[at + 1 :, at] = left
             for row in range(at + 1, blocks):
@@ -51,3 +54,15 @@ class Root:
             known = (self._below[at, :at] @ result[:at]).sum(axis=0)
             result[at] = self._inverse[at] @ (right[at] - known)
         return result
+
+
+def _inverse(lower: Floats) -> Floats:
+    """Of a lower triangular block; half the work of an inverse that does not know that."""
+    cuts = [slice(first, first + _PART) for first in range(0, SIZE, _PART)]
+    squares = np.linalg.inv(np.stack([lower[cut, cut] for cut in cuts]))
+    result = np.zeros_like(lower)
+    for cut, square in zip(cuts, squares, strict=True):
+        left = slice(cut.start)
+        result[cut, cut] = square
+        result[cut, left] = -square @ (lower[cut, left] @ result[left, left])
+    return result

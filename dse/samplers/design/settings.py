@@ -23,11 +23,11 @@ class Settings:
 
     initial: int = 24
     parents: int = 20
-    children: int = 12
+    children: int = 10
     fresh: float = 0.05
     local: float = 0.15
     crossover: float = 0.5
     repairs: int = 3
     memory: int = 320
-    lesson: int = 12
+    lesson: int = 16
     course: int = 8

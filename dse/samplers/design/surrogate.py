@@ -59,8 +59,9 @@ class GaussianProcess:
     def fit(self, points: Floats, values: Floats) -> None:
         """Learn the output from *points*, (N, F), and *values*, (N,)."""
         self._mean, self._spread = float(values.mean()), float(values.std()) + 1e-12
-        self._points = points / np.exp(self._logs)[self._owner]
-        self._root = _root(self._points)
+        scaled = points / np.exp(self._logs)[self._owner]
+        self._rows, self._is_row = in_blocks(scaled), in_blocks(np.ones((len(points), 1)))
+        self._root = _root(scaled)
         self._half = self._root.solve(in_blocks(((values - self._mean) / self._spread)[:, None]))
 
     def guess(self, points: Floats) -> tuple[Floats, Floats]:
@@ -69,7 +70,7 @@ class GaussianProcess:
         for first in range(0, len(points), _AT_ONCE):
             part = slice(first, first + _AT_ONCE)
             scaled = points[part] / np.exp(self._logs)[self._owner]
-            reach = self._root.solve(in_blocks(_matern(_squares(self._points, scaled))))
+            reach = self._root.solve(self._is_row * _matern(_squares(self._rows, scaled)))
             mean[part] = (reach * self._half).sum(axis=(0, 1))
             variance[part] = 1.0 - (reach**2).sum(axis=(0, 1))
         deviation = np.sqrt(np.maximum(variance, 1e-9))
@@ -101,8 +102,8 @@ def _root(points: Floats) -> Root:
 def _squares(a: Floats, b: Floats) -> Floats:
     """Squared distances between (..., N, F) and (..., K, F), as (..., N, K)."""
     products = a @ np.swapaxes(b, -1, -2)
-    own, other = (a**2).sum(axis=-1)[..., :, None], (b**2).sum(axis=-1)[..., None, :]
-    return np.asarray(np.maximum(own + other - 2.0 * products, 0.0))
+    own, other = (np.einsum("...f,...f->...", points, points) for points in (a, b))
+    return np.asarray(np.maximum(own[..., :, None] + other[..., None, :] - 2.0 * products, 0.0))
 
 
 def _matern(square: Floats) -> Floats:
