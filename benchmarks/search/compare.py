@@ -13,7 +13,7 @@ import argparse
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +21,13 @@ from problems import PROBLEMS, Problem
 
 from dse.samplers import ProposerInput, build_proposer
 from dse.samplers.baselines import AntColony, GeneticAlgorithm, RandomWalk, RawSpace
+from dse.samplers.baselines.agents import Agent
 from dse.space import Design, design_key
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from page import markdown_table, write_table
 
-AGENTS: dict[str, Callable[..., RandomWalk | GeneticAlgorithm | AntColony]] = {
+AGENTS: dict[str, Callable[..., Agent]] = {
     "random_walk": RandomWalk,
     "genetic": GeneticAlgorithm,
     "ant_colony": AntColony,
@@ -95,10 +96,16 @@ def run_sampler(problem: Problem, name: str, seed: int, trials: int, window: int
     return log.rows
 
 
-def run_agent(problem: Problem, name: str, seed: int, trials: int) -> list[Row]:
+def run_agent(
+    problem: Problem,
+    kind: Callable[..., Agent],
+    seed: int,
+    trials: int,
+    setting: Mapping[str, float] | None = None,
+) -> list[Row]:
     """Proposes, rejects and rewards by the inverse of the product of the objectives."""
     raw, log = RawSpace(problem.space), Log(problem, trials)
-    agent = AGENTS[name](raw.sizes, seed)
+    agent = kind(raw.sizes, seed, **(setting or {}))
     for _ in range(trials):
         start = time.process_time()
         codes = agent.ask()
@@ -120,7 +127,7 @@ def table_rows(
     """Per sampler and mark: proposals, quartiles of the score, evaluations, CPU time."""
     for name in names:
         runs = [
-            run_agent(problem, name, seed, trials)
+            run_agent(problem, AGENTS[name], seed, trials)
             if name in AGENTS
             else run_sampler(problem, name, seed, trials, window)
             for seed in range(seeds)

@@ -11,7 +11,8 @@ from dse.samplers.base import Proposal, Proposer, ProposerInput
 from dse.samplers.design import GenomeSpace
 from dse.samplers.optuna_genes import distribution, from_optuna, to_optuna
 from dse.space import Design, Encoding, Gene
-from dse.space.encoding import Genes, Style
+from dse.space.encoding import Style
+from dse.space.genes import Genes
 
 if TYPE_CHECKING:
     import optuna

@@ -1,9 +1,10 @@
 """The design space: knobs, rules, and the valid designs that they leave."""
 
 from dse.space.build import Setting, build_space
-from dse.space.encoding import Encoding, Gene
+from dse.space.encoding import Encoding
 from dse.space.expressions import Expression, parse_expression
 from dse.space.file import SpaceFile
+from dse.space.genes import Gene
 from dse.space.parameters import Design, Parameter, Value, file_value
 from dse.space.space import Block, Counts, Space, design_key
 

@@ -15,7 +15,7 @@ SPACES = {name: load_study_file(name).space for name in ("llm_gpt.yaml", "p1_cos
 ENCODINGS = {
     (name, style): Encoding(space, style)
     for name, space in SPACES.items()
-    for style in ("index", "weights")
+    for style in ("index", "weights", "cuts")
 }
 
 
@@ -28,7 +28,7 @@ def drawn(encoding: Encoding, random: np.random.Generator) -> dict[str, int | fl
     return {gene.name: value(gene) for gene in encoding.genes}
 
 
-@pytest.mark.parametrize("style", ["index", "weights"])
+@pytest.mark.parametrize("style", ["index", "weights", "cuts"])
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(derandomize=True, deadline=None, max_examples=60)
 def test_every_draw_of_the_gpt_study_keeps_all_rules(style: str, seed: int) -> None:
@@ -51,7 +51,7 @@ def test_every_draw_of_the_gpt_study_keeps_all_rules(style: str, seed: int) -> N
         assert design["platform.dimensions[0].npus"] <= 16
 
 
-@pytest.mark.parametrize("style", ["index", "weights"])
+@pytest.mark.parametrize("style", ["index", "weights", "cuts"])
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(derandomize=True, deadline=None, max_examples=60)
 def test_every_draw_of_the_cosmic_problem_keeps_all_rules(style: str, seed: int) -> None:
@@ -86,8 +86,8 @@ def test_a_space_lists_each_design_once_and_as_many_as_it_counts(npus: int, most
     assert len(keys) == len(set(keys)) == space.counts.valid
 
 
-@pytest.mark.parametrize("style", ["index", "weights"])
-def test_every_valid_design_can_be_drawn(style: Literal["index", "weights"]) -> None:
+@pytest.mark.parametrize("style", ["index", "weights", "cuts"])
+def test_every_valid_design_can_be_drawn(style: Literal["index", "weights", "cuts"]) -> None:
     space = small_space(8, 4)
     encoding = Encoding(space, style)
     random = np.random.default_rng(0)

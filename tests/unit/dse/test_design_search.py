@@ -71,7 +71,7 @@ def test_every_move_of_a_valid_design_gives_a_valid_design_or_none() -> None:
 
 def test_a_design_survives_the_way_into_genes_and_back() -> None:
     random = Random(5)
-    encodings = [Encoding(GENOMES.space, style) for style in ("index", "weights")]
+    encodings = [Encoding(GENOMES.space, style) for style in ("index", "weights", "cuts")]
     for _ in range(100):
         genome = GENOMES.draw(random)
         design = GENOMES.design(genome)
