@@ -3,9 +3,13 @@
 import logging
 import os
 import re
+import signal
 import socket
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +68,20 @@ def connect(workers: int | None, address: str | None) -> tuple[Any, bool]:
         }
     else:
         options["address"] = address
-    _start(ray, options)
+    with _signals_kept():
+        _start(ray, options)
     return ray, True
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM mean what they did: Ray takes them over when it starts."""
+    is_main = threading.current_thread() is threading.main_thread()
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in kept.items():
+        if is_main and handler is not None:
+            signal.signal(number, handler)
 
 
 def _silence(ray: Any) -> None:

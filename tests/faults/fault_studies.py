@@ -18,6 +18,7 @@ from unittest.mock import patch
 import pandas as pd
 
 import dse
+from dse.cli.errors import told_plainly
 from dse.config import load_study_file
 from dse.evaluate import EVALUATORS, Crew, EvaluatorInput, start_crew
 from dse.evaluate.closed_form import ClosedFormEvaluator
@@ -97,10 +98,36 @@ def run_faulty(out: Path | None = None, **options: Any) -> dse.StudyResult:
         return dse.run_study(STUDY, out=out, **{"sampler": "random", **options})
 
 
+def run_faulty_command(out: Path, **overrides: Any) -> None:
+    """``dse study`` with workers that misbehave."""
+    from dse.cli.running import run_command
+
+    faulty = patch.dict(EVALUATORS._entries, {"faulty": Faulty})
+    chosen = {"sampler": "random", **overrides}
+    with faulty, patch("dse.study.start_crew", start_faulty_crew), told_plainly():
+        run_command(STUDY, out=out, resume=False, quiet=True, timeout_s=None, overrides=chosen)
+
+
 def start_driver(out: Path, **options: Any) -> "subprocess.Popen[str]":
-    """The same in a process of its own."""
-    command = [sys.executable, __file__, str(out), json.dumps(options)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    """``run_faulty`` in a process of its own."""
+    return _start("run_faulty", out, options)
+
+
+def start_command(out: Path, **options: Any) -> "subprocess.Popen[str]":
+    """``run_faulty_command`` in a process of its own, with Ctrl-C as in a terminal."""
+    return _start("run_faulty_command", out, options)
+
+
+def _start(name: str, out: Path, options: Mapping[str, Any]) -> "subprocess.Popen[str]":
+    command = [sys.executable, __file__, name, str(out), json.dumps(options)]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+    )
 
 
 def stored(folder: Path) -> dict[int, float]:
@@ -177,4 +204,5 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent))
     import fault_studies  # under the name by which workers find it
 
-    fault_studies.run_faulty(Path(sys.argv[1]), **json.loads(sys.argv[2]))
+    run = getattr(fault_studies, sys.argv[1])
+    run(Path(sys.argv[2]), **json.loads(sys.argv[3]))
