@@ -11,7 +11,7 @@ from dse.evaluate import Answer, Dispatcher, Task
 from dse.evaluate.base import Evaluation
 from dse.objectives import total_violation
 from dse.samplers import Outcome, Proposal, Proposer
-from dse.space import Design, design_key
+from dse.space import Design, design_digest
 from dse.trials import Trial
 
 WAIT_S = 0.25
@@ -171,7 +171,7 @@ class Search:
         return self._key(design) not in self._by_key
 
     def _key(self, design: Design) -> str:
-        return design_key(self._screen.canonical(design))
+        return design_digest(self._screen.canonical(design))
 
     def _start(self, slot: _Slot) -> None:
         self._slots.append(slot)

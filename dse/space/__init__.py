@@ -6,7 +6,7 @@ from dse.space.expressions import Expression, parse_expression
 from dse.space.file import SpaceFile
 from dse.space.genes import Gene
 from dse.space.parameters import Design, Parameter, Value, file_value
-from dse.space.space import Block, Counts, Space, design_key
+from dse.space.space import Block, Counts, Space, design_digest, design_key
 
 __all__ = [
     "Block",
@@ -21,6 +21,7 @@ __all__ = [
     "SpaceFile",
     "Value",
     "build_space",
+    "design_digest",
     "design_key",
     "file_value",
     "parse_expression",

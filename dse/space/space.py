@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from dse.space.parameters import Design, Parameter
 from dse.space.tables import Codes
@@ -110,3 +111,8 @@ def count_designs(blocks: Sequence[Block], dimensions: Sequence[int]) -> int:
 def design_key(design: Design) -> str:
     """A text that two designs share exactly if they are the same."""
     return json.dumps(design, sort_keys=True, separators=(",", ":"))
+
+
+def design_digest(design: Design) -> str:
+    """What stands for ``design_key`` where there are many: 32 characters."""
+    return blake2b(design_key(design).encode(), digest_size=16).hexdigest()

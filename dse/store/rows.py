@@ -4,12 +4,11 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from typing import Any
 
 from dse.evaluate import Evaluation
 from dse.evaluate.metrics import Metrics, PackedMetrics, plain
-from dse.space import design_key
+from dse.space import design_digest
 from dse.trials import Trial
 
 _COLUMNS = (
@@ -63,7 +62,7 @@ def row_of(trial: Trial) -> tuple[Any, ...]:
     found = trial.evaluation
     return (
         trial.number,
-        blake2b(design_key(trial.design).encode(), digest_size=16).digest(),
+        bytes.fromhex(design_digest(trial.design)),
         _encode(trial.design),
         found.state,
         _encode(found.objectives),

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from random import Random
@@ -143,16 +143,22 @@ def stored(folder: Path) -> dict[int, float]:
 
 
 def workers_of(pid: int) -> list[int]:
-    """Worker processes of a driver."""
-    found = []
+    """Worker processes of a driver: its own, or actors of a Ray that it started."""
+    parents, found = {}, []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            parent = int(path.read_text().rsplit(")", 1)[1].split()[1])
-            words = (path.parent / "cmdline").read_bytes()
+            parents[int(path.parent.name)] = int(path.read_text().rsplit(")", 1)[1].split()[1])
         except (OSError, IndexError):  # it has just ended
             continue
-        if parent == pid and b"spawn_main" in words:
-            found.append(int(path.parent.name))
+    ours, size = {pid}, 0
+    while len(ours) > size:
+        size = len(ours)
+        ours |= {child for child, parent in parents.items() if parent in ours}
+    for own in sorted(ours - {pid}):
+        with suppress(OSError):
+            words = Path(f"/proc/{own}/cmdline").read_bytes()
+            if b"spawn_main" in words or words.startswith(b"ray::Actor"):
+                found.append(own)
     return found
 
 

@@ -1,5 +1,7 @@
 """Evaluations that end their worker, hang, eat memory or return nonsense."""
 
+import os
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -17,6 +19,7 @@ def sound() -> dse.StudyResult:
     return run_faulty(trials=TRIALS, executor="serial", window=8)
 
 
+@pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("kind", "failure", "words"),
     [
@@ -31,13 +34,17 @@ def test_designs_that_misbehave_fail_with_their_class_and_nobody_else_does(
     kind: str,
     failure: str,
     words: str,
+    executor: str,
     sound: dse.StudyResult,
     monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv(POISON, kind)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
     result = run_faulty(
-        trials=TRIALS, executor="local", workers=2, window=8, timeout="1 s", memory="8 GB"
+        trials=TRIALS, executor=executor, workers=2, window=8, timeout="1 s", memory="8 GB"
     )
+    assert capfd.readouterr() == ("", ""), "nobody but us speaks"
     reached = {row.number for row in sound.rows if row.evaluation.objectives}
     poisoned = {row.number for row in result.rows if is_poisoned(row.design)} & reached
     assert poisoned

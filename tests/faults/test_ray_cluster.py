@@ -11,7 +11,16 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fault_studies import SLOW_S, run_faulty, same_part, start_driver, stored, wait_for
+from fault_studies import (
+    SLOW_S,
+    STUDY,
+    run_faulty,
+    same_part,
+    start_driver,
+    stored,
+    wait_for,
+    workers_of,
+)
 
 import dse
 
@@ -55,25 +64,44 @@ def test_a_study_outlives_a_node_and_takes_up_a_new_one(
     assert len(machines) == 3
 
 
-def test_an_actor_that_is_killed_costs_no_result_and_makes_no_noise(
+def test_actors_that_are_killed_cost_no_result_and_make_no_noise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
-    monkeypatch.setenv(SLOW_S, "0.005")
+    monkeypatch.setenv(SLOW_S, "0.02")
+    killed: list[int] = []
+    done = threading.Event()
 
     def kill() -> None:
         wait_for(lambda: len(stored(tmp_path)) > 100, 120)
-        found = subprocess.run(["pgrep", "-f", "ray::Actor"], capture_output=True, text=True)
-        os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
+        while len(killed) < 6 and not done.wait(1.0):
+            for victim in workers_of(os.getpid())[:1]:
+                os.kill(victim, signal.SIGKILL)
+                killed.append(victim)
 
     thread = threading.Thread(target=kill)
     thread.start()
     result = run_faulty(tmp_path, executor="ray", workers=2, **CHOICES)
+    done.set()
     thread.join()
+    assert len(killed) > 1
     printed = capfd.readouterr()
     assert printed.out == printed.err == ""
     monkeypatch.setenv(SLOW_S, "0")
     whole = run_faulty(executor="serial", **CHOICES)
     pd.testing.assert_frame_equal(same_part(result.trials), same_part(whole.trials))
     assert max(row.evaluation.attempts for row in result.rows) == 2
-    assert isinstance(result, dse.StudyResult)
+
+
+def test_a_ray_that_cannot_start_says_why_and_how_to_do_without(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tight = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (20_000, 20_000)); "
+    code = tight + "from dse.cli import main; main()"
+    command = [sys.executable, "-c", code, "study", STUDY, "--executor", "ray", "--trials", "3"]
+    command += ["--evaluator", "model0", "--out", str(tmp_path / "out"), "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    (sentence,) = done.stderr.splitlines()
+    assert "--executor local does without it; Ray's log: " in sentence
+    assert not (tmp_path / "out" / "study.db").exists()

@@ -1,0 +1,7 @@
+#!/bin/bash
+# The driver of a study on the head of a Ray cluster; goes on with what the volume holds already.
+set -euo pipefail
+out=${1:-/results/study} study=${2:-/studies/study.yaml}
+go_on=()
+if [ -e "$out/study.db" ]; then go_on=(--resume); fi
+exec dse study "$study" --executor ray --address auto --out "$out" --quiet "${go_on[@]}"
