@@ -32,7 +32,12 @@ from dse.evaluate.worker import Worker
 from dse.space import Design
 from simcore import InfeasibleError, RunChecks
 
-STUDIES = ["p1_cosmic_1024.yaml", "p1_cosmic_2048.yaml", "llm_gpt.yaml", "llama3_405b_16384.yaml"]
+STUDIES = [
+    "p1_cosmic_1024.yaml",
+    "p1_cosmic_2048.yaml",
+    "llm_gpt.yaml",
+    "p2_llama3_405b_16k_h100.yaml",
+]
 PEERS = [
     {
         "peer": "Calculon (M. Isaev et al., SC 2023; commit caa4b11), closed form, no network",

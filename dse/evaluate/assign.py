@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
-from dse.space import Design, Parameter, Value, file_value
+from dse.space import Design, Parameter, Value, file_value, slot_of
 
 NETWORK = "platform.dimensions["
 """Start of the paths that lead into the network's list of dimensions."""
@@ -80,13 +80,15 @@ class Assignment:
         scalars: dict[str, int] = {}
         entries: dict[str, dict[int, int]] = {}
         for knob, name in enumerate(names):
-            parameter = parameters[name]
-            for path in parameter.targets or (name,):
+            for path in parameters[name].targets or (name,):
+                slot = slot_of(path)
                 stem, ending = path.rsplit("[", 1) if path.endswith("]") else (path, "")
-                if ending and parameter.slot is not None:
-                    entries.setdefault(stem, {})[position[parameter.slot]] = knob
+                if slot is not None and slot not in position:
+                    continue  # a knob of several dimensions, of which the design lacks this one
+                if ending and slot is not None:
+                    entries.setdefault(stem, {})[position[slot]] = knob
                 else:
-                    scalars[_moved(path, parameter.slot, position)] = knob
+                    scalars[moved_path(path, position)] = knob
         return cls(
             units=tuple(parameters[name].unit for name in names),
             scalars=scalars,
@@ -112,10 +114,10 @@ class Assignment:
         return values
 
 
-def _moved(path: str, slot: int | None, position: Mapping[int, int]) -> str:
-    if slot is None or slot not in position:
-        return path
-    return path.replace(f"[{slot}]", f"[{position[slot]}]")
+def moved_path(path: str, position: Mapping[int, int]) -> str:
+    """*path* where its network dimension has the new *position* of its old one."""
+    slot = slot_of(path)
+    return path if slot is None else path.replace(f"[{slot}]", f"[{position[slot]}]")
 
 
 def _sources(

@@ -19,7 +19,7 @@ from simcore import (
     check_structure,
 )
 
-_UNCHECKED = (".bandwidth", ".latency", ".topology")
+_UNCHECKED = (".bandwidth", ".latency", ".oversubscription", ".topology")
 """Ends of paths that neither structure nor memory depends on."""
 
 _SCHEDULING = "system.scheduling"

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.config import Study
-from dse.evaluate.assign import trimmed_run
+from dse.evaluate.assign import moved_path, trimmed_run
 from dse.evaluate.cost_file import CostFile
 from dse.evaluate.money import CostMeter
 from dse.evaluate.runs import DesignRuns
 from dse.objectives import OBJECTIVES
-from dse.space import file_value
+from dse.space import file_value, slot_of
 from simcore import ConfigError, DesignBounds, InfeasibleError, Run, RunTemplate
 
 Rows = NDArray[np.int32]
@@ -176,11 +176,10 @@ def paths_of_knobs(study: Study, kept: Sequence[int]) -> dict[str, tuple[str, ..
     position = {slot: index for index, slot in enumerate(kept)}
     result = {}
     for name, parameter in study.space.parameters.items():
-        if parameter.slot is None:
-            result[name] = parameter.targets or (name,)
-        elif parameter.slot in position:
-            old, new = f"[{parameter.slot}]", f"[{position[parameter.slot]}]"
-            result[name] = tuple(p.replace(old, new) for p in parameter.targets or (name,))
+        paths = parameter.targets or (name,)
+        own = [path for path in paths if slot_of(path) is None or slot_of(path) in position]
+        if own:
+            result[name] = tuple(moved_path(path, position) for path in own)
     return result
 
 

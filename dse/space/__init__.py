@@ -5,7 +5,7 @@ from dse.space.encoding import Encoding
 from dse.space.expressions import Expression, parse_expression
 from dse.space.file import SpaceFile
 from dse.space.genes import Gene
-from dse.space.parameters import Design, Parameter, Value, file_value
+from dse.space.parameters import Design, Parameter, Value, file_value, slot_of
 from dse.space.space import Block, Counts, Space, design_digest, design_key
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "design_key",
     "file_value",
     "parse_expression",
+    "slot_of",
 ]

@@ -49,11 +49,12 @@ def build_space(file: SpaceFile, setting: Setting, *, at: str = "space") -> Spac
     groups = _products(file, setting, slots, at)
     parameters = _group_parameters(file, groups, slots, at)
     parameters |= _axis_parameters(file, parameters, slots, at)
-    require = _expressions(file.require, slots, f"{at}.require")
-    narrow = _expressions(file.narrow, slots, f"{at}.narrow")
+    terms = _terms(file, parameters, at)
+    require = _expressions(file.require, slots, terms, f"{at}.require")
+    narrow = _expressions(file.narrow, slots, terms, f"{at}.narrow")
     when = _conditions(file, slots, at)
     fixed = {name: value for name, value in setting.fixed.items() if name not in parameters}
-    _check_names([*require, *narrow, *when.values()], parameters, fixed, at)
+    _check_names([*terms.values(), *require, *narrow, *when.values()], parameters, fixed, at)
     rules = Rules(products=groups, require=tuple(require), when=when, fixed=fixed)
     blocks = _blocks(parameters, rules, dimensions)
     valid = count_designs(blocks, list(dimensions))
@@ -168,9 +169,21 @@ def _axis_parameters(
     return result
 
 
-def _expressions(texts: Sequence[str], slots: Sequence[int], at: str) -> list[Expression]:
+def _terms(file: SpaceFile, parameters: Mapping[str, Parameter], at: str) -> dict[str, Expression]:
+    terms: dict[str, Expression] = {}
+    for name, text in file.terms.items():
+        place = f"{at}.terms.{name}"
+        if name in parameters or not name.isidentifier():
+            raise ConfigError(place, "must be a word that no knob has as its name", got=name)
+        terms[name] = parse_expression(text, at=place, terms=terms)
+    return terms
+
+
+def _expressions(
+    texts: Sequence[str], slots: Sequence[int], terms: Mapping[str, Expression], at: str
+) -> list[Expression]:
     return [
-        parse_expression(text, at=f"{at}[{index}]")
+        parse_expression(text, at=f"{at}[{index}]", terms=terms)
         for index, item in enumerate(texts)
         for text in _expand(item, slots, f"{at}[{index}]")
     ]

@@ -76,7 +76,7 @@ class Expression:
 
     text: str
     names: tuple[str, ...]
-    _step: _Step
+    step: _Step
 
     def holds(self, columns: Columns, rows: int) -> np.ndarray:
         """Which designs satisfy the rule.
@@ -93,7 +93,7 @@ class Expression:
         """
         try:
             with np.errstate(divide="ignore", invalid="ignore"):
-                result = np.asarray(self._step(columns))
+                result = np.asarray(self.step(columns))
                 holds = np.logical_and(result.astype(bool), _defined(result))
         except (TypeError, ValueError, OverflowError):
             rule = "a rule must count with numbers and compare like with like"
@@ -101,83 +101,100 @@ class Expression:
         return np.broadcast_to(holds, (rows,))
 
 
-def parse_expression(text: str, *, at: str) -> Expression:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scope:
+    """What a text is read in: its place, the terms it may use, the names found so far."""
+
+    at: str
+    terms: Mapping[str, Expression]
+    names: dict[str, None]
+
+
+def parse_expression(
+    text: str, *, at: str, terms: Mapping[str, Expression] | None = None
+) -> Expression:
     """Read a rule.
 
     Args:
         text: The rule, with parameter names as in the study file.
         at: Place of the rule in the study file, for messages.
+        terms: Expressions that the text may use by name.
 
     Raises:
         ConfigError: The text is not a rule, or uses something that rules do not have.
     """
     if len(text) > MAX_TEXT:
         raise ConfigError(at, f"a rule may have at most {MAX_TEXT} characters", got=text)
-    names: dict[str, None] = {}
+    scope = _Scope(at=at, terms=terms or {}, names={})
     try:
-        step = _compile(ast.parse(text.strip(), mode="eval").body, names, at)
+        step = _compile(ast.parse(text.strip(), mode="eval").body, scope)
     except (SyntaxError, RecursionError, MemoryError):
         raise ConfigError(at, "must be a comparison such as 'plan.tp <= 8'", got=text) from None
-    if not names:
+    if not scope.names:
         raise ConfigError(at, "must name at least one parameter", got=text)
-    return Expression(text=text, names=tuple(names), _step=step)
+    return Expression(text=text, names=tuple(scope.names), step=step)
 
 
-def _compile(node: ast.expr, names: dict[str, None], at: str) -> _Step:
+def _compile(node: ast.expr, scope: _Scope) -> _Step:
     if isinstance(node, ast.Constant):
-        return _constant(node, at)
+        return _constant(node, scope)
     if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
-        return _name(node, names, at)
+        return _name(node, scope)
     if isinstance(node, ast.BoolOp):
-        return _bool_op(node, names, at)
+        return _bool_op(node, scope)
     if isinstance(node, ast.UnaryOp):
-        return _unary(node, names, at)
+        return _unary(node, scope)
     if isinstance(node, ast.BinOp):
-        return _binary(node, names, at)
+        return _binary(node, scope)
     if isinstance(node, ast.Compare):
-        return _compare(node, names, at)
+        return _compare(node, scope)
     if isinstance(node, ast.Call):
-        return _call(node, names, at)
-    raise _refused(node, at)
+        return _call(node, scope)
+    if isinstance(node, ast.IfExp):
+        return _choice(node, scope)
+    raise _refused(node, scope)
 
 
-def _refused(node: ast.AST, at: str) -> ConfigError:
+def _refused(node: ast.AST, scope: _Scope) -> ConfigError:
     functions = ", ".join(_FUNCTIONS)
     rule = (
         "a rule may hold parameter names, numbers, texts, and, or, not, in, comparisons, "
-        f"+ - * / // % and the functions {functions}"
+        f"+ - * / // %, if else and the functions {functions}"
     )
-    return ConfigError(at, rule, got=ast.unparse(node))
+    return ConfigError(scope.at, rule, got=ast.unparse(node))
 
 
-def _constant(node: ast.Constant, at: str) -> _Step:
+def _constant(node: ast.Constant, scope: _Scope) -> _Step:
     if not isinstance(node.value, bool | int | float | str):
-        raise _refused(node, at)
+        raise _refused(node, scope)
     value = np.asarray(node.value)
     return lambda columns: value
 
 
-def _path_text(node: ast.expr, at: str) -> str:
+def _path_text(node: ast.expr, scope: _Scope) -> str:
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
-        return f"{_path_text(node.value, at)}.{node.attr}"
+        return f"{_path_text(node.value, scope)}.{node.attr}"
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        return f"{_path_text(node.value, at)}[{node.slice.value!r}]"
-    raise _refused(node, at)
+        return f"{_path_text(node.value, scope)}[{node.slice.value!r}]"
+    raise _refused(node, scope)
 
 
-def _name(node: ast.expr, names: dict[str, None], at: str) -> _Step:
-    text = _path_text(node, at)
+def _name(node: ast.expr, scope: _Scope) -> _Step:
+    text = _path_text(node, scope)
     if text in _WORDS:
         value = np.asarray(_WORDS[text])
         return lambda columns: value
-    names[text] = None
+    if text in scope.terms:
+        scope.names.update(dict.fromkeys(scope.terms[text].names))
+        return scope.terms[text].step
+    scope.names[text] = None
     return lambda columns: columns[text]
 
 
-def _bool_op(node: ast.BoolOp, names: dict[str, None], at: str) -> _Step:
-    parts = [_compile(value, names, at) for value in node.values]
+def _bool_op(node: ast.BoolOp, scope: _Scope) -> _Step:
+    parts = [_compile(value, scope) for value in node.values]
     join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
 
     def run(columns: Columns) -> Column:
@@ -189,28 +206,33 @@ def _bool_op(node: ast.BoolOp, names: dict[str, None], at: str) -> _Step:
     return run
 
 
-def _unary(node: ast.UnaryOp, names: dict[str, None], at: str) -> _Step:
-    inner = _compile(node.operand, names, at)
+def _unary(node: ast.UnaryOp, scope: _Scope) -> _Step:
+    inner = _compile(node.operand, scope)
     if isinstance(node.op, ast.Not):
         return lambda columns: np.logical_not(inner(columns))
     if isinstance(node.op, ast.USub):
         return lambda columns: np.negative(inner(columns))
-    raise _refused(node, at)
+    raise _refused(node, scope)
 
 
-def _binary(node: ast.BinOp, names: dict[str, None], at: str) -> _Step:
+def _binary(node: ast.BinOp, scope: _Scope) -> _Step:
     if type(node.op) not in _BINARY:
-        raise _refused(node, at)
+        raise _refused(node, scope)
     apply = _BINARY[type(node.op)]
-    left, right = _compile(node.left, names, at), _compile(node.right, names, at)
+    left, right = _compile(node.left, scope), _compile(node.right, scope)
     return lambda columns: apply(left(columns), right(columns))
 
 
-def _compare(node: ast.Compare, names: dict[str, None], at: str) -> _Step:
+def _choice(node: ast.IfExp, scope: _Scope) -> _Step:
+    test, chosen, other = (_compile(part, scope) for part in (node.test, node.body, node.orelse))
+    return lambda columns: np.where(test(columns), chosen(columns), other(columns))
+
+
+def _compare(node: ast.Compare, scope: _Scope) -> _Step:
     links: list[_Step] = []
     left = node.left
     for op, right in zip(node.ops, node.comparators, strict=True):
-        links.append(_link(left, op, right, names, at))
+        links.append(_link(left, op, right, scope))
         left = right
 
     def run(columns: Columns) -> Column:
@@ -222,19 +244,19 @@ def _compare(node: ast.Compare, names: dict[str, None], at: str) -> _Step:
     return run
 
 
-def _link(left: ast.expr, op: ast.cmpop, right: ast.expr, names: dict[str, None], at: str) -> _Step:
-    first = _compile(left, names, at)
+def _link(left: ast.expr, op: ast.cmpop, right: ast.expr, scope: _Scope) -> _Step:
+    first = _compile(left, scope)
     if isinstance(op, ast.In | ast.NotIn):
         if not isinstance(right, ast.List | ast.Tuple):
-            raise _refused(right, at)
-        members = [_compile(item, names, at) for item in right.elts]
+            raise _refused(right, scope)
+        members = [_compile(item, scope) for item in right.elts]
         inside = _member(first, members)
         if isinstance(op, ast.In):
             return inside
         return lambda columns: np.logical_not(inside(columns))
     if type(op) not in _COMPARE:
-        raise _refused(left, at)
-    compare, second = _COMPARE[type(op)], _compile(right, names, at)
+        raise _refused(left, scope)
+    compare, second = _COMPARE[type(op)], _compile(right, scope)
     return lambda columns: np.asarray(compare(first(columns), second(columns)))
 
 
@@ -249,15 +271,15 @@ def _member(first: _Step, members: list[_Step]) -> _Step:
     return run
 
 
-def _call(node: ast.Call, names: dict[str, None], at: str) -> _Step:
+def _call(node: ast.Call, scope: _Scope) -> _Step:
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     if name not in _FUNCTIONS or node.keywords:
-        raise _refused(node, at)
+        raise _refused(node, scope)
     least, function = _FUNCTIONS[name]
-    parts = [_compile(argument, names, at) for argument in node.args]
+    parts = [_compile(argument, scope) for argument in node.args]
     if len(parts) < least or (least == 1 and len(parts) > 1):
         raise ConfigError(
-            at,
+            scope.at,
             f"{name} takes {least} value{'s or more' if least > 1 else ''}",
             got=ast.unparse(node),
         )

@@ -81,6 +81,7 @@ class SpaceFile(Schema):
     Attributes:
         products: Groups of knobs with a fixed product.
         axes: The other knobs, by name.
+        terms: Names for what rules count with, each an expression that may use those before it.
         require: Rules of the problem; a design that breaks one is not in the space.
         narrow: Further rules that keep the search inside what the evaluator can build; counted
             apart, so that a published problem keeps its published size.
@@ -88,6 +89,7 @@ class SpaceFile(Schema):
 
     products: tuple[ProductFile, ...] = ()
     axes: dict[str, AxisFile] = Field(default_factory=dict)
+    terms: dict[str, str] = Field(default_factory=dict)
     require: Rules = ()
     narrow: Rules = ()
 

@@ -60,7 +60,8 @@ class ParallelPlan(Schema):
             equal as possible if not given, the early ones with one more.
         order: Axes from the one whose NPUs have neighbouring ids to the one whose NPUs are furthest
             apart: what is first lies on the innermost network dimensions. In the place of tp and
-            dp experts have etp and their replicas. Megatron's order if not given.
+            dp experts have etp and their replicas. Megatron's order if not given. In files also as
+            one word, ``tp-cp-ep-dp-pp``.
         schedule: Order of the micro-batches on the stages.
         flash_attention: One fused attention kernel that never stores the scores.
     """
@@ -97,6 +98,11 @@ class ParallelPlan(Schema):
         if value not in SCHEDULES:
             raise SCHEDULES.unknown(value)
         return value
+
+    @field_validator("order", mode="before")
+    @classmethod
+    def _split_order(cls, value: object) -> object:
+        return tuple(value.split("-")) if isinstance(value, str) else value
 
     @field_validator("order")
     @classmethod

@@ -37,7 +37,7 @@ def feasible_runs(name: str, wanted: int, most_units: int) -> list[Run]:
     [
         ("p1_cosmic_1024.yaml", 12, 1000),
         ("llm_gpt.yaml", 8, 300),
-        ("llama3_405b_16384.yaml", 10, 500),
+        ("p2_llama3_405b_16k_h100.yaml", 10, 500),
     ],
 )
 def test_designs_equal_the_run_of_every_node(name: str, wanted: int, most_units: int) -> None:

@@ -1,11 +1,16 @@
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dse
 from dse.config import load_study_file
+from dse.evaluate.assign import trimmed_run
 from simcore import load_run, shipped_folder, simulate_run
+
+SLOW = {"p5_vit22b_64.yaml"}
+"""Judged by MODEL-0, and enumerated by a test of its own."""
 
 STUDIES = sorted(path.name for path in shipped_folder("studies").glob("*.yaml"))
 
@@ -17,10 +22,7 @@ def test_every_knob_and_value_of_a_shipped_study_is_understood(name: str) -> Non
     assert study.space.counts.valid > 0
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["llm_gpt.yaml", "p1_cosmic_1024.yaml", "p1_cosmic_2048.yaml", "llama3_405b_16384.yaml"],
-)
+@pytest.mark.parametrize("name", [name for name in STUDIES if name not in SLOW])
 def test_a_shipped_study_runs_in_the_simulator(name: str, tmp_path: Path) -> None:
     result = dse.run_study(name, trials=24, sampler="random", executor="serial", out=tmp_path / "o")
     complete = [row for row in result.rows if row.is_feasible]
@@ -29,9 +31,12 @@ def test_a_shipped_study_runs_in_the_simulator(name: str, tmp_path: Path) -> Non
         assert all(math.isfinite(v) and v > 0 for v in row.evaluation.objectives.values())
         assert 0 < row.evaluation.metrics["mfu"] <= 1
     for row in result.rows:
+        assert row.state in ("complete", "infeasible")
         if row.state == "infeasible":
             assert row.evaluation.reason
-            assert not row.evaluation.metrics  # known before anything was simulated
+            limits = [name for name in row.evaluation.constraints if name.endswith("_at_most")]
+            if not limits:
+                assert not row.evaluation.metrics  # known before anything was simulated
 
 
 @pytest.mark.parametrize(
@@ -39,6 +44,7 @@ def test_a_shipped_study_runs_in_the_simulator(name: str, tmp_path: Path) -> Non
     [
         ("p1_cosmic_1024.yaml", 1024 * 10e12, 17.812),
         ("p1_cosmic_2048.yaml", 2048 * 900e12, 0.099),
+        ("p1_cosmic_512.yaml", 512 * 459e12, 0.776),
     ],
 )
 def test_no_design_of_a_cosmic_problem_is_faster_than_its_compute_floor(
@@ -55,7 +61,11 @@ def test_no_design_of_a_cosmic_problem_is_faster_than_its_compute_floor(
 
 @pytest.mark.parametrize(
     ("name", "published_usd"),
-    [("p1_cosmic_1024.yaml", 8_775_680), ("p1_cosmic_2048.yaml", 8_596_480)],
+    [
+        ("p1_cosmic_512.yaml", 2_693_120),
+        ("p1_cosmic_1024.yaml", 8_775_680),
+        ("p1_cosmic_2048.yaml", 8_596_480),
+    ],
 )
 def test_a_cosmic_baseline_costs_what_was_published(name: str, published_usd: float) -> None:
     from dse.costs import COSTS, load_prices
@@ -65,7 +75,32 @@ def test_a_cosmic_baseline_costs_what_was_published(name: str, published_usd: fl
     assert COSTS["libra_cpp"](load_prices()).cost(platform).total == pytest.approx(published_usd)
 
 
-def test_the_published_plan_of_llama_3_reaches_about_its_published_utilization() -> None:
-    # 400 TFLOP/s per NPU, MFU 41 %: arXiv:2407.21783, table 4, 16,384 GPUs
-    run = load_run(load_study_file("llama3_405b_16384.yaml").file.run)
-    assert simulate_run(run).mfu == pytest.approx(0.41, rel=0.1)
+@pytest.mark.parametrize(("replicas", "pods", "published_mfu"), [(128, 8, 0.41), (64, 4, 0.43)])
+def test_the_published_plans_of_llama_3_reach_about_their_published_utilization(
+    replicas: int, pods: int, published_mfu: float
+) -> None:
+    # 400 and 430 TFLOP/s per NPU on 16,384 and 8,192 GPUs: arXiv:2407.21783, table 4
+    values = {
+        "plan.dp": replicas,
+        "platform.dimensions[2].npus": pods,
+        "plan.interleave": 4,
+        "plan.recompute": "selective",
+        "system.chunks": 4,
+        "system.all_reduce": ["ring"] * 3,
+    }
+    mfu = simulate_run(load_run(llama_run(), values)).mfu
+    assert 0.30 < mfu < 0.55
+    assert mfu == pytest.approx(published_mfu, rel=0.1)
+
+
+def test_the_cautious_start_of_llama_3_loses_what_its_bubble_and_its_repeats_cost() -> None:
+    # 16 micro-batches on 16 stages: busy 16 of 31 slots; a forward pass of three repeated
+    run = load_run(llama_run())
+    mfu = simulate_run(run).mfu
+    assert 0.30 < mfu / (16 / 31 * 3 / 4) < 0.55
+
+
+def llama_run() -> dict[str, Any]:
+    """The run of problem P2 in three network dimensions."""
+    file = load_study_file("p2_llama3_405b_16k_h100.yaml").file
+    return trimmed_run(file.run, (0, 1, 2))

@@ -26,6 +26,20 @@ def test_cosmic_1024_has_its_published_size() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "valid"),
+    [
+        ("p1_cosmic_512.yaml", 136 * 2 * 16 * 256 * 54 * 4 * 10**4),
+        ("p1_cosmic_2048.yaml", 191 * 2 * 16 * 256 * 54 * 16 * 10**4),
+        ("p1_cosmic_1024_4vec.yaml", 328 * 16 * 256**4 * 54 * 10 * 10**4),
+        ("p1_cosmic_1024_workload.yaml", 328),
+        ("p1_cosmic_1024_collectives.yaml", 4096),
+    ],
+)
+def test_variants_of_the_cosmic_problem_have_their_published_sizes(name: str, valid: int) -> None:
+    assert load_study_file(name).space.counts.valid == valid
+
+
+@pytest.mark.parametrize(
     ("npus", "tuples", "shapes"), [(512, 136, 4), (1024, 164, 10), (2048, 191, 16)]
 )
 def test_cosmic_splits_and_shapes_are_counted(npus: int, tuples: int, shapes: int) -> None:
@@ -42,6 +56,58 @@ def test_cosmic_splits_and_shapes_are_counted(npus: int, tuples: int, shapes: in
 def test_vit22b_has_its_published_size() -> None:
     counts = load_study_file("p5_vit22b_64.yaml").space.counts
     assert (counts.raw, counts.valid) == (34_560, 16_128)
+
+
+def sizes_by_scale_up(name: str, dimensions: int) -> dict[int, int]:
+    """Plans on each scale-up domain of a shipped study, whatever the rest of the network."""
+    space = load_study_file(name).space
+    block = next(block for block in space.blocks if "plan.tp" in block.names)
+    domain = "platform.dimensions[0].npus"
+    columns = [
+        block.names.index(name)
+        for name in block.names
+        if name.startswith("plan.") or name == domain
+    ]
+    known = {tuple(row) for row in block.tables[dimensions][:, columns].tolist()}
+    at = [block.names[column] for column in columns].index(domain)
+    sizes = [space.parameters[domain].choices[row[at]] for row in known]
+    return {int(size): sizes.count(size) for size in sorted(set(sizes))}
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_llama_3_has_its_published_size(dimensions: int) -> None:
+    # plans that keep the rules and fit in 76 GB, per scale-up domain; 7,702 in all
+    sizes = sizes_by_scale_up("p2_llama3_405b_16k_h100.yaml", dimensions)
+    assert sizes == {8: 860, 16: 1_496, 32: 2_268, 64: 3_078}
+
+
+def test_llama_3_networks_have_their_published_number() -> None:
+    # with the machine's knobs 1,309,986 designs: 16 with pods for each one with rails; algorithms
+    # of 3 or 2 dimensions, 3 numbers of chunks, 3 orders, 2 ways of an all-reduce
+    counts = load_study_file("p2_llama3_405b_16k_h100.yaml").space.counts
+    assert counts.valid == 1_309_986 // 17 * (16 * 4**3 + 4**2) * 3 * 3 * 2
+
+
+def test_the_mixture_of_experts_has_its_published_size() -> None:
+    name = "p3_moe_1p8t_9216.yaml"
+    sizes = sizes_by_scale_up(name, 2)
+    assert sizes == {8: 8_404, 18: 2_120, 36: 4_753, 72: 8_404, 144: 12_267}
+    assert load_study_file(name).space.counts.valid == 1_941_192 * 1_728 == 3_354_379_776
+
+
+def test_a_rule_may_use_terms_and_choices() -> None:
+    space = space_of(
+        {
+            "axes": {"plan.tp": {"choices": [1, 2, 4]}, "plan.zero_stage": {"choices": [0, 3]}},
+            "terms": {
+                "shards": "8 / plan.tp",
+                "bytes": "16 / (shards if plan.zero_stage == 3 else 1)",
+            },
+            "require": ["bytes <= 4"],
+        }
+    )
+    designs = [(d["plan.tp"], d["plan.zero_stage"]) for d in space.designs()]
+    assert designs == [(1, 3), (2, 3)]
 
 
 def test_the_number_of_dimensions_may_be_a_knob() -> None:
@@ -123,6 +189,8 @@ def test_narrow_rules_are_counted_apart() -> None:
         ({"axes": {"a": {"choices": [1, 2]}}, "require": ["aa < 2"]}, "did you mean 'a'"),
         ({"axes": {"a": {"choices": [1, 2]}}, "require": ["a > 2"]}, "at least one combination"),
         ({"axes": {"a": {"low": 1.0, "high": 2.0}}, "require": ["a > 1"]}, "has a range"),
+        ({"axes": {"a": {"choices": [1]}}, "terms": {"a": "a + 1"}}, "a word that no knob has"),
+        ({"axes": {"a": {"choices": [1]}}, "terms": {"b": "c + 1"}}, "may name knobs and values"),
         ({"axes": {"a": {"choices": [1, 1]}}}, "each choice may stand once"),
         ({"products": [{"of": ["a", "b"], "equals": 7, "values": [2]}]}, "at least one comb"),
         ({"products": [{"of": ["a"], "equals": "npus"}]}, "number of NPUs is known"),
