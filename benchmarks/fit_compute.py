@@ -15,30 +15,29 @@ import argparse
 import hashlib
 import json
 import math
-import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
+from kernel_table import Floats, KernelTable, Operators
 from scipy.optimize import minimize
 
 from simcore import errors
 from simcore.compute import Roofline
 from simcore.config import Run
-from simcore.hardware import Npu
+from simcore.hardware import Efficiency, Npu
 from simcore.resources import find_config
-from simcore.simulation import simulate_run
+from simcore.simulation import Simulator
 from simcore.terms import NodeKind
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.rows import Row
 from simcore.workload import build_graph, microbatches
-from simcore.workload.graph import Kernel, Phase
+from simcore.workload.graph import Phase
 
-MAX_ROWS = 120
-"""Per source and accelerator; a larger source is sampled."""
 CORNER = 0.05
 """Below this relative error the loss is quadratic, above it grows like the error."""
 RESTARTS = 3
@@ -116,6 +115,7 @@ class Sample:
 
     Attributes:
         operators: Its kernels, and how often they run per iteration.
+        busy_s: Compute time of that stage.
         bubble: What a second more of the stage's compute adds to the iteration.
         rest_s: Simulated time that is not compute of that stage.
     """
@@ -124,20 +124,50 @@ class Sample:
     group: str
     run: Run
     measured_s: float
-    weight: float
-    operators: tuple[tuple[Sequence[Kernel], float], ...]
+    operators: Operators
+    busy_s: float
     bubble: float
     rest_s: float
 
-    def compute_s(self, npu: Npu) -> float:
-        return stage_s(self.operators, npu, self.run)
 
-    def error(self, npu: Npu) -> float:
-        """Of the predicted time, relative to the measured one."""
-        return (self.compute_s(npu) * self.bubble + self.rest_s) / self.measured_s - 1
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Measured runs, with what their errors are computed from, each (R,)."""
+
+    listed: Sequence[Sample]
+    kernels: KernelTable
+    bubble: Floats
+    rest_s: Floats
+    measured_s: Floats
+    weight: Floats
+
+    @classmethod
+    def of(cls, listed: Sequence[Sample]) -> Self:
+        table = KernelTable.of([(sample.run, sample.operators) for sample in listed])
+        count = Counter(sample.source for sample in listed)
+        return cls(
+            listed,
+            table,
+            np.array([sample.bubble for sample in listed]),
+            np.array([sample.rest_s for sample in listed]),
+            np.array([sample.measured_s for sample in listed]),
+            np.array([min(1.0, count[s.source] / 6) / count[s.source] for s in listed]),
+        )
+
+    def errors(self, efficiency: Efficiency) -> Floats:
+        """(R,) of the predicted times, relative to the measured ones."""
+        predicted_s = self.kernels.compute_s(efficiency) * self.bubble + self.rest_s
+        return predicted_s / self.measured_s - 1
+
+    def check(self, efficiency: Efficiency) -> None:
+        """The table gives the same times as the compute model that it stands for."""
+        busy_s = np.array([sample.busy_s for sample in self.listed])
+        same = np.allclose(self.kernels.compute_s(efficiency), busy_s, rtol=1e-3)
+        if not same:
+            raise AssertionError("kernel_table.py differs from simcore.compute.Roofline")
 
 
-def stage_s(operators: Sequence[tuple[Sequence[Kernel], float]], npu: Npu, run: Run) -> float:
+def stage_s(operators: Operators, npu: Npu, run: Run) -> float:
     model, precision = Roofline(), run.workload.precision
     return sum(
         count * model.operator_time_ns(kernels, npu, precision) * 1e-9
@@ -145,7 +175,7 @@ def stage_s(operators: Sequence[tuple[Sequence[Kernel], float]], npu: Npu, run: 
     )
 
 
-def busiest_stage(run: Run) -> tuple[tuple[Sequence[Kernel], float], ...]:
+def busiest_stage(run: Run) -> Operators:
     """Operators of the stage that computes longest, with their counts in a whole iteration."""
     plan, batches = run.plan, microbatches(run.workload, run.plan)
     few = min(batches, plan.pp if plan.interleave > 1 else 1)
@@ -166,68 +196,57 @@ def busiest_stage(run: Run) -> tuple[tuple[Sequence[Kernel], float], ...]:
     return max(stages, key=lambda operators: stage_s(operators, run.platform.npu, run))
 
 
-def samples(rows: Sequence[Row], npus: Sequence[str]) -> list[Sample]:
+def samples(rows: Sequence[Row], npus: Sequence[str]) -> Samples:
     """The measured runs on these accelerators that can be simulated."""
-    machines = Machines()
-    chosen: dict[str, list[tuple[Row, Run]]] = defaultdict(list)
+    machines, simulator = Machines(), Simulator()
+    found = []
     for row in rows:
         try:
             run = run_of(row, machines)
+            measured_s = row.number("iter_time_s")
+            if run.platform.npu.name in npus and measured_s:
+                found.append(_sample(row, run, measured_s, simulator))
         except errors.SimcoreError:
             continue
-        if run.platform.npu.name in npus and row.number("iter_time_s"):
-            chosen[row.text("source")].append((row, run))
-    found = []
-    for source, pairs in chosen.items():
-        kept = random.Random(0).sample(pairs, min(len(pairs), MAX_ROWS))
-        weight = min(1.0, len(kept) / 6) / len(kept)
-        for row, run in kept:
-            operators = busiest_stage(run)
-            bubble = 1 + (run.plan.pp - 1) / (
-                microbatches(run.workload, run.plan) * run.plan.interleave
-            )
-            simulated_s = simulate_run(run).iteration_time_s
-            busy_s = stage_s(operators, run.platform.npu, run)
-            found.append(
-                Sample(
-                    source=source,
-                    group="|".join(row.text(column) for column in GROUP),
-                    run=run,
-                    measured_s=row.number("iter_time_s") or math.nan,
-                    weight=weight,
-                    operators=operators,
-                    bubble=bubble,
-                    rest_s=simulated_s - bubble * busy_s,
-                )
-            )
-    return found
+    return Samples.of(found)
 
 
-def with_values(npu: Npu, values: dict[str, float]) -> Npu:
-    """*npu* with these efficiencies."""
-    efficiency = npu.efficiency
+def _sample(row: Row, run: Run, measured_s: float, simulator: Simulator) -> Sample:
+    operators = busiest_stage(run)
+    busy_s = stage_s(operators, run.platform.npu, run)
+    batches = microbatches(run.workload, run.plan)
+    bubble = 1 + (run.plan.pp - 1) / (batches * run.plan.interleave)
+    return Sample(
+        source=row.text("source"),
+        group="|".join(row.text(column) for column in GROUP),
+        run=run,
+        measured_s=measured_s,
+        operators=operators,
+        busy_s=busy_s,
+        bubble=bubble,
+        rest_s=simulator.simulate(run).iteration_time_s - bubble * busy_s,
+    )
+
+
+def with_values(efficiency: Efficiency, values: dict[str, float]) -> Efficiency:
+    """*efficiency* with these values."""
     changes = {name: value for name, value in values.items() if name != SCALE}
     if SCALE in values:
         changes["gemm"] = min(0.98, efficiency.gemm * values[SCALE])
         if efficiency.gemm_narrow:
             changes["gemm_narrow"] = min(0.98, efficiency.gemm_narrow * values[SCALE])
-    return npu.model_copy(update={"efficiency": efficiency.model_copy(update=changes)})
+    return efficiency.model_copy(update=changes)
 
 
-def loss(measured: Sequence[Sample], values: dict[str, float], bases: dict[str, Npu]) -> float:
-    npus = {name: with_values(npu, values) for name, npu in bases.items()}
-    total = weight = 0.0
-    for sample in measured:
-        error = math.log1p(max(-0.99, sample.error(npus[sample.run.platform.npu.name])))
-        total += sample.weight * (math.hypot(error, CORNER) - CORNER)
-        weight += sample.weight
-    return total / weight
+def loss(measured: Samples, weight: Floats, efficiency: Efficiency) -> float:
+    """Mean error of the runs, *weight* being their parts of it."""
+    error = np.log1p(np.maximum(-0.99, measured.errors(efficiency)))
+    return float((weight * (np.hypot(error, CORNER) - CORNER)).sum() / weight.sum())
 
 
-def fit(measured: Sequence[Sample], family: Family, bases: dict[str, Npu]) -> dict[str, float]:
+def fit(measured: Samples, weight: Floats, family: Family, first: Efficiency) -> dict[str, float]:
     """The free values with the least loss, by Nelder and Mead's simplex on their logarithms."""
     names = list(family.free)
-    first = next(iter(bases.values())).efficiency
     start = [
         1.0 if name == SCALE else min(max(getattr(first, name) or first.gemm, low), high)
         for name, (low, high) in family.free.items()
@@ -235,12 +254,12 @@ def fit(measured: Sequence[Sample], family: Family, bases: dict[str, Npu]) -> di
 
     def values_at(x: Sequence[float]) -> dict[str, float]:
         return {
-            name: min(max(math.exp(v), low), high)
+            name: math.exp(min(max(v, math.log(low)), math.log(high)))
             for name, v, (low, high) in zip(names, x, family.free.values(), strict=True)
         }
 
     def function(x: Sequence[float]) -> float:
-        return loss(measured, values_at(x), bases)
+        return loss(measured, weight, with_values(first, values_at(x)))
 
     limits = {"maxfev": 60 * len(names), "xatol": 2e-3, "fatol": 1e-5}
     middle = [math.sqrt(low * high) for low, high in family.free.values()]
@@ -256,42 +275,36 @@ def fit(measured: Sequence[Sample], family: Family, bases: dict[str, Npu]) -> di
     return min(ends, key=lambda end: end[0])[1]
 
 
-def mean_error(measured: Sequence[Sample], npus: dict[str, Npu]) -> dict[str, float]:
+def mean_error(measured: Samples, error: Floats) -> dict[str, float]:
     """Mean absolute error by source."""
     by_source: dict[str, list[float]] = defaultdict(list)
-    for sample in measured:
-        by_source[sample.source].append(abs(sample.error(npus[sample.run.platform.npu.name])))
+    for sample, value in zip(measured.listed, np.abs(error), strict=True):
+        by_source[sample.source].append(float(value))
     return {source: sum(e) / len(e) for source, e in by_source.items()}
 
 
-def held_out(
-    measured: Sequence[Sample], family: Family, bases: dict[str, Npu], folds: int
-) -> float | None:
+def held_out(measured: Samples, family: Family, first: Efficiency, folds: int) -> float | None:
     """Mean over sources of the error on groups that the fit did not see."""
-    groups = sorted({sample.group for sample in measured})
+    groups = {sample.group for sample in measured.listed}
     if folds < 2 or len(groups) < 2 * folds:
         return None
-    fold = {g: int(hashlib.sha256(g.encode()).hexdigest(), 16) % folds for g in groups}
-    errors_by_source: dict[str, list[float]] = defaultdict(list)
+    digests = [hashlib.sha256(sample.group.encode()).hexdigest() for sample in measured.listed]
+    fold = np.array([int(digest, 16) % folds for digest in digests])
+    unseen = np.empty(fold.size)
     for k in range(folds):
-        seen = [sample for sample in measured if fold[sample.group] != k]
-        values = fit(seen, family, bases)
-        npus = {name: with_values(npu, values) for name, npu in bases.items()}
-        for sample in measured:
-            if fold[sample.group] == k:
-                error = sample.error(npus[sample.run.platform.npu.name])
-                errors_by_source[sample.source].append(abs(error))
-    means = [sum(e) / len(e) for e in errors_by_source.values()]
+        values = fit(measured, np.where(fold == k, 0.0, measured.weight), family, first)
+        unseen[fold == k] = measured.errors(with_values(first, values))[fold == k]
+    means = list(mean_error(measured, unseen).values())
     return sum(means) / len(means)
 
 
 _UNITS = {"gemm_ramp_s": "gemm_ramp", "kernel_overhead_s": "kernel_overhead", "issue_s": "issue"}
 
 
-def write(name: str, npu: Npu, source: str) -> None:
-    """Put the efficiencies of *npu* and their source into its file."""
+def write(name: str, efficiency: Efficiency, source: str) -> None:
+    """Put the efficiencies of NPU *name* and their source into its file."""
     path = find_config("npus", name, at="npu")
-    table = npu.efficiency.model_dump(exclude_none=True)
+    table = efficiency.model_dump(exclude_none=True)
     lines = ["efficiency:\n"]
     for field, value in table.items():
         if field in _UNITS:
@@ -326,16 +339,17 @@ def _wrapped(text: str, width: int) -> list[str]:
 def fit_family(name: str, rows: Sequence[Row], folds: int, save: bool) -> dict[str, object]:
     family, machines = FAMILIES[name], Machines()
     measured = samples(rows, family.npus)
-    basis = machines.npu(family.basis or family.npus[0]).efficiency
-    bases = {npu: machines.npu(npu).model_copy(update={"efficiency": basis}) for npu in family.npus}
-    values = fit(measured, family, bases)
-    npus = {npu: with_values(base, values) for npu, base in bases.items()}
-    by_source = mean_error(measured, npus)
-    counts = Counter(sample.source for sample in measured)
-    unseen = held_out(measured, family, bases, folds)
+    measured.check(machines.npu(family.npus[0]).efficiency)
+    first = machines.npu(family.basis or family.npus[0]).efficiency
+    values = fit(measured, measured.weight, family, first)
+    found = with_values(first, values)
+    by_source = mean_error(measured, measured.errors(found))
+    counts = Counter(sample.source for sample in measured.listed)
+    unseen = held_out(measured, family, first, folds)
     told = (
         f"{', '.join(family.free)} fitted by benchmarks/fit_compute.py to "
-        f"{len(measured)} published runs of {len(counts)} sources on {', '.join(family.npus)}, "
+        f"{len(measured.listed)} published runs of {len(counts)} sources on "
+        f"{', '.join(family.npus)}, "
         f"mean over sources of the error {sum(by_source.values()) / len(by_source):.1%}"
     )
     if unseen is not None:
@@ -344,12 +358,12 @@ def fit_family(name: str, rows: Sequence[Row], folds: int, save: bool) -> dict[s
         told += f"; the others as {family.basis}"
     if save:
         for npu in family.npus:
-            write(npu, npus[npu], told)
+            write(npu, found, told)
     print(name, {key: float(f"{value:.4g}") for key, value in values.items()})
     for source, error in sorted(by_source.items()):
         print(f"    {source:48} {counts[source]:4} rows  {error:6.1%}")
     print(f"    {told}")
-    return {"family": name, "rows": len(measured), "values": values, "held_out": unseen}
+    return {"family": name, "rows": len(measured.listed), "values": values, "held_out": unseen}
 
 
 def main() -> None:

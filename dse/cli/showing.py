@@ -10,7 +10,7 @@ from rich.table import Table
 
 from dse.config import Study
 from dse.objectives import OBJECTIVES
-from dse.report import FrontTable, explain_trial, front_table, report_page
+from dse.report import FrontTable, explain_trial, front_bands, front_table, report_page
 from dse.report.amounts import show_amount
 from dse.result import StudyResult, load_study
 from dse.screening import why_blind
@@ -20,6 +20,9 @@ from dse.study import check_study
 MAX_ROWS = 24
 """Most designs of a front that are printed; the others are in the tables."""
 
+MAX_BANDS = 3
+"""Most kinds of measured runs that are named below a front."""
+
 PLAIN_COLUMNS = 180
 
 
@@ -28,6 +31,7 @@ def show_result(result: StudyResult) -> None:
     console = _console()
     summary = result.summary
     _print_front(console, front_table(result))
+    _print_bands(console, result)
     counts = ", ".join(
         f"{summary[key]} {key}"
         for key in ("proposals", "evaluated", "infeasible", "pruned", "failed")
@@ -73,6 +77,7 @@ def report_command(folder: Path) -> None:
     StudyFolder(folder).write_text(REPORT, report_page(result))
     console = _console()
     _print_front(console, front_table(result))
+    _print_bands(console, result)
     console.print(f"written to {folder / REPORT}", highlight=False, soft_wrap=True)
 
 
@@ -117,6 +122,14 @@ def _blocks(front: FrontTable, width: int) -> list[list[int]]:
         blocks[-1].append(index)
         used += column
     return blocks
+
+
+def _print_bands(console: Console, result: StudyResult) -> None:
+    bands = front_bands(result)
+    for band in bands[:MAX_BANDS]:
+        console.print(f"measured against: {band}", highlight=False, soft_wrap=True)
+    if len(bands) > MAX_BANDS:
+        console.print(f"and {len(bands) - MAX_BANDS} more kinds, in the report", highlight=False)
 
 
 def _print_front(console: Console, front: FrontTable) -> None:

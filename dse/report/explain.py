@@ -6,6 +6,7 @@ from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.objectives import OBJECTIVES
 from dse.report.amounts import short_names, show_metric, show_objective, show_value
+from dse.report.measured import design_band
 from dse.result import StudyResult
 from dse.trials import Trial
 from simcore import ConfigError
@@ -49,6 +50,8 @@ def explain_trial(result: StudyResult, number: int) -> list[Section]:
     sections.append(_time(metrics))
     sections.append(_cost(metrics))
     sections.append(_margins(dict(evaluation.constraints), metrics))
+    band = (("iteration time", design_band(result, trial.design), ""),)
+    sections.append(Section(title="measured against", lines=band))
     sections += _neighbours(trial, result)
     return [section for section in sections if section.lines]
 

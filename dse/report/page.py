@@ -6,6 +6,7 @@ import importlib.util
 from dse.report.amounts import show_amount
 from dse.report.figures import draw_front, front_data
 from dse.report.front_table import FrontTable, front_table
+from dse.report.measured import front_bands
 from dse.result import StudyResult
 
 _STYLE = """
@@ -31,6 +32,7 @@ def report_page(result: StudyResult) -> str:
         "<h2>Pareto front</h2>",
         _picture(result),
         _table(front_table(result)),
+        *(f"<p>Measured against: {html.escape(band)}.</p>" for band in front_bands(result)),
         "</body></html>",
     ]
     return "\n".join(parts)

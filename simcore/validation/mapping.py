@@ -76,6 +76,7 @@ def run_of(row: Row, machines: Machines) -> Run:
         sequence=_needed(row, "seq_len"),
         global_batch=_whole_batch(row, plan),
         precision=precision_of(row),
+        gradient_format=_gradient_format(row),
     )
     row.check_numbers("num_gpus", "gpus_per_node", "intra_bw_GBps", "inter_bw_GBps")
     try:
@@ -106,6 +107,7 @@ def plan_of(row: Row, model: Model) -> ParallelPlan:
         overlap_tensor=_overlaps_tensor(row, tp=tp),
         overlap_gradients=_overlaps_gradients(row, pp=pp),
         flash_attention=not (_old_software(row) and row.text("recompute")),
+        fused_kernels=not _old_software(row),
     )
     return plan.model_copy(update={"interleave": _interleave(row, model, plan)})
 
@@ -132,6 +134,11 @@ def precision_of(row: Row) -> Precision:
     if name not in _PRECISIONS:
         raise UnsupportedRow(f"precision {name or '(none)'} is not modelled")
     return _PRECISIONS[name]
+
+
+def _gradient_format(row: Row) -> str:
+    """Old software sums gradients in fp16 where it computes in fp16."""
+    return "fp16" if _old_software(row) and precision_of(row) is Precision.FP16 else "fp32"
 
 
 def recompute_of(row: Row) -> str:

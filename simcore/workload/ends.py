@@ -25,25 +25,35 @@ def embedding_gradient(share: Share, tp: int) -> list[Kernel]:
 
 def head(share: Share) -> list[Kernel]:
     """Final norm, output head, and the largest logit of each token."""
-    logits = share.rows * share.vocabulary
+    logits, w = share.rows * share.vocabulary, share.element_bytes
+    copy = [] if share.fused else [elementwise("logits in fp32", 0, (w + 4) * logits)]
     return [
         *norm(share, "final"),
         gemm("head", share.rows, share.vocabulary, share.hidden, share),
-        elementwise("largest logit", logits, share.element_bytes * logits),
+        *copy,
+        elementwise("largest logit", logits, (w if share.fused else 4) * logits),
     ]
 
 
 def loss(share: Share) -> list[Kernel]:
-    """Exponentials and their sum, in fp32."""
+    """Exponentials and their sum, in fp32; not fused: difference, exponential, sum, quotient."""
     logits = share.rows * share.vocabulary
-    return [elementwise("cross entropy", 4 * logits, (share.element_bytes + 4) * logits)]
+    if share.fused:
+        return [elementwise("cross entropy", 4 * logits, (share.element_bytes + 4) * logits)]
+    steps = {"difference": 8, "exponential": 8, "sum": 4, "quotient": 8}
+    return [
+        elementwise(f"cross entropy {name}", logits, moved * logits)
+        for name, moved in steps.items()
+    ]
 
 
 def head_gradient(share: Share) -> list[Kernel]:
     """Gradient of the loss, and the input gradient of the output head."""
-    logits = share.rows * share.vocabulary
+    logits, w = share.rows * share.vocabulary, share.element_bytes
+    scaled = [] if share.fused else [elementwise("cross entropy gradient", logits, 8 * logits)]
     return [
-        elementwise("cross entropy gradient", 2 * logits, (share.element_bytes + 4) * logits),
+        *scaled,
+        elementwise("logits gradient", 2 * logits, (w + 4) * logits),
         gemm("head input gradient", share.rows, share.hidden, share.vocabulary, share),
     ]
 

@@ -19,12 +19,29 @@ def gemm(name: str, m: int, n: int, k: int, share: Share) -> Kernel:
 
 def weight_gradient(name: str, m: int, n: int, k: int, share: Share) -> Kernel:
     """Gradient of the (k, n) weights of an (m, k) x (k, n) product, added to their sum."""
-    w = share.element_bytes
-    moved = w * (m * k + m * n) + (2 * share.gradient_bytes + w) * k * n
+    moved = share.element_bytes * (m * k + m * n) + _sum_bytes(share) * k * n
     full_name = f"{name} weight gradient"
     return Kernel(
         name=full_name, kind="gemm", flop=2.0 * m * n * k, bytes=float(moved), m=k, n=n, k=m
     )
+
+
+def gradient_sum(gradient: Kernel, share: Share) -> list[Kernel]:
+    """Adds a weight gradient to its sum; nothing where the product does so.
+
+    Where the sum has a wider format, a copy in that format is written first.
+    """
+    if share.fused:
+        return []
+    weights = gradient.groups * gradient.m * gradient.n
+    narrow, wide = share.element_bytes, share.gradient_bytes
+    copied = narrow + wide if wide > narrow else 0
+    return [elementwise(f"{gradient.name} sum", weights, (copied + 3 * wide) * weights)]
+
+
+def _sum_bytes(share: Share) -> int:
+    """What a product moves per weight to write its gradient."""
+    return share.element_bytes + (2 * share.gradient_bytes if share.fused else 0)
 
 
 def input_gradient(name: str, m: int, n: int, k: int, share: Share) -> Kernel:
@@ -48,8 +65,7 @@ def grouped_weight_gradient(
 ) -> Kernel:
     """Gradients of the weights of a grouped product, added to the sums."""
     m, n, k = sizes
-    w = share.element_bytes
-    moved = w * (m * k + m * n) + (2 * share.gradient_bytes + w) * groups * k * n
+    moved = share.element_bytes * (m * k + m * n) + _sum_bytes(share) * groups * k * n
     full_name, flop, each = f"{name} weight gradient", 2.0 * m * n * k, -(-m // groups)
     return Kernel(
         name=full_name, kind="gemm", flop=flop, bytes=float(moved), m=k, n=n, k=each, groups=groups

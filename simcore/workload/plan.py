@@ -64,6 +64,8 @@ class ParallelPlan(Schema):
             one word, ``tp-cp-ep-dp-pp``.
         schedule: Order of the micro-batches on the stages.
         flash_attention: One fused attention kernel that never stores the scores.
+        fused_kernels: Weight gradients are added to their sums within the product, and the loss is
+            one kernel each way; False: each step is a kernel of its own.
     """
 
     tp: int = Field(default=1, ge=1)
@@ -91,6 +93,7 @@ class ParallelPlan(Schema):
     order: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = AXIS_ORDER
     schedule: str = "1f1b"
     flash_attention: bool = True
+    fused_kernels: bool = True
 
     @field_validator("schedule")
     @classmethod

@@ -136,6 +136,7 @@ class Share:
         vocabulary: Rows of the token table; the table is padded to a multiple of tp.
         sequence: Keys that a query may see, whole.
         scores: Attention scores: micro_batch x heads x (sequence / cp) x sequence.
+        score_matrices: Matrices that they form: micro_batch x heads.
         visible: Share of the scores that is computed: 1/2 where a fused kernel skips what the
             causal mask hides, else 1.
         windowed_visible: Likewise in layers with windowed attention.
@@ -144,6 +145,7 @@ class Share:
         gradient_bytes: Of a summed gradient.
         dispatch_bytes: Of a number of a token on its way to the experts.
         flash: The attention core is one fused kernel.
+        fused: So are the loss, and each weight gradient with its sum.
         mask_bytes: Of a dropout mask per element: 1 for gpt models, which train with dropout.
         latent, experts, state: Parts that only some models have.
     """
@@ -163,6 +165,7 @@ class Share:
     vocabulary: int
     sequence: int
     scores: int
+    score_matrices: int
     visible: float
     windowed_visible: float
     element_bytes: int
@@ -170,6 +173,7 @@ class Share:
     gradient_bytes: int
     dispatch_bytes: float
     flash: bool
+    fused: bool
     mask_bytes: int
     latent: LatentShare | None = None
     experts: ExpertShare | None = None
@@ -198,6 +202,7 @@ class Share:
             vocabulary=-(-model.vocabulary // tp),
             sequence=workload.sequence,
             scores=rows * (model.heads // tp) * workload.sequence,
+            score_matrices=plan.micro_batch * (model.heads // tp),
             visible=visible_share(model) if plan.flash_attention else 1.0,
             windowed_visible=(
                 visible_share(model, window=min(1.0, model.window / workload.sequence))
@@ -209,6 +214,7 @@ class Share:
             gradient_bytes=workload.gradient_bytes,
             dispatch_bytes=workload.dispatch_bytes,
             flash=plan.flash_attention,
+            fused=plan.fused_kernels,
             mask_bytes=1 if model.kind == "gpt" else 0,
             latent=LatentShare.of(model, plan),
             experts=ExpertShare.of(workload, plan, thin_rows),

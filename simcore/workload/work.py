@@ -10,6 +10,7 @@ from simcore.workload.catalog import Catalog
 from simcore.workload.gradients import Bucket, gradient_reductions, sharing
 from simcore.workload.graph import Axis, CollectiveOp, Kernel, Phase
 from simcore.workload.groups import group_size
+from simcore.workload.kernel_costs import gradient_sum
 from simcore.workload.piece import GATE, Section, SectionBuilder
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.share import Share
@@ -66,7 +67,7 @@ class Work:
         """Kernels for the next compute node; those of weight gradients are named apart."""
         chosen = [
             *(kernels if self._part is not Part.WEIGHT_GRADIENTS else ()),
-            *(weight_gradients if self._part is not Part.INPUT_GRADIENTS else ()),
+            *(self._summed(weight_gradients) if self._part is not Part.INPUT_GRADIENTS else ()),
         ]
         if chosen:
             self._names.append(name)
@@ -186,7 +187,8 @@ class Work:
         before = self._builder.frontier
         item = self._collective(f"{name} input gradient", self._summing(), Axis.TP, size)
         reduced = self._builder.add(NodeKind.COLLECTIVE, item, before)
-        item = self._catalog.operator(f"{name} weight gradient", self._phase, weight_kernels)
+        kernels = self._summed(weight_kernels)
+        item = self._catalog.operator(f"{name} weight gradient", self._phase, kernels)
         weights = self._builder.add(NodeKind.COMPUTE, item, (*before, *regathered))
         self._builder.frontier = (reduced, weights)
 
@@ -209,6 +211,11 @@ class Work:
             name=name, kind=kind, axis=axis, size_bytes=size_bytes, phase=self._phase
         )
         return self._catalog.collective(operation)
+
+    def _summed(self, weight_gradients: Sequence[Kernel]) -> list[Kernel]:
+        """Weight gradients, each with what adds it to its sum."""
+        share = self._share
+        return [k for one in weight_gradients for k in (one, *gradient_sum(one, share))]
 
     def _summing(self) -> CollectiveKind:
         thin = self._plan.splits_sequence

@@ -1,12 +1,16 @@
 """The attention core: scores, softmax and weighted values.
 
 Source: T. Dao et al., "FlashAttention", NeurIPS 2022, section 3 (fused core: 2 products forward,
-5 backward).
+5 backward); M. Shoeybi et al., Megatron-LM, ``fused_softmax.py`` (where the softmax is one kernel,
+and its steps in fp32 where not).
 """
 
 from simcore.workload.graph import Kernel
 from simcore.workload.kernel_costs import elementwise
 from simcore.workload.share import Share
+
+_SOFTMAX_BATCH = 4
+"""The fused softmax works on so many score matrices at once, and only on multiples of that."""
 
 
 def core(share: Share) -> list[Kernel]:
@@ -19,7 +23,7 @@ def core(share: Share) -> list[Kernel]:
     scores, values = _product(share, share.query_width), _product(share, share.output_width)
     return [
         _kernel("attention scores", scores, moved / 2 + scores_bytes, share),
-        elementwise("attention softmax", 5 * share.scores, 2 * scores_bytes),
+        *_softmax(share),
         *_dropout(share, "attention dropout"),
         _kernel("attention values", values, moved / 2 + scores_bytes, share),
     ]
@@ -36,7 +40,7 @@ def core_gradient(share: Share) -> list[Kernel]:
     return [
         _kernel("attention values gradient", 2 * values, moved / 2 + 2 * scores_bytes, share),
         *_dropout(share, "attention dropout gradient"),
-        elementwise("attention softmax gradient", 5 * share.scores, 3 * scores_bytes),
+        *_softmax_gradient(share),
         _kernel("attention scores gradient", 2 * scores, moved / 2 + scores_bytes, share),
     ]
 
@@ -62,6 +66,36 @@ def _kernel(name: str, flop: float, moved: float, share: Share) -> Kernel:
         n=share.sequence,
         k=share.head_width,
     )
+
+
+def _softmax(share: Share) -> list[Kernel]:
+    """One kernel, or to fp32, scale, mask, softmax, and back."""
+    scores, w = share.scores, share.element_bytes
+    if share.score_matrices % _SOFTMAX_BATCH == 0:
+        return [elementwise("attention softmax", 5 * scores, 2 * w * scores)]
+    return _steps(
+        "attention softmax", scores, {"copy": w + 4, "scale": 8, "mask": 8, "": 8, "cast": 4 + w}
+    )
+
+
+def _softmax_gradient(share: Share) -> list[Kernel]:
+    """One kernel, or each of the steps in turn."""
+    scores, w = share.scores, share.element_bytes
+    if share.score_matrices % _SOFTMAX_BATCH == 0:
+        return [elementwise("attention softmax gradient", 5 * scores, 3 * w * scores)]
+    return _steps(
+        "attention softmax gradient",
+        scores,
+        {"copy": w + 4, "": 12, "mask": 8, "scale": 8, "cast": 4 + w},
+    )
+
+
+def _steps(name: str, scores: int, moved: dict[str, int]) -> list[Kernel]:
+    """A kernel per step, which moves that many bytes per score."""
+    return [
+        elementwise(f"{name} {step}".strip(), scores, per_score * scores)
+        for step, per_score in moved.items()
+    ]
 
 
 def _dropout(share: Share, name: str) -> list[Kernel]:

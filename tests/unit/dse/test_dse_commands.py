@@ -80,6 +80,7 @@ def test_the_report_needs_no_network(folder: Path) -> None:
     assert "Pareto front" in page
     assert 'src="http' not in page
     assert "Plotly.newPlot" in page
+    assert "Measured against: not validated here: model0 is no simulation." in page
 
 
 def test_tables_are_exported(folder: Path, tmp_path: Path) -> None:
@@ -115,7 +116,7 @@ def test_a_trial_is_explained(folder: Path) -> None:
     number = int(pd.read_csv(folder / "pareto.csv")["number"][0])
     code, text = run("explain", folder, number)
     assert code == 0
-    for words in ("objectives", "constraints", "to spare", "knobs away"):
+    for words in ("objectives", "constraints", "to spare", "measured against", "knobs away"):
         assert words in text
     code, text = run("explain", folder, 999)
     assert code == 2

@@ -1,0 +1,36 @@
+"""How far off predictions like those of a study were from measured runs."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from dse.evaluate import build_evaluator
+from dse.evaluate.simulator import SimulatorEvaluator
+from dse.result import StudyResult
+from dse.space import Design
+from simcore import validated_band
+
+
+def front_bands(result: StudyResult) -> list[str]:
+    """What measured runs say about the designs of the front, the commonest answer first.
+
+    Each answer is a sentence; where they differ, it starts with the number of its designs.
+    """
+    front = [result.rows[index].design for index in result.front]
+    counts = Counter(_bands(result, front)).most_common()
+    if len(counts) <= 1:
+        return [band for band, _ in counts]
+    return [f"{count} of {len(front)} designs: {band}" for band, count in counts]
+
+
+def design_band(result: StudyResult, design: Design) -> str:
+    """What measured runs say about one design."""
+    return next(iter(_bands(result, [design])))
+
+
+def _bands(result: StudyResult, designs: Iterable[Design]) -> Iterable[str]:
+    evaluator = build_evaluator(result.study.evaluator_input)
+    for design in designs:
+        if isinstance(evaluator, SimulatorEvaluator):
+            yield validated_band(evaluator.run(design))
+        else:
+            yield f"not validated here: {result.study.file.evaluator} is no simulation"
