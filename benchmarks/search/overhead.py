@@ -1,6 +1,7 @@
 """What a search costs beside its evaluations, from the first trials to the last.
 
-    python benchmarks/search/overhead.py [--trials 100000] [--sampler design] [--page docs/search.md]
+    python benchmarks/search/overhead.py [--trials 100000] [--sampler design]
+        [--page docs/search.md]
 
 A whole study with its store, in one process: proposing, refusing repeats, dispatching, writing the
 log, keeping the front. The space is that of ``p1_cosmic_1024.yaml`` with its screen; the objectives

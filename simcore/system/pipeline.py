@@ -147,9 +147,8 @@ def _layout(code: PipelineCode, times: Times, profile: ExecutionProfile) -> f.La
         "snapshot": (KEPT + 1) * snapshot,
         "pool": _POOL,
     }
-    address = dict(
-        zip(sizes, (f.COUNTERS + np.cumsum([0, *sizes.values()])).tolist(), strict=False)
-    )
+    starts = f.COUNTERS + np.cumsum([0, *sizes.values()])
+    address = dict(zip(sizes, starts.tolist(), strict=False))
     return f.Layout(
         stages=stages,
         categories=categories,
