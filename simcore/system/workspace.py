@@ -1,5 +1,7 @@
 """Memory that runs use one after the other."""
 
+from mmap import mmap
+
 import numpy as np
 
 from simcore.system.engine_input import Ints
@@ -13,12 +15,17 @@ class Workspace:
     """
 
     def __init__(self, limit_bytes: int = 2**28) -> None:
-        self._limit, self._words = limit_bytes // 8, np.empty(0, np.int64)
+        self._limit_bytes, self._words = limit_bytes, np.empty(0, np.int64)
 
     def words(self, count: int) -> Ints:
         """(count,) int64 of anything; the same memory at every call."""
-        if count > self._limit:
-            return np.empty(count, np.int64)
+        if 8 * count > self._limit_bytes:
+            return _fresh(count)
         if count > self._words.size:
-            self._words = np.empty(count, np.int64)
+            self._words = _fresh(count)
         return self._words[:count]
+
+
+def _fresh(count: int) -> Ints:
+    """New memory in small pages: NumPy asks for large ones, which take long to clear."""
+    return np.frombuffer(mmap(-1, 8 * count), np.int64)
