@@ -125,12 +125,10 @@ def _layout(code: PipelineCode, times: Times, profile: ExecutionProfile) -> f.La
     log = booked + categories + 1
     block = log + (_BLOCKS + slots) * f.LOG_FIELDS
     ready = block + 2 * _BLOCKS
-    node = ready + 2 * nodes
-    npu_size = node + nodes
+    node, npu_size = ready + 2 * nodes, ready + 3 * nodes
     table, buffer = 2 * _STATES, 9 * _ENTRIES
-    accounts = stages * (categories + 1)
+    accounts, collectives = stages * (categories + 1), len(code.shared)
     snapshot = 2 + accounts + 64 * stages
-    collectives = len(code.shared)
     sizes = {
         "npu": (stages + 3) * npu_size,
         "due": stages,
