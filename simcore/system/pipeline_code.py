@@ -3,7 +3,9 @@
 Depends on workload and plan alone, so it is worked out once for all machines.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -11,9 +13,10 @@ from simcore.kernels import graph_schedule, piece_rows
 from simcore.kernels import stage_layout as f
 from simcore.system.engine_input import Ints
 from simcore.system.stage_axes import is_shared
-from simcore.system.unit_table import UnitTable
+from simcore.system.unit_table import UnitTable, UnitTables
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis
+from simcore.workload.kept import Kept
 from simcore.workload.program import StagePieces, TrainingProgram
 
 _KERNEL_KIND = np.zeros(max(NodeKind) + 1, np.int64)
@@ -72,6 +75,67 @@ class PipelineCode:
     def size_bytes(self) -> int:
         """Memory taken by the arrays."""
         return self.fixed.nbytes + self.time_of.nbytes + self.pieces.nbytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Coded:
+    """A code, or that there is none."""
+
+    code: PipelineCode | None
+
+    @property
+    def size_bytes(self) -> int:
+        return self.code.size_bytes if self.code else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Structured:
+    """A program and its structure: all that its code depends on.
+
+    Two programs with the same structure differ in what operators and collectives amount to alone.
+    """
+
+    program: TrainingProgram
+    structure: Hashable
+
+    @classmethod
+    def of(cls, program: TrainingProgram) -> Self:
+        """*program* and its structure."""
+        table, number = program.table, {stage.pieces: 0 for stage in program.stages}
+        number.update({shape: at for at, shape in enumerate(number)})
+        structure = (
+            program.pipeline,
+            table.structure,
+            tuple([number[stage.pieces] for stage in program.stages]),
+            tuple([(table.numbers(shape.pieces), shape.chunks, shape.finale) for shape in number]),
+            tuple([operator.phase for operator in program.operators]),
+            tuple([operation.axis for operation in program.collectives]),
+        )
+        return cls(program=program, structure=structure)
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory taken by the arrays, and by what the structure tells of them."""
+        return 2 * self.program.table.size_bytes
+
+
+class PipelineCodes:
+    """Codes of the programs met last, one for all with the same structure.
+
+    Args:
+        limit_bytes: Memory that they may take.
+    """
+
+    def __init__(self, limit_bytes: int = 3 * 2**26) -> None:
+        self._known: Kept[Hashable, _Coded] = Kept(limit_bytes)
+        self._tables = UnitTables()
+
+    def of(self, known: Structured) -> PipelineCode | None:
+        """See ``code_program``."""
+        return self._known.of(known.structure, lambda: self._coded(known.program)).code
+
+    def _coded(self, program: TrainingProgram) -> _Coded:
+        return _Coded(code=code_program(program, self._tables.of(program)))
 
 
 def code_program(program: TrainingProgram, table: UnitTable) -> PipelineCode | None:
@@ -160,10 +224,8 @@ class _Wholes:
 
     def _shape(self, shape: StagePieces) -> list[int]:
         """Numbers of a stage's pieces; the last one is the end of its iteration."""
-        number = self._table.number
-        entries = [
-            (number[piece], int(which > shape.chunks)) for which, piece in enumerate(shape.pieces)
-        ]
+        numbers = enumerate(self._table.numbers(shape.pieces))
+        entries = [(number, int(which > shape.chunks)) for which, number in numbers]
         wholes: list[tuple[tuple[int, int], ...]] = [(entry,) for entry in entries[:-1]]
         wholes.append((*[entries[which] for which in shape.finale], entries[-1]))
         return [self._whole.setdefault(whole, len(self._whole)) for whole in wholes]

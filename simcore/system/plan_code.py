@@ -10,13 +10,12 @@ from simcore.kernels.pipeline_period import KEPT
 from simcore.system.engine_input import Ints
 from simcore.system.machine_times import operator_times_ns
 from simcore.system.node_counts import NodeCounts, counts_of_program
-from simcore.system.pipeline_code import PipelineCode, code_program
-from simcore.system.unit_table import UnitTables
+from simcore.system.pipeline_code import PipelineCode, PipelineCodes, Structured
 from simcore.system.workspace import Workspace
 from simcore.workload import ParallelPlan, TrainingWorkload, microbatches
 from simcore.workload.build import expand_program
 from simcore.workload.graph import TrainingGraph
-from simcore.workload.program import ProgramWriter, TrainingProgram
+from simcore.workload.program import ProgramWriter
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.unit_orders import UnitOrders
 from simcore.workload.unit_writers import UnitWriters
@@ -34,7 +33,7 @@ class PlanParts:
     """What plans have in common, for those met last."""
 
     def __init__(self) -> None:
-        self.orders, self.writers, self.tables = UnitOrders(), UnitWriters(), UnitTables()
+        self.orders, self.writers, self.codes = UnitOrders(), UnitWriters(), PipelineCodes()
 
 
 class PlanCode:
@@ -59,18 +58,15 @@ class PlanCode:
         self.runs = (*_short_runs(plan, self.batches), self.batches)
         self._writer = ProgramWriter(workload, plan, self._shared.orders, self._shared.writers)
         self.program = self._writer.program(self.runs[0])
+        self._programs = {self.runs[0]: Structured.of(self.program)}
         self.counts: NodeCounts = counts_of_program(self.program, self.batches)
-        self._codes = {self.runs[0]: self._code(self.program)}
         self._operator_ns: deque[tuple[Npu, type[ComputeModel], Ints]] = deque(maxlen=_NPUS)
 
     def code(self, batches: int) -> PipelineCode | None:
         """The program of a run with *batches* micro-batches, one of ``runs``."""
-        if batches not in self._codes:
-            self._codes[batches] = self._code(self._writer.program(batches))
-        return self._codes[batches]
-
-    def _code(self, program: TrainingProgram) -> PipelineCode | None:
-        return code_program(program, self._shared.tables.of(program))
+        if batches not in self._programs:
+            self._programs[batches] = Structured.of(self._writer.program(batches))
+        return self._shared.codes.of(self._programs[batches])
 
     def graph(self, batches: int) -> TrainingGraph:
         """The same, node by node."""
@@ -88,22 +84,21 @@ class PlanCode:
 
     @property
     def size_bytes(self) -> int:
-        """Memory taken by its arrays."""
-        codes = sum(code.size_bytes for code in self._codes.values() if code)
-        return codes + self.program.table.size_bytes
+        """Memory taken by its arrays; codes are counted where they are shared."""
+        return sum([each.size_bytes for each in self._programs.values()])
 
 
 class PlanCache:
     """The plans met last.
 
     Args:
-        limit_bytes: Memory that they may take; the last one is always kept.
+        limit_bytes: Memory that they may take without their codes; the last one is always kept.
 
     Attributes:
         workspace: Memory for their runs.
     """
 
-    def __init__(self, limit_bytes: int = 2**28) -> None:
+    def __init__(self, limit_bytes: int = 2**26) -> None:
         self._limit_bytes, self._bytes = limit_bytes, 0
         self._known: OrderedDict[_Key, PlanCode] = OrderedDict()
         self._sizes: dict[_Key, int] = {}

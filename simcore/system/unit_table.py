@@ -11,7 +11,7 @@ from simcore.workload.kept import Kept
 from simcore.workload.program import TrainingProgram
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.templates import pieces_of
-from simcore.workload.unit_orders import PipelineKey, pipeline_key
+from simcore.workload.unit_orders import PipelineKey
 
 Bools = NDArray[np.bool_]
 
@@ -48,18 +48,17 @@ class UnitTables:
         limit_bytes: Memory that they may take.
     """
 
-    def __init__(self, limit_bytes: int = 2**26) -> None:
+    def __init__(self, limit_bytes: int = 2**25) -> None:
         self._known: Kept[PipelineKey, UnitTable] = Kept(limit_bytes)
 
     def of(self, program: TrainingProgram) -> UnitTable:
         """The table of *program*."""
-        plan = program.plan
-        batches = program.stages[0].units.chunk.size // (2 * plan.interleave)
-        return self._known.of(pipeline_key(plan, batches), lambda: _table(program, batches))
+        return self._known.of(program.pipeline, lambda: _table(program))
 
 
-def _table(program: TrainingProgram, batches: int) -> UnitTable:
+def _table(program: TrainingProgram) -> UnitTable:
     plan, stages = program.plan, program.stages
+    _, _, batches, _ = program.pipeline
     chunk = np.array([stage.units.chunk for stage in stages], np.int64)
     backward = np.array([stage.units.backward for stage in stages])
     batch = np.array([stage.units.microbatch for stage in stages], np.int64)

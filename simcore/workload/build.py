@@ -25,7 +25,7 @@ def expand_program(program: TrainingProgram) -> TrainingGraph:
         if stage.pieces not in known:
             known[stage.pieces] = Templates.of(
                 program.table,
-                [program.table.number[piece] for piece in stage.pieces.pieces],
+                program.table.numbers(stage.pieces.pieces),
                 stages=program.plan.pp,
                 p2p_bytes=program.p2p_bytes,
             )

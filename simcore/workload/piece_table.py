@@ -1,6 +1,6 @@
 """The pieces of a program as arrays: their sections, each once, and the runs of these."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -81,6 +81,17 @@ class PieceTable:
     def size_bytes(self) -> int:
         """Memory taken by the arrays."""
         return self._runs.nbytes + self._node.nbytes + self._dep.nbytes
+
+    @property
+    def structure(self) -> tuple[Hashable, ...]:
+        """All but what operators and collectives amount to."""
+        ends = tuple([(piece.last_compute, piece.exits) for piece in self.pieces])
+        arrays = (self._runs, self._nodes, self._node, self._deps, self._dep)
+        return *[array.tobytes() for array in arrays], ends
+
+    def numbers(self, pieces: Sequence[Piece]) -> tuple[int, ...]:
+        """The numbers of *pieces*."""
+        return tuple([self.number[piece] for piece in pieces])
 
     def counts(self) -> tuple[Ints, Ints]:
         """Nodes of each operator and collective, (P, O + C) int64, and messages sent, (P,)."""

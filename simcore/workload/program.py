@@ -14,7 +14,7 @@ from simcore.workload.schedules import SCHEDULES, Units
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.stage_units import cut_units, whole_units
 from simcore.workload.tail import Tail
-from simcore.workload.unit_orders import UnitOrder, UnitOrders
+from simcore.workload.unit_orders import PipelineKey, UnitOrder, UnitOrders, pipeline_key
 from simcore.workload.unit_pieces import Chunk, UnitWriter
 from simcore.workload.unit_writers import UnitWriters
 from simcore.workload.work import Means
@@ -81,6 +81,12 @@ class TrainingProgram:
     table: PieceTable
     groups: dict[Axis, GroupLayout]
     p2p_bytes: int
+
+    @property
+    def pipeline(self) -> PipelineKey:
+        """What decides the order of the units."""
+        units = self.stages[0].units.chunk.size
+        return pipeline_key(self.plan, units // (2 * self.plan.interleave))
 
     @property
     def operators(self) -> tuple[Operator, ...]:

@@ -28,9 +28,11 @@ BLOCKS: Registry[type[Block]] = Registry(
 
 def blocks_of(kind: LayerKind, share: Share, plan: ParallelPlan) -> tuple[Block, ...]:
     """The blocks of a layer as one NPU holds them; a window only hides more scores."""
-    windowed = replace(share, visible=share.windowed_visible)
+    windowed = share
+    if "windowed" in kind:
+        windowed = replace(share, visible=share.windowed_visible)
     return tuple(
-        BLOCKS[name](share=windowed if name == "windowed" else share, plan=plan) for name in kind
+        [BLOCKS[name](share=windowed if name == "windowed" else share, plan=plan) for name in kind]
     )
 
 
