@@ -1,0 +1,103 @@
+"""Plans that share what is known of units, orders and codes come to what each comes to alone."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from simcore.errors import InfeasibleError
+from simcore.system.node_counts import counts_of_graph, counts_of_program
+from simcore.system.plan_code import PlanCode, PlanParts
+from simcore.workload import Model, ParallelPlan, TrainingWorkload, build_graph
+from simcore.workload.model_parts import Experts
+from simcore.workload.workload import check_splits
+
+DENSE = Model(name="dense", layers=6, hidden=192, heads=12, ffn=768, vocabulary=1200)
+TIED = DENSE.model_copy(update={"name": "tied", "tied_embeddings": True})
+MIXED = Model(
+    name="mixed", layers=6, hidden=192, heads=12, ffn=768, vocabulary=1200, window=32,
+    global_every=3, experts=Experts(count=4, active=2, ffn=192, first_layer=1),
+)  # fmt: skip
+CHECKED = settings(derandomize=True, deadline=None, max_examples=150)
+SHARED = PlanParts()
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
+    """Few sizes, so that many plans have the same units, and all that may tell them apart."""
+    recompute = draw(st.sampled_from(["none", "full"]))
+    plan = ParallelPlan(
+        tp=draw(st.sampled_from([1, 2])),
+        cp=draw(st.sampled_from([1, 2])),
+        pp=draw(st.sampled_from([1, 2, 3])),
+        dp=draw(st.sampled_from([1, 2, 4])),
+        shard=draw(st.sampled_from([None, 2])),
+        micro_batch=draw(st.sampled_from([1, 2])),
+        interleave=draw(st.sampled_from([1, 1, 2])),
+        sequence_parallel=True,
+        zero_stage=draw(st.integers(0, 3)),
+        reshard=draw(st.booleans()),
+        prefetch=draw(st.sampled_from([0, 1, 2])),
+        bucket_bytes=draw(st.sampled_from([None, 1e5])),
+        overlap_tensor=draw(st.booleans()),
+        overlap_gradients=draw(st.booleans()),
+        overlap_weights=draw(st.booleans()),
+        recompute=recompute,
+        recompute_layers=draw(st.sampled_from([None, 1])) if recompute == "full" else None,
+        schedule=draw(st.sampled_from(["1f1b", "1f1b", "gpipe", "zb_h1"])),
+    )
+    batch = draw(st.sampled_from([6, 12])) * plan.dp * plan.micro_batch
+    model = draw(st.sampled_from([DENSE, TIED, MIXED]))
+    workload = TrainingWorkload(model=model, sequence=128, global_batch=batch)
+    try:
+        check_splits(workload, plan)
+    except InfeasibleError:
+        assume(False)
+    return workload, plan
+
+
+@CHECKED
+@given(job=jobs())
+def test_plans_come_to_the_same_with_what_others_left(
+    job: tuple[TrainingWorkload, ParallelPlan],
+) -> None:
+    alone, among_others = PlanCode(*job), PlanCode(*job, SHARED)
+    assert among_others.program.operators == alone.program.operators
+    assert among_others.program.collectives == alone.program.collectives
+    assert among_others.counts.nodes == alone.counts.nodes
+    assert among_others.counts.matrix_flop == alone.counts.matrix_flop
+    assert (among_others.counts.collectives == alone.counts.collectives).all()
+    for batches in alone.runs:
+        code, same = alone.code(batches), among_others.code(batches)
+        assert (code is None) == (same is None)
+        if code is not None and same is not None:
+            assert code.categories == same.categories
+            shared = [[(one.item, one.stages) for one in own.shared] for own in (code, same)]
+            assert shared[0] == shared[1]
+            assert np.array_equal(code.time_of, same.time_of)
+            assert np.array_equal(code.fixed, same.fixed)
+
+
+@CHECKED
+@given(job=jobs())
+def test_counts_are_those_of_the_graph(job: tuple[TrainingWorkload, ParallelPlan]) -> None:
+    known = PlanCode(*job, SHARED)
+    counts, nodes = known.counts, counts_of_graph(build_graph(*job))
+    assert counts.nodes == nodes.nodes
+    assert counts.matrix_flop == pytest.approx(nodes.matrix_flop, rel=1e-12)
+    # with two stages the graph does not tell the next one from the one before
+    assert counts.messages.sum(axis=0).tolist() == nodes.messages.sum(axis=0).tolist()
+    assert counts.collectives.tolist() == nodes.collectives.tolist()
+    assert counts_of_program(known.program, known.batches).nodes == nodes.nodes
+
+
+def test_plans_with_the_same_units_share_their_writer_and_their_code() -> None:
+    parts = PlanParts()
+    workload = TrainingWorkload(model=DENSE, sequence=128, global_batch=24)
+    one = PlanCode(workload, ParallelPlan(tp=2, pp=2, dp=2), parts)
+    other = PlanCode(workload, ParallelPlan(tp=4, pp=2, dp=2), parts)
+    assert one.code(one.runs[0]) is other.code(other.runs[0])
+    again = PlanCode(workload, ParallelPlan(tp=2, pp=3, dp=2), parts)
+    assert set(one.program.operators) & set(again.program.operators)
+    units = {operator for operator in one.program.operators if operator.phase != "optimizer"}
+    assert {id(operator) for operator in units} <= {id(op) for op in again.program.operators}
