@@ -117,3 +117,17 @@ def test_error_names_the_file(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump(set_path(TABLE, "plan.tpp", 1)))
     with pytest.raises(ConfigError, match=r"run\.yaml: plan\.tpp: unknown key"):
         load_run(path)
+
+
+def test_a_prepared_template_fills_in_the_same_runs() -> None:
+    prepared, plain = RunTemplate.from_table(TABLE), RunTemplate.from_table(TABLE)
+    prepared.prepare(["plan.tp", "plan.pp"])
+    values: dict[str, object] = {"plan.tp": 2, "plan.pp": 2}
+    assert prepared.with_values(values) == plain.with_values(values)
+
+
+def test_a_mistake_that_no_value_mends_is_told_with_the_run_not_when_preparing() -> None:
+    template = RunTemplate.from_table(set_path(TABLE, "workload.sequence", 0))
+    template.prepare(["plan.tp"])
+    with pytest.raises(ConfigError, match="workload"):
+        template.with_values({"plan.tp": 1})
