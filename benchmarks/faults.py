@@ -1,6 +1,6 @@
 """Kills drivers and workers at random instants and compares what is left with an undisturbed run.
 
-    python benchmarks/faults.py [--driver-kills 50] [--worker-kills 20] [--seed 1]
+    python benchmarks/faults.py [--driver-kills 50] [--worker-kills 20] [--executors local ray]
 
 The last line is one JSON object: kills, lost and repeated results (must be 0, or it fails), and the
 median time from the start of a driver to its first new result in the store.
@@ -45,9 +45,10 @@ def kill_drivers(kills: int, seed: int) -> dict[str, float]:
     return {"driver_kills": len(recoveries), "median_recovery_s": median(recoveries)}
 
 
-def kill_workers(kills: int, seed: int) -> dict[str, float]:
+def kill_workers(kills: int, seed: int, executor: str) -> dict[str, float]:
     """SIGKILL to workers of one study, then compare all trials."""
     os.environ[SLOW_S] = "0.005"
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # for Ray's processes
     options = {"trials": 400 * kills, "seed": seed}
     random, done, killed = Random(seed), threading.Event(), []
     with tempfile.TemporaryDirectory() as scratch:
@@ -63,12 +64,17 @@ def kill_workers(kills: int, seed: int) -> dict[str, float]:
 
         thread = threading.Thread(target=kill)
         thread.start()
-        result = run_faulty(out, executor="local", workers=2, **options)
+        result = run_faulty(out, executor=executor, workers=2, **options)
         done.set()
         thread.join()
         os.environ[SLOW_S] = "0"
         same(result, run_faulty(executor="serial", **options))
-    return {"worker_kills": len(killed), "worker_kill_trials": len(result.rows)}
+    retried = sum(row.evaluation.attempts > 1 for row in result.rows)
+    return {
+        f"{executor}_worker_kills": len(killed),
+        f"{executor}_trials": len(result.rows),
+        f"{executor}_retried": retried,
+    }
 
 
 def same(result: dse.StudyResult, whole: dse.StudyResult) -> None:
@@ -82,12 +88,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--driver-kills", type=int, default=50)
     parser.add_argument("--worker-kills", type=int, default=20)
+    parser.add_argument("--executors", nargs="*", default=["local", "ray"])
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     found: dict[str, float] = {"lost": 0, "repeated": 0}
     if options.worker_kills:
-        found |= kill_workers(options.worker_kills, options.seed)
-        print(found, file=sys.stderr)
+        for executor in options.executors:
+            found |= kill_workers(options.worker_kills, options.seed, executor)
+            print(found, file=sys.stderr)
     if options.driver_kills:
         found |= kill_drivers(options.driver_kills, options.seed)
     print(json.dumps({"benchmark": "faults", **found}))

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dse.evaluate import Evaluation
@@ -22,6 +22,9 @@ _SELECT = (
 )
 FEASIBLE = "state = 'complete' AND repeats IS NULL"
 """Condition of the trials that a front is chosen from."""
+
+_TOGETHER = 256
+"""Rows that are decoded at once, so that they share the names of knobs in memory."""
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _decode = json.JSONDecoder().decode
@@ -85,8 +88,9 @@ def read_rows(connection: sqlite3.Connection, where: str = "1") -> Iterator[Tria
     Raises:
         ValueError: A row holds something else than a trial.
     """
-    for row in connection.execute(f"{_SELECT} WHERE {where} ORDER BY number"):
-        yield _trial(row)
+    rows = connection.execute(f"{_SELECT} WHERE {where} ORDER BY number")
+    while part := rows.fetchmany(_TOGETHER):
+        yield from _trials(part)
 
 
 def read_numbered(connection: sqlite3.Connection, numbers: Iterable[int]) -> Iterator[Trial]:
@@ -96,8 +100,7 @@ def read_numbered(connection: sqlite3.Connection, numbers: Iterable[int]) -> Ite
         ValueError: A row holds something else than a trial.
     """
     for number in numbers:
-        for row in connection.execute(f"{_SELECT} WHERE number = ?", (number,)):
-            yield _trial(row)
+        yield from _trials(connection.execute(f"{_SELECT} WHERE number = ?", (number,)).fetchall())
 
 
 def read_numbers(connection: sqlite3.Connection) -> Iterator[int]:
@@ -106,24 +109,25 @@ def read_numbers(connection: sqlite3.Connection) -> Iterator[int]:
         yield row[0]
 
 
-def _trial(row: tuple[Any, ...]) -> Trial:
-    number, data, metrics, state, fidelity, failure, attempts, *last = row
-    reason, worker, duration_s, repeats = last
-    params, objectives, constraints = _decode(data)
-    return Trial(
-        number=number,
-        design=params,
-        evaluation=Evaluation(
-            state=state,
-            objectives=objectives,
-            constraints=constraints,
-            metrics=StoredMetrics(metrics),
-            fidelity=fidelity,
-            failure=failure,
-            attempts=attempts,
-            reason=reason,
-            duration_s=duration_s,
-        ),
-        worker=worker,
-        repeats=repeats,
-    )
+def _trials(rows: Sequence[tuple[Any, ...]]) -> Iterator[Trial]:
+    texts = _decode(f"[{','.join(row[1] for row in rows)}]")
+    for row, (params, objectives, constraints) in zip(rows, texts, strict=True):
+        number, _, metrics, state, fidelity, failure, attempts, *last = row
+        reason, worker, duration_s, repeats = last
+        yield Trial(
+            number=number,
+            design=params,
+            evaluation=Evaluation(
+                state=state,
+                objectives=objectives,
+                constraints=constraints,
+                metrics=StoredMetrics(metrics),
+                fidelity=fidelity,
+                failure=failure,
+                attempts=attempts,
+                reason=reason,
+                duration_s=duration_s,
+            ),
+            worker=worker,
+            repeats=repeats,
+        )
