@@ -16,6 +16,9 @@ from simcore import ConfigError
 if TYPE_CHECKING:
     import pandas as pd
 
+MAX_HELD = 2_000_000
+"""Trials that are read into memory at once: 2 to 4 kB each."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StudyResult:
@@ -55,6 +58,9 @@ def load_study(folder: Path | str) -> StudyResult:
     if not store.holds_study:
         raise ConfigError("DIR", "must be the folder of a study", got=str(folder))
     study = load_study_file(store.study_file())
+    if store.count_trials() > MAX_HELD:
+        rule = f"at most {MAX_HELD:,} trials can be shown at once (dse export has no limit)"
+        raise ConfigError(str(folder), rule, got=store.count_trials())
     rows = list(store.read_trials())
     summary: dict[str, Any] = {}
     if (store.path / SUMMARY).is_file():

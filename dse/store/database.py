@@ -13,6 +13,9 @@ FORMAT = 1
 MAX_TEXT_BYTES = 16 * 1024 * 1024
 """Longest text or blob that a store may hold, so that a stranger's file cannot fill the memory."""
 
+MAX_FIELDS = 4096
+"""Most names of constraints and metrics, each a column of every table."""
+
 _TABLES = """
 CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE trial (

@@ -17,7 +17,7 @@ class StoreError(SimcoreError):
 
 
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
-_DAMAGED |= {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}
+_DAMAGED |= {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG}
 
 
 @contextmanager

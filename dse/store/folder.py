@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from dse.config import Study
-from dse.store.database import open_to_read, open_to_write
+from dse.store.database import MAX_FIELDS, open_to_read, open_to_write
 from dse.store.errors import damaged, told_of_store
 from dse.store.lock import DriverLock
 from dse.store.rows import FEASIBLE, read_numbered, read_numbers, read_rows
@@ -141,6 +141,17 @@ class StudyFolder:
         """
         return self._read(read_rows)
 
+    def count_trials(self) -> int:
+        """Number of trials in the store.
+
+        Raises:
+            ConfigError: There is no store, or it is damaged.
+        """
+        path = self.path / STORE
+        with told_of_store(path), closing(open_to_read(path)) as connection:
+            count: int = connection.execute("SELECT count(*) FROM trial").fetchone()[0]
+        return count
+
     def read_feasible(self) -> Iterator[Trial]:
         """Those of ``read_trials`` that may be on the front."""
         return self._read(lambda store: read_rows(store, FEASIBLE))
@@ -169,7 +180,11 @@ class StudyFolder:
         """
         path = self.path / STORE
         with told_of_store(path), closing(open_to_read(path)) as connection:
-            fields = connection.execute("SELECT part, name FROM field ORDER BY name").fetchall()
+            fields = connection.execute(
+                f"SELECT part, name FROM field ORDER BY name LIMIT {MAX_FIELDS + 1}"
+            ).fetchall()
+        if len(fields) > MAX_FIELDS:
+            raise damaged(path, f"more than {MAX_FIELDS} names of constraints and metrics")
         names = {
             part: tuple(name for of, name in fields if of == part)
             for part in ("constraints", "metrics")
