@@ -142,9 +142,9 @@ def stored(folder: Path) -> dict[int, float]:
     return dict(rows)
 
 
-def workers_of(pid: int) -> list[int]:
-    """Worker processes of a driver: its own, or actors of a Ray that it started."""
-    parents, found = {}, []
+def descendants(pid: int) -> list[int]:
+    """All processes below a process."""
+    parents = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             parents[int(path.parent.name)] = int(path.read_text().rsplit(")", 1)[1].split()[1])
@@ -154,7 +154,13 @@ def workers_of(pid: int) -> list[int]:
     while len(ours) > size:
         size = len(ours)
         ours |= {child for child, parent in parents.items() if parent in ours}
-    for own in sorted(ours - {pid}):
+    return sorted(ours - {pid})
+
+
+def workers_of(pid: int) -> list[int]:
+    """Worker processes of a driver: its own, or actors of a Ray that it started."""
+    found = []
+    for own in descendants(pid):
         with suppress(OSError):
             words = Path(f"/proc/{own}/cmdline").read_bytes()
             if b"spawn_main" in words or words.startswith(b"ray::Actor"):

@@ -3,6 +3,8 @@
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -64,6 +66,43 @@ def test_a_driver_killed_again_and_again_loses_nothing_and_repeats_nothing(
     monkeypatch.setenv(SLOW_S, "0")
     whole = run_faulty(**options)
     resumed = dse.load_study(tmp_path / "out")
+    pd.testing.assert_frame_equal(same_part(resumed.trials), same_part(whole.trials))
+
+
+_DIES_BEFORE_COMMIT = """
+import os, signal, sys
+import dse.store.folder as folder
+from pathlib import Path
+from fault_studies import run_faulty
+
+class Dying:
+    def __init__(self, store):
+        self.store, self.commits = store, 0
+    def __getattr__(self, name):
+        return getattr(self.store, name)
+    def execute(self, statement, *values):
+        self.commits += statement == "COMMIT"
+        if self.commits == 4 and statement == "COMMIT":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.store.execute(statement, *values)
+
+opened = folder.open_to_write
+folder.open_to_write = lambda path: Dying(opened(path))
+run_faulty(Path(sys.argv[1]), trials=400, executor="serial")
+"""
+
+
+def test_a_driver_that_dies_between_writing_and_committing_loses_that_batch_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
+    command = [sys.executable, "-c", _DIES_BEFORE_COMMIT, str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    before = stored(tmp_path)
+    assert 0 < len(before) < 400
+    resumed = run_faulty(tmp_path, trials=400, executor="serial", resume=True)
+    assert before.items() <= stored(tmp_path).items()
+    whole = run_faulty(trials=400, executor="serial")
     pd.testing.assert_frame_equal(same_part(resumed.trials), same_part(whole.trials))
 
 

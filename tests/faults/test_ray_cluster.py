@@ -14,6 +14,8 @@ import pytest
 from fault_studies import (
     SLOW_S,
     STUDY,
+    descendants,
+    kill_driver,
     run_faulty,
     same_part,
     start_driver,
@@ -91,6 +93,29 @@ def test_actors_that_are_killed_cost_no_result_and_make_no_noise(
     whole = run_faulty(executor="serial", **CHOICES)
     pd.testing.assert_frame_equal(same_part(result.trials), same_part(whole.trials))
     assert max(row.evaluation.attempts for row in result.rows) == 2
+
+
+def test_a_ray_of_its_own_ends_with_a_driver_that_was_killed_and_the_study_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SLOW_S, "0.01")
+    choices = {**CHOICES, "trials": 600}
+    driver = start_driver(tmp_path, executor="ray", workers=2, **choices)
+    wait_for(lambda: len(stored(tmp_path)) > 50, 120)
+    below = descendants(driver.pid)
+    kill_driver(driver)
+    before = stored(tmp_path)
+    assert len(below) > 4
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below), 120)
+    driver = start_driver(tmp_path, executor="ray", workers=2, resume=True, **choices)
+    _, told = driver.communicate(timeout=240)
+    assert (driver.returncode, told) == (0, "")
+    assert before.items() <= stored(tmp_path).items()
+    monkeypatch.setenv(SLOW_S, "0")
+    whole = run_faulty(executor="serial", **choices)
+    pd.testing.assert_frame_equal(
+        same_part(dse.load_study(tmp_path).trials), same_part(whole.trials)
+    )
 
 
 def test_a_ray_that_cannot_start_says_why_and_how_to_do_without(
