@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from dse.evaluate import EVALUATORS, Evaluator, EvaluatorInput
+from dse.objectives import needed_metrics
 from dse.space import Design
 
 
@@ -31,12 +32,12 @@ class Busy(Evaluator):
 
     def __init__(self, what: BusyInput) -> None:
         self._evaluation_s, self._sleeps = what.evaluation_s, what.sleeps
-        self._names = tuple(f"metric_{index}" for index in range(20))
+        names = needed_metrics(what.goals) | {f"metric_{index}" for index in range(20)}
+        self._answer = dict.fromkeys(sorted(names), 0.5)
 
     def metrics(self, design: Design) -> Mapping[str, float]:
         end_s = time.thread_time() + self._evaluation_s
-        metrics = dict.fromkeys(self._names, 1.5)
-        metrics |= {"iteration_time_s": 1.0, "capital_cost_usd": 2.0, "memory_fill": 0.5}
+        metrics = dict(self._answer)
         if self._sleeps:
             time.sleep(self._evaluation_s)
         while not self._sleeps and time.thread_time() < end_s:
