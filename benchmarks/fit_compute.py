@@ -23,6 +23,7 @@ from typing import Self
 
 import numpy as np
 from kernel_table import Floats, KernelTable, Operators
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from simcore import errors
@@ -35,6 +36,7 @@ from simcore.terms import NodeKind
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.rows import Row
+from simcore.validation.score import LAYOUT_GROUP, LEAST_LAYOUTS
 from simcore.workload import build_graph, microbatches
 from simcore.workload.graph import Phase
 
@@ -44,6 +46,9 @@ RESTARTS = 3
 """A new simplex at the best point so far gets out of narrow valleys."""
 SCALE = "scale"
 """Stands for ``gemm`` and ``gemm_narrow`` together."""
+LAYOUT = 0.25
+"""Weight of differences within groups of layouts of one model on one machine, which ranking needs,
+beside that of the errors themselves."""
 GROUP = ("source", "model", "gpu", "tp", "pp", "cp", "precision", "layers", "hidden", "seq_len")
 
 
@@ -122,6 +127,7 @@ class Sample:
 
     source: str
     group: str
+    layouts: str
     run: Run
     measured_s: float
     operators: Operators
@@ -140,6 +146,7 @@ class Samples:
     rest_s: Floats
     measured_s: Floats
     weight: Floats
+    layouts: NDArray[np.int64]
 
     @classmethod
     def of(cls, listed: Sequence[Sample]) -> Self:
@@ -152,6 +159,7 @@ class Samples:
             np.array([sample.rest_s for sample in listed]),
             np.array([sample.measured_s for sample in listed]),
             np.array([min(1.0, count[s.source] / 6) / count[s.source] for s in listed]),
+            np.unique([sample.layouts for sample in listed], return_inverse=True)[1],
         )
 
     def errors(self, efficiency: Efficiency) -> Floats:
@@ -219,6 +227,7 @@ def _sample(row: Row, run: Run, measured_s: float, simulator: Simulator) -> Samp
     return Sample(
         source=row.text("source"),
         group="|".join(row.text(column) for column in GROUP),
+        layouts="|".join(row.text(column) for column in LAYOUT_GROUP),
         run=run,
         measured_s=measured_s,
         operators=operators,
@@ -239,9 +248,20 @@ def with_values(efficiency: Efficiency, values: dict[str, float]) -> Efficiency:
 
 
 def loss(measured: Samples, weight: Floats, efficiency: Efficiency) -> float:
-    """Mean error of the runs, *weight* being their parts of it."""
+    """Mean error of the runs, *weight* being their parts of it, and of layouts among each other."""
     error = np.log1p(np.maximum(-0.99, measured.errors(efficiency)))
-    return float((weight * (np.hypot(error, CORNER) - CORNER)).sum() / weight.sum())
+    total = float((weight * _size(error)).sum() / weight.sum())
+    seen = weight > 0
+    counts = np.bincount(measured.layouts, seen)[measured.layouts]
+    means = np.bincount(measured.layouts, error * seen)[measured.layouts] / np.maximum(1, counts)
+    parts = np.where(seen & (counts >= LEAST_LAYOUTS), 1 / np.maximum(1, counts), 0.0)
+    if not parts.any():
+        return total
+    return total + LAYOUT * float((parts * _size(error - means)).sum() / parts.sum())
+
+
+def _size(error: Floats) -> Floats:
+    return np.hypot(error, CORNER) - CORNER
 
 
 def fit(measured: Samples, weight: Floats, family: Family, first: Efficiency) -> dict[str, float]:
@@ -309,8 +329,6 @@ def write(name: str, efficiency: Efficiency, source: str) -> None:
     for field, value in table.items():
         if field in _UNITS:
             lines.append(f"  {_UNITS[field]}: {value * 1e6:.4g} us\n")
-        elif field == "tile":
-            lines.append(f"  tile: [{value[0]}, {value[1]}]\n")
         else:
             lines.append(f"  {field}: {value:.4g}\n")
     text = _replaced(path.read_text().splitlines(keepends=True), "efficiency:", lines, "")

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.compute.roofline import TILES
 from simcore.config import Run
 from simcore.hardware import Efficiency
 from simcore.terms import Precision
@@ -94,7 +95,8 @@ class KernelTable:
         part[self.unfused] = efficiency.unfused_attention or efficiency.attention
         part[self.misaligned] *= efficiency.misaligned
         busy = flop / (part * self.peak)
-        busy[self.product] *= self._rounds(efficiency)[self.product]
+        slower = self._rounds(efficiency) * (1 + efficiency.tile_fill / np.maximum(1, k))
+        busy[self.product] *= slower[self.product]
         busy[self.product] += efficiency.gemm_ramp_s
         rate = efficiency.memory * self.bandwidth
         time = np.maximum(busy, moved / rate) + efficiency.kernel_overhead_s
@@ -105,9 +107,15 @@ class KernelTable:
 
     def _rounds(self, efficiency: Efficiency) -> Floats:
         _, _, m, n, _, groups = self.sizes
-        if not efficiency.processors:
+        processors, cost = efficiency.processors, efficiency.operand_cost
+        if not processors:
             return np.ones_like(m)
-        rows, columns = efficiency.tile
-        tiles = np.maximum(groups * np.ceil(m / rows) * np.ceil(n / columns), 1.0)
-        whole = np.ceil(tiles / efficiency.processors) * efficiency.processors
-        return np.where(m > 0, whole / tiles, 1.0)
+        best = np.full(m.shape, np.inf)
+        for rows, columns in TILES:
+            tiles = groups * np.ceil(m / rows) * np.ceil(n / columns)
+            each = rows * columns + cost * (rows + columns)
+            best = np.minimum(best, np.ceil(tiles / processors) * each)
+        rows, columns = TILES[0]
+        whole = groups * m * n / (rows * columns * processors)
+        least = np.maximum(whole, 1e-9) * (rows * columns + cost * (rows + columns))
+        return np.where(m > 0, best / least, 1.0)

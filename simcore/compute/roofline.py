@@ -10,6 +10,8 @@ from simcore.terms import Precision
 from simcore.workload.graph import Kernel
 
 _WIDE = {Precision.FP8: Precision.BF16, Precision.FP4: Precision.BF16}
+TILES = ((256, 128), (128, 256), (128, 128), (128, 64))
+"""Rows and columns of the tiles that libraries choose from, the fastest first."""
 _ALIGNED_ELEMENTS = 8
 """16 bytes of 16-bit elements, below which matrix units read their operands piecemeal."""
 
@@ -19,9 +21,9 @@ class Roofline(ComputeModel):
     """``max(compute, memory) + overhead`` with the parameters of ``npu.efficiency``.
 
     - memory: ``bytes / (memory x memory bandwidth)``;
-    - compute of a matrix product: ``rounds x flop / (gemm x peak) + ramp``, where ``rounds`` is the
-      number of rounds in which the processors work off the tiles, over what it would be if tiles
-      could be split. Without rounds and written as a rate it is
+    - compute of a matrix product: ``rounds x flop / (gemm x peak) x (1 + tile_fill / k) + ramp``,
+      where ``rounds`` is what the best tiles take, in whole rounds on the processors, over what
+      the largest would if they could be split. Without rounds and fill, written as a rate, it is
       ``gemm x peak x flop / (flop + half)`` with ``half = ramp x gemm x peak``: the saturating
       curve of measured products, which reach half of their best rate at ``half`` FLOP;
     - products in formats below 16 bits: the same at that format's peak, after their operands were
@@ -69,7 +71,8 @@ def _product_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
         peak, part = npu.peak(precision), efficiency.gemm_narrow or part
     else:
         peak = npu.peak(_WIDE.get(precision, precision))
-    full_s = kernel.flop / (part * peak)
+    fill = efficiency.tile_fill / kernel.k if kernel.k else 0.0
+    full_s = kernel.flop / (part * peak) * (1 + fill)
     return _rounds(kernel, efficiency) * full_s + float(efficiency.gemm_ramp_s)
 
 
@@ -78,12 +81,24 @@ def _is_narrow(kernel: Kernel, precision: Precision) -> bool:
 
 
 def _rounds(kernel: Kernel, efficiency: Efficiency) -> float:
-    """Rounds of tiles over the least possible, at least 1."""
-    if not efficiency.processors or not kernel.m:
+    """Time of the best tiles over that of the fastest ones if they could be split, at least 1."""
+    processors, cost = efficiency.processors, efficiency.operand_cost
+    if not processors or not kernel.m:
         return 1.0
-    rows, columns = efficiency.tile
-    tiles = kernel.groups * ceil(kernel.m / rows) * ceil(kernel.n / columns)
-    return ceil(tiles / efficiency.processors) * efficiency.processors / tiles
+    m, n, groups = kernel.m, kernel.n, kernel.groups
+    best = min(
+        -(-groups * -(-m // rows) * -(-n // columns) // processors)
+        * _tile_cost(rows, columns, cost)
+        for rows, columns in TILES
+    )
+    rows, columns = TILES[0]
+    whole = groups * m * n / (rows * columns * processors)
+    return best / (whole * _tile_cost(rows, columns, cost))
+
+
+def _tile_cost(rows: int, columns: int, operand_cost: float) -> float:
+    """Time of one step of a tile, in multiply-adds."""
+    return rows * columns + operand_cost * (rows + columns)
 
 
 def _attention_part(kernel: Kernel, efficiency: Efficiency) -> float:

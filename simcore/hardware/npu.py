@@ -27,7 +27,9 @@ class Efficiency(Schema):
             is idle where its kernels end sooner.
         processors: Cores among which the tiles of a product are dealt out, a full round taking as
             long as a partial one; 0: no such rounds.
-        tile: Rows and columns of a tile.
+        operand_cost: Multiply-adds that a processor could do while an element of an operand
+            comes in; a tile with short edges brings in more elements per multiply-add.
+        tile_fill: Multiply-adds per element of a tile that filling and emptying it costs.
         casts: Times that the operands of a product below 16 bits are moved to change their format,
             in bytes per element.
     """
@@ -42,7 +44,8 @@ class Efficiency(Schema):
     kernel_overhead_s: Seconds = Field(alias="kernel_overhead", ge=0)
     issue_s: Seconds = Field(default=0.0, alias="issue", ge=0)
     processors: int = Field(default=0, ge=0)
-    tile: tuple[int, int] = (128, 256)
+    operand_cost: float = Field(default=0.0, ge=0)
+    tile_fill: float = Field(default=0.0, ge=0)
     casts: float = Field(default=0.0, ge=0)
 
 

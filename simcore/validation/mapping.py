@@ -18,6 +18,8 @@ source's name nor the measured columns are read.
 - Recompute: full in old software; else none where that fits in memory, full where not. Models with
   routed experts: none, since single modules are repeated there, not whole layers.
 - Fused attention: but for old software whose recompute is published, which stored the scores.
+- Old software adds weight gradients to their sums and computes the loss in kernels of their own;
+  its sums are in fp16 where it computes in fp16, else in fp32.
 
 Old software is told by a GPT model on Ampere or older without FSDP whose row gives its recompute or
 does without sequence parallelism.

@@ -65,6 +65,9 @@ class Ranking:
         spearman: Mean rank correlation.
         extra_time: Mean of how much longer the layout predicted to be fastest takes than the best.
         largest_extra_time: Over all groups.
+        least_extra_time: The mean where the best of the predicted times is always chosen, rows with
+            equal predictions counting as the slowest of them: no better order of these is possible.
+        least_largest_extra_time: Likewise, over all groups.
         exact: Groups in which it is the best.
     """
 
@@ -72,6 +75,8 @@ class Ranking:
     spearman: float
     extra_time: float
     largest_extra_time: float
+    least_extra_time: float
+    least_largest_extra_time: float
     exact: int
 
 
@@ -119,13 +124,15 @@ def ranking(compared: Sequence[Compared]) -> Ranking:
         if one.predicted_s is not None:
             key = tuple(one.row.text(column) for column in LAYOUT_GROUP)
             groups[key].append((one.predicted_s, one.measured_s))
-    correlations, extra = [], []
+    correlations, extra, least = [], [], []
     for pairs in groups.values():
         if len(pairs) < LEAST_LAYOUTS:
             continue
         predicted, measured = np.array(pairs).T
         first = measured[predicted == predicted.min()].max()  # a tie does not count as knowing
         extra.append(float(first / measured.min() - 1))
+        told_apart = [measured[predicted == value].max() for value in set(predicted)]
+        least.append(float(min(told_apart) / measured.min() - 1))
         ranks = _ranks(predicted), _ranks(measured)
         if all(np.ptp(rank) > 0 for rank in ranks):
             correlations.append(float(np.corrcoef(*ranks)[0, 1]))
@@ -134,6 +141,8 @@ def ranking(compared: Sequence[Compared]) -> Ranking:
         spearman=float(np.mean(correlations)) if correlations else float("nan"),
         extra_time=float(np.mean(extra)) if extra else float("nan"),
         largest_extra_time=max(extra, default=float("nan")),
+        least_extra_time=float(np.mean(least)) if least else float("nan"),
+        least_largest_extra_time=max(least, default=float("nan")),
         exact=sum(value == 0 for value in extra),
     )
 

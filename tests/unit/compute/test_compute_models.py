@@ -113,11 +113,24 @@ def _seconds(kernel: Kernel, npu: Npu, precision: Precision = Precision.BF16) ->
     return Roofline().kernel_time_ns(kernel, npu, precision) / 1e9
 
 
-def test_tiles_are_worked_off_in_whole_rounds() -> None:
-    # 133 tiles of 128 x 256 on 132 processors take two rounds, 132 take one
-    npu = _with(processors=132, tile=(128, 256))
-    one, two = (_seconds(_product(128 * tiles, 256, 8192), npu) for tiles in (132, 133))
-    assert two / one == pytest.approx(2, rel=1e-3)
+def test_tiles_are_worked_off_in_whole_rounds_of_the_best_size() -> None:
+    # 133 tiles of 128 x 256 on 132 processors take two rounds, 132 take one; 266 of 128 x 128 take
+    # three rounds of half of that, and 532 of 128 x 64 five of a quarter
+    one, more = (
+        [
+            _seconds(_product(128 * tiles, 256, 8192), _with(processors=132, operand_cost=cost))
+            for cost in (0.0, 1e9)
+        ]
+        for tiles in (132, 133)
+    )
+    assert more[0] / one[0] == pytest.approx(5 / 4, rel=1e-3)
+    # where operands cost more than multiply-adds, a tile costs its edges: 2 x 384, 3 x 256, 5 x 192
+    assert more[1] / one[1] == pytest.approx(2, rel=1e-3)
+
+
+def test_short_sums_pay_for_filling_a_tile() -> None:
+    whole, filled = (_seconds(_product(8192, 8192, 512), _with(tile_fill=f)) for f in (0.0, 256.0))
+    assert filled / whole == pytest.approx(1.5, rel=1e-3)
 
 
 def test_products_below_16_bits_run_at_their_own_peak_but_not_the_output_head() -> None:

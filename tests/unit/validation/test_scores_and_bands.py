@@ -51,6 +51,14 @@ def test_a_tie_at_the_top_counts_as_the_slowest_of_those_that_tie() -> None:
     rows, predictions = _pairs((1.0, 1.0), (2.0, 1.0), (3.0, 3.0), (4.0, 4.0), (5.0, 5.0))
     order = ranking(compare(rows, predictions, "iter_time_s"))
     assert math.isclose(order.extra_time, 1.0)
+    assert math.isclose(order.least_extra_time, 1.0)
+
+
+def test_the_least_extra_time_is_that_of_the_best_layout_told_apart() -> None:
+    rows, predictions = _pairs((1.0, 2.0), (4.0, 2.0), (3.0, 3.0), (3.5, 1.0), (5.0, 5.0))
+    order = ranking(compare(rows, predictions, "iter_time_s"))
+    assert math.isclose(order.extra_time, 2.5)
+    assert math.isclose(order.least_extra_time, 2.0)
 
 
 def test_rankings_need_five_layouts() -> None:

@@ -1,5 +1,7 @@
 """What a plan without fused kernels does on top of one with them."""
 
+import pytest
+
 from simcore.terms import NodeKind
 from simcore.workload import Model, ParallelPlan, TrainingWorkload, build_graph
 from simcore.workload.graph import Kernel, TrainingGraph
@@ -7,14 +9,16 @@ from simcore.workload.graph import Kernel, TrainingGraph
 LAYERS, HIDDEN, VOCABULARY, SEQUENCE = 2, 512, 1024, 256
 
 
-def graph(*, fused: bool, gradient_format: str = "fp32") -> TrainingGraph:
+def graph(
+    *, fused: bool, gradient_format: str = "fp32", flash: bool = True, heads: int = 8
+) -> TrainingGraph:
     model = Model.build(
         "model",
         name="small",
         kind="gpt",
         layers=LAYERS,
         hidden=HIDDEN,
-        heads=8,
+        heads=heads,
         ffn=4 * HIDDEN,
         vocabulary=VOCABULARY,
         tied_embeddings=True,
@@ -26,7 +30,8 @@ def graph(*, fused: bool, gradient_format: str = "fp32") -> TrainingGraph:
         global_batch=1,
         gradient_format=gradient_format,
     )
-    return build_graph(workload, ParallelPlan.build("plan", fused_kernels=fused))
+    plan = ParallelPlan.build("plan", fused_kernels=fused, flash_attention=flash)
+    return build_graph(workload, plan)
 
 
 def kernels_of(whole: TrainingGraph) -> list[Kernel]:
@@ -65,3 +70,21 @@ def test_products_are_the_same() -> None:
         for one in (True, False)
     )
     assert fused == separate
+
+
+@pytest.mark.parametrize(("heads", "forward", "backward"), [(8, 1, 1), (2, 5, 5)])
+def test_the_softmax_is_in_steps_where_score_matrices_are_no_multiple_of_4(
+    heads: int, forward: int, backward: int
+) -> None:
+    listed = kernels_of(graph(fused=False, flash=False, heads=heads))
+    names = [kernel.name for kernel in listed if kernel.name.startswith("attention softmax")]
+    back = [name for name in names if "gradient" in name]
+    assert (len(names) - len(back), len(back)) == (LAYERS * forward, LAYERS * backward)
+
+
+def test_the_softmax_in_steps_moves_36_bytes_per_score() -> None:
+    # to fp32 6, scale 8, mask 8, softmax 8, back to 16 bits 6
+    listed = kernels_of(graph(fused=False, flash=False, heads=2))
+    softmax = [k for k in listed if k.name.startswith("attention softmax")]
+    forward = sum(k.bytes for k in softmax if "gradient" not in k.name)
+    assert forward == LAYERS * 36 * 2 * SEQUENCE**2
