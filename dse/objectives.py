@@ -53,6 +53,16 @@ OBJECTIVES: Registry[Objective] = Registry(
         "usd_per_token": Objective(
             metrics=("usd_per_token",), unit="USD/token", label="cost per trained token"
         ),
+        "usd_per_hour": Objective(
+            metrics=("usd_per_hour",), unit="USD/h", label="cost of ownership per hour"
+        ),
+        "energy": Objective(metrics=("energy_j",), unit="J", label="energy per iteration"),
+        "energy_per_token": Objective(
+            metrics=("energy_j_per_token",), unit="J/token", label="energy per trained token"
+        ),
+        "carbon_per_token": Objective(
+            metrics=("carbon_kg_per_token",), unit="kg/token", label="CO2 per trained token"
+        ),
         "power": Objective(metrics=("power_w",), unit="W", label="power"),
         "footprint": Objective(metrics=("footprint_bytes",), unit="B", label="memory per NPU"),
         "mfu": Objective(metrics=("mfu",), unit="", label="MFU", sense="maximise"),
@@ -70,7 +80,18 @@ OBJECTIVES: Registry[Objective] = Registry(
     },
 )
 
-COST_METRICS = frozenset({"capital_cost_usd", "network_cost_usd", "usd_per_token", "power_w"})
+COST_METRICS = frozenset(
+    {
+        "capital_cost_usd",
+        "network_cost_usd",
+        "usd_per_hour",
+        "usd_per_token",
+        "power_w",
+        "energy_j",
+        "energy_j_per_token",
+        "carbon_kg_per_token",
+    }
+)
 """Metrics that need the ``cost`` part of a study."""
 
 

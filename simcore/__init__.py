@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simcore.schema import (
         Bytes,
         BytesPerS,
+        KgPerKwh,
         PerYear,
         Schema,
         Seconds,
@@ -56,6 +57,7 @@ _HOMES = {
     "Footprint": "simcore.memory",
     "InfeasibleError": "simcore.errors",
     "IterationResult": "simcore.result",
+    "KgPerKwh": "simcore.schema",
     "Model": "simcore.workload",
     "Npu": "simcore.hardware",
     "ParallelPlan": "simcore.workload",
@@ -120,6 +122,7 @@ __all__ = [
     "Footprint",
     "InfeasibleError",
     "IterationResult",
+    "KgPerKwh",
     "Model",
     "Npu",
     "ParallelPlan",

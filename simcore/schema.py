@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # to a type checker a quantity is its number in base units
     UsdPerGBps = float
     WattsPerGBps = float
     UsdPerKwh = float
+    KgPerKwh = float
     PerYear = float
 else:
     Bytes = _quantity("B")
@@ -62,6 +63,7 @@ else:
     UsdPerGBps = _quantity("USD/(GB/s)")
     WattsPerGBps = _quantity("W/(GB/s)")
     UsdPerKwh = _quantity("USD/kWh")
+    KgPerKwh = _quantity("kg/kWh")
     PerYear = _quantity("1/year")
 
 

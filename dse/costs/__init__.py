@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from dse.costs.base import Cost, CostModel
 from dse.costs.libra import AcceleratorsAndLibraPy, LibraCpp, LibraPy
-from dse.costs.power import Power
+from dse.costs.lines import PriceLine, price_lines
+from dse.costs.power import Power, carbon_kg
 from dse.costs.prices import PriceBook, load_prices
 from dse.costs.tco import TotalCostOfOwnership, hourly_cost, usd_per_token
 from dse.costs.whole_machine import WholeMachine
@@ -31,9 +32,12 @@ __all__ = [
     "LibraPy",
     "Power",
     "PriceBook",
+    "PriceLine",
     "TotalCostOfOwnership",
     "WholeMachine",
+    "carbon_kg",
     "hourly_cost",
     "load_prices",
+    "price_lines",
     "usd_per_token",
 ]

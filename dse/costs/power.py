@@ -7,6 +7,8 @@ from dse.costs.fabric import sort_fabric
 from dse.costs.prices import PriceBook
 from simcore import ConfigError, Platform
 
+J_PER_KWH = 3.6e6
+
 
 @dataclass(frozen=True, slots=True)
 class Power(CostModel):
@@ -31,3 +33,8 @@ class Power(CostModel):
         building = (servers + network) * (power.pue - 1)
         parts = {"servers": servers, "scale_out": network, "building": building}
         return Cost(unit="W", parts=parts)
+
+
+def carbon_kg(energy_j: float, prices: PriceBook) -> float:
+    """CO2 that the grid emits for *energy_j*, kg; that of making the machine is not counted."""
+    return float(energy_j / J_PER_KWH * prices.power.carbon)

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from simcore import (
     ConfigError,
+    KgPerKwh,
     Npu,
     PerYear,
     Schema,
@@ -84,6 +85,7 @@ class PowerPrice(Schema):
         tier: The same per switch tier.
         pue: Power of the whole building over power of the machine, at least 1.
         energy: USD per kWh.
+        carbon: kg of CO2 per kWh, of the grid.
     """
 
     server_load: float = Field(gt=0, le=1)
@@ -91,6 +93,7 @@ class PowerPrice(Schema):
     tier: WattsPerGBps = Field(ge=0)
     pue: float = Field(ge=1)
     energy: UsdPerKwh = Field(ge=0)
+    carbon: KgPerKwh = Field(ge=0)
     source: str = Field(min_length=1)
 
 

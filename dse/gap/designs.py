@@ -27,11 +27,19 @@ Floats = NDArray[np.float64]
 
 _PLAN = ("workload.", "plan.", "compute", "platform.npu")
 BACKEND = "congestion_unaware"
-PER_TIME = frozenset({"iteration_time_s", "usd_per_token"})
+PER_TIME = frozenset(
+    {"iteration_time_s", "usd_per_token", "energy_j", "energy_j_per_token", "carbon_kg_per_token"}
+)
 """Metrics in proportion to the iteration time, the machine being the same."""
 
 OF_MACHINE = frozenset(
-    {"capital_cost_usd", "network_cost_usd", "power_w", "npu_bandwidth_bytes_per_s"}
+    {
+        "capital_cost_usd",
+        "network_cost_usd",
+        "power_w",
+        "usd_per_hour",
+        "npu_bandwidth_bytes_per_s",
+    }
 )
 """Metrics of the machine alone; none falls when a bandwidth rises."""
 

@@ -7,6 +7,7 @@ from dse.evaluate.base import evaluate
 from dse.objectives import OBJECTIVES
 from dse.report.amounts import short_names, show_metric, show_objective, show_value
 from dse.report.measured import design_band
+from dse.report.prices import price_sensitivity, told
 from dse.result import StudyResult
 from dse.trials import Trial
 from simcore import ConfigError
@@ -52,6 +53,7 @@ def explain_trial(result: StudyResult, number: int) -> list[Section]:
     sections.append(_margins(dict(evaluation.constraints), metrics))
     band = (("iteration time", design_band(result, trial.design), ""),)
     sections.append(Section(title="measured against", lines=band))
+    sections.append(_prices(trial, result))
     sections += _neighbours(trial, result)
     return [section for section in sections if section.lines]
 
@@ -136,6 +138,17 @@ def _margins(constraints: dict[str, float], metrics: dict[str, float]) -> Sectio
         share = f"{metrics['memory_fill']:.1%} of what there is" if "memory_fill" in metrics else ""
         lines.append(("memory per NPU", used, share))
     return Section(title="constraints", lines=tuple(lines))
+
+
+def _prices(trial: Trial, result: StudyResult) -> Section:
+    """What the trial is the best in, and which single prices would change that."""
+    lines = [
+        (line, "", "")
+        for found in price_sensitivity(result)
+        if trial.number == found.winner
+        for line in told(found)
+    ]
+    return Section(title="prices", lines=tuple(lines))
 
 
 def _neighbours(trial: Trial, result: StudyResult) -> list[Section]:

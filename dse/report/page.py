@@ -7,6 +7,7 @@ from dse.report.amounts import show_amount
 from dse.report.figures import draw_front, front_data
 from dse.report.front_table import FrontTable, front_table
 from dse.report.measured import front_bands
+from dse.report.prices import price_sensitivity, told
 from dse.result import StudyResult
 
 _STYLE = """
@@ -33,6 +34,7 @@ def report_page(result: StudyResult) -> str:
         _picture(result),
         _table(front_table(result)),
         *(f"<p>Measured against: {html.escape(band)}.</p>" for band in front_bands(result)),
+        _prices(result),
         "</body></html>",
     ]
     return "\n".join(parts)
@@ -92,3 +94,17 @@ def _table(table: FrontTable) -> str:
     common = ", ".join(f"{name} {value}" for name, value in table.common)
     note = f"<p class='quiet'>The same all along: {html.escape(common)}.</p>" if common else ""
     return f"<div class='wide'><table><tr>{head}</tr>{rows}</table></div>{note}"
+
+
+def _prices(result: StudyResult) -> str:
+    """Which prices decide who wins; nothing where the study has no costs."""
+    found = price_sensitivity(result)
+    if not found:
+        return ""
+    parts = ["<h2>Prices that decide</h2>"]
+    for entry in found:
+        first, *moves = (html.escape(line) for line in told(entry))
+        items = "".join(f"<li>{move}</li>" for move in moves)
+        lines = html.escape(", ".join(entry.lines))
+        parts.append(f"<p>{first}</p><ul>{items}</ul><p class='quiet'>It depends on {lines}.</p>")
+    return "".join(parts)

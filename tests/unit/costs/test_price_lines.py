@@ -1,0 +1,111 @@
+"""Which prices decide: the answer of the report against studies run with other price books."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+import dse
+from dse.config import load_study_file
+from dse.costs import load_prices, price_lines
+from dse.report.prices import price_sensitivity, told
+from dse.result import StudyResult
+from simcore import load_npu
+
+STUDY = "llm_gpt.yaml"
+BOOK = Path(__file__).parents[3] / "configs" / "costs" / "default.yaml"
+
+
+def run_with(prices: str, folder: Path) -> StudyResult:
+    """Random designs of the study, the same for every book."""
+    path = Path(load_study_file(STUDY).folder, STUDY)
+    data = yaml.safe_load(path.read_text())
+    data["cost"]["prices"] = prices
+    file = folder / "study.yaml"
+    file.write_text(yaml.safe_dump(data))
+    return dse.run_study(file, trials=60, sampler="random", executor="serial")
+
+
+def best_product(result: StudyResult) -> int:
+    values = {
+        row.number: row.evaluation.objectives["iteration_time"]
+        * row.evaluation.objectives["capital_cost"]
+        for row in result.rows
+        if row.is_feasible
+    }
+    return min(values, key=lambda number: (values[number], number))
+
+
+def test_upsets_are_those_of_studies_with_other_prices(tmp_path: Path) -> None:
+    usual = run_with("default", tmp_path)
+    found = next(s for s in price_sensitivity(usual) if " x " in s.measure)
+    assert found.winner == best_product(usual)
+    assert "accelerators.a100_80" in found.lines
+    assert not any(line.startswith(("network_tiers", "power")) for line in found.lines)
+    upsets = {(upset.line, upset.factor): upset.winner for upset in found.upsets}
+    book = yaml.safe_load(BOOK.read_text())
+    for part, key in [
+        ("scale_up", "switch"),
+        ("scale_up", "direct"),
+        ("scale_out", "first_tier"),
+        ("scale_out", "direct"),
+    ]:
+        for factor in (0.7, 1.3):
+            amount = float(book[part][key].split()[0]) * factor
+            moved = {**book, part: {**book[part], key: f"{amount!r} USD/(GB/s)"}}
+            (tmp_path / "moved.yaml").write_text(yaml.safe_dump(moved))
+            expected = best_product(run_with(str(tmp_path / "moved.yaml"), tmp_path))
+            assert upsets.get((f"{part}.{key}", factor), found.winner) == expected
+
+
+def test_a_winner_that_no_price_unseats_is_told_so(tmp_path: Path) -> None:
+    found = [s for s in price_sensitivity(run_with("default", tmp_path)) if not s.upsets]
+    for entry in found:
+        assert told(entry) == [
+            f"Trial {entry.winner} is the best in {entry.measure}, and stays so if any one price "
+            "moves by 30%."
+        ]
+
+
+def test_a_line_moves_alone() -> None:
+    prices = load_prices()
+    for line in price_lines(prices, [load_npu("h100_80")]):
+        before, after = prices.model_dump(), line.moved(prices, 1.3).model_dump()
+        changed = [
+            (part, key)
+            for part in after
+            if isinstance(after[part], dict)
+            for key in after[part]
+            if before[part].get(key) != after[part][key]
+        ]
+        assert changed == [(line.part, line.key)]
+    assert prices.accelerator_usd(load_npu("h100_80")) == 38_750
+
+
+@pytest.mark.parametrize("energy_kwh", [1.0, 250.0])
+def test_carbon_is_that_of_the_grid(energy_kwh: float) -> None:
+    from dse.costs import carbon_kg
+
+    # 0.81 pounds per kWh: US electricity in 2023, US EIA; a pound is 0.4536 kg
+    assert carbon_kg(energy_kwh * 3.6e6, load_prices()) == pytest.approx(
+        energy_kwh * 0.81 * 0.4536, rel=2e-3
+    )
+
+
+def test_energy_and_carbon_per_token_follow_from_power_and_time(tmp_path: Path) -> None:
+    path = Path(load_study_file(STUDY).folder, STUDY)
+    data = yaml.safe_load(path.read_text())
+    names = ["power", "energy", "energy_per_token", "carbon_per_token", "usd_per_hour"]
+    data["objectives"] = dict.fromkeys(["iteration_time", *names, "usd_per_token"], "minimise")
+    (tmp_path / "energy.yaml").write_text(yaml.safe_dump(data))
+    result = dse.run_study(tmp_path / "energy.yaml", trials=12, sampler="random", executor="serial")
+    rows = [row.evaluation.objectives for row in result.rows if row.is_feasible]
+    assert rows
+    tokens = 1536 * 2048
+    for values in rows:
+        joule = values["power"] * values["iteration_time"]
+        assert values["energy"] == pytest.approx(joule)
+        assert values["energy_per_token"] == pytest.approx(joule / tokens)
+        assert values["carbon_per_token"] == pytest.approx(joule / tokens / 3.6e6 * 0.367)
+        hours = values["iteration_time"] / 3600
+        assert values["usd_per_token"] == pytest.approx(values["usd_per_hour"] * hours / tokens)
