@@ -1,13 +1,17 @@
-"""The designs that a study starts with: by hand, or from the front of another study."""
+"""The designs that a study starts with: by hand, by a closed form, or from another's front."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
+from dse.balance import balanced_designs
 from dse.config import Study
 from dse.result import load_study
 from dse.samplers.design import GenomeSpace
 from dse.space import Design, Parameter, Value
 from simcore import ConfigError, parse_quantity
+
+ANALYTIC = "analytic"
+"""Word for designs whose bandwidth is split in proportion to what is sent."""
 
 
 def starting_designs(study: Study) -> list[Design]:
@@ -21,6 +25,9 @@ def starting_designs(study: Study) -> list[Design]:
     result = []
     for index, item in enumerate(study.file.search.start):
         at = f"search.start[{index}]"
+        if item == ANALYTIC:
+            result += [d for d in balanced_designs(study) if space.genome(d) is not None]
+            continue
         if isinstance(item, str):
             other = load_study(Path(study.folder) / item)
             found = [dict(other.rows[row].design) for row in other.front]

@@ -27,7 +27,7 @@ DSE_LAYERS = [
     ["evaluate"],
     ["samplers", "trials", "study_file"],
     ["config"],
-    ["tables", "summary", "search", "gap"],
+    ["tables", "summary", "search", "gap", "balance"],
     ["store", "screening"],
     ["result"],
     ["report", "start"],

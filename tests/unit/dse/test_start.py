@@ -8,7 +8,7 @@ import yaml
 from dse import StudyResult, run_study
 from dse.config import load_study_file
 from dse.space import Design, design_key
-from simcore import ConfigError
+from simcore import ConfigError, load_run, simulate_run
 
 STUDY = "p5_vit22b_64.yaml"
 
@@ -38,6 +38,30 @@ def test_a_design_by_hand_is_written_as_in_the_file(tmp_path: Path) -> None:
     by_hand["platform.dimensions[1].bandwidth"] = "6.25 GB/s"
     result = run_study(study_file(tmp_path, start=[by_hand]), executor="serial")
     assert result.rows[0].design == design
+
+
+def test_analytic_starts_give_each_dimension_its_share_of_what_is_sent(tmp_path: Path) -> None:
+    name = "p1_cosmic_1024.yaml"
+    data = yaml.safe_load(Path(load_study_file(name).folder, name).read_text())
+    data["search"] = {"trials": 10, "start": ["analytic"]}
+    file = tmp_path / "study.yaml"
+    file.write_text(yaml.safe_dump(data))
+    rows = run_study(file, executor="serial").rows
+    rates = [f"platform.dimensions[{d}].bandwidth" for d in range(4)]
+    assert rows[0].is_feasible
+    ladders = [[float(row.design[rate]) for rate in rates] for row in rows]
+    # the run's own plan and collectives; one design per rung of the busiest dimension
+    assert {(row.design["plan.cp"], row.design["plan.dp"]) for row in rows} == {(8, 8)}
+    busiest = max(range(4), key=lambda d: sum(ladder[d] for ladder in ladders))
+    assert [ladder[busiest] for ladder in ladders] == [50e9 * rung for rung in range(1, 11)]
+    # what is bought for little traffic is the least that the ladder has
+    run = load_run(load_study_file(name).file.run)
+    sent = simulate_run(run).sent_bytes
+    assert sent[busiest] == max(sent)
+    for ladder in ladders:
+        for rate, size in zip(ladder, sent, strict=True):
+            fair = ladder[busiest] * size / max(sent)
+            assert rate == 50e9 if fair <= 50e9 else abs(rate - fair) <= 25e9
 
 
 def test_a_design_that_is_not_in_the_space_is_told(tmp_path: Path) -> None:
