@@ -36,7 +36,7 @@ STUDIES = [
     "p1_cosmic_1024.yaml",
     "p1_cosmic_2048.yaml",
     "llm_gpt.yaml",
-    "p2_llama3_405b_16k_h100.yaml",
+    "llama3_405b_16384.yaml",
 ]
 PEERS = [
     {
