@@ -9,6 +9,9 @@ from dse.config import load_study_file
 from dse.evaluate.assign import trimmed_run
 from simcore import load_run, shipped_folder, simulate_run
 
+MOST_MFU = {"p2_llama3_405b_16k_h100.yaml": 0.55}
+"""What real runs of the problem do not reach: 41 % and 43 % are published."""
+
 SLOW = {"p5_vit22b_64.yaml"}
 """Judged by MODEL-0, and enumerated by a test of its own."""
 
@@ -29,7 +32,7 @@ def test_a_shipped_study_runs_in_the_simulator(name: str, tmp_path: Path) -> Non
     assert complete
     for row in complete:
         assert all(math.isfinite(v) and v > 0 for v in row.evaluation.objectives.values())
-        assert 0 < row.evaluation.metrics["mfu"] <= 1
+        assert 0 < row.evaluation.metrics["mfu"] <= MOST_MFU.get(name, 1)
     for row in result.rows:
         assert row.state in ("complete", "infeasible")
         if row.state == "infeasible":
