@@ -1,7 +1,6 @@
 """What a search costs beside its evaluations, from the first trials to the last.
 
-    python benchmarks/search/overhead.py [--trials 100000] [--sampler design]
-        [--page docs/search.md]
+    python benchmarks/search/overhead.py [--trials 100000] [--sampler design] [--page FILE]
 
 A whole study with its store, in one process: proposing, refusing repeats, dispatching, writing the
 log, keeping the front. The space is that of ``p1_cosmic_1024.yaml`` with its screen; the objectives

@@ -1,6 +1,7 @@
 """The `design` search as a study's proposer."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
@@ -11,10 +12,12 @@ from dse.space import Design
 class DesignProposer(Proposer[Genome]):
     """Never proposes a design twice, and never one that the study's screen turns down."""
 
-    def __init__(self, what: ProposerInput) -> None:
+    def __init__(self, what: ProposerInput, settings: Settings | None = None) -> None:
         self._space = GenomeSpace(what.space)
         self._goals = what.goals
-        settings = Settings() if what.population is None else Settings(initial=what.population)
+        settings = settings or Settings()
+        if what.population is not None:
+            settings = replace(settings, initial=what.population)
         screen = (
             None if what.admits is None else DesignScreen(self._space, what.admits, what.deciding)
         )

@@ -1,6 +1,6 @@
 """The `design` search as a sampler for anyone's own Optuna study."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from optuna.distributions import (
@@ -12,9 +12,11 @@ from optuna.distributions import (
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.trial import FrozenTrial, TrialState
 
-from dse.samplers.design import DesignSearch, Genome, GenomeSpace
+from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
+from dse.samplers.design.screen import DesignScreen
 from dse.samplers.optuna_genes import distribution, from_optuna, to_optuna
 from dse.space import Design, Encoding, Space
+from dse.space.encoding import Style
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -28,12 +30,30 @@ class DesignSampler(BaseSampler):
     asks for beside the space are drawn uniformly.
     """
 
-    def __init__(self, space: Space, *, seed: int = 0) -> None:
-        """*space*: what to search; *seed*: the same one gives the same study on one worker."""
+    def __init__(
+        self,
+        space: Space,
+        *,
+        seed: int = 0,
+        style: Style = "index",
+        settings: Settings | None = None,
+        admits: Callable[[Design], bool] | None = None,
+    ) -> None:
+        """A sampler that has seen nothing yet.
+
+        Args:
+            space: What to search.
+            seed: The same one gives the same study on one worker.
+            style: How the parameters of the study say what a design is.
+            settings: Of the search; ``LOCAL`` for a descent from the best known designs.
+            admits: Whether a design may be feasible, as far as can be told at once.
+        """
         self._genomes = GenomeSpace(space)
-        self._encoding = Encoding(space, "index")
+        self._encoding = Encoding(space, style)
         self._distributions = {gene.name: distribution(gene) for gene in self._encoding.genes}
-        self._search = DesignSearch(self._genomes, seed=seed)
+        names = frozenset(space.parameters)
+        screen = None if admits is None else DesignScreen(self._genomes, admits, names)
+        self._search = DesignSearch(self._genomes, seed=seed, screen=screen, settings=settings)
         self._others = RandomSampler(seed=seed)
         self._asked: dict[int, Genome] = {}
 
@@ -41,8 +61,11 @@ class DesignSampler(BaseSampler):
         """The design that a trial of the study stands for; asks for all its parameters."""
         for name, drawn_from in self._distributions.items():
             _suggest(trial, name, drawn_from)
+        return self._meant(trial.params)
+
+    def _meant(self, params: Mapping[str, Any]) -> Design:
         genes = self._encoding.genes
-        return self._encoding.design({g.name: from_optuna(g, trial.params[g.name]) for g in genes})
+        return self._encoding.design({g.name: from_optuna(g, params[g.name]) for g in genes})
 
     def infer_relative_search_space(
         self, study: "Study", trial: FrozenTrial
@@ -77,6 +100,8 @@ class DesignSampler(BaseSampler):
         values: Sequence[float] | None,
     ) -> None:
         genome = self._asked.pop(trial.number, None)
+        if genome is None and self._distributions.keys() <= trial.params.keys():
+            genome = self._genomes.genome(self._meant(trial.params))  # another one asked for it
         if genome is None:
             return
         if state != TrialState.COMPLETE or values is None:

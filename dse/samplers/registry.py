@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dse.samplers.base import Proposer, ProposerInput
+from dse.samplers.design import LOCAL
 from dse.samplers.design_proposer import DesignProposer
 from dse.samplers.exhaustive import ExhaustiveProposer, fits
 from dse.samplers.optuna_proposer import Look, OptunaProposer
@@ -99,6 +100,19 @@ def _design(what: ProposerInput) -> Proposer[Any]:
     return ExhaustiveProposer(what) if fits(what) else DesignProposer(what)
 
 
+def _local(what: ProposerInput) -> Proposer[Any]:
+    return DesignProposer(what, LOCAL)
+
+
+def _portfolio(what: ProposerInput) -> Proposer[Any]:
+    from dse.samplers.design_sampler import DesignSampler
+    from dse.samplers.portfolio import PortfolioSampler
+
+    own = DesignSampler(what.space, seed=what.seed, style="weights", admits=what.admits)
+    members = [own, _nsga2(what.seed, what.population), _random(what.seed, what.population)]
+    return OptunaProposer(what, _WEIGHTS, PortfolioSampler(members, seed=what.seed))
+
+
 def _of_optuna(
     sampler: "Callable[[int, int | None], BaseSampler]", look: Look
 ) -> Callable[[ProposerInput], Proposer[Any]]:
@@ -114,6 +128,8 @@ SAMPLERS: Registry[SamplerEntry] = Registry(
     {
         "design": SamplerEntry(build=_design),
         "exhaustive": SamplerEntry(build=ExhaustiveProposer),
+        "local": SamplerEntry(build=_local),
+        "portfolio": SamplerEntry(build=_portfolio),
         "random": SamplerEntry(build=_of_optuna(_random, _INDEX)),
         "tpe": SamplerEntry(build=_of_optuna(_tpe, _INDEX)),
         "nsga2": SamplerEntry(build=_of_optuna(_nsga2, _WEIGHTS)),

@@ -1,16 +1,24 @@
 """Every sampler: valid, distinct, repeatable, and better than nothing."""
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
 import yaml
+from optuna.samplers import BaseSampler, NSGAIISampler
 
 from dse import StudyResult, run_study
 from dse.config import load_study_file
+from dse.evaluate import build_evaluator
+from dse.evaluate.base import evaluate
 from dse.samplers import SAMPLERS
-from dse.space import design_key
+from dse.samplers.design import LOCAL
+from dse.samplers.design_sampler import DesignSampler
+from dse.samplers.portfolio import PortfolioSampler
+from dse.space import Design, Space, design_key
 from simcore import ConfigError
 
 VALID = {design_key(design) for design in load_study_file("p5_vit22b_64.yaml").space.designs()}
@@ -94,3 +102,63 @@ def test_exhaustive_refuses_a_knob_with_a_range(tmp_path: Path) -> None:
     file = study_with(tmp_path, **{knob: {"low": "45 GB/s", "high": "360 GB/s"}})
     with pytest.raises(ConfigError, match="needs a list of values for every knob"):
         run_study(file, sampler="exhaustive", executor="serial", trials=10)
+
+
+def problem_space() -> tuple[Space, Callable[[Design], tuple[float, float]]]:
+    study = load_study_file("p5_vit22b_64.yaml")
+    evaluator = build_evaluator(study.evaluator_input)
+
+    def values(design: Design) -> tuple[float, float]:
+        found = evaluate(evaluator, study.goals, design).objectives
+        time_s, usd = found.values() if found else (9.0, 9e5)
+        return time_s, usd
+
+    return study.space, values
+
+
+def built(name: str, space: Space, seed: int) -> tuple[BaseSampler, DesignSampler]:
+    """A sampler for anyone's own study, and what decodes its parameters."""
+    design = DesignSampler(space, seed=seed, settings=LOCAL if name == "local" else None)
+    if name != "portfolio":
+        return design, design
+    design = DesignSampler(space, seed=seed, style="weights")
+    return PortfolioSampler([design, NSGAIISampler(seed=seed)], seed=seed), design
+
+
+@pytest.mark.parametrize("name", ["design", "local", "portfolio"])
+def test_anyone_s_own_optuna_study_gets_valid_designs_and_the_same_ones_again(name: str) -> None:
+    space, values = problem_space()
+
+    def designs(seed: int) -> list[str]:
+        sampler, decoder = built(name, space, seed)
+        study = optuna.create_study(directions=["minimize", "minimize"], sampler=sampler)
+        seen = []
+
+        def objective(trial: optuna.Trial) -> tuple[float, float]:
+            design = decoder.design(trial)
+            seen.append(design_key(design))
+            return values(design)
+
+        study.optimize(objective, n_trials=80)
+        return seen
+
+    first = designs(1)
+    assert set(first) <= VALID
+    assert name == "portfolio" or len(set(first)) == len(first)
+    assert first == designs(1)
+    assert first != designs(2)
+
+
+def test_a_portfolio_asks_the_better_sampler_oftener() -> None:
+    space, _ = problem_space()
+    good, bad = DesignSampler(space, seed=1), DesignSampler(space, seed=2)
+    sampler = PortfolioSampler([good, bad], seed=0)
+    study = optuna.create_study(direction="minimize", sampler=sampler)
+    asked = 0
+    for number in range(150):
+        trial = study.ask()
+        good.design(trial)
+        is_good = trial.number in good._asked
+        asked += is_good
+        study.tell(trial, -float(number) if is_good else 1.0)
+    assert asked > 100

@@ -3,6 +3,6 @@
 from dse.samplers.design.genome import Genome, GenomeSpace
 from dse.samplers.design.screen import Screen
 from dse.samplers.design.search import DesignSearch
-from dse.samplers.design.settings import Settings
+from dse.samplers.design.settings import LOCAL, Settings
 
-__all__ = ["DesignSearch", "Genome", "GenomeSpace", "Screen", "Settings"]
+__all__ = ["LOCAL", "DesignSearch", "Genome", "GenomeSpace", "Screen", "Settings"]

@@ -115,7 +115,7 @@ class DesignSearch:
         number = self._told // self._settings.lesson
         if number % self._settings.course == 0:
             self._judge.forget()
-        if self._elite.feasible >= _ENOUGH:
+        if self._settings.children and self._elite.feasible >= _ENOUGH:
             self._judge.learn(self._elite, self._told)
 
     def _breed(self) -> None:

@@ -31,3 +31,12 @@ class Settings:
     memory: int = 320
     lesson: int = 16
     course: int = 8
+
+
+LOCAL = Settings(initial=1, children=0, fresh=0.0, local=1.0, lesson=4)
+"""One move away from a design of the front, always: a descent from designs that are good already.
+
+Source: Pareto local search, L. Paquete, M. Chiarandini, T. Stuetzle, "Pareto local optimum sets in
+the biobjective traveling salesman problem", in Metaheuristics for Multiobjective Optimisation,
+Springer 2004; here with moves drawn at random.
+"""
