@@ -4,9 +4,10 @@
         [--trials 1000] [--window 8] [--page docs/search.md]
 
 PROBLEM is one of ``problems.PROBLEMS``. Samplers are those of studies, and the agents of COSMIC:
-``random_walk``, ``genetic`` and ``ant_colony``, whose proposals may be rejected; a rejected or
-repeated proposal counts as a proposal. All samplers run with their one default setting. Medians and
-quartiles over the seeds; CPU time is that of proposing and learning, without evaluations.
+``random_walk``, ``genetic``, ``ant_colony`` and ``bayesian``, whose proposals may be rejected; a
+rejected or repeated proposal counts as a proposal. All samplers run with their one default setting.
+Medians and quartiles over the seeds; CPU time is that of proposing and learning, without
+evaluations.
 """
 
 import argparse
@@ -20,8 +21,14 @@ import numpy as np
 from problems import PROBLEMS, Problem
 
 from dse.samplers import ProposerInput, build_proposer
-from dse.samplers.baselines import AntColony, GeneticAlgorithm, RandomWalk, RawSpace
-from dse.samplers.baselines.agents import Agent
+from dse.samplers.baselines import (
+    Agent,
+    AntColony,
+    Bayesian,
+    GeneticAlgorithm,
+    RandomWalk,
+    RawSpace,
+)
 from dse.space import Design, design_key
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -31,6 +38,7 @@ AGENTS: dict[str, Callable[..., Agent]] = {
     "random_walk": RandomWalk,
     "genetic": GeneticAlgorithm,
     "ant_colony": AntColony,
+    "bayesian": Bayesian,
 }
 MARKS = (100, 300, 1000, 3000, 10_000)
 

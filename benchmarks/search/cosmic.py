@@ -19,8 +19,7 @@ import numpy as np
 from compare import run_agent, run_sampler
 from problems import PROBLEMS, Problem
 
-from dse.samplers.baselines import AntColony, GeneticAlgorithm, RandomWalk
-from dse.samplers.baselines.agents import Agent
+from dse.samplers.baselines import Agent, AntColony, Bayesian, GeneticAlgorithm, RandomWalk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from page import markdown_table, write_table
@@ -46,6 +45,7 @@ AGENTS: Mapping[str, tuple[Callable[..., Agent], list[Setting]]] = {
         AntColony,
         grid(ants=(8, 16), greediness=(0.25, 0.5, 0.75), evaporation=(0.25, 0.5, 0.75)),
     ),
+    "Bayesian": (Bayesian, [{}]),
 }
 """Agents with the settings that were swept (COSMIC, arXiv 2505.15020)."""
 
@@ -62,7 +62,7 @@ def compared(name: str, problem: Problem, seeds: int, agent_seeds: int) -> Itera
     spread = [f"{min(ours):.4g}", f"{max(ours):.4g}"]
     yield [name, "design", OURS, f"{middle:.4g}", *spread, "", ""]
     for agent, (kind, settings) in AGENTS.items():
-        runs = {
+        runs: dict[str, list[float]] = {
             json.dumps(setting): [
                 best_of(run_agent(problem, kind, seed, THEIRS, setting))
                 for seed in range(agent_seeds)

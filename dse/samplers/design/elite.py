@@ -101,18 +101,21 @@ def fronts(values: Floats) -> NDArray[np.int64]:
         return rank
     if values.shape[1] == 2:
         return _fronts_of_pairs(values)
+    shape = (len(values), len(values))
+    not_worse, equal = np.ones(shape, bool), np.ones(shape, bool)
+    for column in values.T:
+        not_worse &= column[:, None] <= column
+        equal &= column[:, None] == column
+    beats = not_worse & (~equal | np.tri(*shape, k=-1, dtype=bool).T)
     rank = np.full(len(values), _RANKS, np.int64)
-    left = np.arange(len(values))
+    above = beats.sum(axis=0)  # of each row, how many of those not ranked yet beat it
     for number in range(_RANKS):
-        if not left.size:
+        first = above == 0
+        if not first.any():
             break
-        here = values[left]
-        not_worse = (here[:, None, :] <= here[None, :, :]).all(axis=2)
-        better = not_worse & ((here[:, None, :] < here[None, :, :]).any(axis=2))
-        twin = not_worse & ~better & (left[:, None] < left[None, :])
-        first = ~(better | twin).any(axis=0)
-        rank[left[first]] = number
-        left = left[~first]
+        rank[first] = number
+        above -= beats[first].sum(axis=0)
+        above[first] = -1
     return rank
 
 

@@ -1,10 +1,18 @@
 """Searches of other tools: their proposals are raw, and what breaks a rule is rejected."""
 
+from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
 
-from dse.samplers.baselines import AntColony, GeneticAlgorithm, RandomWalk, RawSpace
+from dse.samplers.baselines import (
+    Agent,
+    AntColony,
+    Bayesian,
+    GeneticAlgorithm,
+    RandomWalk,
+    RawSpace,
+)
 from dse.space import Setting, SpaceFile, build_space, design_key
 
 FILE = {
@@ -26,11 +34,11 @@ def test_a_raw_draw_is_valid_as_often_as_the_counts_say() -> None:
     assert len(kept) / len(found) == pytest.approx(share, abs=0.03)
 
 
-@pytest.mark.parametrize("kind", [GeneticAlgorithm, AntColony])
+@pytest.mark.parametrize("kind", [GeneticAlgorithm, AntColony, Bayesian])
 def test_agents_that_learn_do_better_than_a_random_walk(
-    kind: type[GeneticAlgorithm] | type[AntColony],
+    kind: Callable[[Sequence[int], int], Agent],
 ) -> None:
-    def mean_reward(agent: GeneticAlgorithm | AntColony | RandomWalk) -> float:
+    def mean_reward(agent: Agent) -> float:
         rewards = []
         for _ in range(600):
             codes = agent.ask()
