@@ -9,11 +9,18 @@ from numpy.typing import NDArray
 from dse.config import Study
 from dse.evaluate import Evaluation, Evaluator
 from dse.evaluate.base import BOUND
-from dse.gap.designs import OF_MACHINE, PER_TIME, KnownDesigns, check_bounded, check_provable
+from dse.gap.designs import (
+    OF_MACHINE,
+    PER_TIME,
+    KnownDesigns,
+    check_bounded,
+    check_provable,
+    plan_knobs,
+)
 from dse.objectives import Limit
 from dse.samplers.design import GenomeSpace
 from dse.search import Screen
-from dse.space import Design
+from dse.space import Design, Value
 from dse.trials import Trial
 from simcore import ConfigError, InfeasibleError
 
@@ -41,13 +48,15 @@ class StudyScreen(Screen):
         self._limits = tuple(limit for limit in study.goals.limits if _is_decided(limit))
         self._genomes = GenomeSpace(study.space)
         self._known: dict[int, KnownDesigns] = {}
-        self._plans: set[tuple[int, ...]] = set()
+        self._plan_knobs = plan_knobs(study)
+        self._plans: set[tuple[Value | None, ...]] = set()
         self._front = _Front(len(study.goals.objectives))
 
     def canonical(self, design: Design) -> Design:
         return self._evaluator.canonical(design)
 
     def learn(self, trial: Trial) -> None:
+        self._plans.add(self._plan_of(trial.design))
         if self._compares and trial.is_feasible and trial.repeats is None:
             found = trial.evaluation.objectives
             self._front.add(trial.number, [found[name] for name in self._study.goals.objectives])
@@ -63,7 +72,7 @@ class StudyScreen(Screen):
         if isinstance(machine, InfeasibleError):
             return _infeasible({machine.rule: 1.0}, str(machine))
         found = self._at(machine, float(known.floor_times_s(rows)[0]))
-        if found is None and self._is_met_again(genome.dimensions, known, rows[0]):
+        if found is None and self._plan_of(design) in self._plans:
             found = self._at(machine, float(known.times_s(rows)[0]))
         return found
 
@@ -86,11 +95,8 @@ class StudyScreen(Screen):
         reason = f"trial {better} is better than this design can be"
         return Evaluation(state="pruned", objectives=objectives, fidelity=BOUND, reason=reason)
 
-    def _is_met_again(self, dimensions: int, known: KnownDesigns, row: Rows) -> bool:
-        plan = (dimensions, *known.plan_of(row))
-        is_new = plan not in self._plans
-        self._plans.add(plan)
-        return not is_new
+    def _plan_of(self, design: Design) -> tuple[Value | None, ...]:
+        return tuple(design.get(name) for name in self._plan_knobs)
 
     def _designs(self, dimensions: int) -> KnownDesigns:
         if dimensions not in self._known:

@@ -77,7 +77,13 @@ class _Slot:
 
 
 class Search:
-    """One search; the state of a study while it runs."""
+    """One search; the state of a study while it runs.
+
+    Attributes:
+        trials: The rows so far, in ask order.
+        duplicates: Proposals of a known design.
+        is_exhausted: Whether the proposer had none left.
+    """
 
     def __init__(
         self,
@@ -99,7 +105,7 @@ class Search:
         self.trials: list[Trial] = []
         self.duplicates = 0
         self._asked = 0
-        self._is_exhausted = False
+        self.is_exhausted = False
 
     def run(self) -> None:
         """Search until the budget is spent, the space is exhausted or someone says stop."""
@@ -119,7 +125,7 @@ class Search:
 
     def _may_ask(self) -> bool:
         budget = self._budget
-        if self._is_exhausted or self._asked >= budget.trials or self._hooks.stopping():
+        if self.is_exhausted or self._asked >= budget.trials or self._hooks.stopping():
             return False
         if budget.designs is not None and len(self._by_key) >= budget.designs:
             return False
@@ -153,7 +159,7 @@ class Search:
         """One new row: a new design, or a repeat if no new one is found near it."""
         proposal = self._proposer.ask()
         if proposal is None:
-            self._is_exhausted = True
+            self.is_exhausted = True
             return
         if not self._is_new(proposal.design):
             varied = self._proposer.vary(proposal, self._is_new, self._budget.variations)

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dse.config import Study, load_study_file
-from dse.evaluate import Dispatcher, Limits, Task, build_evaluator, start_crew
+from dse.evaluate import Dispatcher, Evaluator, Limits, Task, build_evaluator, start_crew
 from dse.evaluate.run_check import RunChecker
+from dse.gap import Prover, ProvingProposer
+from dse.gap.told import no_gap, proven_gap
+from dse.rank import Quality
 from dse.report import report_page
 from dse.result import StudyResult
-from dse.samplers import ProposerInput, build_proposer
+from dse.samplers import Proposer, ProposerInput, build_proposer
 from dse.screening import StudyScreen
 from dse.search import Budget, Hooks, Search
 from dse.start import starting_designs
@@ -145,6 +148,7 @@ _OVERRIDES = {
     "window": "search.window",
     "variations": "search.variations",
     "screening": "search.screening",
+    "gap": "search.gap",
     "seed": "seed",
     "evaluator": "evaluator",
     "workers": "execution.workers",
@@ -180,12 +184,37 @@ class Runner:
         self._resume, self._retries = resume, retry_failed
         self._watcher = watcher or Unwatched()
         self._streak = FailureStreak()
+        self._prover: Prover | None = None
+        self._is_whole = False
         self._start_s = time.monotonic()
 
     def search(self, timeout_s: float | None) -> StudyResult:
         """Propose, evaluate and tell until the budget is spent."""
         study, file = self._study, self._study.file
         evaluator = build_evaluator(study.evaluator_input)
+        proposer = self._proposer(evaluator)
+        counts = study.space.counts
+        budget = Budget(
+            trials=file.search.trials,
+            window=file.search.window,
+            variations=file.search.variations,
+            designs=None if counts.continuous else counts.searched,
+            until_s=None if timeout_s is None else self._start_s + timeout_s,
+        )
+        hooks = Hooks(finished=self._finished, folded=self._folded, stopping=self._watcher.stopping)
+        screen = StudyScreen(study, evaluator)
+        with self._stage(budget.trials) as (dispatcher, known):
+            search = Search(proposer, dispatcher, budget, hooks, known, screen)
+
+            def run() -> None:
+                search.run()
+                self._is_whole = proposer.is_complete and search.is_exhausted
+
+            return self._ended(run, lambda: (search.finished(), search.duplicates))
+
+    def _proposer(self, evaluator: Evaluator) -> Proposer[Any]:
+        """The sampler; beside it a proof, if the study asks for a gap."""
+        study, file = self._study, self._study.file
         proposer = build_proposer(
             file.search.sampler,
             ProposerInput(
@@ -198,21 +227,12 @@ class Runner:
                 trials=file.search.trials,
             ),
         )
-        screen = StudyScreen(study, evaluator)
         for design in starting_designs(study):
             proposer.enqueue(design)
-        counts = study.space.counts
-        budget = Budget(
-            trials=file.search.trials,
-            window=file.search.window,
-            variations=file.search.variations,
-            designs=None if counts.continuous else counts.searched,
-            until_s=None if timeout_s is None else self._start_s + timeout_s,
-        )
-        hooks = Hooks(finished=self._finished, folded=self._folded, stopping=self._watcher.stopping)
-        with self._stage(budget.trials) as (dispatcher, known):
-            search = Search(proposer, dispatcher, budget, hooks, known, screen)
-            return self._ended(search.run, lambda: (search.finished(), search.duplicates))
+        if file.search.gap is None or proposer.is_complete:
+            return proposer
+        self._prover = Prover(study, file.search.gap)
+        return ProvingProposer(proposer, self._prover)
 
     def enumerate(self) -> StudyResult:
         """Evaluate every design."""
@@ -230,6 +250,7 @@ class Runner:
                     rows[trial.number] = trial
                     self._finished(trial)
                     self._folded(trial, 0)
+                self._is_whole = len(rows) == study.space.counts.searched
 
             return self._ended(run, lambda: ([rows[number] for number in sorted(rows)], 0))
 
@@ -306,6 +327,8 @@ class Runner:
     def _folded(self, trial: Trial, duplicates: int) -> None:
         if trial.repeats is not None:
             self._finished(trial)
+        if self._prover is not None:
+            self._prover.learn(trial.design, trial.evaluation)
         self._watcher.folded(trial, duplicates)
         self._streak.add(trial)
 
@@ -330,6 +353,7 @@ class Runner:
         quality = study_front(self._study, rows)
         wall_s = time.monotonic() - self._start_s
         summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
+        summary |= self._gap(summary, quality)
         result = StudyResult(
             study=self._study,
             rows=rows,
@@ -343,6 +367,14 @@ class Runner:
             self._folder.write_exports(columns, rows, front, summary)
             self._folder.write_text(REPORT, report_page(result))
         return result
+
+    def _gap(self, summary: Mapping[str, Any], quality: Quality) -> dict[str, Any]:
+        """What is proven about designs that were not found."""
+        if self._is_whole and summary["best"] and not summary["failed"]:
+            return no_gap(summary["best"])
+        if self._prover is not None:
+            return proven_gap(self._prover.proof(), quality)
+        return {}
 
 
 def _with_workers(study: Study, workers: int) -> Study:

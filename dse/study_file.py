@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_serializer
+from pydantic import BeforeValidator, Field, field_serializer
 
 from dse.evaluate.cost_file import CostFile
 from dse.space import SpaceFile
@@ -26,6 +26,20 @@ class LimitFile(Schema):
     at_least: str | float | None = None
 
 
+def _share(value: object) -> object:
+    """The share that a text such as ``1%`` means."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+    except ValueError:
+        raise ValueError("must be a share such as 1%") from None
+
+
+Share = Annotated[float, BeforeValidator(_share)]
+"""A share of one: ``1%``, or a number."""
+
+
 class SearchFile(Schema):
     """How designs are proposed.
 
@@ -40,6 +54,8 @@ class SearchFile(Schema):
             repeat counts as a proposal.
         screening: Whether designs are left out whose bounds show that they exceed a limit or are
             beaten by a finished one.
+        gap: Ends the search once it is proven that no design is better than those found by more
+            than this share; a proof then takes turns with the sampler.
         start: Designs to begin with: the values of their knobs, or the folder of a study whose
             front is taken.
     """
@@ -50,6 +66,7 @@ class SearchFile(Schema):
     window: int = Field(default=32, ge=1, le=4096)
     variations: int = Field(default=100, ge=0, le=10_000)
     screening: bool = True
+    gap: Annotated[Share, Field(ge=0, lt=1)] | None = None
     start: tuple[str | dict[str, FileValue], ...] = ()
 
 

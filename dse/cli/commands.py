@@ -36,11 +36,26 @@ def _execution_options(command: F) -> F:
     return command
 
 
+_GAP_HELP = "Stop once no design can be better by more than this, such as 1%."
+
+
+def _percent(value: str) -> float:
+    """The share that a percentage means, with or without its sign."""
+    try:
+        share = float(value.removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise click.BadParameter(f"must be at least 0% and below 100%, but got {value}.")
+    return share
+
+
 @main.command()
 @click.argument("file")
 @click.option("--trials", type=click.IntRange(min=1), help="Proposals, all in all.")
 @click.option("--timeout", type=click.FloatRange(min=0), help="Seconds, then no new proposals.")
 @click.option("--sampler", help="random, tpe, nsga2, gp, cmaes or qmc.")
+@click.option("--gap", type=_percent, help=_GAP_HELP)
 @_execution_options
 def study(
     file: str, timeout: float | None, out: Path | None, resume: bool, quiet: bool, **options: Any
@@ -79,7 +94,7 @@ def check(file: str, evaluator: str | None) -> None:
 @main.command()
 @click.argument("file")
 @click.option("--objective", "objectives", multiple=True, help="Default: those of the study.")
-@click.option("--gap", type=click.FloatRange(0, 100), default=1.0, show_default=True, help="%.")
+@click.option("--gap", type=_percent, default="1%", show_default=True, help=_GAP_HELP)
 @click.option("--timeout", type=click.FloatRange(min=0), help="CPU seconds.")
 @click.option("--out", type=_FOLDER, help="JSON file for what was proven.")
 def gap(
@@ -89,7 +104,7 @@ def gap(
     with told_plainly():
         from dse.cli.proving import gap_command
 
-        gap_command(file, objectives=objectives, gap=gap / 100, timeout_s=timeout, out=out)
+        gap_command(file, objectives=objectives, gap=gap, timeout_s=timeout, out=out)
 
 
 @main.command()

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dse.config import Study
+from dse.gap.told import gap_lines
 from dse.objectives import OBJECTIVES
 from dse.report import FrontTable, explain_trial, front_bands, front_table, report_page
 from dse.report.amounts import show_amount
@@ -37,6 +38,8 @@ def show_result(result: StudyResult) -> None:
         for key in ("proposals", "evaluated", "infeasible", "pruned", "failed")
     )
     console.print(f"{counts}, {summary['duplicates']} repeated", highlight=False)
+    for line in gap_lines(summary):
+        console.print(line, highlight=False, soft_wrap=True)
     if summary.get("wall_s") and summary.get("evaluations_per_s"):
         rate = f"{summary['wall_s']:.1f} s, {summary['evaluations_per_s']:.1f} evaluations/s"
         console.print(

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.gap.designs import KnownDesigns, Rows
+from dse.gap.designs import PLAN, KnownDesigns, Rows
 from dse.space import Block, Parameter, Space
 
 Floats = NDArray[np.float64]
@@ -21,7 +21,6 @@ Values = tuple[float, ...]
 
 _PART = 1 << 18
 _MACHINE = ("platform.",)
-_PLAN = ("workload.", "plan.", "compute", "platform.npu")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,7 +63,7 @@ class Boxes:
             for index, (table, columns) in enumerate(zip(self._tables, machine, strict=True))
         ]
         self._plan = [
-            i for i, block in enumerate(blocks) if _columns(block, space.parameters, _PLAN)
+            i for i, block in enumerate(blocks) if _columns(block, space.parameters, PLAN)
         ]
 
     def whole(self) -> Iterator[Box]:

@@ -25,7 +25,9 @@ from simcore import ConfigError, DesignBounds, InfeasibleError, Run, RunTemplate
 Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
-_PLAN = ("workload.", "plan.", "compute", "platform.npu")
+PLAN = ("workload.", "plan.", "compute", "platform.npu")
+"""Starts of the paths that the work of an accelerator depends on."""
+
 BACKEND = "congestion_unaware"
 PER_TIME = frozenset(
     {"iteration_time_s", "usd_per_token", "energy_j", "energy_j_per_token", "carbon_kg_per_token"}
@@ -96,15 +98,6 @@ class KnownDesigns:
     def compute_times_s(self, rows: Rows) -> Floats:
         """As ``times_s`` with a network that takes no time, whatever the machine's knobs."""
         return self._bounds.compute_times_s(self._codes(rows))
-
-    def plan_of(self, row: Rows) -> tuple[int, ...]:
-        """What the plan and the model of a design are, as numbers that only they decide."""
-        tables = [block.tables[self._dimensions] for block in self._space.blocks]
-        return tuple(
-            int(tables[block][row[block], column])
-            for path, block, column in self._places
-            if path.startswith(_PLAN)
-        )
 
     def prices(self, row: Sequence[int]) -> tuple[tuple[float, int], ...] | None:
         """Per objective its amount on this machine for a second, and the power of time in it.
@@ -177,6 +170,15 @@ def check_provable(study: Study) -> None:
         if sense != "minimise" or set(OBJECTIVES[name].metrics) - PER_TIME - OF_MACHINE:
             rule = "bounds are known for objectives of time and cost that are minimised"
             raise ConfigError(f"objectives.{name}", rule, got=sense)
+
+
+def plan_knobs(study: Study) -> tuple[str, ...]:
+    """Names of the knobs that the plan, the model and the accelerator depend on."""
+    return tuple(
+        name
+        for name, parameter in study.space.parameters.items()
+        if any(path.startswith(PLAN) for path in parameter.targets or (name,))
+    )
 
 
 def paths_of_knobs(study: Study, kept: Sequence[int]) -> dict[str, tuple[str, ...]]:

@@ -62,7 +62,13 @@ class ProposerInput:
 
 
 class Proposer(ABC, Generic[Handle]):
-    """Asked for designs, and told what became of them in the order in which it was asked."""
+    """Asked for designs, and told what became of them in the order in which it was asked.
+
+    Attributes:
+        is_complete: Whether it has proposed every design of the space once it has none left.
+    """
+
+    is_complete = False
 
     @abstractmethod
     def ask(self) -> Proposal[Handle] | None:

@@ -11,6 +11,8 @@ from simcore import ConfigError
 class ExhaustiveProposer(Proposer[None]):
     """Learns nothing; leaves out what the study's screen turns down."""
 
+    is_complete = True
+
     def __init__(self, what: ProposerInput) -> None:
         """Start with the first design.
 
