@@ -1,7 +1,7 @@
 """Sends designs to workers in chunks sized by time, and survives workers that die or hang."""
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -58,7 +58,8 @@ class Dispatcher:
     """A queue of designs in front of a crew that may grow and shrink.
 
     A design whose evaluation ends its worker is tried once more, alone on a fresh worker; if that
-    one ends too, the design is a failure with its class and reason, and the study goes on.
+    one ends too, the design is a failure with its class and reason, and the study goes on. Where
+    nobody knows which design of a chunk it was, all are tried alone, and none is blamed yet.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Dispatcher:
         self._queue: deque[Task] = deque()
         self._alone: deque[Task] = deque()
         self._blamed: set[int] = set()
+        self._tries: Counter[int] = Counter()
         self._seats: dict[int, _Seat] = {}
         self._coming = crew.workers
         self._given_up: list[Answer] = []
@@ -191,10 +193,11 @@ class Dispatcher:
         return [self._counted(answer) for answer in answers]
 
     def _counted(self, answer: Answer) -> Answer:
-        if answer.number not in self._blamed:
+        if answer.number not in self._tries:
             return answer
         self._blamed.discard(answer.number)
-        return replace(answer, evaluation=replace(answer.evaluation, attempts=2))
+        attempts = 1 + self._tries.pop(answer.number)
+        return replace(answer, evaluation=replace(answer.evaluation, attempts=attempts))
 
     def _watch(self) -> None:
         """Give up chunks that nobody has answered for long, and studies without workers."""
@@ -233,7 +236,11 @@ class Dispatcher:
         self._queue.extendleft(reversed(again))
         self._happened(death.failure, f"w{worker}: {death.reason}")
         for task in suspects:
-            self._blame(task, death, worker)
+            self._tries[task.number] += 1
+            if len(suspects) > 1:
+                self._alone.append(task)
+            else:
+                self._blame(task, death, worker)
 
     def _blame(self, task: Task, death: Death, worker: int) -> None:
         if task.number not in self._blamed:
@@ -241,11 +248,12 @@ class Dispatcher:
             self._alone.append(task)
             return
         self._blamed.discard(task.number)
+        attempts = self._tries.pop(task.number)
         failed = Evaluation(
             state="failed",
-            reason=f"{death.reason} (tried twice, the second time alone on a fresh worker)",
+            reason=f"{death.reason} (tried {attempts} times, at last alone on a fresh worker)",
             failure=death.failure,
-            attempts=2,
+            attempts=attempts,
         )
         answer = Answer(number=task.number, evaluation=failed, worker=f"w{worker}")
         self._given_up.append(answer)

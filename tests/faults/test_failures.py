@@ -58,7 +58,9 @@ def test_designs_that_misbehave_fail_with_their_class_and_nobody_else_does(
         assert found.failure == failure
         told = TOLD_BY_RAY.get(words, words) if executor == "ray" else words
         assert told in found.reason
-        assert found.attempts == (1 if failure == "model_error" else 2)
+        # Ray does not tell which design of a chunk ended its worker
+        tries = {1} if failure == "model_error" else {2, 2 + (executor == "ray")}
+        assert found.attempts in tries
     rest = [number for number in range(TRIALS) if number not in failed]
     pd.testing.assert_frame_equal(
         same_part(result.trials).iloc[rest], same_part(sound.trials).iloc[rest]

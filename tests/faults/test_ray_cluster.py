@@ -92,7 +92,7 @@ def test_actors_that_are_killed_cost_no_result_and_make_no_noise(
     monkeypatch.setenv(SLOW_S, "0")
     whole = run_faulty(executor="serial", **CHOICES)
     pd.testing.assert_frame_equal(same_part(result.trials), same_part(whole.trials))
-    assert max(row.evaluation.attempts for row in result.rows) == 2
+    assert max(row.evaluation.attempts for row in result.rows) >= 2
 
 
 def test_a_ray_of_its_own_ends_with_a_driver_that_was_killed_and_the_study_goes_on(
