@@ -8,6 +8,7 @@ MLSys 2023, sections 4.1-4.3 and 5 (activations); S. Rajbhandari et al., "ZeRO",
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import ceil
 
 from simcore.workload.blocks import blocks_of
@@ -217,8 +218,10 @@ def _in_use(
     if plan.zero_stage < 2:
         return _InUse(layer=0, neighbours=0)
     of_kind = {kind: parameters.total for kind, parameters in layers.of_kind.items()}
-    sizes, together = [of_kind[kind] for kind in kinds], 1 + plan.prefetch
-    most = max(sum(sizes[i : i + together]) for i in range(len(sizes)))
+    sizes = [of_kind[kind] for kind in kinds]
+    sums = list(accumulate(sizes, initial=0))
+    together = min(1 + plan.prefetch, len(sizes))
+    most = max([later - before for before, later in zip(sums, sums[together:], strict=False)])
     ends = max(counts.head + counts.final_norm, counts.table)
     return _InUse(layer=max(sizes), neighbours=most + ends)
 

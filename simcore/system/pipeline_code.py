@@ -250,9 +250,7 @@ class _Wholes:
             asks = self._asks[shape, which]
             if (asks & (np.arange(which.shape[1]) > finale[:, None])).any():
                 return False
-            out[:, :, f.FORWARD_AGE] *= asks
-        else:
-            out[:, :, f.FORWARD_AGE] = 0
+            out[:, :, f.FORWARD_AGE] = np.where(asks, table.forward_age(), 0)
         out[np.arange(finale.size), finale, f.WHICH] = self._numbers[self._shape_of, -1]
         return True
 

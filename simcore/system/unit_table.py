@@ -21,8 +21,9 @@ class UnitTable:
     """S stages with U units each and M messages: all that depends on the pipeline alone.
 
     Attributes:
-        units: (S, U, UNIT_FIELDS) int64; WHICH is the stage's own number of a piece, FORWARD_AGE
-            that of a unit that asks for the end of its forward pass.
+        units: (S, U, UNIT_FIELDS) int64; WHICH is the stage's own number of a piece, FORWARD_AGE 0.
+        backward: (S, U) bool, the unit is a backward pass.
+        passed: (S, U) int64, number of the pass, of a micro-batch and chunk.
         messages: (M, MESSAGE_FIELDS) int64, who receives each message.
         period: Units per period of the schedule, 0: none.
         period_batches: Micro-batches in it.
@@ -30,6 +31,8 @@ class UnitTable:
     """
 
     units: Ints
+    backward: Bools
+    passed: Ints
     messages: Ints
     period: int
     period_batches: int
@@ -38,7 +41,17 @@ class UnitTable:
     @property
     def size_bytes(self) -> int:
         """Memory taken by the arrays."""
-        return self.units.nbytes + self.messages.nbytes
+        arrays = (self.units, self.backward, self.passed, self.messages)
+        return sum([array.nbytes for array in arrays])
+
+    def forward_age(self) -> Ints:
+        """(S, U) int64: how many units ago the same pass went forward."""
+        stages, units = self.passed.shape
+        stage, unit = np.nonzero(~self.backward)
+        forward = np.empty((stages, units // 2), np.int64)
+        forward[stage, self.passed[stage, unit]] = unit
+        since: Ints = np.arange(units) - forward[np.arange(stages)[:, None], self.passed]
+        return since
 
 
 class UnitTables:
@@ -69,7 +82,6 @@ def _table(program: TrainingProgram) -> UnitTable:
     for field, boundary in ((f.SENDS, place - backward), (f.RECEIVED, place - 1 + backward)):
         message = (2 * boundary + backward) * batches + batch
         units[:, :, field] = np.where((boundary >= 0) & (boundary < last), message, -1)
-    units[:, :, f.FORWARD_AGE] = _forward_age(batch + chunk * batches, backward)
     schedule = SCHEDULES[plan.schedule]()
     period_batches = schedule.period(plan.pp, plan.interleave) or 0
     late = [schedule.late_weights(stage.stage, batches) for stage in stages]
@@ -77,21 +89,13 @@ def _table(program: TrainingProgram) -> UnitTable:
     repeats = _repeats(2 * chunk + backward, backward, np.array(late), period)
     return UnitTable(
         units=units,
+        backward=backward,
+        passed=batch + chunk * batches,
         messages=_messages(units, 2 * last * batches),
         period=0 if repeats is None else period,
         period_batches=period_batches,
         repeats=np.zeros((plan.pp, 2), np.int64) if repeats is None else repeats,
     )
-
-
-def _forward_age(passed: Ints, backward: Bools) -> Ints:
-    """(S, U) int64: how many units ago the same pass, of a batch and chunk, went forward."""
-    stages, units = passed.shape
-    stage, unit = np.nonzero(~backward)
-    forward = np.empty((stages, units // 2), np.int64)
-    forward[stage, passed[stage, unit]] = unit
-    since: Ints = np.arange(units) - np.take_along_axis(forward, passed, axis=1)
-    return since
 
 
 def _messages(units: Ints, count: int) -> Ints:

@@ -106,9 +106,9 @@ class PieceTable:
         section = np.repeat(np.arange(sections), self._nodes)
         of_section = np.bincount(section * width + column, minlength=sections * width)
         piece, which, times, _, _ = self._runs
-        use = np.zeros((len(self.pieces), sections), np.int64)
-        np.add.at(use, (piece, which), times)
-        counts = use @ of_section.reshape(sections, width)
+        cells = len(self.pieces) * sections
+        use = np.bincount(piece * sections + which, weights=times, minlength=cells).astype(np.int64)
+        counts = use.reshape(-1, sections) @ of_section.reshape(sections, width)
         return counts[:, :-2], counts[:, -2]
 
     def nodes(self, which: Sequence[int] | None = None) -> PieceNodes:
