@@ -82,7 +82,7 @@ def matrix_flop(operators: Sequence[Operator]) -> np.ndarray[tuple[int], np.dtyp
     """(O,) float64: FLOP of matrix products and attention in each operator."""
     return np.array(
         [
-            sum(kernel.flop for kernel in operator.kernels if kernel.kind in MATRIX_KERNELS)
+            sum([kernel.flop for kernel in operator.kernels if kernel.kind in MATRIX_KERNELS])
             for operator in operators
         ],
         np.float64,

@@ -11,6 +11,7 @@ import numpy as np
 
 from simcore.kernels import graph_schedule, piece_rows
 from simcore.kernels import stage_layout as f
+from simcore.kernels.piece_runs import lay_out
 from simcore.system.engine_input import Ints
 from simcore.system.stage_axes import is_shared
 from simcore.system.unit_table import UnitTable, UnitTables
@@ -256,17 +257,17 @@ class _Wholes:
 
     def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, Ints]:
         """Nodes, children and receives of all pieces; see ``write_rows``."""
-        pieces, parts = self._table.pieces, self._table.nodes()
-        parts.node[0] = _KERNEL_KIND.take(parts.node[0])
-        part = np.empty((len(pieces), 5), np.int64)
-        part[:, piece_rows.PART_NODE] = np.cumsum(parts.nodes) - parts.nodes
-        part[:, piece_rows.PART_NODES] = parts.nodes
-        part[:, piece_rows.PART_DEP] = np.cumsum(parts.deps) - parts.deps
-        part[:, piece_rows.PART_LAST] = [piece.last_compute for piece in pieces]
-        part[:, piece_rows.PART_EXIT] = [piece.exits[-1] for piece in pieces]
+        table = self._table
+        node = table.node.copy()
+        node[0] = _KERNEL_KIND.take(node[0])
+        part = np.empty((len(table.pieces), 5), np.int64)
+        part[:, piece_rows.PART_LAST] = [piece.last_compute for piece in table.pieces]
+        part[:, piece_rows.PART_EXIT] = [piece.exits[-1] for piece in table.pieces]
+        laid_out = lay_out(
+            table.runs, table.section_nodes, table.section_deps, node, table.dep, part
+        )
         return piece_rows.write_rows(
-            parts.node,
-            parts.dep,
+            *laid_out,
             part,
             np.array([entry for whole in self._whole for entry in whole], np.int64),
             np.cumsum([0, *[len(whole) for whole in self._whole]]),

@@ -6,6 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simcore.errors import InfeasibleError
+from simcore.kernels.piece_rows import PART_DEP, PART_NODES
+from simcore.kernels.piece_runs import lay_out
 from simcore.system.node_counts import counts_of_graph, counts_of_program
 from simcore.system.plan_code import PlanCode, PlanParts
 from simcore.workload import Model, ParallelPlan, TrainingWorkload, build_graph
@@ -89,6 +91,23 @@ def test_counts_are_those_of_the_graph(job: tuple[TrainingWorkload, ParallelPlan
     assert counts.messages.sum(axis=0).tolist() == nodes.messages.sum(axis=0).tolist()
     assert counts.collectives.tolist() == nodes.collectives.tolist()
     assert counts_of_program(known.program, known.batches).nodes == nodes.nodes
+
+
+@CHECKED
+@given(job=jobs())
+def test_the_kernel_lays_out_the_nodes_of_the_graphs(
+    job: tuple[TrainingWorkload, ParallelPlan],
+) -> None:
+    table = PlanCode(*job, SHARED).program.table
+    part = np.zeros((len(table.pieces), 5), np.int64)
+    node, dep = lay_out(
+        table.runs, table.section_nodes, table.section_deps, table.node, table.dep, part
+    )
+    nodes = table.nodes()
+    assert np.array_equal(node[[0, 1, 3]], nodes.node[[0, 1, 3]])
+    assert np.array_equal(dep, nodes.dep)
+    assert part[:, PART_NODES].tolist() == nodes.nodes.tolist()
+    assert part[:, PART_DEP].tolist() == (np.cumsum(nodes.deps) - nodes.deps).tolist()
 
 
 def test_plans_with_the_same_units_share_their_writer_and_their_code() -> None:
