@@ -9,12 +9,16 @@ from typing import Any
 
 from dse.evaluate import Answer, Dispatcher, Task
 from dse.evaluate.base import Evaluation
+from dse.garbage import no_collection
 from dse.objectives import total_violation
 from dse.samplers import Outcome, Proposal, Proposer
-from dse.space import Design, design_digest
+from dse.space import Design, Value
 from dse.trials import Trial
 
 WAIT_S = 0.25
+
+Key = tuple[tuple[str, ...], tuple[Value, ...]]
+"""Names and values of the knobs of a design."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +75,7 @@ class _Slot:
     """A row of the study under way."""
 
     number: int
-    key: str
+    key: Key
     proposal: Proposal[Any]
     trial: Trial | None = None
 
@@ -100,7 +104,8 @@ class Search:
         self._screen = screen or Screen()
         self._stored: Mapping[int, Trial] = {trial.number: trial for trial in known}
         self._slots: deque[_Slot] = deque()
-        self._by_key: dict[str, _Slot] = {}
+        self._by_key: dict[Key, _Slot] = {}
+        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}  # one tuple each, for all keys
         self._by_number: dict[int, _Slot] = {}
         self.trials: list[Trial] = []
         self.duplicates = 0
@@ -109,7 +114,8 @@ class Search:
 
     def run(self) -> None:
         """Search until the budget is spent, the space is exhausted or someone says stop."""
-        self._recall()
+        with no_collection():
+            self._recall()
         while True:
             while len(self._slots) < self._budget.window and self._may_ask():
                 self._ask()
@@ -176,8 +182,11 @@ class Search:
     def _is_new(self, design: Design) -> bool:
         return self._key(design) not in self._by_key
 
-    def _key(self, design: Design) -> str:
-        return design_digest(self._screen.canonical(design))
+    def _key(self, design: Design) -> Key:
+        """What designs share that are the same; names of knobs in one order, as in the space."""
+        known = self._screen.canonical(design)
+        names = tuple(known)
+        return self._names.setdefault(names, names), tuple(known.values())
 
     def _start(self, slot: _Slot) -> None:
         self._slots.append(slot)
@@ -240,5 +249,6 @@ def _outcome(evaluation: Evaluation) -> Outcome:
     """What a sampler is told of an evaluation: of one that failed, nothing."""
     if evaluation.state == "failed":
         return Outcome(objectives={}, violation=0.0)
-    violation = total_violation(evaluation.constraints)
+    limits = evaluation.constraints
+    violation = total_violation(limits) if limits else 0.0
     return Outcome(objectives=evaluation.objectives, violation=violation)

@@ -1,6 +1,5 @@
 """The folder of a study."""
 
-import gc
 import json
 import os
 import sqlite3
@@ -11,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from dse.config import Study
+from dse.garbage import no_collection
 from dse.store.database import MAX_FIELDS, open_to_read, open_to_write
 from dse.store.errors import damaged, told_of_store
 from dse.store.lock import DriverLock
@@ -79,7 +79,7 @@ class StudyFolder:
         if not (self.path / STORE).exists():
             return []
         self._check_sound()
-        with _no_collection():
+        with no_collection():
             return list(self.read_trials())
 
     def _check_sound(self) -> None:
@@ -227,15 +227,3 @@ class StudyFolder:
                 os.replace(partial, self.path / name)
             finally:
                 partial.unlink(missing_ok=True)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Spare many new objects the search for cycles, which they do not have."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
