@@ -5,9 +5,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
+from typing import Any, Protocol
 
-from dse.evaluate import Answer, Dispatcher, Task
+from dse.evaluate import Answer, Task
 from dse.evaluate.base import Evaluation
 from dse.garbage import no_collection
 from dse.objectives import total_violation
@@ -55,6 +55,16 @@ class Hooks:
     stopping: Callable[[], bool]
 
 
+class Evaluations(Protocol):
+    """Where designs are evaluated."""
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        """Queue designs."""
+
+    def finished(self, timeout_s: float) -> list[Answer]:
+        """Answers that have come in; waits at most about *timeout_s*, and may return none."""
+
+
 class Screen:
     """What is known of designs that are not simulated; of this one, nothing."""
 
@@ -92,7 +102,7 @@ class Search:
     def __init__(
         self,
         proposer: Proposer[Any],
-        dispatcher: Dispatcher,
+        dispatcher: Evaluations,
         budget: Budget,
         hooks: Hooks,
         known: Iterable[Trial] = (),

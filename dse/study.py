@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
+from dse.cache import CachedEvaluations, EvaluationCache
 from dse.config import Study, load_study_file
 from dse.evaluate import Dispatcher, Evaluator, Limits, Task, build_evaluator, start_crew
 from dse.evaluate.run_check import RunChecker
@@ -20,7 +21,7 @@ from dse.report import report_page
 from dse.result import StudyResult
 from dse.samplers import Proposer, ProposerInput, build_proposer
 from dse.screening import StudyScreen
-from dse.search import Budget, Hooks, Search
+from dse.search import Budget, Evaluations, Hooks, Search
 from dse.start import starting_designs
 from dse.store import REPORT, StoreError, StudyFolder
 from dse.summary import study_front, study_summary
@@ -156,6 +157,7 @@ _OVERRIDES = {
     "address": "execution.address",
     "timeout": "execution.timeout",
     "memory": "execution.memory",
+    "cache": "execution.cache",
 }
 
 
@@ -254,7 +256,7 @@ class Runner:
 
             return self._ended(run, lambda: ([rows[number] for number in sorted(rows)], 0))
 
-    def _evaluated(self, dispatcher: Dispatcher, tasks: Iterator[Task]) -> Iterator[Trial]:
+    def _evaluated(self, dispatcher: Evaluations, tasks: Iterator[Task]) -> Iterator[Trial]:
         under_way: dict[int, Task] = {}
         while True:
             room = _ENUMERATE_AHEAD - len(under_way)
@@ -273,7 +275,7 @@ class Runner:
                 )
 
     @contextmanager
-    def _stage(self, total: int) -> Iterator[tuple[Dispatcher, list[Trial]]]:
+    def _stage(self, total: int) -> Iterator[tuple[Evaluations, list[Trial]]]:
         """Workers that are up, a folder that is open, and the trials that it holds."""
         with ExitStack() as stack:
             known = self._known(stack)
@@ -292,7 +294,16 @@ class Runner:
             self._study = _with_workers(self._study, crew.workers)
             self._open()
             self._watcher.started(self._study, len(known), total)
-            yield dispatcher, known
+            yield self._remembered(dispatcher, stack), known
+
+    def _remembered(self, dispatcher: Dispatcher, stack: ExitStack) -> Evaluations:
+        """*dispatcher*, asked only for what the cache does not know, if the study has one."""
+        folder = self._study.file.execution.cache
+        if folder is None or self._study.file.evaluator != "simulator":
+            return dispatcher
+        cache = EvaluationCache(Path(folder).expanduser(), self._study)
+        stack.callback(cache.close)
+        return CachedEvaluations(dispatcher, cache)
 
     def _known(self, stack: ExitStack) -> list[Trial]:
         if self._folder is None:

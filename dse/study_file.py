@@ -78,12 +78,14 @@ class ExecutionFile(Schema):
         workers: How many designs are evaluated at once; by default one per core, of all nodes.
         address: A running Ray cluster.
         timeout_s: The most time that one evaluation may take.
+        cache: Folder of evaluations that studies share; none is used by default.
         memory_bytes: The most memory that one evaluation may take; unlimited by default.
     """
 
     executor: str = "ray"
     workers: Annotated[int, Field(ge=1, le=4096)] | None = None
     address: str | None = None
+    cache: str | None = None
     timeout_s: Seconds = Field(default=60.0, gt=0, alias="timeout")
     memory_bytes: Annotated[Bytes, Field(gt=0)] | None = Field(default=None, alias="memory")
 

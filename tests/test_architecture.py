@@ -28,7 +28,7 @@ DSE_LAYERS = [
     ["samplers", "trials", "study_file"],
     ["config"],
     ["tables", "summary", "search", "gap", "balance"],
-    ["store", "screening"],
+    ["store", "screening", "cache"],
     ["result"],
     ["report", "start"],
     ["study"],

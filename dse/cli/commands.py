@@ -24,6 +24,7 @@ def _execution_options(command: F) -> F:
         click.option("--executor", help="ray, local (processes of this machine) or serial."),
         click.option("--address", help="A running Ray cluster, as host:port or auto."),
         click.option("--evaluator", help="simulator, or model0 (a closed form, for P5)."),
+        click.option("--cache", envvar="DSE_CACHE", help="Folder of evaluations to share."),
         click.option("--out", type=_FOLDER, help="Results; default: runs/NAME OF FILE."),
         click.option("--resume", is_flag=True, help="Go on with the study in --out."),
         click.option(
