@@ -43,6 +43,11 @@ _UNUSABLE = (sqlite3.Error, zlib.error, ValueError, TypeError, KeyError)
 _BUSY_S = 2.0
 
 
+def can_be_cached(study: Study) -> bool:
+    """Whether one run decides each outcome: of the simulator, without scenarios."""
+    return study.file.evaluator == "simulator" and not study.goals.scenarios
+
+
 class EvaluationCache:
     """A folder of evaluations; several studies may use it at once.
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dse.evaluate import EVALUATORS, EXECUTORS, EvaluatorInput
-from dse.objectives import CONSTRAINTS, OBJECTIVES, Goals, Limit, Sense
+from dse.objectives import CONSTRAINTS, OBJECTIVES, Goals, Limit
 from dse.samplers import SAMPLERS
+from dse.scenarios import aggregate_of, scenario_goals, scenario_inputs
 from dse.space import Setting, Space, Value, build_space
 from dse.study_file import LimitFile, StudyFile
 from simcore import (
@@ -53,6 +54,7 @@ class Study:
             dimensions=self.space.dimensions,
             goals=self.goals,
             cost=None if file.cost is None else file.cost.model_dump(by_alias=True),
+            scenarios=scenario_inputs(file),
         )
 
 
@@ -113,7 +115,12 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
         rule += did_you_mean(file.execution.executor, EXECUTORS)
         raise ConfigError("execution.executor", rule, got=file.execution.executor)
     folder = file.folder or folder
-    goals = Goals(objectives=_senses(file), limits=tuple(_limits(file)))
+    goals = Goals(
+        objectives=dict(file.objectives),
+        limits=tuple(_limits(file)),
+        scenarios=scenario_goals(file),
+        aggregate=aggregate_of(file),
+    )
     if goals.needs_costs and file.cost is None and file.evaluator == "simulator":
         raise ConfigError("cost", "this key is required for objectives in USD or W", got=None)
     SAMPLERS[file.search.sampler].check(file.search.sampler, len(goals.objectives))
@@ -139,10 +146,6 @@ def _overridden(data: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[s
         if isinstance(inner, dict):
             result[part] = {**inner, key: value}
     return result
-
-
-def _senses(file: StudyFile) -> dict[str, Sense]:
-    return dict(file.objectives)
 
 
 def _limits(file: StudyFile) -> list[Limit]:

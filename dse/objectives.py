@@ -126,11 +126,63 @@ CONSTRAINTS: Registry[Limit] = Registry(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """One value of the values that an objective has in several scenarios.
+
+    Attributes:
+        kind: Their weighted ``sum`` or ``mean``, the ``worst`` or a ``quantile`` of them.
+        share: Share of the scenarios that are no worse than the quantile.
+    """
+
+    kind: Literal["sum", "mean", "worst", "quantile"] = "sum"
+    share: float = 1.0
+
+    def of(self, values: Sequence[float], weights: Sequence[float], sense: Sense) -> float:
+        """The value of all.
+
+        Args:
+            values: Per scenario.
+            weights: Per scenario; a factor of its value, for the mean of its share.
+            sense: Which direction is wanted.
+        """
+        weighted = [weight * value for weight, value in zip(weights, values, strict=True)]
+        if self.kind in ("sum", "mean"):
+            return math.fsum(weighted) / (math.fsum(weights) if self.kind == "mean" else 1.0)
+        ordered = sorted(weighted, reverse=sense == "maximise")
+        if self.kind == "worst":
+            return ordered[-1]
+        return ordered[math.ceil(self.share * len(ordered)) - 1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """A name that ends the names of metrics (``iteration_time_s@name``), and a weight."""
+
+    name: str
+    weight: float = 1.0
+
+    def metrics_of(self, metrics: Metrics) -> Metrics:
+        """Its own ones among *metrics*, by their plain names."""
+        ending = f"@{self.name}"
+        return {
+            name.removesuffix(ending): value
+            for name, value in metrics.items()
+            if name.endswith(ending)
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Goals:
-    """The objectives of a study, with their senses, and its limits."""
+    """The objectives of a study, with their senses, and its limits.
+
+    With *scenarios*, an objective is the *aggregate* of its values in all of them, and a limit
+    holds in each.
+    """
 
     objectives: Mapping[str, Sense]
     limits: tuple[Limit, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
+    aggregate: Aggregate = Aggregate()
 
     def __post_init__(self) -> None:
         if not self.objectives:
@@ -152,11 +204,19 @@ class Goals:
 
     def values(self, metrics: Metrics) -> dict[str, float]:
         """All objectives of one evaluation, by name."""
-        return {name: OBJECTIVES[name].value(metrics) for name in self.objectives}
+        if not self.scenarios:
+            return {name: OBJECTIVES[name].value(metrics) for name in self.objectives}
+        each = [scenario.metrics_of(metrics) for scenario in self.scenarios]
+        weights = [scenario.weight for scenario in self.scenarios]
+        return {
+            name: self.aggregate.of([OBJECTIVES[name].value(own) for own in each], weights, sense)
+            for name, sense in self.objectives.items()
+        }
 
     def violations(self, metrics: Metrics) -> dict[str, float]:
         """All limits of one evaluation, by name; 0 or less is feasible."""
-        return {limit.name: limit.violation(metrics) for limit in self.limits}
+        each = [scenario.metrics_of(metrics) for scenario in self.scenarios] or [metrics]
+        return {limit.name: max(limit.violation(own) for own in each) for limit in self.limits}
 
 
 def needed_metrics(goals: Goals) -> frozenset[str]:

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from dse.cache import CachedEvaluations, EvaluationCache
+from dse.cache import CachedEvaluations, EvaluationCache, can_be_cached
 from dse.config import Study, load_study_file
 from dse.evaluate import Dispatcher, Evaluator, Limits, Task, build_evaluator, start_crew
 from dse.evaluate.run_check import RunChecker
@@ -299,7 +299,7 @@ class Runner:
     def _remembered(self, dispatcher: Dispatcher, stack: ExitStack) -> Evaluations:
         """*dispatcher*, asked only for what the cache does not know, if the study has one."""
         folder = self._study.file.execution.cache
-        if folder is None or self._study.file.evaluator != "simulator":
+        if folder is None or not can_be_cached(self._study):
             return dispatcher
         cache = EvaluationCache(Path(folder).expanduser(), self._study)
         stack.callback(cache.close)

@@ -98,6 +98,24 @@ class ExecutionFile(Schema):
         return None if value is None else f"{value:.0f} B"
 
 
+class ScenarioFile(Schema):
+    """One of the circumstances under which every design is evaluated.
+
+    Attributes:
+        name: Ends the names of its metrics.
+        run: What it changes in the study's run, table by table.
+        prices: Price book in place of the study's.
+        bandwidth: Share of every link's bandwidth that can be used; the whole link is paid for.
+        weight: Factor of its objectives, before they are aggregated.
+    """
+
+    name: str = Field(pattern=r"^\w+$")
+    run: dict[str, Any] = Field(default_factory=dict)
+    prices: str | None = None
+    bandwidth: Annotated[Share, Field(gt=0, le=1)] = 1.0
+    weight: float = Field(default=1.0, gt=0)
+
+
 class StudyFile(Schema):
     """One question about designs.
 
@@ -111,6 +129,9 @@ class StudyFile(Schema):
         objectives: Names of objectives, each with its sense.
         constraints: Names of constraints, and limits on objectives.
         cost: How machines are priced; needed for objectives in USD and W.
+        scenarios: Circumstances under which every design is evaluated; by default those of the run.
+        aggregate: What an objective is of its values in all scenarios: ``sum``, ``mean``, ``worst``
+            or a quantile such as ``90%``, which 90 % of the scenarios are no worse than.
         search: How designs are proposed.
         execution: Where they are evaluated.
         evaluator: One of ``EVALUATORS``.
@@ -129,6 +150,8 @@ class StudyFile(Schema):
     objectives: dict[str, Sense] = Field(min_length=1)
     constraints: tuple[str | LimitFile, ...] = ()
     cost: CostFile | None = None
+    scenarios: tuple[ScenarioFile, ...] = ()
+    aggregate: str = Field(default="sum", pattern=r"^(sum|mean|worst|\d+(\.\d+)?%)$")
     search: SearchFile = SearchFile()
     execution: ExecutionFile = ExecutionFile()
     evaluator: str = "simulator"

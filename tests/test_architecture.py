@@ -26,6 +26,7 @@ DSE_LAYERS = [
     ["space", "costs", "rank", "objectives", "garbage", "analytic"],
     ["evaluate"],
     ["samplers", "trials", "study_file"],
+    ["scenarios"],
     ["config"],
     ["tables", "summary", "search", "gap", "balance"],
     ["store", "screening", "cache"],

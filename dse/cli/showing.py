@@ -99,6 +99,10 @@ def _goals(study: Study) -> list[tuple[str, str]]:
     for name, sense in study.goals.objectives.items():
         unit = OBJECTIVES[name].unit
         lines.append(("objective", f"{sense} {name}" + (f" ({unit})" if unit else "")))
+    for scenario in study.file.scenarios:
+        lines.append(("scenario", f"{scenario.name} (weight {scenario.weight:g})"))
+    if study.file.scenarios:
+        lines.append(("aggregate", study.file.aggregate))
     for limit in study.goals.limits:
         bound = show_amount(limit.bound, limit.metric.unit)
         lines.append(("constraint", f"{limit.name} ({limit.sense.replace('_', ' ')} {bound})"))

@@ -87,6 +87,23 @@ def _evaluation(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioInput:
+    """One of the circumstances under which every design of a study is evaluated.
+
+    Attributes:
+        name: Of the scenario.
+        run: The run file's content, in place of the study's.
+        cost: The ``cost`` part, in place of the study's.
+        bandwidth: Share of every link's bandwidth that can be used; the whole link is paid for.
+    """
+
+    name: str
+    run: Mapping[str, Any]
+    cost: Mapping[str, Any] | None
+    bandwidth: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorInput:
     """All that an evaluator is built from, as plain data that any worker can receive.
 
@@ -99,6 +116,8 @@ class EvaluatorInput:
             stay.
         goals: Objectives and limits.
         cost: The ``cost`` part of the study, or None.
+        scenarios: What changes from one evaluation of a design to the next; empty: there is one.
+        bandwidth: As of a scenario.
     """
 
     name: str
@@ -108,6 +127,8 @@ class EvaluatorInput:
     dimensions: Mapping[int, tuple[int, ...]]
     goals: Goals
     cost: Mapping[str, Any] | None = None
+    scenarios: tuple[ScenarioInput, ...] = ()
+    bandwidth: float = 1.0
 
 
 class Evaluator(ABC):

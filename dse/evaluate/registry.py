@@ -5,6 +5,10 @@ from simcore import Registry
 
 
 def _simulator(what: EvaluatorInput) -> Evaluator:
+    if what.scenarios:
+        from dse.evaluate.scenarios import ScenarioEvaluator
+
+        return ScenarioEvaluator(what)
     from dse.evaluate.simulator import SimulatorEvaluator
 
     return SimulatorEvaluator(what)

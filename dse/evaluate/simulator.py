@@ -47,6 +47,18 @@ class SimulatorEvaluator(Evaluator):
         """
         return self._runs.run(design)
 
+    def _derated(self, run: Run) -> Run:
+        """*run* with the bandwidths that can be used."""
+        share = self._input.bandwidth
+        if share == 1.0:
+            return run
+        dimensions = tuple(
+            one.model_copy(update={"bandwidth_bytes_per_s": share * one.bandwidth_bytes_per_s})
+            for one in run.platform.dimensions
+        )
+        platform = run.platform.model_copy(update={"dimensions": dimensions})
+        return run.model_copy(update={"platform": platform})
+
     def simulate(self, run: Run) -> IterationResult:
         """Check structure, and memory if the study says so, then simulate.
 
@@ -57,7 +69,7 @@ class SimulatorEvaluator(Evaluator):
 
     def metrics(self, design: Design) -> Mapping[str, float]:
         run = self.run(design)
-        result = self.simulate(run)
+        result = self.simulate(self._derated(run))
         metrics = result.metrics()
         metrics["memory_fill"] = metrics["footprint_bytes"] / result.memory_bytes
         metrics["npu_bandwidth_bytes_per_s"] = sum(

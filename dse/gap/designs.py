@@ -152,6 +152,9 @@ def check_bounded(study: Study) -> None:
     if study.file.evaluator != "simulator" or study.file.run.get("backend", BACKEND) != BACKEND:
         rule = f"bounds are known for the simulator with the {BACKEND} backend alone"
         raise ConfigError("evaluator", rule, got=study.file.evaluator)
+    if study.goals.scenarios:
+        names = [scenario.name for scenario in study.goals.scenarios]
+        raise ConfigError("scenarios", "bounds are known where there are none", got=names)
     if study.space.continuous:
         knob = study.space.continuous[0].name
         raise ConfigError(
