@@ -32,6 +32,7 @@ DSE_LAYERS = [
     ["store", "screening", "cache"],
     ["result"],
     ["report", "start"],
+    ["runner"],
     ["study"],
     ["cli"],
     ["__init__", "__main__"],

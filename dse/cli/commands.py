@@ -24,7 +24,9 @@ def _execution_options(command: F) -> F:
         click.option("--executor", help="ray, local (processes of this machine) or serial."),
         click.option("--address", help="A running Ray cluster, as host:port or auto."),
         click.option("--evaluator", help="simulator, or model0 (a closed form, for P5)."),
-        click.option("--cache", envvar="DSE_CACHE", help="Folder of evaluations to share."),
+        click.option(
+            "--cache", envvar="DSE_CACHE", show_envvar=True, help="Folder of evaluations to share."
+        ),
         click.option("--out", type=_FOLDER, help="Results; default: runs/NAME OF FILE."),
         click.option("--resume", is_flag=True, help="Go on with the study in --out."),
         click.option(
@@ -56,7 +58,7 @@ def _percent(value: str) -> float:
 @click.option("--trials", type=click.IntRange(min=1), help="Proposals, all in all.")
 @click.option("--timeout", type=click.FloatRange(min=0), help="Seconds, then no new proposals.")
 @click.option("--sampler", help="random, tpe, nsga2, gp, cmaes or qmc.")
-@click.option("--gap", type=_percent, help=_GAP_HELP)
+@click.option("--gap", type=_percent, metavar="SHARE", help=_GAP_HELP)
 @_execution_options
 def study(
     file: str, timeout: float | None, out: Path | None, resume: bool, quiet: bool, **options: Any
@@ -95,7 +97,9 @@ def check(file: str, evaluator: str | None) -> None:
 @main.command()
 @click.argument("file")
 @click.option("--objective", "objectives", multiple=True, help="Default: those of the study.")
-@click.option("--gap", type=_percent, default="1%", show_default=True, help=_GAP_HELP)
+@click.option(
+    "--gap", type=_percent, metavar="SHARE", default="1%", show_default=True, help=_GAP_HELP
+)
 @click.option("--timeout", type=click.FloatRange(min=0), help="CPU seconds.")
 @click.option("--out", type=_FOLDER, help="JSON file for what was proven.")
 def gap(

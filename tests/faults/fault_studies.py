@@ -94,7 +94,7 @@ def start_faulty_crew(name: str, what: EvaluatorInput, **options: Any) -> Crew:
 def run_faulty(out: Path | None = None, **options: Any) -> dse.StudyResult:
     """``dse.run_study`` with workers that misbehave."""
     faulty = patch.dict(EVALUATORS._entries, {"faulty": Faulty})
-    with faulty, patch("dse.study.start_crew", start_faulty_crew):
+    with faulty, patch("dse.runner.start_crew", start_faulty_crew):
         return dse.run_study(STUDY, out=out, **{"sampler": "random", **options})
 
 

@@ -9,7 +9,7 @@ from small_study import STUDY, exact_front, searched
 
 from dse.config import compile_study
 from dse.rank import study_quality
-from dse.study import Runner
+from dse.runner import Runner
 from simcore import ConfigError
 
 

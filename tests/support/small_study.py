@@ -9,7 +9,7 @@ from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.rank.pareto import non_dominated
-from dse.study import Runner
+from dse.runner import Runner
 
 STUDY: dict[str, Any] = {
     "version": 1,

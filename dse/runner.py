@@ -1,0 +1,281 @@
+"""One run of one study: workers, store, search, proof and what is written at the end."""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from dse.cache import CachedEvaluations, EvaluationCache, can_be_cached
+from dse.config import Study
+from dse.evaluate import Dispatcher, Evaluator, Limits, Task, build_evaluator, start_crew
+from dse.gap import Prover, ProvingProposer
+from dse.gap.told import no_gap, proven_gap
+from dse.rank import Quality
+from dse.report import report_page
+from dse.result import StudyResult
+from dse.samplers import Proposer, ProposerInput, build_proposer
+from dse.screening import StudyScreen
+from dse.search import Budget, Evaluations, Hooks, Search
+from dse.start import starting_designs
+from dse.store import REPORT, StoreError, StudyFolder
+from dse.summary import study_front, study_summary
+from dse.trials import FailureStreak, Trial
+
+_ENUMERATE_AHEAD = 4096
+
+
+class Watcher(Protocol):
+    """Who wants to see a study run."""
+
+    def started(self, study: Study, known: int, total: int) -> None:
+        """Workers are up; *known* of *total* trials are there already."""
+
+    def folded(self, trial: Trial, duplicates: int) -> None:
+        """One more row, in ask order."""
+
+    def stopping(self) -> bool:
+        """Whether to propose nothing more."""
+
+
+class Unwatched:
+    """Nobody looks, nobody stops."""
+
+    def started(self, study: Study, known: int, total: int) -> None:
+        """Nothing to do."""
+
+    def folded(self, trial: Trial, duplicates: int) -> None:
+        """Nothing to do."""
+
+    def stopping(self) -> bool:
+        """Never."""
+        return False
+
+
+class Runner:
+    """One run of one study."""
+
+    def __init__(
+        self,
+        study: Study,
+        *,
+        out: Path | str | None,
+        resume: bool,
+        watcher: Watcher | None,
+        retry_failed: bool = False,
+    ) -> None:
+        self._study = study
+        self._folder = StudyFolder(Path(out)) if out is not None else None
+        self._resume, self._retries = resume, retry_failed
+        self._watcher = watcher or Unwatched()
+        self._streak = FailureStreak()
+        self._prover: Prover | None = None
+        self._is_whole = False
+        self._start_s = time.monotonic()
+
+    def search(self, timeout_s: float | None) -> StudyResult:
+        """Propose, evaluate and tell until the budget is spent."""
+        study, file = self._study, self._study.file
+        evaluator = build_evaluator(study.evaluator_input)
+        proposer = self._proposer(evaluator)
+        counts = study.space.counts
+        budget = Budget(
+            trials=file.search.trials,
+            window=file.search.window,
+            variations=file.search.variations,
+            designs=None if counts.continuous else counts.searched,
+            until_s=None if timeout_s is None else self._start_s + timeout_s,
+        )
+        hooks = Hooks(finished=self._finished, folded=self._folded, stopping=self._watcher.stopping)
+        screen = StudyScreen(study, evaluator)
+        with self._stage(budget.trials) as (dispatcher, known):
+            search = Search(proposer, dispatcher, budget, hooks, known, screen)
+
+            def run() -> None:
+                search.run()
+                self._is_whole = proposer.is_complete and search.is_exhausted
+
+            return self._ended(run, lambda: (search.finished(), search.duplicates))
+
+    def _proposer(self, evaluator: Evaluator) -> Proposer[Any]:
+        """The sampler; beside it a proof, if the study asks for a gap."""
+        study, file = self._study, self._study.file
+        proposer = build_proposer(
+            file.search.sampler,
+            ProposerInput(
+                space=study.space,
+                goals=study.goals,
+                seed=file.seed,
+                population=file.search.population,
+                admits=evaluator.admits,
+                deciding=frozenset(filter(evaluator.decides, study.space.parameters)),
+                trials=file.search.trials,
+            ),
+        )
+        for design in starting_designs(study):
+            proposer.enqueue(design)
+        if file.search.gap is None or proposer.is_complete:
+            return proposer
+        self._prover = Prover(study, file.search.gap)
+        return ProvingProposer(proposer, self._prover)
+
+    def enumerate(self) -> StudyResult:
+        """Evaluate every design."""
+        study = self._study
+        with self._stage(study.space.counts.searched) as (dispatcher, known):
+            rows = {trial.number: trial for trial in known}
+            designs = (
+                Task(number=number, design=design)
+                for number, design in enumerate(study.space.designs())
+                if number not in rows
+            )
+
+            def run() -> None:
+                for trial in self._evaluated(dispatcher, designs):
+                    rows[trial.number] = trial
+                    self._finished(trial)
+                    self._folded(trial, 0)
+                self._is_whole = len(rows) == study.space.counts.searched
+
+            return self._ended(run, lambda: ([rows[number] for number in sorted(rows)], 0))
+
+    def _evaluated(self, dispatcher: Evaluations, tasks: Iterator[Task]) -> Iterator[Trial]:
+        under_way: dict[int, Task] = {}
+        while True:
+            room = _ENUMERATE_AHEAD - len(under_way)
+            more = [] if self._watcher.stopping() else list(islice(tasks, room))
+            under_way |= {task.number: task for task in more}
+            dispatcher.submit(more)
+            if not under_way:
+                return
+            for answer in dispatcher.finished(0.25):
+                task = under_way.pop(answer.number)
+                yield Trial(
+                    number=task.number,
+                    design=task.design,
+                    evaluation=answer.evaluation,
+                    worker=answer.worker,
+                )
+
+    @contextmanager
+    def _stage(self, total: int) -> Iterator[tuple[Evaluations, list[Trial]]]:
+        """Workers that are up, a folder that is open, and the trials that it holds."""
+        with ExitStack() as stack:
+            known = self._known(stack)
+            execution = self._study.file.execution
+            limits = Limits(timeout_s=execution.timeout_s, memory_bytes=execution.memory_bytes)
+            crew = start_crew(
+                execution.executor,
+                self._study.evaluator_input,
+                workers=execution.workers,
+                address=execution.address,
+                limits=limits,
+            )
+            dispatcher = stack.enter_context(
+                Dispatcher(crew, limits=limits, waiting=self._waiting, happened=self._happened)
+            )
+            self._study = _with_workers(self._study, crew.workers)
+            self._open()
+            self._watcher.started(self._study, len(known), total)
+            yield self._remembered(dispatcher, stack), known
+
+    def _remembered(self, dispatcher: Dispatcher, stack: ExitStack) -> Evaluations:
+        """*dispatcher*, asked only for what the cache does not know, if the study has one."""
+        folder = self._study.file.execution.cache
+        if folder is None or not can_be_cached(self._study):
+            return dispatcher
+        cache = EvaluationCache(Path(folder).expanduser(), self._study)
+        stack.callback(cache.close)
+        return CachedEvaluations(dispatcher, cache)
+
+    def _known(self, stack: ExitStack) -> list[Trial]:
+        if self._folder is None:
+            return []
+        stack.enter_context(self._folder)
+        known = self._folder.known_trials(self._study, resume=self._resume)
+        if self._retries:
+            known = [trial for trial in known if trial.state != "failed"]
+        return known
+
+    def _open(self) -> None:
+        """Start to write, once the workers have started."""
+        if self._folder is None:
+            return
+        self._folder.open(self._study)
+        if self._retries:
+            self._folder.writer.forget_failures()
+        self._happened("started", f"process {os.getpid()} on {socket.gethostname()}")
+
+    def _waiting(self) -> None:
+        if self._folder is not None:
+            self._folder.writer.flush_if_due()
+
+    def _happened(self, kind: str, text: str) -> None:
+        if self._folder is not None:
+            self._folder.writer.event(kind, text)
+
+    def _finished(self, trial: Trial) -> None:
+        if self._folder is not None:
+            self._folder.writer.add(trial)
+
+    def _folded(self, trial: Trial, duplicates: int) -> None:
+        if trial.repeats is not None:
+            self._finished(trial)
+        if self._prover is not None:
+            self._prover.learn(trial.design, trial.evaluation)
+        self._watcher.folded(trial, duplicates)
+        self._streak.add(trial)
+
+    def _ended(
+        self, run: Callable[[], None], state: Callable[[], tuple[list[Trial], int]]
+    ) -> StudyResult:
+        """Run, then write what there is, whatever ended it; a full disk ends that too."""
+        try:
+            run()
+        except StoreError:
+            raise
+        except BaseException as error:
+            self._happened("stopped", f"{type(error).__name__}: {error}")
+            self._end(*state())
+            raise
+        return self._end(*state())
+
+    def _end(self, rows: list[Trial], duplicates: int) -> StudyResult:
+        """Front, summary and files, whatever has been done so far."""
+        if self._folder is not None:
+            self._folder.close()
+        quality = study_front(self._study, rows)
+        wall_s = time.monotonic() - self._start_s
+        summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
+        summary |= self._gap(summary, quality)
+        result = StudyResult(
+            study=self._study,
+            rows=rows,
+            front=quality.front,
+            summary=summary,
+            folder=None if self._folder is None else self._folder.path,
+        )
+        if self._folder is not None:
+            columns = self._folder.columns(self._study)
+            front = [rows[index] for index in quality.front]
+            self._folder.write_exports(columns, rows, front, summary)
+            self._folder.write_text(REPORT, report_page(result))
+        return result
+
+    def _gap(self, summary: Mapping[str, Any], quality: Quality) -> dict[str, Any]:
+        """What is proven about designs that were not found."""
+        if self._is_whole and summary["best"] and not summary["failed"]:
+            return no_gap(summary["best"])
+        if self._prover is not None:
+            return proven_gap(self._prover.proof(), quality)
+        return {}
+
+
+def _with_workers(study: Study, workers: int) -> Study:
+    """The study with its number of workers filled in."""
+    filled = study.file.execution.model_copy(update={"workers": workers})
+    return replace(study, file=study.file.model_copy(update={"execution": filled}))
