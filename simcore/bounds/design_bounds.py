@@ -15,8 +15,8 @@ from simcore.bounds.machine_terms import (
     Layout,
     Link,
     Numbered,
+    PhaseTables,
     Places,
-    phase_tables,
     system_row,
 )
 from simcore.bounds.pack import PlanRows
@@ -172,6 +172,7 @@ class _Rows:
         layouts: NPUs and groups of plans.
         layout_of_plan: Per plan.
         place_index: Finds the places of designs.
+        phases: Costs of phases.
         rates: Per latency, then per bandwidth, its values in ns, and in ns per byte.
     """
 
@@ -183,6 +184,7 @@ class _Rows:
     systems: list[tuple[float, ...]] = field(default_factory=list)
     places: Places = field(init=False)
     place_index: PlaceIndex = field(init=False)
+    phases: PhaseTables = field(default_factory=PhaseTables)
     rates: list[list[float]] = field(default_factory=list)
     footprint_bytes: list[float] = field(default_factory=list)
     work_ns: list[float] = field(default_factory=list)
@@ -255,7 +257,7 @@ class _Rows:
             for table in (self.plans.plans, self.links.numbers, self.systems, self.places.rows)
         )
         if self.packed is None or rows != self.packed_rows:
-            extents, phases = phase_tables(self.places, list(self.links.numbers))
+            extents, phases = self.phases.arrays(self.places, list(self.links.numbers))
             axes, count = len(AXES), self.dimensions
             self.packed = BoundTables(
                 **self.plans.arrays(),

@@ -142,25 +142,49 @@ def _message(pipeline: GroupLayout | None, shape: Sequence[int]) -> tuple[int, i
     return -1, 0
 
 
-def phase_tables(
-    places: Places, links: Sequence[Link]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """``BoundTables.extents`` and ``.phases``: the cost of each phase for each kind of link."""
-    costs: Numbered[tuple[PhaseCost, ...]] = Numbered()
-    costs.number((NOTHING, NOTHING))
-    extents = list(places.extents.numbers)
-    rows = np.zeros((len(extents), len(links), len(_PHASES)), np.int64)
-    for e, (npus, members, stride) in enumerate(extents):
-        for number, link in enumerate(links):
-            if link.npus != npus:
-                continue
-            line = Line(topology=link.topology, npus=npus, members=members, stride=stride)
-            for column, chooser, kind in _PHASES:
-                name = link.algorithms[list(KINDS).index(chooser)]
-                pair = tuple(phase_cost(name, kind, line, first=first) for first in (False, True))
-                rows[e, number, column] = 2 * costs.number(pair)
-    table = [cost.row() for pair in costs.numbers for cost in pair]
-    return rows, np.array(table, np.float64)
+@dataclass(slots=True, eq=False)
+class PhaseTables:
+    """``BoundTables.extents`` and ``.phases``: the cost of each phase for each kind of link.
+
+    Grows with the places and links, so that a design that brings few new ones costs little.
+    """
+
+    costs: Numbered[tuple[PhaseCost, ...]] = field(default_factory=Numbered)
+    rows: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros((0, 0, len(_PHASES)), np.int64)
+    )
+    table: list[tuple[int, ...]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.costs.number((NOTHING, NOTHING))
+
+    def arrays(
+        self, places: Places, links: Sequence[Link]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The tables for all *places* and *links*; those known before keep their numbers."""
+        extents = list(places.extents.numbers)
+        old_extents, old_links = self.rows.shape[:2]
+        rows = np.zeros((len(extents), len(links), len(_PHASES)), np.int64)
+        rows[:old_extents, :old_links] = self.rows
+        for e, extent in enumerate(extents):
+            first = old_links if e < old_extents else 0
+            for number, link in enumerate(links[first:], start=first):
+                if link.npus == extent[0]:
+                    rows[e, number] = self._costs_of(link, extent)
+        self.rows = rows
+        for pair in list(self.costs.numbers)[len(self.table) // 2 :]:
+            self.table += [cost.row() for cost in pair]
+        return rows, np.array(self.table, np.float64)
+
+    def _costs_of(self, link: Link, extent: tuple[int, int, int]) -> list[int]:
+        npus, members, stride = extent
+        line = Line(topology=link.topology, npus=npus, members=members, stride=stride)
+        found = [0] * len(_PHASES)
+        for column, chooser, kind in _PHASES:
+            name = link.algorithms[list(KINDS).index(chooser)]
+            pair = tuple(phase_cost(name, kind, line, first=first) for first in (False, True))
+            found[column] = 2 * self.costs.number(pair)
+        return found
 
 
 def system_row(system: System) -> tuple[float, ...]:
