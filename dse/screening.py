@@ -1,5 +1,6 @@
 """Answers for designs that need no simulation: over a limit for certain, or proven to be beaten."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from math import isfinite
 
@@ -24,6 +25,9 @@ from dse.space import Design, Value
 from dse.trials import Trial
 from simcore import ConfigError, InfeasibleError
 
+_MEETINGS = 3
+"""Trials with a plan before its closer bound is asked: it is worth what several simulations are."""
+
 Rows = NDArray[np.int32]
 Metrics = Mapping[str, float]
 
@@ -36,8 +40,8 @@ class StudyScreen(Screen):
     that bound in all objectives and better in one. Neither can be wrong: no design of the front is
     ever turned down.
 
-    The floor of a plan is asked first. The bound of a design is closer, but takes longer than a
-    simulation for a plan that is met for the first time: it is asked from the second time on.
+    The floor of a plan is asked first. The bound of a design is closer, but a plan that is new to
+    it takes as long as several simulations: it is asked for plans that have been met before.
 
     """
 
@@ -49,14 +53,14 @@ class StudyScreen(Screen):
         self._genomes = GenomeSpace(study.space)
         self._known: dict[int, KnownDesigns] = {}
         self._plan_knobs = plan_knobs(study)
-        self._plans: set[tuple[Value | None, ...]] = set()
+        self._plans: Counter[tuple[Value | None, ...]] = Counter()
         self._front = _Front(len(study.goals.objectives))
 
     def canonical(self, design: Design) -> Design:
         return self._evaluator.canonical(design)
 
     def learn(self, trial: Trial) -> None:
-        self._plans.add(self._plan_of(trial.design))
+        self._plans[self._plan_of(trial.design)] += 1
         if self._compares and trial.is_feasible and trial.repeats is None:
             found = trial.evaluation.objectives
             self._front.add(trial.number, [found[name] for name in self._study.goals.objectives])
@@ -72,7 +76,7 @@ class StudyScreen(Screen):
         if isinstance(machine, InfeasibleError):
             return _infeasible({machine.rule: 1.0}, str(machine))
         found = self._at(machine, float(known.floor_times_s(rows)[0]))
-        if found is None and self._plan_of(design) in self._plans:
+        if found is None and self._plans[self._plan_of(design)] >= _MEETINGS:
             found = self._at(machine, float(known.times_s(rows)[0]))
         return found
 
