@@ -60,7 +60,7 @@ class Sensitivity:
 
 
 def price_sensitivity(result: StudyResult) -> list[Sensitivity]:
-    """One entry per measure that depends on prices; none without costs.
+    """One entry per measure that depends on prices; none without costs, or with scenarios.
 
     A design whose measure is more than (1 + share) / (1 - share) times the best cannot become the
     best by a move of one price by that share, and is left out.
@@ -68,6 +68,8 @@ def price_sensitivity(result: StudyResult) -> list[Sensitivity]:
     study = result.study
     rows = [row for row in result.rows if row.is_feasible and row.repeats is None]
     if study.file.cost is None or not rows or study.file.evaluator != "simulator":
+        return []
+    if study.goals.scenarios:  # which may have price books of their own
         return []
     desk = _Desk(result, study.file.cost)
     return [_of_measure(measure, desk, _near(rows, measure)) for measure in _measures(result)]
