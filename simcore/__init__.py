@@ -40,10 +40,13 @@ if TYPE_CHECKING:
         Model,
         ParallelPlan,
         TrainingWorkload,
+        Updates,
+        Workload,
         load_model,
         load_plan,
         load_workload,
     )
+    from simcore.workload.kinds import CnnWorkload, DlrmWorkload
     from simcore.yaml_file import read_table, read_yaml
 
 _HOMES = {
@@ -109,16 +112,22 @@ _HOMES = {
     "simulate": "simcore.simulation",
     "simulate_run": "simcore.simulation",
     "validated_band": "simcore.validation",
+    "CnnWorkload": "simcore.workload.kinds",
+    "DlrmWorkload": "simcore.workload.kinds",
+    "Updates": "simcore.workload",
+    "Workload": "simcore.workload",
 }
 
 __all__ = [
     "FACTORS",
     "Bytes",
     "BytesPerS",
+    "CnnWorkload",
     "CollectiveKind",
     "ConfigError",
     "DesignBounds",
     "Dimension",
+    "DlrmWorkload",
     "Footprint",
     "InfeasibleError",
     "IterationResult",
@@ -142,11 +151,13 @@ __all__ = [
     "System",
     "TopologyKind",
     "TrainingWorkload",
+    "Updates",
     "Usd",
     "UsdPerGBps",
     "UsdPerKwh",
     "Watts",
     "WattsPerGBps",
+    "Workload",
     "check_memory",
     "check_run",
     "check_structure",

@@ -7,13 +7,13 @@ from math import prod
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.hardware import Platform
+from simcore.hardware import Npu, Platform
 from simcore.memory import Footprint, footprint
 from simcore.network import BACKENDS
 from simcore.system.placement import place_group
 from simcore.system.range import Demand
 from simcore.units import format_quantity
-from simcore.workload import ParallelPlan, TrainingWorkload, check_plan
+from simcore.workload import ParallelPlan, Workload, check_plan
 from simcore.workload.graph import Axis
 from simcore.workload.groups import group_layouts
 
@@ -31,9 +31,7 @@ class RunChecks:
 
     def __init__(self) -> None:
         self._structure = lru_cache(_KEPT)(_check_structure)
-        self._demand: Callable[[TrainingWorkload, ParallelPlan], Demand] = lru_cache(_KEPT)(
-            Demand.of
-        )
+        self._demand: Callable[[Workload, ParallelPlan], Demand] = lru_cache(_KEPT)(Demand.of)
         self._footprint = lru_cache(_KEPT)(footprint)
 
     def check(self, run: Run, *, memory: bool = True) -> None:
@@ -45,20 +43,20 @@ class RunChecks:
         if memory:
             self.memory(workload, platform, plan)
 
-    def structure(self, workload: TrainingWorkload, platform: Platform, plan: ParallelPlan) -> None:
+    def structure(self, workload: Workload, platform: Platform, plan: ParallelPlan) -> None:
         """See ``check_structure``."""
         self._structure(workload, plan, tuple([d.npus for d in platform.dimensions]))
 
-    def memory(
-        self, workload: TrainingWorkload, platform: Platform, plan: ParallelPlan
-    ) -> Footprint:
+    def memory(self, workload: Workload, platform: Platform, plan: ParallelPlan) -> Footprint:
         """See ``check_memory``."""
         needed = self._footprint(workload, plan)
         if needed.total_bytes > platform.npu.memory_bytes:
             raise _too_large(needed, platform.npu.memory_bytes)
+        if needed.host_bytes:
+            _check_host(needed.host_bytes, platform.npu)
         return needed
 
-    def footprint(self, workload: TrainingWorkload, plan: ParallelPlan) -> Footprint:
+    def footprint(self, workload: Workload, plan: ParallelPlan) -> Footprint:
         """See ``footprint``."""
         return self._footprint(workload, plan)
 
@@ -73,7 +71,7 @@ def check_run(run: Run, *, memory: bool = True) -> None:
     RunChecks().check(run, memory=memory)
 
 
-def check_structure(workload: TrainingWorkload, platform: Platform, plan: ParallelPlan) -> None:
+def check_structure(workload: Workload, platform: Platform, plan: ParallelPlan) -> None:
     """Check that the plan divides the workload and that its groups lie on the machine.
 
     Raises:
@@ -82,7 +80,7 @@ def check_structure(workload: TrainingWorkload, platform: Platform, plan: Parall
     RunChecks().structure(workload, platform, plan)
 
 
-def check_memory(workload: TrainingWorkload, platform: Platform, plan: ParallelPlan) -> Footprint:
+def check_memory(workload: Workload, platform: Platform, plan: ParallelPlan) -> Footprint:
     """The footprint, once it is known to fit.
 
     Raises:
@@ -101,13 +99,21 @@ def _check_names(run: Run) -> None:
         raise COMPUTE_MODELS.unknown(run.compute, at="compute")
 
 
-def _check_structure(
-    workload: TrainingWorkload, plan: ParallelPlan, sizes: tuple[int, ...]
-) -> None:
+def _check_structure(workload: Workload, plan: ParallelPlan, sizes: tuple[int, ...]) -> None:
     check_plan(workload, plan, prod(sizes))
     for axis, group in group_layouts(workload, plan).items():
         if axis is not Axis.EMBEDDING:  # the ends of the pipeline, which lie anywhere
             place_group(str(axis), group.stride, group.size, sizes)
+
+
+def _check_host(needed_bytes: int, npu: Npu) -> None:
+    host = npu.needed_host
+    if needed_bytes > host.memory_bytes:
+        reason = (
+            f"{format_quantity(needed_bytes, 'B')} needed in the memory of the host, "
+            f"{format_quantity(host.memory_bytes, 'B')} there per NPU"
+        )
+        raise InfeasibleError("fits_in_host_memory", reason)
 
 
 def _too_large(needed: Footprint, capacity_bytes: float) -> InfeasibleError:

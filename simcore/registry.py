@@ -25,7 +25,7 @@ class Registry(Generic[T]):
             raise self.unknown(name) from None
 
     def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return isinstance(name, str) and name in self._entries
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)

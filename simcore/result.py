@@ -46,6 +46,7 @@ class IterationResult:
         nodes: Nodes of the workload graphs, on one NPU per stage.
         events: Nodes executed one by one; the others repeat them, period after period.
         backend: Network backend.
+        staleness: Iterations by which the weights that a pass uses lack updates.
         notes: What the reader should know: algorithms that stood in for others, bounds in force.
     """
 
@@ -63,6 +64,7 @@ class IterationResult:
     nodes: int
     events: int
     backend: str
+    staleness: int = 0
     notes: tuple[str, ...] = field(default=())
 
     @property

@@ -1,5 +1,8 @@
 """simulate(): one training iteration of one design. The only entry to the simulator."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
 from simcore.checks import FOLDED_BACKEND, RunChecks, check_run
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
@@ -8,9 +11,10 @@ from simcore.memory import Footprint, footprint
 from simcore.result import IterationResult, StageTimes
 from simcore.system.collective_cache import CollectiveCache
 from simcore.system.iteration import Iteration, IterationRunner
+from simcore.system.local_training import run_mean
 from simcore.system.plan_code import PlanCache
 from simcore.system.spec import System
-from simcore.workload import ParallelPlan, TrainingWorkload, build_graph, total_model_flop
+from simcore.workload import ParallelPlan, Workload, build_graph, total_model_flop
 from simcore.workload.graph import Phase
 
 _NS = 1e-9
@@ -18,7 +22,7 @@ _PHASES = frozenset(map(str, Phase))
 
 
 def simulate(
-    workload: TrainingWorkload,
+    workload: Workload,
     platform: Platform,
     plan: ParallelPlan,
     backend: str = FOLDED_BACKEND,
@@ -79,7 +83,7 @@ class Simulator:
         needed = self._checks.footprint(run.workload, run.plan)
         compute = COMPUTE_MODELS[run.compute]()
         runner = IterationRunner(run.platform, run.system, compute, self._plans, self._collectives)
-        return _result(run, runner.run(run.workload, run.plan), needed)
+        return _result(run, run_mean(runner, run.workload, run.plan), needed)
 
 
 def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[IterationResult, Iteration]:
@@ -95,8 +99,11 @@ def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[Iteration
     runner = IterationRunner(run.platform, run.system, compute)
     if every_node:
         iteration = runner.run_graph(build_graph(run.workload, run.plan))
+        if run.plan.updates.every > 1:
+            note = "this is the iteration that ends with an average of the weights"
+            iteration = replace(iteration, notes=(*iteration.notes, note))
     else:
-        iteration = runner.run(run.workload, run.plan)
+        iteration = run_mean(runner, run.workload, run.plan)
     return _result(run, iteration, footprint(run.workload, run.plan)), iteration
 
 
@@ -106,6 +113,7 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
     budget = time_s * platform.npus * platform.npu.peak(run.workload.precision)
     rates = [dimension.usable_bandwidth_bytes_per_s for dimension in platform.dimensions]
     sent = tuple(work.sent_bytes.tolist())
+    used = tuple(size / (rate * time_s) for size, rate in zip(sent, rates, strict=True))
     return IterationResult(
         iteration_time_s=time_s,
         stages=_stage_times(iteration),
@@ -113,9 +121,7 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
         memory_bytes=platform.npu.memory_bytes,
         mfu=total_model_flop(run.workload) / budget,
         hfu=work.matrix_flop * run.plan.npus_per_stage / budget,
-        dimension_utilization=tuple(
-            size / (rate * time_s) for size, rate in zip(sent, rates, strict=True)
-        ),
+        dimension_utilization=used,
         sent_bytes=sent,
         tokens=run.workload.tokens,
         npus=platform.npus,
@@ -123,8 +129,19 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
         nodes=work.nodes,
         events=iteration.events,
         backend=run.backend,
-        notes=iteration.notes,
+        staleness=run.plan.updates.lag,
+        notes=(*iteration.notes, *_overloads(used)),
     )
+
+
+def _overloads(used: Sequence[float]) -> Iterator[str]:
+    """Dimensions over which more was sent than their links carry."""
+    for dimension, part in enumerate(used):
+        if part > 1:
+            yield (
+                f"dimension {dimension} carried {part:.3g} times what its links can: messages sent "
+                "at once do not share links; on a switch choose all_to_all: direct1"
+            )
 
 
 def _stage_times(iteration: Iteration) -> tuple[StageTimes, ...]:

@@ -143,6 +143,10 @@ def test_names_in_the_tables_of_study_files_are_those_of_the_code() -> None:
 def test_keys_of_study_and_run_files_are_all_described() -> None:
     from dse.space.file import AxisFile, ProductFile, SpaceFile
     from dse.study_file import ExecutionFile, SearchFile, StudyFile
+    from simcore.workload import Updates
+    from simcore.workload.kinds.cnn import CnnWorkload, ConvolutionalNet, LayerGroup, Row
+    from simcore.workload.kinds.dlrm import DlrmWorkload, RecommendationNet, Table, Tables
+    from simcore.workload.model_parts import Vision
 
     study = (ROOT / "docs" / "study-files.md").read_text(encoding="utf-8")
     for model in (StudyFile, SearchFile, ExecutionFile, SpaceFile, ProductFile, AxisFile):
@@ -155,6 +159,16 @@ def test_keys_of_study_and_run_files_are_all_described() -> None:
         simcore.TrainingWorkload: work,
         simcore.ParallelPlan: work,
         simcore.Model: work,
+        CnnWorkload: work,
+        ConvolutionalNet: work,
+        LayerGroup: work,
+        Row: work,
+        DlrmWorkload: work,
+        RecommendationNet: work,
+        Table: work,
+        Tables: work,
+        Updates: work,
+        Vision: work,
     }
     for part, page in parts.items():
         for key, field in part.model_fields.items():

@@ -8,7 +8,7 @@ from dse.evaluate.model0 import VIT22B_64, Model0
 from dse.evaluate.money import CostMeter
 from dse.evaluate.run_check import RunChecker
 from dse.space import Design
-from simcore import ConfigError, InfeasibleError, Run
+from simcore import ConfigError, InfeasibleError, Run, TrainingWorkload
 
 
 class ClosedFormEvaluator(Evaluator):
@@ -58,8 +58,11 @@ class ClosedFormEvaluator(Evaluator):
 
 def _check_problem(run: Run) -> None:
     """See whether *run* is the one problem that MODEL-0 is written for."""
-    model, workload = run.workload.model, run.workload
-    found = (model.layers, model.hidden, workload.sequence, workload.global_batch)
+    workload = run.workload
+    found: tuple[int, ...] = ()
+    if isinstance(workload, TrainingWorkload):
+        model = workload.model
+        found = (model.layers, model.hidden, workload.sequence, workload.global_batch)
     problem = VIT22B_64
     wanted = (problem.layers, problem.hidden, problem.sequence, problem.batch)
     if found != wanted or len(run.platform.dimensions) != 2:
@@ -67,5 +70,5 @@ def _check_problem(run: Run) -> None:
             f"model0 takes only ViT-22B with sequence {problem.sequence} and batch "
             f"{problem.batch} on 2 dimensions; use simulator"
         )
-        got = f"{model.name} on {len(run.platform.dimensions)} dimensions"
+        got = f"{workload.model.name} on {len(run.platform.dimensions)} dimensions"
         raise ConfigError("evaluator", rule, got=got)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.gap.designs import PLAN, KnownDesigns, Rows
-from dse.space import Block, Parameter, Space
+from dse.space import Block, Parameter, Space, Value
+from simcore import parse_quantity
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -181,8 +182,13 @@ def _is_ladder(block: Block, parameters: Mapping[str, Parameter]) -> bool:
         len(block.names) == 1
         and name.endswith(".bandwidth")
         and name.startswith("platform.dimensions[")
-        and list(parameters[name].choices) == sorted(parameters[name].choices, key=float)
+        and list(parameters[name].choices) == sorted(parameters[name].choices, key=_rate)
     )
+
+
+def _rate(value: Value) -> float:
+    """A bandwidth in bytes per second, also where the file gives it with its unit."""
+    return parse_quantity(value, "B/s") if isinstance(value, str) else float(value)
 
 
 def _columns(

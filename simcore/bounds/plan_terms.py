@@ -16,7 +16,7 @@ from simcore.hardware import Platform
 from simcore.kernels import time_bound
 from simcore.system.machine_times import operator_times_ns
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload import ParallelPlan, TrainingWorkload, build_graph, microbatches
+from simcore.workload import ParallelPlan, Workload, build_graph, microbatches
 from simcore.workload.graph import Axis, GroupLayout, TrainingGraph
 from simcore.workload.schedules import SCHEDULES, Units
 
@@ -67,14 +67,16 @@ class PlanTerms:
 
 
 def plan_terms(
-    workload: TrainingWorkload, plan: ParallelPlan, platform: Platform, compute: ComputeModel
+    workload: Workload, plan: ParallelPlan, platform: Platform, compute: ComputeModel
 ) -> PlanTerms:
     """Read the terms of *plan*.
 
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
+    plan = plan.between_averages  # which are shorter than the mean
     few = plan.pp if plan.interleave > 1 else 1
+    few *= 2 if _has_own_first_unit(plan) else 1
     short = workload.model_copy(update={"global_batch": plan.dp * plan.micro_batch * few})
     whole = microbatches(workload, plan)
     graph = build_graph(short if whole >= few else workload, plan)
@@ -98,6 +100,11 @@ def plan_terms(
         interleave=plan.interleave,
         message_bytes=reader.message_bytes(),
     )
+
+
+def _has_own_first_unit(plan: ParallelPlan) -> bool:
+    """Whether something runs beside the first forward unit of an iteration alone."""
+    return plan.updates.runs_beside or (plan.overlap_weights and plan.zero_stage in (1, 2))
 
 
 @dataclass(slots=True, eq=False)
@@ -182,12 +189,14 @@ class _StageSummer:
         )
 
     def _unit(self, backward: bool, chunk: int) -> int:
-        """The first unit of that kind."""
-        return next(
+        """The first unit of that kind that is like most others."""
+        units = [
             index
             for index, unit in enumerate(self._units)
             if unit[0] == backward and self._chunk[index] == chunk
-        )
+        ]
+        own_first = units[0] == 0 and _has_own_first_unit(self._plan.graph.plan)
+        return units[1] if own_first and len(units) > 1 else units[0]
 
     def _nodes(self, unit: int) -> range:
         return range(self._reader.unit_start[unit], self._reader.unit_start[unit + 1])

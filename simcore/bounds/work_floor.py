@@ -16,7 +16,7 @@ from simcore.config import Run
 from simcore.errors import InfeasibleError
 from simcore.system.machine_times import operator_times_ns
 from simcore.terms import NodeKind
-from simcore.workload import ParallelPlan, TrainingWorkload, build_graph, microbatches
+from simcore.workload import ParallelPlan, Updates, Workload, build_graph, microbatches
 
 
 @dataclass(slots=True, eq=False)
@@ -46,19 +46,17 @@ class WorkFloor:
         return self._known[key]
 
 
-def _on_one_stage(
-    plan: ParallelPlan, workload: TrainingWorkload
-) -> tuple[ParallelPlan, TrainingWorkload]:
+def _on_one_stage(plan: ParallelPlan, workload: Workload) -> tuple[ParallelPlan, Workload]:
     changes = {
         "pp": 1, "interleave": 1, "dp": plan.ep, "shard": None, "zero_stage": 0,
         "chunk_layers": (), "overlap_gradients": False, "overlap_weights": False,
-        "bucket_bytes": None,
+        "bucket_bytes": None, "updates": Updates(),
     }  # fmt: skip
     batch = {"global_batch": plan.ep * plan.micro_batch}
     return plan.model_copy(update=changes), workload.model_copy(update=batch)
 
 
-def _work_ns(run: Run, plan: ParallelPlan, workload: TrainingWorkload) -> float:
+def _work_ns(run: Run, plan: ParallelPlan, workload: Workload) -> float:
     try:
         graph = build_graph(workload, plan)
     except InfeasibleError:

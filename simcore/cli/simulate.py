@@ -92,6 +92,7 @@ def _as_json(run: "Run", result: "IterationResult") -> str:
             }
             for stage in result.stages
         ],
+        "staleness_iterations": result.staleness,
         "footprint_bytes": result.footprint.components(),
         "memory_bytes": result.memory_bytes,
         "sent_bytes": list(result.sent_bytes),

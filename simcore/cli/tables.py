@@ -19,6 +19,7 @@ PARTS = {
     "edp": "replicas of experts",
     "pp": "pipeline",
     "embedding": "tied embeddings",
+    "tables": "embedding tables",
 }
 
 
@@ -48,7 +49,7 @@ def _title(run: Run, result: IterationResult) -> str:
         f"micro-batch {plan.micro_batch}\n"
         f"iteration time [bold]{format_quantity(result.iteration_time_s, 's')}[/bold], "
         f"MFU [bold]{result.mfu:.1%}[/bold], HFU {result.hfu:.1%}, "
-        f"{result.tokens_per_s:,.0f} tokens/s; "
+        f"{result.tokens_per_s:,.0f} {run.workload.unit}/s; "
         f"{result.simulated_npus} NPUs stood for {result.npus}"
     )
 

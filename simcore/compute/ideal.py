@@ -19,5 +19,5 @@ class IdealRoofline(ComputeModel):
 
     def kernel_time_ns(self, kernel: Kernel, npu: Npu, precision: Precision) -> int:
         compute_s = kernel.flop / npu.peak(precision)
-        memory_s: float = kernel.bytes / npu.memory_bandwidth_bytes_per_s
+        memory_s: float = kernel.bytes / npu.transfer_bytes_per_s(kernel.kind)
         return ceil(max(compute_s, memory_s) * 1e9)

@@ -31,6 +31,7 @@ class Roofline(ComputeModel):
     - compute of attention: ``flop / (attention x peak)``; where the scores are stored, another
       part of the peak, and less of it for misaligned heads;
     - compute of any other kernel: ``flop / peak``; such kernels are bound by memory;
+    - lookups in host memory: as memory, at the rate of the link to the host;
     - overhead: start and drain of a kernel, the same for all;
     - an operator lasts at least as long as the host needs to issue its kernels.
 
@@ -49,7 +50,7 @@ class Roofline(ComputeModel):
 
 def _kernel_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
     efficiency = npu.efficiency
-    memory_rate = efficiency.memory * npu.memory_bandwidth_bytes_per_s
+    memory_rate = efficiency.memory * npu.transfer_bytes_per_s(kernel.kind)
     cast_s = 0.0
     if kernel.kind == "gemm":
         compute_s = _product_s(kernel, npu, precision)

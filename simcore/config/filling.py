@@ -18,7 +18,7 @@ from simcore.errors import ConfigError
 from simcore.hardware import Dimension, load_npu, load_platform
 from simcore.schema import Schema
 from simcore.system.spec import System
-from simcore.workload import ParallelPlan, TrainingWorkload
+from simcore.workload import ParallelPlan, read_workload
 
 _KEPT = 4096
 """Objects kept of each table of a run; the least recently used goes first."""
@@ -30,7 +30,7 @@ _TABLES: tuple[Steps, ...] = (("workload",), ("plan",), ("system",))
 _DIMENSIONS: Steps = ("platform", "dimensions")
 _PLAIN = frozenset({bool, int, float, str})
 _BUILDERS: Mapping[Steps, Callable[[object], Schema]] = {
-    ("workload",): partial(TrainingWorkload.from_file_data, at="workload"),
+    ("workload",): partial(read_workload, at="workload"),
     ("plan",): partial(ParallelPlan.from_file_data, at="plan"),
     ("system",): partial(System.from_file_data, at="system"),
     PLATFORM: partial(load_platform, at="platform"),

@@ -7,7 +7,8 @@ from simcore.config.paths import Steps
 from simcore.errors import ConfigError
 from simcore.hardware import Npu, Platform, load_npu, load_platform
 from simcore.resources import find_config
-from simcore.workload import Model, load_model
+from simcore.schema import Schema
+from simcore.workload import load_net
 from simcore.yaml_file import read_table
 
 PLATFORM: Steps = ("platform",)
@@ -61,10 +62,10 @@ def npu_table(given: object, beside: Path | None) -> object:
 
 def model_table(given: object, beside: Path | None) -> object:
     """The model, or its table."""
-    if isinstance(given, Model | dict):
+    if isinstance(given, Schema | dict):
         return given
     if not isinstance(given, str):
         raise ConfigError("workload.model", "must be a name, a .yaml file or a table", got=given)
     path = find_config("models", given, at="workload.model", beside=beside)
-    load_model(given, at="workload.model", beside=beside)  # a broken file is told with its own name
+    load_net(given, at="workload.model", beside=beside)  # a broken file is told with its own name
     return read_table(path)

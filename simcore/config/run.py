@@ -7,7 +7,7 @@ from pydantic import Field
 from simcore.hardware import Platform
 from simcore.schema import Schema
 from simcore.system.spec import System
-from simcore.workload import ParallelPlan, TrainingWorkload
+from simcore.workload import AnyWorkload, ParallelPlan
 
 
 class Run(Schema):
@@ -24,7 +24,7 @@ class Run(Schema):
     """
 
     version: Literal[1] = 1
-    workload: TrainingWorkload
+    workload: AnyWorkload
     platform: Platform
     plan: ParallelPlan
     system: System = Field(default_factory=System)

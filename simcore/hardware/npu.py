@@ -61,6 +61,20 @@ class ScaleUpDomain(Schema):
     bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", ge=0)
 
 
+class HostMemory(Schema):
+    """Memory of the host that an accelerator reads and writes over its own link.
+
+    Attributes:
+        memory_bytes: The accelerator's share of the capacity.
+        bandwidth_bytes_per_s: Of its link to it, one direction.
+        source: Where the values come from.
+    """
+
+    memory_bytes: Bytes = Field(alias="memory", gt=0)
+    bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", gt=0)
+    source: str = ""
+
+
 class NpuSources(Schema):
     """Where each group of values was found."""
 
@@ -80,6 +94,7 @@ class Npu(Schema):
         peak_flop_per_s: Dense peak per number format.
         memory_bytes: Capacity of the device memory.
         memory_bandwidth_bytes_per_s: Its peak bandwidth.
+        host: Memory of the host; None where it is not told.
         tdp_w: Power limit of the chip or module; None where not published.
         system_power_w: Its share of the server's rated power; None where not published.
         price_usd: Purchase price with its share of the server; None where not published.
@@ -92,6 +107,7 @@ class Npu(Schema):
     peak_flop_per_s: dict[Precision, FlopPerS] = Field(alias="peak", min_length=1)
     memory_bytes: Bytes = Field(alias="memory", gt=0)
     memory_bandwidth_bytes_per_s: BytesPerS = Field(alias="memory_bandwidth", gt=0)
+    host: HostMemory | None = None
     tdp_w: Watts | None = Field(default=None, alias="tdp")
     system_power_w: Watts | None = Field(default=None, alias="system_power")
     price_usd: Usd | None = Field(default=None, alias="price")
@@ -113,6 +129,28 @@ class Npu(Schema):
             if value is not None and value < 0:
                 raise ConfigError(key, "must be 0 or more", got=value)
         return self
+
+    def transfer_bytes_per_s(self, kind: str) -> float:
+        """Peak rate at which a kernel of *kind* moves its operands.
+
+        Raises:
+            ConfigError: It works in the memory of the host, about which nothing is told.
+        """
+        if kind == "host":
+            return float(self.needed_host.bandwidth_bytes_per_s)
+        return float(self.memory_bandwidth_bytes_per_s)
+
+    @property
+    def needed_host(self) -> HostMemory:
+        """Memory of the host, which something is to lie in.
+
+        Raises:
+            ConfigError: Nothing is told about it.
+        """
+        if self.host is None:
+            rule = "is needed for tables in host memory: give its memory and bandwidth"
+            raise ConfigError("platform.npu.host", rule, got=None)
+        return self.host
 
     def peak(self, precision: Precision) -> float:
         """Dense peak in FLOP/s for *precision*.

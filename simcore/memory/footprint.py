@@ -11,22 +11,21 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil
 
+from simcore.workload.base import Workload, microbatches
 from simcore.workload.blocks import blocks_of
+from simcore.workload.gradients import served
 from simcore.workload.model import LayerKind
+from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES
-from simcore.workload.share import Share
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
-from simcore.workload.workload import (
-    TrainingWorkload,
-    check_splits,
-    chunk_spans,
-    microbatches,
-)
+from simcore.workload.workload import check_splits, chunk_spans
 
-_MOMENTS_BYTES = 8
+_MOMENT_BYTES = 4
 _MASTER_BYTES = 4
 _LOGIT_BYTES = 4
+_OUTER_BYTES = 8
+"""fp32 weights of the last average, and the momentum of their step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +35,7 @@ class StageFootprint:
     Attributes:
         weights_bytes: Weights in the format that the layers read.
         gradients_bytes: The fp32 sums of the gradients.
-        optimizer_bytes: fp32 master weights (below fp32) and Adam's two moments.
+        optimizer_bytes: fp32 master weights (below fp32) and moments, two with Adam.
         activations_bytes: What the layers keep for the backward pass.
         logits_bytes: Logits and the inputs of the final norm and the head, last stage.
     """
@@ -56,9 +55,14 @@ class StageFootprint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
-    """Footprints of all stages."""
+    """Footprints of all stages.
+
+    Attributes:
+        host_bytes: What each NPU keeps in the memory of the host.
+    """
 
     stages: tuple[StageFootprint, ...]
+    host_bytes: int = 0
 
     @property
     def fullest(self) -> StageFootprint:
@@ -81,7 +85,7 @@ class Footprint:
         }
 
 
-def footprint(workload: TrainingWorkload, plan: ParallelPlan) -> Footprint:
+def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
     """The memory that *plan* needs; buffers of kernels and communication are left out.
 
     Raises:
@@ -110,7 +114,8 @@ def footprint(workload: TrainingWorkload, plan: ParallelPlan) -> Footprint:
                 logits_bytes=shape.logits_bytes,
             )
         )
-    return Footprint(stages=tuple(stages))
+    host_bytes = workload.table_memory(plan).host_bytes
+    return Footprint(stages=tuple(stages), host_bytes=host_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +136,10 @@ class LayerActivations:
     input_bytes: int
 
     @classmethod
-    def of(cls, kind: LayerKind, plan: ParallelPlan, share: Share) -> "LayerActivations":
-        whole = sum(block.kept_bytes for block in blocks_of(kind, share, plan))
-        return cls(whole_bytes=whole, input_bytes=share.thin_bytes)
+    def of(cls, kind: LayerKind, plan: ParallelPlan, share: NpuShare) -> "LayerActivations":
+        blocks = blocks_of(kind, share, plan)
+        whole = sum(block.kept_bytes for block in blocks)
+        return cls(whole_bytes=whole, input_bytes=blocks[0].input_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,15 +163,15 @@ class _Shape:
 class _Sizes:
     """What the footprints of all stages are made of."""
 
-    workload: TrainingWorkload
+    workload: Workload
     plan: ParallelPlan
-    share: Share
+    share: NpuShare
     layers: LayerParameters
     kept: Mapping[LayerKind, LayerActivations]
 
     @classmethod
-    def of(cls, workload: TrainingWorkload, plan: ParallelPlan) -> "_Sizes":
-        share = Share.of(workload, plan)
+    def of(cls, workload: Workload, plan: ParallelPlan) -> "_Sizes":
+        share = workload.share(plan)
         layers = LayerParameters.of(workload.model, plan, share)
         kept = {kind: LayerActivations.of(kind, plan, share) for kind in layers.of_kind}
         return cls(workload=workload, plan=plan, share=share, layers=layers, kept=kept)
@@ -178,10 +184,12 @@ class _Sizes:
         counts = StageParameters.of(workload.model, plan, share, stage=stage, layers=held)
         in_use = _in_use(kinds, self.layers, counts, plan)
         working = max(self.kept[kind].whole_bytes for kind in set(kinds)) * plan.recompute_every
+        tables = workload.table_memory(plan)
+        weights_bytes = ceil(workload.weight_bytes * _weights(plan, counts, in_use))
         return _Shape(
-            weights_bytes=ceil(workload.weight_bytes * _weights(plan, counts, in_use)),
+            weights_bytes=weights_bytes + tables.weights_bytes,
             gradients_bytes=workload.gradient_bytes * _gradients(plan, counts, in_use),
-            optimizer_bytes=_optimizer_bytes(workload, plan, counts),
+            optimizer_bytes=_optimizer_bytes(workload, plan, counts) + tables.state_bytes,
             kept_bytes=sum(self._kept_bytes(chunk) for chunk in chunks),
             working_bytes=working if plan.recompute == "full" else 0,
             logits_bytes=losses * _head_bytes(share) if counts.has_head else 0,
@@ -240,20 +248,24 @@ def _weights(plan: ParallelPlan, counts: StageParameters, in_use: _InUse) -> int
 
 
 def _gradients(plan: ParallelPlan, counts: StageParameters, in_use: _InUse) -> int:
-    """From ZeRO 2 on a shard of all, and whole those of the layer that is summed."""
+    """From ZeRO 2 on a shard of all, and whole those of the layer that is summed.
+
+    Where gradients travel beside the next passes, there are two sets of them.
+    """
+    if plan.updates.runs_beside:
+        return 2 * counts.total
     if plan.zero_stage >= 2:
         return min(counts.total, _shard(plan, counts) + in_use.layer)
     return counts.total
 
 
-def _optimizer_bytes(
-    workload: TrainingWorkload, plan: ParallelPlan, counts: StageParameters
-) -> int:
-    owned = _shard(plan, counts) if plan.zero_stage >= 1 else counts.total
+def _optimizer_bytes(workload: Workload, plan: ParallelPlan, counts: StageParameters) -> int:
+    owned = _shard(plan, counts) if plan.zero_stage >= 1 else served(counts.total, plan)
+    outer = _OUTER_BYTES * counts.total if plan.updates.is_local else 0
     master = 0 if workload.weight_bytes == _MASTER_BYTES else _MASTER_BYTES
-    return (_MOMENTS_BYTES + master) * owned
+    return (_MOMENT_BYTES * workload.moments + master) * owned + outer
 
 
-def _head_bytes(share: Share) -> int:
+def _head_bytes(share: NpuShare) -> int:
     """Inputs of the final norm and of the head, and the fp32 logits, of one micro-batch."""
     return 2 * share.thin_bytes + _LOGIT_BYTES * share.rows * share.vocabulary

@@ -30,7 +30,7 @@ from simcore.system.plan_code import PlanCache, PlanCode
 from simcore.system.shared_ends import SharedEnds
 from simcore.system.spec import System
 from simcore.system.stage_axes import is_shared
-from simcore.workload import ParallelPlan, TrainingWorkload, build_graph
+from simcore.workload import ParallelPlan, Workload, build_graph
 from simcore.workload.graph import Axis, TrainingGraph
 from simcore.workload.program import TrainingProgram
 
@@ -107,7 +107,7 @@ class IterationRunner:
             platform.dimensions, system, self._memory_rate, self._collectives
         )
 
-    def run(self, workload: TrainingWorkload, plan: ParallelPlan) -> Iteration:
+    def run(self, workload: Workload, plan: ParallelPlan) -> Iteration:
         """One iteration, each situation of a stage worked out once.
 
         Raises:

@@ -76,16 +76,19 @@ class MessageTimes:
 
     @classmethod
     def of(
-        cls, plan: ParallelPlan, dimensions: Sequence[Dimension], size_bytes: int
+        cls, plan: ParallelPlan, dimensions: Sequence[Dimension], size_bytes: Ints
     ) -> "MessageTimes":
+        """Times of messages of *size_bytes*, (2, S) int64, the same way round."""
         if plan.pp == 1:
             return cls(dimension=np.zeros((2, 1), np.int64), time_ns=np.zeros((2, 1), np.int64))
-        found = neighbour_messages(
-            plan.pp,
-            plan.stage_stride,
-            np.array([(TOPOLOGY_CODE[d.topology], d.npus) for d in dimensions], np.int64),
-            np.array([d.latency_s * 1e9 for d in dimensions]),
-            np.array([d.link_bandwidth_bytes_per_s / 1e9 for d in dimensions]),
-            size_bytes,
-        )
-        return cls(dimension=found[:, 0], time_ns=found[:, 1])
+        network = np.array([(TOPOLOGY_CODE[d.topology], d.npus) for d in dimensions], np.int64)
+        latency_ns = np.array([d.latency_s * 1e9 for d in dimensions])
+        bytes_per_ns = np.array([d.link_bandwidth_bytes_per_s / 1e9 for d in dimensions])
+        stages, stride = plan.pp, plan.stage_stride
+        sizes = sorted(set(size_bytes.ravel().tolist()))
+        found = neighbour_messages(stages, stride, network, latency_ns, bytes_per_ns, sizes[0])
+        dimension, time_ns = found[:, 0], found[:, 1]
+        for size in sizes[1:]:
+            other = neighbour_messages(stages, stride, network, latency_ns, bytes_per_ns, size)
+            time_ns = np.where(size_bytes == size, other[:, 1], time_ns)
+        return cls(dimension=dimension, time_ns=time_ns)

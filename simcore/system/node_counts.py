@@ -22,14 +22,14 @@ class NodeCounts:
         matrix_flop: FLOP of matrix products and attention.
         collectives: (S, C) int64, runs of each collective.
         messages: (2, S) int64, messages to the next stage and to the one before.
-        message_bytes: Size of a message.
+        message_bytes: (2, S) int64, size of these messages.
     """
 
     nodes: int
     matrix_flop: float
     collectives: Ints
     messages: Ints
-    message_bytes: int
+    message_bytes: Ints
 
 
 def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
@@ -44,13 +44,13 @@ def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
     stages = [number[stage.pieces] for stage in program.stages]
     items = (runs.sum(axis=1) @ of_piece)[stages]
     messages = (runs @ sends)[stages]
-    operators = len(program.operators)
+    operators, sizes = len(program.operators), program.message_bytes
     return NodeCounts(
         nodes=int(items.sum() + 2 * messages.sum()),  # every message is received too
         matrix_flop=float(items[:, :operators].sum(axis=0) @ matrix_flop(program.operators)),
         collectives=items[:, operators:],
         messages=messages.T,
-        message_bytes=program.p2p_bytes,
+        message_bytes=np.array([sizes, (sizes[-1], *sizes[:-1])], np.int64),
     )
 
 
@@ -60,7 +60,7 @@ def counts_of_graph(graph: TrainingGraph) -> NodeCounts:
     runs = np.zeros(operators, np.int64)
     joint = np.zeros((len(graph.stages), collectives), np.int64)
     messages = np.zeros((2, len(graph.stages)), np.int64)
-    message_bytes = 0
+    message_bytes = np.zeros_like(messages)
     for stage in graph.stages:
         items = stage.item[stage.kind == NodeKind.COLLECTIVE]
         joint[stage.stage] = np.bincount(items, minlength=collectives)
@@ -68,7 +68,9 @@ def counts_of_graph(graph: TrainingGraph) -> NodeCounts:
         sends = stage.kind == NodeKind.SEND
         to_next = stage.peer_stage[sends] == (stage.stage + 1) % len(graph.stages)
         messages[:, stage.stage] = to_next.sum(), (~to_next).sum()
-        message_bytes = max(message_bytes, int(stage.size_bytes[sends].max(initial=0)))
+        for way, chosen in enumerate((to_next, ~to_next)):
+            sizes = stage.size_bytes[sends][chosen]
+            message_bytes[way, stage.stage] = sizes.max(initial=0)
     return NodeCounts(
         nodes=sum(stage.nodes for stage in graph.stages),
         matrix_flop=float(runs @ matrix_flop(graph.operators)),

@@ -12,7 +12,7 @@ from simcore.system.machine_times import operator_times_ns
 from simcore.system.node_counts import NodeCounts, counts_of_program
 from simcore.system.pipeline_code import PipelineCode, PipelineCodes, Structured
 from simcore.system.workspace import Workspace
-from simcore.workload import ParallelPlan, TrainingWorkload, microbatches
+from simcore.workload import ParallelPlan, Workload, microbatches
 from simcore.workload.build import expand_program
 from simcore.workload.graph import TrainingGraph
 from simcore.workload.program import ProgramWriter
@@ -23,7 +23,7 @@ from simcore.workload.unit_writers import UnitWriters
 _SHORT_RUNS = 2
 """How many short runs are tried before every micro-batch is executed."""
 
-_Key = tuple[TrainingWorkload, ParallelPlan]
+_Key = tuple[Workload, ParallelPlan]
 
 _NPUS = 4
 """Accelerators whose operator times one plan keeps."""
@@ -48,7 +48,7 @@ class PlanCode:
 
     def __init__(
         self,
-        workload: TrainingWorkload,
+        workload: Workload,
         plan: ParallelPlan,
         shared: PlanParts | None = None,
     ) -> None:
@@ -105,7 +105,7 @@ class PlanCache:
         self._shared = PlanParts()
         self.workspace = Workspace()
 
-    def code(self, workload: TrainingWorkload, plan: ParallelPlan) -> PlanCode:
+    def code(self, workload: Workload, plan: ParallelPlan) -> PlanCode:
         """What *workload* comes to under *plan*.
 
         Raises:

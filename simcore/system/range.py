@@ -1,15 +1,14 @@
 """Designs beyond what whole nanoseconds and bytes in 64 bits can count are refused beforehand."""
 
 from dataclasses import dataclass
-from math import ceil
+from decimal import Decimal
 from typing import Self
 
 from simcore.errors import InfeasibleError
 from simcore.hardware import Dimension, Npu, Platform
 from simcore.system.spec import System
 from simcore.terms import TopologyKind
-from simcore.workload import ParallelPlan, TrainingWorkload
-from simcore.workload.workload import microbatches
+from simcore.workload import ParallelPlan, Workload, microbatches
 
 MAX_S = 9e9
 """2^63 ns is 9.2e9 s, or 292 years."""
@@ -42,7 +41,7 @@ class Demand:
     flop: float
 
     @classmethod
-    def of(cls, workload: TrainingWorkload, plan: ParallelPlan) -> Self:
+    def of(cls, workload: Workload, plan: ParallelPlan) -> Self:
         """The demand of a plan, once its sizes are known to be countable.
 
         Raises:
@@ -55,24 +54,23 @@ class Demand:
                 "simulated"
             )
             raise InfeasibleError("size_in_range", reason)
-        buffer, weights = _sizes(workload, plan)
-        attention = _attention_flop(workload, plan)
-        if max(buffer, weights, attention) > MAX_COUNT:
+        sizes = workload.extent(plan)
+        if max(sizes.buffer_bytes, sizes.weights_bytes, sizes.layer_flop) > MAX_COUNT:
+            together = workload.tokens // workload.global_batch * plan.micro_batch
             reason = (
-                f"a model of {float(workload.model.parameters):.3g} parameters with "
-                f"{float(plan.micro_batch * workload.sequence):.3g} tokens per micro-batch is "
+                f"a model of {Decimal(workload.model.parameters):.3g} parameters with "
+                f"{Decimal(together):.3g} {workload.unit} per micro-batch is "
                 "beyond 64-bit sizes"
             )
             raise InfeasibleError("size_in_range", reason)
         parts = _BUFFERS + _RING_STEPS * plan.cp
-        flop = 16.0 * workload.tokens * workload.model.parameters + float(attention) * passes
         return cls(
-            moved_bytes=float(buffer) * passes * parts + 8.0 * weights,
+            moved_bytes=float(sizes.buffer_bytes) * passes * parts + 8.0 * sizes.weights_bytes,
             operations=passes * parts + 8,
-            flop=flop,
+            flop=float(sizes.flop) + float(sizes.layer_flop) * passes,
         )
 
-    def check_times(self, workload: TrainingWorkload, platform: Platform, system: System) -> None:
+    def check_times(self, workload: Workload, platform: Platform, system: System) -> None:
         """Check that no part of the machine could take longer than can be counted.
 
         Raises:
@@ -100,25 +98,6 @@ class Demand:
         kernel_s = efficiency.kernel_overhead_s + efficiency.gemm_ramp_s
         rate = npu.memory_bandwidth_bytes_per_s * efficiency.memory
         return self.operations * kernel_s + 16.0 * self.moved_bytes / rate
-
-
-def _sizes(workload: TrainingWorkload, plan: ParallelPlan) -> tuple[int, int]:
-    """Bounds of the largest activation of a micro-batch and of all weights, in bytes."""
-    model, experts, mamba = workload.model, workload.model.experts, workload.model.mamba
-    heads = model.heads * (2 * model.head_width + model.value_head_width)
-    width = max(model.hidden, model.ffn * model.mlp_inputs, model.vocabulary, heads)
-    if experts:
-        load = workload.expert_load.factor(experts.count, plan.ep)
-        sent = max(model.hidden, experts.ffn * model.mlp_inputs)
-        width = max(width, ceil(load * experts.active * sent), experts.shared_ffn)
-    if mamba:
-        width = max(width, 4 * mamba.heads * mamba.head_width + 2 * mamba.groups * mamba.state)
-    return 4 * plan.micro_batch * workload.sequence * width, 4 * model.parameters
-
-
-def _attention_flop(workload: TrainingWorkload, plan: ParallelPlan) -> int:
-    width = workload.model.heads * workload.model.head_width
-    return 16 * plan.micro_batch * workload.sequence**2 * width
 
 
 def _too_slow(place: str, time_s: float) -> InfeasibleError:

@@ -14,6 +14,7 @@ from simcore.errors import ConfigError
 from simcore.resources import shipped_folder
 from simcore.terms import Precision
 from simcore.validation.score import Compared
+from simcore.workload import TrainingWorkload
 
 TABLE = Path("validation") / "measured.csv"
 """Below ``configs``: one line per model, machine size and format that was measured."""
@@ -28,7 +29,7 @@ class MeasuredRuns:
     Attributes:
         npu: Accelerator, a name of ``configs/npus``.
         number_format: Of the products: ``16-bit``, ``8-bit`` ...
-        kind: ``dense`` or ``routed experts``.
+        kind: ``dense`` or ``routed experts``; the kind of what is no transformer.
         parameters: Of the model.
         rows: Runs.
         error: Mean absolute relative error of their predictions.
@@ -100,8 +101,10 @@ def class_of(run: Run) -> tuple[str, str, str]:
     """Accelerator, number format and kind of model: runs that agree in them are alike."""
     number_format = _FORMATS.get(run.workload.precision, "16-bit")
     model = run.workload.model
-    dense = model.active_parameters == model.parameters
-    return run.platform.npu.name, number_format, "dense" if dense else "routed experts"
+    kind = "dense" if model.active_parameters == model.parameters else "routed experts"
+    if not isinstance(run.workload, TrainingWorkload):
+        kind = run.workload.kind
+    return run.platform.npu.name, number_format, kind
 
 
 def measured_runs(compared: Sequence[tuple[Compared, Run]]) -> list[MeasuredRuns]:

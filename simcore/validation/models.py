@@ -6,7 +6,7 @@ from simcore.errors import ConfigError
 from simcore.resources import shipped_names
 from simcore.validation.rows import Row
 from simcore.validation.unsupported import UnsupportedRow
-from simcore.workload import Model, load_model
+from simcore.workload import Model, load_net
 from simcore.workload.model_parts import Experts
 
 MAX_LAYERS = 10_000
@@ -66,7 +66,9 @@ def _shipped(row: Row) -> Model:
     for name in shipped_names("models"):
         plain = _plain(name)
         if asked and (plain.startswith(asked) or asked.startswith(plain)):
-            model = load_model(name)
+            model = load_net(name)
+            if not isinstance(model, Model):
+                continue
             layers = row.count("layers") or model.layers
             return model.model_copy(update={"layers": layers}) if not model.pattern else model
     what = row.text("model") or "the model"

@@ -1,5 +1,6 @@
 """The job: what is trained, how it is spread, and the graph of one iteration."""
 
+from simcore.workload.base import Workload, microbatches
 from simcore.workload.build import build_graph
 from simcore.workload.graph import (
     Axis,
@@ -11,7 +12,8 @@ from simcore.workload.graph import (
     StageGraph,
     TrainingGraph,
 )
-from simcore.workload.load import load_model, load_plan, load_workload
+from simcore.workload.kinds import KINDS, NETS, AnyWorkload, read_workload
+from simcore.workload.load import load_model, load_net, load_plan, load_workload
 from simcore.workload.model import Model
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.totals import (
@@ -20,14 +22,13 @@ from simcore.workload.totals import (
     total_flop,
     total_model_flop,
 )
-from simcore.workload.workload import (
-    TrainingWorkload,
-    check_plan,
-    microbatches,
-    stage_layers,
-)
+from simcore.workload.updates import Updates
+from simcore.workload.workload import TrainingWorkload, check_plan, stage_layers
 
 __all__ = [
+    "KINDS",
+    "NETS",
+    "AnyWorkload",
     "Axis",
     "CollectiveOp",
     "GroupLayout",
@@ -39,14 +40,18 @@ __all__ = [
     "StageGraph",
     "TrainingGraph",
     "TrainingWorkload",
+    "Updates",
+    "Workload",
     "build_graph",
     "bytes_by_axis",
     "check_plan",
     "flop_by_stage",
     "load_model",
+    "load_net",
     "load_plan",
     "load_workload",
     "microbatches",
+    "read_workload",
     "stage_layers",
     "total_flop",
     "total_model_flop",

@@ -13,8 +13,17 @@ from simcore.workload.templates import Templates, pieces_of
 _Ints = NDArray[np.int64]
 
 
-def assemble(templates: Templates, units: Units, stage: int, spans: Sequence[range]) -> StageGraph:
-    """The graph of *stage*, which holds the layers *spans* and works in the order of *units*."""
+def assemble(
+    templates: Templates,
+    units: Units,
+    stage: int,
+    spans: Sequence[range],
+    message_bytes: Sequence[int],
+) -> StageGraph:
+    """The graph of *stage*, which holds the layers *spans* and works in the order of *units*.
+
+    *message_bytes* are those of the messages between each stage and the next one around.
+    """
     which = pieces_of(units, templates.chunks)
     start, gather = _layout(which, templates.nodes)
     batch = np.full(which.size, -1, np.int32)
@@ -27,7 +36,7 @@ def assemble(templates: Templates, units: Units, stage: int, spans: Sequence[ran
         layers=tuple(layer for span in spans for layer in span),
         kind=templates.kind.take(gather),
         item=templates.item.take(gather),
-        size_bytes=templates.size_bytes.take(gather),
+        size_bytes=templates.sizes(stage, message_bytes).take(gather),
         peer_stage=templates.peer_stage(stage).take(gather),
         tag=_tags(templates, units, stage, gather, microbatch),
         microbatch=microbatch,

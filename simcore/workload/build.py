@@ -1,14 +1,14 @@
 """Builds the workload graph from a workload and a plan."""
 
 from simcore.workload.assemble import assemble
+from simcore.workload.base import Workload
 from simcore.workload.graph import TrainingGraph
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program import StagePieces, TrainingProgram, write_program
 from simcore.workload.templates import Templates
-from simcore.workload.workload import TrainingWorkload
 
 
-def build_graph(workload: TrainingWorkload, plan: ParallelPlan) -> TrainingGraph:
+def build_graph(workload: Workload, plan: ParallelPlan) -> TrainingGraph:
     """The graph of one training iteration.
 
     Raises:
@@ -20,6 +20,7 @@ def build_graph(workload: TrainingWorkload, plan: ParallelPlan) -> TrainingGraph
 def expand_program(program: TrainingProgram) -> TrainingGraph:
     """The graph of *program*: every node of every unit."""
     known: dict[StagePieces, Templates] = {}
+    message_bytes = program.message_bytes
     stages = []
     for stage in program.stages:
         if stage.pieces not in known:
@@ -27,9 +28,9 @@ def expand_program(program: TrainingProgram) -> TrainingGraph:
                 program.table,
                 program.table.numbers(stage.pieces.pieces),
                 stages=program.plan.pp,
-                p2p_bytes=program.p2p_bytes,
             )
-        stages.append(assemble(known[stage.pieces], stage.units, stage.stage, stage.spans))
+        templates = known[stage.pieces]
+        stages.append(assemble(templates, stage.units, stage.stage, stage.spans, message_bytes))
     return TrainingGraph(
         workload=program.workload,
         plan=program.plan,

@@ -9,21 +9,21 @@ from simcore.workload.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
-from simcore.workload.share import Share
+from simcore.workload.npu_share import NpuShare
 
 
-def embedding(share: Share) -> list[Kernel]:
+def embedding(share: NpuShare) -> list[Kernel]:
     """Lookup of the tokens: reads and writes a row per token, no product."""
     return [lookup("embedding", 2 * share.stream_bytes)]
 
 
-def embedding_gradient(share: Share, tp: int) -> list[Kernel]:
+def embedding_gradient(share: NpuShare, tp: int) -> list[Kernel]:
     """Adds each token's gradient to its row of the table, whose rows are split over *tp* NPUs."""
     table_bytes = 2 * share.gradient_bytes * share.rows * share.hidden // tp
     return [lookup("embedding gradient", share.stream_bytes + table_bytes)]
 
 
-def head(share: Share) -> list[Kernel]:
+def head(share: NpuShare) -> list[Kernel]:
     """Final norm, output head, and the largest logit of each token."""
     logits, w = share.rows * share.vocabulary, share.element_bytes
     copy = [] if share.fused else [elementwise("logits in fp32", 0, (w + 4) * logits)]
@@ -35,7 +35,7 @@ def head(share: Share) -> list[Kernel]:
     ]
 
 
-def loss(share: Share) -> list[Kernel]:
+def loss(share: NpuShare) -> list[Kernel]:
     """Exponentials and their sum, in fp32; not fused: difference, exponential, sum, quotient."""
     logits = share.rows * share.vocabulary
     if share.fused:
@@ -47,7 +47,7 @@ def loss(share: Share) -> list[Kernel]:
     ]
 
 
-def head_gradient(share: Share) -> list[Kernel]:
+def head_gradient(share: NpuShare) -> list[Kernel]:
     """Gradient of the loss, and the input gradient of the output head."""
     logits, w = share.rows * share.vocabulary, share.element_bytes
     scaled = [] if share.fused else [elementwise("cross entropy gradient", logits, 8 * logits)]
@@ -58,28 +58,31 @@ def head_gradient(share: Share) -> list[Kernel]:
     ]
 
 
-def head_weight_gradient(share: Share) -> list[Kernel]:
+def head_weight_gradient(share: NpuShare) -> list[Kernel]:
     """Weight gradient of the output head."""
     return [weight_gradient("head", share.rows, share.vocabulary, share.hidden, share)]
 
 
-def final_norm_gradient(share: Share) -> list[Kernel]:
+def final_norm_gradient(share: NpuShare) -> list[Kernel]:
     """Backward pass of the norm before the output head."""
     return norm_gradient(share, "final")
 
 
-def gradient_norm(owned_parameters: int, share: Share) -> list[Kernel]:
+def gradient_norm(owned_parameters: int, share: NpuShare) -> list[Kernel]:
     """Sum of the squares of the gradients."""
     moved = share.gradient_bytes * owned_parameters
     return [elementwise("gradient norm", 2 * owned_parameters, moved)]
 
 
-def optimizer(owned_parameters: int, share: Share) -> list[Kernel]:
-    """Adam: reads gradient, master weight and two moments; writes the last three and the weight.
+def optimizer(owned_parameters: int, share: NpuShare) -> list[Kernel]:
+    """Reads gradient, master weight and moments; writes the last two and the weight.
+
+    Adam has two moments, about 12 FLOP per weight; a single moment takes half of that.
 
     Source: D. Kingma, J. Ba, "Adam", ICLR 2015, algorithm 1; master weight and moments in fp32.
     """
-    moved = share.gradient_bytes + 12 + 12 + share.weight_bytes
-    flop = 12.0 * owned_parameters
+    state = 2 * 4 * (1 + share.moments)
+    moved = share.gradient_bytes + state + share.weight_bytes
+    flop = 6.0 * share.moments * owned_parameters
     state_bytes = float(moved * owned_parameters)
-    return [Kernel(name="adam", kind="optimizer", flop=flop, bytes=state_bytes)]
+    return [Kernel(name="optimizer", kind="optimizer", flop=flop, bytes=state_bytes)]

@@ -48,11 +48,17 @@ def gradient_reductions(
 ) -> list[CollectiveOp]:
     """What adds up the gradients of *bucket*, one after the other; nothing if it has one holder.
 
-    An all-reduce over the replicas; where someone owns the sum (ZeRO 1 and up) a reduce-scatter
-    within the shard group, and an all-reduce of the shard over the copies if there are any.
+    An all-reduce over the replicas, or a push to parameter servers; where someone owns the sum
+    (ZeRO 1 and up) a reduce-scatter within the shard group, and an all-reduce of the shard over the
+    copies if there are any.
     """
     if bucket.parameters == 0 or replicas(bucket.axis, plan) == 1:
         return []
+    if plan.updates.is_local or plan.updates.runs_beside:
+        return []
+    if plan.updates.serves:
+        name = f"{bucket.name} gradients"
+        return [served_exchange(name, bucket.parameters, plan, element_bytes)]
     size_bytes = ceil(element_bytes * bucket.parameters)
     if plan.zero_stage == 0:
         return [_reduction(bucket, CollectiveKind.ALL_REDUCE, bucket.axis, size_bytes)]
@@ -72,5 +78,29 @@ def _reduction(bucket: Bucket, kind: CollectiveKind, axis: Axis, size_bytes: int
         kind=kind,
         axis=axis,
         size_bytes=size_bytes,
+        phase=Phase.GRADIENTS,
+    )
+
+
+def served(parameters: int, plan: ParallelPlan) -> int:
+    """Those of *parameters* that one of the parameter servers keeps; all where there are none."""
+    return -(-parameters // plan.updates.servers)
+
+
+def served_exchange(
+    name: str, parameters: int, plan: ParallelPlan, element_bytes: float
+) -> CollectiveOp:
+    """What parameter servers are sent of *parameters*, or send, as one collective.
+
+    A server exchanges its part with each worker, and nothing is added up on the way. That loads its
+    links as an all-to-all with a buffer of as many parts as there are workers does; the servers,
+    whose links are the busiest, stand for all.
+    """
+    part = ceil(element_bytes * served(parameters, plan))
+    return CollectiveOp(
+        name=name,
+        kind=CollectiveKind.ALL_TO_ALL,
+        axis=Axis.DP,
+        size_bytes=plan.gradient_replicas * part,
         phase=Phase.GRADIENTS,
     )

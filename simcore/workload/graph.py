@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.terms import CollectiveKind
+from simcore.workload.base import Workload
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.workload import TrainingWorkload
 
 
 class Phase(StrEnum):
@@ -30,7 +30,8 @@ class Axis(StrEnum):
 
     ``dp`` joins the NPUs that hold the same weights, cp included; ``edp`` those that hold the same
     experts; where dp has shards with copies, ``shard`` joins the NPUs of a shard and ``replica``
-    those that hold its copies; ``embedding`` the two stages that share a tied token table.
+    those that hold its copies; ``embedding`` the two stages that share a tied token table;
+    ``tables`` the NPUs over which embedding tables are spread.
     """
 
     TP = "tp"
@@ -43,6 +44,7 @@ class Axis(StrEnum):
     EDP = "edp"
     PP = "pp"
     EMBEDDING = "embedding"
+    TABLES = "tables"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +52,8 @@ class Kernel:
     """One kernel as one NPU runs it.
 
     Attributes:
-        kind: ``gemm``, ``attention``, ``scan`` (of Mamba), ``elementwise``, ``optimizer`` or
-            ``embedding``.
+        kind: ``gemm``, ``attention``, ``scan`` (of Mamba), ``elementwise``, ``optimizer``,
+            ``embedding`` or ``host`` (rows in the memory of the host).
         flop: A multiply-add is 2.
         bytes: Read and written, each operand once.
         m, n, k: A GEMM multiplies (m, k) by (k, n); attention has m queries, n keys and heads of
@@ -156,7 +158,7 @@ class StageGraph:
 class TrainingGraph:
     """One training iteration: a graph per stage and the tables that its nodes point into."""
 
-    workload: TrainingWorkload
+    workload: Workload
     plan: ParallelPlan
     stages: tuple[StageGraph, ...]
     operators: tuple[Operator, ...]

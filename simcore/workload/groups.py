@@ -1,17 +1,24 @@
 """Which NPUs communicate along each axis."""
 
+from simcore.workload.base import Workload
 from simcore.workload.graph import Axis, GroupLayout
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.workload import TrainingWorkload
 
 
 def group_size(axis: Axis, plan: ParallelPlan) -> int:
     """NPUs in one group of an axis that passes through a layer use."""
-    sizes = {Axis.TP: plan.tp, Axis.CP: plan.cp, Axis.EP: plan.ep, Axis.ETP: plan.expert_tp}
+    sizes = {
+        Axis.TP: plan.tp,
+        Axis.CP: plan.cp,
+        Axis.DP: plan.gradient_replicas,
+        Axis.EP: plan.ep,
+        Axis.ETP: plan.expert_tp,
+        Axis.TABLES: plan.dp,
+    }
     return sizes[axis]
 
 
-def group_layouts(workload: TrainingWorkload, plan: ParallelPlan) -> dict[Axis, GroupLayout]:
+def group_layouts(workload: Workload, plan: ParallelPlan) -> dict[Axis, GroupLayout]:
     """The groups with at least 2 NPUs; gradients are summed over dp and cp together.
 
     The NPUs of a stage are tp x cp x dp to the dense layers and etp x ep x edp to the experts.
@@ -30,13 +37,15 @@ def group_layouts(workload: TrainingWorkload, plan: ParallelPlan) -> dict[Axis, 
             GroupLayout(axis=Axis.SHARD, stride=joint, size=plan.shard_npus),
             GroupLayout(axis=Axis.REPLICA, stride=copies, size=plan.shard_copies),
         ]
-    if workload.model.experts:
+    if workload.model.has_experts:
         apart = plan.expert_strides
         layouts += [
             GroupLayout(axis=Axis.ETP, stride=apart["etp"], size=plan.expert_tp),
             GroupLayout(axis=Axis.EP, stride=apart["ep"], size=plan.ep),
             GroupLayout(axis=Axis.EDP, stride=apart["edp"], size=plan.expert_replicas),
         ]
+    if workload.spreads_tables:
+        layouts.append(GroupLayout(axis=Axis.TABLES, stride=joint, size=plan.dp))
     if workload.model.tied_embeddings and plan.pp > 1:
         ends = GroupLayout(axis=Axis.EMBEDDING, stride=strides["pp"] * (plan.pp - 1), size=2)
         layouts.append(ends)

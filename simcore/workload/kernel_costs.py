@@ -8,16 +8,16 @@ Source: D. Narayanan et al., SC 2021, appendix (FLOP of a layer).
 """
 
 from simcore.workload.graph import Kernel
-from simcore.workload.share import Share
+from simcore.workload.npu_share import NpuShare
 
 
-def gemm(name: str, m: int, n: int, k: int, share: Share) -> Kernel:
+def gemm(name: str, m: int, n: int, k: int, share: NpuShare) -> Kernel:
     """An (m, k) x (k, n) product."""
     moved = share.element_bytes * (m * k + k * n + m * n)
     return Kernel(name=name, kind="gemm", flop=2.0 * m * n * k, bytes=float(moved), m=m, n=n, k=k)
 
 
-def weight_gradient(name: str, m: int, n: int, k: int, share: Share) -> Kernel:
+def weight_gradient(name: str, m: int, n: int, k: int, share: NpuShare) -> Kernel:
     """Gradient of the (k, n) weights of an (m, k) x (k, n) product, added to their sum."""
     moved = share.element_bytes * (m * k + m * n) + _sum_bytes(share) * k * n
     full_name = f"{name} weight gradient"
@@ -26,7 +26,7 @@ def weight_gradient(name: str, m: int, n: int, k: int, share: Share) -> Kernel:
     )
 
 
-def gradient_sum(gradient: Kernel, share: Share) -> list[Kernel]:
+def gradient_sum(gradient: Kernel, share: NpuShare) -> list[Kernel]:
     """Adds a weight gradient to its sum; nothing where the product does so.
 
     Where the sum has a wider format, a copy in that format is written first.
@@ -39,17 +39,17 @@ def gradient_sum(gradient: Kernel, share: Share) -> list[Kernel]:
     return [elementwise(f"{gradient.name} sum", weights, (copied + 3 * wide) * weights)]
 
 
-def _sum_bytes(share: Share) -> int:
+def _sum_bytes(share: NpuShare) -> int:
     """What a product moves per weight to write its gradient."""
     return share.element_bytes + (2 * share.gradient_bytes if share.fused else 0)
 
 
-def input_gradient(name: str, m: int, n: int, k: int, share: Share) -> Kernel:
+def input_gradient(name: str, m: int, n: int, k: int, share: NpuShare) -> Kernel:
     """Gradient of the (m, k) input of an (m, k) x (k, n) product."""
     return gemm(f"{name} input gradient", m, k, n, share)
 
 
-def grouped_gemm(name: str, sizes: tuple[int, int, int], groups: int, share: Share) -> Kernel:
+def grouped_gemm(name: str, sizes: tuple[int, int, int], groups: int, share: NpuShare) -> Kernel:
     """(m, k) x (k, n) products in *groups* of equal rows, each group with weights of its own."""
     m, n, k = sizes
     moved = share.element_bytes * (m * k + groups * k * n + m * n)
@@ -61,7 +61,7 @@ def grouped_gemm(name: str, sizes: tuple[int, int, int], groups: int, share: Sha
 
 
 def grouped_weight_gradient(
-    name: str, sizes: tuple[int, int, int], groups: int, share: Share
+    name: str, sizes: tuple[int, int, int], groups: int, share: NpuShare
 ) -> Kernel:
     """Gradients of the weights of a grouped product, added to the sums."""
     m, n, k = sizes
@@ -72,7 +72,7 @@ def grouped_weight_gradient(
     )
 
 
-def norm(share: Share, name: str) -> list[Kernel]:
+def norm(share: NpuShare, name: str) -> list[Kernel]:
     """Dropout and residual add (two reads, one write), then norm (one read, one write)."""
     elements = share.thin_rows * share.hidden
     residual_bytes = 3 * share.thin_bytes + share.mask_bytes * elements
@@ -83,7 +83,7 @@ def norm(share: Share, name: str) -> list[Kernel]:
     ]
 
 
-def norm_gradient(share: Share, name: str) -> list[Kernel]:
+def norm_gradient(share: NpuShare, name: str) -> list[Kernel]:
     """Gradient of the norm (reads its input and the gradient) and sum with the residual's."""
     elements = share.thin_rows * share.hidden
     flop = 2 * share.norm_flop_per_element * elements
@@ -99,6 +99,11 @@ def elementwise(name: str, flop: float, moved: float) -> Kernel:
     return Kernel(name=name, kind="elementwise", flop=float(flop), bytes=float(moved))
 
 
+def host_lookup(name: str, moved: float) -> Kernel:
+    """A gather or scatter of rows in the memory of the host."""
+    return Kernel(name=name, kind="host", flop=0.0, bytes=float(moved))
+
+
 def lookup(name: str, moved: float) -> Kernel:
-    """A gather or scatter of rows of the token table: no FLOP."""
+    """A gather or scatter of rows of a table: no FLOP."""
     return Kernel(name=name, kind="embedding", flop=0.0, bytes=float(moved))

@@ -5,41 +5,50 @@ from pathlib import Path
 
 from simcore.errors import ConfigError
 from simcore.resources import find_config
+from simcore.schema import Schema
+from simcore.workload.base import Workload
+from simcore.workload.kinds import DEFAULT_NET, NETS, read_workload
 from simcore.workload.model import Model
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.workload import TrainingWorkload
 from simcore.yaml_file import read_table
 
 
 def load_model(data: object, *, at: str = "model", beside: Path | None = None) -> Model:
-    """The model that *data* names (a shipped name or a .yaml path) or spells out as a table.
+    """The transformer that *data* names (a shipped name or a .yaml path) or spells out as a table.
 
     Raises:
         ConfigError: No such file, or a rule of ``Model`` is broken.
     """
     if isinstance(data, Model):
         return data
+    net = load_net(data, at=at, beside=beside)
+    if not isinstance(net, Model):
+        raise ConfigError(at, "must be a transformer", got=data)
+    return net
+
+
+def load_net(data: object, *, at: str = "model", beside: Path | None = None) -> Schema:
+    """Like ``load_model``, for the nets of all kinds of workloads.
+
+    Raises:
+        ConfigError: No such file, or a rule of the net is broken.
+    """
     if isinstance(data, str):
-        return _model_file(find_config("models", data, at=at, beside=beside))
-    return Model.from_file_data(data, at=at)
+        return _net_file(find_config("models", data, at=at, beside=beside))
+    return data if isinstance(data, Schema) else _read_net(data, at=at)
 
 
-def load_workload(
-    data: object, *, at: str = "workload", beside: Path | None = None
-) -> TrainingWorkload:
+def load_workload(data: object, *, at: str = "workload", beside: Path | None = None) -> Workload:
     """The workload that the table *data* describes; its ``model`` may be a name.
 
     Raises:
-        ConfigError: A rule of ``TrainingWorkload`` or ``Model`` is broken.
+        ConfigError: A rule of its kind or of its model is broken.
     """
-    if isinstance(data, TrainingWorkload):
-        return data
-    if not isinstance(data, Mapping):
-        raise ConfigError(at, "must be a table of keys and values", got=data)
-    values = dict(data)
-    if "model" in values:
-        values["model"] = load_model(values["model"], at=f"{at}.model", beside=beside)
-    return TrainingWorkload.from_file_data(values, at=at)
+    if isinstance(data, Mapping):
+        data = dict(data)
+        if isinstance(data.get("model"), str):
+            data["model"] = load_net(data["model"], at=f"{at}.model", beside=beside)
+    return read_workload(data, at=at)
 
 
 def load_plan(data: object, *, at: str = "plan") -> ParallelPlan:
@@ -53,9 +62,16 @@ def load_plan(data: object, *, at: str = "plan") -> ParallelPlan:
     return ParallelPlan.from_file_data(data, at=at)
 
 
-def _model_file(path: Path) -> Model:
+def _read_net(data: object, *, at: str) -> Schema:
+    kind = data.get("kind", DEFAULT_NET) if isinstance(data, dict) else DEFAULT_NET
+    if kind not in NETS:
+        raise NETS.unknown(kind, at=f"{at}.kind" if at else "kind")
+    return NETS[kind].from_file_data(data, at=at)
+
+
+def _net_file(path: Path) -> Schema:
     table = read_table(path)
     try:
-        return Model.from_file_data(table, at="")
+        return _read_net(table, at="")
     except ConfigError as error:
         raise ConfigError(f"{path}: {error.at}", error.rule, got=error.got) from None

@@ -1,7 +1,7 @@
 """The net being trained: a stack of layers, each an attention or state space part and an MLP."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -9,10 +9,15 @@ from pydantic import Field, model_validator
 
 from simcore.errors import ConfigError
 from simcore.schema import Schema
-from simcore.workload.model_parts import Experts, LatentAttention, StateSpace
+from simcore.workload.model_parts import Experts, LatentAttention, StateSpace, Vision
 
-LayerKind = tuple[str, ...]
-"""The residual blocks of a layer, by the names in ``blocks.BLOCKS``."""
+LayerKind = tuple[Hashable, ...]
+"""What a layer is made of: names in ``blocks.BLOCKS``, or rows of a table of layers."""
+
+_Blocks = tuple[str, ...]
+
+ENCODER_BLOCKS = ("encoder_attention", "encoder_mlp")
+"""Blocks that work on the tokens of the encoder."""
 
 _PATTERN = {"M": "mamba", "*": "attention", "-": "mlp", "E": "experts"}
 
@@ -45,6 +50,9 @@ class Model(Schema):
         vocabulary: Rows of the token table; 0 for a model without token table and output head.
         tied_embeddings: The output head uses the token table.
         causal: A token sees only earlier ones; False for encoders such as ViT.
+        encoder_layers: The first so many layers are an encoder, whose output each layer of the
+            decoder after it attends to; 0: there is no such thing.
+        vision: Patches are read and classes told in the place of tokens.
         source: Where the figures are published.
     """
 
@@ -66,6 +74,8 @@ class Model(Schema):
     vocabulary: int = Field(default=0, ge=0)
     tied_embeddings: bool = False
     causal: bool = True
+    encoder_layers: int = Field(default=0, ge=0)
+    vision: Vision | None = None
     source: str = ""
 
     @model_validator(mode="after")
@@ -82,9 +92,23 @@ class Model(Schema):
         if self.window and (self.latent or self.pattern or not self.causal):
             rule = "must be 0 with latent attention, with a pattern and without a causal mask"
             raise ConfigError("window", rule, got=self.window)
+        if self.vision and self.vocabulary:
+            raise ConfigError("vocabulary", "must be 0 with vision", got=self.vocabulary)
+        self._check_encoder()
         self._check_pattern()
         self._check_blocks()
         return self
+
+    def _check_encoder(self) -> None:
+        if not self.encoder_layers:
+            return
+        if self.encoder_layers >= self.layers:
+            rule = f"must be below layers = {self.layers}, which count the decoder's too"
+            raise ConfigError("encoder_layers", rule, got=self.encoder_layers)
+        others = (self.latent, self.experts, self.mamba, self.pattern, self.window, self.vision)
+        if any(others) or not self.causal:
+            rule = "must be 0 unless all layers are plain causal attention and MLP"
+            raise ConfigError("encoder_layers", rule, got=self.encoder_layers)
 
     def _check_pattern(self) -> None:
         if self.pattern and len(self.pattern) != self.layers:
@@ -104,19 +128,32 @@ class Model(Schema):
                 raise ConfigError(block, rule, got=getattr(self, block))
 
     @cached_property
-    def layer_kinds(self) -> tuple[LayerKind, ...]:
+    def layer_kinds(self) -> tuple[_Blocks, ...]:
         """Which residual blocks each layer has, in order."""
         attention = "latent" if self.latent else "attention"
         if self.pattern:
             letters = {**_PATTERN, "*": attention}
-            return tuple((letters[letter],) for letter in self.pattern)
-        return tuple(
-            (
-                "windowed" if self._has_window(layer) else attention,
-                "experts" if self._has_experts(layer) else "mlp",
-            )
-            for layer in range(self.layers)
-        )
+            kinds: list[_Blocks] = [(letters[letter],) for letter in self.pattern]
+        elif self.encoder_layers:
+            kinds = self._encoder_decoder()
+        else:
+            kinds = [
+                (
+                    "windowed" if self._has_window(layer) else attention,
+                    "experts" if self._has_experts(layer) else "mlp",
+                )
+                for layer in range(self.layers)
+            ]
+        if self.vision:
+            kinds[0] = ("patches", *kinds[0])
+            kinds[-1] = (*kinds[-1], "classes")
+        return tuple(kinds)
+
+    def _encoder_decoder(self) -> list[_Blocks]:
+        decoder: _Blocks = ("attention", "cross", "mlp")
+        later = self.layers - self.encoder_layers - 1
+        start: list[_Blocks] = [("decoder_start", *decoder)]
+        return [ENCODER_BLOCKS] * self.encoder_layers + start + [decoder] * later
 
     def _has_window(self, layer: int) -> bool:
         if not self.window:
@@ -167,6 +204,11 @@ class Model(Schema):
         return 2 if mlp == "swiglu" else 1
 
     @property
+    def has_experts(self) -> bool:
+        """Some layers have routed experts."""
+        return self.experts is not None
+
+    @property
     def norm_parameters(self) -> int:
         """Parameters of one norm: scale and shift (LayerNorm), scale only (RMSNorm)."""
         return self.hidden if self.kind == "llama" else 2 * self.hidden
@@ -182,7 +224,7 @@ class Model(Schema):
         kind = self.layer_kinds[0]
         return self.matrix_parameters([kind]) + sum(map(self._small_parameters, kind))
 
-    def matrix_parameters(self, kinds: Sequence[LayerKind], *, active: bool = False) -> int:
+    def matrix_parameters(self, kinds: Sequence[_Blocks], *, active: bool = False) -> int:
         """Parameters of layers that take part in a matrix product.
 
         Args:
@@ -201,7 +243,7 @@ class Model(Schema):
             width = self.latent.plain_width + self.latent.value_width
             keys_values = self.latent.key_value_rank * heads * width
             return down + queries + keys_values + hidden * heads * self.latent.value_width
-        if block in ("attention", "windowed"):
+        if block in ("attention", "windowed", "encoder_attention", "cross"):
             return 2 * hidden * self.head_width * (heads + self.key_value_heads)
         if block == "experts" and self.experts:
             met = self.experts.active if active else self.experts.count
@@ -213,11 +255,28 @@ class Model(Schema):
             inner = self.mamba.heads * self.mamba.head_width
             mixed = 2 * self.mamba.groups * self.mamba.state
             return hidden * (3 * inner + mixed + self.mamba.heads)
+        if block == "patches" and self.vision:
+            return self.vision.pixels * hidden
+        if block in ("classes", "decoder_start"):  # of an image; of no product
+            return 0
         return (self.mlp_inputs + 1) * hidden * self.ffn
+
+    @property
+    def cross_key_value_parameters(self) -> int:
+        """Of all matrices that make keys and values of the encoder's output."""
+        heads = self.key_value_heads * self.head_width
+        return 2 * self.count("cross") * self.hidden * heads
+
+    @property
+    def class_parameters(self) -> int:
+        """Of the product that tells the class of an image."""
+        return self.vision.classes * self.hidden if self.vision else 0
 
     def _small_parameters(self, block: str) -> int:
         """Parameters of a block outside its matrices: norms, convolution, state."""
-        norms = self.norm_parameters
+        if block in ("patches", "decoder_start"):
+            return 0
+        norms = self.norm_parameters + (self.class_parameters if block == "classes" else 0)
         if block == "latent" and self.latent:
             norms += self.latent.query_rank + self.latent.key_value_rank
         if block == "mamba" and self.mamba:
@@ -225,6 +284,16 @@ class Model(Schema):
             channels = inner + 2 * self.mamba.groups * self.mamba.state
             norms += self.mamba.convolution * channels + inner + 3 * self.mamba.heads
         return norms
+
+    @property
+    def scan_flop(self) -> float:
+        """FLOP of the scan of all Mamba layers per token, forward."""
+        if self.mamba is None:
+            return 0.0
+        inner = self.mamba.heads * self.mamba.head_width
+        mixed = self.mamba.groups * self.mamba.state
+        within = 2.0 * self.mamba.chunk * (mixed + inner)
+        return self.count("mamba") * (within + 4.0 * self.mamba.state * inner)
 
     @property
     def embedding_parameters(self) -> int:

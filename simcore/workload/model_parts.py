@@ -26,6 +26,25 @@ class LatentAttention(Schema):
     value_width: int = Field(ge=1)
 
 
+class Vision(Schema):
+    """The ends of a vision transformer, whose tokens are patches of an image.
+
+    Attributes:
+        patch: Height and width of a patch in pixels.
+        channels: Numbers per pixel.
+        classes: That images are told apart by.
+    """
+
+    patch: int = Field(ge=1)
+    channels: int = Field(default=3, ge=1)
+    classes: int = Field(ge=1)
+
+    @property
+    def pixels(self) -> int:
+        """Numbers in a patch."""
+        return self.patch**2 * self.channels
+
+
 class Experts(Schema):
     """MLPs of which a router picks a few for each token.
 

@@ -1,7 +1,7 @@
 """The optimizer step of one stage: gradient norm, new weights, and the weights to everyone."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from simcore.terms import CollectiveKind, NodeKind
@@ -9,6 +9,7 @@ from simcore.workload import ends
 from simcore.workload.gradients import sharing
 from simcore.workload.graph import Axis, CollectiveOp, Phase
 from simcore.workload.piece import SectionBuilder
+from simcore.workload.servers import Server
 from simcore.workload.stage_parameters import StageParameters
 from simcore.workload.work import Means
 
@@ -47,12 +48,44 @@ class OptimizerStep:
                 phase=Phase.GRADIENTS,
             )
             builder.then(NodeKind.COLLECTIVE, catalog.collective(norm_sum))
-        adam = ends.optimizer(total, share)
-        builder.then(NodeKind.COMPUTE, catalog.operator("optimizer", Phase.OPTIMIZER, adam))
+        if self.means.plan.updates.serves:
+            self._serve(builder)
+            return
+        step = ends.optimizer(total, share)
+        builder.then(NodeKind.COMPUTE, catalog.operator("optimizer", Phase.OPTIMIZER, step))
         if self.means.plan.zero_stage < 3 and not self.means.plan.overlap_weights:
             for part in owned:
                 if part.sharers > 1 and part.parameters:
                     builder.then(NodeKind.COLLECTIVE, self._gathering(part))
+        if self.means.plan.updates.is_local:
+            self._average(builder)
+
+    def _serve(self, builder: SectionBuilder) -> None:
+        """New weights from the servers, unless they travel beside the next passes."""
+        plan = self.means.plan
+        server = Server(means=self.means, parameters=self.parameters.total)
+        if plan.updates.runs_beside and plan.gradient_replicas > 1:
+            return
+        builder.then(NodeKind.COMPUTE, server.update())
+        if plan.gradient_replicas > 1:
+            builder.then(NodeKind.COLLECTIVE, server.pull())
+
+    def _average(self, builder: SectionBuilder) -> None:
+        """The sum of what every replica changed, and the step that it is the gradient of."""
+        plan, share, total = self.means.plan, self.means.share, self.parameters.total
+        if plan.updates.every == 0 or plan.gradient_replicas == 1:
+            return
+        change = CollectiveOp(
+            name="changes of weights",
+            kind=CollectiveKind.ALL_REDUCE,
+            axis=Axis.DP,
+            size_bytes=share.gradient_bytes * total,
+            phase=Phase.OPTIMIZER,
+        )
+        builder.then(NodeKind.COLLECTIVE, self.means.catalog.collective(change))
+        step = ends.optimizer(total, replace(share, moments=1))  # Nesterov momentum
+        item = self.means.catalog.operator("outer optimizer", Phase.OPTIMIZER, step)
+        builder.then(NodeKind.COMPUTE, item)
 
     def _owned(self) -> Iterator[_Owned]:
         """What the NPU updates of the dense weights, and of the experts."""

@@ -19,10 +19,10 @@ al., arXiv:1909.08053, section 3 (tensor parallelism, vocabulary-parallel loss);
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simcore.workload import ends
-from simcore.workload.blocks import Block
+from simcore.workload.blocks import LayerWork
 from simcore.workload.gradients import Bucket
 from simcore.workload.graph import Phase
 from simcore.workload.model import LayerKind
@@ -32,9 +32,16 @@ from simcore.workload.work import Means, Part, Work
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerMeans:
-    """What one NPU holds of a layer: its blocks, and its weights in buckets."""
+    """What the passes through a kind of layer are written with.
 
-    blocks: tuple[Block, ...]
+    Attributes:
+        means: With its own share.
+        blocks: What one NPU does for it.
+        buckets: Its weights.
+    """
+
+    means: Means
+    blocks: tuple[LayerWork, ...]
     buckets: tuple[Bucket, ...]
 
 
@@ -62,7 +69,7 @@ class Passes:
         return work.section()
 
     def forward_layer(self, kind: LayerKind, *, gathered: bool = False) -> Section:
-        work = Work(self.means, in_layer=True)
+        work = Work(self.layers[kind].means, in_layer=True)
         if gathered:
             work.gather_weights(self.layers[kind].buckets)
         self._run_layer(kind, work, Phase.FORWARD)
@@ -84,7 +91,7 @@ class Passes:
         return self._gradients(kind, Part.WEIGHT_GRADIENTS)
 
     def _gradients(self, kind: LayerKind, part: Part) -> Section:
-        work = Work(self.means, in_layer=True, part=part)
+        work = Work(self.layers[kind].means, in_layer=True, part=part)
         work.phase(Phase.BACKWARD)
         for block in reversed(self.layers[kind].blocks):
             block.backward(work)
@@ -92,7 +99,7 @@ class Passes:
 
     def _backward_layer(self, kind: LayerKind, *, gathered: bool, redone: bool) -> Section:
         layer = self.layers[kind]
-        work = Work(self.means, in_layer=True)
+        work = Work(layer.means, in_layer=True)
         work.phase(Phase.BACKWARD)
         if gathered:
             work.gather_weights(layer.buckets)
@@ -105,19 +112,21 @@ class Passes:
         return work.section()
 
     def embedding_forward(self, *, gathered: bool = False) -> Section:
-        work = Work(self.means)
+        means = replace(self.means, share=self.means.share.entry)
+        work = Work(means)
         work.phase(Phase.FORWARD)
         if gathered:
             work.gather_weights([self.table])
-        work.compute("embedding", ends.embedding(self.means.share))
+        work.compute("embedding", ends.embedding(means.share))
         work.reduce("embedding")
         return work.section()
 
     def embedding_backward(self) -> Section:
-        work = Work(self.means)
+        means = replace(self.means, share=self.means.share.entry)
+        work = Work(means)
         work.phase(Phase.BACKWARD)
         work.gather("embedding gradient")
-        kernels = ends.embedding_gradient(self.means.share, self.means.plan.tp)
+        kernels = ends.embedding_gradient(means.share, means.plan.tp)
         work.compute("embedding", kernels)
         work.scatter_gradients([self.table])
         return work.section()

@@ -1,13 +1,14 @@
 """How the work is spread over the NPUs."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator
 
 from simcore.errors import ConfigError
 from simcore.schema import Bytes, Schema
 from simcore.workload.schedules import SCHEDULES
+from simcore.workload.updates import Updates
 
 AXIS_ORDER: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = ("tp", "cp", "ep", "dp", "pp")
 """That of Megatron-LM, in which NPUs of a tensor parallel group are neighbours."""
@@ -63,6 +64,7 @@ class ParallelPlan(Schema):
             dp experts have etp and their replicas. Megatron's order if not given. In files also as
             one word, ``tp-cp-ep-dp-pp``.
         schedule: Order of the micro-batches on the stages.
+        updates: How replicas agree on their weights: all-reduce, parameter servers, local training.
         flash_attention: One fused attention kernel that never stores the scores.
         fused_kernels: Weight gradients are added to their sums within the product, and the loss is
             one kernel each way; False: each step is a kernel of its own.
@@ -92,6 +94,7 @@ class ParallelPlan(Schema):
     chunk_layers: tuple[Annotated[int, Field(ge=1)], ...] = ()
     order: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = AXIS_ORDER
     schedule: str = "1f1b"
+    updates: Updates = Field(default_factory=Updates)
     flash_attention: bool = True
     fused_kernels: bool = True
 
@@ -168,6 +171,13 @@ class ParallelPlan(Schema):
     def gathers_again(self) -> bool:
         """Sharded weights are gathered for the backward pass too."""
         return self.zero_stage >= 3 and self.reshard
+
+    @property
+    def between_averages(self) -> Self:
+        """The plan of the iterations in which replicas that train by themselves stay apart."""
+        if self.updates.every <= 1:
+            return self
+        return self.model_copy(update={"updates": self.updates.model_copy(update={"every": 0})})
 
     def redone_layers(self, layers: int) -> int:
         """How many of a chunk's *layers*, from its first on, are repeated in the backward pass."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from simcore.workload.base import Workload, microbatches
 from simcore.workload.blocks import BlockParameters
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
 from simcore.workload.groups import group_layouts
@@ -18,12 +19,7 @@ from simcore.workload.unit_orders import PipelineKey, UnitOrder, UnitOrders, pip
 from simcore.workload.unit_pieces import Chunk, UnitWriter
 from simcore.workload.unit_writers import UnitWriters
 from simcore.workload.work import Means
-from simcore.workload.workload import (
-    TrainingWorkload,
-    check_splits,
-    chunk_spans,
-    microbatches,
-)
+from simcore.workload.workload import check_splits, chunk_spans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,15 +68,15 @@ class TrainingProgram:
     """One training iteration, each piece once: a program per stage and the table of its pieces.
 
     Attributes:
-        p2p_bytes: Size of every message between stages.
+        message_bytes: Size of the messages between each stage and the next one around.
     """
 
-    workload: TrainingWorkload
+    workload: Workload
     plan: ParallelPlan
     stages: tuple[StageProgram, ...]
     table: PieceTable
     groups: dict[Axis, GroupLayout]
-    p2p_bytes: int
+    message_bytes: tuple[int, ...]
 
     @property
     def pipeline(self) -> PipelineKey:
@@ -99,7 +95,7 @@ class TrainingProgram:
         return self.table.collectives
 
 
-def write_program(workload: TrainingWorkload, plan: ParallelPlan) -> TrainingProgram:
+def write_program(workload: Workload, plan: ParallelPlan) -> TrainingProgram:
     """The program of one training iteration.
 
     Raises:
@@ -121,7 +117,7 @@ class ProgramWriter:
 
     def __init__(
         self,
-        workload: TrainingWorkload,
+        workload: Workload,
         plan: ParallelPlan,
         orders: UnitOrders | None = None,
         writers: UnitWriters | None = None,
@@ -132,6 +128,7 @@ class ProgramWriter:
         writer = (writers or UnitWriters()).of(workload, plan)
         self._means = replace(writer.passes.means, plan=plan)
         self._groups = group_layouts(workload, plan)
+        self._message_bytes = workload.message_bytes(plan, self._means.share)
         self._stages = _StageWriter(
             workload=workload,
             plan=plan,
@@ -157,7 +154,7 @@ class ProgramWriter:
             stages=tuple(stages),
             table=PieceTable(tuple(pieces), self._means.catalog),
             groups=self._groups,
-            p2p_bytes=self._means.share.thin_bytes,
+            message_bytes=self._message_bytes,
         )
 
 
@@ -170,7 +167,7 @@ class _StageWriter:
         spans: Layers of each chunk of the model; stage r holds the chunks r, r + pp, ...
     """
 
-    workload: TrainingWorkload
+    workload: Workload
     plan: ParallelPlan
     means: Means
     layers: LayerParameters

@@ -1,12 +1,15 @@
 """What one NPU holds of a layer and of a micro-batch: the rows and widths of its products."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from simcore.workload.model import Model
+from simcore.workload.model import ENCODER_BLOCKS, LayerKind, Model
+from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.workload import TrainingWorkload
+
+if TYPE_CHECKING:  # which gives its share itself
+    from simcore.workload.workload import TrainingWorkload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +37,7 @@ class ExpertShare:
     shared_ffn: int
 
     @classmethod
-    def of(cls, workload: TrainingWorkload, plan: ParallelPlan, tokens: int) -> Self | None:
+    def of(cls, workload: "TrainingWorkload", plan: ParallelPlan, tokens: int) -> Self | None:
         """The share of an NPU that has *tokens* of its own; of the busiest one, if they differ."""
         experts = workload.model.experts
         if experts is None:
@@ -116,13 +119,30 @@ class StateShare:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """One NPU's part of the work on one micro-batch.
+class VisionShare:
+    """One NPU's part of the ends of a vision transformer.
 
     Attributes:
-        rows: Tokens: micro_batch x sequence / cp.
-        thin_rows: Tokens of the parts that sequence parallelism splits too.
-        hidden: Width of the residual stream, whole.
+        pixels: Numbers in a patch.
+        classes: Columns of its part of the product with the classes.
+    """
+
+    pixels: int
+    classes: int
+
+    @classmethod
+    def of(cls, model: Model, plan: ParallelPlan) -> Self | None:
+        vision = model.vision
+        if vision is None:
+            return None
+        return cls(pixels=vision.pixels, classes=-(-vision.classes // plan.tp))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share(NpuShare):
+    """One NPU's part of a transformer's work; rows are micro_batch x sequence / cp tokens.
+
+    Attributes:
         query_width: Query heads x their width.
         key_width: Key heads x their width. Where tp exceeds the key-value heads, each is held,
             and computed, by several NPUs.
@@ -131,28 +151,19 @@ class Share:
         head_width: Width of one query head.
         ffn: Inner width of the MLP.
         mlp_inputs: Matrices that read the MLP's input.
-        norm_parameters: Of one norm.
-        norm_flop_per_element: 7 for LayerNorm, 5 for RMSNorm.
-        vocabulary: Rows of the token table; the table is padded to a multiple of tp.
         sequence: Keys that a query may see, whole.
         scores: Attention scores: micro_batch x heads x (sequence / cp) x sequence.
         score_matrices: Matrices that they form: micro_batch x heads.
         visible: Share of the scores that is computed: 1/2 where a fused kernel skips what the
             causal mask hides, else 1.
         windowed_visible: Likewise in layers with windowed attention.
-        element_bytes: Bytes of a stored activation.
-        weight_bytes: Of a stored weight.
-        gradient_bytes: Of a summed gradient.
         dispatch_bytes: Of a number of a token on its way to the experts.
         flash: The attention core is one fused kernel.
-        fused: So are the loss, and each weight gradient with its sum.
-        mask_bytes: Of a dropout mask per element: 1 for gpt models, which train with dropout.
-        latent, experts, state: Parts that only some models have.
+        key_rows: Rows of the keys that this NPU reads; 0: those of its queries.
+        latent, experts, state, vision: Parts that only some models have.
+        encoder: The share of the encoder's layers, which have tokens of their own.
     """
 
-    rows: int
-    thin_rows: int
-    hidden: int
     query_width: int
     key_width: int
     value_width: int
@@ -160,30 +171,37 @@ class Share:
     head_width: int
     ffn: int
     mlp_inputs: int
-    norm_parameters: int
-    norm_flop_per_element: int
-    vocabulary: int
     sequence: int
     scores: int
     score_matrices: int
     visible: float
     windowed_visible: float
-    element_bytes: int
-    weight_bytes: float
-    gradient_bytes: int
     dispatch_bytes: float
     flash: bool
-    fused: bool
-    mask_bytes: int
     latent: LatentShare | None = None
     experts: ExpertShare | None = None
     state: StateShare | None = None
+    vision: VisionShare | None = None
+    key_rows: int = 0
+    encoder: "Share | None" = None
 
     @classmethod
-    def of(cls, workload: TrainingWorkload, plan: ParallelPlan) -> Self:
+    def of(cls, workload: "TrainingWorkload", plan: ParallelPlan) -> Self:
         """The share of each NPU; the plan must have passed ``check_splits``."""
+        model = workload.model
+        share = cls._of_tokens(workload, plan, workload.sequence, visible_share(model))
+        if not model.encoder_layers:
+            return share
+        encoder = cls._of_tokens(workload, plan, workload.encoder_sequence, 1.0)
+        return replace(share, encoder=encoder)
+
+    @classmethod
+    def _of_tokens(
+        cls, workload: "TrainingWorkload", plan: ParallelPlan, sequence: int, visible: float
+    ) -> Self:
+        """The share of layers that work on *sequence* tokens, of which *visible* are seen."""
         model, tp = workload.model, plan.tp
-        rows = plan.micro_batch * workload.sequence // plan.cp
+        rows = plan.micro_batch * sequence // plan.cp
         thin_rows = rows // tp if plan.splits_sequence else rows
         groups = max(1, model.key_value_heads // tp)
         return cls(
@@ -199,19 +217,20 @@ class Share:
             mlp_inputs=model.mlp_inputs,
             norm_parameters=model.norm_parameters,
             norm_flop_per_element=5 if model.kind == "llama" else 7,
-            vocabulary=-(-model.vocabulary // tp),
-            sequence=workload.sequence,
-            scores=rows * (model.heads // tp) * workload.sequence,
+            vocabulary=-(-model.vocabulary // tp),  # padded to a multiple of tp
+            sequence=sequence,
+            scores=rows * (model.heads // tp) * sequence,
             score_matrices=plan.micro_batch * (model.heads // tp),
-            visible=visible_share(model) if plan.flash_attention else 1.0,
+            visible=visible if plan.flash_attention else 1.0,
             windowed_visible=(
-                visible_share(model, window=min(1.0, model.window / workload.sequence))
+                visible_share(model, window=min(1.0, model.window / sequence))
                 if plan.flash_attention
                 else 1.0
             ),
             element_bytes=workload.element_bytes,
             weight_bytes=workload.weight_bytes,
             gradient_bytes=workload.gradient_bytes,
+            moments=workload.moments,
             dispatch_bytes=workload.dispatch_bytes,
             flash=plan.flash_attention,
             fused=plan.fused_kernels,
@@ -219,17 +238,21 @@ class Share:
             latent=LatentShare.of(model, plan),
             experts=ExpertShare.of(workload, plan, thin_rows),
             state=StateShare.of(model, plan),
+            vision=VisionShare.of(model, plan),
         )
 
-    @property
-    def stream_bytes(self) -> int:
-        """The residual stream of a micro-batch, whole hidden width (A in the formulas)."""
-        return self.element_bytes * self.rows * self.hidden
+    def of_layer(self, kind: LayerKind) -> "Share":
+        return self.entry if kind[0] in ENCODER_BLOCKS else self
 
     @property
-    def thin_bytes(self) -> int:
-        """What one NPU holds of the residual stream between the layers."""
-        return self.element_bytes * self.thin_rows * self.hidden
+    def entry(self) -> "Share":
+        return self.encoder or self
+
+    @property
+    def core_elements(self) -> int:
+        """Queries, keys, values and outputs of the attention core."""
+        keys = (self.key_rows or self.rows) * (self.key_width + self.value_width)
+        return self.rows * (self.query_width + self.output_width) + keys
 
     @property
     def kv_bytes(self) -> int:
@@ -240,11 +263,6 @@ class Share:
     def attention_width(self) -> int:
         """Queries, keys and values of one row."""
         return self.query_width + self.key_width + self.value_width
-
-    @property
-    def table_parameters(self) -> int:
-        """Parameters of the token table on one NPU."""
-        return self.vocabulary * self.hidden
 
 
 def visible_share(model: Model, *, window: float = 1.0) -> float:

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from simcore.workload.base import Net
 from simcore.workload.blocks import BlockParameters, blocks_of
 from simcore.workload.gradients import Bucket
 from simcore.workload.graph import Axis
-from simcore.workload.model import LayerKind, Model
+from simcore.workload.model import LayerKind
+from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.share import Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +21,7 @@ class LayerParameters:
     of_kind: Mapping[LayerKind, BlockParameters]
 
     @classmethod
-    def of(cls, model: Model, plan: ParallelPlan, share: Share) -> Self:
+    def of(cls, model: Net, plan: ParallelPlan, share: NpuShare) -> Self:
         return cls(
             of_kind={
                 kind: _added([block.parameters for block in blocks_of(kind, share, plan)])
@@ -72,9 +73,9 @@ class StageParameters:
     @classmethod
     def of(
         cls,
-        model: Model,
+        model: Net,
         plan: ParallelPlan,
-        share: Share,
+        share: NpuShare,
         *,
         stage: int,
         layers: BlockParameters,

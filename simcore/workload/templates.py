@@ -30,7 +30,7 @@ class Templates:
         last_compute, last_exit: (P,) int64, relative to the piece.
         kind: (K,) int8.
         item: (K,) int32.
-        size_bytes: (K,) int64.
+        size_bytes: (K,) int64, of collectives; else 0.
         chunk: (K,) int64, chunk of each node; 0 in the tail.
         layer: (K,) int32, counted from the chunk's first layer; -1 for none.
         peer_step: (K,) int32, 1 and -1: messages with the next stage and the one before; else 0.
@@ -62,9 +62,8 @@ class Templates:
         which: Sequence[int],
         *,
         stages: int,
-        p2p_bytes: int,
     ) -> Self:
-        """Line up the pieces *which*; *p2p_bytes* is the size of every send and receive."""
+        """Line up the pieces *which*."""
         pieces = [table.pieces[piece] for piece in which]
         chunks = len(pieces) // 2 - 1  # also with the further piece of a cut backward pass
         laid_out = table.nodes(which)
@@ -76,7 +75,7 @@ class Templates:
         chunk = np.repeat(np.concatenate([[0], each, each, rest]), nodes)
         sends, receives = kind == NodeKind.SEND, kind == NodeKind.RECV
         peer_step = (sends.astype(np.int32) - receives) * np.where(backward, -1, 1)
-        size_bytes = np.where(sends | receives, p2p_bytes, 0)
+        size_bytes = np.zeros(kind.size, np.int64)
         joint = np.flatnonzero(kind == NodeKind.COLLECTIVE)
         of_item = np.array([operation.size_bytes for operation in table.collectives], np.int64)
         size_bytes[joint] = of_item[item[joint]]
@@ -90,7 +89,7 @@ class Templates:
             last_exit=np.array([piece.exits[-1] for piece in pieces], np.int64),
             kind=kind,
             item=item,
-            size_bytes=size_bytes.astype(np.int64),
+            size_bytes=size_bytes,
             chunk=chunk,
             layer=node[2].astype(np.int32),
             peer_step=peer_step.astype(np.int32),
@@ -98,6 +97,17 @@ class Templates:
             dep_count=node[3].astype(np.int32),
             dep=laid_out.dep,
         )
+
+    def sizes(self, stage: int, message_bytes: Sequence[int]) -> NDArray[np.int64]:
+        """(K,) int64: bytes of each collective and message of a stage.
+
+        Args:
+            stage: The stage.
+            message_bytes: Of the messages between each stage and the next one around.
+        """
+        to_next, to_previous = message_bytes[stage], message_bytes[stage - 1]
+        of_step = np.array([0, to_next, to_previous], np.int64)  # step -1 takes the last one
+        return self.size_bytes + of_step[self.peer_step]
 
     def peer_stage(self, stage: int) -> NDArray[np.int32]:
         """(K,) int32: the other stage of each message, -1 for other nodes."""

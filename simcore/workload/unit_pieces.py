@@ -20,6 +20,7 @@ from simcore.workload.piece import (
     piece_of,
     seen_from_end,
 )
+from simcore.workload.servers import Server
 from simcore.workload.stage_parameters import LayerParameters
 
 _Write = Callable[..., Section]
@@ -65,6 +66,9 @@ class UnitWriter:
         *chunks* follow as soon as the network is free.
         """
         plan = self.passes.means.plan
+        if plan.updates.runs_beside and plan.gradient_replicas > 1:
+            exchange = Server(means=self.passes.means, parameters=self._parameters(chunks))
+            return join([exchange.beside(), self.forward(chunks[0], chain=())])
         if not plan.overlap_weights or plan.zero_stage not in (1, 2):
             return self.forward(chunks[0], chain=())
         unit = self._forward(chunks[0], (), lambda layers: ())
@@ -217,6 +221,11 @@ class UnitWriter:
             return (since[0].last_compute - sum([section.nodes for section in since]),)
 
         return gate if sharded else _no_gate
+
+    def _parameters(self, chunks: Sequence[Chunk]) -> int:
+        """All that the stage holds."""
+        held = sum(bucket.parameters for chunk in chunks for bucket in self._buckets(chunk))
+        return held + sum(self.passes.table.parameters for chunk in chunks if chunk.has_table)
 
     def _buckets(self, chunk: Chunk) -> list[Bucket]:
         buckets = [bucket for kind in chunk.layers for bucket in self.passes.layers[kind].buckets]

@@ -2,17 +2,17 @@
 
 from collections import OrderedDict
 from collections.abc import Hashable
+from dataclasses import replace
 
+from simcore.workload.base import Net, Workload
 from simcore.workload.blocks import BlockParameters, blocks_of
 from simcore.workload.catalog import Catalog
-from simcore.workload.model import Model
+from simcore.workload.npu_share import NpuShare
 from simcore.workload.passes import LayerMeans, Passes
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.share import Share
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.unit_pieces import UnitWriter
 from simcore.workload.work import Means
-from simcore.workload.workload import TrainingWorkload
 
 _WRITERS, _ENTRIES = 256, 4096
 
@@ -45,10 +45,10 @@ class UnitWriters:
         self._limit = limit
         self._known: OrderedDict[Hashable, UnitWriter] = OrderedDict()
 
-    def of(self, workload: TrainingWorkload, plan: ParallelPlan) -> UnitWriter:
+    def of(self, workload: Workload, plan: ParallelPlan) -> UnitWriter:
         """The writer of the units of *plan*, which must have passed ``check_splits``."""
-        share = Share.of(workload, plan)
-        key = _key(workload.model, plan, share)
+        share = workload.share(plan)
+        key = _key(workload, plan, share)
         writer = self._known.pop(key, None)
         if writer is None or len(writer.passes.means.catalog) > _ENTRIES:
             writer = _writer(workload.model, plan, share)
@@ -58,27 +58,34 @@ class UnitWriters:
         return writer
 
 
-def _key(model: Model, plan: ParallelPlan, share: Share) -> Hashable:
+def _key(workload: Workload, plan: ParallelPlan, share: NpuShare) -> Hashable:
     """All that decides the sections of layers, ends and messages.
 
-    The number of replicas is of no concern where units move no weights and no gradients, and that
-    of the stages only where a tied table may have its two uses on one.
+    The number of replicas is of no concern where they do not meet within units, to move weights and
+    gradients or in the layers, and that of the stages only where a tied table may have its two uses
+    on one.
     """
-    moves_weights = plan.zero_stage >= 2 or plan.overlap_weights
+    moves_weights = plan.zero_stage >= 2 or plan.overlap_weights or plan.updates.runs_beside
+    met = plan.dp if moves_weights or workload.joins_replicas else 0
     chosen = [value for name, value in plan.__dict__.items() if name not in _OUTSIDE_UNITS]
-    return model, share, plan.dp if moves_weights else 0, plan.pp == 1, *chosen
+    return workload.model, share, met, plan.pp == 1, *chosen
 
 
-def _writer(model: Model, plan: ParallelPlan, share: Share) -> UnitWriter:
+def _writer(model: Net, plan: ParallelPlan, share: NpuShare) -> UnitWriter:
     layers = LayerParameters.of(model, plan, share)
     first, last = (
         StageParameters.of(model, plan, share, stage=stage, layers=BlockParameters())
         for stage in (0, plan.pp - 1)
     )
+    means = Means(plan=plan, share=share, catalog=Catalog())
     passes = Passes(
-        means=Means(plan=plan, share=share, catalog=Catalog()),
+        means=means,
         layers={
-            kind: LayerMeans(blocks=blocks_of(kind, share, plan), buckets=layers.buckets(kind))
+            kind: LayerMeans(
+                means=replace(means, share=share.of_layer(kind)),
+                blocks=blocks_of(kind, share, plan),
+                buckets=layers.buckets(kind),
+            )
             for kind in layers.of_kind
         },
         head=last.head_bucket,

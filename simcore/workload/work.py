@@ -11,9 +11,9 @@ from simcore.workload.gradients import Bucket, gradient_reductions, sharing
 from simcore.workload.graph import Axis, CollectiveOp, Kernel, Phase
 from simcore.workload.groups import group_size
 from simcore.workload.kernel_costs import gradient_sum
+from simcore.workload.npu_share import NpuShare
 from simcore.workload.piece import GATE, Section, SectionBuilder
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.share import Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -21,7 +21,7 @@ class Means:
     """What every pass is written with."""
 
     plan: ParallelPlan
-    share: Share
+    share: NpuShare
     catalog: Catalog
 
 

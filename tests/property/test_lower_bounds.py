@@ -34,6 +34,7 @@ KNOBS = {
     "plan.schedule": ["1f1b", "1f1b", "gpipe"],
     "plan.sequence_parallel": [False, True],
     "plan.zero_stage": [0, 1, 2, 3],
+    "plan.overlap_weights": [False, False, True],
     "plan.recompute": ["none", "selective", "full"],
     "platform.dimensions[0].topology": ["ring", "fully_connected", "switch"],
     "platform.dimensions[1].topology": ["ring", "fully_connected", "switch"],

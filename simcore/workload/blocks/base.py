@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.share import Share
 from simcore.workload.work import Work
@@ -40,21 +41,15 @@ class BlockParameters:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block(ABC):
-    """A norm, what follows it, and the sum with the residual stream, as one NPU holds them.
+class LayerWork(ABC):
+    """What one NPU does for a layer or a part of it."""
 
-    The sum is counted with the norm that follows it, so that of the last layer is in the final
-    norm; the backward pass of a block starts with the norm that follows it.
-    """
-
-    share: Share
-    plan: ParallelPlan
+    __slots__ = ()
 
     @property
     @abstractmethod
     def parameters(self) -> BlockParameters:
-        """What one NPU holds, the norm before the block included."""
+        """What one NPU holds."""
 
     @abstractmethod
     def forward(self, work: Work) -> None:
@@ -68,6 +63,38 @@ class Block(ABC):
     @abstractmethod
     def kept_bytes(self) -> int:
         """What the forward pass of a micro-batch keeps for the backward pass."""
+
+    @property
+    @abstractmethod
+    def input_bytes(self) -> int:
+        """What it must keep to be repeated."""
+
+
+class LayerRow(ABC):
+    """A row of a table of layers, equal to others that mean the same work."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def work(self, share: NpuShare, plan: ParallelPlan) -> LayerWork:
+        """What one NPU does for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block(LayerWork):
+    """A norm, what follows it, and the sum with the residual stream, as one NPU holds them.
+
+    The norm's parameters are the block's. The sum is counted with the norm that follows it, so
+    that of the last layer is in the final norm; the backward pass of a block starts with the norm
+    that follows it.
+    """
+
+    share: Share
+    plan: ParallelPlan
+
+    @property
+    def input_bytes(self) -> int:
+        return self.share.thin_bytes
 
     @property
     def keeps_scores(self) -> bool:

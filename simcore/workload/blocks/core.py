@@ -15,7 +15,7 @@ _SOFTMAX_BATCH = 4
 
 def core(share: Share) -> list[Kernel]:
     """Forward pass."""
-    moved = share.element_bytes * share.rows * (share.attention_width + share.output_width)
+    moved = share.element_bytes * share.core_elements
     if share.flash:
         flop = _product(share, share.query_width) + _product(share, share.output_width)
         return [_kernel("attention core", flop, moved, share)]
@@ -31,7 +31,7 @@ def core(share: Share) -> list[Kernel]:
 
 def core_gradient(share: Share) -> list[Kernel]:
     """Backward pass; the fused kernel computes the scores again."""
-    moved = 2 * share.element_bytes * share.rows * (share.attention_width + share.output_width)
+    moved = 2 * share.element_bytes * share.core_elements
     scores, values = _product(share, share.query_width), _product(share, share.output_width)
     if share.flash:
         flop = 3 * scores + 2 * values

@@ -10,6 +10,7 @@ from simcore.validation.machine import Machines, near_equal
 from simcore.validation.mapping import run_of
 from simcore.validation.rows import Row
 from simcore.validation.unsupported import UnsupportedRow
+from simcore.workload import Model
 
 GPT = {
     "id": "one",
@@ -125,10 +126,13 @@ def test_a_cell_that_is_no_number_is_an_error_with_its_place() -> None:
 def test_experts_come_from_columns_and_richer_models_from_their_files() -> None:
     columns = {"arch": "moe", "mlp": "swiglu", "moe_experts": "8", "moe_topk": "2", "ep": "8"}
     model = run_of(row(**columns), MACHINES).workload.model
+    assert isinstance(model, Model)
     assert model.experts is not None
     assert (model.experts.count, model.experts.active, model.experts.ffn) == (8, 2, 24576)
     shipped = row(arch="moe-mla", model="deepseek-v3-671B", layers="61", tp="1", dp="128")
-    assert run_of(shipped, MACHINES).workload.model.latent is not None
+    model = run_of(shipped, MACHINES).workload.model
+    assert isinstance(model, Model)
+    assert model.latent is not None
 
 
 def test_groups_that_straddle_nodes_are_laid_out_on_smaller_ones() -> None:

@@ -1,0 +1,194 @@
+"""What every kind of workload answers, whatever net it trains."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+
+from pydantic import Field
+
+from simcore.schema import Schema
+from simcore.terms import Precision
+from simcore.workload.model import LayerKind
+from simcore.workload.npu_share import NpuShare
+from simcore.workload.plan import ParallelPlan
+
+Rule = tuple[bool, str, str]
+"""Whether a plan obeys it, its name, and what is wrong if not."""
+
+MOMENTS = {"adam": 2, "sgd": 1, "adagrad": 1}
+"""fp32 numbers that an optimizer keeps per weight: with SGD the momentum."""
+
+
+class Net(Protocol):
+    """What the generator asks of every net: its layers in order, and its ends."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def layers(self) -> int: ...
+    @property
+    def layer_kinds(self) -> tuple[LayerKind, ...]:
+        """What each layer is made of."""
+
+    @property
+    def parameters(self) -> int: ...
+    @property
+    def active_parameters(self) -> int:
+        """Parameters that one sample meets."""
+
+    @property
+    def vocabulary(self) -> int:
+        """Rows of the token table; 0 for a net without token table and output head."""
+
+    @property
+    def tied_embeddings(self) -> bool: ...
+    @property
+    def final_norm_parameters(self) -> int: ...
+    @property
+    def has_experts(self) -> bool:
+        """Some layers have routed experts."""
+
+
+class WithoutTokens:
+    """The ends of a net that has neither token table nor output head, nor routed experts."""
+
+    @property
+    def vocabulary(self) -> int:
+        return 0
+
+    @property
+    def tied_embeddings(self) -> bool:
+        return False
+
+    @property
+    def final_norm_parameters(self) -> int:
+        return 0
+
+    @property
+    def has_experts(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """Bounds of the sizes of a workload under a plan, to be sure that they can be counted.
+
+    Attributes:
+        buffer_bytes: Of the largest activation of a micro-batch.
+        weights_bytes: Of all weights.
+        layer_flop: Of the largest kernel outside the products with weights.
+        flop: Of the products with weights of the iteration.
+    """
+
+    buffer_bytes: int
+    weights_bytes: int
+    layer_flop: int
+    flop: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMemory:
+    """Embedding tables that one NPU holds beside its layers.
+
+    Attributes:
+        weights_bytes, state_bytes: Tables and what the optimizer keeps of them, in its memory.
+        host_bytes: Of both, in the memory of the host.
+    """
+
+    weights_bytes: int = 0
+    state_bytes: int = 0
+    host_bytes: int = 0
+
+
+class Workload(Schema):
+    """One training iteration of a net.
+
+    Attributes:
+        kind: Which net is trained: a name of ``kinds.KINDS``.
+        global_batch: Sequences, images or samples per iteration, over all NPUs.
+        precision: Number format of the matrix products. Weights, activations and messages are
+            stored in 4 bytes with fp32 and in 2 otherwise: fp8 and fp4 are formats of the
+            operands inside a product (as in Transformer Engine recipes).
+        weight_format: In which weights are stored and gathered; by default as activations.
+        gradient_format: In which gradients are summed and kept.
+        optimizer: What it keeps per weight: ``adam`` two moments, ``sgd`` a momentum, ``adagrad``
+            a sum of squares; all in fp32.
+    """
+
+    unit: ClassVar[str] = "tokens"
+    """What throughput counts."""
+    spreads_tables: ClassVar[bool] = False
+    """Embedding tables are spread over all NPUs, which exchange what they look up."""
+
+    kind: str
+    global_batch: int = Field(ge=1)
+    precision: Precision = Precision.BF16
+    weight_format: Precision | None = None
+    gradient_format: Literal["fp32", "bf16", "fp16"] = "fp32"
+    optimizer: Literal["adam", "sgd", "adagrad"] = "adam"
+
+    if TYPE_CHECKING:  # a field of each kind
+
+        @property
+        def model(self) -> Net: ...
+
+    @property
+    def tokens(self) -> int:
+        """Tokens, images or samples per iteration: ``unit`` says which."""
+        return self.global_batch
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of one stored weight or activation."""
+        return 4 if self.precision is Precision.FP32 else 2
+
+    @property
+    def weight_bytes(self) -> float:
+        """Bytes of one stored weight."""
+        return self.weight_format.bytes if self.weight_format else self.element_bytes
+
+    @property
+    def gradient_bytes(self) -> int:
+        """Bytes of one summed gradient."""
+        return int(Precision(self.gradient_format).bytes)
+
+    @property
+    def joins_replicas(self) -> bool:
+        """NPUs that hold the same layers communicate within these."""
+        return self.spreads_tables
+
+    def table_memory(self, plan: ParallelPlan) -> TableMemory:
+        """Embedding tables outside the layers; most nets have none."""
+        return TableMemory()
+
+    @property
+    def moments(self) -> int:
+        """fp32 numbers that the optimizer keeps per weight."""
+        return MOMENTS[self.optimizer]
+
+    @property
+    @abstractmethod
+    def model_flop(self) -> float:
+        """FLOP of one iteration that the net itself asks for: what MFU counts."""
+
+    @abstractmethod
+    def rules(self, plan: ParallelPlan) -> Iterator[Rule]:
+        """What *plan* must obey, but for the number of NPUs of the platform."""
+
+    @abstractmethod
+    def share(self, plan: ParallelPlan) -> NpuShare:
+        """One NPU's part of a micro-batch; the plan must have passed ``rules``."""
+
+    def message_bytes(self, plan: ParallelPlan, share: NpuShare) -> tuple[int, ...]:
+        """Size of the messages between each stage and the next one around."""
+        return (share.thin_bytes,) * plan.pp
+
+    @abstractmethod
+    def extent(self, plan: ParallelPlan) -> Extent:
+        """Bounds of the sizes that *plan* leads to."""
+
+
+def microbatches(workload: Workload, plan: ParallelPlan) -> int:
+    """Micro-batches per iteration on each data parallel rank."""
+    return workload.global_batch // (plan.dp * plan.micro_batch)

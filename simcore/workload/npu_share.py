@@ -1,0 +1,63 @@
+"""What one NPU holds of a micro-batch, whatever the net is."""
+
+from dataclasses import dataclass
+
+from simcore.workload.model import LayerKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NpuShare:
+    """One NPU's part of the work on one micro-batch.
+
+    Attributes:
+        rows: Tokens; of nets without tokens, samples.
+        thin_rows: Those of the parts that sequence parallelism splits too.
+        hidden: Width of the residual stream, whole; 0: there is none.
+        norm_parameters: Of one norm of the stream.
+        norm_flop_per_element: 7 for LayerNorm, 5 for RMSNorm.
+        vocabulary: Rows of the token table and columns of the head on this NPU; 0: neither exists.
+        element_bytes: Bytes of a stored activation.
+        weight_bytes: Of a stored weight.
+        gradient_bytes: Of a summed gradient.
+        moments: fp32 numbers that the optimizer keeps per weight, beside the weight itself.
+        mask_bytes: Of a dropout mask per element of the stream: 1 for gpt models, which train with
+            dropout.
+        fused: The loss is one kernel each way, and so is each weight gradient with its sum.
+    """
+
+    rows: int
+    thin_rows: int
+    element_bytes: int
+    weight_bytes: float
+    gradient_bytes: int
+    moments: int = 2
+    hidden: int = 0
+    norm_parameters: int = 0
+    norm_flop_per_element: int = 0
+    vocabulary: int = 0
+    mask_bytes: int = 0
+    fused: bool = True
+
+    def of_layer(self, kind: LayerKind) -> "NpuShare":
+        """The share as a layer of *kind* sees it."""
+        return self
+
+    @property
+    def entry(self) -> "NpuShare":
+        """The share as the first layer sees it."""
+        return self
+
+    @property
+    def stream_bytes(self) -> int:
+        """The residual stream of a micro-batch, whole hidden width (A in the formulas)."""
+        return self.element_bytes * self.rows * self.hidden
+
+    @property
+    def thin_bytes(self) -> int:
+        """What one NPU holds of the residual stream between the layers."""
+        return self.element_bytes * self.thin_rows * self.hidden
+
+    @property
+    def table_parameters(self) -> int:
+        """Parameters of the token table on one NPU."""
+        return self.vocabulary * self.hidden

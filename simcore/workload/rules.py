@@ -1,0 +1,263 @@
+"""What a plan must obey to carry a workload: conditions, their names, and what to say."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from simcore.workload.base import Rule, Workload, microbatches
+from simcore.workload.model import Model
+from simcore.workload.plan import AXIS_ORDER, ParallelPlan
+from simcore.workload.schedules import SCHEDULES
+
+if TYPE_CHECKING:  # which asks these rules itself
+    from simcore.workload.workload import TrainingWorkload
+
+
+def replica_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
+    """The rules of nets that are whole on every NPU, or spread over all of them as their kind says.
+
+    They have no tensor, context, pipeline or expert parallelism.
+    """
+    for axis in ("tp", "cp", "pp", "ep", "interleave"):
+        degree = getattr(plan, axis)
+        yield degree == 1, f"{axis}_is_one", f"workloads of kind {workload.kind} take {axis} 1 only"
+    yield _batch_rule(workload, plan)
+    yield from _layer_rules(workload.model.layers, plan)
+    yield from _update_rules(workload, plan)
+
+
+def _batch_rule(workload: Workload, plan: ParallelPlan) -> Rule:
+    return (
+        workload.global_batch % (plan.dp * plan.micro_batch) == 0,
+        "batch_divides",
+        f"global batch {workload.global_batch} does not divide by dp x micro_batch = "
+        f"{plan.dp} x {plan.micro_batch}",
+    )
+
+
+def _layer_rules(layers: int, plan: ParallelPlan) -> Iterator[Rule]:
+    """Choices that name layers or NPUs which must be there."""
+    if plan.chunk_layers:
+        chunks, given = plan.pp * plan.interleave, plan.chunk_layers
+        yield (
+            len(given) == chunks and sum(given) == layers,
+            "chunk_layers_match",
+            f"chunk_layers gives {sum(given)} layers in {len(given)} chunks, but the plan has "
+            f"{layers} layers in pp x interleave = {chunks} chunks",
+        )
+    if plan.shard:
+        yield (
+            plan.gradient_replicas % plan.shard == 0,
+            "shards_divide_replicas",
+            f"dp x cp = {plan.gradient_replicas} does not divide by shard = {plan.shard}",
+        )
+    yield (
+        plan.recompute == "full" or (plan.recompute_layers is None and plan.recompute_every == 1),
+        "recompute_is_full",
+        "recompute_layers and recompute_every need recompute: full",
+    )
+
+
+def _update_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
+    """Schemes in which replicas do not sum their gradients in each iteration."""
+    if plan.updates.kind == "all_reduce":
+        return
+    yield (
+        plan.zero_stage == 0 and not workload.model.has_experts,
+        "updates_need_whole_weights",
+        f"updates of kind {plan.updates.kind} need zero_stage 0 and a model without experts",
+    )
+    yield (
+        plan.gradient_replicas % plan.updates.servers == 0,
+        "servers_divide_replicas",
+        f"dp x cp = {plan.gradient_replicas} does not divide by servers = {plan.updates.servers}",
+    )
+    yield (
+        not plan.updates.runs_beside or not SCHEDULES[plan.schedule].splits_backward,
+        "staleness_needs_whole_passes",
+        f"staleness above 0 does not go with schedule {plan.schedule}",
+    )
+
+
+def token_rules(workload: "TrainingWorkload", plan: ParallelPlan) -> Iterator[Rule]:
+    """The rules of transformers, those that are broken most often first."""
+    model, tp, cp = workload.model, plan.tp, plan.cp
+    yield (
+        model.heads % tp == 0,
+        "heads_divide_by_tp",
+        f"{model.heads} heads do not divide by tp = {tp}",
+    )
+    groups = model.key_value_heads  # fewer than tp: each is held by tp / groups NPUs
+    yield (
+        groups % tp == 0 or tp % groups == 0,
+        "kv_heads_divide_by_tp",
+        f"{groups} key-value heads neither divide by tp = {tp} nor divide it",
+    )
+    yield model.ffn % tp == 0, "ffn_divides_by_tp", f"ffn {model.ffn} does not divide by tp = {tp}"
+    yield _batch_rule(workload, plan)
+    yield (
+        plan.pp * plan.interleave <= model.layers,
+        "layers_cover_pp",
+        f"{model.layers} layers are fewer than pp x interleave = {plan.pp} x {plan.interleave}",
+    )
+    yield from _choice_rules(model, plan)
+    yield from _expert_rules(workload, plan)
+    yield from _mamba_rules(model, plan)
+    if model.encoder_layers or model.vision:
+        yield from _end_rules(workload, plan)
+    yield from _split_rules(plan)
+    yield from _update_rules(workload, plan)
+    yield from _interleave_rules(plan, microbatches(workload, plan))
+    parts = cp * (tp if plan.splits_sequence else 1)
+    yield (
+        workload.sequence % parts == 0,
+        "sequence_divides",
+        f"sequence {workload.sequence} does not divide into {parts} parts (cp x tp)",
+    )
+    yield (
+        cp == 1 or workload.sequence % (2 * cp) == 0,
+        "sequence_divides_by_cp",
+        f"sequence {workload.sequence} does not divide into 2 x cp = {2 * cp} chunks",
+    )
+
+
+def _choice_rules(model: Model, plan: ParallelPlan) -> Iterator[Rule]:
+    yield from _layer_rules(model.layers, plan)
+    if plan.cp > 1:
+        yield from _context_rules(model, plan)
+    if plan.order != AXIS_ORDER:
+        yield from _order_rules(plan)
+
+
+def _context_rules(model: Model, plan: ParallelPlan) -> Iterator[Rule]:
+    yield (
+        plan.cp_kind != "ring" or plan.flash_attention,
+        "ring_needs_flash_attention",
+        "cp_kind ring needs flash_attention, which works block by block",
+    )
+    heads, groups = model.heads // plan.tp, max(1, model.key_value_heads // plan.tp)
+    yield (
+        plan.cp_kind != "ulysses" or heads % plan.cp == 0,
+        "heads_divide_by_cp",
+        f"{heads} heads per NPU of a tp group do not divide by cp = {plan.cp}, as ulysses needs",
+    )
+    yield (
+        plan.cp_kind != "ulysses" or groups % plan.cp == 0 or plan.cp % groups == 0,
+        "kv_heads_divide_by_cp",
+        f"{groups} key-value heads neither divide by cp = {plan.cp} nor divide it",
+    )
+
+
+def _order_rules(plan: ParallelPlan) -> Iterator[Rule]:
+    strides, order = plan.strides, ", ".join(plan.order)
+    together = {strides["cp"] * plan.cp == strides["dp"], strides["dp"] * plan.dp == strides["cp"]}
+    yield (
+        plan.cp == 1 or plan.dp == 1 or True in together,
+        "order_joins_replicas",
+        f"order {order} puts another axis between cp and dp, whose NPUs add up gradients together",
+    )
+
+
+def _expert_rules(workload: "TrainingWorkload", plan: ParallelPlan) -> Iterator[Rule]:
+    experts, ep, etp = workload.model.experts, plan.ep, plan.expert_tp
+    if experts is None:
+        yield ep == 1 and plan.etp is None, "experts_exist", "ep and etp need a model with experts"
+        return
+    yield (
+        experts.count % ep == 0,
+        "experts_divide_by_ep",
+        f"{experts.count} experts do not divide by ep = {ep}",
+    )
+    yield (
+        plan.npus_per_stage % (ep * etp) == 0,
+        "expert_groups_fill_stage",
+        f"tp x cp x dp = {plan.npus_per_stage} does not divide by etp x ep = {etp} x {ep}",
+    )
+    yield (
+        plan.expert_strides["pp"] == plan.strides["pp"],
+        "order_places_experts",
+        f"order {', '.join(plan.order)} gives the stages of experts other NPUs than those of dense "
+        "layers",
+    )
+    yield (
+        experts.ffn % etp == 0,
+        "expert_ffn_divides_by_etp",
+        f"ffn {experts.ffn} of an expert does not divide by etp = {etp}",
+    )
+    yield (
+        experts.shared_ffn % plan.tp == 0,
+        "shared_ffn_divides_by_tp",
+        f"ffn {experts.shared_ffn} of the shared experts does not divide by tp = {plan.tp}",
+    )
+    yield (
+        plan.tp == 1 or plan.sequence_parallel,
+        "experts_need_sequence_parallel",
+        "with tp above 1, routed experts need sequence_parallel",
+    )
+    shares = len(workload.expert_load.shares)
+    yield (
+        shares in (0, experts.count),
+        "shares_match_experts",
+        f"expert_load gives {shares} shares for {experts.count} experts",
+    )
+
+
+def _mamba_rules(model: Model, plan: ParallelPlan) -> Iterator[Rule]:
+    if model.mamba is None:
+        return
+    heads, groups, parts = model.mamba.heads, model.mamba.groups, plan.tp * plan.cp
+    yield (
+        heads % parts == 0,
+        "mamba_heads_divide",
+        f"{heads} mamba heads do not divide by tp x cp = {parts}",
+    )
+    yield (
+        groups % parts == 0 or parts % groups == 0,
+        "mamba_groups_divide",
+        f"{groups} mamba groups neither divide by tp x cp = {parts} nor divide it",
+    )
+
+
+def _end_rules(workload: "TrainingWorkload", plan: ParallelPlan) -> Iterator[Rule]:
+    """Of models that read patches, or that have an encoder before the decoder."""
+    reason = "models with vision or encoder_layers take cp 1 only"
+    yield plan.cp == 1, "sequence_is_whole", reason
+    stacks = workload.model.encoder_layers > 0
+    yield (
+        not stacks or plan.interleave == 1,
+        "encoder_is_not_interleaved",
+        "models with encoder_layers take interleave 1 only",
+    )
+    parts = plan.tp if plan.splits_sequence else 1
+    yield (
+        workload.encoder_sequence % parts == 0,
+        "encoder_sequence_divides",
+        f"encoder_sequence {workload.encoder_sequence} does not divide by tp = {parts}",
+    )
+
+
+def _split_rules(plan: ParallelPlan) -> Iterator[Rule]:
+    if not SCHEDULES[plan.schedule].splits_backward:
+        return
+    yield plan.pp > 1, "split_needs_pp", f"schedule {plan.schedule} needs pp above 1"
+    yield (
+        plan.zero_stage <= 1 and plan.recompute != "full",
+        "split_keeps_layers",
+        f"schedule {plan.schedule} needs zero_stage 0 or 1 and no full recompute",
+    )
+
+
+def _interleave_rules(plan: ParallelPlan, batches: int) -> Iterator[Rule]:
+    if plan.interleave == 1:
+        return
+    yield plan.pp > 1, "interleave_needs_pp", "interleave above 1 needs pp above 1"
+    yield (
+        batches % plan.pp == 0,
+        "microbatches_divide_by_pp",
+        f"{batches} micro-batches do not divide by pp = {plan.pp}, as interleave needs",
+    )
+    able = [name for name, schedule in SCHEDULES.items() if schedule.interleaves]
+    yield (
+        plan.schedule in able,
+        "schedule_interleaves",
+        f"schedule {plan.schedule} takes interleave 1 only; others: {', '.join(able)}",
+    )

@@ -1,0 +1,213 @@
+"""Every kind of workload: the folded run is that of all NPUs, and no run beats its floor."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simcore import RunTemplate, Simulator, footprints, lower_bounds
+from simcore.bounds.work_floor import WorkFloor
+from simcore.checks import check_run
+from simcore.compute import COMPUTE_MODELS
+from simcore.config import Run
+from simcore.hardware import Dimension, Platform, load_npu
+from simcore.simulation import run_with_iteration
+from simcore.system.each_npu import execute_each
+from simcore.system.expand import expand
+from simcore.system.iteration import IterationRunner
+from simcore.system.machine_times import operator_times_ns, place_groups
+from simcore.system.spec import System
+from simcore.system.stage_axes import is_shared
+from simcore.terms import TopologyKind
+from simcore.workload import ParallelPlan, Updates, build_graph, load_workload
+
+CNN = {
+    "name": "small",
+    "kind": "cnn",
+    "groups": [
+        {"rows": [{"op": "conv", "inputs": 3, "outputs": 64, "kernel": 3, "size": 32}]},
+        {
+            "times": 3,
+            "rows": [
+                {"op": "conv", "inputs": 64, "outputs": 64, "kernel": 3, "size": 32},
+                {"op": "norm", "inputs": 64, "size": 32, "activated": True},
+                {"op": "add", "inputs": 64, "size": 32},
+            ],
+        },
+        {"rows": [{"op": "dense", "inputs": 64, "outputs": 10}]},
+    ],
+}
+DLRM = {
+    "name": "small",
+    "kind": "dlrm",
+    "dense_features": 16,
+    "bottom": [512, 64],
+    "top": [512, 1],
+    "width": 64,
+    "tables": [{"count": 8, "rows": 1000, "pooling": 5}],
+}
+
+
+UPDATES = [
+    Updates(),
+    Updates(),
+    Updates(kind="servers", servers=1),
+    Updates(kind="servers", servers=1, staleness=1),
+    Updates(kind="servers", servers=1, staleness=3),
+    Updates(kind="local", every=0),
+    Updates(kind="local"),
+]
+TRANSFORMER = {"layers": 4, "hidden": 256, "heads": 8, "ffn": 1024}
+
+
+@st.composite
+def stages(draw: st.DrawFn, batch: int) -> dict[str, Any]:
+    """A transformer with an encoder, or one that reads patches."""
+    both = {**TRANSFORMER, "name": "both", "encoder_layers": 2, "vocabulary": 512}
+    image = {**TRANSFORMER, "name": "image", "causal": False}
+    image["vision"] = {"patch": 4, "classes": 16}
+    if draw(st.booleans()):
+        return {"model": both, "sequence": 32, "encoder_sequence": 64, "global_batch": batch}
+    return {"model": image, "sequence": 64, "global_batch": batch}
+
+
+@st.composite
+def cnn(draw: st.DrawFn, batch: int) -> dict[str, Any]:
+    model = {**CNN, "synced_norms": draw(st.booleans())}
+    return {"kind": "cnn", "model": model, "global_batch": batch}
+
+
+@st.composite
+def dlrm(draw: st.DrawFn, batch: int) -> dict[str, Any]:
+    tables = {
+        "sharding": draw(st.sampled_from(["table", "row", "column"])),
+        "host_part": draw(st.sampled_from([0.0, 0.3])),
+        "prefetched_indices": draw(st.booleans()),
+    }
+    return {"kind": "dlrm", "model": DLRM, "global_batch": batch, "tables": tables}
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Run:
+    shape = draw(st.sampled_from([(4,), (2, 4), (4, 2)]))
+    npus, micro_batch, batches = int(np.prod(shape)), draw(st.sampled_from([4, 32])), 2
+    kind = draw(st.sampled_from([cnn, dlrm, stages]))
+    tp, pp = draw(st.sampled_from([(1, 1), (2, 2), (1, 4)])) if kind is stages else (1, 1)
+    dp = npus // (tp * pp)
+    workload = load_workload(draw(kind(dp * micro_batch * draw(st.integers(1, batches)))))
+    dimensions = tuple(
+        Dimension(
+            topology=draw(st.sampled_from(list(TopologyKind))),
+            npus=size,
+            bandwidth_bytes_per_s=draw(st.sampled_from([5e9, 50e9, 333e9])),
+            latency_s=draw(st.sampled_from([25e-9, 700e-9])),
+        )
+        for size in shape
+    )
+    updates = draw(st.sampled_from(UPDATES))
+    plan = ParallelPlan(
+        updates=updates,
+        tp=tp,
+        pp=pp,
+        dp=dp,
+        sequence_parallel=draw(st.booleans()),
+        micro_batch=micro_batch,
+        zero_stage=draw(st.integers(0, 3)) if updates == Updates() else 0,
+        recompute=draw(st.sampled_from(["none", "full"])),
+        overlap_gradients=draw(st.booleans()),
+    )
+    system = System(chunks=draw(st.sampled_from([1, 4])), all_to_all="direct")
+    platform = Platform(npu=load_npu("h100_80"), dimensions=dimensions)
+    return Run(workload=workload, platform=platform, plan=plan, system=system)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(runs())
+def test_one_npu_takes_as_long_as_all_of_them_one_by_one(run: Run) -> None:
+    check_run(run)
+    compute = COMPUTE_MODELS[run.compute]()
+    runner = IterationRunner(run.platform, run.system, compute)
+    folded = runner.run(run.workload, run.plan)
+    graph = build_graph(run.workload, run.plan)
+    plain = runner.run_graph(graph)
+    assert folded.finish_ns.tolist() == plain.finish_ns.tolist()
+    assert folded.booked_ns.tolist() == plain.booked_ns.tolist()
+    assert plain.nodes is not None
+    npu, precision = run.platform.npu, run.workload.precision
+    operator_ns = operator_times_ns(graph.operators, npu, precision, compute)
+    placements = place_groups(graph.groups, run.platform.dimensions)
+    shared = [axis for axis in graph.groups if is_shared(run.plan, axis)]
+    inputs = expand(graph, run.platform, run.system, operator_ns, placements, shared)
+    every = execute_each(graph, plain.nodes.lowered, inputs)
+    if not plain.work.held_ns.any():
+        assert every.finish_ns.tolist() == folded.finish_ns.tolist()
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(runs())
+def test_no_run_is_shorter_than_its_work(run: Run) -> None:
+    result, iteration = run_with_iteration(run)
+    floor = WorkFloor().time_ns(run)
+    assert 0 < floor <= int(iteration.finish_ns.max())
+    assert 0 < result.mfu <= result.hfu <= 1
+
+
+@pytest.mark.parametrize("kind", ["cnn", "dlrm"])
+def test_a_kind_reads_back_what_it_writes(kind: str) -> None:
+    model = {"cnn": CNN, "dlrm": DLRM}[kind]
+    workload = load_workload({"kind": kind, "model": model, "global_batch": 8})
+    assert load_workload(workload.model_dump(mode="json")) == workload
+
+
+DIMENSIONS = [
+    {"topology": "switch", "npus": 2, "bandwidth": "50 GB/s", "latency": "700 ns"},
+    {"topology": "switch", "npus": 4, "bandwidth": "5 GB/s", "latency": "700 ns"},
+]
+BOUNDED: list[dict[str, Any]] = [
+    {"kind": "cnn", "model": CNN, "global_batch": 256},
+    {"kind": "cnn", "model": {**CNN, "synced_norms": True}, "global_batch": 256},
+    {"kind": "dlrm", "model": DLRM, "global_batch": 4096},
+    {"kind": "dlrm", "model": DLRM, "global_batch": 4096, "tables": {"sharding": "row"}},
+    {
+        "model": {**TRANSFORMER, "name": "both", "encoder_layers": 2, "vocabulary": 512},
+        "sequence": 32,
+        "encoder_sequence": 64,
+        "global_batch": 64,
+    },
+]
+CHOICES: dict[str, list[object]] = {
+    "plan.micro_batch": [4, 8],
+    "plan.updates": [
+        {},
+        {"kind": "servers", "servers": 1},
+        {"kind": "servers", "servers": 1, "staleness": 1},
+        {"kind": "local", "every": 10},
+    ],
+    "system.all_to_all": ["direct", "direct1"],
+}
+
+
+@pytest.mark.parametrize("workload", BOUNDED, ids=range(len(BOUNDED)))
+@pytest.mark.parametrize("degrees", [(1, 1, 8), (2, 2, 2)])
+def test_no_design_beats_its_lower_bound(
+    workload: dict[str, Any], degrees: tuple[int, int, int]
+) -> None:
+    tp, pp, dp = degrees
+    if "kind" in workload and pp > 1:
+        return
+    run = {
+        "workload": workload,
+        "platform": {"npu": "a100_80", "dimensions": DIMENSIONS},
+        "plan": {"tp": tp, "pp": pp, "dp": dp},
+    }
+    template, simulator = RunTemplate.from_table(run), Simulator()
+    designs = [dict(zip(CHOICES, values, strict=True)) for values in product(*CHOICES.values())]
+    results = [simulator.simulate(template.with_values(values)) for values in designs]
+    bound_s = lower_bounds(template, designs)
+    assert (bound_s > 0).all()
+    assert (bound_s <= [result.iteration_time_s for result in results]).all()
+    needed = [result.footprint_bytes for result in results]
+    assert footprints(template, designs).tolist() == needed

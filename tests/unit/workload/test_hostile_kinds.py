@@ -1,0 +1,68 @@
+"""Whatever a file says of a net of any kind, it is simulated or refused in one sentence."""
+
+from typing import Any
+
+import pytest
+
+from simcore import SimcoreError, load_run, simulate_run
+
+BASE: dict[str, Any] = {
+    "version": 1,
+    "platform": {
+        "npu": "h100_80",
+        "dimensions": [
+            {"topology": "switch", "npus": 8, "bandwidth": "25 GB/s", "latency": "1 us"}
+        ],
+    },
+    "plan": {"dp": 8, "micro_batch": 8},
+}
+ROW = {"op": "conv", "inputs": 3, "outputs": 8, "size": 8, "kernel": 3}
+NETS: dict[str, dict[str, Any]] = {
+    "cnn": {"groups": [{"times": 1, "rows": [ROW]}]},
+    "dlrm": {
+        "dense_features": 4,
+        "bottom": [8],
+        "top": [1],
+        "width": 8,
+        "tables": [{"count": 8, "rows": 10, "pooling": 2}],
+    },
+}
+PLACES = {
+    "cnn": [
+        "model.groups[0].times",
+        *(f"model.groups[0].rows[0].{key}" for key in ROW),
+        "model.groups[0].rows[0].stride",
+        "model.synced_norms",
+        "model.kind",
+        "kind",
+        "optimizer",
+        "global_batch",
+    ],
+    "dlrm": [
+        *(f"model.{key}" for key in NETS["dlrm"]),
+        *(f"model.tables[0].{key}" for key in ("count", "rows", "pooling")),
+        *(f"tables.{key}" for key in ("sharding", "columns", "host_part", "format")),
+        "model.interaction",
+        "model.cross_rank",
+    ],
+}
+VALUES = [0, -1, 1.5, "x", None, 10**9, 10**19, 10**400, True, [], {}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "place"), [(kind, place) for kind, places in PLACES.items() for place in places]
+)
+def test_a_value_is_taken_or_refused_in_one_sentence(kind: str, place: str) -> None:
+    model = {"name": "small", "kind": kind, **NETS[kind]}
+    run = {**BASE, "workload": {"kind": kind, "model": model, "global_batch": 64}}
+    sentences, times = [], []
+    for value in VALUES:
+        try:
+            result = simulate_run(load_run(run, {f"workload.{place}": value}))
+            times.append(result.iteration_time_s)
+        except SimcoreError as error:
+            sentences.append(str(error))
+    assert len(sentences) + len(times) == len(VALUES)
+    assert all("\n" not in sentence for sentence in sentences)
+    assert all(time_s > 0 for time_s in times)
+    assert sentences
