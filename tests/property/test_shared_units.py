@@ -10,7 +10,15 @@ from simcore.kernels.piece_rows import PART_DEP, PART_NODES
 from simcore.kernels.piece_runs import lay_out
 from simcore.system.node_counts import counts_of_graph, counts_of_program
 from simcore.system.plan_code import PlanCode, PlanParts
-from simcore.workload import Model, ParallelPlan, TrainingWorkload, build_graph
+from simcore.workload import (
+    Model,
+    ParallelPlan,
+    TrainingWorkload,
+    Updates,
+    Workload,
+    build_graph,
+    load_workload,
+)
 from simcore.workload.model_parts import Experts
 from simcore.workload.workload import check_splits
 
@@ -20,7 +28,39 @@ MIXED = Model(
     name="mixed", layers=6, hidden=192, heads=12, ffn=768, vocabulary=1200, window=32,
     global_every=3, experts=Experts(count=4, active=2, ffn=192, first_layer=1),
 )  # fmt: skip
-CHECKED = settings(derandomize=True, deadline=None, max_examples=150)
+SMALL = {"layers": 4, "hidden": 64, "heads": 4, "ffn": 128, "vocabulary": 256}
+BOTH = {**SMALL, "name": "both", "encoder_layers": 2}
+IMAGE = {**SMALL, "name": "image", "causal": False, "vocabulary": 0}
+IMAGE["vision"] = {"patch": 4, "classes": 16}
+SPLIT = {"both": BOTH, "image": IMAGE}
+CNN = {
+    "name": "net",
+    "kind": "cnn",
+    "groups": [
+        {
+            "times": 2,
+            "rows": [
+                {"op": "conv", "inputs": 8, "outputs": 8, "kernel": 3, "size": 16},
+                {"op": "norm", "inputs": 8, "size": 16},
+            ],
+        }
+    ],
+}
+DLRM = {
+    "name": "recommendation", "kind": "dlrm", "dense_features": 8, "bottom": [32, 16],
+    "top": [32, 1], "width": 16, "tables": [{"count": 8, "rows": 100}],
+}  # fmt: skip
+UPDATES = [
+    Updates(),
+    Updates(),
+    Updates(kind="servers", servers=1),
+    Updates(kind="servers", servers=2),
+    Updates(kind="servers", servers=2, staleness=1),
+    Updates(kind="servers", servers=1, staleness=3),
+    Updates(kind="local", every=0),
+    Updates(kind="local", every=4),
+]
+CHECKED = settings(derandomize=True, deadline=None, max_examples=300)
 SHARED = PlanParts()
 
 
@@ -58,12 +98,46 @@ def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
     return workload, plan
 
 
+@st.composite
+def other_jobs(draw: st.DrawFn) -> tuple[Workload, ParallelPlan]:
+    """Likewise for nets of other kinds, and for replicas that agree on their weights otherwise."""
+    kind = draw(st.sampled_from(["both", "image", "cnn", "dlrm"]))
+    updates = draw(st.sampled_from(UPDATES))
+    tp, pp = draw(st.sampled_from([(1, 1), (2, 2), (1, 4)])) if kind in SPLIT else (1, 1)
+    plan = ParallelPlan(
+        tp=tp,
+        pp=pp,
+        dp=draw(st.sampled_from([1, 2, 4])),
+        zero_stage=draw(st.sampled_from([0, 3])) if updates == Updates() else 0,
+        chunk_layers=(1, *[1] * (pp - 2), 5 - pp) if pp > 1 and draw(st.booleans()) else (),
+        updates=updates,
+        fused_kernels=kind == "cnn" or draw(st.booleans()),
+    )
+    if kind in SPLIT:
+        data: dict[str, object] = {"model": SPLIT[kind], "sequence": 64}
+        data["encoder_sequence"] = draw(st.sampled_from([64, 128])) if kind == "both" else 0
+    elif kind == "cnn":
+        data = {"kind": "cnn", "model": {**CNN, "synced_norms": draw(st.booleans())}}
+    else:
+        tables = {"sharding": draw(st.sampled_from(["table", "row"]))}
+        data = {"kind": "dlrm", "model": DLRM, "tables": tables}
+    batch = draw(st.sampled_from([8, 16]))
+    workload = load_workload({**data, "global_batch": batch})
+    try:
+        check_splits(workload, plan)
+    except InfeasibleError:
+        assume(False)
+    return workload, plan
+
+
+JOBS = st.booleans().flatmap(lambda known: jobs() if known else other_jobs())
+
+
 @CHECKED
-@given(job=jobs())
-def test_plans_come_to_the_same_with_what_others_left(
-    job: tuple[TrainingWorkload, ParallelPlan],
-) -> None:
+@given(job=JOBS)
+def test_plans_come_to_the_same_with_what_others_left(job: tuple[Workload, ParallelPlan]) -> None:
     alone, among_others = PlanCode(*job), PlanCode(*job, SHARED)
+    assert among_others.program.message_bytes == alone.program.message_bytes
     assert among_others.program.operators == alone.program.operators
     assert among_others.program.collectives == alone.program.collectives
     assert among_others.counts.nodes == alone.counts.nodes
@@ -81,14 +155,16 @@ def test_plans_come_to_the_same_with_what_others_left(
 
 
 @CHECKED
-@given(job=jobs())
-def test_counts_are_those_of_the_graph(job: tuple[TrainingWorkload, ParallelPlan]) -> None:
+@given(job=JOBS)
+def test_counts_are_those_of_the_graph(job: tuple[Workload, ParallelPlan]) -> None:
     known = PlanCode(*job, SHARED)
     counts, nodes = known.counts, counts_of_graph(build_graph(*job))
     assert counts.nodes == nodes.nodes
     assert counts.matrix_flop == pytest.approx(nodes.matrix_flop, rel=1e-12)
     # with two stages the graph does not tell the next one from the one before
     assert counts.messages.sum(axis=0).tolist() == nodes.messages.sum(axis=0).tolist()
+    sent = [(each.messages * each.message_bytes).sum(axis=0).tolist() for each in (counts, nodes)]
+    assert sent[0] == sent[1]
     assert counts.collectives.tolist() == nodes.collectives.tolist()
     assert counts_of_program(known.program, known.batches).nodes == nodes.nodes
 

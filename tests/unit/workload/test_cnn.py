@@ -120,6 +120,11 @@ def test_only_data_parallelism_fits(axis: str) -> None:
         built(job(), **{axis: 2})
 
 
+def test_kernel_by_kernel_software_is_not_written_for_convolutions() -> None:
+    with pytest.raises(InfeasibleError, match="^convolutions_are_fused: "):
+        built(job(), fused_kernels=False)
+
+
 def test_wrong_kinds_are_told_with_their_place() -> None:
     with pytest.raises(ConfigError, match=r"^workload.kind: workload kind must be one of .*cnn"):
         load_workload({"kind": "cnm", "model": "resnet50", "global_batch": 1})
