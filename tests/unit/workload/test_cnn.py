@@ -121,7 +121,7 @@ def test_only_data_parallelism_fits(axis: str) -> None:
 
 
 def test_kernel_by_kernel_software_is_not_written_for_convolutions() -> None:
-    with pytest.raises(InfeasibleError, match="^convolutions_are_fused: "):
+    with pytest.raises(InfeasibleError, match=r"^convolutions_are_fused: "):
         built(job(), fused_kernels=False)
 
 
