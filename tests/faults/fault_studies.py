@@ -104,7 +104,7 @@ def run_faulty_command(out: Path, **overrides: Any) -> None:
 
     faulty = patch.dict(EVALUATORS._entries, {"faulty": Faulty})
     chosen = {"sampler": "random", **overrides}
-    with faulty, patch("dse.study.start_crew", start_faulty_crew), told_plainly():
+    with faulty, patch("dse.runner.start_crew", start_faulty_crew), told_plainly():
         run_command(STUDY, out=out, resume=False, quiet=True, timeout_s=None, overrides=chosen)
 
 
