@@ -95,6 +95,12 @@ def test_the_mixture_of_experts_has_its_published_size() -> None:
     assert load_study_file(name).space.counts.valid == 1_941_192 * 1_728 == 3_354_379_776
 
 
+def test_the_recommendation_problem_has_its_published_size() -> None:
+    # 11 of 16 pairs of machine size and part in host memory have room
+    counts = load_study_file("p4_dlrm_2p6t_h100.yaml").space.counts
+    assert counts.valid == 58_392_576
+
+
 def test_a_rule_may_use_terms_and_choices() -> None:
     space = space_of(
         {
