@@ -29,7 +29,8 @@ class MeasuredRuns:
     Attributes:
         npu: Accelerator, a name of ``configs/npus``.
         number_format: Of the products: ``16-bit``, ``8-bit`` ...
-        kind: ``dense`` or ``routed experts``; the kind of what is no transformer.
+        kind: ``dense`` or ``routed experts`` for transformers with a decoder alone; else the name
+            of what it is.
         parameters: Of the model.
         rows: Runs.
         error: Mean absolute relative error of their predictions.
@@ -81,6 +82,8 @@ class MeasuredTable:
                 f"{npu}, {number_format}, {kind}; {WITHIN:.0%} of them are within; nearest: "
                 f"{nearest.model} on {nearest.npus})"
             )
+        if kind not in {key[2] for key in self._by_class}:
+            return f"not validated here: no measured run of a workload of this kind ({kind})"
         same_npu = [one for key, runs in self._by_class.items() if key[0] == npu for one in runs]
         if not same_npu:
             return f"not validated here: no measured run on {npu}"
@@ -100,11 +103,18 @@ def validated_band(run: Run) -> str:
 def class_of(run: Run) -> tuple[str, str, str]:
     """Accelerator, number format and kind of model: runs that agree in them are alike."""
     number_format = _FORMATS.get(run.workload.precision, "16-bit")
-    model = run.workload.model
-    kind = "dense" if model.active_parameters == model.parameters else "routed experts"
+    return run.platform.npu.name, number_format, _kind(run)
+
+
+def _kind(run: Run) -> str:
     if not isinstance(run.workload, TrainingWorkload):
-        kind = run.workload.kind
-    return run.platform.npu.name, number_format, kind
+        return run.workload.kind
+    model = run.workload.model
+    if model.encoder_layers:
+        return "encoder-decoder"
+    if not model.causal:
+        return "encoder"
+    return "dense" if model.active_parameters == model.parameters else "routed experts"
 
 
 def measured_runs(compared: Sequence[tuple[Compared, Run]]) -> list[MeasuredRuns]:

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from simcore import load_run, shipped_folder
 from simcore.validation.band import MeasuredRuns, MeasuredTable, validated_band
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
@@ -107,6 +108,15 @@ def test_what_was_never_measured_is_said_to_be_so() -> None:
 
 def test_the_shipped_table_has_a_band_for_gpt_on_a100() -> None:
     assert validated_band(RUN).startswith("±")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("dlrm_2p6t_256_h100", "dlrm"), ("t5_11b_1024_tpu_v3", "encoder-decoder")],
+)
+def test_no_band_of_transformers_is_told_for_another_kind(name: str, kind: str) -> None:
+    run = load_run(shipped_folder("configs") / "runs" / f"{name}.yaml")
+    assert validated_band(run).endswith(f"no measured run of a workload of this kind ({kind})")
 
 
 @pytest.mark.parametrize("measured", ["", "0"])
