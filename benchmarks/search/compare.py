@@ -54,6 +54,7 @@ class Log:
         self.values: list[list[float]] = []
         self.keys: set[str] = set()
         self.rows: list[Row] = []
+        self.steps: list[tuple[int, float]] = []  # per proposal: designs found, CPU seconds so far
         self._proposals, self._cpu_s = 0, 0.0
 
     def add(self, values: list[float], cpu_s: float) -> None:
@@ -62,6 +63,7 @@ class Log:
         self._cpu_s += cpu_s
         if values:
             self.values.append(values)
+        self.steps.append((len(self.values), self._cpu_s))
         if self._proposals in self._marks:
             score = self.problem.score(np.array(self.values)) if self.values else np.nan
             cpu_ms = 1e3 * self._cpu_s / self._proposals
@@ -74,7 +76,7 @@ class Log:
         self.keys.add(design_key(self.problem.canonical(design)))
 
 
-def run_sampler(problem: Problem, name: str, seed: int, trials: int, window: int) -> list[Row]:
+def run_sampler(problem: Problem, name: str, seed: int, trials: int, window: int) -> Log:
     """As a study does it: proposal i knows the results up to i - window."""
     what = ProposerInput(
         space=problem.space,
@@ -101,7 +103,7 @@ def run_sampler(problem: Problem, name: str, seed: int, trials: int, window: int
             proposer.tell(oldest, objectives, 0.0 if objectives else 1.0)
             cpu_s += time.process_time() - start
             log.add(list(objectives.values()), cpu_s)
-    return log.rows
+    return log
 
 
 def run_agent(
@@ -110,7 +112,7 @@ def run_agent(
     seed: int,
     trials: int,
     setting: Mapping[str, float] | None = None,
-) -> list[Row]:
+) -> Log:
     """Proposes, rejects and rewards by the inverse of the product of the objectives."""
     raw, log = RawSpace(problem.space), Log(problem, trials)
     agent = kind(raw.sizes, seed, **(setting or {}))
@@ -126,7 +128,7 @@ def run_agent(
         start = time.process_time()
         agent.tell(codes, 1.0 / float(np.prod(values)) if values else 0.0)
         log.add(values, cpu_s + time.process_time() - start)
-    return log.rows
+    return log
 
 
 def table_rows(
@@ -140,7 +142,7 @@ def table_rows(
             else run_sampler(problem, name, seed, trials, window)
             for seed in range(seeds)
         ]
-        for rows in zip(*runs, strict=False):
+        for rows in zip(*(run.rows for run in runs), strict=False):
             proposals, scores, evaluations, cpu_ms = zip(*rows, strict=True)
             low, middle, high = np.nanquantile(scores, (0.25, 0.5, 0.75))
             row = [name, proposals[0], *(f"{score:.4g}" for score in (middle, low, high))]

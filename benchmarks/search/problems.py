@@ -1,8 +1,9 @@
 """Problems that samplers are compared on: a space, a screen, an evaluation, a reference point."""
 
+import csv
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,14 @@ from dse.config import load_study_file
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.objectives import Goals
+from dse.rank.hypervolume import hypervolume
 from dse.space import Design, Setting, Space, SpaceFile, build_space, design_key
 
 STAND_IN = Path(__file__).resolve().parents[3] / "shared" / "bench" / "search"
 """Folder of ``problem.py``, the closed form of 200 million designs whose front is known."""
+
+ENUMERATED = Path(__file__).resolve().parents[2] / "tests" / "golden" / "enumerated"
+VIT_OBJECTIVES = ("iteration_time", "capital_cost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +35,7 @@ class Problem:
         evaluate: Objectives by name; empty if the design is infeasible.
         score: Of values, (N, M): hypervolume by that of the true front, or best product.
         score_name: What the score is.
+        fastest_s: The least iteration time that there is; None: not known.
     """
 
     space: Space
@@ -40,6 +46,7 @@ class Problem:
     evaluate: Callable[[Design], Mapping[str, float]]
     score: Callable[[np.ndarray], float]
     score_name: str
+    fastest_s: float | None = None
 
 
 def stand_in() -> Problem:
@@ -61,7 +68,7 @@ def stand_in() -> Problem:
             },
         }
     )
-    _, reference, _, volume, _, _ = problem.truth()
+    _, reference, ideal, volume, _, _ = problem.truth()
 
     def outcome(design: Design) -> tuple[float, float, float]:
         sizes = [int(design[name]) for name in ("dp", "tp", "pp", "cp", "d[0]", "d[1]", "d[2]")]
@@ -84,6 +91,23 @@ def stand_in() -> Problem:
         evaluate=answer,
         score=lambda values: problem.hv2d(values, reference) / volume,
         score_name="hypervolume / that of the true front",
+        fastest_s=float(ideal[0]),
+    )
+
+
+def vit() -> Problem:
+    """ViT-22B on 64 NPUs by the simulator, whose exact front was found by enumeration."""
+    with (ENUMERATED / "p5_vit22b_64_simulated.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["state"] == "complete"]
+    every = np.array([[float(row[name]) for name in VIT_OBJECTIVES] for row in rows])
+    reference = 1.1 * every.max(axis=0)
+    volume = hypervolume(every, reference)
+    problem = study("p5_vit22b_64_simulated.yaml", dict.fromkeys(VIT_OBJECTIVES, "minimise"))
+    return replace(
+        problem,
+        score=lambda values: hypervolume(values, reference) / volume,
+        score_name="hypervolume / that of the true front",
+        fastest_s=float(every[:, 0].min()),
     )
 
 
@@ -115,8 +139,11 @@ def study(name: str, objectives: Mapping[str, str], **overrides: object) -> Prob
 
 PROBLEMS: Mapping[str, Callable[[], Problem]] = {
     "stand_in": stand_in,
+    "p5": vit,
     "p1_1024_cost": lambda: study("p1_cosmic_1024.yaml", {"time_network_cost": "minimise"}),
     "p1_1024_bandwidth": lambda: study("p1_cosmic_1024.yaml", {"time_bandwidth": "minimise"}),
+    "p1_mem_cost": lambda: study("p1_cosmic_1024_mem.yaml", {"time_network_cost": "minimise"}),
+    "p1_mem_bandwidth": lambda: study("p1_cosmic_1024_mem.yaml", {"time_bandwidth": "minimise"}),
     "p1_2048_cost": lambda: study("p1_cosmic_2048.yaml", {"time_network_cost": "minimise"}),
     "p1_2048_bandwidth": lambda: study("p1_cosmic_2048.yaml", {"time_bandwidth": "minimise"}),
 }
