@@ -42,14 +42,14 @@ def blocks_of(kind: LayerKind, share: NpuShare, plan: ParallelPlan) -> tuple[Lay
 
 
 def _work(part: Hashable, share: NpuShare, plan: ParallelPlan) -> LayerWork:
+    if isinstance(part, str) and isinstance(share, Share):
+        share = share.of_layer((part,))
+        if part == "windowed":  # a window only hides more scores
+            share = replace(share, visible=share.windowed_visible)
+        return BLOCKS[part](share=share, plan=plan)
     if isinstance(part, LayerRow):
         return part.work(share, plan)
-    if not isinstance(share, Share):
-        raise AssertionError("residual blocks are parts of transformers")
-    share = share.of_layer((part,))
-    if part == "windowed":  # a window only hides more scores
-        share = replace(share, visible=share.windowed_visible)
-    return BLOCKS[str(part)](share=share, plan=plan)
+    raise AssertionError(f"{part!r} is no part of a layer that works on {type(share).__name__}")
 
 
 __all__ = ["BLOCKS", "Block", "BlockParameters", "LayerRow", "LayerWork", "blocks_of"]
