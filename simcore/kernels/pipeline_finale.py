@@ -41,8 +41,7 @@ def go_on_in_finale(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     if slot >= 0:
         late = arrives - live[slot + f.END]
         if late == 0:
-            arrival, scheduled = live[stage + f.ARRIVES_AT], live[slot + f.SCHEDULED]
-            late = sent_after(live, arrival, scheduled, live[slot + f.CAUSE], f.ZERO)
+            late = sent_after(live, live[stage + f.ARRIVES_AT], slot + f.SCHEDULED, f.ZERO)
     unit = live[stage + f.ARRIVES_UNIT]
     unit -= fixed[at.program + number * f.PROGRAM_FIELDS + f.FINALE_UNIT]
     if late == 0 and order_matters_at(fixed, live, at, npu, unit, arrives):
@@ -94,8 +93,8 @@ def _drain(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     npu = at.npu + number * at.npu_size
     for place in range(live[npu + f.LOGGED]):
         entry = npu + at.log + place * f.LOG_FIELDS
-        if live[entry + 2] == f.NEVER:
-            _join(fixed, live, at, live[entry], number, live[entry + 1])
+        if live[entry + f.LOG_END] == f.NEVER:
+            _join(fixed, live, at, live[entry], number, live[entry + f.LOG_START])
         else:
             unit = live[stage + f.STATE] + live[entry]
             send(fixed, live, at, number, unit, entry, f.ZERO)

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
 from simcore.kernels.stage_layout import Layout
+from simcore.kernels.stage_states import later
 
 Ints = NDArray[np.int64]
 
@@ -36,19 +37,22 @@ def arrival_of(at: Layout, message: int) -> int:
 
 
 @njit(cache=True)
-def sent_after(live: Ints, arrival: int, scheduled: int, cause: int, since: int) -> int:
+def sent_after(live: Ints, arrival: int, own: int, since: int) -> int:
     """Which of two events that come at once is first: a message, or one of its receiver's own.
 
-    That which was scheduled first, and else that whose cause was; the times of the receiver's own
-    count from *since*.
+    That which was scheduled first, else that whose cause was, else that whose cause was decided
+    first. At *own* the receiver's event tells the three, in times that count from *since*.
 
     Returns:
         Above 0 if the message is the later one, 0 if nothing here decides.
     """
-    late = live[arrival + f.ARRIVAL_START] - since - scheduled
-    if late == 0 and cause != f.NEVER and live[arrival + f.ARRIVAL_CAUSE] != f.NEVER:
-        late = live[arrival + f.ARRIVAL_CAUSE] - since - cause
-    return int(late)
+    for field in range(3):
+        sent, scheduled = live[arrival + f.ARRIVAL_START + field], live[own + field]
+        if sent == f.NEVER or scheduled == f.NEVER:
+            break
+        if sent - since != scheduled:
+            return int(sent - since - scheduled)
+    return 0
 
 
 @njit(cache=True)
@@ -57,10 +61,11 @@ def send(
 ) -> None:
     """A message is on its way, by an *entry* of a log whose times count from *since*."""
     message = fixed[unit_address(fixed, at, number, unit) + f.SENDS]
-    arrival, end, cause = arrival_of(at, message), live[entry + 2] + since, live[entry + 3]
+    arrival, end = arrival_of(at, message), live[entry + f.LOG_END] + since
     live[arrival + f.ARRIVAL_END] = end
-    live[arrival + f.ARRIVAL_START] = live[entry + 1] + since
-    live[arrival + f.ARRIVAL_CAUSE] = cause if cause == f.NEVER else cause + since
+    live[arrival + f.ARRIVAL_START] = live[entry + f.LOG_START] + since
+    live[arrival + f.ARRIVAL_CAUSE] = later(live[entry + f.LOG_CAUSE], since)
+    live[arrival + f.ARRIVAL_CAUSE_DECIDED] = later(live[entry + f.LOG_CAUSE_DECIDED], since)
     to_unit = fixed[at.message + message * f.MESSAGE_FIELDS + f.TO_UNIT]
     receiver = fixed[at.message + message * f.MESSAGE_FIELDS]
     stage = at.stage + receiver * f.STAGE_FIELDS

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from simcore.kernels import stage_layout as f
 from simcore.kernels.pipeline_messages import arrival_of, is_known, message_to
 from simcore.kernels.stage_layout import Layout
-from simcore.kernels.stage_states import same
+from simcore.kernels.stage_states import later, same
 
 KEPT = 4
 """Snapshots that each is compared with: a steady state has at most so many schedule periods."""
@@ -82,14 +82,14 @@ def _take(fixed: Ints, live: Ints, at: Layout, snapshot: int, begun: int) -> boo
         seen = 0
         coming = unit if live[stage + f.MODE] == f.SHUT else unit + 1
         while seen < live[stage + f.KNOWN]:
-            if coming >= last or to + 4 > room:
+            if coming >= last or to + 1 + f.ARRIVAL_FIELDS > room:
                 return False
             if is_known(fixed, live, at, number, coming):
                 seen += 1
                 live[to] = coming - unit
                 message = message_to(fixed, at, number, coming)
-                _write_arrival(live, at, to, message, live[stage + f.SINCE])
-                to += 4
+                _write_arrival(live, at, to + 1, message, live[stage + f.SINCE])
+                to += 1 + f.ARRIVAL_FIELDS
             coming += 1
     live[snapshot] = to - content
     return True
@@ -99,11 +99,9 @@ def _take(fixed: Ints, live: Ints, at: Layout, snapshot: int, begun: int) -> boo
 def _write_arrival(live: Ints, at: Layout, to: int, message: int, since: int) -> None:
     """When a message comes after *since*; one that was there before is as good as any other."""
     arrival = arrival_of(at, message)
-    end, cause = live[arrival + f.ARRIVAL_END], live[arrival + f.ARRIVAL_CAUSE]
-    live[to + 1], live[to + 2], live[to + 3] = -1, 0, 0
-    if end >= since:
-        live[to + 1], live[to + 2] = end - since, live[arrival + f.ARRIVAL_START] - since
-        live[to + 3] = cause if cause == f.NEVER else cause - since
+    is_ahead = live[arrival + f.ARRIVAL_END] >= since
+    for field in range(f.ARRIVAL_FIELDS):
+        live[to + field] = later(live[arrival + field], -since) if is_ahead else f.ZERO - 1
 
 
 @njit(cache=True)
@@ -148,7 +146,7 @@ def _move(fixed: Ints, live: Ints, at: Layout, number: int, units: int, ns: int)
         for field in range(f.ARRIVAL_FIELDS):
             time = live[here + field]
             live[here + field] = -1
-            live[there + field] = time if time == f.NEVER else time + ns
+            live[there + field] = later(time, ns)
         unit -= 1
     live[stage + f.AT_UNIT] += units
     live[stage + f.SINCE] += ns

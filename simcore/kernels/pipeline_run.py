@@ -163,8 +163,7 @@ def _order(live: Ints, at: Layout, number: int, message: int) -> int:
     since, arrival = live[stage + f.SINCE], arrival_of(at, message)
     late = live[arrival + f.ARRIVAL_END] - since - live[state + f.HEAD_END]
     if late == 0:
-        scheduled, cause = live[state + f.HEAD_SCHEDULED], live[state + f.HEAD_CAUSE]
-        late = sent_after(live, arrival, scheduled, cause, since)
+        late = sent_after(live, arrival, state + f.HEAD_SCHEDULED, since)
     return -1 if late < 0 else (1 if late > 0 else 0)
 
 

@@ -52,32 +52,35 @@ MESSAGE_FIELDS = 2
 # booked, its unit, its blocks of nodes (one per unit under way), sizes of its two ready heaps, last
 # compute node of the current unit and when it ends, the node that it waits for in place of its
 # forward pass (-1: none), the unit to begin next (-1: none), whether its message is there, its
-# FORWARD_AGE, entries of the log, when the event under way was scheduled (NEVER: not told); from
-# SLOT on its slots, then times by category, log, blocks, ready heaps, and the state of each node.
+# FORWARD_AGE, entries of the log, when the event under way was scheduled and when that was decided
+# (NEVER: not told); from SLOT on its slots, then times by category, log, blocks, ready heaps, and
+# the state of each node.
 NUMBERS, BOOKED_UNTIL, UNIT, BLOCKS, READY, LAST_NODE, LAST_ENDS, LOSS_AT = 0, 1, 2, 3, 4, 6, 7, 8
-NEXT_PIECE, GATE, NEXT_AGE, LOGGED, UNDER_WAY, SLOT = 9, 10, 11, 12, 13, 14
+NEXT_PIECE, GATE, NEXT_AGE, LOGGED, UNDER_WAY, DECIDED, SLOT = 9, 10, 11, 12, 13, 14, 15
 
-# A slot: node in it (-1: free), its end, when that was scheduled, its number, address of the node,
-# and of a send its cause: when the event that started it was scheduled (NEVER: not told).
-POSITION, END, SCHEDULED, NUMBER, ROW, CAUSE = range(6)
-SLOT_FIELDS = 6
+# A slot: node in it (-1: free), its end, when that was scheduled, of a send its cause, two times:
+# when the event that started it was scheduled, and when that was decided (NEVER: not told), then
+# its number and the address of the node.
+POSITION, END, SCHEDULED, CAUSE, CAUSE_DECIDED, NUMBER, ROW = range(7)
+SLOT_FIELDS = 7
 
 # An entry of the log: a send (its unit, start, end, cause), or the start of a member of a
-# collective between stages (its number, start, NEVER, NEVER).
-LOG_FIELDS = 4
+# collective between stages (its number, start, then NEVER).
+LOG_UNIT, LOG_START, LOG_END, LOG_CAUSE, LOG_CAUSE_DECIDED = range(5)
+LOG_FIELDS = 5
 
 # When a message comes (-1: not known), when it was sent, and its cause.
-ARRIVAL_END, ARRIVAL_START, ARRIVAL_CAUSE = range(3)
-ARRIVAL_FIELDS = 3
+ARRIVAL_END, ARRIVAL_START, ARRIVAL_CAUSE, ARRIVAL_CAUSE_DECIDED = range(4)
+ARRIVAL_FIELDS = 4
 
 # State of a node that has all that it waits for; above: how much is missing.
 IS_READY, RUNS, DONE = 0, -1, -2
 
 # An interned state of a stage's NPU: address and length of its record, its hash, its next event
-# (end, when that was scheduled and its cause, relative to the state's time), MODE, address of its
+# (as in a slot from END to CAUSE_DECIDED, relative to the state's time), MODE, address of its
 # piece, its place in the table.
-RECORD, LENGTH, HASH, HEAD_END, HEAD_SCHEDULED, HEAD_CAUSE, STATE_MODE, STATE_PIECE = range(8)
-STATE_PLACE, STATE_FIELDS = 8, 9
+RECORD, LENGTH, HASH, HEAD_END, HEAD_SCHEDULED, HEAD_CAUSE, HEAD_CAUSE_DECIDED = range(7)
+STATE_MODE, STATE_PIECE, STATE_PLACE, STATE_FIELDS = 7, 8, 9, 10
 
 # Modes: about to end the last compute node of a unit; waiting for the message of a unit; followed
 # node by node to the end of the iteration.

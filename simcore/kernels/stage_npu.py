@@ -26,7 +26,7 @@ def clear(live: Ints, at: Layout, npu: int, now: int, unit: int) -> None:
     live[npu + f.BOOKED_UNTIL] = now
     live[npu + f.UNIT] = unit
     live[npu + f.LAST_NODE] = live[npu + f.LOSS_AT] = live[npu + f.NEXT_PIECE] = -1
-    live[npu + f.LAST_ENDS] = live[npu + f.UNDER_WAY] = f.NEVER
+    live[npu + f.LAST_ENDS] = live[npu + f.UNDER_WAY] = live[npu + f.DECIDED] = f.NEVER
     for slot in range(at.slots):
         live[npu + f.SLOT + slot * f.SLOT_FIELDS] = -1
     for category in range(at.categories + 1):
@@ -78,7 +78,7 @@ def receive(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int) -> None:
     piece = live[npu + at.block + 2 * block]
     place = fixed[fixed[piece + f.RECEIVES] + unit]
     base = block << at.shift
-    live[npu + f.UNDER_WAY] = f.NEVER
+    live[npu + f.UNDER_WAY] = live[npu + f.DECIDED] = f.NEVER
     live[npu + at.node + base + place] = f.DONE
     _release(fixed, live, at, npu, base, fixed[piece + f.ROWS] + place * f.NODE_FIELDS)
 
@@ -99,11 +99,15 @@ def next_slot(live: Ints, at: Layout, npu: int) -> int:
 @njit(cache=True)
 def step(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int) -> None:
     """End the node in *slot*, and with it all others of this NPU that end at the same time."""
-    now = live[slot + f.END]
-    live[npu + f.UNDER_WAY] = live[slot + f.SCHEDULED]
-    alone = fixed[live[slot + f.ROW] + f.KIND] == SEND
+    now, row = live[slot + f.END], live[slot + f.ROW]
+    kind = fixed[row + f.KIND]
+    live[npu + f.UNDER_WAY] = live[npu + f.DECIDED] = live[slot + f.SCHEDULED]
+    if kind == COMMUNICATION:
+        live[npu + f.DECIDED] = now - fixed[row + f.DURATION]
+    elif kind == SHARED:
+        live[npu + f.DECIDED] = f.NEVER  # with the start of the last of its members
     _finish(fixed, live, at, npu, slot, now)
-    if alone:
+    if kind == SEND:
         return
     for number in range(at.slots):
         other = npu + f.SLOT + number * f.SLOT_FIELDS
@@ -273,32 +277,34 @@ def _start(
     block = npu + at.block + 2 * (position >> at.shift)
     live[npu + at.node + position] = f.RUNS
     live[npu + f.NUMBERS] += 1
-    end, cause = now + fixed[row + f.DURATION], f.NEVER
+    end = now + fixed[row + f.DURATION]
+    live[slot + f.CAUSE] = live[slot + f.CAUSE_DECIDED] = f.NEVER
     if kind == SEND:
-        cause = live[npu + f.UNDER_WAY]
+        live[slot + f.CAUSE] = live[npu + f.UNDER_WAY]
+        live[slot + f.CAUSE_DECIDED] = live[npu + f.DECIDED]
         forward = fixed[row + f.DIRECTION] > 0
         end = now + fixed[live[block] + (f.NEXT_NS if forward else f.PREVIOUS_NS)]
-        _log(live, at, npu, live[block + 1] + fixed[row + f.MATE], now, end, cause)
+        _log(live, at, npu, live[block + 1] + fixed[row + f.MATE], now, end, slot)
     elif kind == SHARED:
         end, lead = f.NEVER, 0
-        _log(live, at, npu, fixed[row + f.MATE], now, end, cause)
+        _log(live, at, npu, fixed[row + f.MATE], now, end, slot)
     live[slot] = position
     live[slot + f.END] = end
     live[slot + f.SCHEDULED] = now if lead < 0 else end - lead
     live[slot + f.NUMBER] = live[npu + f.NUMBERS]
     live[slot + f.ROW] = row
-    live[slot + f.CAUSE] = cause
     if position == live[npu + f.LAST_NODE]:
         live[npu + f.LAST_ENDS] = end
 
 
 @njit(cache=True)
-def _log(live: Ints, at: Layout, npu: int, what: int, start: int, end: int, cause: int) -> None:
+def _log(live: Ints, at: Layout, npu: int, what: int, start: int, end: int, slot: int) -> None:
     entry = npu + at.log + live[npu + f.LOGGED] * f.LOG_FIELDS
     live[entry] = what
-    live[entry + 1] = start
-    live[entry + 2] = end
-    live[entry + 3] = cause
+    live[entry + f.LOG_START] = start
+    live[entry + f.LOG_END] = end
+    live[entry + f.LOG_CAUSE] = live[slot + f.CAUSE]
+    live[entry + f.LOG_CAUSE_DECIDED] = live[slot + f.CAUSE_DECIDED]
     live[npu + f.LOGGED] += 1
 
 

@@ -3,9 +3,9 @@
 A record tells a situation completely, times relative to its own: mode and piece of the current
 unit, how many units ago the forward pass lies that it still waits for, then one entry per node:
 units ago and piece of the block, place, state, and of a running node slot, end, when that was
-scheduled, its rank among those of the same end and schedule, and its cause. Of a current unit that
-waits for its message the nodes listed are those that are *not* waiting, of all others the
-unfinished ones.
+scheduled, its rank among those of the same end and schedule, and the two times of its cause. Of a
+current unit that waits for its message the nodes listed are those that are *not* waiting, of all
+others the unfinished ones.
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ from simcore.kernels.stage_layout import Layout
 from simcore.kernels.stage_npu import add_block, clear, make_ready, next_slot
 
 _HEADER = 3
-_ENTRY = 9
-_AGE, _PIECE, _PLACE, _STATE, _SLOT, _END, _SCHEDULED, _RANK, _CAUSE = range(9)
+_ENTRY = 10
+_AGE, _PIECE, _PLACE, _STATE, _SLOT, _END, _SCHEDULED, _RANK, _CAUSE, _CAUSE_DECIDED = range(10)
 
 Ints = NDArray[np.int64]
 
@@ -69,11 +69,12 @@ def _write_slot(live: Ints, at: Layout, npu: int, position: int, now: int, entry
     live[entry + _END] = end - now
     live[entry + _SCHEDULED] = scheduled - now
     live[entry + _RANK] = _rank(live, at, npu, slot)
-    live[entry + _CAUSE] = _after(live[slot + f.CAUSE], -now)
+    live[entry + _CAUSE] = later(live[slot + f.CAUSE], -now)
+    live[entry + _CAUSE_DECIDED] = later(live[slot + f.CAUSE_DECIDED], -now)
 
 
 @njit(cache=True)
-def _after(time: int, delay: int) -> int:
+def later(time: int, delay: int) -> int:
     """A time later; never remains never."""
     return time if time == f.NEVER else time + delay
 
@@ -125,7 +126,9 @@ def intern(live: Ints, at: Layout, npu: int, length: int, now: int) -> int:
     slot = next_slot(live, at, npu)
     live[state + f.HEAD_END] = live[slot + f.END] - now if slot >= 0 else f.NEVER
     live[state + f.HEAD_SCHEDULED] = live[slot + f.SCHEDULED] - now if slot >= 0 else f.NEVER
-    live[state + f.HEAD_CAUSE] = _after(live[slot + f.CAUSE], -now) if slot >= 0 else f.NEVER
+    live[state + f.HEAD_CAUSE] = later(live[slot + f.CAUSE], -now) if slot >= 0 else f.NEVER
+    decided = later(live[slot + f.CAUSE_DECIDED], -now) if slot >= 0 else f.NEVER
+    live[state + f.HEAD_CAUSE_DECIDED] = decided
     for offset in range(length):
         live[live[f.POOL_END] + offset] = live[record + offset]
     live[f.POOL_END] += length
@@ -219,7 +222,8 @@ def _restore_entries(
             live[slot + f.END] = live[entry + _END] + now
             live[slot + f.SCHEDULED] = live[entry + _SCHEDULED] + now
             live[slot + f.NUMBER] = live[entry + _RANK]
-            live[slot + f.CAUSE] = _after(live[entry + _CAUSE], now)
+            live[slot + f.CAUSE] = later(live[entry + _CAUSE], now)
+            live[slot + f.CAUSE_DECIDED] = later(live[entry + _CAUSE_DECIDED], now)
             piece = live[npu + at.block + 2 * (live[npu + f.BLOCKS] - 1)]
             live[slot + f.ROW] = fixed[piece + f.ROWS] + place * f.NODE_FIELDS
             if place == last and live[entry + _AGE] == 0:

@@ -126,9 +126,9 @@ def _layout(code: PipelineCode, times: Times, profile: ExecutionProfile) -> f.La
     block = log + (_BLOCKS + slots) * f.LOG_FIELDS
     ready = block + 2 * _BLOCKS
     node, npu_size = ready + 2 * nodes, ready + 3 * nodes
-    table, buffer = 2 * _STATES, 9 * _ENTRIES
+    table, buffer = 2 * _STATES, 10 * _ENTRIES
     accounts, collectives = stages * (categories + 1), len(code.shared)
-    snapshot = 2 + accounts + 64 * stages
+    snapshot = 2 + accounts + 80 * stages
     sizes = {
         "npu": (stages + 3) * npu_size,
         "due": stages,
