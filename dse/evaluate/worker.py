@@ -12,6 +12,10 @@ from dse.space import Design
 _YOUNG_OBJECTS = 50_000
 """New objects between two collections: evaluations leave no cycles, and keep many objects."""
 
+_COLLECTIONS = 1000
+"""Collections before objects that outlived one are looked at again: most are kept on purpose, in
+caches with a limit, and looking through those of 1,000 designs takes as long as 40 designs."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
@@ -111,6 +115,6 @@ class Worker:
         measured = measure(self._evaluator, design)
         if self._is_first and self._alone:
             gc.freeze()
-            gc.set_threshold(_YOUNG_OBJECTS)
+            gc.set_threshold(_YOUNG_OBJECTS, _COLLECTIONS)
         self._is_first = False
         return measured
