@@ -16,7 +16,7 @@ from simcore.system.iteration import Iteration, IterationRunner
 from simcore.system.pipeline import PipelineRun, run_pipeline
 from simcore.system.spec import EXECUTION_PROFILES, ExecutionProfile, System
 from simcore.terms import TopologyKind
-from simcore.workload import Model, ParallelPlan, TrainingWorkload, build_graph
+from simcore.workload import Model, ParallelPlan, TrainingWorkload, build_graph, load_model
 
 Job = tuple[TrainingWorkload, Platform, ParallelPlan, System]
 SEEN: list[Iteration] = []
@@ -168,3 +168,31 @@ def test_situations_do_not_multiply_with_stages_and_microbatches() -> None:
     iteration = runner.run(workload, ParallelPlan(pp=16))
     units = 16 * 24 * 2
     assert 0 < iteration.situations < units / 5
+
+
+def test_a_message_that_ties_with_a_send_is_ordered_by_when_their_causes_were_decided() -> None:
+    # on a middle stage a send ends when a message comes that was sent at the same time, both at
+    # the end of collectives of which one was begun long before the other
+    sizes = ((32, 300e9, 936e-9), (128, 25e9, 2e-6), (4, 25e9, 3e-6))
+    dimensions = tuple(
+        Dimension.build(
+            topology="switch", npus=npus, bandwidth_bytes_per_s=rate, latency_s=latency_s
+        )
+        for npus, rate, latency_s in sizes
+    )
+    plan = ParallelPlan(
+        tp=4, cp=4, pp=8, dp=128, interleave=4, sequence_parallel=True, zero_stage=2,
+        recompute="selective", flash_attention=True, fused_kernels=True,
+    )  # fmt: skip
+    workload = TrainingWorkload(model=load_model("llama3_405b"), sequence=8192, global_batch=2048)
+    system = System(
+        chunks=4,
+        all_reduce=("double_binary_tree", "halving_doubling", "ring"),
+        collective_optimization="local_bw_aware",
+        execution="streams",
+        phase_end="together",
+    )
+    platform = Platform(npu=load_npu("h100_80"), dimensions=dimensions)
+    iteration = compare((workload, platform, plan, system))
+    assert iteration is not None
+    assert iteration.situations > 0
