@@ -2,31 +2,37 @@
 
 from collections.abc import Sequence
 
+from simcore.workload.gradients import WeightGathering
 from simcore.workload.graph import CollectiveOp, Kernel, Operator, Phase
+from simcore.workload.plan import ParallelPlan
+
+_Entry = Operator | CollectiveOp | WeightGathering
 
 
 class Catalog:
     """Collects operators and collectives while pieces are written, and numbers them together."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Operator | CollectiveOp, int] = {}
-        self._entries: list[Operator | CollectiveOp] = []
-
-    def __getitem__(self, number: int) -> Operator | CollectiveOp:
-        return self._entries[number]
+        self._numbers: dict[_Entry, int] = {}
+        self._entries: list[_Entry] = []
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def under(self, plan: ParallelPlan, numbers: Sequence[int]) -> list[Operator | CollectiveOp]:
+        """What the entries with these *numbers* are under *plan*."""
+        entries = [self._entries[number] for number in numbers]
+        return [e.under(plan) if isinstance(e, WeightGathering) else e for e in entries]
 
     def operator(self, name: str, phase: Phase, kernels: Sequence[Kernel]) -> int:
         """Number of this operator; lists it when it is new."""
         return self._number(Operator(name=name, phase=phase, kernels=tuple(kernels)))
 
-    def collective(self, operation: CollectiveOp) -> int:
+    def collective(self, operation: CollectiveOp | WeightGathering) -> int:
         """Number of this collective; lists it when it is new."""
         return self._number(operation)
 
-    def _number(self, entry: Operator | CollectiveOp) -> int:
+    def _number(self, entry: _Entry) -> int:
         number = self._numbers.setdefault(entry, len(self._entries))
         if number == len(self._entries):
             self._entries.append(entry)

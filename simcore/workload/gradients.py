@@ -1,5 +1,6 @@
 """Buckets of weights: who shares them, and the collectives that add up their gradients."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from math import ceil
 
@@ -41,6 +42,37 @@ def sharing(axis: Axis, plan: ParallelPlan) -> tuple[Axis, int]:
     if axis is Axis.DP and plan.shard_copies > 1:
         return Axis.SHARD, plan.shard_npus
     return axis, replicas(axis, plan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightGathering:
+    """An all-gather of a bucket's weights, whatever the number of NPUs that share them.
+
+    Attributes:
+        weight_bytes: Of each weight.
+    """
+
+    bucket: Bucket
+    weight_bytes: float
+    phase: Phase
+
+    def under(self, plan: ParallelPlan) -> CollectiveOp:
+        """The collective that it is under *plan*."""
+        axis, sharers = sharing(self.bucket.axis, plan)
+        return CollectiveOp(
+            name=f"{self.bucket.name} weights",
+            kind=CollectiveKind.ALL_GATHER,
+            axis=axis,
+            size_bytes=ceil(self.weight_bytes * -(-self.bucket.parameters // sharers)),
+            phase=self.phase,
+        )
+
+
+def movers(plan: ParallelPlan) -> Hashable:
+    """All that decides which collectives move weights and gradients, but for gathered sizes."""
+    dense, sharers = sharing(Axis.DP, plan)
+    copied = sharers if dense is Axis.SHARD else 0  # decides what is summed over the copies
+    return copied, sharers > 1, plan.gradient_replicas > 1, plan.expert_replicas > 1
 
 
 def gradient_reductions(

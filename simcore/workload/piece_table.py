@@ -11,6 +11,7 @@ from simcore.terms import NodeKind
 from simcore.workload.catalog import Catalog
 from simcore.workload.graph import CollectiveOp, Operator
 from simcore.workload.piece import CHAIN, Piece, Section
+from simcore.workload.plan import ParallelPlan
 
 Ints = NDArray[np.int64]
 
@@ -37,6 +38,7 @@ class PieceTable:
 
     Args:
         pieces: Each once; *catalog* is that of their sections.
+        plan: Which they belong to.
 
     Attributes:
         pieces: The same.
@@ -50,7 +52,7 @@ class PieceTable:
             are positions in these.
     """
 
-    def __init__(self, pieces: Sequence[Piece], catalog: Catalog) -> None:
+    def __init__(self, pieces: Sequence[Piece], catalog: Catalog, plan: ParallelPlan) -> None:
         self.pieces = tuple(pieces)
         self.number = {piece: at for at, piece in enumerate(pieces)}
         number: dict[Section, int] = {}
@@ -64,7 +66,7 @@ class PieceTable:
         self.section_deps = np.array([len(section.dep) for section in number], np.int64)
         flat = chain.from_iterable
         used = [item for item in dict.fromkeys(flat([s.item for s in number])) if item >= 0]
-        entries = [catalog[item] for item in used]
+        entries = catalog.under(plan, used)
         self.operators = tuple([entry for entry in entries if isinstance(entry, Operator)])
         self.collectives = tuple([entry for entry in entries if isinstance(entry, CollectiveOp)])
         joint = np.array([isinstance(entry, CollectiveOp) for entry in entries])

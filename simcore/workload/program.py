@@ -152,7 +152,7 @@ class ProgramWriter:
             workload=workload,
             plan=self._plan,
             stages=tuple(stages),
-            table=PieceTable(tuple(pieces), self._means.catalog),
+            table=PieceTable(tuple(pieces), self._means.catalog, self._plan),
             groups=self._groups,
             message_bytes=self._message_bytes,
         )

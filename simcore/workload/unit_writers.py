@@ -7,6 +7,7 @@ from dataclasses import replace
 from simcore.workload.base import Net, Workload
 from simcore.workload.blocks import BlockParameters, blocks_of
 from simcore.workload.catalog import Catalog
+from simcore.workload.gradients import movers
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.passes import LayerMeans, Passes
 from simcore.workload.plan import ParallelPlan
@@ -14,7 +15,7 @@ from simcore.workload.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.unit_pieces import UnitWriter
 from simcore.workload.work import Means
 
-_WRITERS, _ENTRIES = 256, 4096
+_WRITERS, _ENTRIES = 1024, 4096
 
 _OUTSIDE_UNITS = frozenset(
     {
@@ -61,12 +62,15 @@ class UnitWriters:
 def _key(workload: Workload, plan: ParallelPlan, share: NpuShare) -> Hashable:
     """All that decides the sections of layers, ends and messages.
 
-    The number of replicas is of no concern where they do not meet within units, to move weights and
-    gradients or in the layers, and that of the stages only where a tied table may have its two uses
-    on one.
+    The number of replicas is of no concern where they do not meet within units, in the layers or
+    beside them, and next to none where units move weights and gradients; that of the stages only
+    where a tied table may have its two uses on one.
     """
-    moves_weights = plan.zero_stage >= 2 or plan.overlap_weights or plan.updates.runs_beside
-    met = plan.dp if moves_weights or workload.joins_replicas else 0
+    met: Hashable = None
+    if workload.joins_replicas or plan.updates.runs_beside:
+        met = plan.dp
+    elif plan.zero_stage >= 2 or plan.overlap_weights:
+        met = movers(plan)
     chosen = [value for name, value in plan.__dict__.items() if name not in _OUTSIDE_UNITS]
     return workload.model, share, met, plan.pp == 1, *chosen
 

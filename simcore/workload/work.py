@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from math import ceil
 
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload.catalog import Catalog
-from simcore.workload.gradients import Bucket, gradient_reductions, sharing
+from simcore.workload.gradients import Bucket, WeightGathering, gradient_reductions, sharing
 from simcore.workload.graph import Axis, CollectiveOp, Kernel, Phase
 from simcore.workload.groups import group_size
 from simcore.workload.kernel_costs import gradient_sum
@@ -144,11 +143,12 @@ class Work:
         """All-gather of the sharded weights that the next compute node needs."""
         self._flush()
         for bucket in buckets:
-            axis, sharers = sharing(bucket.axis, self._plan)
+            _, sharers = sharing(bucket.axis, self._plan)
             if sharers > 1 and bucket.parameters > 0:
-                size = ceil(self._share.weight_bytes * -(-bucket.parameters // sharers))
-                name = f"{bucket.name} weights"
-                item = self._collective(name, CollectiveKind.ALL_GATHER, axis, size)
+                gathering = WeightGathering(
+                    bucket=bucket, weight_bytes=self._share.weight_bytes, phase=self._phase
+                )
+                item = self._catalog.collective(gathering)
                 self._weights += (self._builder.add(NodeKind.COLLECTIVE, item, (GATE,)),)
 
     def scatter_gradients(self, buckets: Sequence[Bucket]) -> None:
