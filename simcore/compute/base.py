@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from simcore.hardware import Npu
 from simcore.terms import Precision
-from simcore.workload.graph import Kernel
+from simcore.workload.graph import Kernel, Operator
 
 
 class ComputeModel(ABC):
@@ -30,3 +30,9 @@ class ComputeModel(ABC):
             ConfigError: *npu* has no peak for *precision*.
         """
         return sum(self.kernel_time_ns(kernel, npu, precision) for kernel in kernels)
+
+    def operator_times_ns(
+        self, operators: Sequence[Operator], npu: Npu, precision: Precision
+    ) -> list[int]:
+        """Time of each of the *operators*; see ``operator_time_ns``."""
+        return [self.operator_time_ns(operator.kernels, npu, precision) for operator in operators]

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Self
 
 from simcore.compute.base import ComputeModel
 from simcore.hardware import Efficiency, Npu
 from simcore.terms import Precision
-from simcore.workload.graph import Kernel
+from simcore.workload.graph import Kernel, Operator
 
 _WIDE = {Precision.FP8: Precision.BF16, Precision.FP4: Precision.BF16}
 TILES = ((256, 128), (128, 256), (128, 128), (128, 64))
@@ -41,65 +42,108 @@ class Roofline(ComputeModel):
     """
 
     def kernel_time_ns(self, kernel: Kernel, npu: Npu, precision: Precision) -> int:
-        return ceil(_kernel_s(kernel, npu, precision) * 1e9)
+        return ceil(_Rates.of(npu, precision).kernel_s(kernel) * 1e9)
 
     def operator_time_ns(self, kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> int:
-        busy_s = sum(_kernel_s(kernel, npu, precision) for kernel in kernels)
-        return ceil(max(busy_s, len(kernels) * npu.efficiency.issue_s) * 1e9)
+        return _Rates.of(npu, precision).operator_ns(kernels)
+
+    def operator_times_ns(
+        self, operators: Sequence[Operator], npu: Npu, precision: Precision
+    ) -> list[int]:
+        operator_ns = _Rates.of(npu, precision).operator_ns
+        return [operator_ns(operator.kernels) for operator in operators]
 
 
-def _kernel_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
-    efficiency = npu.efficiency
-    memory_rate = efficiency.memory * npu.transfer_bytes_per_s(kernel.kind)
-    cast_s = 0.0
-    if kernel.kind == "gemm":
-        compute_s = _product_s(kernel, npu, precision)
-        if _is_narrow(kernel, precision):
-            operands = kernel.groups * (kernel.m * kernel.k + kernel.k * kernel.n)
-            cast_s = efficiency.casts * operands / memory_rate
-    elif kernel.kind == "attention":
-        peak = npu.peak(_WIDE.get(precision, precision))
-        compute_s = kernel.flop / (_attention_part(kernel, efficiency) * peak)
-    else:
-        compute_s = kernel.flop / npu.peak(_WIDE.get(precision, precision))
-    memory_s: float = kernel.bytes / memory_rate
-    return max(compute_s, memory_s) + cast_s + float(efficiency.kernel_overhead_s)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rates:
+    """What one NPU reaches at one precision.
 
+    Attributes:
+        memory_bytes_per_s: Of all kernels but those in host memory.
+        product_flop_per_s: Of matrix products with tiles that fit.
+        wide_flop_per_s: Likewise in 16 bits, where *precision* is narrower.
+        plain_flop_per_s: The peak in at least 16 bits.
+        is_narrow: *precision* has fewer than 16 bits.
+        tile_costs: Rows, columns and time of one step, of each of the ``TILES``.
+        overhead_s, ramp_s: Of each kernel; of each product.
+    """
 
-def _product_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
-    efficiency, part = npu.efficiency, npu.efficiency.gemm
-    if _is_narrow(kernel, precision):
-        peak, part = npu.peak(precision), efficiency.gemm_narrow or part
-    else:
-        peak = npu.peak(_WIDE.get(precision, precision))
-    fill = efficiency.tile_fill / kernel.k if kernel.k else 0.0
-    full_s = kernel.flop / (part * peak) * (1 + fill)
-    return _rounds(kernel, efficiency) * full_s + float(efficiency.gemm_ramp_s)
+    npu: Npu
+    efficiency: Efficiency
+    memory_bytes_per_s: float
+    product_flop_per_s: float
+    wide_flop_per_s: float
+    plain_flop_per_s: float
+    is_narrow: bool
+    tile_costs: tuple[tuple[int, int, float], ...]
+    overhead_s: float
+    ramp_s: float
 
+    @classmethod
+    def of(cls, npu: Npu, precision: Precision) -> Self:
+        efficiency, is_narrow = npu.efficiency, precision in _WIDE
+        plain = npu.peak(_WIDE.get(precision, precision))
+        wide = product = efficiency.gemm * plain
+        if is_narrow:
+            product = (efficiency.gemm_narrow or efficiency.gemm) * npu.peak(precision)
+        cost = efficiency.operand_cost
+        return cls(
+            npu=npu,
+            efficiency=efficiency,
+            memory_bytes_per_s=efficiency.memory * npu.memory_bandwidth_bytes_per_s,
+            product_flop_per_s=product,
+            wide_flop_per_s=wide,
+            plain_flop_per_s=plain,
+            is_narrow=is_narrow,
+            tile_costs=tuple([(m, n, m * n + cost * (m + n)) for m, n in TILES]),
+            overhead_s=float(efficiency.kernel_overhead_s),
+            ramp_s=float(efficiency.gemm_ramp_s),
+        )
 
-def _is_narrow(kernel: Kernel, precision: Precision) -> bool:
-    return precision in _WIDE and not kernel.name.startswith("head")
+    def operator_ns(self, kernels: Sequence[Kernel]) -> int:
+        busy_s = sum([self.kernel_s(kernel) for kernel in kernels])
+        return ceil(max(busy_s, len(kernels) * self.efficiency.issue_s) * 1e9)
 
+    def kernel_s(self, kernel: Kernel) -> float:
+        cast_s = 0.0
+        if kernel.kind == "gemm":
+            is_narrow = self.is_narrow and not kernel.name.startswith("head")
+            compute_s = self._product_s(kernel, is_narrow=is_narrow)
+            if is_narrow:
+                operands = kernel.groups * (kernel.m * kernel.k + kernel.k * kernel.n)
+                cast_s = self.efficiency.casts * operands / self.memory_bytes_per_s
+        elif kernel.kind == "attention":
+            part = _attention_part(kernel, self.efficiency)
+            compute_s = kernel.flop / (part * self.plain_flop_per_s)
+        else:
+            compute_s = kernel.flop / self.plain_flop_per_s
+        memory_rate = self.memory_bytes_per_s
+        if kernel.kind == "host":
+            memory_rate = self.efficiency.memory * self.npu.transfer_bytes_per_s(kernel.kind)
+        memory_s = kernel.bytes / memory_rate
+        return max(compute_s, memory_s) + cast_s + self.overhead_s
 
-def _rounds(kernel: Kernel, efficiency: Efficiency) -> float:
-    """Time of the best tiles over that of the fastest ones if they could be split, at least 1."""
-    processors, cost = efficiency.processors, efficiency.operand_cost
-    if not processors or not kernel.m:
-        return 1.0
-    m, n, groups = kernel.m, kernel.n, kernel.groups
-    best = min(
-        -(-groups * -(-m // rows) * -(-n // columns) // processors)
-        * _tile_cost(rows, columns, cost)
-        for rows, columns in TILES
-    )
-    rows, columns = TILES[0]
-    whole = groups * m * n / (rows * columns * processors)
-    return best / (whole * _tile_cost(rows, columns, cost))
+    def _product_s(self, kernel: Kernel, *, is_narrow: bool) -> float:
+        rate = self.product_flop_per_s if is_narrow else self.wide_flop_per_s
+        fill = self.efficiency.tile_fill / kernel.k if kernel.k else 0.0
+        full_s = kernel.flop / rate * (1 + fill)
+        return self._rounds(kernel) * full_s + self.ramp_s
 
-
-def _tile_cost(rows: int, columns: int, operand_cost: float) -> float:
-    """Time of one step of a tile, in multiply-adds."""
-    return rows * columns + operand_cost * (rows + columns)
+    def _rounds(self, kernel: Kernel) -> float:
+        """Time of the best tiles over that of the fastest ones if they could be split, >= 1."""
+        processors = self.efficiency.processors
+        if not processors or not kernel.m:
+            return 1.0
+        m, n, groups = kernel.m, kernel.n, kernel.groups
+        best = min(
+            [
+                -(-groups * -(-m // rows) * -(-n // columns) // processors) * cost
+                for rows, columns, cost in self.tile_costs
+            ]
+        )
+        rows, columns, cost = self.tile_costs[0]
+        whole = groups * m * n / (rows * columns * processors)
+        return best / (whole * cost)
 
 
 def _attention_part(kernel: Kernel, efficiency: Efficiency) -> float:

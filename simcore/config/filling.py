@@ -121,14 +121,16 @@ class Filling:
         )
 
     def prepare(self) -> None:
-        """Build the objects that no value changes.
+        """Build the objects that no value changes, with the sums that a model keeps.
 
         Raises:
             ConfigError: One breaks a rule.
         """
         for part in (*self.parts, *self.dimensions, *([self.npu] if self.npu else [])):
             if part.is_fixed:
-                part.build()
+                built = part.build()
+                if isinstance(built, TrainingWorkload):
+                    built.model.add_up()
 
     def run(self, values: Iterable[object]) -> Run | None:
         """The run with *values*, in the order of the paths; None if one is no plain value.

@@ -45,8 +45,7 @@ def operator_times_ns(
     operators: Sequence[Operator], npu: Npu, precision: Precision, compute: ComputeModel
 ) -> Ints:
     """(O,) int64: how long one NPU works on each operator, kernel after kernel."""
-    times = [compute.operator_time_ns(operator.kernels, npu, precision) for operator in operators]
-    return np.array(times, np.int64)
+    return np.array(compute.operator_times_ns(operators, npu, precision), np.int64)
 
 
 def collective_times(

@@ -304,6 +304,10 @@ class Model(Schema):
     def final_norm_parameters(self) -> int:
         return self.norm_parameters if self.vocabulary else 0
 
+    def add_up(self) -> None:
+        """Work out beforehand what every evaluation asks for, and the model keeps."""
+        _ = self.parameters, self.active_matrix_parameters, self.block_counts
+
     @cached_property
     def active_matrix_parameters(self) -> int:
         """Parameters that one token meets in matrix products of the layers."""

@@ -67,7 +67,7 @@ def _key(workload: Workload, plan: ParallelPlan, share: NpuShare) -> Hashable:
     where a tied table may have its two uses on one.
     """
     met: Hashable = None
-    if workload.joins_replicas or plan.updates.runs_beside:
+    if workload.joins_replicas or plan.updates.runs_beside or plan.updates.serves:
         met = plan.dp
     elif plan.zero_stage >= 2 or plan.overlap_weights:
         met = movers(plan)
