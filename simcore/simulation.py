@@ -72,6 +72,10 @@ class Simulator:
         self._plans = PlanCache()
         self._collectives = CollectiveCache()
 
+    def prepare(self) -> None:
+        """Get memory for the runs beforehand, so that the first one is no slower for it."""
+        self._plans.workspace.prepare()
+
     def simulate(self, run: Run, *, memory: bool = False) -> IterationResult:
         """Simulate *run*; see ``simulate``.
 

@@ -32,6 +32,7 @@ class SimulatorEvaluator(Evaluator):
         self._input = what
         self._runs = DesignRuns(what)
         self._simulator = Simulator()
+        self._simulator.prepare()
         self._bounds_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
         self._meter: CostMeter | None = None
         if what.cost is not None:

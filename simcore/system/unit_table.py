@@ -9,7 +9,7 @@ from simcore.kernels import stage_layout as f
 from simcore.system.engine_input import Ints
 from simcore.workload.kept import Kept
 from simcore.workload.program import TrainingProgram
-from simcore.workload.schedules import SCHEDULES
+from simcore.workload.schedules import SCHEDULES, stacked
 from simcore.workload.templates import pieces_of
 from simcore.workload.unit_orders import PipelineKey
 
@@ -72,11 +72,11 @@ class UnitTables:
 def _table(program: TrainingProgram) -> UnitTable:
     plan, stages = program.plan, program.stages
     _, _, batches, _ = program.pipeline
-    chunk = np.array([stage.units.chunk for stage in stages], np.int64)
-    backward = np.array([stage.units.backward for stage in stages])
-    batch = np.array([stage.units.microbatch for stage in stages], np.int64)
+    every = stacked([stage.units for stage in stages])
+    chunk, batch = every.chunk.astype(np.int64), every.microbatch.astype(np.int64)
+    backward = every.backward
     units = np.zeros((*chunk.shape, f.UNIT_FIELDS), np.int64)
-    units[:, :, f.WHICH] = [pieces_of(stage.units, plan.interleave)[:-1] for stage in stages]
+    units[:, :, f.WHICH] = pieces_of(every, plan.interleave)
     place = np.arange(plan.pp)[:, None] + chunk * plan.pp
     last = plan.interleave * plan.pp - 1
     for field, boundary in ((f.SENDS, place - backward), (f.RECEIVED, place - 1 + backward)):

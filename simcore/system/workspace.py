@@ -6,6 +6,12 @@ import numpy as np
 
 from simcore.system.engine_input import Ints
 
+_USUAL_WORDS = 5 * 2**18
+"""Room for the runs of most programs."""
+
+_USED_WORDS, _PAGE_WORDS = 2**18, 512
+"""Where a short run finds its tables, at the start; all else it leaves untouched."""
+
 
 class Workspace:
     """Keeps memory from run to run: to get it anew, page by page, takes longer than many a run.
@@ -16,6 +22,10 @@ class Workspace:
 
     def __init__(self, limit_bytes: int = 2**28) -> None:
         self._limit_bytes, self._words = limit_bytes, np.empty(0, np.int64)
+
+    def prepare(self) -> None:
+        """Get beforehand the pages that a short run uses."""
+        self.words(_USUAL_WORDS)[:_USED_WORDS:_PAGE_WORDS] = 0
 
     def words(self, count: int) -> Ints:
         """(count,) int64 of anything; the same memory at every call."""

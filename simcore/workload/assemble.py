@@ -24,7 +24,7 @@ def assemble(
 
     *message_bytes* are those of the messages between each stage and the next one around.
     """
-    which = pieces_of(units, templates.chunks)
+    which = np.append(pieces_of(units, templates.chunks), templates.nodes.size - 1)  # the tail
     start, gather = _layout(which, templates.nodes)
     batch = np.full(which.size, -1, np.int32)
     batch[:-1] = units.microbatch
@@ -49,7 +49,7 @@ def assemble(
 
 def last_backward_units(units: Units, chunks: int) -> Iterator[tuple[int, ...]]:
     """For each chunk, the pieces from its last backward unit to the last unit of the stage."""
-    which = pieces_of(units, chunks)[:-1]
+    which = pieces_of(units, chunks)
     for chunk in range(chunks):
         last = np.flatnonzero(units.backward & (units.chunk == chunk))[-1]
         yield tuple(which[last:].tolist())

@@ -6,6 +6,7 @@ All NPUs of a stage do the same, so one graph per stage describes every NPU.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +48,8 @@ class Axis(StrEnum):
     TABLES = "tables"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kernel:
-    """One kernel as one NPU runs it.
+class Kernel(NamedTuple):
+    """One kernel as one NPU runs it; there are many, and tuples are made soonest.
 
     Attributes:
         kind: ``gemm``, ``attention``, ``scan`` (of Mamba), ``elementwise``, ``optimizer``,

@@ -122,11 +122,9 @@ class Templates:
 
 
 def pieces_of(units: Units, chunks: int) -> NDArray[np.int64]:
-    """(U + 1,) int64: the piece of each unit, and of the tail."""
+    """(..., U) int64: the piece of each unit."""
     which = np.where(units.backward, 1 + chunks, 1) + units.chunk
-    which[0] = FIRST
-    tail = 2 * chunks + 1
+    which[..., 0] = FIRST
     if units.without_weights is not None:
-        which[units.without_weights] = tail
-        tail += 1
-    return np.append(which, tail)
+        which[units.without_weights] = 2 * chunks + 1
+    return which

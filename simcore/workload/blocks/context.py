@@ -1,7 +1,7 @@
 """How the attention core works on a sequence that is split over NPUs."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from simcore.terms import CollectiveKind
 from simcore.workload.blocks.core import core, core_gradient
@@ -105,7 +105,7 @@ class RingAttention(ContextParallel):
     def _block(self, kernel: Kernel) -> Kernel:
         """The core on the keys of one NPU: it reads as much each time, and writes its outputs."""
         parts, rows = self.plan.cp, self.share.sequence // self.plan.cp
-        return replace(kernel, flop=kernel.flop / parts, m=rows, n=rows)
+        return kernel._replace(flop=kernel.flop / parts, m=rows, n=rows)
 
 
 class HeadExchange(ContextParallel):

@@ -1,7 +1,7 @@
 """Pipeline schedules by the names that plans use."""
 
 from simcore.registry import Registry
-from simcore.workload.schedules.base import PipelineSchedule, Units
+from simcore.workload.schedules.base import PipelineSchedule, Units, stacked
 from simcore.workload.schedules.gpipe import GPipe
 from simcore.workload.schedules.one_f_one_b import OneForwardOneBackward
 from simcore.workload.schedules.zero_bubble import ZeroBubble
@@ -15,4 +15,4 @@ SCHEDULES: Registry[type[PipelineSchedule]] = Registry(
     },
 )
 
-__all__ = ["SCHEDULES", "PipelineSchedule", "Units"]
+__all__ = ["SCHEDULES", "PipelineSchedule", "Units", "stacked"]

@@ -1,6 +1,7 @@
 """What a pipeline schedule decides: the order of work on one stage."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,6 +30,17 @@ class Units:
     def size_bytes(self) -> int:
         """Memory taken by the arrays."""
         return self.backward.nbytes + self.microbatch.nbytes + self.chunk.nbytes
+
+
+def stacked(stages: Sequence[Units]) -> Units:
+    """The work of several stages, (S, U) each."""
+    cuts = [units.without_weights for units in stages if units.without_weights is not None]
+    return Units(
+        backward=np.array([units.backward for units in stages]),
+        microbatch=np.array([units.microbatch for units in stages]),
+        chunk=np.array([units.chunk for units in stages]),
+        without_weights=np.array(cuts) if cuts else None,
+    )
 
 
 class PipelineSchedule(ABC):

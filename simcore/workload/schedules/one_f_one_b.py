@@ -31,10 +31,12 @@ class OneForwardOneBackward(PipelineSchedule):
         backward[warm_up + 1 : warm_up + 2 * pairs : 2] = True
         backward[warm_up + 2 * pairs :] = True
         order = np.arange(passes, dtype=np.int32)
-        chunk = order // stages % chunks if chunks > 1 else np.zeros_like(order)
-        group = stages * chunks
-        batch = order // group * stages + order % stages if chunks > 1 else order
-        microbatch, chunk_of = np.empty((2, 2 * passes), np.int32)
+        microbatch, chunk_of = np.zeros((2, 2 * passes), np.int32)
+        if chunks == 1:
+            microbatch[~backward] = microbatch[backward] = order
+            return Units(backward=backward, microbatch=microbatch, chunk=chunk_of)
+        group, chunk = stages * chunks, order // stages % chunks
+        batch = order // group * stages + order % stages
         for which, its_chunk in ((~backward, chunk), (backward, chunks - 1 - chunk)):
             microbatch[which], chunk_of[which] = batch, its_chunk
         return Units(backward=backward, microbatch=microbatch, chunk=chunk_of)
