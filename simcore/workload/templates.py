@@ -123,7 +123,7 @@ class Templates:
 
 def pieces_of(units: Units, chunks: int) -> NDArray[np.int64]:
     """(..., U) int64: the piece of each unit."""
-    which = np.where(units.backward, 1 + chunks, 1) + units.chunk
+    which = np.add(np.where(units.backward, 1 + chunks, 1), units.chunk, dtype=np.int64)
     which[..., 0] = FIRST
     if units.without_weights is not None:
         which[units.without_weights] = 2 * chunks + 1
