@@ -18,7 +18,7 @@ from simcore.errors import ConfigError
 from simcore.hardware import Dimension, load_npu, load_platform
 from simcore.schema import Schema
 from simcore.system.spec import System
-from simcore.workload import ParallelPlan, read_workload
+from simcore.workload import ParallelPlan, TrainingWorkload, read_workload
 
 _KEPT = 4096
 """Objects kept of each table of a run; the least recently used goes first."""

@@ -9,7 +9,7 @@ Source: S. Chetlur et al., "cuDNN", arXiv:1410.0759, section 3; S. Ioffe, C. Sze
 Normalization", ICML 2015 (two sums per channel in either direction).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 
 from simcore.terms import CollectiveKind
@@ -100,7 +100,7 @@ class Product(ImageWork):
         images = share.rows if row.op == "conv" else 1  # a product for each, added up
         sizes = inner, outer, rows // images
         weights = self._kernel(" weight gradient", sizes, read + sums)
-        work.compute(name, [inputs], [replace(weights, groups=images)])
+        work.compute(name, [inputs], [weights._replace(groups=images)])
 
     @property
     def _pixels(self) -> int:
