@@ -196,3 +196,16 @@ def test_plans_with_the_same_units_share_their_writer_and_their_code() -> None:
     assert set(one.program.operators) & set(again.program.operators)
     units = {operator for operator in one.program.operators if operator.phase != "optimizer"}
     assert {id(operator) for operator in units} <= {id(op) for op in again.program.operators}
+
+
+def test_under_zero_3_more_replicas_gather_smaller_shards_in_the_same_units() -> None:
+    parts, sizes, operators = PlanParts(), [], []
+    for dp in (2, 4):
+        workload = TrainingWorkload(model=DENSE, sequence=128, global_batch=6 * dp)
+        program = PlanCode(workload, ParallelPlan(pp=2, dp=dp, zero_stage=3), parts).program
+        gathered = [op.size_bytes for op in program.collectives if op.name == "layer weights"]
+        sizes.append(gathered)
+        operators.append({id(one) for one in program.operators if one.phase != "optimizer"})
+    assert operators[0] == operators[1]
+    assert sizes[0]
+    assert sizes[0] == [2 * size for size in sizes[1]]

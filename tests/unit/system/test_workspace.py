@@ -20,3 +20,11 @@ def test_larger_arrays_than_the_limit_are_not_kept() -> None:
     kept[:] = 1
     assert workspace.words(11)[:10].tolist() == [0] * 10
     assert workspace.words(10).tolist() == [1] * 10
+
+
+def test_memory_that_was_prepared_serves_the_first_run() -> None:
+    workspace = Workspace()
+    workspace.prepare()
+    ready = workspace.words(1000)
+    ready[:] = 3
+    assert workspace.words(2**20)[:1000].tolist() == [3] * 1000
