@@ -1,11 +1,11 @@
 """Answers for designs that need no simulation: over a limit for certain, or proven to be beaten."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dse.config import Study
 from dse.evaluate import Evaluation, Evaluator
@@ -28,6 +28,10 @@ from simcore import ConfigError, InfeasibleError
 _MEETINGS = 3
 """Trials with a plan before its closer bound is asked: it is worth what several simulations are."""
 
+_TOGETHER = 256
+"""Stored results that are compared with the front at once."""
+
+Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 Metrics = Mapping[str, float]
 
@@ -65,6 +69,15 @@ class StudyScreen(Screen):
             found = trial.evaluation.objectives
             self._front.add(trial.number, [found[name] for name in self._study.goals.objectives])
 
+    def recall(self, trials: Sequence[Trial]) -> None:
+        self._plans.update(self._plan_of(trial.design) for trial in trials)
+        if self._compares:
+            found = [t for t in trials if t.is_feasible and t.repeats is None]
+            names = tuple(self._study.goals.objectives)
+            values = [[trial.evaluation.objectives[name] for name in names] for trial in found]
+            points = np.array(values).reshape(-1, len(names))
+            self._front.extend([trial.number for trial in found], points)
+
     def verdict(self, design: Design) -> Evaluation | None:
         if not self._is_bounded or not (self._limits or self._front.numbers):
             return None
@@ -100,7 +113,7 @@ class StudyScreen(Screen):
         return Evaluation(state="pruned", objectives=objectives, fidelity=BOUND, reason=reason)
 
     def _plan_of(self, design: Design) -> tuple[Value | None, ...]:
-        return tuple(design.get(name) for name in self._plan_knobs)
+        return tuple(map(design.get, self._plan_knobs))
 
     def _designs(self, dimensions: int) -> KnownDesigns:
         if dimensions not in self._known:
@@ -122,13 +135,21 @@ class _Front:
         self._points = np.zeros((0, objectives))
         self.numbers: list[int] = []
 
-    def add(self, number: int, values: list[float]) -> None:
+    def add(self, number: int, values: ArrayLike) -> None:
         point = np.array(values)
         if (self._points <= point).all(axis=1).any():
             return
         kept = np.flatnonzero(~(point <= self._points).all(axis=1))
         self._points = np.concatenate([self._points[kept], point[None]])
         self.numbers = [*(self.numbers[place] for place in kept), number]
+
+    def extend(self, numbers: Sequence[int], points: Floats) -> None:
+        """Add *points*, (N, M); those that are beaten already are left out many at a time."""
+        for first in range(0, len(points), _TOGETHER):
+            part = points[first : first + _TOGETHER]
+            is_beaten = np.any((self._points <= part[:, None]).all(axis=2), axis=1)
+            for at in np.flatnonzero(~is_beaten).tolist():
+                self.add(numbers[first + at], part[at])
 
     def better_than(self, values: list[float]) -> int | None:
         """A trial that is nowhere worse than *values*, and better in one."""

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Protocol
@@ -79,6 +79,11 @@ class Screen:
     def learn(self, trial: Trial) -> None:
         """Take note of a trial; called in ask order, so that verdicts depend on nothing else."""
 
+    def recall(self, trials: Sequence[Trial]) -> None:
+        """Be as if *trials* had been learned, one after the other."""
+        for trial in trials:
+            self.learn(trial)
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Slot:
@@ -114,7 +119,7 @@ class Search:
         self._screen = screen or Screen()
         self._stored: Mapping[int, Trial] = {trial.number: trial for trial in known}
         self._slots: deque[_Slot] = deque()
-        self._by_key: dict[Key, _Slot] = {}
+        self._by_key: dict[Key, int] = {}  # numbers of the first rows with these designs
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}  # one tuple each, for all keys
         self._by_number: dict[int, _Slot] = {}
         self.trials: list[Trial] = []
@@ -151,6 +156,7 @@ class Search:
         """Go on behind the stored trials that follow each other, if the sampler can do that.
 
         Those of the last window are open: the next one is proposed after the first is told.
+        What is told at once is told to each listener in one go: many rows come back fast.
         """
         numbers = takewhile(self._stored.__contains__, range(self._budget.trials))
         rows = [self._stored[number] for number in numbers]
@@ -161,14 +167,17 @@ class Search:
         proposals = self._proposer.recall([row.design for row in rows], outcomes)
         if proposals is None:
             return
-        for row, proposal in zip(rows, proposals, strict=True):
-            slot = _Slot(number=row.number, key=self._key(row.design), proposal=proposal, trial=row)
-            self._by_key.setdefault(slot.key, slot)
+        self._screen.recall(rows[:told])
+        for row in rows[:told]:
+            self._by_key.setdefault(self._key(row.design), row.number)
             self.duplicates += row.repeats is not None
-            if row.number >= told:
-                self._slots.append(slot)
-            else:
-                self._conclude(row)
+            self.trials.append(row)
+            self._hooks.folded(row, self.duplicates)
+        for row, proposal in zip(rows[told:], proposals, strict=True):
+            slot = _Slot(number=row.number, key=self._key(row.design), proposal=proposal, trial=row)
+            self._by_key.setdefault(slot.key, row.number)
+            self.duplicates += row.repeats is not None
+            self._slots.append(slot)
         self._asked = len(rows)
 
     def _ask(self) -> None:
@@ -186,7 +195,7 @@ class Search:
         if twin is None:
             self._start(slot)
         else:
-            self._repeat(slot, twin)
+            self._repeat(slot, self._trial(twin))
         self._asked += 1
 
     def _is_new(self, design: Design) -> bool:
@@ -200,7 +209,7 @@ class Search:
 
     def _start(self, slot: _Slot) -> None:
         self._slots.append(slot)
-        self._by_key[slot.key] = slot
+        self._by_key[slot.key] = slot.number
         self._by_number[slot.number] = slot
         stored = self._stored.get(slot.number)
         if stored is not None and self._key(stored.design) == slot.key:
@@ -212,18 +221,23 @@ class Search:
         else:
             self._file(Answer(number=slot.number, evaluation=verdict, worker=""))
 
-    def _repeat(self, slot: _Slot, twin: _Slot) -> None:
-        """A row that only refers to an earlier one."""
+    def _repeat(self, slot: _Slot, twin: Trial | None) -> None:
+        """A row that only refers to an earlier one, whose outcome is *twin* if it is there."""
         self.duplicates += 1
         self._slots.append(slot)
-        if twin.trial is not None:
-            slot.trial = twin.trial.repeated_as(slot.number)
+        if twin is not None:
+            slot.trial = twin.repeated_as(slot.number)
+
+    def _trial(self, number: int) -> Trial | None:
+        """The outcome of a row, if it is there."""
+        told = len(self.trials)
+        return self.trials[number] if number < told else self._slots[number - told].trial
 
     def _collect(self) -> None:
         head = self._slots[0]
-        original = self._by_key[head.key]
-        if original is not head and original.trial is not None:
-            head.trial = original.trial.repeated_as(head.number)
+        twin = self._trial(self._by_key[head.key])
+        if twin is not None:
+            head.trial = twin.repeated_as(head.number)
             return
         for answer in self._dispatcher.finished(WAIT_S):
             self._file(answer)

@@ -106,14 +106,18 @@ class SimulatorEvaluator(Evaluator):
         knob = self._input.parameters.get(_SCHEDULING)
         if knob is None or _SCHEDULING not in design:
             return design
-        together = self._system_value(design, "phase_end") == "together"
-        ascending = self._system_value(design, "inter_dimension") in (None, "ascending")
-        return {**design, _SCHEDULING: knob.choices[0]} if together and ascending else design
+        if self._system_value(design, "phase_end") != "together":
+            return design
+        if self._system_value(design, "inter_dimension") not in (None, "ascending"):
+            return design
+        return {**design, _SCHEDULING: knob.choices[0]}
 
     def _system_value(self, design: Design, key: str) -> object:
-        system = self._input.run.get("system")
-        fixed = system.get(key) if isinstance(system, dict) else None
-        return design.get(f"system.{key}", fixed)
+        found = design.get(f"system.{key}")
+        if found is None:
+            system = self._input.run.get("system")
+            found = system.get(key) if isinstance(system, dict) else None
+        return found
 
     def check(self) -> None:
         run = RunChecker(self._input).check()

@@ -86,8 +86,8 @@ class Proposer(ABC, Generic[Handle]):
             outcomes: What became of the first of them.
 
         Returns:
-            A proposal for each design, or None if that is not possible: then all that was asked
-            must be asked again, and told again.
+            A proposal for each design that is still open, or None if that is not possible: then
+            all that was asked must be asked again, and told again.
         """
         return None
 

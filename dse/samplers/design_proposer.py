@@ -14,7 +14,7 @@ class DesignProposer(Proposer[Genome]):
 
     def __init__(self, what: ProposerInput, settings: Settings | None = None) -> None:
         self._space = GenomeSpace(what.space)
-        self._goals = what.goals
+        self._signs = tuple(zip(what.goals.objectives, what.goals.signs, strict=True))
         settings = settings or Settings()
         if what.population is not None:
             settings = replace(settings, initial=what.population)
@@ -40,7 +40,7 @@ class DesignProposer(Proposer[Genome]):
             return None
         told = [(self._values(found.objectives), found.violation) for found in outcomes]
         self._search.recall(genomes, told)
-        pairs = zip(designs, genomes, strict=True)
+        pairs = zip(designs[len(told) :], genomes[len(told) :], strict=True)
         return [Proposal(design=design, handle=genome) for design, genome in pairs]
 
     def vary(
@@ -66,5 +66,4 @@ class DesignProposer(Proposer[Genome]):
     def _values(self, objectives: Mapping[str, float]) -> list[float] | None:
         if not objectives:
             return None
-        pairs = zip(self._goals.objectives, self._goals.signs, strict=True)
-        return [sign * objectives[name] for name, sign in pairs]
+        return [sign * objectives[name] for name, sign in self._signs]

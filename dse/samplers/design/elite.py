@@ -40,15 +40,14 @@ class Elite:
 
     def sort(self) -> None:
         """Rank all designs, and drop the last ones if there are too many."""
+        self.prune()
         self._rank()
-        if len(self._all) > 2 * self._size:
-            self._all = [self._all[at] for at in sorted(self._order[: self._size])]
-            self._rank()
 
     def prune(self) -> None:
-        """Drop the last designs if there are too many, as ``sort`` would."""
+        """Drop the last designs if there are too many; the others wait for ``sort``."""
         if len(self._all) > 2 * self._size:
-            self.sort()
+            self._rank()
+            self._all = [self._all[at] for at in sorted(self._order[: self._size])]
 
     def best(self, count: int) -> list[Genome]:
         """The first *count* designs, as last sorted."""

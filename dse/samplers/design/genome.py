@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from math import prod
 from operator import mul
 from random import Random
@@ -141,24 +142,17 @@ class GenomeSpace:
 
     def genomes(self, designs: Sequence[Mapping[str, object]]) -> list[Genome] | None:
         """The genomes of many designs at once; None if the space does not hold one of them."""
-        columns = [
-            [place.get(design.get(knob.name, _ABSENT), _UNKNOWN) for design in designs]
-            for knob, place in zip(self.knobs, self._places, strict=True)
-        ]
-        codes = np.array(columns, np.int64).reshape(-1, len(designs)).T
-        counts = np.full(len(designs), _UNKNOWN)
-        for count in reversed(self.counts):
-            counts[self._are_valid(count, codes)] = count
-        reals = [self._shares_of(design) for design in designs] if self.reals else None
-        if (codes == _UNKNOWN).any() or (counts == _UNKNOWN).any():
-            return None
-        pairs = zip(counts.tolist(), map(tuple, codes.tolist()), strict=True)
-        if reals is None:
-            return [Genome(count, row) for count, row in pairs]
-        kept = [shares for shares in reals if shares is not None]
-        if len(kept) < len(reals):
-            return None
-        return [Genome(*pair, shares) for pair, shares in zip(pairs, kept, strict=True)]
+        alike: dict[tuple[str, ...], list[int]] = {}
+        for at, design in enumerate(designs):
+            alike.setdefault(tuple(design), []).append(at)
+        result = [Genome(_UNKNOWN, ())] * len(designs)
+        for rows in alike.values():
+            found = self._genomes_alike([designs[at] for at in rows])
+            if found is None:
+                return None
+            for at, genome in zip(rows, found, strict=True):
+                result[at] = genome
+        return result
 
     def settled(self, genome: Genome) -> Genome:
         """*genome* as it is known again from its design: what has no meaning at 0, no more digits.
@@ -175,6 +169,28 @@ class GenomeSpace:
         )
         return genome._replace(reals=reals)
 
+    def _genomes_alike(self, designs: Sequence[Mapping[str, object]]) -> list[Genome] | None:
+        """``genomes`` of designs that all have the same knobs: column by column, which is fast."""
+        columns = zip(*(design.values() for design in designs), strict=True)
+        values = dict(zip(designs[0], columns, strict=True))
+        absent = (_ABSENT,) * len(designs)
+        try:
+            codes = [
+                list(map(place.__getitem__, values.get(knob.name, absent)))
+                for knob, place in zip(self.knobs, self._places, strict=True)
+            ]
+        except KeyError:
+            return None
+        counts = np.full(len(designs), _UNKNOWN)
+        for count in reversed(self.counts):
+            counts[self._are_valid(count, codes, len(designs))] = count
+        shares = map(self._shares_of, designs) if self.reals else repeat((), len(designs))
+        reals = [found for found in shares if found is not None]
+        if (counts == _UNKNOWN).any() or len(reals) < len(designs):
+            return None
+        rows = zip(*codes, strict=True) if codes else repeat((), len(designs))
+        return list(map(Genome, counts.tolist(), rows, reals))
+
     def _shares_of(self, design: Mapping[str, object]) -> tuple[float, ...] | None:
         shares = []
         for knob in self.reals:
@@ -184,12 +200,18 @@ class GenomeSpace:
             shares.append(round(knob.share_of(value) * _STEPS) / _STEPS)
         return tuple(shares)
 
-    def _are_valid(self, count: int, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether every block has a row with its part of *codes*, (N, K), for each of N."""
-        valid = np.ones(len(codes), bool)
+    def _are_valid(
+        self, count: int, codes: Sequence[Sequence[int]], designs: int
+    ) -> NDArray[np.bool_]:
+        """Whether all blocks hold designs of equal knobs: (designs,) bool; *codes*: by knob."""
+        valid = np.ones(designs, bool)
         for number, span in enumerate(self.spans):
+            if (number, count) in self._free:
+                valid &= codes[span.first][0] >= 0  # what one of them lacks they all lack
+                continue
             keys = self._keys[number, count]
-            wanted = codes[:, span.first : span.end] @ np.array(self._radix[number], np.int64)
+            own = np.array(codes[span.first : span.end], np.int64)
+            wanted = np.array(self._radix[number], np.int64) @ own
             valid &= keys[np.minimum(keys.searchsorted(wanted), keys.size - 1)] == wanted
         return valid
 

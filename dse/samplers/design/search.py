@@ -87,20 +87,21 @@ class DesignSearch:
         What happens then is what would have happened if as many designs had always been open as
         now: ``len(asked) - len(outcomes)``.
         """
-        told = len(outcomes)
-        last = told - told % self._settings.lesson
-        course = last - last % (self._settings.lesson * self._settings.course)
-        for genome, (values, violation) in zip(asked, outcomes, strict=False):
-            self._note(genome, values, violation)
-            if self._told % self._settings.lesson == 0 and len(self._elite):
-                if self._told < course:
-                    self._elite.prune()
-                else:
-                    self._learn()
+        told, lesson = len(outcomes), self._settings.lesson
+        last = told - told % lesson
+        course = last - last % (lesson * self._settings.course)
+        for first in range(0, told, lesson):
+            part = slice(first, first + lesson)
+            for genome, (values, violation) in zip(asked[part], outcomes[part], strict=False):
+                self._note(genome, values, violation)
+            if self._told < course:
+                self._elite.prune()
+            elif self._told <= last and len(self._elite):
+                self._learn()
             if self._told == last:
                 self._known.update(asked[: last - 1 + len(asked) - told])
                 self._breed()
-        self._known.update(asked)
+        self._known.update(asked[max(last - 1, 0) :])
         self._asked = len(asked)
         for _ in range(min(len(self._queue), len(asked))):
             self._queue.popleft()
