@@ -30,6 +30,8 @@ class SimulatorEvaluator(Evaluator):
 
     def __init__(self, what: EvaluatorInput) -> None:
         self._input = what
+        system = what.run.get("system")
+        self._system = system if isinstance(system, dict) else {}
         self._runs = DesignRuns(what)
         self._simulator = Simulator()
         self._simulator.prepare()
@@ -106,18 +108,12 @@ class SimulatorEvaluator(Evaluator):
         knob = self._input.parameters.get(_SCHEDULING)
         if knob is None or _SCHEDULING not in design:
             return design
-        if self._system_value(design, "phase_end") != "together":
+        if design.get("system.phase_end", self._system.get("phase_end")) != "together":
             return design
-        if self._system_value(design, "inter_dimension") not in (None, "ascending"):
+        order = design.get("system.inter_dimension", self._system.get("inter_dimension"))
+        if order not in (None, "ascending"):
             return design
         return {**design, _SCHEDULING: knob.choices[0]}
-
-    def _system_value(self, design: Design, key: str) -> object:
-        found = design.get(f"system.{key}")
-        if found is None:
-            system = self._input.run.get("system")
-            found = system.get(key) if isinstance(system, dict) else None
-        return found
 
     def check(self) -> None:
         run = RunChecker(self._input).check()

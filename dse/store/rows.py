@@ -4,11 +4,12 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from sys import intern
 from typing import Any
 
 from dse.evaluate import Evaluation
 from dse.evaluate.metrics import Metrics, PackedMetrics, plain
-from dse.space import design_digest
+from dse.space import Design, design_digest
 from dse.trials import Trial
 
 _COLUMNS = (
@@ -109,6 +110,14 @@ def read_numbers(connection: sqlite3.Connection) -> Iterator[int]:
         yield row[0]
 
 
+def _shared(design: Design) -> Design:
+    """*design* with words that are one in memory with those of all others: few, and met often."""
+    for name, value in design.items():
+        if value.__class__ is str:
+            design[name] = intern(value)
+    return design
+
+
 def _trials(rows: Sequence[tuple[Any, ...]]) -> Iterator[Trial]:
     texts = _decode(f"[{','.join(row[1] for row in rows)}]")
     for row, (params, objectives, constraints) in zip(rows, texts, strict=True):
@@ -116,7 +125,7 @@ def _trials(rows: Sequence[tuple[Any, ...]]) -> Iterator[Trial]:
         reason, worker, duration_s, repeats = last
         yield Trial(
             number=number,
-            design=params,
+            design=_shared(params),
             evaluation=Evaluation(
                 state=state,
                 objectives=objectives,

@@ -36,7 +36,7 @@ class Elite:
 
     def add(self, genome: Genome, values: Sequence[float], violation: float) -> None:
         """One more evaluated design; takes effect with the next ``sort``."""
-        self._all.append((values, max(violation, 0.0), genome))
+        self._all.append((values, violation if violation > 0 else 0.0, genome))
 
     def sort(self) -> None:
         """Rank all designs, and drop the last ones if there are too many."""

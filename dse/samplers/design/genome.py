@@ -17,6 +17,9 @@ from dse.space import Block, Design, Parameter, Space
 _STEPS = 2**40
 """Places in a range that are told apart."""
 
+_TOGETHER = 1024
+"""Designs that are looked up at once: as many as the caches of a processor hold."""
+
 _ABSENT, _UNKNOWN = object(), -2
 """Value of a knob that a design does not have; code of a value that no knob has."""
 
@@ -142,16 +145,17 @@ class GenomeSpace:
 
     def genomes(self, designs: Sequence[Mapping[str, object]]) -> list[Genome] | None:
         """The genomes of many designs at once; None if the space does not hold one of them."""
-        alike: dict[tuple[str, ...], list[int]] = {}
-        for at, design in enumerate(designs):
-            alike.setdefault(tuple(design), []).append(at)
         result = [Genome(_UNKNOWN, ())] * len(designs)
-        for rows in alike.values():
-            found = self._genomes_alike([designs[at] for at in rows])
-            if found is None:
-                return None
-            for at, genome in zip(rows, found, strict=True):
-                result[at] = genome
+        for first in range(0, len(designs), _TOGETHER):
+            alike: dict[tuple[str, ...], list[int]] = {}
+            for at in range(first, min(first + _TOGETHER, len(designs))):
+                alike.setdefault(tuple(designs[at]), []).append(at)
+            for rows in alike.values():
+                found = self._genomes_alike([designs[at] for at in rows])
+                if found is None:
+                    return None
+                for at, genome in zip(rows, found, strict=True):
+                    result[at] = genome
         return result
 
     def settled(self, genome: Genome) -> Genome:

@@ -93,7 +93,9 @@ class DesignSearch:
         for first in range(0, told, lesson):
             part = slice(first, first + lesson)
             for genome, (values, violation) in zip(asked[part], outcomes[part], strict=False):
-                self._note(genome, values, violation)
+                if values is not None:
+                    self._elite.add(genome, values, violation)
+            self._told = min(part.stop, told)
             if self._told < course:
                 self._elite.prune()
             elif self._told <= last and len(self._elite):

@@ -1,6 +1,7 @@
 """A sampler that is told of stored trials goes on as if it had proposed them itself."""
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pandas as pd
@@ -8,10 +9,14 @@ import pytest
 
 import dse
 from dse.config import load_study_file
+from dse.evaluate import Evaluation, build_evaluator
 from dse.objectives import Goals
 from dse.samplers import Outcome, Proposal, Proposer, ProposerInput
+from dse.samplers.design import GenomeSpace
 from dse.samplers.design_proposer import DesignProposer
+from dse.screening import StudyScreen
 from dse.space import Design, Setting, SpaceFile, build_space
+from dse.trials import Trial
 
 FILE = {
     "products": [
@@ -112,3 +117,45 @@ def test_a_resumed_study_proposes_what_the_undisturbed_one_does(
     pd.testing.assert_frame_equal(rest.trials[columns], whole.trials[columns])
     assert rest.summary["duplicates"] == whole.summary["duplicates"]
     assert load_study_file(problem).space.counts.searched > 260
+
+
+def test_many_designs_are_understood_at_once_as_one_by_one() -> None:
+    space, random = GenomeSpace(SPACE), Random(5)
+    designs = [space.design(space.draw(random)) for _ in range(3000)]
+    assert len({tuple(design) for design in designs}) > 2  # with different knobs
+    assert space.genomes(designs) == [space.genome(design) for design in designs]
+
+
+def test_designs_without_lists_of_choices_are_understood_at_once_too() -> None:
+    file = SpaceFile.model_validate({"axes": {"share": {"low": 1.0, "high": 3.0}}})
+    space = GenomeSpace(build_space(file, Setting(dimensions=2, npus=8, fixed={})))
+    designs: list[Design] = [{"share": 1.0}, {"share": 2.5}]
+    assert space.genomes(designs) == [space.genome(design) for design in designs]
+    assert space.genomes([{"share": 4.0}]) is None
+
+
+def test_a_screen_that_recalls_trials_says_what_one_does_that_learned_them() -> None:
+    study = load_study_file("p5_vit22b_64.yaml", {"evaluator": "simulator"})
+    evaluator = build_evaluator(study.evaluator_input)
+    space, random = GenomeSpace(study.space), Random(2)
+    designs = [space.design(space.draw(random)) for _ in range(900)]
+    names = list(study.goals.objectives)
+    trials = [
+        Trial(number=at, design=design, evaluation=found_of(at, names, random))
+        for at, design in enumerate(designs)
+    ]
+    learned, recalled = StudyScreen(study, evaluator), StudyScreen(study, evaluator)
+    for trial in trials:
+        learned.learn(trial)
+    recalled.recall(trials[:600])
+    recalled.recall(trials[600:])
+    verdicts = [learned.verdict(design) for design in designs[:200]]
+    assert [recalled.verdict(design) for design in designs[:200]] == verdicts
+    assert {verdict and verdict.state for verdict in verdicts} >= {None, "pruned"}
+
+
+def found_of(number: int, names: list[str], random: Random) -> Evaluation:
+    if number % 5 == 0:
+        return Evaluation(state="infeasible", constraints={"memory": 0.5})
+    values = [2.0 ** random.randint(1, 9), 1e5 * 2.0 ** random.randint(1, 9)]  # some are equal
+    return Evaluation(state="complete", objectives=dict(zip(names, values, strict=True)))
