@@ -74,6 +74,7 @@ def main() -> None:
     arguments = parser.parse_args()
     executors = ["serial", "local", *(["ray"] if arguments.ray else [])]
     driver: dict[str, dict[str, float]] = {}
+    driver_s("random", "serial", 50)  # loads what the first study would else pay for
     for sampler in ("random", "nsga2", "design"):
         driver[sampler] = {}
         for executor in executors:
