@@ -113,7 +113,8 @@ class SimulatorEvaluator(Evaluator):
         order = design.get("system.inter_dimension", self._system.get("inter_dimension"))
         if order not in (None, "ascending"):
             return design
-        return {**design, _SCHEDULING: knob.choices[0]}
+        first = knob.choices[0]
+        return design if design[_SCHEDULING] == first else {**design, _SCHEDULING: first}
 
     def check(self) -> None:
         run = RunChecker(self._input).check()
