@@ -134,7 +134,7 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
         events=iteration.events,
         backend=run.backend,
         staleness=run.plan.updates.lag,
-        notes=(*iteration.notes, *_overloads(used)),
+        notes=(*iteration.notes, *run.workload.notes(run.plan), *_overloads(used)),
     )
 
 

@@ -18,7 +18,9 @@ from simcore.system.machine_times import operator_times_ns
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import ParallelPlan, Workload, build_graph, microbatches
 from simcore.workload.graph import Axis, GroupLayout, TrainingGraph
+from simcore.workload.groups import group_layouts
 from simcore.workload.schedules import SCHEDULES, Units
+from simcore.workload.workload import check_splits
 
 Collective = tuple[CollectiveKind, Axis, int]
 """Kind, axis and bytes."""
@@ -74,6 +76,8 @@ def plan_terms(
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
+    if not workload.trains:
+        return _nothing_known(workload, plan)
     plan = plan.between_averages  # which are shorter than the mean
     few = plan.pp if plan.interleave > 1 else 1
     few *= 2 if _has_own_first_unit(plan) else 1
@@ -99,6 +103,25 @@ def plan_terms(
         batches=whole,
         interleave=plan.interleave,
         message_bytes=reader.message_bytes(),
+    )
+
+
+def _nothing_known(workload: Workload, plan: ParallelPlan) -> PlanTerms:
+    """A plan without backward passes: that its groups have places, but no times."""
+    check_splits(workload, plan)
+    groups = group_layouts(workload, plan).values()
+    return PlanTerms(
+        npus=plan.npus,
+        groups=tuple(group for group in groups if group.axis is not Axis.EMBEDDING),
+        collectives=(),
+        segments=(),
+        node_ns=(),
+        node_collectives=(),
+        stages=(StageSums(terms={}, constants={}),),
+        held=(1,),
+        batches=microbatches(workload, plan),
+        interleave=1,
+        message_bytes=0,
     )
 
 

@@ -82,6 +82,7 @@ def _as_json(run: "Run", result: "IterationResult") -> str:
     content = {
         "simcore_version": __version__,
         "run": run.model_dump(mode="json"),
+        "time_is": run.workload.time_name,
         "metrics": result.metrics(),
         "stages": [
             {

@@ -47,9 +47,10 @@ def _title(run: Run, result: IterationResult) -> str:
         f"({run.platform.name}), tp {plan.tp} x cp {plan.cp} x dp {plan.dp} x pp {plan.pp}"
         f"{f' (experts: etp {plan.expert_tp} x ep {plan.ep})' if plan.ep > 1 else ''}, "
         f"micro-batch {plan.micro_batch}\n"
-        f"iteration time [bold]{format_quantity(result.iteration_time_s, 's')}[/bold], "
+        f"{run.workload.time_name} [bold]{format_quantity(result.iteration_time_s, 's')}[/bold], "
         f"MFU [bold]{result.mfu:.1%}[/bold], HFU {result.hfu:.1%}, "
-        f"{result.tokens_per_s:,.0f} {run.workload.unit}/s; "
+        f"{result.tokens_per_s:,.0f} {run.workload.unit}/s "
+        f"({result.tokens_per_s / result.npus:,.1f} per NPU); "
         f"{result.simulated_npus} NPUs stood for {result.npus}"
     )
 

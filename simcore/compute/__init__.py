@@ -2,6 +2,7 @@
 
 from simcore.compute.base import ComputeModel
 from simcore.compute.ideal import IdealRoofline
+from simcore.compute.recorded import RecordedRoofline
 from simcore.compute.roofline import Roofline
 from simcore.registry import Registry
 
@@ -9,8 +10,9 @@ COMPUTE_MODELS: Registry[type[ComputeModel]] = Registry(
     "compute model",
     {
         "roofline": Roofline,
+        "recorded": RecordedRoofline,
         "ideal": IdealRoofline,
     },
 )
 
-__all__ = ["COMPUTE_MODELS", "ComputeModel", "IdealRoofline", "Roofline"]
+__all__ = ["COMPUTE_MODELS", "ComputeModel", "IdealRoofline", "RecordedRoofline", "Roofline"]

@@ -38,6 +38,7 @@ class StageFootprint:
         optimizer_bytes: fp32 master weights (below fp32) and moments, two with Adam.
         activations_bytes: What the layers keep for the backward pass.
         logits_bytes: Logits and the inputs of the final norm and the head, last stage.
+        cache_bytes: Keys and values of earlier tokens, in inference.
     """
 
     stage: int
@@ -46,11 +47,12 @@ class StageFootprint:
     optimizer_bytes: int
     activations_bytes: int
     logits_bytes: int
+    cache_bytes: int = 0
 
     @property
     def total_bytes(self) -> int:
         model_bytes = self.weights_bytes + self.gradients_bytes + self.optimizer_bytes
-        return model_bytes + self.activations_bytes + self.logits_bytes
+        return model_bytes + self.activations_bytes + self.logits_bytes + self.cache_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,7 @@ class Footprint:
             "optimizer": stage.optimizer_bytes,
             "activations": stage.activations_bytes,
             "logits": stage.logits_bytes,
+            "kv cache": stage.cache_bytes,
         }
 
 
@@ -112,6 +115,7 @@ def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
                 activations_bytes=-(-alive * shape.kept_bytes // plan.interleave)
                 + shape.working_bytes,
                 logits_bytes=shape.logits_bytes,
+                cache_bytes=shape.cache_bytes,
             )
         )
     host_bytes = workload.table_memory(plan).host_bytes
@@ -148,7 +152,7 @@ class _Shape:
 
     Attributes:
         kept_bytes: Of the activations of one micro-batch in all chunks.
-        working_bytes: Of the layers that are computed again.
+        working_bytes: Of the layers that are computed again; without training, of the one at work.
     """
 
     weights_bytes: int
@@ -157,6 +161,7 @@ class _Shape:
     kept_bytes: int
     working_bytes: int
     logits_bytes: int
+    cache_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +196,9 @@ class _Sizes:
             gradients_bytes=workload.gradient_bytes * _gradients(plan, counts, in_use),
             optimizer_bytes=_optimizer_bytes(workload, plan, counts) + tables.state_bytes,
             kept_bytes=sum(self._kept_bytes(chunk) for chunk in chunks),
-            working_bytes=working if plan.recompute == "full" else 0,
-            logits_bytes=losses * _head_bytes(share) if counts.has_head else 0,
+            working_bytes=working if plan.recompute == "full" or not workload.trains else 0,
+            logits_bytes=losses * _head_bytes(share.exit) if counts.has_head else 0,
+            cache_bytes=workload.cache_bytes(plan, kinds),
         )
 
     def _kept_bytes(self, chunk: Sequence[LayerKind]) -> int:
@@ -260,6 +266,8 @@ def _gradients(plan: ParallelPlan, counts: StageParameters, in_use: _InUse) -> i
 
 
 def _optimizer_bytes(workload: Workload, plan: ParallelPlan, counts: StageParameters) -> int:
+    if not workload.trains:
+        return 0
     owned = _shard(plan, counts) if plan.zero_stage >= 1 else served(counts.total, plan)
     outer = _OUTER_BYTES * counts.total if plan.updates.is_local else 0
     master = 0 if workload.weight_bytes == _MASTER_BYTES else _MASTER_BYTES

@@ -19,6 +19,7 @@ from simcore.terms import NodeKind
 from simcore.workload.graph import Axis
 from simcore.workload.kept import Kept
 from simcore.workload.program import StagePieces, TrainingProgram
+from simcore.workload.schedules import SCHEDULES
 
 _KERNEL_KIND = np.zeros(max(NodeKind) + 1, np.int64)
 _KERNEL_KIND[NodeKind.COMPUTE] = graph_schedule.COMPUTE
@@ -136,6 +137,8 @@ class PipelineCodes:
         return self._known.of(known.structure, lambda: self._coded(known.program)).code
 
     def _coded(self, program: TrainingProgram) -> _Coded:
+        if not SCHEDULES[program.plan.schedule].trains:  # each forward pass runs node by node
+            return _Coded(code=None)
         return _Coded(code=code_program(program, self._tables.of(program)))
 
 

@@ -47,11 +47,11 @@ def assemble(
     )
 
 
-def last_backward_units(units: Units, chunks: int) -> Iterator[tuple[int, ...]]:
-    """For each chunk, the pieces from its last backward unit to the last unit of the stage."""
+def last_units(units: Units, chunks: int) -> Iterator[tuple[int, ...]]:
+    """For each chunk, the pieces from its last unit to the last unit of the stage."""
     which = pieces_of(units, chunks)
     for chunk in range(chunks):
-        last = np.flatnonzero(units.backward & (units.chunk == chunk))[-1]
+        last = np.flatnonzero(units.chunk == chunk)[-1]
         yield tuple(which[last:].tolist())
 
 
@@ -68,8 +68,7 @@ def _tags(
     templates: Templates, units: Units, stage: int, gather: _Ints, microbatch: NDArray[np.int32]
 ) -> _Ints:
     """Each boundary has one tag per micro-batch down, then as many up."""
-    batches = units.microbatch.size // (2 * templates.chunks)
-    first = (templates.lane + 2 * stage) * batches
+    first = (templates.lane + 2 * stage) * units.batches
     tag = np.full(gather.size, -1, np.int64)
     messages = np.flatnonzero((templates.peer_step != 0).take(gather))
     tag[messages] = first.take(gather[messages]) + microbatch[messages]

@@ -1,7 +1,7 @@
 """What every kind of workload answers, whatever net it trains."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
@@ -121,6 +121,9 @@ class Workload(Schema):
     spreads_tables: ClassVar[bool] = False
     """Embedding tables are spread over all NPUs, which exchange what they look up."""
 
+    trains: ClassVar[bool] = True
+    """There are backward passes and an optimizer step."""
+
     kind: str
     global_batch: int = Field(ge=1)
     precision: Precision = Precision.BF16
@@ -161,6 +164,19 @@ class Workload(Schema):
     def table_memory(self, plan: ParallelPlan) -> TableMemory:
         """Embedding tables outside the layers; most nets have none."""
         return TableMemory()
+
+    def cache_bytes(self, plan: ParallelPlan, layers: Sequence[LayerKind]) -> int:
+        """What one NPU keeps of these *layers* for later tokens; nothing in training."""
+        return 0
+
+    @property
+    def time_name(self) -> str:
+        """What the time of an iteration is to its user."""
+        return "iteration time"
+
+    def notes(self, plan: ParallelPlan) -> tuple[str, ...]:
+        """What the reader of a result should know about the workload under *plan*."""
+        return ()
 
     @property
     def moments(self) -> int:

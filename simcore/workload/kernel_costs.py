@@ -13,7 +13,7 @@ from simcore.workload.npu_share import NpuShare
 
 def gemm(name: str, m: int, n: int, k: int, share: NpuShare) -> Kernel:
     """An (m, k) x (k, n) product."""
-    moved = share.element_bytes * (m * k + k * n + m * n)
+    moved = share.element_bytes * (m * k + m * n) + share.weight_bytes * k * n
     return Kernel(name=name, kind="gemm", flop=2.0 * m * n * k, bytes=float(moved), m=m, n=n, k=k)
 
 
@@ -52,7 +52,7 @@ def input_gradient(name: str, m: int, n: int, k: int, share: NpuShare) -> Kernel
 def grouped_gemm(name: str, sizes: tuple[int, int, int], groups: int, share: NpuShare) -> Kernel:
     """(m, k) x (k, n) products in *groups* of equal rows, each group with weights of its own."""
     m, n, k = sizes
-    moved = share.element_bytes * (m * k + groups * k * n + m * n)
+    moved = share.element_bytes * (m * k + m * n) + share.weight_bytes * groups * k * n
     flop = 2.0 * m * n * k
     each = -(-m // groups)
     return Kernel(

@@ -43,6 +43,16 @@ class NpuShare:
         return self
 
     @property
+    def with_loss(self) -> bool:
+        """Logits are held against labels."""
+        return True
+
+    @property
+    def exit(self) -> "NpuShare":
+        """The share as the output head sees it."""
+        return self
+
+    @property
     def entry(self) -> "NpuShare":
         """The share as the first layer sees it."""
         return self

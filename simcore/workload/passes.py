@@ -132,15 +132,21 @@ class Passes:
         return work.section()
 
     def head_forward(self, *, gathered: bool = False) -> Section:
-        """Output head and the vocabulary-parallel cross entropy with its 3 all-reduces."""
-        work = Work(self.means)
+        """Output head and the vocabulary-parallel cross entropy with its 3 all-reduces.
+
+        Without labels the largest logit is the answer.
+        """
+        means = replace(self.means, share=self.means.share.exit)
+        work = Work(means)
         work.phase(Phase.FORWARD)
         if gathered:
             work.gather_weights([self.head])
         work.gather("head input")
-        work.compute("head", ends.head(self.means.share))
+        work.compute("head", ends.head(means.share))
         work.reduce_scalars("largest logit")
-        work.compute("loss", ends.loss(self.means.share))
+        if not means.share.with_loss:
+            return work.section()
+        work.compute("loss", ends.loss(means.share))
         work.reduce_scalars("logit of the label")
         work.reduce_scalars("sum of exponentials")
         return work.section()

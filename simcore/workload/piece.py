@@ -186,6 +186,11 @@ def piece_of(runs: Sequence[Run]) -> Piece:
     )
 
 
+def nothing() -> Piece:
+    """A piece without nodes; what follows waits for what came before."""
+    return piece_of([Run(SectionBuilder((CHAIN,)).section())])
+
+
 def join(pieces: Iterable[Piece]) -> Piece:
     """The *pieces* one after the other; exits are those of the last."""
     return piece_of([run for piece in pieces for run in piece.runs])

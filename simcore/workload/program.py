@@ -8,12 +8,12 @@ from simcore.workload.blocks import BlockParameters
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
 from simcore.workload.groups import group_layouts
 from simcore.workload.model import LayerKind
-from simcore.workload.piece import Piece
+from simcore.workload.piece import Piece, nothing
 from simcore.workload.piece_table import PieceTable
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES, Units
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
-from simcore.workload.stage_units import cut_units, whole_units
+from simcore.workload.stage_units import cut_units, forward_units, whole_units
 from simcore.workload.tail import Tail
 from simcore.workload.unit_orders import PipelineKey, UnitOrder, UnitOrders, pipeline_key
 from simcore.workload.unit_pieces import Chunk, UnitWriter
@@ -81,8 +81,7 @@ class TrainingProgram:
     @property
     def pipeline(self) -> PipelineKey:
         """What decides the order of the units."""
-        units = self.stages[0].units.chunk.size
-        return pipeline_key(self.plan, units // (2 * self.plan.interleave))
+        return pipeline_key(self.plan, self.stages[0].units.batches)
 
     @property
     def operators(self) -> tuple[Operator, ...]:
@@ -218,7 +217,10 @@ class _StageWriter:
         chunks: Sequence[Chunk],
         order: UnitOrder,
     ) -> StagePieces:
-        if SCHEDULES[self.plan.schedule].splits_backward:
+        schedule = SCHEDULES[self.plan.schedule]
+        if not schedule.trains:
+            return self._forward_pieces(chunks, order)
+        if schedule.splits_backward:
             units = cut_units(self.writer, chunks[0], order.late, none_in_time=order.all_late)
         else:
             units = whole_units(self.writer, chunks)
@@ -234,6 +236,15 @@ class _StageWriter:
         ).piece()
         return StagePieces(
             pieces=(*units.pieces, tail),
+            chunks=len(chunks),
+            runs=(*units.runs, (1, 0)),
+            finale=max(order.ends, key=len),
+        )
+
+    def _forward_pieces(self, chunks: Sequence[Chunk], order: UnitOrder) -> StagePieces:
+        units = forward_units(self.writer, chunks)
+        return StagePieces(
+            pieces=(*units.pieces, nothing()),
             chunks=len(chunks),
             runs=(*units.runs, (1, 0)),
             finale=max(order.ends, key=len),

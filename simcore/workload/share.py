@@ -71,6 +71,11 @@ class LatentShare:
     rotary_width: int
     key_value_width: int
 
+    @property
+    def cached_width(self) -> int:
+        """What is kept of a token for later ones: its latent, and the rotary part of its key."""
+        return self.key_value_rank + self.rotary_width
+
     @classmethod
     def of(cls, model: Model, plan: ParallelPlan) -> Self | None:
         latent = model.latent
@@ -247,6 +252,16 @@ class Share(NpuShare):
     @property
     def entry(self) -> "Share":
         return self.encoder or self
+
+    @property
+    def queries(self) -> int:
+        """Queries of a sequence that meet its keys at once."""
+        return self.sequence
+
+    @property
+    def core(self) -> "Share":
+        """The share as the attention core sees it."""
+        return self
 
     @property
     def core_elements(self) -> int:

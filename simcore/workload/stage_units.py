@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simcore.workload.piece import CHAIN, Piece, join, seen_from_end
+from simcore.workload.piece import CHAIN, Piece, join, nothing, seen_from_end
 from simcore.workload.unit_pieces import Chunk, UnitWriter
 
 
@@ -29,6 +29,16 @@ def whole_units(writer: UnitWriter, chunks: Sequence[Chunk]) -> StageUnits:
     forward = [writer.forward(chunk, chain=(CHAIN,)) for chunk in chunks]
     backward = [writer.backward(chunk, piece) for chunk, piece in zip(chunks, forward, strict=True)]
     others = [(0, 1)] * (2 * len(chunks) - 1)
+    return StageUnits(
+        pieces=(writer.first(chunks), *forward, *backward), runs=((1, 0), (-1, 1), *others)
+    )
+
+
+def forward_units(writer: UnitWriter, chunks: Sequence[Chunk]) -> StageUnits:
+    """Units of a schedule without backward passes, which are empty and never run."""
+    forward = [writer.forward(chunk, chain=(CHAIN,)) for chunk in chunks]
+    others = [(0, 1)] * (len(chunks) - 1) + [(0, 0)] * len(chunks)
+    backward = [nothing()] * len(chunks)
     return StageUnits(
         pieces=(writer.first(chunks), *forward, *backward), runs=((1, 0), (-1, 1), *others)
     )

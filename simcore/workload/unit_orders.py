@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from simcore.workload.assemble import last_backward_units
+from simcore.workload.assemble import last_units
 from simcore.workload.kept import Kept
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES, Units
@@ -17,7 +17,7 @@ class UnitOrder:
 
     Attributes:
         units: In order.
-        ends: For each chunk, the pieces from its last backward unit to the last unit.
+        ends: For each chunk, the pieces from its last unit, a backward one in training, on.
         late: Micro-batches whose weight gradients are computed last.
         all_late: Those are all that there are.
     """
@@ -72,7 +72,7 @@ def _order(name: str, stages: int, batches: int, chunks: int, *, stage: int) -> 
     late = schedule.late_weights(stage, batches)
     return UnitOrder(
         units=units,
-        ends=tuple(last_backward_units(units, chunks)),
+        ends=tuple(last_units(units, chunks)),
         late=late,
         all_late=late == batches,
     )

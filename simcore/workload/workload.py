@@ -15,6 +15,7 @@ from simcore.workload.model import Model
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.rules import token_rules
+from simcore.workload.schedules import SCHEDULES
 from simcore.workload.share import Share, visible_share
 
 
@@ -154,6 +155,15 @@ def check_splits(workload: Workload, plan: ParallelPlan) -> None:
     Raises:
         InfeasibleError: The first rule that is broken, with its name.
     """
-    for fits, rule, reason in workload.rules(plan):
+    for fits, rule, reason in (_schedule_rule(workload, plan), *workload.rules(plan)):
         if not fits:
             raise InfeasibleError(rule, reason)
+
+
+def _schedule_rule(workload: Workload, plan: ParallelPlan) -> Rule:
+    able = [name for name, schedule in SCHEDULES.items() if schedule.trains == workload.trains]
+    return (
+        plan.schedule in able,
+        "schedule_suits_kind",
+        f"workloads of kind {workload.kind} take schedule {' or '.join(able)}, not {plan.schedule}",
+    )

@@ -148,4 +148,4 @@ _KINDS: dict[str, type[ContextParallel]] = {
 def context_parallel(share: Share, plan: ParallelPlan) -> ContextParallel:
     """The kind that *plan* names."""
     kind = _KINDS[plan.cp_kind] if plan.cp > 1 else GatheredKeys
-    return kind(share=share, plan=plan)
+    return kind(share=share.core, plan=plan)

@@ -62,7 +62,7 @@ def _kernel(name: str, flop: float, moved: float, share: Share) -> Kernel:
         kind="attention",
         flop=flop,
         bytes=float(moved),
-        m=share.sequence,
+        m=share.queries,
         n=share.sequence,
         k=share.head_width,
     )

@@ -182,7 +182,8 @@ class RoutedExperts(Block):
     def _sizes(self) -> tuple[int, int, int, int]:
         """Rows, outer and inner width, and groups of the experts' products."""
         experts = self._experts
-        return experts.rows, experts.width, experts.ffn, experts.held
+        groups = min(experts.held, experts.rows)  # experts that get no row are not read
+        return experts.rows, experts.width, experts.ffn, groups
 
     def _products(self) -> list[Kernel]:
         share, (rows, wide, ffn, held) = self.share, self._sizes()

@@ -16,6 +16,7 @@ from simcore.schema import Schema
 from simcore.workload.base import Workload
 from simcore.workload.kinds.cnn import CnnWorkload
 from simcore.workload.kinds.dlrm import DlrmWorkload
+from simcore.workload.kinds.inference import InferenceWorkload
 from simcore.workload.workload import TrainingWorkload
 
 DEFAULT_KIND = "transformer"
@@ -27,6 +28,7 @@ KINDS: Registry[type[Workload]] = Registry(
         "transformer": TrainingWorkload,
         "cnn": CnnWorkload,
         "dlrm": DlrmWorkload,
+        "inference": InferenceWorkload,
     },
 )
 
@@ -113,6 +115,7 @@ __all__ = [
     "AnyWorkload",
     "CnnWorkload",
     "DlrmWorkload",
+    "InferenceWorkload",
     "net_class",
     "read_workload",
 ]

@@ -2,6 +2,7 @@
 
 from simcore.registry import Registry
 from simcore.workload.schedules.base import PipelineSchedule, Units, stacked
+from simcore.workload.schedules.forward import ForwardOnly
 from simcore.workload.schedules.gpipe import GPipe
 from simcore.workload.schedules.one_f_one_b import OneForwardOneBackward
 from simcore.workload.schedules.zero_bubble import ZeroBubble
@@ -12,6 +13,7 @@ SCHEDULES: Registry[type[PipelineSchedule]] = Registry(
         "1f1b": OneForwardOneBackward,
         "gpipe": GPipe,
         "zb_h1": ZeroBubble,
+        "forward": ForwardOnly,
     },
 )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Units:
-    """The work of one stage in order; U = 2 x micro-batches x chunks.
+    """The work of one stage in order; U = 2 x micro-batches x chunks, without backward passes half.
 
     Attributes:
         backward: (U,) bool, the unit is a backward pass.
@@ -25,6 +25,11 @@ class Units:
     microbatch: NDArray[np.int32]
     chunk: NDArray[np.int32]
     without_weights: NDArray[np.bool_] | None = None
+
+    @property
+    def batches(self) -> int:
+        """Micro-batches."""
+        return int(self.microbatch.max()) + 1
 
     @property
     def size_bytes(self) -> int:
@@ -54,10 +59,12 @@ class PipelineSchedule(ABC):
         interleaves: A stage may hold several chunks of layers that are not neighbours.
         splits_backward: Input and weight gradients are computed apart: at the end of a backward
             unit come the weight gradients of the earliest micro-batch that lacks them.
+        trains: There are backward passes.
     """
 
     interleaves: ClassVar[bool] = False
     splits_backward: ClassVar[bool] = False
+    trains: ClassVar[bool] = True
 
     @abstractmethod
     def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:
