@@ -91,11 +91,20 @@ def dlrm(draw: st.DrawFn, batch: int) -> dict[str, Any]:
 
 
 @st.composite
+def serving(draw: st.DrawFn, batch: int) -> dict[str, Any]:
+    step = draw(st.sampled_from(["prefill", "decode"]))
+    given = {"kind": "inference", "model": {**TRANSFORMER, "name": "served", "vocabulary": 512}}
+    return {**given, "step": step, "sequence": 128, "global_batch": batch}
+
+
+@st.composite
 def runs(draw: st.DrawFn) -> Run:
     shape = draw(st.sampled_from([(4,), (2, 4), (4, 2)]))
     npus, micro_batch, batches = int(np.prod(shape)), draw(st.sampled_from([4, 32])), 2
-    kind = draw(st.sampled_from([cnn, dlrm, stages]))
-    tp, pp = draw(st.sampled_from([(1, 1), (2, 2), (1, 4)])) if kind is stages else (1, 1)
+    kind = draw(st.sampled_from([cnn, dlrm, stages, serving]))
+    tp, pp = (
+        draw(st.sampled_from([(1, 1), (2, 2), (1, 4)])) if kind in (stages, serving) else (1, 1)
+    )
     dp = npus // (tp * pp)
     workload = load_workload(draw(kind(dp * micro_batch * draw(st.integers(1, batches)))))
     dimensions = tuple(
@@ -107,7 +116,7 @@ def runs(draw: st.DrawFn) -> Run:
         )
         for size in shape
     )
-    updates = draw(st.sampled_from(UPDATES))
+    updates = draw(st.sampled_from(UPDATES)) if kind is not serving else Updates()
     plan = ParallelPlan(
         updates=updates,
         tp=tp,
@@ -115,8 +124,9 @@ def runs(draw: st.DrawFn) -> Run:
         dp=dp,
         sequence_parallel=draw(st.booleans()),
         micro_batch=micro_batch,
-        zero_stage=draw(st.integers(0, 3)) if updates == Updates() else 0,
-        recompute=draw(st.sampled_from(["none", "full"])),
+        zero_stage=draw(st.integers(0, 3)) if updates == Updates() and kind is not serving else 0,
+        recompute=draw(st.sampled_from(["none", "full"])) if kind is not serving else "none",
+        schedule="forward" if kind is serving else "1f1b",
         overlap_gradients=draw(st.booleans()),
     )
     system = System(chunks=draw(st.sampled_from([1, 4])), all_to_all="direct")
@@ -208,6 +218,24 @@ def test_no_design_beats_its_lower_bound(
     results = [simulator.simulate(template.with_values(values)) for values in designs]
     bound_s = lower_bounds(template, designs)
     assert (bound_s > 0).all()
+    assert (bound_s <= [result.iteration_time_s for result in results]).all()
+    needed = [result.footprint_bytes for result in results]
+    assert footprints(template, designs).tolist() == needed
+
+
+@pytest.mark.parametrize("step", ["prefill", "decode"])
+def test_steps_of_inference_have_the_floor_of_their_work_and_exact_footprints(step: str) -> None:
+    served = {**TRANSFORMER, "name": "served", "vocabulary": 512}
+    job = {"kind": "inference", "model": served, "step": step, "sequence": 128, "global_batch": 64}
+    run = {
+        "workload": job,
+        "platform": {"npu": "a100_80", "dimensions": DIMENSIONS},
+        "plan": {"tp": 2, "pp": 2, "dp": 2, "schedule": "forward"},
+    }
+    template, simulator = RunTemplate.from_table(run), Simulator()
+    designs = [{"plan.micro_batch": size} for size in (1, 4, 16)]
+    results = [simulator.simulate(template.with_values(values)) for values in designs]
+    bound_s = lower_bounds(template, designs)
     assert (bound_s <= [result.iteration_time_s for result in results]).all()
     needed = [result.footprint_bytes for result in results]
     assert footprints(template, designs).tolist() == needed

@@ -65,6 +65,10 @@ BOTH = (
     "version: 1\nworkload: {model: t5_11b, encoder_sequence: 512, sequence: 128, global_batch: 8}\n"
     "plan: {tp: 4, pp: 2, sequence_parallel: true}" + MACHINE
 )
+ANSWERS = (
+    "version: 1\nworkload: {kind: inference, model: llama3_70b, step: prefill, sequence: 2048,"
+    " global_batch: 8}\nplan: {tp: 4, pp: 2, schedule: forward}" + MACHINE
+)
 ITERATIONS = {
     "dense": RUN,
     "experts": EXPERTS,
@@ -74,6 +78,10 @@ ITERATIONS = {
     "tables": TABLES,
     "rows": ROWS,
     "encoder and decoder": BOTH,
+    "prefill": ANSWERS,
+    "decode": ANSWERS.replace("prefill", "decode")
+    .replace("8}", "64}")
+    .replace("pp: 2", "pp: 2, micro_batch: 16"),
 }
 
 
