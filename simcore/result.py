@@ -89,7 +89,7 @@ class IterationResult:
 
     @property
     def tokens_per_s(self) -> float:
-        """Training throughput of the machine."""
+        """Throughput of the machine: tokens, images or samples."""
         return self.tokens / self.iteration_time_s
 
     def compute_by_phase_s(self) -> dict[str, float]:

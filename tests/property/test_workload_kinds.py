@@ -61,6 +61,7 @@ UPDATES = [
     Updates(kind="local"),
 ]
 TRANSFORMER = {"layers": 4, "hidden": 256, "heads": 8, "ffn": 1024}
+SERVED = {**TRANSFORMER, "name": "served", "vocabulary": 512}
 
 
 @st.composite
@@ -93,8 +94,8 @@ def dlrm(draw: st.DrawFn, batch: int) -> dict[str, Any]:
 @st.composite
 def serving(draw: st.DrawFn, batch: int) -> dict[str, Any]:
     step = draw(st.sampled_from(["prefill", "decode"]))
-    given = {"kind": "inference", "model": {**TRANSFORMER, "name": "served", "vocabulary": 512}}
-    return {**given, "step": step, "sequence": 128, "global_batch": batch}
+    given = {"kind": "inference", "model": SERVED, "step": step}
+    return {**given, "sequence": 128, "global_batch": batch}
 
 
 @st.composite
@@ -165,10 +166,17 @@ def test_no_run_is_shorter_than_its_work(run: Run) -> None:
     assert 0 < result.mfu <= result.hfu <= 1
 
 
-@pytest.mark.parametrize("kind", ["cnn", "dlrm"])
-def test_a_kind_reads_back_what_it_writes(kind: str) -> None:
-    model = {"cnn": CNN, "dlrm": DLRM}[kind]
-    workload = load_workload({"kind": kind, "model": model, "global_batch": 8})
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"kind": "cnn", "model": CNN},
+        {"kind": "dlrm", "model": DLRM},
+        {"kind": "inference", "model": SERVED, "step": "decode", "sequence": 128},
+    ],
+    ids=["cnn", "dlrm", "inference"],
+)
+def test_a_kind_reads_back_what_it_writes(table: dict[str, Any]) -> None:
+    workload = load_workload({**table, "global_batch": 8})
     assert load_workload(workload.model_dump(mode="json")) == workload
 
 
@@ -225,8 +233,7 @@ def test_no_design_beats_its_lower_bound(
 
 @pytest.mark.parametrize("step", ["prefill", "decode"])
 def test_steps_of_inference_have_the_floor_of_their_work_and_exact_footprints(step: str) -> None:
-    served = {**TRANSFORMER, "name": "served", "vocabulary": 512}
-    job = {"kind": "inference", "model": served, "step": step, "sequence": 128, "global_batch": 64}
+    job = {"kind": "inference", "model": SERVED, "step": step, "sequence": 128, "global_batch": 64}
     run = {
         "workload": job,
         "platform": {"npu": "a100_80", "dimensions": DIMENSIONS},

@@ -19,6 +19,7 @@ from simcore.workload.share import visible_share
 from simcore.workload.workload import TrainingWorkload
 
 _TRAINING_KEYS = ("optimizer", "gradient_format")
+"""Keys of every kind that mean nothing here."""
 _OTHER_RULES = ("sequence_divides", "sequence_divides_by_cp")
 
 
@@ -51,8 +52,9 @@ class InferenceWorkload(Workload):
     @model_validator(mode="after")
     def _check(self) -> Self:
         for key in _TRAINING_KEYS:
-            if key in self.model_fields_set:
-                raise ConfigError(key, "must not be given: inference trains nothing", got=key)
+            given = getattr(self, key)
+            if given != type(self).model_fields[key].default:
+                raise ConfigError(key, "must not be given: inference trains nothing", got=given)
         model = self.model
         if not model.causal or model.encoder_layers or model.vision or model.mamba:
             rule = "must be a decoder of attention and MLP or experts for inference"

@@ -1,0 +1,77 @@
+"""``simcore simulate`` names the time of a step of inference and says what it needs."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from simcore.cli.simulate import simulate
+from simcore.config import load_run
+from simcore.simulation import simulate_run
+
+RUNS = Path(__file__).parents[3] / "configs" / "runs"
+LLAMA = str(RUNS / "llama3_70b_8_h100_decode.yaml")
+
+
+def told(*arguments: str) -> str:
+    done = CliRunner().invoke(simulate, arguments, catch_exceptions=False)
+    assert done.exit_code == 0
+    return " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ((), "time per output token"),
+        (("workload.step=prefill", "workload.sequence=512"), "time to first token"),
+    ],
+)
+def test_the_time_has_the_name_that_its_user_gives_it(
+    settings: tuple[str, ...], name: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "result.json"
+    text = told(LLAMA, "--json", str(out), *(part for s in settings for part in ("--set", s)))
+    assert name in text
+    assert "per NPU" in text
+    assert "kv cache" in text
+    result = json.loads(out.read_text())
+    assert result["time_is"] == name
+    assert "not validated here" in result["measured_against"]
+
+
+def test_a_cache_that_does_not_fit_is_named() -> None:
+    text = told(LLAMA, "--set", "workload.sequence=65536")
+    assert "does not fit" in text
+
+
+def test_a_note_tells_that_a_pipeline_is_idle_before_a_step() -> None:
+    text = told(LLAMA, "--set", "plan.tp=4", "--set", "plan.pp=2")
+    assert "begins on an idle pipeline" in text
+
+
+def test_a_step_takes_no_less_than_reading_weights_and_cache() -> None:
+    run = load_run(Path(LLAMA), {"compute": "ideal"})
+    result = simulate_run(run)
+    parts = result.footprint.components()
+    read_s = (parts["weights"] + parts["kv cache"]) / run.platform.npu.memory_bandwidth_bytes_per_s
+    assert read_s * 0.95 < sum(result.compute_by_phase_s().values()) < read_s * 1.1
+
+
+def test_micro_batches_follow_each_other_through_the_stages() -> None:
+    def time_s(batches: int) -> float:
+        values = {
+            "plan.tp": 2, "plan.pp": 4, "plan.micro_batch": 16,
+            "workload.global_batch": 16 * batches, "compute": "ideal",
+        }  # fmt: skip
+        return simulate_run(load_run(Path(LLAMA), values)).iteration_time_s
+
+    one, some, more = time_s(1), time_s(4), time_s(8)
+    period = (more - some) / 4  # of the slowest stage, which has the head too
+    assert one / 4 < period < one / 4 * 1.1
+    assert some == pytest.approx(one + 3 * period, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["llama3_70b_8_h100_decode", "deepseek_v3_128_h800_decode"])
+def test_shipped_runs_fit(name: str) -> None:
+    assert "does not fit" not in told(str(RUNS / f"{name}.yaml"))
