@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         load_plan,
         load_workload,
     )
-    from simcore.workload.kinds import CnnWorkload, DlrmWorkload
+    from simcore.workload.kinds import CnnWorkload, DlrmWorkload, InferenceWorkload
     from simcore.yaml_file import read_table, read_yaml
 
 _HOMES = {
@@ -114,6 +114,7 @@ _HOMES = {
     "validated_band": "simcore.validation",
     "CnnWorkload": "simcore.workload.kinds",
     "DlrmWorkload": "simcore.workload.kinds",
+    "InferenceWorkload": "simcore.workload.kinds",
     "Updates": "simcore.workload",
     "Workload": "simcore.workload",
 }
@@ -130,6 +131,7 @@ __all__ = [
     "DlrmWorkload",
     "Footprint",
     "InfeasibleError",
+    "InferenceWorkload",
     "IterationResult",
     "KgPerKwh",
     "Model",
