@@ -88,7 +88,8 @@ def _row(table: Table, label: str, values: list[float], total: float) -> None:
 def _memory_table(result: IterationResult) -> Table:
     table = Table("memory of the fullest NPU", "size", "share of capacity")
     for name, size in result.footprint.components().items():
-        table.add_row(name, format_quantity(size, "B"), f"{size / result.memory_bytes:.1%}")
+        if size:
+            table.add_row(name, format_quantity(size, "B"), f"{size / result.memory_bytes:.1%}")
     table.add_row(
         "total",
         format_quantity(result.footprint_bytes, "B"),

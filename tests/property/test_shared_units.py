@@ -32,7 +32,7 @@ SMALL = {"layers": 4, "hidden": 64, "heads": 4, "ffn": 128, "vocabulary": 256}
 BOTH = {**SMALL, "name": "both", "encoder_layers": 2}
 IMAGE = {**SMALL, "name": "image", "causal": False, "vocabulary": 0}
 IMAGE["vision"] = {"patch": 4, "classes": 16}
-SPLIT = {"both": BOTH, "image": IMAGE}
+SPLIT = {"both": BOTH, "image": IMAGE, "served": {**SMALL, "name": "served"}}
 CNN = {
     "name": "net",
     "kind": "cnn",
@@ -101,8 +101,8 @@ def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
 @st.composite
 def other_jobs(draw: st.DrawFn) -> tuple[Workload, ParallelPlan]:
     """Likewise for nets of other kinds, and for replicas that agree on their weights otherwise."""
-    kind = draw(st.sampled_from(["both", "image", "cnn", "dlrm"]))
-    updates = draw(st.sampled_from(UPDATES))
+    kind = draw(st.sampled_from(["both", "image", "served", "cnn", "dlrm"]))
+    updates = draw(st.sampled_from(UPDATES)) if kind != "served" else Updates()
     tp, pp = draw(st.sampled_from([(1, 1), (2, 2), (1, 4)])) if kind in SPLIT else (1, 1)
     plan = ParallelPlan(
         tp=tp,
@@ -112,10 +112,14 @@ def other_jobs(draw: st.DrawFn) -> tuple[Workload, ParallelPlan]:
         chunk_layers=(1, *[1] * (pp - 2), 5 - pp) if pp > 1 and draw(st.booleans()) else (),
         updates=updates,
         fused_kernels=kind == "cnn" or draw(st.booleans()),
+        schedule="forward" if kind == "served" else "1f1b",
     )
     if kind in SPLIT:
         data: dict[str, object] = {"model": SPLIT[kind], "sequence": 64}
-        data["encoder_sequence"] = draw(st.sampled_from([64, 128])) if kind == "both" else 0
+        if kind == "both":
+            data["encoder_sequence"] = draw(st.sampled_from([64, 128]))
+        if kind == "served":
+            data |= {"kind": "inference", "step": draw(st.sampled_from(["prefill", "decode"]))}
     elif kind == "cnn":
         data = {"kind": "cnn", "model": {**CNN, "synced_norms": draw(st.booleans())}}
     else:

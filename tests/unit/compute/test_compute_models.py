@@ -1,11 +1,11 @@
 import pytest
 
-from simcore.compute import COMPUTE_MODELS, IdealRoofline, Roofline
+from simcore.compute import COMPUTE_MODELS, IdealRoofline, RecordedRoofline, Roofline
 from simcore.errors import ConfigError
 from simcore.hardware import Efficiency, Npu, load_npu
 from simcore.resources import shipped_names
 from simcore.terms import Precision
-from simcore.workload.graph import Kernel
+from simcore.workload.graph import Kernel, Operator, Phase
 
 KINDS = ("gemm", "attention", "elementwise", "optimizer", "embedding")
 
@@ -176,3 +176,16 @@ def test_the_time_of_an_ideal_operator_is_the_sum_of_its_kernels() -> None:
     npu, kernel = load_npu("a100_80"), Kernel(name="a", kind="gemm", flop=8e12, bytes=4e9)
     one = IdealRoofline().kernel_time_ns(kernel, npu, Precision.BF16)
     assert IdealRoofline().operator_time_ns([kernel] * 3, npu, Precision.BF16) == 3 * one
+
+
+def test_recorded_kernels_take_their_own_times_where_issued_ones_wait_for_the_host() -> None:
+    npu, kernels = load_npu("h100_80"), (square_gemm(64), square_gemm(64))
+    issue_ns = npu.efficiency.issue_s * 1e9
+    operator = Operator(name="small", phase=Phase.FORWARD, kernels=kernels)
+    times = [
+        model.operator_times_ns([operator], npu, Precision.BF16)
+        for model in (RecordedRoofline(), Roofline())
+    ]
+    alone_ns = Roofline().kernel_time_ns(kernels[0], npu, Precision.BF16)
+    assert times == [[2 * alone_ns], [2 * issue_ns]]
+    assert alone_ns < issue_ns
