@@ -6,11 +6,8 @@ import numpy as np
 
 from simcore.system.engine_input import Ints
 
-_USUAL_WORDS = 5 * 2**18
-"""Room for the runs of most programs."""
-
-_USED_WORDS, _PAGE_WORDS = 2**18, 512
-"""Where a short run finds its tables, at the start; all else it leaves untouched."""
+_USUAL_WORDS, _PAGE_WORDS = 3 * 2**20, 512
+"""Room for the runs of most programs: 24 MB."""
 
 
 class Workspace:
@@ -24,8 +21,8 @@ class Workspace:
         self._limit_bytes, self._words = limit_bytes, np.empty(0, np.int64)
 
     def prepare(self) -> None:
-        """Get beforehand the pages that a short run uses."""
-        self.words(_USUAL_WORDS)[:_USED_WORDS:_PAGE_WORDS] = 0
+        """Get beforehand the pages that most runs use, by a word in each."""
+        self.words(_USUAL_WORDS)[::_PAGE_WORDS] = 0
 
     def words(self, count: int) -> Ints:
         """(count,) int64 of anything; the same memory at every call."""
