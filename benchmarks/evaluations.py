@@ -101,8 +101,9 @@ def answer_s(worker: Worker, design: Design) -> float:
     begin = time.process_time()
     answers = worker.evaluate([Task(number=0, design=design)])
     spent_s = time.process_time() - begin
-    state = answers[0].evaluation.state
-    assert state == "complete", f"{state}: {answers[0].evaluation.reason}"
+    found = answers[0].evaluation
+    # over a limit on price or power, it was simulated all the same
+    assert found.metrics, f"{found.state}: {found.reason}"
     return spent_s
 
 
