@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 COLORS = ("#2f6fb0", "#c8553d", "#4f8a4b", "#8a63a6", "#b08a2f", "#5f6b7a")
-_LEFT, _TOP, _WIDTH, _HEIGHT, _BELOW, _LEGEND = 62, 34, 340, 240, 46, 168
+_LEFT, _TOP, _WIDTH, _HEIGHT, _BELOW, _LEGEND = 62, 34, 340, 240, 46, 200
 
 Points = Sequence[tuple[float, float]]
 

@@ -228,8 +228,3 @@ def needed_metrics(goals: Goals) -> frozenset[str]:
 def total_violation(violations: Mapping[str, float]) -> float:
     """How far from feasible: the sum of what exceeds; 0 where nothing does."""
     return sum(max(0.0, value) for value in violations.values())
-
-
-def describe(names: Sequence[str]) -> str:
-    """The objectives with their units, for messages and titles."""
-    return ", ".join(f"{name} ({OBJECTIVES[name].unit})" for name in names)

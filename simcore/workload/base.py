@@ -10,7 +10,7 @@ from pydantic import Field
 from simcore.schema import Schema
 from simcore.terms import Precision
 from simcore.workload.model import LayerKind
-from simcore.workload.npu_share import NpuShare
+from simcore.workload.npu_share import NpuShare, StoredFormats
 from simcore.workload.plan import ParallelPlan
 
 Rule = tuple[bool, str, str]
@@ -182,6 +182,16 @@ class Workload(Schema):
     def moments(self) -> int:
         """fp32 numbers that the optimizer keeps per weight."""
         return MOMENTS[self.optimizer]
+
+    @property
+    def stored_formats(self) -> StoredFormats:
+        """What every share of the workload says about how numbers are stored."""
+        return {
+            "element_bytes": self.element_bytes,
+            "weight_bytes": self.weight_bytes,
+            "gradient_bytes": self.gradient_bytes,
+            "moments": self.moments,
+        }
 
     @property
     @abstractmethod

@@ -214,11 +214,6 @@ class Model(Schema):
         return self.hidden if self.kind == "llama" else 2 * self.hidden
 
     @property
-    def matrix_parameters_per_layer(self) -> int:
-        """Parameters of the first layer that take part in a matrix product."""
-        return self.matrix_parameters(self.layer_kinds[:1])
-
-    @property
     def parameters_per_layer(self) -> int:
         """Parameters of the first layer."""
         kind = self.layer_kinds[0]

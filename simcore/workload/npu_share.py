@@ -1,8 +1,18 @@
 """What one NPU holds of a micro-batch, whatever the net is."""
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 from simcore.workload.model import LayerKind
+
+
+class StoredFormats(TypedDict):
+    """The fields of a share that tell how numbers are stored."""
+
+    element_bytes: int
+    weight_bytes: float
+    gradient_bytes: int
+    moments: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -232,10 +232,7 @@ class Share(NpuShare):
                 if plan.flash_attention
                 else 1.0
             ),
-            element_bytes=workload.element_bytes,
-            weight_bytes=workload.weight_bytes,
-            gradient_bytes=workload.gradient_bytes,
-            moments=workload.moments,
+            **workload.stored_formats,
             dispatch_bytes=workload.dispatch_bytes,
             flash=plan.flash_attention,
             fused=plan.fused_kernels,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_study import STUDY as SMALL
 
 from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
@@ -16,44 +17,17 @@ from dse.objectives import Goals
 from dse.rank.pareto import non_dominated
 from simcore import ConfigError
 
+SPACE = SMALL["space"]
+
+# more ways to move data, fewer plans, and no limits
 STUDY: dict[str, Any] = {
-    "version": 1,
-    "question": "Which of a few hundred designs are the best?",
-    "run": {
-        "workload": {"model": "gpt3_175b_4layers", "sequence": 512, "global_batch": 32},
-        "platform": {
-            "npu": "a100_80",
-            "dimensions": [
-                {"topology": "ring", "npus": 4, "bandwidth": "50 GB/s", "latency": "700 ns"},
-                {"topology": "switch", "npus": 4, "bandwidth": "10 GB/s", "latency": "1700 ns"},
-            ],
-        },
-        "plan": {"tp": 4, "dp": 4},
-        "system": {"phase_end": "together", "all_reduce": "ring"},
-    },
+    **{name: part for name, part in SMALL.items() if name != "constraints"},
     "space": {
-        "products": [
-            {"of": ["plan.tp", "plan.pp", "plan.dp"], "equals": 16},
-            {"of": ["platform.dimensions[*].npus"], "equals": 16, "values": [2, 4, 8]},
-        ],
-        "axes": {
-            "plan.micro_batch": {"choices": [1, 2]},
-            "system.all_reduce[*]": {"choices": ["ring", "direct"]},
-            "platform.dimensions[1].topology": {"choices": ["ring", "switch"]},
-            "platform.dimensions[0].bandwidth": {"ladder": ["20 GB/s", "40 GB/s", "200 GB/s"]},
-            "platform.dimensions[1].bandwidth": {"ladder": ["5 GB/s", "50 GB/s"]},
-        },
-        "require": [
-            "plan.pp <= 4",
-            "plan.tp >= 2",
-            "workload.global_batch % (plan.dp * plan.micro_batch) == 0",
-        ],
+        **SPACE,
+        "axes": {**SPACE["axes"], "system.all_reduce[*]": {"choices": ["ring", "direct"]}},
+        "require": [*SPACE["require"], "plan.tp >= 2"],
     },
-    "objectives": {"iteration_time": "minimise", "capital_cost": "minimise"},
-    "cost": {"model": "accelerators_and_libra_py", "network": "libra_py"},
     "search": {"sampler": "random", "trials": 10},
-    "execution": {"executor": "serial"},
-    "evaluator": "simulator",
 }
 
 

@@ -71,7 +71,7 @@ def test_copy_with_other_layers_counts_its_own() -> None:
 def test_grouped_query_attention_and_swiglu_count_their_matrices() -> None:
     model = Model(name="m", kind="llama", layers=1, hidden=64, heads=8, kv_heads=2, ffn=100)
     attention = 64 * 64 + 2 * 64 * 16 + 64 * 64
-    assert model.matrix_parameters_per_layer == attention + 3 * 64 * 100
+    assert model.matrix_parameters(model.layer_kinds[:1]) == attention + 3 * 64 * 100
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,7 @@ class CnnWorkload(Workload):
         return NpuShare(
             rows=plan.micro_batch,
             thin_rows=plan.micro_batch,
-            element_bytes=self.element_bytes,
-            weight_bytes=self.weight_bytes,
-            gradient_bytes=self.gradient_bytes,
-            moments=self.moments,
+            **self.stored_formats,
         )
 
     def extent(self, plan: ParallelPlan) -> Extent:

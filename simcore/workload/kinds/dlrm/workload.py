@@ -60,10 +60,7 @@ class DlrmWorkload(Workload):
         return DlrmShare(
             rows=plan.micro_batch,
             thin_rows=plan.micro_batch,
-            element_bytes=self.element_bytes,
-            weight_bytes=self.weight_bytes,
-            gradient_bytes=self.gradient_bytes,
-            moments=self.moments,
+            **self.stored_formats,
             fused=plan.fused_kernels,
             npus=plan.dp,
             held=self._held(plan),
