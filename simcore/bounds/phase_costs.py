@@ -19,7 +19,7 @@ from simcore.collectives.ring import Ring
 from simcore.kernels import phase_row
 from simcore.kernels.phase_machine import hops_at, phase_time
 from simcore.kernels.topology_codes import FULLY_CONNECTED, SWITCH
-from simcore.system.collective_cache import Recent
+from simcore.recent import Recent
 from simcore.system.phase_rows import program_row
 from simcore.system.phases import runnable
 from simcore.terms import CollectiveKind, TopologyKind

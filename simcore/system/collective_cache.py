@@ -1,34 +1,11 @@
 """What is known of collectives already: kept as long as its owner keeps it, up to a bound."""
 
 from collections.abc import Hashable
-from typing import Generic, TypeVar
 
+from simcore.recent import Recent
 from simcore.system.collective_time import CollectiveTime
 from simcore.system.placement import Placement
 from simcore.terms import CollectiveKind
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-
-class Recent(Generic[K, V]):
-    """The latest *limit* entries; what is put beyond displaces the oldest."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._known: dict[K, V] = {}
-
-    def get(self, key: K) -> V | None:
-        """The value of *key*, if it is kept."""
-        return self._known.get(key)
-
-    def put(self, key: K, value: V) -> V:
-        """Keep *value*, and hand it back."""
-        if len(self._known) >= self._limit:
-            del self._known[next(iter(self._known))]
-        self._known[key] = value
-        return value
-
 
 Rows = Recent[tuple[str, CollectiveKind, int, bool], list[int]]
 """By algorithm, kind, members and whether these are a list: a row of ``kernels.phase_row``."""

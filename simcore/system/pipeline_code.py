@@ -12,12 +12,12 @@ import numpy as np
 from simcore.kernels import graph_schedule, piece_rows
 from simcore.kernels import stage_layout as f
 from simcore.kernels.piece_runs import lay_out
+from simcore.recent import Recent, in_bytes
 from simcore.system.engine_input import Ints
 from simcore.system.stage_axes import is_shared
 from simcore.system.unit_table import UnitTable, UnitTables
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis
-from simcore.workload.kept import Kept
 from simcore.workload.program import StagePieces, TrainingProgram
 from simcore.workload.schedules import SCHEDULES
 
@@ -129,7 +129,7 @@ class PipelineCodes:
     """
 
     def __init__(self, limit_bytes: int = 3 * 2**26) -> None:
-        self._known: Kept[Hashable, _Coded] = Kept(limit_bytes)
+        self._known: Recent[Hashable, _Coded] = Recent(limit_bytes, in_bytes)
         self._tables = UnitTables()
 
     def of(self, known: Structured) -> PipelineCode | None:

@@ -1,12 +1,13 @@
 """What a workload and a plan come to, whatever the machine; kept for the plans met last."""
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Iterator
 from math import lcm
 
 from simcore.compute import ComputeModel
 from simcore.hardware import Npu
 from simcore.kernels.pipeline_period import KEPT
+from simcore.recent import Recent, in_bytes
 from simcore.system.engine_input import Ints
 from simcore.system.machine_times import operator_times_ns
 from simcore.system.node_counts import NodeCounts, counts_of_program
@@ -99,9 +100,8 @@ class PlanCache:
     """
 
     def __init__(self, limit_bytes: int = 2**26) -> None:
-        self._limit_bytes, self._bytes = limit_bytes, 0
-        self._known: OrderedDict[_Key, PlanCode] = OrderedDict()
-        self._sizes: dict[_Key, int] = {}
+        self._known: Recent[_Key, PlanCode] = Recent(limit_bytes, in_bytes)
+        self._last: tuple[_Key, PlanCode] | None = None
         self._shared = PlanParts()
         self.workspace = Workspace()
 
@@ -111,25 +111,12 @@ class PlanCache:
         Raises:
             InfeasibleError: The plan does not fit the workload.
         """
-        self._weigh_last()
+        if self._last is not None:
+            self._known.put(*self._last)  # it has grown since it was handed out
         key = (workload, plan)
-        found = self._known.pop(key, None)
-        if found is None:
-            found = PlanCode(workload, plan, self._shared)
-        self._known[key] = found
+        found = self._known.of(key, lambda: PlanCode(workload, plan, self._shared))
+        self._last = key, found
         return found
-
-    def _weigh_last(self) -> None:
-        """Count what the last plan, used since, has grown to, and let the oldest ones go."""
-        if not self._known:
-            return
-        last = next(reversed(self._known))
-        size = self._known[last].size_bytes
-        self._bytes += size - self._sizes.get(last, 0)
-        self._sizes[last] = size
-        while self._bytes > self._limit_bytes and len(self._known) > 1:
-            oldest, _ = self._known.popitem(last=False)
-            self._bytes -= self._sizes.pop(oldest)
 
 
 def _short_runs(plan: ParallelPlan, batches: int) -> Iterator[int]:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
+from simcore.recent import Recent, in_bytes
 from simcore.system.engine_input import Ints
-from simcore.workload.kept import Kept
 from simcore.workload.program import TrainingProgram
 from simcore.workload.schedules import SCHEDULES, stacked
 from simcore.workload.templates import pieces_of
@@ -62,7 +62,7 @@ class UnitTables:
     """
 
     def __init__(self, limit_bytes: int = 2**25) -> None:
-        self._known: Kept[PipelineKey, UnitTable] = Kept(limit_bytes)
+        self._known: Recent[PipelineKey, UnitTable] = Recent(limit_bytes, in_bytes)
 
     def of(self, program: TrainingProgram) -> UnitTable:
         """The table of *program*."""

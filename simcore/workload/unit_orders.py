@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from simcore.recent import Recent, in_bytes
 from simcore.workload.assemble import last_units
-from simcore.workload.kept import Kept
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES, Units
 
@@ -48,7 +48,7 @@ class UnitOrders:
     """
 
     def __init__(self, limit_bytes: int = 2**25) -> None:
-        self._known: Kept[PipelineKey, StageOrders] = Kept(limit_bytes)
+        self._known: Recent[PipelineKey, StageOrders] = Recent(limit_bytes, in_bytes)
 
     def of(self, plan: ParallelPlan, batches: int) -> tuple[UnitOrder, ...]:
         """The order on each stage of *plan* with *batches* micro-batches."""

@@ -1,9 +1,9 @@
 """Writers of units, shared by plans whose units are the same."""
 
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import replace
 
+from simcore.recent import Recent
 from simcore.workload.base import Net, Workload
 from simcore.workload.blocks import BlockParameters, blocks_of
 from simcore.workload.catalog import Catalog
@@ -43,19 +43,15 @@ class UnitWriters:
     """
 
     def __init__(self, limit: int = _WRITERS) -> None:
-        self._limit = limit
-        self._known: OrderedDict[Hashable, UnitWriter] = OrderedDict()
+        self._known: Recent[Hashable, UnitWriter] = Recent(limit)
 
     def of(self, workload: Workload, plan: ParallelPlan) -> UnitWriter:
         """The writer of the units of *plan*, which must have passed ``check_splits``."""
         share = workload.share(plan)
         key = _key(workload, plan, share)
-        writer = self._known.pop(key, None)
+        writer = self._known.get(key)
         if writer is None or len(writer.passes.means.catalog) > _ENTRIES:
-            writer = _writer(workload.model, plan, share)
-        self._known[key] = writer
-        if len(self._known) > self._limit:
-            self._known.popitem(last=False)
+            writer = self._known.put(key, _writer(workload.model, plan, share))
         return writer
 
 
