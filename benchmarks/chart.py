@@ -1,12 +1,18 @@
-"""Draws lines over logarithmic axes as SVG, with nothing but text."""
+"""Draws lines over logarithmic axes as SVG."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
+from io import StringIO
 
-COLORS = ("#2f6fb0", "#c8553d", "#4f8a4b", "#8a63a6", "#b08a2f", "#5f6b7a")
-_LEFT, _TOP, _WIDTH, _HEIGHT, _BELOW, _LEGEND = 62, 34, 340, 240, 46, 200
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+STYLE = {"svg.fonttype": "none", "svg.hashsalt": "benchmarks", "font.size": 9}
+"""Text stays text, and the same picture is the same file."""
+
+_PANEL_INCHES = (5.6, 3.2)
 
 Points = Sequence[tuple[float, float]]
 
@@ -32,104 +38,42 @@ class Panel:
     linear: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """An axis from its first tick to its last, logarithmic unless *linear*."""
-
-    ticks: Sequence[float]
-    length: float
-    linear: bool = False
-
-    def at(self, value: float) -> float:
-        """Pixels from the start of the axis."""
-        low, high = self.ticks[0], self.ticks[-1]
-        if self.linear:
-            return self.length * (value - low) / (high - low)
-        return self.length * math.log(value / low) / math.log(high / low)
-
-
-def _powers_of_two(values: Sequence[float]) -> list[float]:
-    first, last = math.floor(math.log2(min(values))), math.ceil(math.log2(max(values)))
-    return [2.0**power for power in range(first, max(last, first + 1) + 1)]
-
-
-def _round_numbers(values: Sequence[float]) -> list[float]:
-    """1, 2, 5, 10, ...: from the last one below all values to the first one above."""
-    first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-    steps = [digit * 10.0**power for power in range(first, last + 1) for digit in (1, 2, 5)]
-    low = max(step for step in steps if step <= min(values))
-    high = min(step for step in steps if step >= max(values) and step > low)
-    return [step for step in steps if low <= step <= high]
-
-
-def _even_steps(values: Sequence[float]) -> list[float]:
-    """From 0 by 1, 2 or 5 times a power of ten, in at most 6 steps, to above all values."""
-    top = max(values) or 1.0
-    power = 10.0 ** (math.floor(math.log10(top)) - 1)
-    step = next(step * power for step in (1, 2, 5, 10, 20, 50) if 6 * step * power >= top)
-    return [step * index for index in range(math.ceil(top / step - 1e-9) + 1)]
-
-
 def svg(panels: Sequence[Panel]) -> str:
     """The panels beside each other."""
-    step = _LEFT + _WIDTH + _LEGEND
-    width, height = step * len(panels), _TOP + _HEIGHT + _BELOW
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" font-family="sans-serif" font-size="12">',
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-    ]
-    for index, panel in enumerate(panels):
-        parts += [f'<g transform="translate({index * step + _LEFT},{_TOP})">', *_panel(panel)]
-        parts.append("</g>")
-    return "\n".join([*parts, "</svg>"]) + "\n"
+    width, height = _PANEL_INCHES
+    with rc_context(STYLE):
+        figure = Figure(figsize=(width * len(panels), height), layout="constrained")
+        for axes, panel in zip(
+            figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
+        ):
+            _draw(axes, panel)
+        text = StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
 
 
-def _panel(panel: Panel) -> list[str]:
-    edges = [edge for band in panel.bands.values() for edge in band]
-    points = [point for line in [*panel.lines.values(), *edges] for point in line]
-    x = _Axis(_powers_of_two([point[0] for point in points]), _WIDTH)
-    ticks = _even_steps if panel.linear else _round_numbers
-    y = _Axis(ticks([point[1] for point in points]), _HEIGHT, panel.linear)
-    parts = [_text(_WIDTH / 2, -14, panel.title, "middle", bold=True)]
-    for value in y.ticks:
-        at = _HEIGHT - y.at(value)
-        parts.append(f'<path d="M0 {at:.1f}H{_WIDTH}" stroke="#dddddd"/>')
-        parts.append(_text(-6, at + 4, f"{value:g}", "end"))
-    for value in x.ticks[:: -(-len(x.ticks) // 7)]:
-        parts.append(_text(x.at(value), _HEIGHT + 16, _number(value), "middle"))
-        parts.append(f'<path d="M{x.at(value):.1f} {_HEIGHT}v4" stroke="#444444"/>')
-    parts.append(f'<path d="M0 0V{_HEIGHT}H{_WIDTH}" fill="none" stroke="#444444"/>')
-    parts.append(_text(_WIDTH / 2, _HEIGHT + 36, panel.x_label, "middle"))
-    parts.append(
-        f'<g transform="translate(-44,{_HEIGHT / 2}) rotate(-90)">'
-        f"{_text(0, 0, panel.y_label, 'middle')}</g>"
-    )
-    for index, (name, line) in enumerate(panel.lines.items()):
-        color = COLORS[index % len(COLORS)]
+def _draw(axes: Axes, panel: Panel) -> None:
+    for name, line in panel.lines.items():
+        (drawn,) = axes.plot(*zip(*line, strict=True), marker="o", markersize=4, label=name)
         if name in panel.bands:
             low, high = panel.bands[name]
-            path = "L".join(
-                f"{x.at(px):.1f} {_HEIGHT - y.at(py):.1f}" for px, py in [*low, *reversed(high)]
-            )
-            parts.append(f'<path d="M{path}Z" fill="{color}" fill-opacity="0.15"/>')
-        path = "L".join(f"{x.at(px):.1f} {_HEIGHT - y.at(py):.1f}" for px, py in line)
-        parts.append(f'<path d="M{path}" fill="none" stroke="{color}" stroke-width="2"/>')
-        parts += [
-            f'<circle cx="{x.at(px):.1f}" cy="{_HEIGHT - y.at(py):.1f}" r="3" fill="{color}"/>'
-            for px, py in line
-        ]
-        parts.append(
-            f'<rect x="{_WIDTH + 14}" y="{index * 20 + 2}" width="12" height="4" fill="{color}"/>'
-        )
-        parts.append(_text(_WIDTH + 32, index * 20 + 8, name, "start"))
-    return parts
+            x, lower = zip(*low, strict=True)
+            upper = [value for _, value in high]
+            axes.fill_between(x, lower, upper, color=drawn.get_color(), alpha=0.15, linewidth=0)
+    axes.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(FuncFormatter(_number))
+    if panel.linear:
+        axes.set_ylim(bottom=0)
+    else:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(_number))
+    axes.grid(axis="y", color="#dddddd")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1 else f"{value:.2g}"
-
-
-def _text(x: float, y: float, text: str, anchor: str, *, bold: bool = False) -> str:
-    weight = ' font-weight="bold"' if bold else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{weight}>{escape(text)}</text>'
+def _number(value: float, _: object = None) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"

@@ -1,71 +1,52 @@
 """Scatter plots of predicted against measured times, as SVG text."""
 
 from collections.abc import Mapping, Sequence
-from math import ceil, floor, log10
-from xml.sax.saxutils import escape
+from importlib.util import find_spec
+from io import StringIO
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _SIDE = 640, 440, 64, 24, 360
+from simcore.errors import ConfigError
+
 _COLOURS = ("#1f6fb4", "#d1691c", "#2b8a3e", "#a33aa0", "#8a6d00", "#c2255c", "#0b7285", "#5c5f66")
+_LEGEND = 20
 
 
 def scatter(series: Mapping[str, Sequence[tuple[float, float]]], title: str) -> str:
     """Points (measured, predicted) in seconds, both axes logarithmic, with the lines of ±20 %.
 
     The largest series have colours of their own, the others share the last one.
+
+    Raises:
+        ConfigError: matplotlib is not installed.
     """
-    points = [value for pairs in series.values() for pair in pairs for value in pair if value > 0]
-    low, high = floor(log10(min(points))), ceil(log10(max(points)))
-    high = max(high, low + 1)
+    if find_spec("matplotlib") is None:
+        rule = "the pictures need matplotlib: install simcore-dse[report]"
+        raise ConfigError("validation report", rule, got="no matplotlib")
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
-    def at(value: float) -> float:
-        return _SIDE * (log10(value) - low) / (high - low)
-
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
-        'font-family="sans-serif" font-size="11">',
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
-        f'<text x="{_LEFT}" y="15" font-size="13">{escape(title)}</text>',
-    ]
-    for power in range(low, high + 1):
-        offset = _SIDE * (power - low) / (high - low)
-        x, y, label = _LEFT + offset, _TOP + _SIDE - offset, f"{10.0**power:g}"
-        lines += [
-            f'<path d="M{x:.1f} {_TOP}V{_TOP + _SIDE}M{_LEFT} {y:.1f}H{_LEFT + _SIDE}" '
-            'stroke="#ddd"/>',
-            f'<text x="{x:.1f}" y="{_TOP + _SIDE + 15}" text-anchor="middle">{label}</text>',
-            f'<text x="{_LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{label}</text>',
-        ]
-    for factor, dash in (
-        (1.0, ""),
-        (1.2, ' stroke-dasharray="4 3"'),
-        (1 / 1.2, ' stroke-dasharray="4 3"'),
-    ):
-        shift = _SIDE * log10(factor) / (high - low)
-        first, last = max(0.0, -shift), min(_SIDE, _SIDE - shift)
-        lines.append(
-            f'<path d="M{_LEFT + first:.1f} {_TOP + _SIDE - first - shift:.1f}'
-            f'L{_LEFT + last:.1f} {_TOP + _SIDE - last - shift:.1f}" stroke="#888"{dash}/>'
-        )
     ordered = sorted(series, key=lambda name: -len(series[name]))
-    for number, name in reversed(list(enumerate(ordered))):
-        colour = _COLOURS[min(number, len(_COLOURS) - 1)]
-        dots = "".join(
-            f"M{_LEFT + at(x):.1f} {_TOP + _SIDE - at(y):.1f}h0" for x, y in series[name]
-        )
-        lines.append(
-            f'<path d="{dots}" stroke="{colour}" stroke-width="4" stroke-linecap="round" '
-            'stroke-opacity="0.6"/>'
-        )
-    for number, name in enumerate(ordered[: len(_COLOURS) + 12]):
-        y, x = _TOP + 12 + 15 * number, _LEFT + _SIDE + 16
-        colour = _COLOURS[min(number, len(_COLOURS) - 1)]
-        lines.append(f'<circle cx="{x}" cy="{y - 4}" r="4" fill="{colour}"/>')
-        label = name if len(name) <= 26 else f"{name[:25]}…"
-        lines.append(f'<text x="{x + 8}" y="{y}">{escape(label)}</text>')
-    lines += [
-        f'<text x="{_LEFT + _SIDE / 2}" y="{_HEIGHT - 20}" text-anchor="middle">measured, s</text>',
-        f'<text transform="translate(14 {_TOP + _SIDE / 2}) rotate(-90)" '
-        'text-anchor="middle">predicted, s</text>',
-        "</svg>",
+    colours = [_COLOURS[min(number, len(_COLOURS) - 1)] for number in range(len(ordered))]
+    points = [
+        (*point, colour)
+        for name, colour in zip(ordered, colours, strict=True)
+        for point in series[name]
     ]
-    return "\n".join(lines) + "\n"
+    measured_s, predicted_s, drawn = zip(*points, strict=True)
+    ends = min(*measured_s, *predicted_s) / 1.3, max(*measured_s, *predicted_s) * 1.3
+    # text stays text, and the same picture is the same file
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "simcore", "font.size": 9}):
+        figure = Figure(figsize=(7.6, 5.0), layout="constrained")
+        axes = figure.subplots()
+        for factor, style in ((1.0, "-"), (1.2, "--"), (1 / 1.2, "--")):
+            axes.plot(ends, [factor * end for end in ends], style, color="#888888", linewidth=0.8)
+        # thousands of points as text would be a large file
+        axes.scatter(measured_s, predicted_s, s=9, c=drawn, alpha=0.6, zorder=2, rasterized=True)
+        for name, colour in list(zip(ordered, colours, strict=True))[:_LEGEND]:
+            axes.plot([], [], "o", color=colour, markersize=4, label=name)
+        axes.set(title=title, xlabel="measured, s", ylabel="predicted, s", xlim=ends, ylim=ends)
+        axes.set(xscale="log", yscale="log", aspect="equal")
+        axes.grid(color="#dddddd")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        text = StringIO()
+        figure.savefig(text, format="svg", dpi=150, metadata={"Date": None})
+    return text.getvalue()

@@ -1,0 +1,26 @@
+"""Pictures of predicted against measured times."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+pytest.importorskip("matplotlib", reason="matplotlib comes with the extra report")
+
+from simcore.validation.charts import scatter
+
+SERIES = {
+    "few & rare": [(0.1, 0.11)],
+    "many <runs>": [(1.0, 1.2), (3.0, 2.9), (20.0, 26.0)],
+}
+
+
+def test_a_picture_is_valid_svg_with_the_names_of_the_sources_the_largest_first() -> None:
+    root = ElementTree.fromstring(scatter(SERIES, "One iteration"))
+    assert root.tag.endswith("svg")
+    texts = [text for text in root.itertext() if text.strip()]
+    assert texts.index("many <runs>") < texts.index("few & rare")
+    assert "measured, s" in texts
+
+
+def test_the_same_points_make_the_same_file() -> None:
+    assert scatter(SERIES, "One iteration") == scatter(SERIES, "One iteration")
