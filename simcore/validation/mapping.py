@@ -10,6 +10,7 @@ source's name nor the measured columns are read.
 - Experts are spread whole (expert tensor parallelism 1).
 - Virtual stages: with a pipeline, the most that leave two layers or more to each.
 - ``fsdp`` is ZeRO 3; in a pipeline it is ZeRO 1, since weights then stay gathered all iteration.
+- ``zero3`` gathers matrix by matrix, when each is needed, over one ring of all that share it.
 - ZeRO 2 in a pipeline or with several micro-batches reduces once per iteration, as ZeRO 1 does.
 - Tensor parallel collectives run beside the products around them where the sequence is split,
   but on Ampere and older, and under FSDP: Transformer Engine came with Hopper.
@@ -34,6 +35,7 @@ from simcore.terms import Precision
 from simcore.validation.machine import Machines
 from simcore.validation.models import model_of
 from simcore.validation.rows import Row
+from simcore.validation.sharding import gathers_matrices, shard_group, zero_stage
 from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 
@@ -104,7 +106,9 @@ def plan_of(row: Row, model: Model) -> ParallelPlan:
         etp=1 if ep > 1 else None,
         micro_batch=micro_batch,
         sequence_parallel=tp > 1 and row.text("seq_parallel") != "no",
-        zero_stage=_zero_stage(row, pp=pp),
+        zero_stage=zero_stage(row, pp=pp),
+        shard=shard_group(row),
+        prefetch=0 if gathers_matrices(row) else 1,
         recompute=recompute,
         overlap_tensor=_overlaps_tensor(row, tp=tp),
         overlap_gradients=_overlaps_gradients(row, pp=pp),
@@ -186,13 +190,6 @@ def _whole_batch(row: Row, plan: ParallelPlan) -> int:
     """The batch in whole micro-batches on every replica; the last round may be partly idle."""
     step = plan.dp * plan.micro_batch
     return -(-_needed(row, "global_batch") // step) * step
-
-
-def _zero_stage(row: Row, *, pp: int) -> int:
-    text = row.text("dp_sharding")
-    if text.startswith(("fsdp", "zero3")):
-        return 3 if pp == 1 else 1
-    return 1 if text.startswith(("zero1", "zero2", "distributed")) else 0
 
 
 def _overlaps_tensor(row: Row, *, tp: int) -> bool:

@@ -66,6 +66,7 @@ def test_measured_columns_are_never_read() -> None:
         ("zero2", "1", 1),
         ("fsdp full_shard / DEFAULT", "1", 3),
         ("fsdp", "2", 1),
+        ("zero3", "1", 3),
         ("", "1", 0),
     ],
 )
@@ -73,6 +74,18 @@ def test_sharding_is_read_from_its_words(sharding: str, pp: str, stage: int) -> 
     dp = str(32 // int(pp))
     run = run_of(row(dp_sharding=sharding, pp=pp, dp=dp), MACHINES)
     assert run.plan.zero_stage == stage
+
+
+def test_zero3_gathers_late_and_over_one_ring() -> None:
+    run = run_of(row(dp_sharding="zero3", tp="1", pp="1", dp="256"), MACHINES)
+    assert run.plan.prefetch == 0
+    assert [(d.topology, d.npus) for d in run.platform.dimensions] == [(TopologyKind.RING, 256)]
+
+
+def test_a_published_sharding_group_is_kept() -> None:
+    run = run_of(row(dp_sharding="zero3 (sharding group 8)", tp="1", pp="1", dp="256"), MACHINES)
+    assert run.plan.shard == 8
+    assert [dimension.npus for dimension in run.platform.dimensions] == [8, 32]
 
 
 def test_gradients_wait_for_the_end_only_in_pipelines_that_shard_nothing() -> None:
