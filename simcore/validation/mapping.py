@@ -16,6 +16,7 @@ source's name nor the measured columns are read.
   but on Ampere and older, and under FSDP: Transformer Engine came with Hopper.
 - Gradients are reduced beside the backward pass without a pipeline, or where weights or gradients
   are sharded or the optimizer is ``distributed``; else after it.
+- Weights, gradients and optimizer state that do not fit with the published sharding: refused.
 - Recompute: full in old software; else none where that fits in memory, full where not. Models with
   routed experts: none, since single modules are repeated there, not whole layers.
 - Fused attention: but for old software whose recompute is published, which stored the scores.
@@ -32,6 +33,7 @@ from simcore.hardware import Platform
 from simcore.memory import footprint
 from simcore.system.spec import System
 from simcore.terms import Precision
+from simcore.validation.accelerators import GB
 from simcore.validation.machine import Machines
 from simcore.validation.models import model_of
 from simcore.validation.rows import Row
@@ -85,6 +87,7 @@ def run_of(row: Row, machines: Machines) -> Run:
     row.check_numbers("num_gpus", "gpus_per_node", "intra_bw_GBps", "inter_bw_GBps")
     try:
         platform = machines.platform(row, workload, plan)
+        _check_states(row, workload, plan, platform)
         plan = _fitting(row, workload, plan, platform)
         return Run(workload=workload, plan=plan, platform=platform, system=SYSTEM)
     except (ConfigError, InfeasibleError) as error:
@@ -116,6 +119,23 @@ def plan_of(row: Row, model: Model) -> ParallelPlan:
         fused_kernels=not _old_software(row),
     )
     return plan.model_copy(update={"interleave": _interleave(row, model, plan)})
+
+
+def _check_states(
+    row: Row, workload: TrainingWorkload, plan: ParallelPlan, platform: Platform
+) -> None:
+    """Refuse what its columns leave no room for, such as the training of adapters alone."""
+    sharding = row.text("dp_sharding")
+    if sharding in ("", "none"):
+        return
+    stages = footprint(workload, plan).stages
+    held = max(s.weights_bytes + s.gradients_bytes + s.optimizer_bytes for s in stages)
+    if held > platform.npu.memory_bytes:
+        raise UnsupportedRow(
+            f"weights, gradients and optimizer state take {held / GB:.0f} GB per NPU with sharding "
+            f"'{sharding}', more than its {platform.npu.memory_bytes / GB:.0f} GB; what saves memory "
+            "is not published"
+        )
 
 
 def _fitting(

@@ -82,6 +82,16 @@ def test_zero3_gathers_late_and_over_one_ring() -> None:
     assert [(d.topology, d.npus) for d in run.platform.dimensions] == [(TopologyKind.RING, 256)]
 
 
+def test_states_that_do_not_fit_as_published_are_refused_with_their_size() -> None:
+    few = {"dp_sharding": "zero1", "num_gpus": "8", "tp": "8", "pp": "1", "dp": "1"}
+    assert run_of(row(**few, layers="20"), MACHINES).plan.tp == 8
+    with pytest.raises(UnsupportedRow, match=r"take \d+ GB per NPU .* more than its 80 GB"):
+        run_of(row(**few, layers="100"), MACHINES)
+    assert (
+        run_of(row(**{**few, "dp_sharding": "none"}, layers="100"), MACHINES).plan.zero_stage == 0
+    )
+
+
 def test_a_published_sharding_group_is_kept() -> None:
     run = run_of(row(dp_sharding="zero3 (sharding group 8)", tp="1", pp="1", dp="256"), MACHINES)
     assert run.plan.shard == 8
