@@ -131,10 +131,10 @@ def _check_states(
     stages = footprint(workload, plan).stages
     held = max(s.weights_bytes + s.gradients_bytes + s.optimizer_bytes for s in stages)
     if held > platform.npu.memory_bytes:
+        capacity_gb = platform.npu.memory_bytes / GB
         raise UnsupportedRow(
             f"weights, gradients and optimizer state take {held / GB:.0f} GB per NPU with sharding "
-            f"'{sharding}', more than its {platform.npu.memory_bytes / GB:.0f} GB; what saves memory "
-            "is not published"
+            f"'{sharding}', more than its {capacity_gb:.0f} GB; what saves memory is not published"
         )
 
 
