@@ -47,6 +47,7 @@ class IterationResult:
         events: Nodes executed one by one; the others repeat them, period after period.
         backend: Network backend.
         staleness: Iterations by which the weights that a pass uses lack updates.
+        figures: What the time leads to beside the throughput, such as the prompts read per second.
         notes: What the reader should know: algorithms that stood in for others, bounds in force.
     """
 
@@ -65,6 +66,7 @@ class IterationResult:
     events: int
     backend: str
     staleness: int = 0
+    figures: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -111,6 +113,7 @@ class IterationResult:
             "hfu": self.hfu,
             "tokens_per_s": self.tokens_per_s,
             "footprint_bytes": float(self.footprint_bytes),
+            **self.figures,
         }
         flat |= {f"compute_{name}_s": value for name, value in self.compute_by_phase_s().items()}
         flat |= {f"exposed_{name}_s": value for name, value in self.exposed_by_axis_s().items()}

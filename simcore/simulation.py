@@ -10,12 +10,14 @@ from simcore.hardware import Platform
 from simcore.memory import Footprint, footprint
 from simcore.result import IterationResult, StageTimes
 from simcore.system.collective_cache import CollectiveCache
+from simcore.system.decoding import run_step
 from simcore.system.iteration import Iteration, IterationRunner
 from simcore.system.local_training import run_mean
 from simcore.system.plan_code import PlanCache
 from simcore.system.spec import System
 from simcore.workload import ParallelPlan, Workload, build_graph, total_model_flop
 from simcore.workload.graph import Phase
+from simcore.workload.kinds import InferenceWorkload
 
 _NS = 1e-9
 _PHASES = frozenset(map(str, Phase))
@@ -87,7 +89,7 @@ class Simulator:
         needed = self._checks.footprint(run.workload, run.plan)
         compute = COMPUTE_MODELS[run.compute]()
         runner = IterationRunner(run.platform, run.system, compute, self._plans, self._collectives)
-        return _result(run, run_mean(runner, run.workload, run.plan), needed)
+        return _result(run, _iteration(runner, run), needed)
 
 
 def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[IterationResult, Iteration]:
@@ -103,12 +105,28 @@ def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[Iteration
     runner = IterationRunner(run.platform, run.system, compute)
     if every_node:
         iteration = runner.run_graph(build_graph(run.workload, run.plan))
-        if run.plan.updates.every > 1:
-            note = "this is the iteration that ends with an average of the weights"
+        if note := _of_many(run):
             iteration = replace(iteration, notes=(*iteration.notes, note))
     else:
-        iteration = run_mean(runner, run.workload, run.plan)
+        iteration = _iteration(runner, run)
     return _result(run, iteration, footprint(run.workload, run.plan)), iteration
+
+
+def _of_many(run: Run) -> str:
+    """Which of several iterations is shown node by node, where times are told of their mean."""
+    workload = run.workload
+    if run.plan.updates.every > 1:
+        return "this is the iteration that ends with an average of the weights"
+    if isinstance(workload, InferenceWorkload) and (workload.steady or workload.speculation):
+        return "this is one whole step by itself, without guessing"
+    return ""
+
+
+def _iteration(runner: IterationRunner, run: Run) -> Iteration:
+    """What the times of *run* are told of: a step of inference, or an iteration of training."""
+    if isinstance(run.workload, InferenceWorkload):
+        return run_step(runner, run.workload, run.plan)
+    return run_mean(runner, run.workload, run.plan)
 
 
 def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResult:
@@ -134,6 +152,7 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
         events=iteration.events,
         backend=run.backend,
         staleness=run.plan.updates.lag,
+        figures=run.workload.figures(time_s),
         notes=(*iteration.notes, *run.workload.notes(run.plan), *_overloads(used)),
     )
 

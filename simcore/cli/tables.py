@@ -51,8 +51,20 @@ def _title(run: Run, result: IterationResult) -> str:
         f"MFU [bold]{result.mfu:.1%}[/bold], HFU {result.hfu:.1%}, "
         f"{result.tokens_per_s:,.0f} {run.workload.unit}/s "
         f"({result.tokens_per_s / result.npus:,.1f} per NPU); "
-        f"{result.simulated_npus} NPUs stood for {result.npus}"
+        f"{_figures(result)}{result.simulated_npus} NPUs stood for {result.npus}"
     )
+
+
+def _figures(result: IterationResult) -> str:
+    """Further figures in words: their names end in units."""
+    texts = []
+    for name, value in result.figures.items():
+        if name.endswith("_per_s"):
+            texts.append(f"{value:,.4g} {name.removesuffix('_per_s').replace('_', ' ')}/s; ")
+        else:
+            label = name.removesuffix("_s").replace("_", " ")
+            texts.append(f"{label} {format_quantity(value, 's')}; ")
+    return "".join(texts)
 
 
 def _time_table(result: IterationResult) -> Table:

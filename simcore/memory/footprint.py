@@ -7,7 +7,7 @@ MLSys 2023, sections 4.1-4.3 and 5 (activations); S. Rajbhandari et al., "ZeRO",
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
 
@@ -48,6 +48,22 @@ class StageFootprint:
     activations_bytes: int
     logits_bytes: int
     cache_bytes: int = 0
+
+    def beside(self, other: "StageFootprint") -> "StageFootprint":
+        """With what *other* keeps on the same NPU; of what both need while they work, the larger.
+
+        Raises:
+            AssertionError: The other one trains.
+        """
+        if other.gradients_bytes or other.optimizer_bytes:
+            raise AssertionError("what lies beside a workload does not train")
+        return replace(
+            self,
+            weights_bytes=self.weights_bytes + other.weights_bytes,
+            cache_bytes=self.cache_bytes + other.cache_bytes,
+            activations_bytes=max(self.activations_bytes, other.activations_bytes),
+            logits_bytes=max(self.logits_bytes, other.logits_bytes),
+        )
 
     @property
     def total_bytes(self) -> int:
@@ -118,6 +134,9 @@ def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
                 cache_bytes=shape.cache_bytes,
             )
         )
+    if other := workload.beside(plan):
+        others = footprint(*other).stages
+        stages = [one.beside(two) for one, two in zip(stages, others, strict=True)]
     host_bytes = workload.table_memory(plan).host_bytes
     return Footprint(stages=tuple(stages), host_bytes=host_bytes)
 

@@ -169,6 +169,14 @@ class Workload(Schema):
         """What one NPU keeps of these *layers* for later tokens; nothing in training."""
         return 0
 
+    def beside(self, plan: ParallelPlan) -> "tuple[Workload, ParallelPlan] | None":
+        """Another workload that lies on the same NPUs under *plan*, and how it is spread."""
+        return None
+
+    def figures(self, time_s: float) -> dict[str, float]:
+        """What the time of an iteration leads to, beside its throughput: names with units."""
+        return {}
+
     @property
     def time_name(self) -> str:
         """What the time of an iteration is to its user."""

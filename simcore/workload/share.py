@@ -261,6 +261,11 @@ class Share(NpuShare):
         return self
 
     @property
+    def cores(self) -> "tuple[Share, ...]":
+        """The parts of the core that are kernels of their own."""
+        return (self,)
+
+    @property
     def core_elements(self) -> int:
         """Queries, keys, values and outputs of the attention core."""
         keys = (self.key_rows or self.rows) * (self.key_width + self.value_width)

@@ -42,7 +42,7 @@ class GatheredKeys(ContextParallel):
 
     def forward(self, work: Work) -> None:
         self._gather(work)
-        work.compute("attention", core(self.share))
+        work.compute("attention", [kernel for part in self.share.cores for kernel in core(part)])
 
     def backward(self, work: Work) -> None:
         self._gather(work)

@@ -69,6 +69,10 @@ ANSWERS = (
     "version: 1\nworkload: {kind: inference, model: llama3_70b, step: prefill, sequence: 2048,"
     " global_batch: 8}\nplan: {tp: 4, pp: 2, schedule: forward}" + MACHINE
 )
+DECODE = ANSWERS.replace("prefill", "decode").replace("8}", "64%s}")
+DECODE = DECODE.replace("pp: 2", "pp: 2, micro_batch: 16")
+CHUNKS = ", chunk: {prompt: 1024, tokens: 256, prompts: 4}"
+GUESSES = ", speculation: {tokens: 3, acceptance: 0}"
 ITERATIONS = {
     "dense": RUN,
     "experts": EXPERTS,
@@ -79,9 +83,9 @@ ITERATIONS = {
     "rows": ROWS,
     "encoder and decoder": BOTH,
     "prefill": ANSWERS,
-    "decode": ANSWERS.replace("prefill", "decode")
-    .replace("8}", "64}")
-    .replace("pp: 2", "pp: 2, micro_batch: 16"),
+    "decode": DECODE % "",
+    "chunked prefill": DECODE % CHUNKS,
+    "checked guesses": DECODE % GUESSES,
 }
 
 

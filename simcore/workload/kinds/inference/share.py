@@ -3,8 +3,43 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
-from simcore.workload.model import LayerKind
-from simcore.workload.share import Share
+from simcore.workload.kinds.inference.chunk import PromptChunk
+from simcore.workload.model import LayerKind, Model
+from simcore.workload.share import Share, visible_share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkShare:
+    """One NPU's part of the chunks of a micro-batch, in layers of one kind.
+
+    Attributes:
+        prompts: Chunks, each of a prompt of its own.
+        rows: Tokens of a chunk.
+        prompt: Tokens of a prompt.
+        keys: Tokens whose keys a chunk reads.
+        visible: Share of its scores with the whole prompt that is computed.
+    """
+
+    prompts: int
+    rows: int
+    prompt: int
+    keys: int
+    visible: float
+
+    @classmethod
+    def of(cls, chunk: PromptChunk, prompts: int, model: Model, *, window: int = 0) -> Self:
+        """The mean over the chunks of a prompt, in layers with a *window* or without."""
+        keys, seen = chunk.mean_keys, 1.0
+        if window:
+            keys = min(keys, window + chunk.tokens)
+            seen = min(1.0, window / chunk.prompt)
+        return cls(
+            prompts=prompts,
+            rows=chunk.tokens,
+            prompt=chunk.prompt,
+            keys=keys,
+            visible=visible_share(model, window=seen),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,15 +47,21 @@ class ServingShare(Share):
     """One NPU's part of a step: the rows are the tokens that the step reads.
 
     Attributes:
-        sampled: Sequences of a micro-batch: each is given its next token.
+        sampled: Rows of a micro-batch that meet the output head.
+        sequences: Sequences of a micro-batch that are answered.
         keys: Where the keys are in the cache, those that a query sees, its own included; 0 while
             prompts are read.
         windowed_keys: Likewise in layers with windowed attention.
+        chunk: The rows that belong to chunks of prompts.
+        windowed_chunk: Likewise in layers with windowed attention.
     """
 
     sampled: int = 0
+    sequences: int = 1
     keys: int = 0
     windowed_keys: int = 0
+    chunk: ChunkShare | None = None
+    windowed_chunk: ChunkShare | None = None
 
     @property
     def with_loss(self) -> bool:
@@ -28,16 +69,18 @@ class ServingShare(Share):
 
     @property
     def queries(self) -> int:
-        return 1 if self.keys else self.sequence
+        return self._answer_rows // self.sequences if self.keys else self.sequence
 
     @property
     def exit(self) -> "ServingShare":
-        """Only the last token of each sequence meets the output head."""
+        """Of a prompt only the last token meets the output head."""
         parts = self.rows // self.thin_rows
         return replace(self, rows=self.sampled, thin_rows=-(-self.sampled // parts))
 
     def of_layer(self, kind: LayerKind) -> "ServingShare":
-        return self.with_cache(self.windowed_keys) if kind[0] == "windowed" else self
+        if kind[0] != "windowed":
+            return self
+        return replace(self, chunk=self.windowed_chunk).with_cache(self.windowed_keys)
 
     def with_cache(self, keys: int) -> Self:
         """The share where each query sees *keys* tokens, all but its own in the cache; 0: as is."""
@@ -48,11 +91,34 @@ class ServingShare(Share):
             self,
             keys=keys,
             sequence=keys,
-            key_rows=self.rows * keys,
-            scores=self.rows * heads * keys,
+            key_rows=self.sequences * keys,
+            scores=self._answer_rows * heads * keys,
             visible=1.0,
             windowed_visible=1.0,
         )
+
+    @property
+    def _answer_rows(self) -> int:
+        """Rows of sequences that are answered."""
+        return self.rows - (self.chunk.prompts * self.chunk.rows if self.chunk else 0)
+
+    @property
+    def cores(self) -> tuple[Share, ...]:
+        """That of the sequences that are answered, and that of the prompts read beside them."""
+        chunk = self.chunk
+        if chunk is None:
+            return (self,)
+        answers = replace(self, rows=self._answer_rows, chunk=None)
+        prompt = replace(
+            self,
+            chunk=None,
+            sequences=chunk.prompts,
+            rows=chunk.prompts * chunk.rows,
+            sequence=chunk.prompt,
+            key_rows=chunk.prompts * chunk.keys,
+            visible=chunk.visible,
+        )
+        return answers, prompt
 
     @property
     def core(self) -> Share:

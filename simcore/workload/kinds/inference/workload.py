@@ -11,7 +11,10 @@ from simcore.errors import ConfigError
 from simcore.terms import Precision
 from simcore.workload.base import Extent, Rule, Workload
 from simcore.workload.expert_load import ExpertLoad
-from simcore.workload.kinds.inference.share import ServingShare
+from simcore.workload.kinds.inference.chunk import PromptChunk
+from simcore.workload.kinds.inference.rules import draft_rules, forward_rules
+from simcore.workload.kinds.inference.share import ChunkShare, ServingShare
+from simcore.workload.kinds.inference.speculation import Speculation
 from simcore.workload.model import LayerKind, Model
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.rules import token_rules
@@ -20,6 +23,7 @@ from simcore.workload.workload import TrainingWorkload
 
 _TRAINING_KEYS = ("optimizer", "gradient_format")
 """Keys of every kind that mean nothing here."""
+_DECODE_KEYS = ("chunk", "speculation", "steady")
 _OTHER_RULES = ("sequence_divides", "sequence_divides_by_cp")
 
 
@@ -36,6 +40,10 @@ class InferenceWorkload(Workload):
         step: ``prefill``: whole prompts are read, up to the first token of the answer; ``decode``:
             each sequence gets one more token.
         sequence: Tokens of a prompt; in ``decode``, tokens that the new one sees, itself included.
+        chunk: What a step of ``decode`` reads of prompts beside.
+        speculation: What a step of ``decode`` guesses and checks.
+        steady: Steps of ``decode`` follow each other without a pause, and what the stages of a
+            pipeline wait for in one is the work of the next; False: one step by itself.
         dispatch_format: In which tokens travel to routed experts; by default as activations.
         expert_load: How evenly the tokens spread over the routed experts.
     """
@@ -46,6 +54,9 @@ class InferenceWorkload(Workload):
     model: Model
     step: Literal["prefill", "decode"]
     sequence: int = Field(ge=1)
+    chunk: PromptChunk | None = None
+    speculation: Speculation | None = None
+    steady: bool = False
     dispatch_format: Precision | None = None
     expert_load: ExpertLoad = Field(default_factory=ExpertLoad)
 
@@ -55,10 +66,12 @@ class InferenceWorkload(Workload):
             given = getattr(self, key)
             if given != type(self).model_fields[key].default:
                 raise ConfigError(key, "must not be given: inference trains nothing", got=given)
-        model = self.model
-        if not model.causal or model.encoder_layers or model.vision or model.mamba:
-            rule = "must be a decoder of attention and MLP or experts for inference"
-            raise ConfigError("model", rule, got=model.name)
+        for key in _DECODE_KEYS:
+            if self.step != "decode" and getattr(self, key):
+                raise ConfigError(key, "needs step: decode", got=self.step)
+        _check_decoder(self.model, "model")
+        if self.speculation and self.speculation.model:
+            _check_decoder(self.speculation.model, "speculation.model")
         return self
 
     @property
@@ -67,8 +80,21 @@ class InferenceWorkload(Workload):
 
     @property
     def tokens(self) -> int:
-        """Tokens that the step reads: those of the prompts, or one of each sequence."""
-        return self.global_batch * self._read
+        """Tokens of the prompts, or one of each sequence that is answered."""
+        return self.global_batch * (self.sequence if self.step == "prefill" else 1)
+
+    @property
+    def gained_tokens(self) -> float:
+        """Tokens by which a step brings each sequence forward."""
+        return self.speculation.gained_tokens if self.speculation else 1.0
+
+    @property
+    def draft(self) -> "InferenceWorkload | None":
+        """A step of the model that guesses, if one does."""
+        if self.speculation is None or self.speculation.model is None:
+            return None
+        update = {"model": self.speculation.model, "chunk": None, "speculation": None}
+        return self.model_copy(update=update)
 
     @property
     def gradient_bytes(self) -> int:
@@ -78,70 +104,125 @@ class InferenceWorkload(Workload):
     def model_flop(self) -> float:
         """2 T N for the products of T tokens, 2 V h per sequence, and the attention core.
 
+        Guesses that do not hold are left out; of prompts, what is read per token of the answers.
+
         Source: D. Narayanan et al., SC 2021, appendix (its forward pass).
         """
-        model = self.model
-        products = self.tokens * model.active_matrix_parameters
-        products += self.global_batch * model.embedding_parameters
-        heads = model.heads * (model.head_width + model.value_head_width)
-        return 2.0 * products + 2.0 * self.tokens * self._seen * heads
+        prompt_length = self.sequence if self.step == "prefill" else 0
+        flop = self._flop(self.tokens, self.global_batch, prompt_length)
+        if chunk := self.chunk:
+            whole = self._flop(chunk.prompts * chunk.prompt, chunk.prompts, chunk.prompt)
+            flop += whole / (chunk.steps * self.gained_tokens)
+        return flop
 
-    @property
-    def _seen(self) -> float:
-        """Tokens that one token sees in all layers, on average."""
-        model, length = self.model, self.sequence
+    def _flop(self, tokens: int, sampled: int, prompt: int) -> float:
+        """FLOP of *tokens* of prompts of that length, or of answers, and of *sampled* heads."""
+        model = self.model
+        products = tokens * model.active_matrix_parameters + sampled * model.embedding_parameters
+        heads = model.heads * (model.head_width + model.value_head_width)
+        return 2.0 * products + 2.0 * tokens * self._seen(prompt) * heads
+
+    def _seen(self, prompt: int) -> float:
+        """Tokens that one token sees in all layers, on average; *prompt* as in ``_flop``."""
+        model = self.model
         whole = model.count("latent" if model.latent else "attention")
         windowed = model.count("windowed")
-        if self.step == "decode":
-            return whole * length + windowed * self._windowed
-        part = min(1.0, model.window / length)
-        return length * (
+        if not prompt:
+            return whole * self.sequence + windowed * self._windowed(self.sequence)
+        part = self._windowed(prompt) / prompt
+        return prompt * (
             whole * visible_share(model) + windowed * visible_share(model, window=part)
         )
 
     def rules(self, plan: ParallelPlan) -> Iterator[Rule]:
-        for rule in token_rules(self._forward, plan):
+        for rule in token_rules(self._forward(1), plan):
             if rule[1] not in _OTHER_RULES:
                 yield rule
-        rows = plan.micro_batch * self._read
+        rows = self._rows(plan)
         yield (
             not plan.splits_sequence or rows % plan.tp == 0,
             "tokens_divide_by_tp",
             f"{rows} tokens of a micro-batch do not divide by tp = {plan.tp}, as "
             "sequence_parallel needs",
         )
-        yield from _forward_rules(plan)
+        yield from forward_rules(plan)
+        if self.chunk:
+            batches = self.global_batch // plan.micro_batch
+            yield (
+                self.chunk.prompts % batches == 0,
+                "prompts_fill_micro_batches",
+                f"chunk.prompts = {self.chunk.prompts} does not divide by the {batches} "
+                "micro-batches of all replicas",
+            )
+        if beside := self.beside(plan):
+            yield from draft_rules(*beside)
+
+    def beside(self, plan: ParallelPlan) -> tuple[Workload, ParallelPlan] | None:
+        draft = self.draft
+        if draft is None:
+            return None
+        whole = {} if draft.model.has_experts else {"ep": 1, "etp": None}
+        return draft, plan.model_copy(update=whole)
 
     def share(self, plan: ParallelPlan) -> ServingShare:
-        share = ServingShare.of(self._forward, plan)
-        share = replace(share, mask_bytes=0, sampled=plan.micro_batch)
         if self.step == "prefill":
-            return share
-        return replace(share, windowed_keys=self._windowed).with_cache(self.sequence)
+            share = ServingShare.of(self._forward(self.sequence), plan)
+            return replace(share, mask_bytes=0, sampled=plan.micro_batch)
+        alone = plan.model_copy(update={"micro_batch": 1})
+        share = ServingShare.of(self._forward(self._rows(plan)), alone)
+        prompts = self._prompts(plan)
+        return replace(
+            share,
+            mask_bytes=0,
+            sampled=plan.micro_batch * self._read + prompts,
+            sequences=plan.micro_batch,
+            windowed_keys=self._windowed(self.sequence),
+            chunk=self._chunk_share(prompts, window=0),
+            windowed_chunk=self._chunk_share(prompts, window=self.model.window),
+        ).with_cache(self.sequence)
+
+    def _chunk_share(self, prompts: int, window: int) -> ChunkShare | None:
+        if self.chunk is None:
+            return None
+        return ChunkShare.of(self.chunk, prompts, self.model, window=window)
 
     def notes(self, plan: ParallelPlan) -> tuple[str, ...]:
-        if plan.pp == 1:
+        if plan.pp == 1 or self.steady:
             return ()
         return (
-            "the step begins on an idle pipeline and ends with its last micro-batch; the waiting "
-            "would be filled where other steps follow at once",
+            "the step begins on an idle pipeline and ends with its last micro-batch; with "
+            "workload.steady the steps of decode follow each other at once",
         )
 
+    def figures(self, time_s: float) -> dict[str, float]:
+        """How fast prompts are read, where the step reads any."""
+        if self.step == "prefill":
+            return {"prompts_per_s": self.global_batch / time_s}
+        if self.chunk is None:
+            return {}
+        read_s = self.chunk.steps * time_s * self.gained_tokens
+        return {"time_to_first_token_s": read_s, "prompts_per_s": self.chunk.prompts / read_s}
+
     def cache_bytes(self, plan: ParallelPlan, layers: Sequence[LayerKind]) -> int:
-        """Keys and values, or latents, of all sequences of one NPU."""
-        share, sequences = self.share(plan), self.global_batch // plan.dp
-        elements = 0
+        """Keys and values, or latents, of all sequences and prompts of one NPU."""
+        share, elements = self.share(plan), 0
+        lengths = [(self.global_batch, self.sequence)]
+        lengths += [(self.chunk.prompts, self.chunk.prompt)] if self.chunk else []
         for part, count in Counter(part for kind in layers for part in kind).items():
-            tokens = self._windowed if part == "windowed" else self.sequence
-            elements += count * tokens * share.cached_elements(str(part))
-        return self.element_bytes * sequences * elements
+            for sequences, length in lengths:
+                tokens = self._windowed(length) if part == "windowed" else length
+                of_each = count * tokens * share.cached_elements(str(part))
+                elements += sequences // plan.dp * of_each
+        return self.element_bytes * elements
 
     def extent(self, plan: ParallelPlan) -> Extent:
-        extent, model = self._forward.extent(plan), self.model
+        model, rows = self.model, self._rows(plan)
+        extent = self._forward(rows).extent(plan.model_copy(update={"micro_batch": 1}))
         width = model.head_width + model.value_head_width
         if model.latent:
             width += model.latent.key_value_rank + model.latent.rotary_width
-        scores = plan.micro_batch * self._read * self.sequence * model.heads * width
+        seen = max(self.sequence, self.chunk.prompt if self.chunk else 0)
+        scores = rows * seen * model.heads * width
         return replace(
             extent,
             buffer_bytes=max(extent.buffer_bytes, 4 * scores),
@@ -151,19 +232,29 @@ class InferenceWorkload(Workload):
     @property
     def _read(self) -> int:
         """Tokens of one sequence that the step reads."""
-        return self.sequence if self.step == "prefill" else 1
+        if self.step == "prefill":
+            return self.sequence
+        return 1 + (self.speculation.tokens if self.speculation else 0)
 
-    @property
-    def _windowed(self) -> int:
-        """Tokens of a sequence that layers with windowed attention see and keep."""
-        return min(self.sequence, self.model.window)
+    def _prompts(self, plan: ParallelPlan) -> int:
+        """Prompts of which a micro-batch reads a chunk."""
+        prompts = self.chunk.prompts if self.chunk else 0
+        return prompts * plan.micro_batch // self.global_batch
 
-    @property
-    def _forward(self) -> TrainingWorkload:
-        """The training workload with the same forward pass of the tokens that the step reads."""
+    def _rows(self, plan: ParallelPlan) -> int:
+        """Tokens that a micro-batch reads."""
+        chunk = self.chunk.tokens if self.chunk else 0
+        return plan.micro_batch * self._read + self._prompts(plan) * chunk
+
+    def _windowed(self, tokens: int) -> int:
+        """Of so many *tokens*, those that layers with windowed attention see and keep."""
+        return min(tokens, self.model.window)
+
+    def _forward(self, sequence: int) -> TrainingWorkload:
+        """The training workload with the same forward pass of *sequence* tokens."""
         return TrainingWorkload(
             model=self.model,
-            sequence=self._read,
+            sequence=sequence,
             global_batch=self.global_batch,
             precision=self.precision,
             weight_format=self.weight_format,
@@ -172,16 +263,7 @@ class InferenceWorkload(Workload):
         )
 
 
-def _forward_rules(plan: ParallelPlan) -> Iterator[Rule]:
-    """What only training can choose must be as it is by default."""
-    yield plan.cp == 1, "sequence_is_whole", "workloads of kind inference take cp 1 only"
-    yield (
-        plan.zero_stage == 0 and plan.recompute == "none" and plan.updates.kind == "all_reduce",
-        "nothing_is_updated",
-        "workloads of kind inference take zero_stage 0, recompute none and updates all_reduce only",
-    )
-    yield (
-        plan.flash_attention,
-        "attention_is_fused",
-        "workloads of kind inference take flash_attention: true only",
-    )
+def _check_decoder(model: Model, at: str) -> None:
+    if not model.causal or model.encoder_layers or model.vision or model.mamba:
+        rule = "must be a decoder of attention and MLP or experts for inference"
+        raise ConfigError(at, rule, got=model.name)

@@ -1,0 +1,99 @@
+"""Steps of inference as its users meet them: one after the other, and per token."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from simcore.system.accounts import Work
+from simcore.system.iteration import Iteration, IterationRunner
+from simcore.workload import ParallelPlan, Workload, microbatches
+from simcore.workload.kinds import InferenceWorkload
+
+
+def run_step(runner: IterationRunner, workload: InferenceWorkload, plan: ParallelPlan) -> Iteration:
+    """One step, or the mean time per token where a step brings sequences forward by several.
+
+    Raises:
+        InfeasibleError: See ``IterationRunner.run``.
+        SimulationError: Likewise.
+    """
+    step = run_steady(runner, workload, plan) if workload.steady else runner.run(workload, plan)
+    if workload.speculation is None:
+        return step
+    parts = [step]
+    if beside := workload.beside(plan):
+        draft = runner.run(*beside)
+        parts += [draft] * workload.speculation.tokens
+    gained = workload.gained_tokens
+    whole_s = sum(int(part.finish_ns.max()) for part in parts) * 1e-9
+    note = (
+        f"a step takes {whole_s:.3g} s with the guessing of {workload.speculation.tokens} tokens "
+        f"and adds {gained:.3g} tokens to each answer; all times are per token"
+    )
+    return _per_token(parts, gained, note)
+
+
+def run_steady(runner: IterationRunner, workload: Workload, plan: ParallelPlan) -> Iteration:
+    """A step where each micro-batch starts the next one as soon as it has ended the last.
+
+    With m micro-batches the steps are m times as far apart as the slowest stage needs for one, or
+    as long as one micro-batch is on its way through all stages, whichever is more. Both are read
+    off runs of more micro-batches and of one. The way of the new tokens from the last stage to the
+    first is left out.
+    """
+    batches = microbatches(workload, plan)
+    fewer = max(batches, plan.pp)
+    alone, some, more = (
+        runner.run(_of_batches(workload, plan, count), plan)
+        for count in (1, fewer, fewer + batches)
+    )
+    apart_ns = max(int(alone.finish_ns.max()), int(more.finish_ns.max() - some.finish_ns.max()))
+    booked = more.booked_ns - some.booked_ns
+    booked[:, -1] = apart_ns - booked[:, :-1].sum(axis=1)
+    return replace(
+        runner.run(workload, plan),
+        finish_ns=np.full_like(more.finish_ns, apart_ns),
+        booked_ns=booked,
+        nodes=None,
+    )
+
+
+def _of_batches(workload: Workload, plan: ParallelPlan, batches: int) -> Workload:
+    """The same with another number of micro-batches, each as large."""
+    each = plan.dp * plan.micro_batch
+    update: dict[str, object] = {"global_batch": batches * each}
+    if isinstance(workload, InferenceWorkload) and workload.chunk:
+        prompts = workload.chunk.prompts * batches * each // workload.global_batch
+        update["chunk"] = workload.chunk.model_copy(update={"prompts": prompts})
+    return workload.model_copy(update=update)
+
+
+def _per_token(parts: list[Iteration], gained: float, note: str) -> Iteration:
+    """All *parts* one after the other, divided by the tokens that they add to an answer."""
+    first = parts[0]
+    names = tuple(dict.fromkeys([name for part in parts for name in part.categories]))
+    booked = np.zeros((first.finish_ns.size, len(names) + 1))
+    for part, times in Counter(parts).items():
+        columns = [*(names.index(name) for name in part.categories), -1]
+        booked[:, columns] += part.booked_ns * times
+    finish = np.sum([part.finish_ns for part in parts], axis=0) / gained
+    return replace(
+        first,
+        categories=names,
+        finish_ns=np.rint(finish).astype(np.int64),
+        booked_ns=np.rint(booked / gained).astype(np.int64),
+        work=_added_up([part.work for part in parts], gained),
+        events=sum(part.events for part in parts),
+        notes=(*first.notes, note),
+        nodes=None,
+    )
+
+
+def _added_up(works: list[Work], gained: float) -> Work:
+    return Work(
+        nodes=sum(work.nodes for work in works),
+        matrix_flop=sum(work.matrix_flop for work in works) / gained,
+        sent_bytes=np.sum([work.sent_bytes for work in works], axis=0) / gained,
+        held_ns=np.sum([work.held_ns for work in works], axis=0),
+    )

@@ -1,0 +1,28 @@
+"""What plans of inference must obey beyond what the forward pass of training asks."""
+
+from collections.abc import Iterator
+
+from simcore.workload.base import Rule, Workload
+from simcore.workload.plan import ParallelPlan
+
+
+def forward_rules(plan: ParallelPlan) -> Iterator[Rule]:
+    """What only training can choose must be as it is by default."""
+    yield plan.cp == 1, "sequence_is_whole", "workloads of kind inference take cp 1 only"
+    yield (
+        plan.zero_stage == 0 and plan.recompute == "none" and plan.updates.kind == "all_reduce",
+        "nothing_is_updated",
+        "workloads of kind inference take zero_stage 0, recompute none and updates all_reduce only",
+    )
+    yield (
+        plan.flash_attention,
+        "attention_is_fused",
+        "workloads of kind inference take flash_attention: true only",
+    )
+
+
+def draft_rules(draft: Workload, plan: ParallelPlan) -> Iterator[Rule]:
+    """The model that guesses lies on the same NPUs."""
+    yield plan.pp == 1, "draft_is_whole", "speculation.model takes pp 1 only"
+    for fits, rule, reason in draft.rules(plan):
+        yield fits, rule, f"speculation.model: {reason}"
