@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Watts,
         WattsPerGBps,
     )
+    from simcore.serving import Service, ServiceResult, load_service, simulate_service
     from simcore.simulation import Simulator, simulate, simulate_run
     from simcore.system.spec import System
     from simcore.terms import CollectiveKind, Precision, TopologyKind
@@ -75,6 +76,8 @@ _HOMES = {
     "Seconds": "simcore.schema",
     "SimcoreError": "simcore.errors",
     "SimulationError": "simcore.errors",
+    "Service": "simcore.serving",
+    "ServiceResult": "simcore.serving",
     "Simulator": "simcore.simulation",
     "StageTimes": "simcore.result",
     "System": "simcore.system.spec",
@@ -101,6 +104,7 @@ _HOMES = {
     "load_model": "simcore.workload",
     "load_platform": "simcore.hardware",
     "load_run": "simcore.config",
+    "load_service": "simcore.serving",
     "lower_bounds": "simcore.bounds",
     "parse_path": "simcore.config",
     "parse_quantity": "simcore.units",
@@ -111,6 +115,7 @@ _HOMES = {
     "shipped_names": "simcore.resources",
     "simulate": "simcore.simulation",
     "simulate_run": "simcore.simulation",
+    "simulate_service": "simcore.serving",
     "validated_band": "simcore.validation",
     "CnnWorkload": "simcore.workload.kinds",
     "DlrmWorkload": "simcore.workload.kinds",
@@ -146,6 +151,8 @@ __all__ = [
     "RunTemplate",
     "Schema",
     "Seconds",
+    "Service",
+    "ServiceResult",
     "SimcoreError",
     "SimulationError",
     "Simulator",
@@ -175,6 +182,7 @@ __all__ = [
     "load_plan",
     "load_platform",
     "load_run",
+    "load_service",
     "load_workload",
     "lower_bounds",
     "parse_path",
@@ -186,6 +194,7 @@ __all__ = [
     "shipped_names",
     "simulate",
     "simulate_run",
+    "simulate_service",
     "validated_band",
 ]
 

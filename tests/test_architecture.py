@@ -18,7 +18,7 @@ SIMCORE_LAYERS = [  # a module may import from the rows above its own, and from 
     ["config", "formats"],
     ["bounds", "checks"],
     ["simulation"],
-    ["validation"],
+    ["serving", "validation"],
     ["cli"],
     ["__init__", "__main__"],
 ]

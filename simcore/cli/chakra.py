@@ -1,13 +1,17 @@
 """``simcore chakra``: shows, converts and writes Chakra execution traces."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from simcore.errors import ConfigError
+
 if TYPE_CHECKING:
     from simcore.formats.chakra.summary import TraceSummary
+    from simcore.hardware import Platform
+    from simcore.system.spec import System
 
 _SHOWN_GROUPS = 12
 
@@ -84,40 +88,75 @@ def _lines(summary: "TraceSummary", npus: list[int]) -> Iterator[str]:
 def generate(run_file: Path, settings: tuple[str, ...], count: int | None, out: Path) -> None:
     """Write the training iteration that RUN.yaml describes as Chakra traces.
 
-    With them go ASTRA-sim's network, system, memory and communicator group files.
+    Of a service it is a batch of prompts and the step of answering that follows. With the traces go
+    ASTRA-sim's network, system, memory and communicator group files.
     """
+    from simcore.cli.settings import setting
+    from simcore.formats.astra.export import write_configuration
+    from simcore.serving import is_service
+    from simcore.system.subsystem import engine_dimensions, engine_options
+
+    values = dict(setting(text) for text in settings)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write = _write_service if is_service(run_file) else _write_run
+    written = write(run_file, values, count, out)
+    dimensions = written.platform.dimensions
+    files = written.files + write_configuration(
+        out,
+        engine_dimensions(dimensions),
+        engine_options(
+            written.system,
+            [dimension.topology for dimension in dimensions],
+            written.platform.npu.memory_bandwidth_bytes_per_s,
+            [dimension.npus for dimension in dimensions],
+        ),
+        written.groups,
+    )
+    click.echo(f"{len(files)} files{written.size}: {files[0]} ...")
+
+
+class _Written(NamedTuple):
+    """Traces that are there, and what their configuration is made of."""
+
+    files: list[Path]
+    groups: Mapping[int, tuple[int, ...]]
+    platform: "Platform"
+    system: "System"
+    size: str = ""
+
+
+def _write_run(file: Path, values: Mapping[str, object], count: int | None, out: Path) -> _Written:
     from simcore.checks import check_run
-    from simcore.cli.simulate import _setting as setting
     from simcore.compute import COMPUTE_MODELS
     from simcore.config import load_run
-    from simcore.formats.astra.export import write_configuration
     from simcore.formats.chakra.generate import communicator_groups, write_iteration
     from simcore.system.machine_times import operator_times_ns
-    from simcore.system.subsystem import engine_dimensions, engine_options
     from simcore.workload import build_graph
 
-    run = load_run(run_file, dict(setting(text) for text in settings))
+    run = load_run(file, values)
     check_run(run, memory=False)
     graph = build_graph(run.workload, run.plan)
     compute, precision = COMPUTE_MODELS[run.compute](), run.workload.precision
     operator_ns = operator_times_ns(graph.operators, run.platform.npu, precision, compute)
-    out.parent.mkdir(parents=True, exist_ok=True)
     npus = range(min(count or run.plan.npus, run.plan.npus))
     files = write_iteration(graph, operator_ns, out, npus)
-    dimensions = run.platform.dimensions
-    files += write_configuration(
-        out,
-        engine_dimensions(dimensions),
-        engine_options(
-            run.system,
-            [dimension.topology for dimension in dimensions],
-            run.platform.npu.memory_bandwidth_bytes_per_s,
-            [dimension.npus for dimension in dimensions],
-        ),
-        communicator_groups(graph).members,
-    )
     nodes = sum(stage.nodes for stage in graph.stages) // len(graph.stages)
-    click.echo(f"{len(files)} files, about {nodes} nodes per NPU: {files[0]} ...")
+    size = f", about {nodes} nodes per NPU"
+    groups = communicator_groups(graph).members
+    return _Written(files, groups, run.platform, run.system, size)
+
+
+def _write_service(
+    file: Path, values: Mapping[str, object], count: int | None, out: Path
+) -> _Written:
+    from simcore.serving import check_service, load_service, write_service
+
+    if count is not None:
+        raise ConfigError("--npus", "must be left out for a service", got=count)
+    service = load_service(file, values)
+    check_service(service, memory=False)
+    files, groups = write_service(service, out)
+    return _Written(files, groups, service.platform, service.system)
 
 
 @chakra.group()

@@ -12,12 +12,13 @@ def schema(folder: Path) -> None:
     """Write one JSON Schema per kind of file into FOLDER."""
     from simcore.config import Run
     from simcore.hardware import json_schemas
+    from simcore.serving import Service
     from simcore.workload.kinds import DEFAULT_KIND, KINDS, net_class
 
     nets = {f"model_{kind}": net_class(workload) for kind, workload in KINDS.items()}
     nets["model"] = nets.pop(f"model_{DEFAULT_KIND}")
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in json_schemas({**nets, "run": Run}).items():
+    for name, content in json_schemas({**nets, "run": Run, "service": Service}).items():
         path = folder / f"{name}.schema.json"
         path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         click.echo(str(path))

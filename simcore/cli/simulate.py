@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from simcore.cli.first_use import announce_compilation
-from simcore.errors import ConfigError
+from simcore.cli.settings import setting, write_text
 
 if TYPE_CHECKING:
     from simcore.config import Run
@@ -41,7 +41,7 @@ def simulate(
     from simcore.config import load_run
     from simcore.simulation import run_with_iteration
 
-    values = dict(_setting(text) for text in settings)
+    values = dict(setting(text) for text in settings)
     if backend is not None:
         values["backend"] = backend
     run = load_run(file, values)
@@ -52,24 +52,11 @@ def simulate(
 
     print_result(run, result)
     if json_out is not None:
-        _write(json_out, _as_json(run, result))
+        write_text(json_out, _as_json(run, result))
     if timeline is not None and iteration.nodes is not None:
         from simcore.formats.chrome_trace import timeline_json
 
-        _write(timeline, timeline_json(iteration.nodes))
-
-
-def _setting(text: str) -> tuple[str, object]:
-    """``path=value`` with the value read as YAML."""
-    import yaml
-
-    path, equals, value = text.partition("=")
-    if not equals or not path:
-        raise ConfigError("--set", "must look like plan.tp=4", got=text)
-    try:
-        return path.strip(), yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError):
-        raise ConfigError(f"--set {path}", "must have a YAML value", got=value) from None
+        write_text(timeline, timeline_json(iteration.nodes))
 
 
 def _as_json(run: "Run", result: "IterationResult") -> str:
@@ -105,10 +92,3 @@ def _as_json(run: "Run", result: "IterationResult") -> str:
         "notes": list(result.notes),
     }
     return json.dumps(content, indent=1) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(str(path), "must be writable", got=error.strerror) from None

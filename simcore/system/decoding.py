@@ -38,17 +38,12 @@ def run_steady(runner: IterationRunner, workload: Workload, plan: ParallelPlan) 
     """A step where each micro-batch starts the next one as soon as it has ended the last.
 
     With m micro-batches the steps are m times as far apart as the slowest stage needs for one, or
-    as long as one micro-batch is on its way through all stages, whichever is more. Both are read
-    off runs of more micro-batches and of one. The way of the new tokens from the last stage to the
-    first is left out.
+    as long as one micro-batch is on its way through all stages, whichever is more. The way of the
+    new tokens from the last stage to the first is left out.
     """
-    batches = microbatches(workload, plan)
-    fewer = max(batches, plan.pp)
-    alone, some, more = (
-        runner.run(_of_batches(workload, plan, count), plan)
-        for count in (1, fewer, fewer + batches)
-    )
-    apart_ns = max(int(alone.finish_ns.max()), int(more.finish_ns.max() - some.finish_ns.max()))
+    some, more = _filled(runner, workload, plan)
+    alone = runner.run(_of_batches(workload, plan, 1), plan)
+    apart_ns = max(_last(alone), _last(more) - _last(some))
     booked = more.booked_ns - some.booked_ns
     booked[:, -1] = apart_ns - booked[:, :-1].sum(axis=1)
     return replace(
@@ -57,6 +52,26 @@ def run_steady(runner: IterationRunner, workload: Workload, plan: ParallelPlan) 
         booked_ns=booked,
         nodes=None,
     )
+
+
+def pace_s(runner: IterationRunner, workload: Workload, plan: ParallelPlan) -> float:
+    """How far apart steps are that do not wait for each other's results."""
+    some, more = _filled(runner, workload, plan)
+    return (_last(more) - _last(some)) * 1e-9
+
+
+def _filled(
+    runner: IterationRunner, workload: Workload, plan: ParallelPlan
+) -> tuple[Iteration, Iteration]:
+    """Two runs that fill the pipeline, the second one longer by the micro-batches of a step."""
+    batches = microbatches(workload, plan)
+    fewer = max(batches, plan.pp)
+    some = runner.run(_of_batches(workload, plan, fewer), plan)
+    return some, runner.run(_of_batches(workload, plan, fewer + batches), plan)
+
+
+def _last(iteration: Iteration) -> int:
+    return int(iteration.finish_ns.max())
 
 
 def _of_batches(workload: Workload, plan: ParallelPlan, batches: int) -> Workload:

@@ -19,6 +19,27 @@ SCHEMA = "simcore"
 MOST_TAG = 2**31 - 1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the NPUs and nodes of an iteration stand among others.
+
+    Attributes:
+        machine_npus: NPUs of the machine, if there are others than those of the iteration.
+        first_npu, first_group, first_node: Ids of the first of each.
+        after: Ids of nodes that the iteration begins after, on each of its NPUs.
+    """
+
+    machine_npus: int = 0
+    first_npu: int = 0
+    first_group: int = 1
+    first_node: int = 0
+    after: tuple[int, ...] = ()
+
+
+ALONE = Place()
+"""The iteration has the machine to itself."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CommunicatorGroups:
     """The groups of an iteration, numbered from 1; everyone together has no number.
@@ -32,19 +53,21 @@ class CommunicatorGroups:
     group_of: dict[tuple[Axis, int], int]
 
 
-def communicator_groups(graph: TrainingGraph) -> CommunicatorGroups:
-    """The groups that collectives of *graph* run in."""
+def communicator_groups(graph: TrainingGraph, place: Place = ALONE) -> CommunicatorGroups:
+    """The groups that collectives of *graph* run in; NPUs in ``group_of`` are the iteration's."""
+    everyone = place.machine_npus or graph.plan.npus
     numbers: dict[tuple[int, ...], int] = {}
     group_of: dict[tuple[Axis, int], int] = {}
     for axis, layout in graph.groups.items():
-        if layout.size == graph.plan.npus:
+        if layout.size == everyone:
             continue
         of_base: dict[int, int] = {}
         for npu in _participants(graph, axis):
             base = _base(layout, npu)
             if base not in of_base:
-                together = tuple(base + i * layout.stride for i in range(layout.size))
-                of_base[base] = numbers.setdefault(together, len(numbers) + 1)
+                first = place.first_npu + base
+                together = tuple(first + i * layout.stride for i in range(layout.size))
+                of_base[base] = numbers.setdefault(together, place.first_group + len(numbers))
             group_of[axis, npu] = of_base[base]
     members = {number: together for together, number in numbers.items()}
     return CommunicatorGroups(members=members, group_of=group_of)
@@ -83,18 +106,15 @@ def write_iteration(
     Raises:
         ConfigError: A tag is beyond what the format's readers take (31 bits).
     """
-    for stage in graph.stages:
-        if stage.tag.max(initial=0) > MOST_TAG:
-            raise ConfigError("tag", f"must be at most {MOST_TAG}", got=int(stage.tag.max()))
+    check_tags(max(int(stage.tag.max(initial=0)) for stage in graph.stages))
     groups = communicator_groups(graph)
-    head = _framed(encode_metadata(Metadata(attributes=(attribute("schema", SCHEMA),))))
     of_stage: dict[int, list[int]] = {}
     for npu in npus:
         of_stage.setdefault(graph.plan.stage_and_member(npu)[0], []).append(npu)
     for stage_number, members in of_stage.items():
-        writer = _StageWriter(graph, stage_number, operator_ns)
+        writer = StageWriter(graph, stage_number, operator_ns)
         for npu in members:
-            _trace(prefix, npu).write_bytes(head + writer.content(npu, groups))
+            write_nodes(prefix, npu, writer.content(npu, groups))
     return [_trace(prefix, npu) for npu in npus]
 
 
@@ -102,19 +122,44 @@ def _trace(prefix: Path, npu: int) -> Path:
     return prefix.with_name(f"{prefix.name}.{npu}.et")
 
 
-def _framed(content: bytes) -> bytes:
+def check_tags(largest: int) -> None:
+    """Check that the format's readers take tags up to the *largest*.
+
+    Raises:
+        ConfigError: They do not.
+    """
+    if largest > MOST_TAG:
+        raise ConfigError("tag", f"must be at most {MOST_TAG}", got=largest)
+
+
+def write_nodes(prefix: Path, npu: int, nodes: bytes) -> Path:
+    """Writes the trace of an NPU with these encoded *nodes*."""
+    head = framed(encode_metadata(Metadata(attributes=(attribute("schema", SCHEMA),))))
+    path = _trace(prefix, npu)
+    path.write_bytes(head + nodes)
+    return path
+
+
+def framed(content: bytes) -> bytes:
+    """*content* as it stands in a trace: its length before it."""
     return encode_varint(len(content)) + content
 
 
-class _StageWriter:
+class StageWriter:
     """The traces of one stage's NPUs; what they share is encoded once."""
 
-    def __init__(self, graph: TrainingGraph, number: int, operator_ns: NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        graph: TrainingGraph,
+        number: int,
+        operator_ns: NDArray[np.int64],
+        place: Place = ALONE,
+    ) -> None:
         self.graph, self.stage, self.operator_ns = graph, graph.stages[number], operator_ns
-        self.known: dict[Attribute, bytes] = {}
+        self.place, self.known = place, dict[Attribute, bytes]()
         self.names = _names(graph, self.stage)
-        starts, deps = self.stage.dep_start.tolist(), self.stage.dep.tolist()
-        self.deps = [tuple(deps[a:b]) for a, b in pairwise(starts)]
+        starts, deps = self.stage.dep_start.tolist(), (self.stage.dep + place.first_node).tolist()
+        self.deps = [tuple(deps[a:b]) or place.after for a, b in pairwise(starts)]
         compute = np.flatnonzero(self.stage.kind == NodeKind.COMPUTE).tolist()
         self.others = np.flatnonzero(self.stage.kind != NodeKind.COMPUTE).tolist()
         self.shared = [b""] * self.stage.nodes
@@ -122,20 +167,20 @@ class _StageWriter:
             self.shared[position] = self._encoded(self._compute(position))
 
     def content(self, npu: int, groups: CommunicatorGroups) -> bytes:
-        """The nodes of one NPU's trace."""
+        """The nodes of the trace of one of the iteration's NPUs."""
         parts = self.shared.copy()
         for position in self.others:
             parts[position] = self._encoded(self._communication(position, npu, groups))
         return b"".join(parts)
 
     def _encoded(self, node: Node) -> bytes:
-        return _framed(encode_node(node, self.known))
+        return framed(encode_node(node, self.known))
 
     def _compute(self, position: int) -> Node:
         item = int(self.stage.item[position])
         operator = self.graph.operators[item]
         return Node(
-            id=position,
+            id=self.place.first_node + position,
             name=self.names[position],
             type=NodeKind.COMPUTE,
             data_deps=self.deps[position],
@@ -161,11 +206,11 @@ class _StageWriter:
             _, member = self.graph.plan.stage_and_member(npu)
             peer = self.graph.plan.npu(int(self.stage.peer_stage[position]), member)
             ends = (npu, peer) if kind is NodeKind.SEND else (peer, npu)
-            found.append(attribute("comm_src", ends[0]))
-            found.append(attribute("comm_dst", ends[1]))
+            found.append(attribute("comm_src", self.place.first_npu + ends[0]))
+            found.append(attribute("comm_dst", self.place.first_npu + ends[1]))
             found.append(attribute("comm_tag", int(self.stage.tag[position])))
         return Node(
-            id=position,
+            id=self.place.first_node + position,
             name=self.names[position],
             type=kind,
             data_deps=self.deps[position],

@@ -1,20 +1,9 @@
 """Speculative decoding: several tokens are guessed, and one step checks them all."""
 
-from typing import Annotated
+from pydantic import Field
 
-from pydantic import BeforeValidator, Field
-
-from simcore.resources import find_config
 from simcore.schema import Schema
-from simcore.workload.model import Model
-from simcore.yaml_file import read_table
-
-
-def _named_model(given: object) -> object:
-    if not isinstance(given, str):
-        return given
-    table = read_table(find_config("models", given, at="", beside=None))
-    return Model.from_file_data(table, at="")
+from simcore.workload.named import NamedModel
 
 
 class Speculation(Schema):
@@ -32,9 +21,7 @@ class Speculation(Schema):
 
     tokens: int = Field(ge=1)
     acceptance: float = Field(ge=0, le=1)
-    model: Annotated[Model, BeforeValidator(_named_model, json_schema_input_type=Model | str)] | (
-        None
-    ) = None
+    model: NamedModel | None = None
 
     @property
     def gained_tokens(self) -> float:

@@ -1,0 +1,101 @@
+"""``simcore serve``: latency and throughput of a service."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from simcore.cli.first_use import announce_compilation
+from simcore.cli.settings import setting, write_text
+
+if TYPE_CHECKING:
+    from simcore.serving import Service, ServiceResult
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Another value, such as prefill.plan.tp=4 or answer=512.",
+)
+@click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the result here.")
+def serve(file: Path, settings: tuple[str, ...], json_out: Path | None) -> None:
+    """Simulate the service that FILE describes: one pool reads prompts, another one answers."""
+    from simcore.serving import check_service, load_service, simulate_service
+
+    service = load_service(file, dict(setting(text) for text in settings))
+    check_service(service, memory=False)
+    announce_compilation(folded=True)
+    result = simulate_service(service)
+    _print(service, result)
+    if json_out is not None:
+        write_text(json_out, _as_json(service, result))
+
+
+def _print(service: "Service", result: "ServiceResult") -> None:
+    from rich.console import Console
+
+    from simcore.units import format_quantity
+    from simcore.validation import validated_band
+
+    console, pools = Console(), {"prefill": result.reading, "decode": result.answering}
+    console.print(
+        f"[bold]{service.model.name}[/bold] on {result.npus} x {service.platform.npu.name} "
+        f"({service.platform.name}): {service.prefill.plan.npus} read prompts of "
+        f"{service.prompt:,} tokens, {service.decode.plan.npus} answer with {service.answer:,}"
+    )
+    first, token, sent, whole = (
+        format_quantity(time_s, "s")
+        for time_s in (
+            result.time_to_first_token_s,
+            result.time_per_output_token_s,
+            result.transfer_s,
+            result.request_s,
+        )
+    )
+    console.print(
+        f"time to first token [bold]{first}[/bold], time per output token [bold]{token}[/bold]; "
+        f"{sent} more until the cache of {format_quantity(result.cache_bytes, 'B')} is there; "
+        f"{whole} per request"
+    )
+    limits = ", ".join(f"{name} {rate:,.4g}" for name, rate in result.limits.items())
+    console.print(
+        f"[bold]{result.requests_per_s:,.4g}[/bold] requests/s, "
+        f"{result.tokens_per_s:,.1f} tokens/s ({result.tokens_per_s / result.npus:,.1f} per NPU), "
+        f"limited by {result.bottleneck} (requests/s: {limits})"
+    )
+    for name, pool in pools.items():
+        needed, there = pool.footprint_bytes, pool.memory_bytes
+        console.print(
+            f"{name}: {format_quantity(needed, 'B')} of {format_quantity(there, 'B')} per NPU; "
+            f"MFU {pool.mfu:.1%}"
+            + ("; [bold red]does not fit[/bold red]" if needed > there else "")
+        )
+        for note in pool.notes:
+            console.print(f"[dim]note: {name}: {note}[/dim]")
+    console.print(f"measured against: {validated_band(service.decode_run)}")
+
+
+def _as_json(service: "Service", result: "ServiceResult") -> str:
+    """Result and inputs, keys with units; the same inputs give the same bytes."""
+    import json
+
+    from simcore import __version__
+    from simcore.validation import validated_band
+
+    content = {
+        "simcore_version": __version__,
+        "service": service.model_dump(mode="json"),
+        "metrics": result.metrics(),
+        "bottleneck": result.bottleneck,
+        "footprint_bytes": {
+            "prefill": result.reading.footprint.components(),
+            "decode": result.answering.footprint.components(),
+        },
+        "measured_against": validated_band(service.decode_run),
+        "notes": [*result.reading.notes, *result.answering.notes],
+    }
+    return json.dumps(content, indent=1) + "\n"

@@ -1,0 +1,16 @@
+"""Serving: prompts are read by one pool of NPUs, and answered by another."""
+
+from simcore.serving.result import ServiceResult
+from simcore.serving.service import Service, is_service, load_service
+from simcore.serving.simulation import check_service, simulate_service
+from simcore.serving.trace import write_service
+
+__all__ = [
+    "Service",
+    "ServiceResult",
+    "check_service",
+    "is_service",
+    "load_service",
+    "simulate_service",
+    "write_service",
+]
