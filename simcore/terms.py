@@ -47,3 +47,11 @@ class Precision(StrEnum):
     def bytes(self) -> float:
         """Bytes of one number; scales that several numbers share are left out."""
         return {"fp32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5}[self.value]
+
+    @property
+    def scale_bytes(self) -> float:
+        """Bytes of scales per number: an fp32 for 128 of fp8, a byte for 16 of fp4.
+
+        Source: DeepSeek-AI, arXiv:2412.19437, section 3.3.2; NVIDIA, NVFP4.
+        """
+        return {"fp8": 4 / 128, "fp4": 1 / 16}.get(self.value, 0.0)

@@ -15,6 +15,8 @@ PARTS = {
     "shard": "data parallel, within shards",
     "replica": "data parallel, between shards",
     "ep": "expert parallel",
+    "ep_node": "expert parallel, within nodes",
+    "ep_rail": "expert parallel, between nodes",
     "etp": "expert tensor parallel",
     "edp": "replicas of experts",
     "pp": "pipeline",

@@ -29,6 +29,9 @@ class Phase(StrEnum):
 class Axis(StrEnum):
     """Groups of NPUs that communicate, most of them named after their parallel axis.
 
+    Where ep has dispatch groups, ``ep_node`` joins the NPUs of one and ``ep_rail`` those at the
+    same place of all.
+
     ``dp`` joins the NPUs that hold the same weights, cp included; ``edp`` those that hold the same
     experts; where dp has shards with copies, ``shard`` joins the NPUs of a shard and ``replica``
     those that hold its copies; ``embedding`` the two stages that share a tied token table;
@@ -42,6 +45,8 @@ class Axis(StrEnum):
     REPLICA = "replica"
     ETP = "etp"
     EP = "ep"
+    EP_NODE = "ep_node"
+    EP_RAIL = "ep_rail"
     EDP = "edp"
     PP = "pp"
     EMBEDDING = "embedding"

@@ -12,6 +12,8 @@ def group_size(axis: Axis, plan: ParallelPlan) -> int:
         Axis.CP: plan.cp,
         Axis.DP: plan.gradient_replicas,
         Axis.EP: plan.ep,
+        Axis.EP_NODE: plan.dispatch_group or 1,
+        Axis.EP_RAIL: plan.ep // (plan.dispatch_group or plan.ep),
         Axis.ETP: plan.expert_tp,
         Axis.TABLES: plan.dp,
     }
@@ -44,6 +46,9 @@ def group_layouts(workload: Workload, plan: ParallelPlan) -> dict[Axis, GroupLay
             GroupLayout(axis=Axis.EP, stride=apart["ep"], size=plan.ep),
             GroupLayout(axis=Axis.EDP, stride=apart["edp"], size=plan.expert_replicas),
         ]
+        if node := plan.dispatch_group:
+            across = GroupLayout(axis=Axis.EP_RAIL, stride=apart["ep"] * node, size=plan.ep // node)
+            layouts += [GroupLayout(axis=Axis.EP_NODE, stride=apart["ep"], size=node), across]
     if workload.spreads_tables:
         layouts.append(GroupLayout(axis=Axis.TABLES, stride=joint, size=plan.dp))
     if workload.model.tied_embeddings and plan.pp > 1:

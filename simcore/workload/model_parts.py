@@ -61,6 +61,8 @@ class Experts(Schema):
         shared_ffn: Inner width of the experts that every token passes, all together; 0: none.
         first_layer: Layers before this one have a plain MLP.
         every: From there on, each layer whose number (counted from 1) this divides has experts.
+        node_limit: Dispatch groups (of a plan that has them) on which the experts of a token lie at
+            most; 0: any.
     """
 
     count: int = Field(ge=2)
@@ -70,6 +72,7 @@ class Experts(Schema):
     shared_ffn: int = Field(default=0, ge=0)
     first_layer: int = Field(default=0, ge=0)
     every: int = Field(default=1, ge=1)
+    node_limit: int = Field(default=0, ge=0)
 
 
 class StateSpace(Schema):

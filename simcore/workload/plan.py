@@ -31,6 +31,9 @@ class ParallelPlan(Schema):
         ep: Expert parallel degree: the experts of a layer are spread over that many NPUs (or
             groups of etp NPUs), each of which has tokens of its own.
         etp: Expert tensor parallel degree: NPUs that split each expert; tp if not given.
+        dispatch_group: Neighbours of an expert parallel group (those of a node) to which a token is
+            sent once, and which pass it on among themselves; if not given, every expert is sent a
+            copy.
         micro_batch: Sequences per micro-batch on one data parallel rank.
         sequence_parallel: Norms and residuals split over the tensor parallel group.
         interleave: Chunks of layers on each stage (virtual stages); above 1 the stages pass each
@@ -77,6 +80,7 @@ class ParallelPlan(Schema):
     dp: int = Field(default=1, ge=1)
     ep: int = Field(default=1, ge=1)
     etp: int | None = Field(default=None, ge=1)
+    dispatch_group: int | None = Field(default=None, ge=1)
     micro_batch: int = Field(default=1, ge=1)
     interleave: int = Field(default=1, ge=1)
     sequence_parallel: bool = False

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from simcore.workload.base import Rule, Workload, microbatches
 from simcore.workload.model import Model
+from simcore.workload.model_parts import Experts
 from simcore.workload.plan import AXIS_ORDER, ParallelPlan
 from simcore.workload.schedules import SCHEDULES
 
@@ -160,8 +161,11 @@ def _order_rules(plan: ParallelPlan) -> Iterator[Rule]:
 def _expert_rules(workload: "TrainingWorkload", plan: ParallelPlan) -> Iterator[Rule]:
     experts, ep, etp = workload.model.experts, plan.ep, plan.expert_tp
     if experts is None:
-        yield ep == 1 and plan.etp is None, "experts_exist", "ep and etp need a model with experts"
+        alone = ep == 1 and plan.etp is None and plan.dispatch_group is None
+        reason = "ep, etp and dispatch_group need a model with experts"
+        yield alone, "experts_exist", reason
         return
+    yield from _dispatch_rules(experts, plan)
     yield (
         experts.count % ep == 0,
         "experts_divide_by_ep",
@@ -198,6 +202,25 @@ def _expert_rules(workload: "TrainingWorkload", plan: ParallelPlan) -> Iterator[
         shares in (0, experts.count),
         "shares_match_experts",
         f"expert_load gives {shares} shares for {experts.count} experts",
+    )
+
+
+def _dispatch_rules(experts: Experts, plan: ParallelPlan) -> Iterator[Rule]:
+    group = plan.dispatch_group
+    if group is None:
+        return
+    yield (
+        plan.ep % group == 0,
+        "dispatch_groups_fill_ep",
+        f"ep = {plan.ep} does not divide by dispatch_group = {group}",
+    )
+    groups = max(1, plan.ep // group)
+    held = experts.count * min(groups, experts.node_limit or groups) // groups
+    yield (
+        experts.active <= held,
+        "node_limit_holds_experts",
+        f"{experts.active} experts per token are more than the {held} on node_limit = "
+        f"{experts.node_limit} of {groups} dispatch groups",
     )
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Self
 
+from simcore.workload.expert_paths import ExpertPaths
 from simcore.workload.model import ENCODER_BLOCKS, LayerKind, Model
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
@@ -21,6 +22,8 @@ class ExpertShare:
         held: Experts (or parts of experts) that the NPU holds.
         rows: Rows of its products, over all experts that it holds.
         sent_rows: Copies of tokens that it sends to the experts, and gets back from them.
+        rail_rows: Copies that it sends to other dispatch groups before; 0: there are none.
+        picked_rows: Rows that it sorts by expert: one per token and expert.
         width: Of a token at the experts.
         ffn: Inner width of what it holds of an expert.
         active: Experts per token.
@@ -31,6 +34,8 @@ class ExpertShare:
     held: int
     rows: int
     sent_rows: int
+    rail_rows: int
+    picked_rows: int
     width: int
     ffn: int
     active: int
@@ -43,12 +48,15 @@ class ExpertShare:
         if experts is None:
             return None
         load = workload.expert_load.factor(experts.count, plan.ep)
-        sent = ceil(tokens * experts.active * load)
+        picked = ceil(tokens * experts.active * load)
+        paths = ExpertPaths.of(experts, plan)
         return cls(
             count=experts.count,
             held=experts.count // plan.ep,
-            rows=sent * plan.expert_tp,
-            sent_rows=sent,
+            rows=picked * plan.expert_tp,
+            sent_rows=ceil(tokens * paths.to_npus * load),
+            rail_rows=ceil(tokens * paths.to_groups * load),
+            picked_rows=picked,
             width=experts.latent_width or workload.model.hidden,
             ffn=experts.ffn // plan.expert_tp,
             active=experts.active,

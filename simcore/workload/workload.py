@@ -51,7 +51,8 @@ class TrainingWorkload(Workload):
     @property
     def dispatch_bytes(self) -> float:
         """Bytes of one number of a token on its way to the experts."""
-        return self.dispatch_format.bytes if self.dispatch_format else self.element_bytes
+        given = self.dispatch_format
+        return given.bytes + given.scale_bytes if given else self.element_bytes
 
     @property
     def model_flop(self) -> float:

@@ -27,12 +27,14 @@ class RoutedExperts(Block):
     """Norm, router, tokens to the experts that it picks, their MLPs, and the tokens back.
 
     Each NPU routes its own tokens. They reach the experts by an all-to-all over ep and, where an
-    expert is split, an all-gather over its parts (etp), and come back the same way. Shared experts
-    are an MLP of all tokens that runs beside the all-to-all.
+    expert is split, an all-gather over its parts (etp), and come back the same way. With dispatch
+    groups there are two: one copy per node goes to the NPU at the same place there, which passes it
+    on. Shared experts are an MLP of all tokens that runs beside the first all-to-all.
 
     Source: D. Lepikhin et al., "GShard", ICLR 2021, section 2 (router, all-to-all); D. Dai et al.,
     "DeepSeekMoE", arXiv:2401.06066 (shared experts); D. Liu et al., "MoE Parallel Folding",
-    arXiv:2504.14960, section 3 (etp and ep in place of tp, cp and dp).
+    arXiv:2504.14960, section 3 (etp and ep in place of tp, cp and dp); DeepSeek-AI, "DeepSeek-V3",
+    arXiv:2412.19437, section 3.2.2 (one copy per node).
     """
 
     __slots__ = ()
@@ -148,25 +150,37 @@ class RoutedExperts(Block):
         return _COUNT_BYTES * self._experts.count
 
     @property
-    def _sent_elements(self) -> int:
-        return self._experts.sent_rows * self._experts.width
+    def _axis(self) -> Axis:
+        """The NPUs among which tokens go to experts: the whole group, or one node of it."""
+        return Axis.EP if self.plan.dispatch_group is None else Axis.EP_NODE
 
     @property
     def _shared_thin_bytes(self) -> int:
         return self.share.thin_bytes if self._experts.shared_ffn else 0
 
     def _to_experts(self, work: Work, what: str, element_bytes: float) -> None:
-        size_bytes = ceil(element_bytes * self._sent_elements)
-        work.collective(f"{what} to experts", CollectiveKind.ALL_TO_ALL, Axis.EP, size_bytes)
+        rail_bytes, size_bytes = self._travelling(element_bytes)
+        name = f"{what} to nodes of experts"
+        work.collective(name, CollectiveKind.ALL_TO_ALL, Axis.EP_RAIL, rail_bytes)
+        work.collective(f"{what} to experts", CollectiveKind.ALL_TO_ALL, self._axis, size_bytes)
         name = f"{what} to parts of experts"
         work.collective(name, CollectiveKind.ALL_GATHER, Axis.ETP, size_bytes)
 
     def _from_experts(self, work: Work, what: str) -> None:
-        size_bytes = self.share.element_bytes * self._sent_elements
+        rail_bytes, size_bytes = self._travelling(self.share.element_bytes)
         name, summed_bytes = f"{what} from parts of experts", size_bytes * self.plan.expert_tp
         work.collective(name, CollectiveKind.REDUCE_SCATTER, Axis.ETP, summed_bytes)
         name = f"{what} from experts"
-        work.collective(name, CollectiveKind.ALL_TO_ALL, Axis.EP, size_bytes)
+        work.collective(name, CollectiveKind.ALL_TO_ALL, self._axis, size_bytes)
+        name = f"{what} from nodes of experts"
+        work.collective(name, CollectiveKind.ALL_TO_ALL, Axis.EP_RAIL, rail_bytes)
+
+    def _travelling(self, element_bytes: float) -> tuple[int, int]:
+        """Bytes that go to other nodes, and those that go to NPUs."""
+        experts = self._experts
+        rows = experts.rail_rows, experts.sent_rows
+        rail, sent = [ceil(element_bytes * count * experts.width) for count in rows]
+        return rail, sent
 
     def _choice(self, name: str) -> list[Kernel]:
         """Softmax over the experts and the choice of the best."""
@@ -175,9 +189,9 @@ class RoutedExperts(Block):
 
     def _move(self, name: str) -> Kernel:
         """Copies of the tokens in the order of the experts, or back to their sum."""
-        share, sent, width = self.share, self._experts.sent_rows, self._experts.width
-        moved = share.element_bytes * width * (share.thin_rows + sent)
-        return elementwise(name, width * sent, moved)
+        share, picked, width = self.share, self._experts.picked_rows, self._experts.width
+        moved = share.element_bytes * width * (share.thin_rows + picked)
+        return elementwise(name, width * picked, moved)
 
     def _sizes(self) -> tuple[int, int, int, int]:
         """Rows, outer and inner width, and groups of the experts' products."""

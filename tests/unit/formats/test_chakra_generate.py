@@ -76,6 +76,7 @@ GUESSES = ", speculation: {tokens: 3, acceptance: 0}"
 ITERATIONS = {
     "dense": RUN,
     "experts": EXPERTS,
+    "nodes of experts": EXPERTS.replace("ep: 2", "ep: 4, dispatch_group: 2"),
     "images": IMAGES,
     "servers": SERVED,
     "stale": STALE,

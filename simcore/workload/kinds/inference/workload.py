@@ -161,7 +161,7 @@ class InferenceWorkload(Workload):
         draft = self.draft
         if draft is None:
             return None
-        whole = {} if draft.model.has_experts else {"ep": 1, "etp": None}
+        whole = {} if draft.model.has_experts else {"ep": 1, "etp": None, "dispatch_group": None}
         return draft, plan.model_copy(update=whole)
 
     def share(self, plan: ParallelPlan) -> ServingShare:

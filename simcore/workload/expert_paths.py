@@ -1,0 +1,49 @@
+"""How many copies of a token travel to its experts."""
+
+from dataclasses import dataclass
+from math import comb
+from typing import Self
+
+from simcore.workload.model_parts import Experts
+from simcore.workload.plan import ParallelPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertPaths:
+    """Copies of one token on their way, on average, where its experts are any of those allowed.
+
+    Without dispatch groups a copy goes to each expert. With them one goes to each group that holds
+    an expert of the token, and is passed on within the group once to each NPU that does.
+
+    Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", arXiv:2412.19437, sections 2.1.2 (experts
+    of a token on a limited number of nodes) and 3.2.2 (once per node, then within it).
+
+    Attributes:
+        to_groups: Copies that go from group to group; 0: there are no groups.
+        to_npus: Copies that reach the NPUs.
+    """
+
+    to_groups: float
+    to_npus: float
+
+    @classmethod
+    def of(cls, experts: Experts, plan: ParallelPlan) -> Self:
+        """The copies under *plan*, which must have passed ``check_splits``."""
+        if plan.dispatch_group is None:
+            return cls(to_groups=0.0, to_npus=float(experts.active))
+        groups = plan.ep // plan.dispatch_group
+        allowed = min(groups, experts.node_limit or groups)
+        among = experts.count * allowed // groups
+        return cls(
+            to_groups=met(allowed, among, experts.active) if groups > 1 else 0.0,
+            to_npus=met(allowed * plan.dispatch_group, among, experts.active),
+        )
+
+
+def met(holders: int, experts: int, active: int) -> float:
+    """Of so many *holders*, each with as many of the *experts*, how many hold one of *active*.
+
+    A holder has none of them with the chance C(experts - its own, active) / C(experts, active).
+    """
+    ways, without = comb(experts, active), comb(experts - experts // holders, active)
+    return holders * (ways - without) / ways
