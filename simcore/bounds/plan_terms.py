@@ -76,7 +76,7 @@ def plan_terms(
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
-    if not workload.trains:
+    if SCHEDULES[plan.schedule].overlaps or not workload.trains:
         return _nothing_known(workload, plan)
     plan = plan.between_averages  # which are shorter than the mean
     few = plan.pp if plan.interleave > 1 else 1
@@ -107,7 +107,7 @@ def plan_terms(
 
 
 def _nothing_known(workload: Workload, plan: ParallelPlan) -> PlanTerms:
-    """A plan without backward passes: that its groups have places, but no times."""
+    """A plan that is no chain of passes: that its groups have places, but no times."""
     check_splits(workload, plan)
     groups = group_layouts(workload, plan).values()
     return PlanTerms(

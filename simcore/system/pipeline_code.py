@@ -137,7 +137,8 @@ class PipelineCodes:
         return self._known.of(known.structure, lambda: self._coded(known.program)).code
 
     def _coded(self, program: TrainingProgram) -> _Coded:
-        if not SCHEDULES[program.plan.schedule].trains:  # each forward pass runs node by node
+        schedule = SCHEDULES[program.plan.schedule]
+        if schedule.overlaps or not schedule.trains:  # these run node by node
             return _Coded(code=None)
         return _Coded(code=code_program(program, self._tables.of(program)))
 

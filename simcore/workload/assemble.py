@@ -86,12 +86,20 @@ def _dependencies(
     dep += np.repeat(start[:-1], np.diff(edge_start))
     unit = np.searchsorted(edge_start, marked, side="right") - 1
     last_compute = templates.last_compute.take(which) + start[:-1]
-    dep[marked] = last_compute[unit - 1]
+    dep[marked] = last_compute[unit - 1 - _beside(units)[unit]]
     to_loss = marks == LOSS
     if to_loss.any():
         ends = templates.last_exit.take(which) + start[:-1]
         dep[marked[to_loss]] = ends[_forward_unit(units)[unit[to_loss]]]
     return dep.astype(np.int32)
+
+
+def _beside(units: Units) -> _Ints:
+    """(U + 1,) int64: how many units each one, and the tail, lets run beside it."""
+    beside = np.zeros(units.microbatch.size + 1, np.int64)
+    if units.beside is not None:
+        beside[:-1] = units.beside
+    return beside
 
 
 def _forward_unit(units: Units) -> _Ints:

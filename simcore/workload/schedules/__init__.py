@@ -5,6 +5,7 @@ from simcore.workload.schedules.base import PipelineSchedule, Units, stacked
 from simcore.workload.schedules.forward import ForwardOnly
 from simcore.workload.schedules.gpipe import GPipe
 from simcore.workload.schedules.one_f_one_b import OneForwardOneBackward
+from simcore.workload.schedules.overlapped import Overlapped
 from simcore.workload.schedules.zero_bubble import ZeroBubble
 
 SCHEDULES: Registry[type[PipelineSchedule]] = Registry(
@@ -12,6 +13,7 @@ SCHEDULES: Registry[type[PipelineSchedule]] = Registry(
     {
         "1f1b": OneForwardOneBackward,
         "gpipe": GPipe,
+        "1f1b_overlapped": Overlapped,
         "zb_h1": ZeroBubble,
         "forward": ForwardOnly,
     },

@@ -19,12 +19,14 @@ class Units:
         chunk: (U,) int32, the chunk of the stage's layers that the unit passes.
         without_weights: (U,) bool, backward units whose weight gradients are computed later; None
             where the schedule does not cut backward passes.
+        beside: (U,) bool, units that run beside the one before them; None where none does.
     """
 
     backward: NDArray[np.bool_]
     microbatch: NDArray[np.int32]
     chunk: NDArray[np.int32]
     without_weights: NDArray[np.bool_] | None = None
+    beside: NDArray[np.bool_] | None = None
 
     @property
     def batches(self) -> int:
@@ -60,11 +62,13 @@ class PipelineSchedule(ABC):
         splits_backward: Input and weight gradients are computed apart: at the end of a backward
             unit come the weight gradients of the earliest micro-batch that lacks them.
         trains: There are backward passes.
+        overlaps: Some units run beside others; their nodes are executed one by one.
     """
 
     interleaves: ClassVar[bool] = False
     splits_backward: ClassVar[bool] = False
     trains: ClassVar[bool] = True
+    overlaps: ClassVar[bool] = False
 
     @abstractmethod
     def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:

@@ -24,37 +24,39 @@ class OneForwardOneBackward(PipelineSchedule):
     interleaves: ClassVar[bool] = True
 
     def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:
-        passes = microbatches * chunks
-        warm_up = _warm_up(stage, stages, microbatches, chunks)
-        pairs = passes - warm_up
-        backward = np.zeros(2 * passes, np.bool_)
-        backward[warm_up + 1 : warm_up + 2 * pairs : 2] = True
-        backward[warm_up + 2 * pairs :] = True
-        order = np.arange(passes, dtype=np.int32)
-        microbatch, chunk_of = np.zeros((2, 2 * passes), np.int32)
-        if chunks == 1:
-            microbatch[~backward] = microbatch[backward] = order
-            return Units(backward=backward, microbatch=microbatch, chunk=chunk_of)
-        group, chunk = stages * chunks, order // stages % chunks
-        batch = order // group * stages + order % stages
-        for which, its_chunk in ((~backward, chunk), (backward, chunks - 1 - chunk)):
-            microbatch[which], chunk_of[which] = batch, its_chunk
-        return Units(backward=backward, microbatch=microbatch, chunk=chunk_of)
+        first = min(warm_up(stage, stages, chunks), microbatches * chunks)
+        return one_forward_one_backward(first, stages, microbatches, chunks)
 
     def period(self, stages: int, chunks: int) -> int | None:
         return 1 if chunks == 1 else stages
 
     def alive_units(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
-        warm_up = _warm_up(stage, stages, microbatches, chunks)
-        return min(warm_up + 1, microbatches * chunks)
+        return min(warm_up(stage, stages, chunks) + 1, microbatches * chunks)
 
     def alive_losses(self, microbatches: int) -> int:
         return 1
 
 
-def _warm_up(stage: int, stages: int, microbatches: int, chunks: int) -> int:
-    """Forward units before the first backward unit's pair."""
+def one_forward_one_backward(first: int, stages: int, microbatches: int, chunks: int) -> Units:
+    """*first* forward units, then pairs of a forward and a backward one, then backward ones."""
+    passes = microbatches * chunks
+    pairs = passes - first
+    backward = np.zeros(2 * passes, np.bool_)
+    backward[first + 1 : first + 2 * pairs : 2] = True
+    backward[first + 2 * pairs :] = True
+    order = np.arange(passes, dtype=np.int32)
+    microbatch, chunk_of = np.zeros((2, 2 * passes), np.int32)
+    if chunks == 1:
+        microbatch[~backward] = microbatch[backward] = order
+        return Units(backward=backward, microbatch=microbatch, chunk=chunk_of)
+    group, chunk = stages * chunks, order // stages % chunks
+    batch = order // group * stages + order % stages
+    for which, its_chunk in ((~backward, chunk), (backward, chunks - 1 - chunk)):
+        microbatch[which], chunk_of[which] = batch, its_chunk
+    return Units(backward=backward, microbatch=microbatch, chunk=chunk_of)
+
+
+def warm_up(stage: int, stages: int, chunks: int) -> int:
+    """Forward units before the first backward unit's pair, if there are as many."""
     later = stages - 1 - stage
-    if chunks > 1:
-        later = 2 * later + (chunks - 1) * stages
-    return min(later, microbatches * chunks)
+    return 2 * later + (chunks - 1) * stages if chunks > 1 else later

@@ -77,6 +77,7 @@ ITERATIONS = {
     "dense": RUN,
     "experts": EXPERTS,
     "nodes of experts": EXPERTS.replace("ep: 2", "ep: 4, dispatch_group: 2"),
+    "passes beside each other": EXPERTS.replace("pp: 2", "pp: 2, schedule: 1f1b_overlapped"),
     "images": IMAGES,
     "servers": SERVED,
     "stale": STALE,

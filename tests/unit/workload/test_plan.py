@@ -26,7 +26,7 @@ MODEL = Model(name="m", layers=6, hidden=96, heads=12, kv_heads=4, ffn=384, voca
         ({"zero_stage": 4}, "plan.zero_stage: must be less than or equal to 3, but got 4."),
         (
             {"schedule": "1f2b"},
-            "plan.schedule: schedule must be one of 1f1b, gpipe, zb_h1, forward (did",
+            "plan.schedule: schedule must be one of 1f1b, gpipe, 1f1b_overlapped, zb_h1,",
         ),
         ({"recompute": "some"}, "plan.recompute: must be one of 'none', 'selective' or 'full'"),
         ({"tp": 0}, "plan.tp: must be greater than or equal to 1, but got 0."),

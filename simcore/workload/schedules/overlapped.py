@@ -1,0 +1,48 @@
+"""One forward beside one backward: each hides the communication of the other."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.workload.schedules.base import PipelineSchedule, Units
+from simcore.workload.schedules.one_f_one_b import one_forward_one_backward
+
+
+class Overlapped(PipelineSchedule):
+    """1F1B whose pairs run at the same time: while one waits for messages, the other computes.
+
+    What all-to-all, tensor and context parallel collectives of one take, the NPU spends on the
+    other. The passes of a pair are of different micro-batches, and neither must wait for a pass of
+    the same pair on a neighbouring stage: stage r of p starts with 2 (p - 1 - r) + 1 forward
+    passes, and one micro-batch more than that is alive. DualPipe does the same on a pipeline that
+    is fed from both ends: every stage holds the layers of two, and p + 1 micro-batches are alive.
+
+    Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", arXiv:2412.19437, section 3.2.1 (a forward
+    and a backward chunk at once); NVIDIA, Megatron Core, ``combined_1f1b`` (in 1F1B order).
+    """
+
+    interleaves: ClassVar[bool] = True
+    overlaps: ClassVar[bool] = True
+
+    def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:
+        first = self._warm_up(stage, stages, microbatches, chunks)
+        order = one_forward_one_backward(first, stages, microbatches, chunks)
+        beside = np.zeros(order.backward.size, np.bool_)
+        pairs = microbatches * chunks - first
+        beside[first + 1 : first + 2 * pairs : 2] = True
+        return replace(order, beside=beside)
+
+    def period(self, stages: int, chunks: int) -> int | None:
+        return None
+
+    def alive_units(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
+        first = self._warm_up(stage, stages, microbatches, chunks)
+        return min(first + 1, microbatches * chunks)
+
+    def alive_losses(self, microbatches: int) -> int:
+        return min(2, microbatches)
+
+    def _warm_up(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
+        later = 2 * (stages - 1 - stage) + (chunks - 1) * stages
+        return min(later + 1, microbatches * chunks)
