@@ -86,7 +86,7 @@ def _dependencies(
     dep += np.repeat(start[:-1], np.diff(edge_start))
     unit = np.searchsorted(edge_start, marked, side="right") - 1
     last_compute = templates.last_compute.take(which) + start[:-1]
-    dep[marked] = last_compute[unit - 1 - _beside(units)[unit]]
+    dep[marked] = last_compute[_units_before(units)[unit]]
     to_loss = marks == LOSS
     if to_loss.any():
         ends = templates.last_exit.take(which) + start[:-1]
@@ -94,12 +94,13 @@ def _dependencies(
     return dep.astype(np.int32)
 
 
-def _beside(units: Units) -> _Ints:
-    """(U + 1,) int64: how many units each one, and the tail, lets run beside it."""
-    beside = np.zeros(units.microbatch.size + 1, np.int64)
-    if units.beside is not None:
-        beside[:-1] = units.beside
-    return beside
+def _units_before(units: Units) -> _Ints:
+    """(U + 1,) int64: the unit that each one, and the tail, comes after."""
+    before = np.arange(-1, units.microbatch.size)
+    if units.beside is None:
+        return before
+    before[:-1] -= units.beside  # not after the one that it runs beside
+    return before - units.beside[before]
 
 
 def _forward_unit(units: Units) -> _Ints:

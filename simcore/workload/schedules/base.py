@@ -19,7 +19,8 @@ class Units:
         chunk: (U,) int32, the chunk of the stage's layers that the unit passes.
         without_weights: (U,) bool, backward units whose weight gradients are computed later; None
             where the schedule does not cut backward passes.
-        beside: (U,) bool, units that run beside the one before them; None where none does.
+        beside: (U,) bool, units that run beside the one before them, and that the one after them
+            does not wait for; None where there are none.
     """
 
     backward: NDArray[np.bool_]

@@ -37,12 +37,22 @@ class OneForwardOneBackward(PipelineSchedule):
         return 1
 
 
-def one_forward_one_backward(first: int, stages: int, microbatches: int, chunks: int) -> Units:
-    """*first* forward units, then pairs of a forward and a backward one, then backward ones."""
+def one_forward_one_backward(
+    first: int, stages: int, microbatches: int, chunks: int, *, backward_leads: bool = False
+) -> Units:
+    """*first* forward units, then pairs of a forward and a backward one, then backward ones.
+
+    Args:
+        first: Forward units before the pairs.
+        stages: Stages of the pipeline.
+        microbatches: Micro-batches.
+        chunks: Chunks of each stage.
+        backward_leads: The backward unit is the first one of each pair.
+    """
     passes = microbatches * chunks
     pairs = passes - first
     backward = np.zeros(2 * passes, np.bool_)
-    backward[first + 1 : first + 2 * pairs : 2] = True
+    backward[first + 1 - backward_leads : first + 2 * pairs : 2] = True
     backward[first + 2 * pairs :] = True
     order = np.arange(passes, dtype=np.int32)
     microbatch, chunk_of = np.zeros((2, 2 * passes), np.int32)

@@ -13,10 +13,11 @@ class Overlapped(PipelineSchedule):
     """1F1B whose pairs run at the same time: while one waits for messages, the other computes.
 
     What all-to-all, tensor and context parallel collectives of one take, the NPU spends on the
-    other. The passes of a pair are of different micro-batches, and neither must wait for a pass of
-    the same pair on a neighbouring stage: stage r of p starts with 2 (p - 1 - r) + 1 forward
-    passes, and one micro-batch more than that is alive. DualPipe does the same on a pipeline that
-    is fed from both ends: every stage holds the layers of two, and p + 1 micro-batches are alive.
+    other; the backward pass, which is longer, goes first. The passes of a pair are of different
+    micro-batches, and neither must wait for a pass of the same pair on a neighbouring stage: stage
+    r of p starts with 2 (p - 1 - r) + 1 forward passes, and one micro-batch more than that is
+    alive. DualPipe does the same on a pipeline that is fed from both ends: every stage holds the
+    layers of two, and p + 1 micro-batches are alive.
 
     Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", arXiv:2412.19437, section 3.2.1 (a forward
     and a backward chunk at once); NVIDIA, Megatron Core, ``combined_1f1b`` (in 1F1B order).
@@ -27,7 +28,7 @@ class Overlapped(PipelineSchedule):
 
     def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:
         first = self._warm_up(stage, stages, microbatches, chunks)
-        order = one_forward_one_backward(first, stages, microbatches, chunks)
+        order = one_forward_one_backward(first, stages, microbatches, chunks, backward_leads=True)
         beside = np.zeros(order.backward.size, np.bool_)
         pairs = microbatches * chunks - first
         beside[first + 1 : first + 2 * pairs : 2] = True

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simcore.errors import ConfigError, InfeasibleError
@@ -98,14 +99,15 @@ def test_schedule_runs_each_pass_once_each_way_and_counts_the_alive_ones(
         alive: set[tuple[int, int]] = set()
         most = 0
         done = set()
+        beside = np.zeros(units.backward.size, int) if units.beside is None else units.beside
         order = zip(units.backward, units.microbatch.tolist(), units.chunk.tolist(), strict=True)
-        for backward, batch, chunk in order:
+        for (backward, batch, chunk), pair in zip(order, beside.tolist(), strict=True):
             if backward:
                 alive.remove((batch, chunk))  # fails where backward comes before forward
                 done.add((batch, chunk))
             else:
                 alive.add((batch, chunk))
-                most = max(most, len(alive))
+                most = max(most, len(alive) + pair)  # with the one that it runs beside
         assert done == passes
         assert units.backward.size == 2 * len(passes)
         if not schedule.splits_backward:
