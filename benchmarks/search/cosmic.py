@@ -1,129 +1,196 @@
 """Head to head with the agents of COSMIC on its own problems, evaluated by our simulator.
 
-    python benchmarks/search/cosmic.py [--problems p1_1024_cost ...] [--seeds 10]
-        [--agents "ant colony" ...] [--page docs/search.md]
+    python benchmarks/search/cosmic.py [--folder runs/cosmic] [--page docs/search.md]
+        [--images docs/images] [--proof-seconds 60]
 
-Ours gets 1,000 proposals and its one setting. Every agent gets 10,000, rejected ones included, with
-every setting that COSMIC swept; only the Bayesian one, whose every proposal costs milliseconds,
-gets 300. The table shows each agent's best setting, by its median over the seeds, and the median
-of all its runs. Less is better.
+Tables and pictures of the runs that ``cosmic_runs.py`` made. Less is better. All settings of an
+agent count alike: its runs are those of the seeds that every setting has. The floor is the best
+value known, of any run or of the proof, which also says what no design goes below.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from compare import Log, run_agent, run_sampler
-from problems import PROBLEMS, Problem
+from cosmic_runs import FOLDER, OURS, SEARCHERS, TRACKS, Run, stored
 
-from dse.samplers.baselines import Agent, AntColony, Bayesian, GeneticAlgorithm, RandomWalk
+from dse.config import load_study_file
+from dse.gap import Effort, close_gap
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from chart import Panel, Points, svg
 from page import markdown_table, write_table
 
-OURS = 1000
-TRACKS = tuple(name for name in PROBLEMS if name.startswith("p1_"))
+STUDIES = {"1024": "p1_cosmic_1024", "mem": "p1_cosmic_1024_mem", "2048": "p1_cosmic_2048"}
+OBJECTIVES = {"cost": "time_network_cost", "bandwidth": "time_bandwidth"}
+ROOM = 0.10
+"""By how much ours is to be better, where the floor is as far below."""
 
-Setting = Mapping[str, float]
+SAME = 1e-9
+"""Values closer than this, relatively, are one."""
+
+HEADER = ["problem", "searcher", "settings", "runs", "median", "lower quartile", "upper quartile"]
+HEADER += ["floor below median", "ours below median", "best setting", "its median by ours", "held"]
+FLOORS = ["problem", "proven bound", "floor", "bound below floor", "floor found by"]
+FLOORS += ["runs of ours at the floor", "median of ours above floor"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """All runs of one searcher on one problem."""
+
+    by_setting: Mapping[str, Sequence[Run]]
+
+    @property
+    def seeds(self) -> int:
+        """How many every setting has."""
+        return min(len(runs) for runs in self.by_setting.values())
+
+    @cached_property
+    def even(self) -> list[float]:
+        """What the runs with the seeds of every setting found."""
+        return [
+            run.best
+            for runs in self.by_setting.values()
+            for run in sorted(runs, key=lambda run: run.seed)[: self.seeds]
+        ]
+
+    @cached_property
+    def best_setting(self) -> tuple[str, float]:
+        """The setting with the least median, and that median."""
+        medians = {
+            setting: float(np.median([run.best for run in runs]))
+            for setting, runs in self.by_setting.items()
+        }
+        return min(medians.items(), key=lambda pair: pair[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entrant:
-    """An agent and how often it runs.
+class Floor:
+    """How good a design can be: the best value known, whose it is, what is proven to be below."""
 
-    Attributes:
-        kind: Makes it.
-        settings: All that were swept.
-        seeds: Runs with each setting.
-        proposals: Of each run.
-    """
-
-    kind: Callable[..., Agent]
-    settings: Sequence[Setting]
-    seeds: int = 3
-    proposals: int = 10_000
+    best: float
+    found_by: str
+    bound: float
 
 
-def grid(**values: Sequence[float]) -> list[Setting]:
-    """All combinations of *values*."""
-    return [dict(zip(values, row, strict=True)) for row in product(*values.values())]
+def runs_of(folder: Path, problem: str) -> dict[str, Runs]:
+    """By searcher; those that have none are left out."""
+    found: dict[str, dict[str, list[Run]]] = {name: {} for name in SEARCHERS}
+    for run in stored(folder, problem):
+        setting = ", ".join(f"{name} {value:g}" for name, value in run.setting.items())
+        found[run.searcher].setdefault(setting, []).append(run)
+    return {name: Runs(by_setting=by) for name, by in found.items() if by}
 
 
-AGENTS: Mapping[str, Entrant] = {
-    "random walk": Entrant(kind=RandomWalk, settings=[{}]),
-    "genetic algorithm": Entrant(
-        kind=GeneticAlgorithm, settings=grid(population=(32, 64), mutation=(0.01, 0.05))
-    ),
-    "ant colony": Entrant(
-        kind=AntColony,
-        settings=grid(ants=(8, 16), greediness=(0.25, 0.5, 0.75), evaporation=(0.25, 0.5, 0.75)),
-        seeds=1,
-    ),
-    "Bayesian": Entrant(kind=Bayesian, settings=[{}], proposals=300),
-}
-"""Agents with the settings that were swept (COSMIC, arXiv 2505.15020)."""
-
-
-def best_of(run: Log) -> float:
-    """The score at the end of a run; nothing feasible counts as endless."""
-    return float(np.nan_to_num(run.rows[-1][1], nan=np.inf))
-
-
-def our_row(name: str, problem: Problem, seeds: int) -> tuple[list[object], float]:
-    """The row of `design`, and the median of its runs."""
-    ours = [best_of(run_sampler(problem, "design", seed, OURS, 8)) for seed in range(seeds)]
-    middle = float(np.median(ours))
-    shown = [f"{value:.4g}" for value in (middle, min(ours), max(ours))]
-    return [name, "design", seeds, OURS, *shown, "", ""], middle
-
-
-def agent_row(name: str, problem: Problem, agent: str, ours: float) -> list[object]:
-    """The row of *agent*: its runs with all of its settings."""
-    entrant = AGENTS[agent]
-    runs: dict[str, list[float]] = {
-        json.dumps(setting): [
-            best_of(run_agent(problem, entrant.kind, seed, entrant.proposals, setting))
-            for seed in range(entrant.seeds)
-        ]
-        for setting in entrant.settings
+def floor_of(folder: Path, problem: str, runs: Mapping[str, Runs], seconds: float) -> Floor:
+    """From the runs, and from a proof that is made once and kept."""
+    file = folder / problem / "proof.json"
+    if not file.exists():
+        _, size, track = problem.split("_")
+        study = load_study_file(f"{STUDIES[size]}.yaml", {})
+        proof = close_gap(study, (OBJECTIVES[track],), gap=0.0, effort=Effort(seconds=seconds))
+        values = {"bound": proof.lower_bounds[0], "best": float(proof.values.min())}
+        file.write_text(json.dumps(values), encoding="utf-8")
+    known = json.loads(file.read_text(encoding="utf-8"))
+    finds = {"the proof": known["best"]} | {
+        name: min(run.best for each in every.by_setting.values() for run in each)
+        for name, every in runs.items()
     }
-    best = min(float(np.median(values)) for values in runs.values())
-    every = [value for values in runs.values() for value in values]
-    middle = float(np.median(every))
-    shown = [f"{value:.4g}" for value in (middle, min(every), max(every), best)]
-    return [name, agent, len(every), entrant.proposals, *shown, f"{middle / ours:.3f}"]
+    best = min(finds.values())
+    finders = [name for name, value in finds.items() if value <= best * (1 + SAME)]
+    return Floor(best=best, found_by=", ".join(finders), bound=known["bound"])
 
 
-def compared(name: str, seeds: int, agents: Sequence[str]) -> Iterator[list[object]]:
+def held(agent: Runs, ours: float, floor: Floor) -> str:
+    """Whether ours keeps what is asked of it against an agent."""
+    middle = float(np.median(agent.even))
+    if agent.best_setting[1] < ours * (1 - SAME):
+        return f"no: best setting is {1 - agent.best_setting[1] / ours:.2g} better"
+    if floor.best > middle * (1 - ROOM):
+        return "yes, no room"
+    return "yes" if ours <= middle * (1 - ROOM) else "no: by less than 10 %"
+
+
+def compared(problem: str, runs: Mapping[str, Runs], floor: Floor) -> Iterator[list[object]]:
     """Rows of the table for one problem: ours, then every agent."""
-    problem = PROBLEMS[name]()
-    row, middle = our_row(name, problem, seeds)
-    yield row
-    for agent in agents:
-        yield agent_row(name, problem, agent, middle)
+    ours = float(np.median(runs[OURS].even))
+    for name, every in runs.items():
+        low, middle, high = np.quantile(every.even, (0.25, 0.5, 0.75))
+        row: list[object] = [problem, name, len(every.by_setting), len(every.even)]
+        row += [f"{value:.4g}" for value in (middle, low, high)]
+        row.append(f"{1 - floor.best / middle:.1%}")
+        if name == OURS:
+            yield [*row, "", "", "", ""]
+            continue
+        setting, best = every.best_setting
+        row += [f"{1 - ours / middle:.1%}", setting, f"{best / ours:.4f}"]
+        yield [*row, held(every, ours, floor)]
+
+
+def floor_row(problem: str, ours: Runs, floor: Floor) -> list[object]:
+    """How near ours comes to the best that is known, and that to what is proven."""
+    hits = sum(value <= floor.best * (1 + SAME) for value in ours.even)
+    return [
+        problem,
+        f"{floor.bound:.5g}",
+        f"{floor.best:.5g}",
+        f"{1 - floor.bound / floor.best:.1%}",
+        floor.found_by,
+        f"{hits} of {len(ours.even)}",
+        f"{float(np.median(ours.even)) / floor.best - 1:.2%}",
+    ]
+
+
+def panel(problem: str, runs: Mapping[str, Runs]) -> Panel:
+    """Best value over proposals: medians and quartiles of the best setting of each searcher.
+
+    Lines begin where every run has found something. Agents that COSMIC did not run are left out.
+    """
+    lines: dict[str, Points] = {}
+    bands: dict[str, tuple[Points, Points]] = {}
+    for name, every in runs.items():
+        if "elitist" in name:
+            continue
+        found = np.array([run.found for run in every.by_setting[every.best_setting[0]]])
+        found = found[:, np.isfinite(found[:, :, 1]).all(axis=0)]
+        edges = np.quantile(found, (0.25, 0.5, 0.75), axis=0).tolist()
+        low, lines[name], high = ([(mark, value) for mark, value in edge] for edge in edges)
+        bands[name] = (low, high)
+    texts = {"title": problem, "x_label": "proposals", "y_label": "best value"}
+    return Panel(**texts, lines=lines, bands=bands)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--problems", nargs="+", default=list(TRACKS), choices=list(PROBLEMS))
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--agents", nargs="+", default=list(AGENTS), choices=list(AGENTS))
+    parser.add_argument("--folder", type=Path, default=FOLDER)
     parser.add_argument("--page", type=Path)
+    parser.add_argument("--images", type=Path)
+    parser.add_argument("--proof-seconds", type=float, default=60.0)
     given = parser.parse_args()
-    header = ["problem", "searcher", "runs", "proposals", "median", "best", "worst"]
-    header += ["best setting's median", "median / ours"]
-    rows = []
-    for name in given.problems:
-        for row in compared(name, given.seeds, given.agents):
-            print(*row, sep="\t", flush=True)
-            rows.append(row)
-    if given.page:
-        write_table(given.page, "cosmic", markdown_table(header, rows))
+    rows: list[list[object]] = []
+    floors: list[list[object]] = []
+    panels: dict[str, Panel] = {}
+    for problem in TRACKS:
+        runs = runs_of(given.folder, problem)
+        floor = floor_of(given.folder, problem, runs, given.proof_seconds)
+        rows += compared(problem, runs, floor)
+        floors.append(floor_row(problem, runs[OURS], floor))
+        panels[problem] = panel(problem, runs)
+    tables = {"cosmic": (HEADER, rows), "cosmic_floor": (FLOORS, floors)}
+    for name, (header, cells) in tables.items():
+        table = markdown_table(header, cells)
+        print(table, flush=True)
+        if given.page:
+            write_table(given.page, name, table)
+    for track in OBJECTIVES if given.images else ():
+        drawn = svg([panels[name] for name in TRACKS if name.endswith(track)])
+        (given.images / f"search_cosmic_{track}.svg").write_text(drawn, encoding="utf-8")
 
 
 if __name__ == "__main__":

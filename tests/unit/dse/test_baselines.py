@@ -1,6 +1,7 @@
 """Searches of other tools: their proposals are raw, and what breaks a rule is rejected."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -9,6 +10,8 @@ from dse.samplers.baselines import (
     Agent,
     AntColony,
     Bayesian,
+    ElitistAntColony,
+    ElitistGenetic,
     GeneticAlgorithm,
     RandomWalk,
     RawSpace,
@@ -34,7 +37,9 @@ def test_a_raw_draw_is_valid_as_often_as_the_counts_say() -> None:
     assert len(kept) / len(found) == pytest.approx(share, abs=0.03)
 
 
-@pytest.mark.parametrize("kind", [GeneticAlgorithm, AntColony, Bayesian])
+@pytest.mark.parametrize(
+    "kind", [GeneticAlgorithm, ElitistGenetic, AntColony, ElitistAntColony, Bayesian]
+)
 def test_agents_that_learn_do_better_than_a_random_walk(
     kind: Callable[[Sequence[int], int], Agent],
 ) -> None:
@@ -42,9 +47,46 @@ def test_agents_that_learn_do_better_than_a_random_walk(
         rewards = []
         for _ in range(600):
             codes = agent.ask()
-            rewards.append(1.0 / (1.0 + sum(codes)))
+            rewards.append(1e-3 / (1.0 + sum(codes)))
             agent.tell(codes, rewards[-1])
         return sum(rewards[300:]) / 300
 
     sizes = RawSpace(SPACE).sizes
     assert mean_reward(kind(sizes, 1)) > 1.5 * mean_reward(RandomWalk(sizes, 1))
+
+
+def test_bits_beyond_the_last_choice_stand_for_it() -> None:
+    agent = GeneticAlgorithm([3], 0, population=4000)
+    drawn = []
+    for _ in range(4000):
+        drawn.extend(agent.ask())
+        agent.tell(drawn[-1:], 1.0)
+    shares = [drawn.count(code) / len(drawn) for code in range(3)]
+    assert shares == pytest.approx([0.25, 0.25, 0.5], abs=0.03)
+
+
+def test_a_generation_without_mutation_has_only_bits_of_the_one_before() -> None:
+    agent = GeneticAlgorithm([2, 2], 3, population=8, mutation=0.0)
+    generations: list[list[list[int]]] = []
+    for _ in range(40):
+        generations.append([])
+        for _ in range(8):
+            generations[-1].append(agent.ask())
+            agent.tell(generations[-1][-1], 1.0 + generations[-1][-1][0])
+    assert all(codes[0] == 1 for codes in generations[-1])  # tournaments keep the better choice
+    for before, after in pairwise(generations):
+        for knob in (0, 1):
+            assert {codes[knob] for codes in after} <= {codes[knob] for codes in before}
+
+
+@pytest.mark.parametrize("greediness", [0.25, 0.75])
+def test_the_published_colony_leaves_the_best_design_where_it_is_greedy(greediness: float) -> None:
+    agent = AntColony([4] * 40, 0, ants=8, greediness=greediness)
+    best = agent.ask()
+    agent.tell(best, 1e-6)
+    for _ in range(8):
+        agent.tell(agent.ask(), 1e-8)
+    changed = [
+        code != kept for _ in range(50) for code, kept in zip(agent.ask(), best, strict=True)
+    ]
+    assert sum(changed) / len(changed) == pytest.approx(greediness, abs=0.05)
