@@ -17,8 +17,6 @@ from simcore.workload import ParallelPlan, Workload, check_plan
 from simcore.workload.graph import Axis
 from simcore.workload.groups import group_layouts
 
-FOLDED_BACKEND = "congestion_unaware"
-
 _KEPT = 4096
 """Answers kept of each check; the least recently used goes first."""
 
@@ -36,7 +34,7 @@ class RunChecks:
 
     def check(self, run: Run, *, memory: bool = True) -> None:
         """Check structure, and memory if asked for, of *run*; see ``check_run``."""
-        _check_names(run)
+        _check_models(run)
         workload, platform, plan = run.workload, run.platform, run.plan
         self.structure(workload, platform, plan)
         self._demand(workload, plan).check_times(workload, platform, run.system)
@@ -65,7 +63,8 @@ def check_run(run: Run, *, memory: bool = True) -> None:
     """Check structure and memory of *run* before any simulation.
 
     Raises:
-        ConfigError: A network backend or compute model that is none, or no peak for the precision.
+        ConfigError: A network backend or compute model that is none, a network that the backend
+            cannot represent, or no peak for the precision.
         InfeasibleError: The first rule that is broken, with its name.
     """
     RunChecks().check(run, memory=memory)
@@ -89,12 +88,14 @@ def check_memory(workload: Workload, platform: Platform, plan: ParallelPlan) -> 
     return RunChecks().memory(workload, platform, plan)
 
 
-def _check_names(run: Run) -> None:
+def _check_models(run: Run) -> None:
     if run.backend not in BACKENDS:
         raise BACKENDS.unknown(run.backend, at="backend")
-    if run.backend != FOLDED_BACKEND:
-        rule = f"generated workloads run on {FOLDED_BACKEND}; traces run on every backend"
-        raise ConfigError("backend", rule, got=run.backend)
+    dimensions = run.platform.dimensions
+    try:
+        BACKENDS[run.backend].check([d.topology for d in dimensions], [d.npus for d in dimensions])
+    except ConfigError as error:
+        raise error.under("platform") from None
     if run.compute not in COMPUTE_MODELS:
         raise COMPUTE_MODELS.unknown(run.compute, at="compute")
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from simcore.checks import FOLDED_BACKEND, RunChecks, check_run
+from simcore.checks import RunChecks, check_run
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
 from simcore.hardware import Platform
 from simcore.memory import Footprint, footprint
+from simcore.network import BACKENDS, DEFAULT_BACKEND
 from simcore.result import IterationResult, StageTimes
 from simcore.system.collective_cache import CollectiveCache
 from simcore.system.decoding import run_step
@@ -27,7 +28,7 @@ def simulate(
     workload: Workload,
     platform: Platform,
     plan: ParallelPlan,
-    backend: str = FOLDED_BACKEND,
+    backend: str = DEFAULT_BACKEND,
     *,
     system: System | None = None,
     compute: str = "roofline",
@@ -38,7 +39,8 @@ def simulate(
         workload: Model and batch.
         platform: The machine.
         plan: How the work is spread over it.
-        backend: Network backend by name.
+        backend: Network backend by name. Where messages slow each other down, every NPU and
+            every message is followed.
         system: Chunking, scheduling and algorithms of the collectives.
         compute: Compute model by name.
 
@@ -88,7 +90,9 @@ class Simulator:
         self._checks.check(run, memory=memory)
         needed = self._checks.footprint(run.workload, run.plan)
         compute = COMPUTE_MODELS[run.compute]()
-        runner = IterationRunner(run.platform, run.system, compute, self._plans, self._collectives)
+        runner = IterationRunner(
+            run.platform, run.system, compute, self._plans, self._collectives, run.backend
+        )
         return _result(run, _iteration(runner, run), needed)
 
 
@@ -102,7 +106,7 @@ def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[Iteration
     """
     check_run(run, memory=False)
     compute = COMPUTE_MODELS[run.compute]()
-    runner = IterationRunner(run.platform, run.system, compute)
+    runner = IterationRunner(run.platform, run.system, compute, backend=run.backend)
     if every_node:
         iteration = runner.run_graph(build_graph(run.workload, run.plan))
         if note := _of_many(run):
@@ -147,23 +151,26 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
         sent_bytes=sent,
         tokens=run.workload.tokens,
         npus=platform.npus,
-        simulated_npus=run.plan.pp,
+        simulated_npus=iteration.simulated_npus,
         nodes=work.nodes,
         events=iteration.events,
         backend=run.backend,
         staleness=run.plan.updates.lag,
         figures=run.workload.figures(time_s),
-        notes=(*iteration.notes, *run.workload.notes(run.plan), *_overloads(used)),
+        notes=(*iteration.notes, *run.workload.notes(run.plan), *_overloads(run.backend, used)),
     )
 
 
-def _overloads(used: Sequence[float]) -> Iterator[str]:
+def _overloads(backend: str, used: Sequence[float]) -> Iterator[str]:
     """Dimensions over which more was sent than their links carry."""
+    if BACKENDS[backend].messages_meet:
+        return
     for dimension, part in enumerate(used):
         if part > 1:
             yield (
                 f"dimension {dimension} carried {part:.3g} times what its links can: messages sent "
-                "at once do not share links; on a switch choose all_to_all: direct1"
+                "at once do not share links; on a switch choose all_to_all: direct1, or a backend "
+                "that is aware of congestion"
             )
 
 

@@ -24,6 +24,9 @@ _UNCHECKED = (".bandwidth", ".latency", ".oversubscription", ".topology")
 
 _SCHEDULING = "system.scheduling"
 
+UNAWARE = "congestion_unaware"
+"""The backend in which messages do not meet, and the default one."""
+
 
 class SimulatorEvaluator(Evaluator):
     """Names in the run and prices are read once; designs share what they have in common."""
@@ -40,7 +43,7 @@ class SimulatorEvaluator(Evaluator):
         if what.cost is not None:
             file = CostFile.from_file_data(dict(what.cost), at="cost")
             self._meter = CostMeter(file, what.goals, what.folder)
-        self.fidelity = str(what.run.get("backend", "congestion_unaware"))
+        self.fidelity = str(what.run.get("backend", UNAWARE))
 
     def run(self, design: Design) -> Run:
         """The run that *design* means.
@@ -102,11 +105,11 @@ class SimulatorEvaluator(Evaluator):
     def canonical(self, design: Design) -> Design:
         """One order of waiting collectives, where it decides nothing.
 
-        Where all phases end together and all chunks take the dimensions in one order, the time of
-        a collective depends on nothing but itself.
+        Where messages do not meet, all phases end together and all chunks take the dimensions in
+        one order, the time of a collective depends on nothing but itself.
         """
         knob = self._input.parameters.get(_SCHEDULING)
-        if knob is None or _SCHEDULING not in design:
+        if knob is None or _SCHEDULING not in design or self.fidelity != UNAWARE:
             return design
         if design.get("system.phase_end", self._system.get("phase_end")) != "together":
             return design

@@ -18,6 +18,7 @@ from dse.evaluate.assign import moved_path, trimmed_run
 from dse.evaluate.cost_file import CostFile
 from dse.evaluate.money import CostMeter
 from dse.evaluate.runs import DesignRuns
+from dse.evaluate.simulator import UNAWARE
 from dse.objectives import OBJECTIVES
 from dse.space import file_value, slot_of
 from simcore import ConfigError, DesignBounds, InfeasibleError, Run, RunTemplate
@@ -28,7 +29,6 @@ Floats = NDArray[np.float64]
 PLAN = ("workload.", "plan.", "compute", "platform.npu")
 """Starts of the paths that the work of an accelerator depends on."""
 
-BACKEND = "congestion_unaware"
 PER_TIME = frozenset(
     {"iteration_time_s", "usd_per_token", "energy_j", "energy_j_per_token", "carbon_kg_per_token"}
 )
@@ -149,8 +149,8 @@ def check_bounded(study: Study) -> None:
     Raises:
         ConfigError: They have none; says why.
     """
-    if study.file.evaluator != "simulator" or study.file.run.get("backend", BACKEND) != BACKEND:
-        rule = f"bounds are known for the simulator with the {BACKEND} backend alone"
+    if study.file.evaluator != "simulator" or study.file.run.get("backend", UNAWARE) != UNAWARE:
+        rule = f"bounds are known for the simulator with the {UNAWARE} backend alone"
         raise ConfigError("evaluator", rule, got=study.file.evaluator)
     if study.goals.scenarios:
         names = [scenario.name for scenario in study.goals.scenarios]

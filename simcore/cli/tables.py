@@ -53,7 +53,7 @@ def _title(run: Run, result: IterationResult) -> str:
         f"MFU [bold]{result.mfu:.1%}[/bold], HFU {result.hfu:.1%}, "
         f"{result.tokens_per_s:,.0f} {run.workload.unit}/s "
         f"({result.tokens_per_s / result.npus:,.1f} per NPU); "
-        f"{_figures(result)}{result.simulated_npus} NPUs stood for {result.npus}"
+        f"{_figures(result)}{result.simulated_npus} NPUs stood for {result.npus}, {result.backend}"
     )
 
 

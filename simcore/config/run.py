@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from simcore.hardware import Platform
+from simcore.network import DEFAULT_BACKEND
 from simcore.schema import Schema
 from simcore.system.spec import System
 from simcore.workload import AnyWorkload, ParallelPlan
@@ -19,7 +20,7 @@ class Run(Schema):
         platform: The machine.
         plan: How the work is spread.
         system: How data is moved.
-        backend: Network backend.
+        backend: Network backend; where messages slow each other down, every NPU is followed.
         compute: Compute model.
     """
 
@@ -28,5 +29,5 @@ class Run(Schema):
     platform: Platform
     plan: ParallelPlan
     system: System = Field(default_factory=System)
-    backend: str = "congestion_unaware"
+    backend: str = DEFAULT_BACKEND
     compute: str = "roofline"

@@ -14,4 +14,6 @@ BACKENDS: Registry[NetworkBackend] = Registry(
     },
 )
 
-__all__ = ["BACKENDS", "Arrival", "ExternalNetwork", "NetworkBackend"]
+DEFAULT_BACKEND = CongestionUnaware.name
+
+__all__ = ["BACKENDS", "DEFAULT_BACKEND", "Arrival", "ExternalNetwork", "NetworkBackend"]

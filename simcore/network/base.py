@@ -13,11 +13,14 @@ class NetworkBackend(ABC):
         name: As files give it.
         models: What it accounts for, in one sentence.
         kernel_code: The kernel's number for it.
+        messages_meet: Whether messages slow each other down, so that what an NPU does depends on
+            what all others send.
     """
 
     name: ClassVar[str]
     models: ClassVar[str]
     kernel_code: ClassVar[int]
+    messages_meet: ClassVar[bool]
 
     @abstractmethod
     def check(self, topologies: Sequence[str], npus: Sequence[int]) -> None:

@@ -17,11 +17,12 @@ class CongestionAware(NetworkBackend):
     name = "congestion_aware"
     models = "first-come-first-served links, store and forward; one dimension"
     kernel_code = AWARE
+    messages_meet = True
 
     def check(self, topologies: Sequence[str], npus: Sequence[int]) -> None:
         if len(topologies) != 1:
             rule = f"{self.name} takes one dimension (congestion_aware_multidim takes more)"
-            raise ConfigError("dimensions", rule, got=list(topologies))
+            raise ConfigError("dimensions", rule, got=[str(name) for name in topologies])
 
 
 class CongestionAwareMultidim(NetworkBackend):
@@ -33,6 +34,7 @@ class CongestionAwareMultidim(NetworkBackend):
     name = "congestion_aware_multidim"
     models = "first-come-first-served links, store and forward, dimension-ordered routing"
     kernel_code = AWARE
+    messages_meet = True
 
     def check(self, topologies: Sequence[str], npus: Sequence[int]) -> None:
         """Every network can be represented."""

@@ -16,6 +16,7 @@ class CongestionUnaware(NetworkBackend):
     name = "congestion_unaware"
     models = "latency per hop and bandwidth of one dimension; no queues"
     kernel_code = UNAWARE
+    messages_meet = False
 
     def check(self, topologies: Sequence[str], npus: Sequence[int]) -> None:
         """Every network can be represented."""

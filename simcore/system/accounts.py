@@ -81,7 +81,7 @@ def book(lowered: Lowered, start_ns: Ints, end_ns: Ints) -> Ints:
     """
     stages, categories = lowered.stage_start.size - 1, len(lowered.categories)
     booked = np.zeros((stages, categories + 1), np.int64)
-    begin_ns = _after_all_have_started(lowered, start_ns)
+    begin_ns = np.minimum(_after_all_have_started(lowered, start_ns), end_ns)
     for stage in range(stages):
         nodes = slice(lowered.stage_start[stage], lowered.stage_start[stage + 1])
         kind = lowered.node[nodes, graph_schedule.KIND]

@@ -1,6 +1,7 @@
-"""Executes one iteration on the unfolded engine: every NPU on its own, every message.
+"""Executes one iteration NPU by NPU and message by message; NPUs that are alike run as one.
 
-For designs in which the members of a collective do not end together (``phase_end: each``).
+For networks in which messages slow each other down, and for designs in which the members of a
+collective do not end together (``phase_end: each``).
 """
 
 from dataclasses import replace
@@ -8,29 +9,32 @@ from dataclasses import replace
 import numpy as np
 
 from simcore.errors import ConfigError, SimulationError
+from simcore.network import BACKENDS, DEFAULT_BACKEND
 from simcore.system.accounts import book
 from simcore.system.engine_input import EngineInput
 from simcore.system.executor import Execution
+from simcore.system.folded import run_folded
 from simcore.system.lowering import Lowered
-from simcore.system.unfolded import run_unfolded
 from simcore.workload.graph import TrainingGraph
 
 MAX_NODES = 2_000_000
 
 
-def check_nodes(graph: TrainingGraph, lowered: Lowered) -> None:
+def check_nodes(graph: TrainingGraph, lowered: Lowered, backend: str) -> None:
     """Check that all NPUs together have few enough nodes for this engine.
 
     Raises:
         ConfigError: They have not; says what to choose.
     """
     nodes = lowered.node.shape[0] * graph.plan.npus_per_stage
-    if nodes > MAX_NODES:
-        rule = (
-            "members of a collective end one by one here, and to follow each of them takes at "
-            f"most {MAX_NODES} nodes on all NPUs, not {nodes}; choose together"
-        )
-        raise ConfigError("system.phase_end", rule, got="each")
+    if nodes <= MAX_NODES:
+        return
+    limit = f"follows every NPU, with at most {MAX_NODES} nodes on all of them, not {nodes}"
+    if BACKENDS[backend].messages_meet:
+        rule = f"{limit}; choose {DEFAULT_BACKEND}, fewer NPUs or fewer micro-batches"
+        raise ConfigError("backend", rule, got=backend)
+    rule = f"where members of a collective end one by one, {limit}; choose together"
+    raise ConfigError("system.phase_end", rule, got="each")
 
 
 def execute_each(graph: TrainingGraph, lowered: Lowered, inputs: EngineInput) -> Execution:
@@ -39,7 +43,7 @@ def execute_each(graph: TrainingGraph, lowered: Lowered, inputs: EngineInput) ->
     Raises:
         SimulationError: The NPUs wait for each other for ever; names the nodes.
     """
-    output = run_unfolded(inputs)
+    output = run_folded(inputs)
     if output.waiting:
         raise SimulationError("; ".join(output.waiting[:4]))
     plan = graph.plan
@@ -54,5 +58,6 @@ def execute_each(graph: TrainingGraph, lowered: Lowered, inputs: EngineInput) ->
         finish_ns=finish.max(axis=1),
         booked_ns=np.zeros((0, 0), np.int64),
         events=output.events,
+        npus=output.classes,
     )
     return replace(ran, booked_ns=book(lowered, start, end))

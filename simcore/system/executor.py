@@ -24,6 +24,7 @@ class Execution:
         booked_ns: (S, C + 1) int64, time by category up to the iteration's end; the last column
             is idle time.
         events: Events handled.
+        npus: NPUs that were followed, each for all that behave alike.
     """
 
     start_ns: Ints
@@ -31,6 +32,7 @@ class Execution:
     finish_ns: Ints
     booked_ns: Ints
     events: int
+    npus: int
 
 
 class Executor:
@@ -69,6 +71,7 @@ class Executor:
             finish_ns=finish,
             booked_ns=booked,
             events=int(state.counter[graph_schedule.DONE]),
+            npus=len(self._graph.stages),
         )
 
     def _resolve(self, collective: SharedCollective, state: "_State") -> None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from simcore.compute import ComputeModel
 from simcore.hardware import Platform
+from simcore.network import BACKENDS, DEFAULT_BACKEND
 from simcore.system.accounts import Work, count_work
 from simcore.system.collective_cache import CollectiveCache
 from simcore.system.collective_time import CollectiveTime
@@ -61,7 +62,8 @@ class Iteration:
         finish_ns: (S,) int64, end of each stage.
         booked_ns: (S, C + 1) int64, time by category up to the iteration's end; idle time is last.
         work: Nodes and traffic.
-        events: Nodes that have ended.
+        events: Nodes that have ended, or where every NPU was followed, events of all.
+        simulated_npus: NPUs that stood for all others.
         notes: What the reader should know.
         situations: How many situations of a stage's NPU were worked out node by node, all others
             being equal to one of them; 0: they were not told apart.
@@ -74,6 +76,7 @@ class Iteration:
     booked_ns: Ints
     work: Work
     events: int
+    simulated_npus: int
     notes: tuple[str, ...]
     situations: int = 0
     repeated: int = 0
@@ -89,6 +92,7 @@ class IterationRunner:
         compute: Gives the times of kernels.
         plans: What is known about workloads and plans from other machines.
         collectives: What is known about collectives.
+        backend: Network backend.
     """
 
     def __init__(
@@ -98,9 +102,10 @@ class IterationRunner:
         compute: ComputeModel,
         plans: PlanCache | None = None,
         collectives: CollectiveCache | None = None,
+        backend: str = DEFAULT_BACKEND,
     ) -> None:
         self._platform, self._system, self._compute = platform, system, compute
-        self._plans = plans or PlanCache()
+        self._plans, self._backend = plans or PlanCache(), backend
         self._memory_rate = platform.npu.memory_bandwidth_bytes_per_s
         self._collectives = collectives or CollectiveCache()
         self._timer = CollectiveTimer(
@@ -108,13 +113,15 @@ class IterationRunner:
         )
 
     def run(self, workload: Workload, plan: ParallelPlan) -> Iteration:
-        """One iteration, each situation of a stage worked out once.
+        """One iteration, each situation of a stage worked out once where NPUs stay in step.
 
         Raises:
             InfeasibleError: The plan does not fit the workload, or a parallel group does not tile
                 the network's dimensions.
             SimulationError: The stages wait for each other for ever.
         """
+        if self._messages_meet:
+            return self.run_graph(build_graph(workload, plan))
         known = self._plans.code(workload, plan)
         times = self._collective_times(known.program)
         if self._each_by_itself(times):
@@ -146,6 +153,7 @@ class IterationRunner:
             booked_ns=execution.booked_ns,
             work=work,
             events=execution.events,
+            simulated_npus=execution.npus,
             notes=self._notes(graph, work, execution.finish_ns),
             nodes=NodeTimes(graph=graph, lowered=lowered, execution=execution),
         )
@@ -201,6 +209,7 @@ class IterationRunner:
             booked_ns=ran.booked_ns + repeated * ran.period_booked_ns,
             work=work,
             events=work.nodes,
+            simulated_npus=known.program.plan.pp,
             notes=self._notes(known.program, work, finish_ns),
             situations=ran.situations,
             repeated=repeated,
@@ -218,10 +227,17 @@ class IterationRunner:
     def _messages(self, program: _Program, counts: NodeCounts) -> MessageTimes:
         return MessageTimes.of(program.plan, self._platform.dimensions, counts.message_bytes)
 
+    @property
+    def _messages_meet(self) -> bool:
+        return BACKENDS[self._backend].messages_meet
+
     def _each_by_itself(self, times: Sequence[CollectiveTime | None]) -> bool:
-        """Whether members of a collective end one by one, and each goes on at once."""
+        """Whether NPUs of a stage may fall out of step, so that every one is followed.
+
+        Messages meet; or members of a collective end one by one, and each goes on at once.
+        """
         one_by_one = any(time and time.held_ns for time in times)
-        return self._system.phase_end == "each" and one_by_one
+        return self._messages_meet or (self._system.phase_end == "each" and one_by_one)
 
     def _execute(
         self, graph: TrainingGraph, times: Sequence[CollectiveTime | None]
@@ -234,9 +250,9 @@ class IterationRunner:
         if self._each_by_itself(times):
             placements = self._placements(graph)
             shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
-            check_nodes(graph, lowered)
+            check_nodes(graph, lowered, self._backend)
             inputs = expand(graph, platform, system, operator_ns, placements, shared)
-            return lowered, execute_each(graph, lowered, inputs)
+            return lowered, execute_each(graph, lowered, replace(inputs, backend=self._backend))
         ends = self._shared_ends(graph)
         return lowered, Executor(graph, system.profile, ends).execute(lowered)
 
@@ -252,7 +268,9 @@ class IterationRunner:
     def _notes(self, program: _Program, work: Work, finish_ns: Ints) -> tuple[str, ...]:
         notes = self._stand_ins(program)
         held = int(work.held_ns.max())
-        if held and self._system.phase_end == "together":
+        if self._messages_meet and held and self._system.phase_end == "together":
+            notes.append(f"{self._backend} follows every NPU: phase_end: together is not in force")
+        elif held and self._system.phase_end == "together":
             notes.append(
                 "collectives held members until the last one was done with a phase (phase_end: "
                 f"together); if every phase ended with its first member they would be "

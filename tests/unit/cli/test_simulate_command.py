@@ -8,10 +8,22 @@ from click.testing import CliRunner
 
 from simcore.cli.simulate import simulate
 from simcore.config import load_run
+from simcore.errors import ConfigError
 from simcore.simulation import simulate_run
 
 RUNS = Path(__file__).parents[3] / "configs" / "runs"
 LLAMA = str(RUNS / "llama3_70b_8_h100_decode.yaml")
+SMALL = """
+version: 1
+workload: {model: gpt3_175b_4layers, sequence: 512, global_batch: 16}
+platform:
+  npu: a100_80
+  dimensions:
+    - {topology: ring, npus: 4, bandwidth: 300 GB/s, latency: 700 ns}
+    - {topology: switch, npus: 4, bandwidth: 25 GB/s, latency: 1700 ns}
+plan: {tp: 4, pp: 2, dp: 2}
+system: {all_reduce: direct}
+"""
 
 
 def told(*arguments: str) -> str:
@@ -75,3 +87,31 @@ def test_micro_batches_follow_each_other_through_the_stages() -> None:
 @pytest.mark.parametrize("name", ["llama3_70b_8_h100_decode", "deepseek_v3_128_h800_decode"])
 def test_shipped_runs_fit(name: str) -> None:
     assert "does not fit" not in told(str(RUNS / f"{name}.yaml"))
+
+
+def test_the_network_backend_can_be_chosen_and_is_named(tmp_path: Path) -> None:
+    run, out, timeline = tmp_path / "run.yaml", tmp_path / "result.json", tmp_path / "t.json"
+    run.write_text(SMALL)
+    text = told(
+        str(run), "--backend", "congestion_aware_multidim", "--json", str(out),
+        "--timeline", str(timeline),
+    )  # fmt: skip
+    assert "stood for 16, congestion_aware_multidim" in text
+    assert "not validated here" in text
+    result = json.loads(out.read_text())
+    assert result["run"]["backend"] == "congestion_aware_multidim"
+    spent_s = result["metrics"]["iteration_time_s"]
+    assert spent_s > simulate_run(load_run(run)).iteration_time_s
+    events = json.loads(timeline.read_text())["traceEvents"]
+    ends_us = [event["ts"] + event["dur"] for event in events if "dur" in event]
+    assert max(ends_us) * 1e-6 == pytest.approx(spent_s)
+
+
+@pytest.mark.parametrize("backend", ["congestion_aware", "psychic"])
+def test_a_backend_that_cannot_run_is_refused_with_those_that_can(
+    backend: str, tmp_path: Path
+) -> None:
+    run = tmp_path / "run.yaml"
+    run.write_text(SMALL)
+    with pytest.raises(ConfigError, match="congestion_aware_multidim"):
+        CliRunner().invoke(simulate, [str(run), "--backend", backend], catch_exceptions=False)
