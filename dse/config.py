@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from dse.evaluate import EVALUATORS, EXECUTORS, EvaluatorInput
+from dse.evaluate import EVALUATORS, EXECUTORS, FIDELITIES, EvaluatorInput
+from dse.levels import levels_of
 from dse.objectives import CONSTRAINTS, OBJECTIVES, Goals, Limit
 from dse.samplers import SAMPLERS
 from dse.scenarios import aggregate_of, scenario_goals, scenario_inputs
@@ -34,6 +35,8 @@ class Study:
         space: The compiled space.
         goals: Objectives and limits.
         reference: Reference point of the hypervolume, or None for the default.
+        levels: Fidelities that designs are judged at, from coarse to fine; empty: there is one.
+        fidelity: The one of them that ``evaluator_input`` judges at, or empty.
     """
 
     file: StudyFile
@@ -41,12 +44,18 @@ class Study:
     space: Space
     goals: Goals
     reference: tuple[float, ...] | None
+    levels: tuple[str, ...] = ()
+    fidelity: str = ""
+
+    def judged_at(self, level: str) -> Self:
+        """The same study, whose designs are judged at another of its levels."""
+        return replace(self, fidelity=level)
 
     @property
     def evaluator_input(self) -> EvaluatorInput:
         """What workers build their evaluator from."""
         file = self.file
-        return EvaluatorInput(
+        what = EvaluatorInput(
             name=file.evaluator,
             run=file.run,
             folder=self.folder,
@@ -56,6 +65,7 @@ class Study:
             cost=None if file.cost is None else file.cost.model_dump(by_alias=True),
             scenarios=scenario_inputs(file),
         )
+        return FIDELITIES[self.fidelity].judging(what) if self.fidelity else what
 
 
 def find_study(name: str | Path) -> Path:
@@ -124,12 +134,15 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
     if goals.needs_costs and file.cost is None and file.evaluator == "simulator":
         raise ConfigError("cost", "this key is required for objectives in USD or W", got=None)
     SAMPLERS[file.search.sampler].check(file.search.sampler, len(goals.objectives))
+    levels = levels_of(file)
     return Study(
         file=file,
         folder=folder,
         space=build_space(file.space, _setting(file, folder)),
         goals=goals,
         reference=_reference(file),
+        levels=levels,
+        fidelity=levels[0] if levels else "",
     )
 
 

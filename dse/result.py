@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.config import Study, load_study_file
+from dse.fidelity import compared_rows
 from dse.store import SUMMARY, StudyFolder
 from dse.summary import study_front
 from dse.tables import trials_frame
@@ -26,7 +27,8 @@ class StudyResult:
 
     Attributes:
         study: What was asked.
-        rows: The trials, in ask order.
+        rows: The trials, in ask order; after them, level by level, those that were judged again at
+            a finer fidelity, under the same numbers.
         front: Positions in *rows* of the front, sorted by the first objective.
         summary: Counts and quality, as in ``summary.json``.
         folder: Where it is stored, or None.
@@ -40,8 +42,13 @@ class StudyResult:
 
     @property
     def trials(self) -> "pd.DataFrame":
-        """One row per proposal."""
+        """One row per proposal, and one more per finer fidelity at which it was judged again."""
         return trials_frame(self.study, self.rows)
+
+    @property
+    def compared(self) -> list[Trial]:
+        """The feasible trials that the front was chosen from: no repeats, one fidelity."""
+        return [row for _, row in compared_rows(self.study, self.rows)]
 
     def pareto_front(self) -> "pd.DataFrame":
         """The non-dominated feasible trials, sorted by the first objective."""
@@ -61,7 +68,7 @@ def load_study(folder: Path | str) -> StudyResult:
     if store.count_trials() > MAX_HELD:
         rule = f"at most {MAX_HELD:,} trials can be shown at once (dse export has no limit)"
         raise ConfigError(str(folder), rule, got=store.count_trials())
-    rows = list(store.read_trials())
+    rows = list(store.read_trials()) + store.read_refined(study)
     summary: dict[str, Any] = {}
     if (store.path / SUMMARY).is_file():
         summary = _summary(store.path / SUMMARY)

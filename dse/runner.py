@@ -3,27 +3,27 @@
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from itertools import islice
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from dse.cache import CachedEvaluations, EvaluationCache, can_be_cached
 from dse.config import Study
 from dse.evaluate import Dispatcher, Evaluator, Limits, Task, build_evaluator, start_crew
+from dse.fidelity import searched_rows
 from dse.gap import Prover, ProvingProposer
 from dse.gap.told import no_gap, proven_gap
-from dse.rank import Quality
+from dse.refine import RefineHooks, Refinement
 from dse.report import report_page
 from dse.result import StudyResult
 from dse.samplers import Proposer, ProposerInput, build_proposer
 from dse.screening import StudyScreen
-from dse.search import Budget, Evaluations, Hooks, Search
+from dse.search import Budget, Evaluations, Hooks, Search, each_evaluated
 from dse.start import starting_designs
 from dse.store import REPORT, StoreError, StudyFolder
-from dse.summary import study_front, study_summary
+from dse.summary import study_front, study_summary, tally_of
 from dse.trials import FailureStreak, Trial
 
 _ENUMERATE_AHEAD = 4096
@@ -74,6 +74,7 @@ class Runner:
         self._watcher = watcher or Unwatched()
         self._streak = FailureStreak()
         self._prover: Prover | None = None
+        self._refinement: Refinement | None = None
         self._is_whole = False
         self._start_s = time.monotonic()
 
@@ -92,12 +93,13 @@ class Runner:
         )
         hooks = Hooks(finished=self._finished, folded=self._folded, stopping=self._watcher.stopping)
         screen = StudyScreen(study, evaluator)
-        with self._stage(budget.trials) as (dispatcher, known):
-            search = Search(proposer, dispatcher, budget, hooks, known, screen)
+        with self._stage(budget.trials) as stage:
+            search = Search(proposer, stage.evaluations, budget, hooks, stage.known, screen)
 
             def run() -> None:
                 search.run()
                 self._is_whole = proposer.is_complete and search.is_exhausted
+                self._refine(search.trials, stage)
 
             return self._ended(run, lambda: (search.finished(), search.duplicates))
 
@@ -126,8 +128,8 @@ class Runner:
     def enumerate(self) -> StudyResult:
         """Evaluate every design."""
         study = self._study
-        with self._stage(study.space.counts.searched) as (dispatcher, known):
-            rows = {trial.number: trial for trial in known}
+        with self._stage(study.space.counts.searched) as stage:
+            rows = {trial.number: trial for trial in stage.known}
             designs = (
                 Task(number=number, design=design)
                 for number, design in enumerate(study.space.designs())
@@ -135,62 +137,85 @@ class Runner:
             )
 
             def run() -> None:
-                for trial in self._evaluated(dispatcher, designs):
+                stopping = self._watcher.stopping
+                for trial in each_evaluated(stage.evaluations, designs, _ENUMERATE_AHEAD, stopping):
                     rows[trial.number] = trial
                     self._finished(trial)
                     self._folded(trial, 0)
                 self._is_whole = len(rows) == study.space.counts.searched
+                self._refine(in_order(), stage)
 
-            return self._ended(run, lambda: ([rows[number] for number in sorted(rows)], 0))
+            def in_order() -> list[Trial]:
+                return [rows[number] for number in sorted(rows)]
 
-    def _evaluated(self, dispatcher: Evaluations, tasks: Iterator[Task]) -> Iterator[Trial]:
-        under_way: dict[int, Task] = {}
-        while True:
-            room = _ENUMERATE_AHEAD - len(under_way)
-            more = [] if self._watcher.stopping() else list(islice(tasks, room))
-            under_way |= {task.number: task for task in more}
-            dispatcher.submit(more)
-            if not under_way:
-                return
-            for answer in dispatcher.finished(0.25):
-                task = under_way.pop(answer.number)
-                yield Trial(
-                    number=task.number,
-                    design=task.design,
-                    evaluation=answer.evaluation,
-                    worker=answer.worker,
-                )
+            return self._ended(run, lambda: (in_order(), 0))
+
+    def _refine(self, rows: list[Trial], stage: "_Stage") -> None:
+        """Judge the best designs again, once the workers of the first level have gone."""
+        if len(self._study.levels) < 2:
+            return
+        stage.workers.close()
+        refined = [] if self._folder is None else self._folder.read_refined(self._study)
+        if self._retries:
+            refined = [row for row in refined if row.state != "failed"]
+
+        def finished(trial: Trial) -> None:
+            if self._folder is not None:
+                self._folder.writer.add_refined(trial)
+            self._watcher.folded(trial, 0)
+
+        def dropped(trial: Trial) -> None:
+            if self._folder is not None:
+                self._folder.writer.forget_refined(trial)
+
+        hooks = RefineHooks(
+            workers=self._workers,
+            finished=finished,
+            dropped=dropped,
+            stopping=self._watcher.stopping,
+        )
+        self._refinement = Refinement(self._study, refined, hooks)
+        self._refinement.run(rows)
 
     @contextmanager
-    def _stage(self, total: int) -> Iterator[tuple[Evaluations, list[Trial]]]:
+    def _stage(self, total: int) -> Iterator["_Stage"]:
         """Workers that are up, a folder that is open, and the trials that it holds."""
-        with ExitStack() as stack:
-            known = self._known(stack)
-            execution = self._study.file.execution
-            limits = Limits(timeout_s=execution.timeout_s, memory_bytes=execution.memory_bytes)
-            crew = start_crew(
-                execution.executor,
-                self._study.evaluator_input,
-                workers=execution.workers,
-                address=execution.address,
-                limits=limits,
-            )
-            dispatcher = stack.enter_context(
-                Dispatcher(crew, limits=limits, waiting=self._waiting, happened=self._happened)
-            )
-            self._study = _with_workers(self._study, crew.workers)
+        with ExitStack() as held, ExitStack() as workers:
+            known = self._known(held)
+            evaluations, count = self._started(self._study, workers)
+            self._study = _with_workers(self._study, count)
             self._open()
             self._watcher.started(self._study, len(known), total)
-            yield self._remembered(dispatcher, stack), known
+            yield _Stage(evaluations=evaluations, workers=workers, known=known)
 
-    def _remembered(self, dispatcher: Dispatcher, stack: ExitStack) -> Evaluations:
-        """*dispatcher*, asked only for what the cache does not know, if the study has one."""
-        folder = self._study.file.execution.cache
-        if folder is None or not can_be_cached(self._study):
-            return dispatcher
-        cache = EvaluationCache(Path(folder).expanduser(), self._study)
+    @contextmanager
+    def _workers(self, study: Study, total: int) -> Iterator[Evaluations]:
+        """Workers for *total* designs at a finer level."""
+        with ExitStack() as stack:
+            evaluations, _ = self._started(study, stack)
+            self._watcher.started(study, 0, total)
+            yield evaluations
+
+    def _started(self, study: Study, stack: ExitStack) -> tuple[Evaluations, int]:
+        """Where designs of *study* are evaluated until *stack* closes, and by how many workers."""
+        execution = study.file.execution
+        limits = Limits(timeout_s=execution.timeout_s, memory_bytes=execution.memory_bytes)
+        crew = start_crew(
+            execution.executor,
+            study.evaluator_input,
+            workers=execution.workers,
+            address=execution.address,
+            limits=limits,
+        )
+        dispatcher = stack.enter_context(
+            Dispatcher(crew, limits=limits, waiting=self._waiting, happened=self._happened)
+        )
+        folder = execution.cache
+        if folder is None or not can_be_cached(study):
+            return dispatcher, crew.workers
+        cache = EvaluationCache(Path(folder).expanduser(), study)
         stack.callback(cache.close)
-        return CachedEvaluations(dispatcher, cache)
+        return CachedEvaluations(dispatcher, cache), crew.workers
 
     def _known(self, stack: ExitStack) -> list[Trial]:
         if self._folder is None:
@@ -248,10 +273,14 @@ class Runner:
         """Front, summary and files, whatever has been done so far."""
         if self._folder is not None:
             self._folder.close()
+        if self._refinement is not None:
+            rows = rows + self._refinement.rows
+        elif self._folder is not None:
+            rows = rows + self._folder.read_refined(self._study)
         quality = study_front(self._study, rows)
         wall_s = time.monotonic() - self._start_s
         summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
-        summary |= self._gap(summary, quality)
+        summary |= self._gap(searched_rows(self._study, rows))
         result = StudyResult(
             study=self._study,
             rows=rows,
@@ -266,13 +295,31 @@ class Runner:
             self._folder.write_text(REPORT, report_page(result))
         return result
 
-    def _gap(self, summary: Mapping[str, Any], quality: Quality) -> dict[str, Any]:
-        """What is proven about designs that were not found."""
-        if self._is_whole and summary["best"] and not summary["failed"]:
-            return no_gap(summary["best"])
-        if self._prover is not None:
-            return proven_gap(self._prover.proof(), quality)
-        return {}
+    def _gap(self, rows: Sequence[Trial]) -> dict[str, Any]:
+        """What is proven about designs that were not found, at the first level."""
+        tally, found = tally_of(self._study, rows), dict[str, Any]()
+        if self._is_whole and tally.best and not tally.failed:
+            found = no_gap(tally.best)
+        elif self._prover is not None:
+            found = proven_gap(self._prover.proof(), study_front(self._study, rows))
+        if found and len(self._study.levels) > 1:
+            found["gap_fidelity"] = self._study.levels[0]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stage:
+    """What a run begins with.
+
+    Attributes:
+        evaluations: Where designs are judged at the first level.
+        workers: Closes when they are not needed any more.
+        known: The trials that the folder holds.
+    """
+
+    evaluations: Evaluations
+    workers: ExitStack
+    known: list[Trial]
 
 
 def _with_workers(study: Study, workers: int) -> Study:

@@ -2,9 +2,9 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any, Protocol
 
 from dse.evaluate import Answer, Task
@@ -63,6 +63,28 @@ class Evaluations(Protocol):
 
     def finished(self, timeout_s: float) -> list[Answer]:
         """Answers that have come in; waits at most about *timeout_s*, and may return none."""
+
+
+def each_evaluated(
+    evaluations: Evaluations, tasks: Iterator[Task], ahead: int, stopping: Callable[[], bool]
+) -> Iterator[Trial]:
+    """The outcomes of *tasks* as they come in, at most *ahead* of them under way."""
+    under_way: dict[int, Task] = {}
+    while True:
+        room = ahead - len(under_way)
+        more = [] if stopping() else list(islice(tasks, room))
+        under_way |= {task.number: task for task in more}
+        evaluations.submit(more)
+        if not under_way:
+            return
+        for answer in evaluations.finished(WAIT_S):
+            task = under_way.pop(answer.number)
+            yield Trial(
+                number=task.number,
+                design=task.design,
+                evaluation=answer.evaluation,
+                worker=answer.worker,
+            )
 
 
 class Screen:

@@ -6,7 +6,9 @@ from typing import Any
 
 from dse.config import Study, load_study_file
 from dse.evaluate import build_evaluator
+from dse.evaluate.base import BOUND
 from dse.evaluate.run_check import RunChecker
+from dse.gap.designs import check_bounded
 from dse.result import StudyResult
 from dse.runner import Runner, Watcher
 from simcore import ConfigError
@@ -28,7 +30,10 @@ def check_study(name: str | Path, overrides: Mapping[str, Any] | None = None) ->
     study = load_study_file(name, overrides)
     try:
         what = study.evaluator_input
-        build_evaluator(what).check()
+        for level in study.levels or ("",):
+            build_evaluator(study.judged_at(level).evaluator_input).check()
+        if BOUND in study.file.search.fidelity:
+            check_bounded(study)
         if what.run:
             RunChecker(what).check_npus(next(study.space.designs()))
     except ConfigError as error:
@@ -104,6 +109,8 @@ _OVERRIDES = {
     "variations": "search.variations",
     "screening": "search.screening",
     "gap": "search.gap",
+    "fidelity": "search.fidelity",
+    "promote": "search.promote",
     "seed": "seed",
     "evaluator": "evaluator",
     "workers": "execution.workers",

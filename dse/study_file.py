@@ -58,6 +58,10 @@ class SearchFile(Schema):
             than this share; a proof then takes turns with the sampler.
         start: Designs to begin with: the values of their knobs, or the folder of a study whose
             front is taken.
+        fidelity: Ways to judge designs, from coarse to fine: ``bound`` (screening), then network
+            backends. Proposals are judged by the first backend; the best of each are judged again
+            by the next one.
+        promote: How many designs are judged again, the whole front always.
     """
 
     sampler: str = "design"
@@ -68,6 +72,8 @@ class SearchFile(Schema):
     screening: bool = True
     gap: Annotated[Share, Field(ge=0, lt=1)] | None = None
     start: tuple[str | dict[str, FileValue], ...] = ()
+    fidelity: tuple[str, ...] = ()
+    promote: int = Field(default=24, ge=1, le=10_000)
 
 
 class ExecutionFile(Schema):

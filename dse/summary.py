@@ -1,19 +1,22 @@
 """The front and the summary of a study."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dse.config import Study
+from dse.fidelity import compared_rows, fidelity_summary, searched_rows
 from dse.objectives import OBJECTIVES
 from dse.rank import MARGIN, Quality, study_quality
 from dse.trials import Tally, Trial
 
 
 def study_front(study: Study, rows: Sequence[Trial]) -> Quality:
-    """Front (as positions in *rows*) and hypervolume of the feasible trials."""
-    places, values = _feasible_values(study, rows)
+    """Front (as positions in *rows*) and hypervolume of the feasible trials of one level."""
+    found = compared_rows(study, rows)
+    names, places = list(study.goals.objectives), [place for place, _ in found]
+    values = [[row.evaluation.objectives[name] for name in names] for _, row in found]
     points = np.asarray(values, dtype=np.float64).reshape(len(values), len(study.goals.signs))
     quality = study_quality(points, study.goals.signs, study.reference)
     return Quality(
@@ -31,14 +34,12 @@ def study_summary(
 
     Args:
         study: What was asked.
-        rows: All trials.
+        rows: All trials; counted are those at the first level.
         quality: Of *rows*.
         duplicates: Proposals of a known design, those that took no row included.
         wall_s: Time from start to end.
     """
-    tally = Tally()
-    for row in rows:
-        tally.add(row, dict(zip(study.goals.objectives, study.goals.signs, strict=True)))
+    tally = tally_of(study, searched_rows(study, rows))
     done = sum(row.repeats is None for row in rows)
     reference = None
     if quality.reference is not None:
@@ -47,7 +48,7 @@ def study_summary(
     if study.reference is None:
         rule = f"{MARGIN} x the worst feasible value of this study, per objective"
     return {
-        "proposals": len(rows),
+        "proposals": tally.proposals,
         "evaluated": tally.evaluated,
         "infeasible": tally.infeasible,
         "pruned": tally.pruned,
@@ -58,7 +59,7 @@ def study_summary(
         "hypervolume_axes": quality.axes,
         "reference_point": reference,
         "reference_point_rule": rule,
-        "best": tally.best,
+        "best": tally_of(study, [row for _, row in compared_rows(study, rows)]).best,
         "units": {name: OBJECTIVES[name].unit for name in study.goals.objectives},
         "evaluations_per_s": done / wall_s if wall_s > 0 else None,
         "wall_s": wall_s,
@@ -67,12 +68,13 @@ def study_summary(
         "executor": study.file.execution.executor,
         "sampler": study.file.search.sampler,
         "evaluator": study.file.evaluator,
+        **fidelity_summary(study, rows),
     }
 
 
-def _feasible_values(study: Study, rows: Sequence[Trial]) -> tuple[list[int], list[list[float]]]:
-    """Positions of the feasible trials that are no repeats, and their objectives."""
-    places = [i for i, row in enumerate(rows) if row.is_feasible and row.repeats is None]
-    names = list(study.goals.objectives)
-    values = [[rows[i].evaluation.objectives[name] for name in names] for i in places]
-    return places, values
+def tally_of(study: Study, rows: Iterable[Trial]) -> Tally:
+    """Counts and best values of *rows*."""
+    tally, signs = Tally(), dict(zip(study.goals.objectives, study.goals.signs, strict=True))
+    for row in rows:
+        tally.add(row, signs)
+    return tally

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
@@ -23,7 +23,9 @@ def export_command(folder: Path, *, kind: str, front: bool, out: Path | None) ->
         raise ConfigError("--out", "parquet needs a file", got=None)
     store, study = _stored(folder)
     columns = store.columns(study)
-    rows: Iterable[Trial] = streamed_front(store, study) if front else store.read_trials()
+    rows: Iterable[Trial] = chain(store.read_trials(), store.read_refined(study))
+    if front:
+        rows = streamed_front(store, study)
     if out is None:
         _write(kind, columns, rows, sys.stdout)
         return
@@ -44,7 +46,7 @@ def _stored(folder: Path) -> tuple[StudyFolder, Study]:
 
 def streamed_front(store: StudyFolder, study: Study) -> list[Trial]:
     """The front of any number of trials: the front of the fronts of their parts."""
-    rest = store.read_feasible()
+    rest = chain(store.read_feasible(), store.read_refined(study))
     front: list[Trial] = []
     while part := list(islice(rest, CHUNK_ROWS)):
         rows = front + part

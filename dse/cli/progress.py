@@ -49,7 +49,14 @@ class Progress:
             self._live.stop()
 
     def started(self, study: Study, known: int, total: int) -> None:
-        """Workers are up; *known* of *total* trials are there already."""
+        """Workers are up; *known* of *total* trials are there already.
+
+        Called again for each finer level, whose designs are then counted anew.
+        """
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        self._tally, self._front, self._duplicates = Tally(), [], 0
         self._signs = dict(zip(study.goals.objectives, study.goals.signs, strict=True))
         self._total, self._known = total, known
         self._start_s = self._said_s = time.monotonic()

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dse.config import Study
+from dse.fidelity import fidelity_lines
 from dse.gap.told import gap_lines
 from dse.objectives import OBJECTIVES
 from dse.report import FrontTable, explain_trial, front_bands, front_table, report_page
@@ -38,7 +39,7 @@ def show_result(result: StudyResult) -> None:
         for key in ("proposals", "evaluated", "infeasible", "pruned", "failed")
     )
     console.print(f"{counts}, {summary['duplicates']} repeated", highlight=False)
-    for line in gap_lines(summary):
+    for line in [*fidelity_lines(summary), *gap_lines(summary)]:
         console.print(line, highlight=False, soft_wrap=True)
     if summary.get("wall_s") and summary.get("evaluations_per_s"):
         rate = f"{summary['wall_s']:.1f} s, {summary['evaluations_per_s']:.1f} evaluations/s"
@@ -67,6 +68,9 @@ def check_command(file: str, overrides: Mapping[str, Any]) -> None:
     search, execution = study.file.search, study.file.execution
     lines.append(("search", f"{search.sampler}, {search.trials} trials, seed {study.file.seed}"))
     blind = why_blind(study)
+    if len(study.levels) > 1:
+        best = f"the front and the best up to {search.promote} designs"
+        lines.append(("judged again", f"{best}: {' -> '.join(study.levels)}"))
     lines.append(("pruned", f"nothing: {blind}" if blind else "designs that their bounds rule out"))
     lines.append(("evaluator", f"{study.file.evaluator} on {execution.executor}"))
     width = max(len(name) for name, _ in lines)

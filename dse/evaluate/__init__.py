@@ -4,6 +4,7 @@ from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Failure, St
 from dse.evaluate.crew import Crew
 from dse.evaluate.dispatch import Dispatcher
 from dse.evaluate.executors import EXECUTORS, start_crew
+from dse.evaluate.fidelity import FIDELITIES
 from dse.evaluate.limits import Limits
 from dse.evaluate.registry import EVALUATORS, build_evaluator
 from dse.evaluate.worker import Answer, Task
@@ -11,6 +12,7 @@ from dse.evaluate.worker import Answer, Task
 __all__ = [
     "EVALUATORS",
     "EXECUTORS",
+    "FIDELITIES",
     "Answer",
     "Crew",
     "Dispatcher",

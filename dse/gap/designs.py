@@ -149,9 +149,10 @@ def check_bounded(study: Study) -> None:
     Raises:
         ConfigError: They have none; says why.
     """
-    if study.file.evaluator != "simulator" or study.file.run.get("backend", UNAWARE) != UNAWARE:
+    if study.file.evaluator != "simulator" or _backend(study) != UNAWARE:
         rule = f"bounds are known for the simulator with the {UNAWARE} backend alone"
-        raise ConfigError("evaluator", rule, got=study.file.evaluator)
+        got = f"{study.file.evaluator} with {_backend(study)}"
+        raise ConfigError("evaluator", rule, got=got)
     if study.goals.scenarios:
         names = [scenario.name for scenario in study.goals.scenarios]
         raise ConfigError("scenarios", "bounds are known where there are none", got=names)
@@ -160,6 +161,10 @@ def check_bounded(study: Study) -> None:
         raise ConfigError(
             f"space.axes.{knob}", "bounds need a ladder in place of a range", got=knob
         )
+
+
+def _backend(study: Study) -> object:
+    return study.evaluator_input.run.get("backend", UNAWARE)
 
 
 def check_provable(study: Study) -> None:

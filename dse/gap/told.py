@@ -45,7 +45,8 @@ def gap_lines(summary: Mapping[str, Any]) -> list[str]:
     gaps = summary.get("optimality_gap")
     if not gaps:
         return []
-    lines = []
+    level = summary.get("gap_fidelity")
+    lines = [f"proven at {level} alone:"] if level else []
     for name, bound in summary["lower_bounds"].items():
         objective = OBJECTIVES[name]
         word = "above" if objective.sense == "maximise" else "below"

@@ -38,7 +38,9 @@ def explain_trial(result: StudyResult, number: int) -> list[Section]:
         last = max(rows, default=-1)
         raise ConfigError("TRIAL", f"must be one of the trials 0 to {last}", got=number)
     trial = rows[number]
-    evaluator = build_evaluator(result.study.evaluator_input)
+    level = trial.evaluation.fidelity if trial.evaluation.fidelity in result.study.levels else ""
+    study = result.study.judged_at(level) if level else result.study
+    evaluator = build_evaluator(study.evaluator_input)
     evaluation = evaluate(evaluator, result.study.goals, trial.design)
     metrics = dict(evaluation.metrics)
     sections = [_design(trial, result)]
@@ -48,6 +50,7 @@ def explain_trial(result: StudyResult, number: int) -> list[Section]:
     if evaluation.reason:
         sections.append(Section(title=evaluation.state, lines=((evaluation.reason, "", ""),)))
     sections.append(_objectives(trial, result, dict(evaluation.objectives)))
+    sections.append(_levels(trial, result))
     sections.append(_time(metrics))
     sections.append(_cost(metrics))
     sections.append(_margins(dict(evaluation.constraints), metrics))
@@ -78,6 +81,17 @@ def _objectives(trial: Trial, result: StudyResult, values: dict[str, float]) -> 
             note = f"{values[name] / best:.3f} x the best of the front" if best else ""
         lines.append((OBJECTIVES[name].label, show_objective(name, values[name]), note))
     return Section(title="objectives", lines=tuple(lines))
+
+
+def _levels(trial: Trial, result: StudyResult) -> Section:
+    """What each fidelity says of the trial, where there are several."""
+    rows = [row for row in result.rows if row.number == trial.number]
+    lines = [
+        (f"{OBJECTIVES[name].label} at {row.evaluation.fidelity}", show_objective(name, value), "")
+        for row in rows
+        for name, value in row.evaluation.objectives.items()
+    ]
+    return Section(title="fidelities", lines=tuple(lines) if len(rows) > 1 else ())
 
 
 def _time(metrics: dict[str, float]) -> Section:

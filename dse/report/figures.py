@@ -53,13 +53,9 @@ class FrontData:
 def front_data(result: StudyResult) -> FrontData:
     """The data of the picture of a study's front."""
     names = list(result.study.goals.objectives)
-    on_front = set(result.front)
-    others = [
-        row
-        for index, row in enumerate(result.rows)
-        if row.is_feasible and row.repeats is None and index not in on_front
-    ]
     front = [result.rows[index] for index in result.front]
+    on_front = {row.number for row in front}
+    others = [row for row in result.compared if row.number not in on_front]
     return FrontData(
         x_label=_label(names[0]),
         y_label=_label(names[1]) if len(names) > 1 else "trial",

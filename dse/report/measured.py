@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from dse.evaluate import build_evaluator
 from dse.evaluate.simulator import SimulatorEvaluator
+from dse.fidelity import front_fidelity
 from dse.result import StudyResult
 from dse.space import Design
 from simcore import validated_band
@@ -28,9 +29,11 @@ def design_band(result: StudyResult, design: Design) -> str:
 
 
 def _bands(result: StudyResult, designs: Iterable[Design]) -> Iterable[str]:
-    evaluator = build_evaluator(result.study.evaluator_input)
+    study = result.study
+    level = front_fidelity(study, result.rows)
+    evaluator = build_evaluator(study.judged_at(level).evaluator_input)
     for design in designs:
         if isinstance(evaluator, SimulatorEvaluator):
             yield validated_band(evaluator.run(design))
         else:
-            yield f"not validated here: {result.study.file.evaluator} is no simulation"
+            yield f"not validated here: {study.file.evaluator} is no simulation"

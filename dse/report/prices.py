@@ -66,7 +66,7 @@ def price_sensitivity(result: StudyResult) -> list[Sensitivity]:
     best by a move of one price by that share, and is left out.
     """
     study = result.study
-    rows = [row for row in result.rows if row.is_feasible and row.repeats is None]
+    rows = result.compared
     if study.file.cost is None or not rows or study.file.evaluator != "simulator":
         return []
     if study.goals.scenarios:  # which may have price books of their own

@@ -7,7 +7,7 @@ from dse.store.errors import told_of_store
 from simcore import ConfigError
 
 _APPLICATION = 0x64736573
-FORMAT = 1
+FORMAT = 2
 """Of the tables below; a file of another format is refused."""
 
 MAX_TEXT_BYTES = 16 * 1024 * 1024
@@ -16,10 +16,7 @@ MAX_TEXT_BYTES = 16 * 1024 * 1024
 MAX_FIELDS = 4096
 """Most names of constraints and metrics, each a column of every table."""
 
-_TABLES = """
-CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE trial (
-  number INTEGER PRIMARY KEY,
+_OUTCOME = """
   key BLOB NOT NULL,
   params TEXT NOT NULL,
   state TEXT NOT NULL,
@@ -34,7 +31,13 @@ CREATE TABLE trial (
   duration_s REAL NOT NULL,
   finished_unix_s REAL NOT NULL,
   repeats INTEGER
-);
+"""
+"""What became of a design; in ``refined``, of one that was judged again at a finer level."""
+
+_TABLES = f"""
+CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE trial (number INTEGER PRIMARY KEY, {_OUTCOME});
+CREATE TABLE refined (number INTEGER, {_OUTCOME}, PRIMARY KEY (fidelity, number));
 CREATE UNIQUE INDEX one_result_per_design ON trial (key) WHERE repeats IS NULL;
 CREATE TABLE field (part TEXT, name TEXT, PRIMARY KEY (part, name));
 CREATE TABLE event (unix_s REAL NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);

@@ -14,7 +14,7 @@ from dse.garbage import no_collection
 from dse.store.database import MAX_FIELDS, open_to_read, open_to_write
 from dse.store.errors import damaged, told_of_store
 from dse.store.lock import DriverLock
-from dse.store.rows import FEASIBLE, read_numbered, read_numbers, read_rows
+from dse.store.rows import FEASIBLE, read_numbered, read_numbers, read_refined, read_rows
 from dse.store.study_text import check_same, study_text
 from dse.store.writer import StoreWriter
 from dse.tables import Columns, write_csv, write_parquet
@@ -155,6 +155,18 @@ class StudyFolder:
     def read_feasible(self) -> Iterator[Trial]:
         """Those of ``read_trials`` that may be on the front."""
         return self._read(lambda store: read_rows(store, FEASIBLE))
+
+    def read_refined(self, study: Study) -> list[Trial]:
+        """The designs that were judged again, level by level, in the order of their numbers.
+
+        Raises:
+            ConfigError: There is no store, or it is damaged.
+        """
+        finer = study.levels[1:]
+        if not finer or not (self.path / STORE).exists():
+            return []
+        rows = list(self._read(read_refined))
+        return [row for level in finer for row in rows if row.evaluation.fidelity == level]
 
     def read_numbered(self, numbers: Iterable[int]) -> Iterator[Trial]:
         """Those with *numbers*, in that order."""

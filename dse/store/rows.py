@@ -17,10 +17,12 @@ _COLUMNS = (
     "reason, worker, duration_s, finished_unix_s, repeats"
 )
 INSERT = f"INSERT OR REPLACE INTO trial ({_COLUMNS}) VALUES ({', '.join('?' * 15)})"
-_SELECT = (
+INSERT_REFINED = INSERT.replace("INTO trial", "INTO refined")
+_OUTCOME = (
     "SELECT number, '[' || params || ',' || objectives || ',' || constraints || ']', metrics, "
-    "state, fidelity, failure, attempts, reason, worker, duration_s, repeats FROM trial"
+    "state, fidelity, failure, attempts, reason, worker, duration_s, repeats"
 )
+_SELECT = f"{_OUTCOME} FROM trial"
 FEASIBLE = "state = 'complete' AND repeats IS NULL"
 """Condition of the trials that a front is chosen from."""
 
@@ -92,6 +94,15 @@ def read_rows(connection: sqlite3.Connection, where: str = "1") -> Iterator[Tria
     rows = connection.execute(f"{_SELECT} WHERE {where} ORDER BY number")
     while part := rows.fetchmany(_TOGETHER):
         yield from _trials(part)
+
+
+def read_refined(connection: sqlite3.Connection) -> Iterator[Trial]:
+    """The designs that were judged again, in the order of their numbers.
+
+    Raises:
+        ValueError: A row holds something else than a trial.
+    """
+    yield from _trials(connection.execute(f"{_OUTCOME} FROM refined ORDER BY number").fetchall())
 
 
 def read_numbered(connection: sqlite3.Connection, numbers: Iterable[int]) -> Iterator[Trial]:

@@ -36,7 +36,8 @@ def check_same(path: Path, study: Study) -> None:
     for data in (old, new):
         for key in _MAY_DIFFER:
             data.pop(key, None)
-        data["search"].pop("trials", None)
+        for key in ("trials", "promote"):
+            data["search"].pop(key, None)
     for key in new:
         if old.get(key) != new[key]:
             rule = f"must be as in {path} for the study to be resumed"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.store.errors import told_of_store
-from dse.store.rows import INSERT, row_of
+from dse.store.rows import INSERT, INSERT_REFINED, row_of
 from dse.trials import Trial
 
 BATCH_S = 0.05
@@ -44,6 +44,22 @@ class StoreWriter:
         else:
             self.flush_if_due()
 
+    def add_refined(self, trial: Trial) -> None:
+        """Write down what became of a trial at a finer level: these are few, and take long.
+
+        Raises:
+            StoreError: The store cannot be written any more.
+        """
+        self._news.append((INSERT_REFINED, row_of(trial)))
+        self._note_fields("constraints", trial.evaluation.constraints)
+        self._note_fields("metrics", trial.evaluation.metrics)
+        self.flush()
+
+    def forget_refined(self, trial: Trial) -> None:
+        """Drop what became of a trial at a finer level: it is not among the best any more."""
+        statement = "DELETE FROM refined WHERE fidelity = ? AND number = ?"
+        self._news.append((statement, (trial.evaluation.fidelity, trial.number)))
+
     def event(self, kind: str, text: str) -> None:
         """Write down what happened to the study, its workers or its machines."""
         values = (time.time(), kind, text)
@@ -57,7 +73,8 @@ class StoreWriter:
 
     def forget_failures(self) -> None:
         """Drop all failed trials, to be evaluated again."""
-        self._news.append(("DELETE FROM trial WHERE state = 'failed'", ()))
+        for table in ("trial", "refined"):
+            self._news.append((f"DELETE FROM {table} WHERE state = 'failed'", ()))
 
     def flush_if_due(self) -> None:
         """Commit rows that have waited long enough."""

@@ -1,0 +1,16 @@
+"""Several fidelities in one study: who is judged again, what decides, and how far they agree."""
+
+from dse.fidelity.compare import fidelity_summary
+from dse.fidelity.promote import promoted
+from dse.fidelity.ranking import compared_rows, front_fidelity, refined_rows, searched_rows
+from dse.fidelity.told import fidelity_lines
+
+__all__ = [
+    "compared_rows",
+    "fidelity_lines",
+    "fidelity_summary",
+    "front_fidelity",
+    "promoted",
+    "refined_rows",
+    "searched_rows",
+]

@@ -1,0 +1,61 @@
+"""What a summary says about the fidelities of its study, in sentences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dse.fidelity.compare import FEWEST, TRUSTED
+from dse.objectives import OBJECTIVES
+
+
+def fidelity_lines(summary: Mapping[str, Any]) -> list[str]:
+    """Line by line; none where the study has one level."""
+    found = summary.get("fidelity")
+    if not found:
+        return []
+    lines = [f"judged at {found['front']}: the front, its hypervolume and the best values"]
+    for step in found["steps"]:
+        lines += _step_lines(step)
+    return lines
+
+
+def _step_lines(step: Mapping[str, Any]) -> Iterator[str]:
+    way = f"{step['from']} -> {step['to']}"
+    again = f"{way}: {step['judged']} of {step['promoted']} designs judged again"
+    if step["feasible"]:
+        again += f"; {step['front_kept']} of {step['front_size']} on the front stay on it"
+    yield again
+    for name, one in step["objectives"].items():
+        yield f"{way}, {OBJECTIVES[name].label}: {_ranking(one)}"
+    if step["judged"] < step["promoted"]:
+        yield f"{way}: not all are judged yet; --resume goes on"
+    yield from _told("infeasible", step["to"], step["infeasible"])
+    yield from _told("not run", step["to"], step["not_run"])
+    if step["trusted"] is None:
+        yield f"{way}: too few designs ({step['feasible']}, not {FEWEST}) to say how rankings agree"
+    elif not step["trusted"]:
+        yield (
+            f"do not trust the ranking of {step['from']} here: Kendall's tau is below {TRUSTED:g}; "
+            f"search at {step['to']} (search.fidelity), or raise search.promote"
+        )
+
+
+def _ranking(one: Mapping[str, Any]) -> str:
+    parts = [
+        f"{label} {one[key]:.2f}"
+        for key, label in (("kendall_tau", "Kendall's tau"), ("spearman", "Spearman's rho"))
+        if one[key] is not None
+    ]
+    parts.append(f"{one['best_in_common']} of the best {one['best']} in common")
+    if one["median_ratio"] is not None:
+        parts.append(
+            f"values {one['least_ratio']:.3g} to {one['largest_ratio']:.3g} times as large "
+            f"(median {one['median_ratio']:.3g})"
+        )
+    return ", ".join(parts)
+
+
+def _told(what: str, level: str, found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if found:
+        numbers = ", ".join(str(one["trial"]) for one in found)
+        word = "trial" if len(found) == 1 else "trials"
+        yield f"{what} at {level}: {word} {numbers}; the first: {found[0]['reason']}"

@@ -1,0 +1,365 @@
+"""Studies that judge the best designs again at finer fidelities."""
+
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from small_study import STUDY
+
+import dse
+from dse.cli.exporting import export_command, streamed_front
+from dse.config import Study, compile_study
+from dse.evaluate import build_evaluator
+from dse.evaluate.base import evaluate
+from dse.fidelity import fidelity_lines, promoted, refined_rows
+from dse.rank import non_dominated
+from dse.rank.agreement import common_best, kendall_tau, spearman
+from dse.report import explain_trial
+from dse.result import StudyResult
+from dse.runner import Runner, Unwatched
+from dse.store import StudyFolder
+from dse.trials import Trial
+from simcore import ConfigError
+from simcore.system import each_npu
+
+COARSE, FINE = "congestion_unaware", "congestion_aware_multidim"
+SEARCH = {**STUDY["search"], "trials": 120, "fidelity": ["bound", COARSE, FINE], "promote": 16}
+SEVERAL = {**STUDY, "search": SEARCH}
+
+
+def study_of(**search: Any) -> Study:
+    return compile_study({**SEVERAL, "search": {**SEARCH, **search}})
+
+
+def run(study: Study, out: Path | None = None, **options: Any) -> StudyResult:
+    given = {"resume": False, "watcher": None, **options}
+    return Runner(study, out=out, **given).search(None)
+
+
+def comparable(result: StudyResult) -> pd.DataFrame:
+    """All but who evaluated a design, and how long it took."""
+    return result.trials.drop(columns=["duration_s", "worker"])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("fidelities") / "study"
+    run(study_of(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path) -> StudyResult:
+    return dse.load_study(folder)
+
+
+def test_the_front_is_that_of_the_designs_judged_at_the_finest_level(result: StudyResult) -> None:
+    study = result.study
+    evaluator = build_evaluator(study.judged_at(FINE).evaluator_input)
+    fine = refined_rows(result.rows, FINE)
+    assert len(fine) == 16
+    values = []
+    for row in fine:
+        exact = evaluate(evaluator, study.goals, row.design)
+        assert exact.objectives == row.evaluation.objectives
+        assert exact.fidelity == row.evaluation.fidelity == FINE
+        values.append(tuple(exact.objectives.values()))
+    best = {values[i] for i in np.flatnonzero(non_dominated(np.array(values)))}
+    front = [result.rows[place] for place in result.front]
+    assert {tuple(row.evaluation.objectives.values()) for row in front} == best
+    assert {row.evaluation.fidelity for row in front} == {FINE}
+    assert result.summary["fidelity"]["front"] == FINE
+
+
+def test_both_values_of_a_design_stand_in_the_table(folder: Path, result: StudyResult) -> None:
+    table = pd.read_parquet(folder / "trials.parquet")
+    proposals = table[table.fidelity != FINE]
+    assert list(proposals.number) == list(range(120))
+    assert result.summary["proposals"] == 120
+    fine = table[table.fidelity == FINE].set_index("number")
+    coarse = proposals.set_index("number").loc[fine.index]
+    assert set(coarse.fidelity) == {COARSE}
+    assert (fine["objectives.capital_cost"] == coarse["objectives.capital_cost"]).all()
+    longer = fine["objectives.iteration_time"] > coarse["objectives.iteration_time"]
+    assert longer.any()
+    front = pd.read_csv(folder / "pareto.csv")
+    assert set(front.fidelity) == {FINE}
+    assert set(front.number) <= set(fine.index)
+
+
+def test_the_whole_front_and_the_best_ranks_after_it_are_judged_again(result: StudyResult) -> None:
+    coarse = [row for row in result.rows if row.evaluation.fidelity == COARSE and row.is_feasible]
+    coarse = [row for row in coarse if row.repeats is None]
+    points = np.array([tuple(row.evaluation.objectives.values()) for row in coarse])
+    rank, left = np.zeros(len(coarse), int), np.arange(len(coarse))
+    while left.size:
+        best = non_dominated(points[left])
+        left = left[~best]
+        rank[left] += 1
+    chosen = {row.number for row in refined_rows(result.rows, FINE)}
+    ranks = {row.number: int(found) for row, found in zip(coarse, rank, strict=True)}
+    worst = max(ranks[number] for number in chosen)
+    assert {number for number, found in ranks.items() if found < worst} <= chosen
+    few = study_of(promote=1)
+    front = {number for number, found in ranks.items() if found == 0}
+    assert {row.number for row in promoted(few, coarse)} == front
+    assert len(front) > 1
+
+
+def test_the_summary_tells_how_far_the_levels_agree(result: StudyResult) -> None:
+    (step,) = result.summary["fidelity"]["steps"]
+    assert (step["from"], step["to"]) == (COARSE, FINE)
+    assert (step["promoted"], step["judged"], step["not_run"]) == (16, 16, [])
+    assert list(step["objectives"]) == ["iteration_time"]  # prices know no congestion
+    coarse = {row.number: row for row in result.rows if row.evaluation.fidelity == COARSE}
+    pairs = [
+        (coarse[row.number].evaluation.objectives["iteration_time"],
+         row.evaluation.objectives["iteration_time"])
+        for row in refined_rows(result.rows, FINE)
+    ]  # fmt: skip
+    here, there = np.array(pairs).T
+    found = step["objectives"]["iteration_time"]
+    assert found["kendall_tau"] == pytest.approx(stats.kendalltau(here, there).statistic)
+    assert found["spearman"] == pytest.approx(stats.spearmanr(here, there).statistic)
+    assert found["least_ratio"] >= 1
+    assert step["trusted"] == (found["kendall_tau"] >= 0.5)
+    told = "\n".join(fidelity_lines(result.summary))
+    assert f"judged at {FINE}" in told
+    assert "Kendall's tau" in told
+    assert ("do not trust" in told) != step["trusted"]
+
+
+@pytest.mark.parametrize(
+    "workers", [2, *(pytest.param(count, marks=pytest.mark.slow) for count in (1, 4))]
+)
+def test_the_number_of_workers_changes_nothing(
+    workers: int, result: StudyResult, tmp_path: Path
+) -> None:
+    execution = {"executor": "local", "workers": workers}
+    found = run(compile_study({**SEVERAL, "execution": execution}), tmp_path)
+    pd.testing.assert_frame_equal(comparable(found), comparable(result))
+    assert found.front == result.front
+    assert found.summary["fidelity"] == result.summary["fidelity"]
+    stored = dse.load_study(tmp_path)
+    pd.testing.assert_frame_equal(stored.trials, found.trials)
+
+
+class Stopping(Unwatched):
+    """Ctrl-C after so many rows of one fidelity."""
+
+    def __init__(self, fidelity: str, rows: int) -> None:
+        self._fidelity, self._left = fidelity, rows
+
+    def folded(self, trial: Trial, duplicates: int) -> None:
+        self._left -= trial.evaluation.fidelity == self._fidelity
+
+    def stopping(self) -> bool:
+        return self._left <= 0
+
+
+@pytest.mark.parametrize(("level", "rows"), [(COARSE, 5), (FINE, 1), (FINE, 3)])
+def test_an_interrupted_study_says_what_it_lacks_and_is_resumed(
+    level: str, rows: int, result: StudyResult, tmp_path: Path
+) -> None:
+    stopped = run(study_of(), tmp_path, watcher=Stopping(level, rows))
+    (step,) = stopped.summary["fidelity"]["steps"]
+    judged = refined_rows(stopped.rows, FINE)
+    assert step["judged"] == len(judged) < step["promoted"]
+    assert (len(judged) >= rows) == (level == FINE)
+    assert any("--resume" in line for line in fidelity_lines(stopped.summary))
+    decides = {stopped.rows[place].evaluation.fidelity for place in stopped.front}
+    assert decides == {level}
+    pd.testing.assert_frame_equal(dse.load_study(tmp_path).trials, stopped.trials)
+    whole = run(study_of(), tmp_path, resume=True)
+    pd.testing.assert_frame_equal(comparable(whole), comparable(result))
+
+
+def test_a_study_that_goes_on_with_more_trials_is_the_longer_study(tmp_path: Path) -> None:
+    run(study_of(trials=40), tmp_path)
+    longer = run(study_of(), tmp_path, resume=True)
+    pd.testing.assert_frame_equal(comparable(longer), comparable(run(study_of())))
+    pd.testing.assert_frame_equal(dse.load_study(tmp_path).trials, longer.trials)
+    again = run(study_of(promote=20), tmp_path, resume=True)
+    assert again.summary["fidelity"]["steps"][0]["judged"] == 20
+
+
+def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    check = each_npu.check_nodes
+
+    def small_alone(graph: Any, lowered: Any, backend: str) -> None:
+        sizes.append(lowered.node.shape[0] * graph.plan.npus_per_stage)
+        check(graph, lowered, backend)
+
+    monkeypatch.setattr("simcore.system.iteration.check_nodes", small_alone)
+    run(study_of())
+    monkeypatch.setattr(each_npu, "MAX_NODES", int(np.median(sizes)))
+    found = run(study_of(), tmp_path)
+    failed = [row for row in refined_rows(found.rows, FINE) if row.state == "failed"]
+    assert 0 < len(failed) < 16
+    (step,) = found.summary["fidelity"]["steps"]
+    assert [one["trial"] for one in step["not_run"]] == [row.number for row in failed]
+    told = "\n".join(fidelity_lines(found.summary))
+    assert f"not run at {FINE}: " in told
+    assert "choose congestion_unaware, fewer NPUs or fewer micro-batches" in told
+    assert {found.rows[place].state for place in found.front} == {"complete"}
+    monkeypatch.setattr(each_npu, "MAX_NODES", 10**9)
+    retried = run(study_of(), tmp_path, resume=True, retry_failed=True)
+    assert retried.summary["fidelity"]["steps"][0]["not_run"] == []
+    pd.testing.assert_frame_equal(comparable(retried), comparable(run(study_of())))
+
+
+def test_where_the_finer_level_can_run_nothing_the_coarser_front_is_told_as_such(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(each_npu, "MAX_NODES", 1)
+    found = run(study_of())
+    assert found.summary["fidelity"]["front"] == COARSE
+    assert {found.rows[place].evaluation.fidelity for place in found.front} == {COARSE}
+    assert found.summary["failed"] == 0
+    assert fidelity_lines(found.summary)[0].startswith(f"judged at {COARSE}")
+
+
+def test_levels_follow_each_other(tmp_path: Path) -> None:
+    run_of_ring = {
+        **STUDY["run"],
+        "platform": {
+            "npu": "a100_80",
+            "dimensions": [
+                {"topology": "ring", "npus": 16, "bandwidth": "50 GB/s", "latency": "700 ns"}
+            ],
+        },
+    }
+    space = {
+        "products": STUDY["space"]["products"][:1],
+        "axes": {
+            "plan.micro_batch": {"choices": [1, 2]},
+            "platform.dimensions[0].bandwidth": {"ladder": ["20 GB/s", "40 GB/s", "200 GB/s"]},
+        },
+        "require": STUDY["space"]["require"],
+    }
+    levels = ["congestion_unaware", "congestion_aware", "congestion_aware_multidim"]
+    search = {**SEARCH, "fidelity": levels, "promote": 8}
+    study = compile_study({**SEVERAL, "run": run_of_ring, "space": space, "search": search})
+    found = run(study, tmp_path)
+    first, second = found.summary["fidelity"]["steps"]
+    assert (first["judged"], second["judged"]) == (8, 8)
+    assert second["objectives"] == {}  # on one dimension both are the same network
+    assert found.summary["fidelity"]["front"] == levels[-1]
+    assert [row.evaluation.fidelity for row in found.rows[-16:]] == [levels[1]] * 8 + [
+        levels[2]
+    ] * 8
+    pd.testing.assert_frame_equal(dse.load_study(tmp_path).trials, found.trials)
+
+
+def test_enumerated_studies_and_scenarios_have_levels_too() -> None:
+    data = {
+        **SEVERAL,
+        "scenarios": [{"name": "all"}, {"name": "busy", "bandwidth": "50%"}],
+        "aggregate": "worst",
+        "search": {**SEARCH, "fidelity": [COARSE, FINE], "promote": 4, "trials": 30},
+    }
+    found = run(compile_study(data))
+    (step,) = found.summary["fidelity"]["steps"]
+    assert step["judged"] >= 4
+    few = {**SEVERAL["space"], "require": [*SEVERAL["space"]["require"], "plan.tp == 4"]}
+    every = Runner(
+        compile_study({**SEVERAL, "space": few}), out=None, resume=False, watcher=None
+    ).enumerate()
+    assert every.summary["fidelity"]["steps"][0]["judged"] == 16
+    assert every.summary["gap_fidelity"] == COARSE
+
+
+def test_a_cache_keeps_the_levels_apart(tmp_path: Path, result: StudyResult) -> None:
+    data = {**SEVERAL, "execution": {"executor": "serial", "cache": str(tmp_path)}}
+    run(compile_study(data))
+    warm = run(compile_study(data))
+    assert {row.worker for row in warm.rows} <= {"", "cache"}
+    pd.testing.assert_frame_equal(comparable(warm), comparable(result))
+
+
+def test_exports_and_explanations_know_the_levels(
+    folder: Path, result: StudyResult, tmp_path: Path
+) -> None:
+    out = tmp_path / "all"
+    export_command(folder, kind="csv", front=False, out=out)
+    assert out.read_text() == result.trials.to_csv(index=False)
+    streamed = streamed_front(StudyFolder(folder), result.study)
+    front = [result.rows[place] for place in result.front]
+    assert [(row.number, row.evaluation.fidelity) for row in streamed] == [
+        (row.number, FINE) for row in front
+    ]
+    sections = {s.title: s for s in explain_trial(result, front[0].number)}
+    levels = [line[0] for line in sections["fidelities"].lines]
+    assert levels[0].endswith(COARSE)
+    assert levels[-1].endswith(FINE)
+    assert "fidelity" in (folder / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("search", "told"),
+    [
+        ({"fidelity": ["psychic"]}, r"search\.fidelity\[0\]: a fidelity must be one of bound"),
+        ({"fidelity": [FINE, COARSE]}, "from coarse to fine"),
+        ({"fidelity": [COARSE, COARSE]}, "each once"),
+        ({"fidelity": ["bound"]}, "must name a network backend"),
+        ({"screening": False}, r"search\.screening: must be true"),
+    ],
+)
+def test_a_list_that_means_nothing_is_refused(search: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        study_of(**search)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"run": {**STUDY["run"], "backend": FINE}}, r"run\.backend: must be left out"),
+        (
+            {"scenarios": [{"name": "one", "run": {"backend": FINE}}]},
+            r"scenarios\.one\.run\.backend: must be left out",
+        ),
+        ({"evaluator": "model0"}, "needs the evaluator simulator"),
+    ],
+)
+def test_a_file_that_contradicts_its_list_is_refused(change: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        compile_study({**SEVERAL, **change})
+
+
+def plain_tau(first: Any, second: Any) -> float:
+    pairs = list(combinations(range(len(first)), 2))
+    signs = [(np.sign(first[j] - first[i]), np.sign(second[j] - second[i])) for i, j in pairs]
+    score = sum(a * b for a, b in signs)
+    sizes = [sum(sign[side] != 0 for sign in signs) for side in (0, 1)]
+    return float(score / (sizes[0] * sizes[1]) ** 0.5)
+
+
+@pytest.mark.parametrize("draw", [lambda r: r.random(12), lambda r: r.integers(0, 4, 12) * 1.0])
+def test_rank_correlations_are_those_of_their_definitions(
+    draw: Callable[[np.random.Generator], np.ndarray],
+) -> None:
+    random = np.random.default_rng(5)
+    for _ in range(20):
+        first, second = draw(random), draw(random)
+        assert kendall_tau(first, second) == pytest.approx(plain_tau(first, second))
+        assert kendall_tau(first, second) == pytest.approx(
+            stats.kendalltau(first, second).statistic
+        )
+        assert spearman(first, second) == pytest.approx(stats.spearmanr(first, second).statistic)
+
+
+def test_rankings_without_order_have_no_correlation() -> None:
+    same, rising = np.ones(4), np.arange(4.0)
+    assert kendall_tau(same, rising) is spearman(rising, same) is None
+    assert kendall_tau(rising, -rising) == spearman(rising, -rising) == -1
+    assert kendall_tau(np.zeros(0), np.zeros(0)) is None
+    assert common_best(rising, -rising, 2) == 0
+    assert common_best(same, rising, 2) == 2
