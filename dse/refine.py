@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from dse.config import Study
 from dse.evaluate import Task
-from dse.fidelity import promoted, refined_rows, searched_rows
+from dse.fidelity import promotion, refined_rows, searched_rows
 from dse.search import Evaluations, each_evaluated
 from dse.trials import Trial
 
@@ -52,7 +52,7 @@ class Refinement:
         for level in self._study.levels[1:]:
             if self._hooks.stopping():
                 return
-            chosen = promoted(self._study, below)
+            chosen = promotion(self._study, below).rows
             self._judge(level, chosen)
             below = refined_rows(self.rows, level)
 

@@ -111,6 +111,7 @@ _OVERRIDES = {
     "gap": "search.gap",
     "fidelity": "search.fidelity",
     "promote": "search.promote",
+    "controls": "search.controls",
     "seed": "seed",
     "evaluator": "evaluator",
     "workers": "execution.workers",

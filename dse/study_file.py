@@ -61,7 +61,8 @@ class SearchFile(Schema):
         fidelity: Ways to judge designs, from coarse to fine: ``bound`` (screening), then network
             backends. Proposals are judged by the first backend; the best of each are judged again
             by the next one.
-        promote: How many designs are judged again, the whole front always.
+        promote: How many of the best designs are judged again, the whole front always.
+        controls: How many of all other designs are judged again beside them.
     """
 
     sampler: str = "design"
@@ -74,6 +75,7 @@ class SearchFile(Schema):
     start: tuple[str | dict[str, FileValue], ...] = ()
     fidelity: tuple[str, ...] = ()
     promote: int = Field(default=24, ge=1, le=10_000)
+    controls: int = Field(default=8, ge=0, le=10_000)
 
 
 class ExecutionFile(Schema):

@@ -69,7 +69,7 @@ def check_command(file: str, overrides: Mapping[str, Any]) -> None:
     lines.append(("search", f"{search.sampler}, {search.trials} trials, seed {study.file.seed}"))
     blind = why_blind(study)
     if len(study.levels) > 1:
-        best = f"the front and the best up to {search.promote} designs"
+        best = f"the front, the best up to {search.promote}, {search.controls} of the others"
         lines.append(("judged again", f"{best}: {' -> '.join(study.levels)}"))
     lines.append(("pruned", f"nothing: {blind}" if blind else "designs that their bounds rule out"))
     lines.append(("evaluator", f"{study.file.evaluator} on {execution.executor}"))

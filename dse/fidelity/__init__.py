@@ -1,7 +1,7 @@
 """Several fidelities in one study: who is judged again, what decides, and how far they agree."""
 
 from dse.fidelity.compare import fidelity_summary
-from dse.fidelity.promote import promoted
+from dse.fidelity.promote import promotion
 from dse.fidelity.ranking import compared_rows, front_fidelity, refined_rows, searched_rows
 from dse.fidelity.told import fidelity_lines
 
@@ -10,7 +10,7 @@ __all__ = [
     "fidelity_lines",
     "fidelity_summary",
     "front_fidelity",
-    "promoted",
+    "promotion",
     "refined_rows",
     "searched_rows",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dse.config import Study
-from dse.fidelity.promote import promoted
+from dse.fidelity.promote import promotion
 from dse.fidelity.ranking import front_fidelity, refined_rows, searched_rows
 from dse.rank import non_dominated
 from dse.rank.agreement import common_best, kendall_tau, spearman
@@ -55,6 +55,9 @@ def _step(study: Study, below: Sequence[Trial], above: Sequence[Trial]) -> dict[
         for side in (0, 1)
     )
     front_here, front_there = non_dominated(here), non_dominated(there)
+    chosen = promotion(study, below)
+    controls = {row.number for row in chosen.controls}
+    is_control = np.array([row.number in controls for _, row in both], np.bool_)
     found = {
         name: _agreement(here[:, place], there[:, place])
         for place, name in enumerate(names)
@@ -63,7 +66,7 @@ def _step(study: Study, below: Sequence[Trial], above: Sequence[Trial]) -> dict[
     taus = [one["kendall_tau"] for one in found.values() if one["kendall_tau"] is not None]
     enough = len(both) >= FEWEST
     return {
-        "promoted": len(promoted(study, below)),
+        "promoted": len(chosen.rows),
         "judged": len(above),
         "feasible": len(both),
         "infeasible": [_reason(row) for row in above if row.state == "infeasible"],
@@ -71,6 +74,8 @@ def _step(study: Study, below: Sequence[Trial], above: Sequence[Trial]) -> dict[
         "objectives": found,
         "front_size": int(front_here.sum()),
         "front_kept": int((front_here & front_there).sum()),
+        "controls": int(is_control.sum()),
+        "controls_on_front": int((is_control & front_there).sum()),
         "trusted": min(taus, default=1.0) >= TRUSTED if enough else None,
     }
 

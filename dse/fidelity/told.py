@@ -23,6 +23,10 @@ def _step_lines(step: Mapping[str, Any]) -> Iterator[str]:
     again = f"{way}: {step['judged']} of {step['promoted']} designs judged again"
     if step["feasible"]:
         again += f"; {step['front_kept']} of {step['front_size']} on the front stay on it"
+    if step["controls"]:
+        again += (
+            f", {step['controls_on_front']} of {step['controls']} drawn from the others join it"
+        )
     yield again
     for name, one in step["objectives"].items():
         yield f"{way}, {OBJECTIVES[name].label}: {_ranking(one)}"
@@ -30,6 +34,12 @@ def _step_lines(step: Mapping[str, Any]) -> Iterator[str]:
         yield f"{way}: not all are judged yet; --resume goes on"
     yield from _told("infeasible", step["to"], step["infeasible"])
     yield from _told("not run", step["to"], step["not_run"])
+    if step["controls_on_front"]:
+        yield (
+            f"{step['controls_on_front']} of the designs drawn from those that {step['from']} "
+            "holds for worse are on the front, so more may be: raise search.promote, or search at "
+            f"{step['to']}"
+        )
     if step["trusted"] is None:
         yield f"{way}: too few designs ({step['feasible']}, not {FEWEST}) to say how rankings agree"
     elif not step["trusted"]:

@@ -36,7 +36,7 @@ def check_same(path: Path, study: Study) -> None:
     for data in (old, new):
         for key in _MAY_DIFFER:
             data.pop(key, None)
-        for key in ("trials", "promote"):
+        for key in ("trials", "promote", "controls"):
             data["search"].pop(key, None)
     for key in new:
         if old.get(key) != new[key]:

@@ -15,6 +15,7 @@ from fault_studies import P5, same_part
 
 import dse
 from dse.store import StoreError
+from dse.store.database import FORMAT
 from simcore import ConfigError
 
 OPTIONS: dict[str, Any] = {"executor": "serial", "sampler": "random", "seed": 2}
@@ -81,7 +82,7 @@ def test_the_store_alone_brings_everything_back(copy: Path, folder: Path) -> Non
 def test_a_store_of_another_format_or_program_is_refused(copy: Path) -> None:
     with closing(sqlite3.connect(copy / "study.db")) as store:
         store.execute("PRAGMA user_version = 99")
-    with pytest.raises(ConfigError, match="must be a store of format 1"):
+    with pytest.raises(ConfigError, match=f"must be a store of format {FORMAT}"):
         resume(copy)
 
 

@@ -1,6 +1,7 @@
 """Studies that judge the best designs again at finer fidelities."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,13 @@ from dse.cli.exporting import export_command, streamed_front
 from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
-from dse.fidelity import fidelity_lines, promoted, refined_rows
+from dse.fidelity import (
+    fidelity_lines,
+    fidelity_summary,
+    promotion,
+    refined_rows,
+    searched_rows,
+)
 from dse.rank import non_dominated
 from dse.rank.agreement import common_best, kendall_tau, spearman
 from dse.report import explain_trial
@@ -28,7 +35,13 @@ from simcore import ConfigError
 from simcore.system import each_npu
 
 COARSE, FINE = "congestion_unaware", "congestion_aware_multidim"
-SEARCH = {**STUDY["search"], "trials": 120, "fidelity": ["bound", COARSE, FINE], "promote": 16}
+SEARCH = {
+    **STUDY["search"],
+    "trials": 120,
+    "fidelity": ["bound", COARSE, FINE],
+    "promote": 16,
+    "controls": 4,
+}
 SEVERAL = {**STUDY, "search": SEARCH}
 
 
@@ -62,7 +75,7 @@ def test_the_front_is_that_of_the_designs_judged_at_the_finest_level(result: Stu
     study = result.study
     evaluator = build_evaluator(study.judged_at(FINE).evaluator_input)
     fine = refined_rows(result.rows, FINE)
-    assert len(fine) == 16
+    assert len(fine) == 20
     values = []
     for row in fine:
         exact = evaluate(evaluator, study.goals, row.design)
@@ -101,20 +114,57 @@ def test_the_whole_front_and_the_best_ranks_after_it_are_judged_again(result: St
         best = non_dominated(points[left])
         left = left[~best]
         rank[left] += 1
-    chosen = {row.number for row in refined_rows(result.rows, FINE)}
     ranks = {row.number: int(found) for row, found in zip(coarse, rank, strict=True)}
+    chosen = {row.number for row in promotion(result.study, coarse).best}
     worst = max(ranks[number] for number in chosen)
     assert {number for number, found in ranks.items() if found < worst} <= chosen
     few = study_of(promote=1)
     front = {number for number, found in ranks.items() if found == 0}
-    assert {row.number for row in promoted(few, coarse)} == front
+    assert {row.number for row in promotion(few, coarse).best} == front
     assert len(front) > 1
+
+
+def test_some_of_the_others_are_judged_again_drawn_evenly(result: StudyResult) -> None:
+    coarse = searched_rows(result.study, result.rows)
+    chosen = promotion(result.study, coarse)
+    best = {row.number for row in chosen.best}
+    assert len(best) == 16
+    others = [
+        row.number
+        for row in coarse
+        if row.is_feasible and row.repeats is None and row.number not in best
+    ]
+    drawn = [row.number for row in chosen.controls]
+    parts = [part.tolist() for part in np.array_split(others, 4)]
+    assert [number in part for number, part in zip(drawn, parts, strict=True)] == [True] * 4
+    assert sorted(best | set(drawn)) == [row.number for row in refined_rows(result.rows, FINE)]
+    every = study_of(controls=10_000)
+    assert len(promotion(every, coarse).rows) == len(others) + 16
+    assert promotion(study_of(controls=0), coarse).controls == ()
+
+
+def test_a_control_on_the_front_is_told(result: StudyResult) -> None:
+    study = result.study
+    (control, *_) = promotion(study, searched_rows(study, result.rows)).controls
+    fast = replace(
+        control.evaluation, fidelity=FINE, objectives={"iteration_time": 0.0, "capital_cost": 1.0}
+    )
+    rows = [
+        replace(row, evaluation=fast)
+        if (row.number, row.evaluation.fidelity) == (control.number, FINE)
+        else row
+        for row in result.rows
+    ]
+    (step,) = fidelity_summary(study, rows)["fidelity"]["steps"]
+    assert (step["controls"], step["controls_on_front"], step["front_kept"]) == (4, 1, 0)
+    told = "\n".join(fidelity_lines(fidelity_summary(study, rows)))
+    assert f"1 of the designs drawn from those that {COARSE} holds for worse" in told
 
 
 def test_the_summary_tells_how_far_the_levels_agree(result: StudyResult) -> None:
     (step,) = result.summary["fidelity"]["steps"]
     assert (step["from"], step["to"]) == (COARSE, FINE)
-    assert (step["promoted"], step["judged"], step["not_run"]) == (16, 16, [])
+    assert (step["promoted"], step["judged"], step["not_run"]) == (20, 20, [])
     assert list(step["objectives"]) == ["iteration_time"]  # prices know no congestion
     coarse = {row.number: row for row in result.rows if row.evaluation.fidelity == COARSE}
     pairs = [
@@ -185,7 +235,7 @@ def test_a_study_that_goes_on_with_more_trials_is_the_longer_study(tmp_path: Pat
     pd.testing.assert_frame_equal(comparable(longer), comparable(run(study_of())))
     pd.testing.assert_frame_equal(dse.load_study(tmp_path).trials, longer.trials)
     again = run(study_of(promote=20), tmp_path, resume=True)
-    assert again.summary["fidelity"]["steps"][0]["judged"] == 20
+    assert again.summary["fidelity"]["steps"][0]["judged"] == 24
 
 
 def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
@@ -203,7 +253,7 @@ def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
     monkeypatch.setattr(each_npu, "MAX_NODES", int(np.median(sizes)))
     found = run(study_of(), tmp_path)
     failed = [row for row in refined_rows(found.rows, FINE) if row.state == "failed"]
-    assert 0 < len(failed) < 16
+    assert 0 < len(failed) < 20
     (step,) = found.summary["fidelity"]["steps"]
     assert [one["trial"] for one in step["not_run"]] == [row.number for row in failed]
     told = "\n".join(fidelity_lines(found.summary))
@@ -246,7 +296,7 @@ def test_levels_follow_each_other(tmp_path: Path) -> None:
         "require": STUDY["space"]["require"],
     }
     levels = ["congestion_unaware", "congestion_aware", "congestion_aware_multidim"]
-    search = {**SEARCH, "fidelity": levels, "promote": 8}
+    search = {**SEARCH, "fidelity": levels, "promote": 8, "controls": 0}
     study = compile_study({**SEVERAL, "run": run_of_ring, "space": space, "search": search})
     found = run(study, tmp_path)
     first, second = found.summary["fidelity"]["steps"]
@@ -273,7 +323,7 @@ def test_enumerated_studies_and_scenarios_have_levels_too() -> None:
     every = Runner(
         compile_study({**SEVERAL, "space": few}), out=None, resume=False, watcher=None
     ).enumerate()
-    assert every.summary["fidelity"]["steps"][0]["judged"] == 16
+    assert every.summary["fidelity"]["steps"][0]["judged"] == 20
     assert every.summary["gap_fidelity"] == COARSE
 
 
