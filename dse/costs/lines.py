@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from dse.costs.prices import PriceBook
+from dse.costs.prices import PriceBook, TierPrice
 from simcore import Npu
 
 _LINES = {
@@ -26,12 +25,12 @@ class PriceLine:
     Attributes:
         part: Key of the book.
         key: Key in that part.
-        value: Its amount, or the file's table of amounts.
+        amount: In the book's unit; of a tier of LIBRA's, all of its prices.
     """
 
     part: str
     key: str
-    value: Any
+    amount: float | TierPrice
 
     @property
     def name(self) -> str:
@@ -40,31 +39,29 @@ class PriceLine:
 
     def moved(self, prices: PriceBook, factor: float) -> PriceBook:
         """*prices* with this line *factor* times as high, and nothing else changed."""
-        part = getattr(prices, self.part)
+        part, amount = getattr(prices, self.part), _times(self.amount, factor)
         if self.part == _ACCELERATORS:
-            changed: Any = {**part, self.key: self.value * factor}
-        else:
-            changed = part.model_copy(update={self.key: _times(self.value, factor)})
+            return prices.model_copy(update={_ACCELERATORS: {**part, self.key: amount}})
+        changed = part.model_copy(update={self.key: amount})
         return prices.model_copy(update={self.part: changed})
 
 
 def price_lines(prices: PriceBook, npus: Sequence[Npu]) -> list[PriceLine]:
     """The lines of *prices*, and the prices of the accelerators *npus*."""
     lines = [
-        PriceLine(part=part, key=key, value=getattr(getattr(prices, part), key))
+        PriceLine(part=part, key=key, amount=getattr(getattr(prices, part), key))
         for part, keys in _LINES.items()
         for key in keys
     ]
     for npu in {npu.name: npu for npu in npus}.values():
         if npu.name in prices.accelerators or npu.price_usd is not None:
             usd = prices.accelerator_usd(npu)
-            lines.append(PriceLine(part=_ACCELERATORS, key=npu.name, value=usd))
+            lines.append(PriceLine(part=_ACCELERATORS, key=npu.name, amount=usd))
     return lines
 
 
-def _times(value: Any, factor: float) -> Any:
-    """A number, or a tier's table of numbers, *factor* times as high."""
-    if isinstance(value, float | int):
-        return value * factor
-    given = {key: amount for key, amount in value.model_dump().items() if amount is not None}
-    return value.model_copy(update={key: amount * factor for key, amount in given.items()})
+def _times(amount: float | TierPrice, factor: float) -> float | TierPrice:
+    if not isinstance(amount, TierPrice):
+        return amount * factor
+    given = {name: usd for name, usd in amount if usd is not None}
+    return amount.model_copy(update={name: usd * factor for name, usd in given.items()})

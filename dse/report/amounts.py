@@ -57,18 +57,21 @@ def join_values(texts: list[str]) -> str:
     return "/".join(given)
 
 
-def show_metric(name: str, value: float) -> str:
-    """A metric whose name ends in its unit."""
-    for ending, unit in (
-        ("_bytes_per_s", "B/s"),
-        ("_bytes", "B"),
-        ("_s", "s"),
-        ("_w", "W"),
-        ("_usd", "USD"),
-    ):
-        if name.endswith(ending) and not name.endswith("_per_s" if unit == "s" else " "):
-            return format_quantity(value, unit)
-    return f"{value:.4g}"
+_UNITS = {"_bytes": "B", "_s": "s", "_w": "W", "_usd": "USD"}
+"""Units that names of metrics end in."""
+
+
+def show_metric(name: str, value: float) -> tuple[str, str]:
+    """The name of a metric without its unit, and the value with it."""
+    for ending, unit in _UNITS.items():
+        if name.endswith(ending):
+            return plain(name.removesuffix(ending)), format_quantity(value, unit)
+    return plain(name), f"{value:.4g}"
+
+
+def plain(name: str) -> str:
+    """A name as words."""
+    return name.replace("_", " ")
 
 
 def short_names(names: list[str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.objectives import OBJECTIVES
-from dse.report.amounts import short_names, show_metric, show_objective, show_value
+from dse.report.amounts import plain, short_names, show_metric, show_objective, show_value
 from dse.report.measured import design_band
 from dse.report.prices import price_sensitivity, told
 from dse.result import StudyResult
@@ -107,7 +107,7 @@ def _time(metrics: dict[str, float]) -> Section:
     ]
     parts.sort(key=lambda part: -part[1])
     lines = [
-        (_plain(name, "_s"), show_metric(name, value), f"{value / whole:.1%}" if whole else "")
+        (*show_metric(name, value), f"{value / whole:.1%}" if whole else "")
         for name, value in parts
     ]
     for name in ("mfu", "hfu"):
@@ -123,22 +123,17 @@ def _cost(metrics: dict[str, float]) -> Section:
     whole = metrics.get("capital_cost_usd", 0.0)
     lines = [
         (
-            _plain(name.removeprefix("capital_"), "_usd"),
-            show_metric(name, value),
+            *show_metric(name.removeprefix("capital_"), value),
             f"{value / whole:.1%}" if whole else "",
         )
         for name, value in metrics.items()
         if name.startswith("capital_") and name != "capital_cost_usd"
     ]
-    for name in ("network_cost_usd", "power_w"):
-        if name in metrics:
-            lines.append(
-                (
-                    _plain(name, "_usd" if name.endswith("usd") else "_w"),
-                    show_metric(name, metrics[name]),
-                    "",
-                )
-            )
+    lines += [
+        (*show_metric(name, metrics[name]), "")
+        for name in ("network_cost_usd", "power_w")
+        if name in metrics
+    ]
     return Section(title="what it costs", lines=tuple(lines))
 
 
@@ -146,9 +141,9 @@ def _margins(constraints: dict[str, float], metrics: dict[str, float]) -> Sectio
     lines = []
     for name, violation in constraints.items():
         verdict = "broken" if violation > 0 else f"{-violation:.1%} to spare"
-        lines.append((_plain(name, ""), verdict, ""))
+        lines.append((plain(name), verdict, ""))
     if "footprint_bytes" in metrics:
-        used = show_metric("footprint_bytes", metrics["footprint_bytes"])
+        _, used = show_metric("footprint_bytes", metrics["footprint_bytes"])
         share = f"{metrics['memory_fill']:.1%} of what there is" if "memory_fill" in metrics else ""
         lines.append(("memory per NPU", used, share))
     return Section(title="constraints", lines=tuple(lines))
@@ -194,7 +189,3 @@ def _neighbours(trial: Trial, result: StudyResult) -> list[Section]:
         title = f"on the front, {len(changes(other))} knobs away: trial {other.number}"
         sections.append(Section(title=title, lines=tuple(lines)))
     return sections
-
-
-def _plain(name: str, unit: str) -> str:
-    return name.removesuffix(unit).replace("_", " ")

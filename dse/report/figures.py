@@ -19,7 +19,7 @@ class Cloud:
     Attributes:
         name: For the legend.
         x: First objective.
-        y: Second objective, or the trial's number if there is only one.
+        y: Second objective, or the number of the trial if there is only one.
         color: Third objective, or None.
         hover: One text per point.
     """
@@ -38,6 +38,7 @@ class FrontData:
     Attributes:
         x_label: With its unit.
         y_label: With its unit.
+        y_axis: ``log``, or ``linear`` for the number of the trial.
         color_label: With its unit, or empty.
         dominated: Feasible designs off the front.
         front: The front, by the first objective.
@@ -45,6 +46,7 @@ class FrontData:
 
     x_label: str
     y_label: str
+    y_axis: str
     color_label: str
     dominated: Cloud
     front: Cloud
@@ -59,6 +61,7 @@ def front_data(result: StudyResult) -> FrontData:
     return FrontData(
         x_label=_label(names[0]),
         y_label=_label(names[1]) if len(names) > 1 else "trial",
+        y_axis="log" if len(names) > 1 else "linear",
         color_label=_label(names[2]) if len(names) > 2 else "",
         dominated=_cloud("feasible", others[-MAX_POINTS:], result, names),
         front=_cloud("Pareto front", front, result, names),
@@ -90,7 +93,7 @@ def draw_front(data: FrontData) -> Any:
     figure.update_layout(
         template="plotly_white",
         xaxis={"title": data.x_label, "type": "log"},
-        yaxis={"title": data.y_label, "type": "log"},
+        yaxis={"title": data.y_label, "type": data.y_axis},
         coloraxis={"colorbar": {"title": data.color_label}, "colorscale": "Viridis"},
         legend={"orientation": "h"},
         hoverlabel={"align": "left"},
@@ -112,7 +115,7 @@ def _cloud(name: str, trials: list[Trial], result: StudyResult, names: list[str]
     return Cloud(
         name=name,
         x=values(0),
-        y=values(1) if len(names) > 1 else tuple(float(trial.number + 1) for trial in trials),
+        y=values(1) if len(names) > 1 else tuple(float(trial.number) for trial in trials),
         color=values(2) if len(names) > 2 else None,
         hover=tuple(_hover(trial, result) for trial in trials),
     )

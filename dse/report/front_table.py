@@ -43,7 +43,7 @@ def front_table(result: StudyResult) -> FrontTable:
     }
     names = short_names([p.name for p in parameters])
     differing, common = _split(parameters, shown)
-    columns = [*_merged(differing, shown, names)]
+    columns = _merged(differing, parameters, shown, names)
     objectives = list(study.goals.objectives)
     rows = []
     for index, trial in enumerate(trials):
@@ -71,7 +71,10 @@ def _split(
 
 
 def _merged(
-    differing: list[Parameter], shown: dict[str, list[str]], names: dict[str, str]
+    differing: list[Parameter],
+    parameters: list[Parameter],
+    shown: dict[str, list[str]],
+    names: dict[str, str],
 ) -> list[tuple[str, list[str]]]:
     """Columns; knobs that exist once per network dimension share one: ``ring/switch/ring``."""
     groups: dict[str, list[str]] = {}
@@ -79,26 +82,17 @@ def _merged(
         groups.setdefault(_family(parameter), []).append(parameter.name)
     columns = []
     for family, members in groups.items():
-        every = [name for name in shown if _same_family(name, family)] if family else members
-        listed = every if len(members) > 1 else members
-        heading = family.rsplit(".", 1)[-1].removesuffix("[*]") if len(members) > 1 else ""
-        values = [
-            join_values([shown[name][row] for name in listed])
-            for row in range(len(shown[members[0]]))
-        ]
-        columns.append((heading or names[members[0]], values))
+        if len(members) == 1:
+            columns.append((names[members[0]], shown[members[0]]))
+            continue
+        every = [shown[p.name] for p in parameters if _family(p) == family]
+        heading = family.rsplit(".", 1)[-1].removesuffix("[*]")
+        columns.append((heading, [join_values(list(row)) for row in zip(*every, strict=True)]))
     return columns
 
 
 def _family(parameter: Parameter) -> str:
+    """The name of a knob without the number of its network dimension."""
     if parameter.slot is None:
         return parameter.name
     return parameter.name.replace(f"[{parameter.slot}]", "[*]")
-
-
-def _same_family(name: str, family: str) -> bool:
-    head, star, tail = family.partition("[*]")
-    if not star:
-        return name == family
-    middle = name.removeprefix(head).removesuffix(tail)
-    return name.startswith(head) and name.endswith(tail) and middle.strip("[]").isdigit()
