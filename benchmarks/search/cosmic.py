@@ -104,14 +104,14 @@ def floor_of(folder: Path, problem: str, runs: Mapping[str, Runs], seconds: floa
     }
     best = min(finds.values())
     finders = [name for name, value in finds.items() if value <= best * (1 + SAME)]
-    return Floor(best=best, found_by=", ".join(finders), bound=known["bound"])
+    return Floor(best=best, found_by="; ".join(finders), bound=known["bound"])
 
 
 def held(agent: Runs, ours: float, floor: Floor) -> str:
     """Whether ours keeps what is asked of it against an agent."""
     middle = float(np.median(agent.even))
     if agent.best_setting[1] < ours * (1 - SAME):
-        return f"no: best setting is {1 - agent.best_setting[1] / ours:.2g} better"
+        return f"no: best setting {100 * (1 - agent.best_setting[1] / ours):.2g} % better"
     if floor.best > middle * (1 - ROOM):
         return "yes, no room"
     return "yes" if ours <= middle * (1 - ROOM) else "no: by less than 10 %"
@@ -125,11 +125,11 @@ def compared(problem: str, runs: Mapping[str, Runs], floor: Floor) -> Iterator[l
         row: list[object] = [problem, name, len(every.by_setting), len(every.even)]
         row += [f"{value:.4g}" for value in (middle, low, high)]
         row.append(f"{1 - floor.best / middle:.1%}")
-        if name == OURS:
+        if SEARCHERS[name].kind is None:
             yield [*row, "", "", "", ""]
             continue
         setting, best = every.best_setting
-        row += [f"{1 - ours / middle:.1%}", setting, f"{best / ours:.4f}"]
+        row += [f"{1 - ours / middle:.1%}", setting, f"{best / ours:.5f}"]
         yield [*row, held(every, ours, floor)]
 
 
@@ -143,26 +143,26 @@ def floor_row(problem: str, ours: Runs, floor: Floor) -> list[object]:
         f"{1 - floor.bound / floor.best:.1%}",
         floor.found_by,
         f"{hits} of {len(ours.even)}",
-        f"{float(np.median(ours.even)) / floor.best - 1:.2%}",
+        f"{100 * (float(np.median(ours.even)) / floor.best - 1):.2g} %",
     ]
 
 
-def panel(problem: str, runs: Mapping[str, Runs]) -> Panel:
-    """Best value over proposals: medians and quartiles of the best setting of each searcher.
+def panel(problem: str, runs: Mapping[str, Runs], floor: Floor) -> Panel:
+    """Best value by the floor, over proposals: quartiles of the best setting of each searcher.
 
     Lines begin where every run has found something. Agents that COSMIC did not run are left out.
     """
     lines: dict[str, Points] = {}
     bands: dict[str, tuple[Points, Points]] = {}
     for name, every in runs.items():
-        if "elitist" in name:
+        if name != OURS and not SEARCHERS[name].is_published:
             continue
         found = np.array([run.found for run in every.by_setting[every.best_setting[0]]])
-        found = found[:, np.isfinite(found[:, :, 1]).all(axis=0)]
+        found = found[:, np.isfinite(found[:, :, 1]).all(axis=0)] / [1.0, floor.best]
         edges = np.quantile(found, (0.25, 0.5, 0.75), axis=0).tolist()
         low, lines[name], high = ([(mark, value) for mark, value in edge] for edge in edges)
         bands[name] = (low, high)
-    texts = {"title": problem, "x_label": "proposals", "y_label": "best value"}
+    texts = {"title": problem, "x_label": "proposals", "y_label": "best value by the floor"}
     return Panel(**texts, lines=lines, bands=bands)
 
 
@@ -181,7 +181,7 @@ def main() -> None:
         floor = floor_of(given.folder, problem, runs, given.proof_seconds)
         rows += compared(problem, runs, floor)
         floors.append(floor_row(problem, runs[OURS], floor))
-        panels[problem] = panel(problem, runs)
+        panels[problem] = panel(problem, runs, floor)
     tables = {"cosmic": (HEADER, rows), "cosmic_floor": (FLOORS, floors)}
     for name, (header, cells) in tables.items():
         table = markdown_table(header, cells)

@@ -60,22 +60,24 @@ class Searcher:
         kind: Makes the agent; None: the sampler of studies.
         settings: All that were swept; runs begin with the first.
         proposals: Of each run.
+        is_published: Whether COSMIC ran it.
     """
 
     kind: Callable[..., Agent] | None = None
     settings: Sequence[Setting] = ({},)
     proposals: int = 10_000
+    is_published: bool = False
 
 
 SEARCHERS: Mapping[str, Searcher] = {
     OURS: Searcher(settings=[{"window": 32}], proposals=1000),
     "design, window 8": Searcher(settings=[{"window": 8}], proposals=1000),
-    "random walk": Searcher(kind=RandomWalk),
-    "genetic algorithm": Searcher(kind=GeneticAlgorithm, settings=GENES),
-    "ant colony": Searcher(kind=AntColony, settings=WALKS),
+    "random walk": Searcher(kind=RandomWalk, is_published=True),
+    "genetic algorithm": Searcher(kind=GeneticAlgorithm, settings=GENES, is_published=True),
+    "ant colony": Searcher(kind=AntColony, settings=WALKS, is_published=True),
+    "Bayesian": Searcher(kind=Bayesian, proposals=5000, is_published=True),
     "genetic, elitist": Searcher(kind=ElitistGenetic, settings=GENES),
     "ant colony, elitist": Searcher(kind=ElitistAntColony, settings=WALKS),
-    "Bayesian": Searcher(kind=Bayesian, proposals=5000),
 }
 """With the settings of COSMIC (arXiv 2505.15020)."""
 

@@ -1,9 +1,9 @@
 """A space as a tool sees it that proposes first and looks at the rules afterwards."""
 
 from math import prod
-from random import Random
 
-from dse.samplers.design import Genome, GenomeSpace
+from dse.samplers.baselines.agents import Codes
+from dse.samplers.design import GenomeSpace
 from dse.space import Design, Space
 
 
@@ -23,11 +23,7 @@ class RawSpace:
         self._parameters = space.parameters
         self.sizes = [len(knob.choices) for knob in self._free]
 
-    def draw(self, random: Random) -> list[int]:
-        """A combination drawn uniformly from all, valid or not."""
-        return [random.randrange(size) for size in self.sizes]
-
-    def design(self, codes: list[int]) -> Design | None:
+    def design(self, codes: Codes) -> Design | None:
         """The design of a combination, or None if it breaks a rule and is rejected."""
         values: Design = {
             knob.name: knob.choices[code] for knob, code in zip(self._free, codes, strict=True)
@@ -39,5 +35,5 @@ class RawSpace:
                     if equals % rest:
                         return None
                     values[name] = equals // rest
-        genome: Genome | None = self._genomes.genome(values)
+        genome = self._genomes.genome(values)
         return None if genome is None else self._genomes.design(genome)

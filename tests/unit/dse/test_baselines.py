@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from random import Random
 
 import pytest
 
@@ -28,9 +27,10 @@ SPACE = build_space(SpaceFile.model_validate(FILE), Setting(dimensions=0, npus=6
 
 
 def test_a_raw_draw_is_valid_as_often_as_the_counts_say() -> None:
-    raw, random = RawSpace(SPACE), Random(0)
+    raw = RawSpace(SPACE)
+    agent = RandomWalk(raw.sizes, 0)
     valid = {design_key(design) for design in SPACE.designs()}
-    found = [raw.design(raw.draw(random)) for _ in range(3000)]
+    found = [raw.design(agent.ask()) for _ in range(3000)]
     kept = [design_key(design) for design in found if design is not None]
     assert set(kept) <= valid
     share = SPACE.counts.valid / SPACE.counts.raw
