@@ -273,13 +273,13 @@ def _weights(plan: ParallelPlan, counts: StageParameters, in_use: _InUse) -> int
 
 
 def _gradients(plan: ParallelPlan, counts: StageParameters, in_use: _InUse) -> int:
-    """From ZeRO 2 on a shard of all, and whole those of the layer that is summed.
+    """A shard of all, and whole those of the layer that is summed, where each pass scatters them.
 
     Where gradients travel beside the next passes, there are two sets of them.
     """
     if plan.updates.runs_beside:
         return 2 * counts.total
-    if plan.zero_stage >= 2:
+    if plan.scatters_passes:
         return min(counts.total, _shard(plan, counts) + in_use.layer)
     return counts.total
 

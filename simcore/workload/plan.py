@@ -40,6 +40,9 @@ class ParallelPlan(Schema):
             micro-batch around that often.
         zero_stage: 0: nothing is sharded over data parallelism; 1: the optimizer state; 2: and
             gradients, scattered after each backward pass; 3: and weights, gathered for each pass.
+        scatter_each: With zero_stage 2 and 3, gradients are scattered after each backward pass;
+            False: they are summed whole on every NPU and scattered once, with those of the last
+            micro-batch.
         shard: NPUs of a data parallel group (dp x cp) that share what zero_stage shards; further
             ones hold copies and add up their gradients (hybrid sharding). The whole group if not
             given. Routed experts are always sharded over all their replicas.
@@ -85,6 +88,7 @@ class ParallelPlan(Schema):
     interleave: int = Field(default=1, ge=1)
     sequence_parallel: bool = False
     zero_stage: int = Field(default=0, ge=0, le=3)
+    scatter_each: bool = True
     shard: int | None = Field(default=None, ge=1)
     reshard: bool = True
     prefetch: int = Field(default=1, ge=0)
@@ -170,6 +174,11 @@ class ParallelPlan(Schema):
     def shard_copies(self) -> int:
         """How often a sharded state exists."""
         return self.gradient_replicas // self.shard_npus
+
+    @property
+    def scatters_passes(self) -> bool:
+        """The gradients of each backward pass are summed over the replicas at once."""
+        return self.zero_stage >= 2 and self.scatter_each
 
     @property
     def gathers_again(self) -> bool:

@@ -52,6 +52,11 @@ def _layer_rules(layers: int, plan: ParallelPlan) -> Iterator[Rule]:
             f"dp x cp = {plan.gradient_replicas} does not divide by shard = {plan.shard}",
         )
     yield (
+        plan.scatter_each or plan.zero_stage >= 2,
+        "late_scatter_needs_shards",
+        "scatter_each: false needs zero_stage 2 or 3",
+    )
+    yield (
         plan.recompute == "full" or (plan.recompute_layers is None and plan.recompute_every == 1),
         "recompute_is_full",
         "recompute_layers and recompute_every need recompute: full",

@@ -52,8 +52,10 @@ class Tail:
         builder = SectionBuilder()
         completed = [self._completed(number) for number in range(len(self.chunks))]
         last = max(completed[0])
-        in_passes = plan.zero_stage >= 2
-        buckets = self._scattered() if in_passes else self._reduce_buckets(builder, completed)
+        if plan.scatters_passes:
+            buckets = self._scattered()
+        else:
+            buckets = self._reduce_buckets(builder, completed)
         summed = (last, *buckets)
         if plan.splits_sequence:
             whole = self.parameters.whole * gradient_bytes

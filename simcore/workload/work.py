@@ -153,7 +153,7 @@ class Work:
 
     def scatter_gradients(self, buckets: Sequence[Bucket]) -> None:
         """From ZeRO 2 on, sums the gradients just computed; no pass waits for it."""
-        if self._plan.zero_stage < 2:
+        if not self._plan.scatters_passes:
             return
         self._flush()
         for bucket in buckets:

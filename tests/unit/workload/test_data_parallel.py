@@ -92,6 +92,27 @@ def test_shards_with_copies_move_the_bytes_of_hybrid_sharding(shard: int, zero_s
         assert layout[Axis.REPLICA] == (shard, DP // shard)
 
 
+@pytest.mark.parametrize("zero_stage", [2, 3])
+@pytest.mark.parametrize("shard", [4, 8])
+def test_gradients_may_be_scattered_once_for_all_micro_batches(shard: int, zero_stage: int) -> None:
+    graph = graph_of(shard=shard, zero_stage=zero_stage, scatter_each=False)
+    parameters = LAYERS * LAYER
+    gathered = {2: 1, 3: 2 * BATCH // DP}[zero_stage] * 2 * parameters // shard
+    axis = Axis.DP if shard == DP else Axis.SHARD
+    assert bytes_by_axis(graph)[axis].tolist() == [4 * parameters + gathered + NORM_BYTES]
+    late, each = (
+        footprint(graph.workload, graph.plan.model_copy(update={"scatter_each": scatter})).fullest
+        for scatter in (False, True)
+    )
+    assert late.gradients_bytes == 4 * parameters > each.gradients_bytes
+    assert late.weights_bytes == each.weights_bytes
+
+
+def test_a_late_scatter_needs_shards() -> None:
+    with pytest.raises(InfeasibleError, match="late_scatter_needs_shards"):
+        graph_of(zero_stage=1, scatter_each=False)
+
+
 def test_copy_of_a_shard_is_summed_after_its_scatter() -> None:
     graph = graph_of(shard=4, zero_stage=2)
     for node, op in collectives(graph, Axis.REPLICA):
