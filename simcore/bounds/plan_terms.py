@@ -81,7 +81,7 @@ def plan_terms(
     plan = plan.between_averages  # which are shorter than the mean
     few = plan.pp if plan.interleave > 1 else 1
     few *= 2 if _has_own_first_unit(plan) else 1
-    short = workload.model_copy(update={"global_batch": plan.dp * plan.micro_batch * few})
+    short = workload.with_batch(plan.dp * plan.micro_batch * few)
     whole = microbatches(workload, plan)
     graph = build_graph(short if whole >= few else workload, plan)
     operator_ns = operator_times_ns(graph.operators, platform.npu, workload.precision, compute)

@@ -31,9 +31,10 @@ class WorkFloor:
         Raises:
             InfeasibleError: The plan does not fit the workload.
         """
-        plan, batches = run.plan, microbatches(run.workload, run.plan)
-        per_batch_ns = self._all_layers_ns(run) / run.system.profile.compute_slots
-        if plan.interleave > 1:
+        workload, plan, batches = run.workload, run.plan, microbatches(run.workload, run.plan)
+        slots = run.system.profile.compute_slots
+        per_batch_ns = self._all_layers_ns(run) / (slots * workload.gained_tokens)
+        if plan.interleave > 1 or workload.fills_pipeline:
             return per_batch_ns * batches / plan.pp
         return float(per_batch_ns / (1 - (1 - 1 / batches) ** plan.pp))
 
@@ -49,11 +50,11 @@ class WorkFloor:
 def _on_one_stage(plan: ParallelPlan, workload: Workload) -> tuple[ParallelPlan, Workload]:
     changes = {
         "pp": 1, "interleave": 1, "dp": plan.ep, "shard": None, "zero_stage": 0,
+        "scatter_each": True,
         "chunk_layers": (), "overlap_gradients": False, "overlap_weights": False,
         "bucket_bytes": None, "updates": Updates(),
     }  # fmt: skip
-    batch = {"global_batch": plan.ep * plan.micro_batch}
-    return plan.model_copy(update=changes), workload.model_copy(update=batch)
+    return plan.model_copy(update=changes), workload.with_batch(plan.ep * plan.micro_batch)
 
 
 def _work_ns(run: Run, plan: ParallelPlan, workload: Workload) -> float:

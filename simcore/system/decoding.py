@@ -76,12 +76,7 @@ def _last(iteration: Iteration) -> int:
 
 def _of_batches(workload: Workload, plan: ParallelPlan, batches: int) -> Workload:
     """The same with another number of micro-batches, each as large."""
-    each = plan.dp * plan.micro_batch
-    update: dict[str, object] = {"global_batch": batches * each}
-    if isinstance(workload, InferenceWorkload) and workload.chunk:
-        prompts = workload.chunk.prompts * batches * each // workload.global_batch
-        update["chunk"] = workload.chunk.model_copy(update={"prompts": prompts})
-    return workload.model_copy(update=update)
+    return workload.with_batch(batches * plan.dp * plan.micro_batch)
 
 
 def _per_token(parts: list[Iteration], gained: float, note: str) -> Iteration:
@@ -92,12 +87,14 @@ def _per_token(parts: list[Iteration], gained: float, note: str) -> Iteration:
     for part, times in Counter(parts).items():
         columns = [*(names.index(name) for name in part.categories), -1]
         booked[:, columns] += part.booked_ns * times
-    finish = np.sum([part.finish_ns for part in parts], axis=0) / gained
+    finish_ns = np.ceil(np.sum([part.finish_ns for part in parts], axis=0) / gained)
+    booked = np.floor(booked / gained)
+    booked[:, -1] = finish_ns.max() - booked[:, :-1].sum(axis=1)
     return replace(
         first,
         categories=names,
-        finish_ns=np.rint(finish).astype(np.int64),
-        booked_ns=np.rint(booked / gained).astype(np.int64),
+        finish_ns=finish_ns.astype(np.int64),
+        booked_ns=booked.astype(np.int64),
         work=_added_up([part.work for part in parts], gained),
         events=sum(part.events for part in parts),
         notes=(*first.notes, note),

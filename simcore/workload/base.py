@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 
 from pydantic import Field
 
@@ -160,6 +160,20 @@ class Workload(Schema):
     def joins_replicas(self) -> bool:
         """NPUs that hold the same layers communicate within these."""
         return self.spreads_tables
+
+    def with_batch(self, global_batch: int) -> Self:
+        """The same with another batch."""
+        return self.model_copy(update={"global_batch": global_batch})
+
+    @property
+    def gained_tokens(self) -> float:
+        """Tokens by which an iteration brings each sequence forward: times are told per token."""
+        return 1.0
+
+    @property
+    def fills_pipeline(self) -> bool:
+        """Times are told of iterations that follow each other without a pause."""
+        return False
 
     def table_memory(self, plan: ParallelPlan) -> TableMemory:
         """Embedding tables outside the layers; most nets have none."""

@@ -142,7 +142,7 @@ class ProgramWriter:
         share = self._plan.dp * self._plan.micro_batch
         workload = self._workload
         if batches * share != workload.global_batch:
-            workload = workload.model_copy(update={"global_batch": batches * share})
+            workload = workload.with_batch(batches * share)
         orders = self._orders.of(self._plan, batches)
         stages = [self._stages.stage(stage, order) for stage, order in enumerate(orders)]
         shapes = dict.fromkeys([stage.pieces for stage in stages])

@@ -35,6 +35,8 @@ CHOICES: list[dict[str, Any]] = [
     {"zero_stage": 2, "shard": 2},
     {"zero_stage": 3, "prefetch": 2},
     {"zero_stage": 3, "prefetch": 0, "reshard": False},
+    {"zero_stage": 3, "scatter_each": False},
+    {"zero_stage": 2, "scatter_each": False, "bucket_bytes": 1e6},
     {"zero_stage": 3, "shard": 2, "recompute": "full", "recompute_layers": 1},
     {"overlap_gradients": False, "bucket_bytes": 1e6},
     {"overlap_tensor": True},
@@ -55,7 +57,8 @@ def jobs(draw: st.DrawFn) -> tuple[str, Job]:
         cp=2 if "cp_kind" in choice else draw(st.sampled_from([1, 2])),
         dp=2,
         pp=pp,
-        ep=draw(st.sampled_from([1, 2])) if has_experts else 1,
+        ep=(ep := draw(st.sampled_from([1, 2])) if has_experts else 1),
+        dispatch_group=draw(st.sampled_from([None, 1, ep])) if ep > 1 else None,
         etp=draw(st.sampled_from([None, 1])) if has_experts else None,
         interleave=interleave,
         sequence_parallel=True,
@@ -81,7 +84,7 @@ def jobs(draw: st.DrawFn) -> tuple[str, Job]:
     return f"{name} {choice}", (workload, platform, plan, System(phase_end="together"))
 
 
-@settings(derandomize=True, deadline=None, max_examples=120)
+@settings(derandomize=True, deadline=None, max_examples=160)
 @given(jobs())
 def test_every_choice_takes_the_time_of_its_nodes(job: tuple[str, Job]) -> None:
     name, design = job

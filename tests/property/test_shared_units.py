@@ -86,7 +86,8 @@ def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
         overlap_weights=draw(st.booleans()),
         recompute=recompute,
         recompute_layers=draw(st.sampled_from([None, 1])) if recompute == "full" else None,
-        schedule=draw(st.sampled_from(["1f1b", "1f1b", "gpipe", "zb_h1"])),
+        schedule=draw(st.sampled_from(["1f1b", "1f1b_overlapped", "gpipe", "zb_h1"])),
+        scatter_each=draw(st.sampled_from([True, True, False])),
     )
     batch = draw(st.sampled_from([6, 12])) * plan.dp * plan.micro_batch
     model = draw(st.sampled_from([DENSE, TIED, MIXED]))
@@ -120,6 +121,9 @@ def other_jobs(draw: st.DrawFn) -> tuple[Workload, ParallelPlan]:
             data["encoder_sequence"] = draw(st.sampled_from([64, 128]))
         if kind == "served":
             data |= {"kind": "inference", "step": draw(st.sampled_from(["prefill", "decode"]))}
+            if data["step"] == "decode" and draw(st.booleans()):
+                data["chunk"] = {"prompt": 32, "tokens": 8, "prompts": 16}
+                data["speculation"] = {"tokens": 2, "acceptance": 0.5}
     elif kind == "cnn":
         data = {"kind": "cnn", "model": {**CNN, "synced_norms": draw(st.booleans())}}
     else:

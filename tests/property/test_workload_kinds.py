@@ -94,7 +94,13 @@ def dlrm(draw: st.DrawFn, batch: int) -> dict[str, Any]:
 @st.composite
 def serving(draw: st.DrawFn, batch: int) -> dict[str, Any]:
     step = draw(st.sampled_from(["prefill", "decode"]))
-    given = {"kind": "inference", "model": SERVED, "step": step}
+    given: dict[str, Any] = {"kind": "inference", "model": SERVED, "step": step}
+    if step == "decode":
+        chunk = {"prompt": 64, "tokens": 16, "prompts": batch}
+        given["chunk"] = draw(st.sampled_from([None, chunk]))
+        guess = {"tokens": 3, "acceptance": 0.7}
+        given["speculation"] = draw(st.sampled_from([None, guess]))
+        given["steady"] = draw(st.booleans())
     return {**given, "sequence": 128, "global_batch": batch}
 
 
@@ -172,8 +178,17 @@ def test_no_run_is_shorter_than_its_work(run: Run) -> None:
         {"kind": "cnn", "model": CNN},
         {"kind": "dlrm", "model": DLRM},
         {"kind": "inference", "model": SERVED, "step": "decode", "sequence": 128},
+        {
+            "kind": "inference",
+            "model": SERVED,
+            "step": "decode",
+            "sequence": 128,
+            "steady": True,
+            "chunk": {"prompt": 64, "tokens": 16},
+            "speculation": {"tokens": 3, "acceptance": 0.7, "model": SERVED},
+        },
     ],
-    ids=["cnn", "dlrm", "inference"],
+    ids=["cnn", "dlrm", "inference", "served"],
 )
 def test_a_kind_reads_back_what_it_writes(table: dict[str, Any]) -> None:
     workload = load_workload({**table, "global_batch": 8})

@@ -89,6 +89,18 @@ class InferenceWorkload(Workload):
         return self.speculation.gained_tokens if self.speculation else 1.0
 
     @property
+    def fills_pipeline(self) -> bool:
+        return self.steady
+
+    def with_batch(self, global_batch: int) -> Self:
+        """The same with another batch, and as many prompts for each of its sequences."""
+        update: dict[str, object] = {"global_batch": global_batch}
+        if chunk := self.chunk:
+            prompts = chunk.prompts * global_batch // self.global_batch
+            update["chunk"] = chunk.model_copy(update={"prompts": prompts})
+        return self.model_copy(update=update)
+
+    @property
     def draft(self) -> "InferenceWorkload | None":
         """A step of the model that guesses, if one does."""
         if self.speculation is None or self.speculation.model is None:
