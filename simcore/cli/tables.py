@@ -20,6 +20,7 @@ PARTS = {
     "etp": "expert tensor parallel",
     "edp": "replicas of experts",
     "pp": "pipeline",
+    "partner": "replicas in pairs",
     "embedding": "tied embeddings",
     "tables": "embedding tables",
 }

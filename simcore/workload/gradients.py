@@ -86,9 +86,10 @@ def gradient_reductions(
     """
     if bucket.parameters == 0 or replicas(bucket.axis, plan) == 1:
         return []
-    if plan.updates.is_local or plan.updates.runs_beside:
+    updates = plan.updates
+    if updates.is_local or updates.gossips or updates.runs_beside:
         return []
-    if plan.updates.serves:
+    if updates.serves:
         name = f"{bucket.name} gradients"
         return [served_exchange(name, bucket.parameters, plan, element_bytes)]
     size_bytes = ceil(element_bytes * bucket.parameters)

@@ -35,7 +35,8 @@ class Axis(StrEnum):
     ``dp`` joins the NPUs that hold the same weights, cp included; ``edp`` those that hold the same
     experts; where dp has shards with copies, ``shard`` joins the NPUs of a shard and ``replica``
     those that hold its copies; ``embedding`` the two stages that share a tied token table;
-    ``tables`` the NPUs over which embedding tables are spread.
+    ``partner`` two replicas that take the mean of their weights; ``tables`` the NPUs over which
+    embedding tables are spread.
     """
 
     TP = "tp"
@@ -48,6 +49,7 @@ class Axis(StrEnum):
     EP_NODE = "ep_node"
     EP_RAIL = "ep_rail"
     EDP = "edp"
+    PARTNER = "partner"
     PP = "pp"
     EMBEDDING = "embedding"
     TABLES = "tables"

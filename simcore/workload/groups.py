@@ -39,6 +39,9 @@ def group_layouts(workload: Workload, plan: ParallelPlan) -> dict[Axis, GroupLay
             GroupLayout(axis=Axis.SHARD, stride=joint, size=plan.shard_npus),
             GroupLayout(axis=Axis.REPLICA, stride=copies, size=plan.shard_copies),
         ]
+    if plan.updates.gossips and plan.gradient_replicas > 1:
+        away = joint * plan.updates.distance
+        layouts.append(GroupLayout(axis=Axis.PARTNER, stride=away, size=2))
     if workload.model.has_experts:
         apart = plan.expert_strides
         layouts += [

@@ -8,6 +8,7 @@ from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import ends
 from simcore.workload.gradients import sharing
 from simcore.workload.graph import Axis, CollectiveOp, Phase
+from simcore.workload.kernel_costs import elementwise
 from simcore.workload.piece import SectionBuilder
 from simcore.workload.servers import Server
 from simcore.workload.stage_parameters import StageParameters
@@ -59,6 +60,8 @@ class OptimizerStep:
                     builder.then(NodeKind.COLLECTIVE, self._gathering(part))
         if self.means.plan.updates.is_local:
             self._average(builder)
+        if self.means.plan.updates.gossips:
+            self._meet(builder)
 
     def _serve(self, builder: SectionBuilder) -> None:
         """New weights from the servers, unless they travel beside the next passes."""
@@ -86,6 +89,22 @@ class OptimizerStep:
         step = ends.optimizer(total, replace(share, moments=1))  # Nesterov momentum
         item = self.means.catalog.operator("outer optimizer", Phase.OPTIMIZER, step)
         builder.then(NodeKind.COMPUTE, item)
+
+    def _meet(self, builder: SectionBuilder) -> None:
+        """The weights of the partner, and the mean of both."""
+        share, total, catalog = self.means.share, self.parameters.total, self.means.catalog
+        if self.means.plan.gradient_replicas == 1:
+            return
+        partner = CollectiveOp(
+            name="weights of the partner",
+            kind=CollectiveKind.ALL_GATHER,
+            axis=Axis.PARTNER,
+            size_bytes=share.gradient_bytes * total,
+            phase=Phase.OPTIMIZER,
+        )
+        builder.then(NodeKind.COLLECTIVE, catalog.collective(partner))
+        mean = elementwise("mean of weights", 2 * total, 3 * share.gradient_bytes * total)
+        builder.then(NodeKind.COMPUTE, catalog.operator("partners", Phase.OPTIMIZER, [mean]))
 
     def _owned(self) -> Iterator[_Owned]:
         """What the NPU updates of the dense weights, and of the experts."""

@@ -77,6 +77,12 @@ def _update_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
         "servers_divide_replicas",
         f"dp x cp = {plan.gradient_replicas} does not divide by servers = {plan.updates.servers}",
     )
+    apart = 2 * plan.updates.distance
+    yield (
+        not plan.updates.gossips or plan.gradient_replicas % apart == 0,
+        "partners_divide_replicas",
+        f"dp x cp = {plan.gradient_replicas} does not divide by 2 x distance = {apart}",
+    )
     yield (
         not plan.updates.runs_beside or not SCHEDULES[plan.schedule].splits_backward,
         "staleness_needs_whole_passes",

@@ -54,6 +54,7 @@ UPDATES = [
     Updates(),
     Updates(),
     Updates(kind="servers", servers=1),
+    Updates(kind="gossip"),
     Updates(kind="servers", servers=2),
     Updates(kind="servers", servers=2, staleness=1),
     Updates(kind="servers", servers=1, staleness=3),

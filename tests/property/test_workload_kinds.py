@@ -55,6 +55,7 @@ UPDATES = [
     Updates(),
     Updates(),
     Updates(kind="servers", servers=1),
+    Updates(kind="gossip"),
     Updates(kind="servers", servers=1, staleness=1),
     Updates(kind="servers", servers=1, staleness=3),
     Updates(kind="local", every=0),

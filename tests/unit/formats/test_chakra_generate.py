@@ -56,6 +56,7 @@ IMAGES = (
 )
 SERVED = IMAGES.replace("25 MB}", "25 MB, updates: {kind: servers, servers: 2}}")
 STALE = IMAGES.replace("25 MB}", "25 MB, updates: {kind: servers, servers: 2, staleness: 1}}")
+PAIRS = IMAGES.replace("25 MB}", "25 MB, updates: {kind: gossip, distance: 2}}")
 TABLES = (
     "version: 1\nworkload: {kind: dlrm, model: dlrm_dcnv2, global_batch: 65536}\n"
     "plan: {dp: 8, micro_batch: 8192}" + MACHINE
@@ -81,6 +82,7 @@ ITERATIONS = {
     "images": IMAGES,
     "servers": SERVED,
     "stale": STALE,
+    "pairs": PAIRS,
     "tables": TABLES,
     "rows": ROWS,
     "encoder and decoder": BOTH,

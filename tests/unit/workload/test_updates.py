@@ -112,6 +112,21 @@ def test_the_mean_of_local_training_is_that_of_its_iterations() -> None:
     assert any("every 50th iteration" in note for note in mean.notes)
 
 
+@pytest.mark.parametrize("distance", [1, 2, 4])
+def test_partners_send_each_other_their_weights(distance: int) -> None:
+    graph = built(kind="gossip", distance=distance)
+    group = graph.groups[Axis.PARTNER]
+    assert (group.stride, group.size) == (distance, 2)
+    (exchange,) = [c for c in graph.collectives if c.axis is Axis.PARTNER]
+    assert (exchange.kind, exchange.size_bytes) == (CollectiveKind.ALL_GATHER, 4 * PARAMETERS)
+    assert not [c for c in graph.collectives if c.axis is Axis.DP]
+    result = timed(kind="gossip", distance=distance)
+    assert result.sent_bytes == (4 * PARAMETERS,)
+    apart = timed(kind="local", every=0)
+    added = result.iteration_time_s - apart.iteration_time_s
+    assert 4 * PARAMETERS / RATE < added < 4 * PARAMETERS / RATE + 1e-3
+
+
 def test_memory_follows_who_keeps_what() -> None:
     def parts(**updates: Any) -> tuple[int, int]:
         stage = footprint(job(), ParallelPlan(dp=WORKERS, updates=updates)).fullest
@@ -128,6 +143,10 @@ def test_what_does_not_go_together_is_refused() -> None:
         built(kind="servers", servers=3)
     with pytest.raises(InfeasibleError, match=r"^updates_need_whole_weights: "):
         build_graph(job(), ParallelPlan(dp=2, zero_stage=1, updates={"kind": "local"}))
+    with pytest.raises(InfeasibleError, match=r"^partners_divide_replicas: "):
+        built(kind="gossip", distance=8)
+    with pytest.raises(ConfigError, match=r"distance"):
+        ParallelPlan.build(updates={"kind": "local", "distance": 2})
     with pytest.raises(ConfigError, match=r"servers and staleness"):
         ParallelPlan.build(updates={"staleness": 1})
     with pytest.raises(ConfigError, match=r"every"):
