@@ -9,6 +9,7 @@ from dse.config import Study
 from dse.fidelity import compared_rows, fidelity_summary, searched_rows
 from dse.objectives import OBJECTIVES
 from dse.rank import MARGIN, Quality, study_quality
+from dse.regret import regret_summary
 from dse.trials import Tally, Trial
 
 
@@ -40,6 +41,7 @@ def study_summary(
         wall_s: Time from start to end.
     """
     tally = tally_of(study, searched_rows(study, rows))
+    compared = [row for _, row in compared_rows(study, rows)]
     done = sum(row.repeats is None for row in rows)
     reference = None
     if quality.reference is not None:
@@ -59,7 +61,7 @@ def study_summary(
         "hypervolume_axes": quality.axes,
         "reference_point": reference,
         "reference_point_rule": rule,
-        "best": tally_of(study, [row for _, row in compared_rows(study, rows)]).best,
+        "best": tally_of(study, compared).best,
         "units": {name: OBJECTIVES[name].unit for name in study.goals.objectives},
         "evaluations_per_s": done / wall_s if wall_s > 0 else None,
         "wall_s": wall_s,
@@ -69,6 +71,7 @@ def study_summary(
         "sampler": study.file.search.sampler,
         "evaluator": study.file.evaluator,
         **fidelity_summary(study, rows),
+        **regret_summary(study, compared, [rows[place] for place in quality.front]),
     }
 
 

@@ -12,6 +12,7 @@ from dse.config import Study
 from dse.fidelity import fidelity_lines
 from dse.gap.told import gap_lines
 from dse.objectives import OBJECTIVES
+from dse.regret import regret_lines
 from dse.report import FrontTable, explain_trial, front_bands, front_table, report_page
 from dse.report.amounts import show_amount
 from dse.result import StudyResult, load_study
@@ -39,7 +40,7 @@ def show_result(result: StudyResult) -> None:
         for key in ("proposals", "evaluated", "infeasible", "pruned", "failed")
     )
     console.print(f"{counts}, {summary['duplicates']} repeated", highlight=False)
-    for line in [*fidelity_lines(summary), *gap_lines(summary)]:
+    for line in [*fidelity_lines(summary), *regret_lines(summary), *gap_lines(summary)]:
         console.print(line, highlight=False, soft_wrap=True)
     if summary.get("wall_s") and summary.get("evaluations_per_s"):
         rate = f"{summary['wall_s']:.1f} s, {summary['evaluations_per_s']:.1f} evaluations/s"

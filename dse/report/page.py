@@ -5,6 +5,7 @@ import importlib.util
 
 from dse.fidelity import fidelity_lines
 from dse.gap.told import gap_lines
+from dse.regret import regret_lines
 from dse.report.amounts import show_amount
 from dse.report.figures import draw_front, front_data
 from dse.report.front_table import FrontTable, front_table
@@ -65,6 +66,7 @@ def _summary(result: StudyResult) -> str:
         )
         cells.append(("reference point", f"{corner}; {summary['reference_point_rule']}"))
     cells += [("fidelity", line) for line in fidelity_lines(summary)]
+    cells += [("regret", line) for line in regret_lines(summary)]
     cells += [("proven", line) for line in gap_lines(summary)]
     cells.append(("sampler", f"{summary.get('sampler')}, seed {summary.get('seed')}"))
     cells.append(("evaluator", str(summary.get("evaluator"))))

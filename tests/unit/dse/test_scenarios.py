@@ -14,6 +14,7 @@ from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import Evaluation, evaluate
 from dse.objectives import Aggregate
+from dse.regret import regret_lines
 from simcore import ConfigError
 
 LONGER = {"workload": {"sequence": 1024}}
@@ -133,3 +134,44 @@ def test_a_study_of_scenarios_prunes_nothing_and_its_folder_tells_all(tmp_path: 
     assert summary["proposals"] == 16
     with pytest.raises(ConfigError, match="bounds are known where there are none"):
         searched({**STUDY, "scenarios": SCENARIOS}, gap=0.1)
+
+
+def test_regret_is_the_largest_distance_from_the_best_found_for_each_scenario() -> None:
+    data = {**copy.deepcopy(STUDY), "scenarios": SCENARIOS, "aggregate": "worst"}
+    data["objectives"] = {"iteration_time": "minimise", "mfu": "maximise"}
+    result = searched(data, trials=40)
+    names = [str(scenario["name"]) for scenario in SCENARIOS]
+    rows = [row for row in result.rows if row.is_feasible and row.repeats is None]
+    for objective, metric, best_of in (
+        ("iteration_time", "iteration_time_s", min),
+        ("mfu", "mfu", max),
+    ):
+        values = {
+            row.number: [row.evaluation.metrics[f"{metric}@{name}"] for name in names]
+            for row in rows
+        }
+        ideal = [best_of(column) for column in zip(*values.values(), strict=True)]
+        regret = {
+            number: max(abs(v - best) / best for v, best in zip(own, ideal, strict=True))
+            for number, own in values.items()
+        }
+        found = result.summary["regret"][objective]
+        assert [found["best"][name]["value"] for name in names] == ideal
+        for name, one in found["best"].items():
+            assert values[one["trial"]][names.index(name)] == one["value"]
+        least = found["least"]
+        assert least["regret"] == pytest.approx(min(regret.values()), abs=1e-15)
+        assert regret[least["trial"]] == pytest.approx(least["regret"], abs=1e-15)
+        assert least["value"] == values[least["trial"]][names.index(least["scenario"])]
+        front = {str(result.rows[place].number) for place in result.front}
+        assert set(found["front"]) == front
+        assert all(found["front"][n] == pytest.approx(regret[int(n)], abs=1e-15) for n in front)
+    told = regret_lines(result.summary)
+    assert len(told) == 2
+    assert told[0].startswith("least regret in iteration time: trial ")
+
+
+def test_a_study_without_scenarios_tells_no_regret() -> None:
+    result = searched(STUDY, trials=10)
+    assert "regret" not in result.summary
+    assert regret_lines(result.summary) == []
