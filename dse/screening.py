@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +13,11 @@ from dse.evaluate.base import BOUND
 from dse.gap.designs import (
     OF_MACHINE,
     PER_TIME,
-    KnownDesigns,
     check_bounded,
-    check_provable,
+    check_comparable,
     plan_knobs,
 )
+from dse.gap.least import LeastMetrics
 from dse.objectives import Limit
 from dse.samplers.design import GenomeSpace
 from dse.search import Screen
@@ -53,9 +53,10 @@ class StudyScreen(Screen):
         self._study, self._evaluator = study, evaluator
         self._compares = not why_blind(study)
         self._is_bounded = study.file.search.screening and not _objection(check_bounded, study)
-        self._limits = tuple(limit for limit in study.goals.limits if _is_decided(limit))
+        limits = tuple(limit for limit in study.goals.limits if _is_decided(limit))
+        self._decided = replace(study.goals, limits=limits)
         self._genomes = GenomeSpace(study.space)
-        self._known: dict[int, KnownDesigns] = {}
+        self._known: dict[int, LeastMetrics] = {}
         self._plan_knobs = plan_knobs(study)
         self._plans: Counter[tuple[Value | None, ...]] = Counter()
         self._front = _Front(len(study.goals.objectives))
@@ -79,26 +80,24 @@ class StudyScreen(Screen):
             self._front.extend([trial.number for trial in found], points)
 
     def verdict(self, design: Design) -> Evaluation | None:
-        if not self._is_bounded or not (self._limits or self._front.numbers):
+        if not self._is_bounded or not (self._decided.limits or self._front.numbers):
             return None
         genome = self._genomes.genome(design)
         assert genome is not None, "proposals are designs of the space"
-        rows = np.array([self._genomes.rows(genome)], np.int32)
+        row = np.array([self._genomes.rows(genome)], np.int32)
         known = self._designs(genome.dimensions)
-        machine = known.machine(rows[0])
-        if isinstance(machine, InfeasibleError):
-            return _infeasible({machine.rule: 1.0}, str(machine))
-        found = self._at(machine, float(known.floor_times_s(rows)[0]))
+        found = self._at(known.metrics(row, closer=False))
         if found is None and self._plans[self._plan_of(design)] >= _MEETINGS:
-            found = self._at(machine, float(known.times_s(rows)[0]))
+            found = self._at(known.metrics(row, closer=True))
         return found
 
-    def _at(self, machine: Metrics, time_s: float) -> Evaluation | None:
-        """The verdict on a machine whose iterations take at least that long."""
-        if not isfinite(time_s):  # it breaks a rule of the plan, which the evaluator tells
+    def _at(self, metrics: Metrics | InfeasibleError | None) -> Evaluation | None:
+        """The verdict on a design whose metrics are no less than that, where they are known."""
+        if metrics is None:
             return None
-        metrics = {n: v * time_s if n in PER_TIME else v for n, v in machine.items()}
-        excess = {limit.name: limit.violation(metrics) for limit in self._limits}
+        if isinstance(metrics, InfeasibleError):
+            return _infeasible({metrics.rule: 1.0}, str(metrics))
+        excess = self._decided.violations(metrics)
         broken = {name: value for name, value in excess.items() if value > 0}
         if broken:
             told = (f"{name} is exceeded by at least {part:.1%}" for name, part in broken.items())
@@ -115,9 +114,9 @@ class StudyScreen(Screen):
     def _plan_of(self, design: Design) -> tuple[Value | None, ...]:
         return tuple(map(design.get, self._plan_knobs))
 
-    def _designs(self, dimensions: int) -> KnownDesigns:
+    def _designs(self, dimensions: int) -> LeastMetrics:
         if dimensions not in self._known:
-            self._known[dimensions] = KnownDesigns(self._study, dimensions)
+            self._known[dimensions] = LeastMetrics(self._study, dimensions)
         return self._known[dimensions]
 
 
@@ -125,7 +124,7 @@ def why_blind(study: Study) -> str:
     """Why the designs of *study* are not compared with their bounds; empty: they are."""
     if not study.file.search.screening:
         return "search.screening is false"
-    return _objection(check_provable, study)
+    return _objection(check_comparable, study)
 
 
 class _Front:

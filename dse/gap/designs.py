@@ -149,13 +149,13 @@ def check_bounded(study: Study) -> None:
     Raises:
         ConfigError: They have none; says why.
     """
-    if study.file.evaluator != "simulator" or _backend(study) != UNAWARE:
+    what = study.evaluator_input
+    runs = [what.run, *(scenario.run for scenario in what.scenarios)]
+    backends = {str(run.get("backend", UNAWARE)) for run in runs}
+    if study.file.evaluator != "simulator" or backends != {UNAWARE}:
         rule = f"bounds are known for the simulator with the {UNAWARE} backend alone"
-        got = f"{study.file.evaluator} with {_backend(study)}"
+        got = f"{study.file.evaluator} with {', '.join(sorted(backends))}"
         raise ConfigError("evaluator", rule, got=got)
-    if study.goals.scenarios:
-        names = [scenario.name for scenario in study.goals.scenarios]
-        raise ConfigError("scenarios", "bounds are known where there are none", got=names)
     if study.space.continuous:
         knob = study.space.continuous[0].name
         raise ConfigError(
@@ -163,12 +163,20 @@ def check_bounded(study: Study) -> None:
         )
 
 
-def _backend(study: Study) -> object:
-    return study.evaluator_input.run.get("backend", UNAWARE)
-
-
 def check_provable(study: Study) -> None:
     """See whether a gap can be proven for the objectives of the study.
+
+    Raises:
+        ConfigError: The designs or an objective have no bounds, or there are scenarios.
+    """
+    check_comparable(study)
+    if study.goals.scenarios:
+        names = [scenario.name for scenario in study.goals.scenarios]
+        raise ConfigError("scenarios", "a gap is proven where there are none", got=names)
+
+
+def check_comparable(study: Study) -> None:
+    """See whether the objectives of the study's designs have bounds.
 
     Raises:
         ConfigError: The designs have no bounds, or an objective has none.

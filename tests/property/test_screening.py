@@ -104,6 +104,15 @@ def test_equal_values_are_not_better() -> None:
     [
         ({"objectives": {"mfu": "maximise"}}, "time and cost that are minimised"),
         ({"search": {"screening": False}}, "screening is false"),
+        (
+            {
+                "scenarios": [
+                    {"name": "a"},
+                    {"name": "b", "run": {"backend": "congestion_aware_multidim"}},
+                ]
+            },
+            "bounds are known for the simulator with the congestion_unaware backend alone",
+        ),
     ],
 )
 def test_where_nothing_is_known_nothing_is_left_out(change: dict[str, Any], why: str) -> None:
@@ -111,3 +120,40 @@ def test_where_nothing_is_known_nothing_is_left_out(change: dict[str, Any], why:
     assert why in why_blind(compile_study(data))
     result = searched(data, trials=60)
     assert result.summary["pruned"] == 0
+
+
+SCENARIOS: list[dict[str, Any]] = [
+    {"name": "plain"},
+    {"name": "longer", "run": {"workload": {"sequence": 1024}}, "weight": 0.5},
+    {"name": "busy", "bandwidth": "50%"},
+]
+
+
+@pytest.mark.parametrize("aggregate", ["sum", "worst", "60%"])
+def test_no_design_of_the_front_of_several_scenarios_is_left_out(aggregate: str) -> None:
+    few = {**STUDY["space"], "require": [*STUDY["space"]["require"], "plan.tp == 4"]}
+    data = {**STUDY, "space": few, "scenarios": SCENARIOS, "aggregate": aggregate}
+    study = compile_study(data)
+    assert why_blind(study) == ""
+    result = searched(data, sampler="exhaustive", trials=10_000)
+    found = {tuple(result.rows[i].evaluation.objectives.values()) for i in result.front}
+    assert found == exact_front(study)
+    pruned = [row for row in result.rows if row.state == "pruned"]
+    assert len(pruned) > 0.2 * len(result.rows)
+    evaluator = build_evaluator(study.evaluator_input)
+    for row in pruned[::5]:
+        truth = evaluate(evaluator, study.goals, row.design)
+        for name, value in truth.objectives.items():
+            assert row.evaluation.objectives[name] <= value
+
+
+def test_a_limit_holds_in_every_scenario_before_anything_is_simulated() -> None:
+    limits = ["fits_in_memory", {"objective": "iteration_time", "at_most": "2 s"}]
+    data = {**STUDY, "scenarios": SCENARIOS, "constraints": limits}
+    result = searched(data, trials=150)
+    evaluator = build_evaluator(result.study.evaluator_input)
+    slow = [row for row in result.rows if row.evaluation.fidelity == "bound" and not row.repeats]
+    slow = [row for row in slow if "iteration_time_at_most" in row.evaluation.reason]
+    assert slow
+    for row in slow[::4]:
+        assert evaluate(evaluator, result.study.goals, row.design).state == "infeasible"
