@@ -95,7 +95,10 @@ def _options(platform: Platform, system: System, extents: Sequence[set[int]]) ->
     for kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_GATHER):
         for dimension, name in enumerate(system.algorithms(kind, topologies)):
             if len({runnable(name, kind, extent) for extent in extents[dimension]}) > 1:
-                raise SimulationError(f"dimension {dimension}: {name} runs in some groups only")
+                raise SimulationError(
+                    f"dimension {dimension}: {name} runs in some groups only, where NPUs are "
+                    "followed one by one; choose an algorithm that runs in all, such as ring"
+                )
     memory_rate = platform.npu.memory_bandwidth_bytes_per_s
     members = [max(sizes, default=1) for sizes in extents]
     return engine_options(system, topologies, memory_rate, members)

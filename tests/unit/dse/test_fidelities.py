@@ -24,6 +24,7 @@ from dse.fidelity import (
     refined_rows,
     searched_rows,
 )
+from dse.gap.told import gap_lines
 from dse.rank import non_dominated
 from dse.rank.agreement import common_best, kendall_tau, spearman
 from dse.report import explain_trial
@@ -325,6 +326,18 @@ def test_enumerated_studies_and_scenarios_have_levels_too() -> None:
     ).enumerate()
     assert every.summary["fidelity"]["steps"][0]["judged"] == 20
     assert every.summary["gap_fidelity"] == COARSE
+
+
+def test_a_gap_is_told_of_the_level_at_which_it_is_proven() -> None:
+    found = run(study_of(gap=0.05, trials=400))
+    summary = found.summary
+    assert summary["gap_closed"]
+    assert summary["gap_fidelity"] == COARSE
+    assert gap_lines(summary)[0] == f"proven at {COARSE} alone:"
+    rows = searched_rows(found.study, found.rows)
+    coarse = min(r.evaluation.objectives["iteration_time"] for r in rows if r.is_feasible)
+    bound = summary["lower_bounds"]["iteration_time"]
+    assert coarse * 0.95 <= bound <= coarse < summary["best"]["iteration_time"]
 
 
 def test_a_cache_keeps_the_levels_apart(tmp_path: Path, result: StudyResult) -> None:
