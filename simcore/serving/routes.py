@@ -125,6 +125,12 @@ class CacheRoutes:
         """The whole cache of one prompt."""
         return sum(self.layer_bytes)
 
+    @property
+    def count(self) -> int:
+        """How many pieces there are."""
+        routes = len(head_routes(self.groups, self.reads.tp, self.answers.tp))
+        return self.reads.dp * self.prompts * len(self.layer_bytes) * routes
+
     def pieces(self, seat: Seat) -> Iterator[Piece]:
         """What one NPU that reads prompts hands over, by micro-batch, layer and prompt."""
         every = head_routes(self.groups, self.reads.tp, self.answers.tp)

@@ -3,6 +3,7 @@
 from simcore.checks import check_run
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
+from simcore.errors import InfeasibleError
 from simcore.serving.result import ServiceResult
 from simcore.serving.routes import CacheRoutes
 from simcore.serving.service import Service
@@ -10,6 +11,9 @@ from simcore.serving.transfer import transfer
 from simcore.simulation import run_with_iteration, simulate_run
 from simcore.system.decoding import pace_s
 from simcore.system.iteration import IterationRunner, NodeTimes
+
+MAX_PIECES = 10_000_000
+"""Messages between the pools, each of one prompt, layer and pair of NPUs."""
 
 
 def check_service(service: Service, *, memory: bool = True) -> None:
@@ -19,8 +23,15 @@ def check_service(service: Service, *, memory: bool = True) -> None:
         ConfigError: A compute model that is none, or no peak for the precision.
         InfeasibleError: The first rule that is broken, with its name.
     """
-    for run in (service.prefill_run, service.decode_run):
-        check_run(run, memory=memory)
+    for pool, run in (("prefill", service.prefill_run), ("decode", service.decode_run)):
+        try:
+            check_run(run, memory=memory)
+        except InfeasibleError as error:
+            raise InfeasibleError(error.rule, f"{pool}: {error.reason}") from None
+    pieces = CacheRoutes.of(service).count
+    if pieces > MAX_PIECES:
+        reason = f"the cache travels in {pieces} pieces, and at most {MAX_PIECES} can be simulated"
+        raise InfeasibleError("size_in_range", reason)
 
 
 def simulate_service(service: Service) -> ServiceResult:

@@ -123,6 +123,19 @@ def test_a_written_iteration_takes_the_time_of_the_simulated_one(run: str, tmp_p
     assert max(finish) * 1e-9 == pytest.approx(simulated, rel=2e-3)
 
 
+@pytest.mark.parametrize("run", [RUN, EXPERTS], ids=["dense", "experts"])
+def test_the_same_run_gives_the_same_bytes(run: str, tmp_path: Path) -> None:
+    run_file = tmp_path / "run.yaml"
+    run_file.write_text(run)
+    written = []
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        arguments = ["generate", str(run_file), "--out", str(folder / "w")]
+        CliRunner().invoke(chakra, arguments, catch_exceptions=False)
+        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert written[0] == written[1]
+    assert sum(name.endswith(".et") for name in written[0]) == 16
+
+
 def test_only_the_first_npus_can_be_written(tmp_path: Path) -> None:
     run_file = tmp_path / "run.yaml"
     run_file.write_text(RUN)

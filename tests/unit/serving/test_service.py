@@ -79,6 +79,7 @@ def test_each_prompt_sends_two_matrices_of_its_length_per_layer(
     pieces = [piece for seat in seats(routes.reads) for piece in routes.pieces(seat)]
     whole = 2 * 2 * PROMPT * HIDDEN * GROUPS // HEADS * LAYERS  # 2 w n h (g / a) L
     assert routes.request_bytes == whole
+    assert len(pieces) == routes.count
     for prompt in range(8):
         sizes = [piece.size_bytes for piece in pieces if piece.prompt == prompt]
         assert sum(sizes) == whole
@@ -324,6 +325,15 @@ def test_a_mistake_is_told_with_its_place(
     file.write_text(yaml.safe_dump(table({"dp": 2}, {"dp": 2}) | change))
     with pytest.raises(ConfigError, match=place):
         load_service(file)
+
+
+def test_a_pool_that_cannot_follow_its_plan_is_told_by_name() -> None:
+    with pytest.raises(InfeasibleError, match="batch_divides: prefill: global batch 8"):
+        check_service(service({"dp": 3}, {"dp": 2}))
+    huge = {"plan": {"dp": 2, "micro_batch": 50_000}, "batch": 10_000_000}
+    found = service({"dp": 2}, {"dp": 2}, prompt=1, prefill=huge)
+    with pytest.raises(InfeasibleError, match="size_in_range: the cache travels"):
+        check_service(found, memory=False)
 
 
 def test_a_pool_too_small_for_the_model_is_told(tmp_path: Path) -> None:
