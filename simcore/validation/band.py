@@ -15,11 +15,13 @@ from simcore.network import DEFAULT_BACKEND
 from simcore.resources import shipped_folder
 from simcore.terms import Precision
 from simcore.validation.score import Compared
-from simcore.workload import TrainingWorkload
+from simcore.workload import ParallelPlan, TrainingWorkload
 
 TABLE = Path("validation") / "measured.csv"
 """Below ``configs``: one line per model, machine size and format that was measured."""
 WITHIN = 0.8
+_UNMEASURED = ("schedule", "cp_kind", "dispatch_group", "scatter_each", "updates")
+"""Keys of plans that measured rows have no column for: all were predicted with the defaults."""
 _FORMATS = {Precision.FP8: "8-bit", Precision.FP4: "4-bit", Precision.FP32: "32-bit"}
 
 
@@ -75,6 +77,10 @@ class MeasuredTable:
         """What measured runs say about predictions like that of *run*, in one phrase."""
         npu, number_format, kind = class_of(run)
         model, npus = run.workload.model, run.platform.npus
+        if kind not in {key[2] for key in self._by_class}:
+            return f"not validated here: no measured run of a workload of this kind ({kind})"
+        if choice := _never_measured(run.plan):
+            return f"not validated here: no measured run with {choice}"
         alike = self._by_class.get((npu, number_format, kind), [])
         if alike:
             nearest = min(alike, key=lambda one: one.distance(model.parameters, npus))
@@ -83,8 +89,6 @@ class MeasuredTable:
                 f"{npu}, {number_format}, {kind}; {WITHIN:.0%} of them are within; nearest: "
                 f"{nearest.model} on {nearest.npus})"
             )
-        if kind not in {key[2] for key in self._by_class}:
-            return f"not validated here: no measured run of a workload of this kind ({kind})"
         same_npu = [one for key, runs in self._by_class.items() if key[0] == npu for one in runs]
         if not same_npu:
             return f"not validated here: no measured run on {npu}"
@@ -94,6 +98,15 @@ class MeasuredTable:
             f"{nearest.model}, {nearest.number_format}, on {nearest.npus}, "
             f"off by {nearest.error:.0%}"
         )
+
+
+def _never_measured(plan: ParallelPlan) -> str:
+    """A choice of *plan* that rows of measured runs do not know."""
+    for key in _UNMEASURED:
+        value = getattr(plan, key)
+        if value != ParallelPlan.model_fields[key].get_default(call_default_factory=True):
+            return f"plan.{key}: {getattr(value, 'kind', value)}"
+    return ""
 
 
 def validated_band(run: Run) -> str:

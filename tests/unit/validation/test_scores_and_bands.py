@@ -119,6 +119,24 @@ def test_no_band_of_transformers_is_told_for_another_kind(name: str, kind: str) 
     assert validated_band(run).endswith(f"no measured run of a workload of this kind ({kind})")
 
 
+@pytest.mark.parametrize(
+    ("change", "choice"),
+    [
+        ({"plan.schedule": "1f1b_overlapped"}, "plan.schedule: 1f1b_overlapped"),
+        ({"plan.updates.kind": "gossip"}, "plan.updates: gossip"),
+        ({"plan.cp_kind": "ring"}, "plan.cp_kind: ring"),
+    ],
+)
+def test_no_band_is_told_for_choices_that_no_measured_run_made(
+    change: dict[str, str], choice: str
+) -> None:
+    file = shipped_folder("configs") / "runs" / "gpt3_175b_1024_a100.yaml"
+    assert validated_band(load_run(file)).startswith("±")
+    assert validated_band(load_run(file, change)) == (
+        f"not validated here: no measured run with {choice}"
+    )
+
+
 @pytest.mark.parametrize("measured", ["", "0"])
 def test_rows_without_a_measured_time_are_not_compared(measured: str) -> None:
     rows = [Row({"id": "x", "iter_time_s": measured}, "t:1")]
