@@ -9,7 +9,7 @@ import yaml
 from click.testing import CliRunner
 
 from simcore.cli.app import cli
-from simcore.errors import ConfigError, InfeasibleError
+from simcore.errors import ConfigError, InfeasibleError, SimcoreError
 from simcore.formats.astra import AstraFiles, as_plain, simulate_files
 from simcore.formats.chakra import drain_v1, drain_v3, read_nodes, read_trace
 from simcore.hardware import load_platform
@@ -341,3 +341,27 @@ def test_a_pool_too_small_for_the_model_is_told(tmp_path: Path) -> None:
     file.write_text(yaml.safe_dump(table({"dp": 2}, {"dp": 2}, model="llama3_70b")))
     with pytest.raises(InfeasibleError, match="fits_in_memory"):
         check_service(load_service(file))
+
+
+VALUES = [0, -1, 1.5, "x", None, 10**9, 10**19, 10**400, True, [], {}]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("prompt", "answer", "model", "precision", "platform", "compute", "expert_load"),
+        *("prefill", "prefill.batch", "prefill.plan", "prefill.plan.dp", "prefill.plan.schedule"),
+        *("decode.batch", "decode.speculation", "decode.plan.micro_batch", "system.all_reduce"),
+    ],
+)
+def test_a_value_is_taken_or_refused_in_one_sentence(place: str, tmp_path: Path) -> None:
+    file = tmp_path / "service.yaml"
+    file.write_text(yaml.safe_dump(table({"dp": 2}, {"dp": 2})))
+    sentences = []
+    for value in VALUES:
+        try:
+            assert simulate_service(load_service(file, {place: value})).requests_per_s > 0
+        except SimcoreError as error:
+            sentences.append(str(error))
+    assert sentences
+    assert all("\n" not in sentence for sentence in sentences)

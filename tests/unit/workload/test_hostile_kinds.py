@@ -66,3 +66,45 @@ def test_a_value_is_taken_or_refused_in_one_sentence(kind: str, place: str) -> N
     assert all("\n" not in sentence for sentence in sentences)
     assert all(time_s > 0 for time_s in times)
     assert sentences
+
+
+DECODER = {
+    "name": "small", "kind": "llama", "layers": 2, "hidden": 64, "heads": 8, "vocabulary": 64,
+    "experts": {"count": 8, "active": 2, "ffn": 64, "node_limit": 2},
+}  # fmt: skip
+SERVED: dict[str, Any] = {
+    **BASE,
+    "workload": {
+        "kind": "inference",
+        "model": DECODER,
+        "step": "decode",
+        "sequence": 64,
+        "global_batch": 64,
+        "steady": True,
+        "chunk": {"prompt": 64, "tokens": 16, "prompts": 8},
+        "speculation": {"tokens": 2, "acceptance": 0.5, "model": {**DECODER, "name": "tiny"}},
+    },
+    "plan": {"dp": 8, "ep": 8, "dispatch_group": 2, "micro_batch": 8, "schedule": "forward"},
+}
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *(f"workload.{key}" for key in ("step", "sequence", "steady", "global_batch")),
+        *(f"workload.chunk.{key}" for key in ("prompt", "tokens", "prompts")),
+        *(f"workload.speculation.{key}" for key in ("tokens", "acceptance", "model")),
+        *(f"workload.model.experts.{key}" for key in ("node_limit", "active")),
+        *(f"plan.{key}" for key in ("dispatch_group", "scatter_each", "schedule")),
+    ],
+)
+def test_a_value_of_a_step_of_inference_is_taken_or_refused_in_one_sentence(place: str) -> None:
+    assert simulate_run(load_run(SERVED)).iteration_time_s > 0
+    sentences = []
+    for value in VALUES:
+        try:
+            assert simulate_run(load_run(SERVED, {place: value})).iteration_time_s > 0
+        except SimcoreError as error:
+            sentences.append(str(error))
+    assert sentences
+    assert all("\n" not in sentence for sentence in sentences)

@@ -19,7 +19,7 @@ class Speculation(Schema):
             time (n-grams, or heads that are part of the model).
     """
 
-    tokens: int = Field(ge=1)
+    tokens: int = Field(ge=1, le=1000)
     acceptance: float = Field(ge=0, le=1)
     model: NamedModel | None = None
 
