@@ -153,16 +153,21 @@ class LayerActivations:
     Attributes:
         whole_bytes: If it is not repeated.
         input_bytes: If it is.
+        parts_bytes: Of parts that are repeated by themselves, while they are needed.
     """
 
     whole_bytes: int
     input_bytes: int
+    parts_bytes: int
 
     @classmethod
     def of(cls, kind: LayerKind, plan: ParallelPlan, share: NpuShare) -> "LayerActivations":
         blocks = blocks_of(kind, share, plan)
-        whole = sum(block.kept_bytes for block in blocks)
-        return cls(whole_bytes=whole, input_bytes=blocks[0].input_bytes)
+        whole, parts = sum(block.kept_bytes for block in blocks), 0
+        if plan.recompute_parts:
+            every = blocks_of(kind, share, plan.model_copy(update={"recompute_parts": ()}))
+            parts = sum(block.kept_bytes for block in every) - whole
+        return cls(whole_bytes=whole, input_bytes=blocks[0].input_bytes, parts_bytes=parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +212,8 @@ class _Sizes:
         held = self.layers.total(kinds)
         counts = StageParameters.of(workload.model, plan, share, stage=stage, layers=held)
         in_use = _in_use(kinds, self.layers, counts, plan)
-        working = max(self.kept[kind].whole_bytes for kind in set(kinds)) * plan.recompute_every
+        largest = max(self.kept[kind].whole_bytes for kind in set(kinds)) * plan.recompute_every
+        parts = max(self.kept[kind].parts_bytes for kind in set(kinds))
         tables = workload.table_memory(plan)
         weights_bytes = ceil(workload.weight_bytes * _weights(plan, counts, in_use))
         return _Shape(
@@ -215,7 +221,7 @@ class _Sizes:
             gradients_bytes=workload.gradient_bytes * _gradients(plan, counts, in_use),
             optimizer_bytes=_optimizer_bytes(workload, plan, counts) + tables.state_bytes,
             kept_bytes=sum(self._kept_bytes(chunk) for chunk in chunks),
-            working_bytes=working if plan.recompute == "full" or not workload.trains else 0,
+            working_bytes=largest if plan.recompute == "full" or not workload.trains else parts,
             logits_bytes=losses * _head_bytes(share.exit) if counts.has_head else 0,
             cache_bytes=workload.cache_bytes(plan, kinds),
         )

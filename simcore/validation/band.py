@@ -20,7 +20,14 @@ from simcore.workload import ParallelPlan, TrainingWorkload
 TABLE = Path("validation") / "measured.csv"
 """Below ``configs``: one line per model, machine size and format that was measured."""
 WITHIN = 0.8
-_UNMEASURED = ("schedule", "cp_kind", "dispatch_group", "scatter_each", "updates")
+_UNMEASURED = (
+    "schedule",
+    "cp_kind",
+    "dispatch_group",
+    "scatter_each",
+    "recompute_parts",
+    "updates",
+)
 """Keys of plans that measured rows have no column for: all were predicted with the defaults."""
 _FORMATS = {Precision.FP8: "8-bit", Precision.FP4: "4-bit", Precision.FP32: "32-bit"}
 

@@ -63,6 +63,9 @@ class ParallelPlan(Schema):
             all if not given.
         recompute_every: With ``full``, only the input of every n-th layer is kept, and n layers
             are needed at once while they are repeated.
+        recompute_parts: What is repeated of layers that are not repeated as a whole, because it is
+            cheap and large: outputs of the ``norms`` before products, of the ``activations`` within
+            MLPs, and ``latent_heads``, the queries, keys and values made of latents.
         chunk_layers: Layers of each chunk in the order of the model, pp x interleave numbers; as
             equal as possible if not given, the early ones with one more.
         order: Axes from the one whose NPUs have neighbouring ids to the one whose NPUs are furthest
@@ -99,6 +102,7 @@ class ParallelPlan(Schema):
     recompute: Literal["none", "selective", "full"] = "none"
     recompute_layers: int | None = Field(default=None, ge=1)
     recompute_every: int = Field(default=1, ge=1)
+    recompute_parts: tuple[Literal["norms", "activations", "latent_heads"], ...] = ()
     chunk_layers: tuple[Annotated[int, Field(ge=1)], ...] = ()
     order: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = AXIS_ORDER
     schedule: str = "1f1b"

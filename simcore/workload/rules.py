@@ -21,6 +21,8 @@ def replica_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
     for axis in ("tp", "cp", "pp", "ep", "interleave"):
         degree = getattr(plan, axis)
         yield degree == 1, f"{axis}_is_one", f"workloads of kind {workload.kind} take {axis} 1 only"
+    reason = f"workloads of kind {workload.kind} take no recompute_parts"
+    yield not plan.recompute_parts, "parts_exist", reason
     yield _batch_rule(workload, plan)
     yield from _layer_rules(workload.model.layers, plan)
     yield from _update_rules(workload, plan)
@@ -134,6 +136,16 @@ def token_rules(workload: "TrainingWorkload", plan: ParallelPlan) -> Iterator[Ru
 
 def _choice_rules(model: Model, plan: ParallelPlan) -> Iterator[Rule]:
     yield from _layer_rules(model.layers, plan)
+    yield (
+        plan.recompute != "full" or not plan.recompute_parts,
+        "parts_are_repeated_once",
+        "recompute: full repeats all parts, so that recompute_parts must be empty",
+    )
+    yield (
+        model.latent is not None or "latent_heads" not in plan.recompute_parts,
+        "parts_exist",
+        "recompute_parts: latent_heads needs a model with latent attention",
+    )
     if plan.cp > 1:
         yield from _context_rules(model, plan)
     if plan.order != AXIS_ORDER:
@@ -274,9 +286,9 @@ def _split_rules(plan: ParallelPlan) -> Iterator[Rule]:
         return
     yield plan.pp > 1, "split_needs_pp", f"schedule {plan.schedule} needs pp above 1"
     yield (
-        plan.zero_stage <= 1 and plan.recompute != "full",
+        plan.zero_stage <= 1 and plan.recompute != "full" and not plan.recompute_parts,
         "split_keeps_layers",
-        f"schedule {plan.schedule} needs zero_stage 0 or 1 and no full recompute",
+        f"schedule {plan.schedule} needs zero_stage 0 or 1 and no recompute: full or parts",
     )
 
 

@@ -40,6 +40,7 @@ CHOICES: list[dict[str, Any]] = [
     {"zero_stage": 3, "shard": 2, "recompute": "full", "recompute_layers": 1},
     {"overlap_gradients": False, "bucket_bytes": 1e6},
     {"overlap_tensor": True},
+    {"recompute_parts": ("norms", "activations")},
     {"schedule": "zb_h1", "overlap_tensor": True},
     {"cp_kind": "ring"},
     {"cp_kind": "ulysses"},

@@ -86,6 +86,7 @@ def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
         overlap_gradients=draw(st.booleans()),
         overlap_weights=draw(st.booleans()),
         recompute=recompute,
+        recompute_parts=draw(st.sampled_from([(), ("norms",)])) if recompute == "none" else (),
         recompute_layers=draw(st.sampled_from([None, 1])) if recompute == "full" else None,
         schedule=draw(st.sampled_from(["1f1b", "1f1b_overlapped", "gpipe", "zb_h1"])),
         scatter_each=draw(st.sampled_from([True, True, False])),

@@ -40,6 +40,7 @@ class Attention(Block):
     def backward(self, work: Work) -> None:
         share = self.share
         work.gather("attention gradient")
+        self.repeat_norm(work, "attention input")
         regathered = work.regather("attention input")
         inputs = input_gradient("attention output", *self._output, share)
         weights = weight_gradient("attention output", *self._output, share)

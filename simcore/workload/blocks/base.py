@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from simcore.workload.kernel_costs import norm
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.share import Share
@@ -104,5 +105,19 @@ class Block(LayerWork):
     @property
     def entry_bytes(self) -> int:
         """What every block keeps: the inputs of its norm and of the product after it, its mask."""
-        share = self.share
-        return share.thin_rows * share.hidden * (2 * share.element_bytes + share.mask_bytes)
+        share, tensors = self.share, 1 if self.repeats("norms") else 2
+        return share.thin_rows * share.hidden * (tensors * share.element_bytes + share.mask_bytes)
+
+    @property
+    def inner_tensors(self) -> int:
+        """Tensors of the inner width of an MLP that are kept: what it activates, and the result."""
+        return self.share.mlp_inputs + (0 if self.repeats("activations") else 1)
+
+    def repeats(self, part: str) -> bool:
+        """The forward pass of *part*, one of ``recompute_parts``, is repeated."""
+        return part in self.plan.recompute_parts
+
+    def repeat_norm(self, work: Work, name: str) -> None:
+        """The norm of the block once more, where its output was not kept."""
+        if self.repeats("norms"):
+            work.compute(name, norm(self.share, f"{name} again")[1:])

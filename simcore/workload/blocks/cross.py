@@ -72,6 +72,7 @@ class CrossAttention(Block):
     def backward(self, work: Work) -> None:
         share, encoder = self.share, _encoder(self)
         work.gather("cross attention gradient")
+        self.repeat_norm(work, "cross attention input")
         regathered = work.regather("cross attention input")
         read = work.regather("encoder output", encoder.thin_bytes)
         inputs = input_gradient("cross attention output", *self._output, share)

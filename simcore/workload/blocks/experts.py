@@ -4,7 +4,12 @@ from math import ceil
 
 from simcore.terms import CollectiveKind
 from simcore.workload.blocks.base import Block, BlockParameters
-from simcore.workload.blocks.mlp import product_gradients, products, up_weight_gradient
+from simcore.workload.blocks.mlp import (
+    activation_again,
+    product_gradients,
+    products,
+    up_weight_gradient,
+)
 from simcore.workload.graph import Axis, Kernel
 from simcore.workload.kernel_costs import (
     elementwise,
@@ -84,6 +89,7 @@ class RoutedExperts(Block):
 
     def backward(self, work: Work) -> None:
         share = self.share
+        self.repeat_norm(work, "unpermute")
         work.compute("unpermute", norm_gradient(share, "next"))
         if self._narrows:
             rows, narrow, wide = self._narrowing
@@ -100,6 +106,8 @@ class RoutedExperts(Block):
         if self._experts.shared_ffn:
             work.resume(gathered)
             ffn = self._experts.shared_ffn
+            if self.repeats("activations"):
+                work.compute("shared experts", [activation_again("shared experts", share, ffn)])
             product_gradients("shared experts", share, ffn, work)
             weights = [up_weight_gradient("shared experts", share, ffn)]
             work.input_gradient("shared experts", weights, regathered)
@@ -123,7 +131,7 @@ class RoutedExperts(Block):
     @property
     def kept_bytes(self) -> int:
         share, experts = self.share, self._experts
-        inner = 1 + share.mlp_inputs
+        inner = self.inner_tensors
         rows = experts.rows * (experts.width + experts.ffn * inner)
         rows += share.thin_rows * experts.width if self._narrows else 0
         shared = share.rows * experts.shared_ffn * inner
@@ -219,6 +227,9 @@ class RoutedExperts(Block):
         inner = share.mlp_inputs * ffn
         down = grouped_gemm("experts down input gradient", (rows, ffn, wide), held, share)
         weights = grouped_weight_gradient("experts down", (rows, wide, ffn), held, share)
+        if self.repeats("activations"):
+            again = self._activation("experts activation again", 1 + share.mlp_inputs)
+            work.compute("experts", [again])
         work.compute("experts", [down], [weights])
         activation = self._activation("experts activation gradient", 1 + 2 * share.mlp_inputs)
         up = grouped_gemm("experts up input gradient", (rows, wide, inner), held, share)

@@ -45,7 +45,7 @@ class Latent(Block):
         down = gemm("latents", share.thin_rows, self._width, share.hidden, share)
         work.compute("latents", [*norm(share, "attention"), down, *self._norms("latent norms", 2)])
         work.gather("latents", self._thin_bytes)
-        work.compute("attention input", [gemm(*sizes, share) for sizes in self._products()])
+        work.compute("attention input", self._heads())
         context_parallel(share, self.plan).forward(work)
         work.compute("attention", [gemm("attention output", *self._output, share)])
         work.reduce("attention output")
@@ -53,10 +53,13 @@ class Latent(Block):
     def backward(self, work: Work) -> None:
         share = self.share
         work.gather("attention gradient")
+        self.repeat_norm(work, "latents")
         regathered = work.regather("latents", self._thin_bytes)
         output = input_gradient("attention output", *self._output, share)
         weight = weight_gradient("attention output", *self._output, share)
         work.compute("attention output", [*norm_gradient(share, "next"), output], [weight])
+        if self.repeats("latent_heads"):
+            work.compute("attention output", self._heads())
         context_parallel(share, self.plan).backward(work)
         inputs = [input_gradient(*sizes, share) for sizes in self._products()]
         work.compute("attention input", inputs)
@@ -70,8 +73,9 @@ class Latent(Block):
     @property
     def kept_bytes(self) -> int:
         share, latent = self.share, self._latent
-        keys = share.query_width + share.output_width  # one key and value per query head
-        heads = share.rows * (share.query_width + keys + share.output_width)
+        heads = share.rows * share.output_width
+        if not self.repeats("latent_heads"):  # one key and value per query head
+            heads += share.rows * (2 * share.query_width + share.output_width)
         ranks = latent.query_rank + latent.key_value_rank
         latents = share.thin_rows * (ranks + self._width)  # before and after their norms
         kept = self.entry_bytes + share.element_bytes * (heads + latents)
@@ -96,6 +100,10 @@ class Latent(Block):
     @property
     def _output(self) -> tuple[int, int, int]:
         return self.share.rows, self.share.hidden, self.share.output_width
+
+    def _heads(self) -> list[Kernel]:
+        """Queries, keys and values of all heads."""
+        return [gemm(*sizes, self.share) for sizes in self._products()]
 
     def _products(self) -> list[tuple[str, int, int, int]]:
         """The products that make the heads: name, rows, width, rank."""

@@ -51,6 +51,7 @@ class Mamba(Block):
     def backward(self, work: Work) -> None:
         share = self.share
         work.gather("mamba gradient")
+        self.repeat_norm(work, "mamba input")
         regathered = work.regather("mamba input")
         output = input_gradient("mamba output", *self._output, share)
         weight = weight_gradient("mamba output", *self._output, share)

@@ -38,8 +38,11 @@ class Mlp(Block):
     def backward(self, work: Work) -> None:
         share = self.share
         work.gather("mlp gradient")
+        self.repeat_norm(work, "mlp")
         regathered = work.regather("mlp input")
         work.compute("mlp", norm_gradient(share, "next"))
+        if self.repeats("activations"):
+            work.compute("mlp", [activation_again("mlp", share, share.ffn)])
         product_gradients("mlp", share, share.ffn, work)
         weights = [up_weight_gradient("mlp", share, share.ffn)]
         work.input_gradient("mlp", weights, regathered)
@@ -47,7 +50,7 @@ class Mlp(Block):
     @property
     def kept_bytes(self) -> int:
         share = self.share
-        inner = share.rows * share.ffn * (1 + share.mlp_inputs)
+        inner = share.rows * share.ffn * self.inner_tensors
         return self.entry_bytes + share.element_bytes * inner
 
 
@@ -69,6 +72,11 @@ def product_gradients(name: str, share: Share, ffn: int, work: Work) -> None:
     activation = _activation(f"{name} activation gradient", share, ffn, moves=1 + 2 * inputs)
     up = input_gradient(f"{name} up", rows, inputs * ffn, hidden, share)
     work.compute(name, [activation, up])
+
+
+def activation_again(name: str, share: Share, ffn: int) -> Kernel:
+    """The activation of an MLP once more, where its result was not kept."""
+    return _activation(f"{name} activation again", share, ffn, moves=1 + share.mlp_inputs)
 
 
 def up_weight_gradient(name: str, share: Share, ffn: int) -> Kernel:

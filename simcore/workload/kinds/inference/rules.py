@@ -10,9 +10,14 @@ def forward_rules(plan: ParallelPlan) -> Iterator[Rule]:
     """What only training can choose must be as it is by default."""
     yield plan.cp == 1, "sequence_is_whole", "workloads of kind inference take cp 1 only"
     yield (
-        plan.zero_stage == 0 and plan.recompute == "none" and plan.updates.kind == "all_reduce",
+        plan.zero_stage == 0 and plan.updates.kind == "all_reduce",
         "nothing_is_updated",
-        "workloads of kind inference take zero_stage 0, recompute none and updates all_reduce only",
+        "workloads of kind inference take zero_stage 0 and updates all_reduce only",
+    )
+    yield (
+        plan.recompute == "none" and not plan.recompute_parts,
+        "nothing_is_repeated",
+        "workloads of kind inference take recompute none and no recompute_parts",
     )
     yield (
         plan.flash_attention,

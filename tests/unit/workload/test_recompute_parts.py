@@ -1,0 +1,123 @@
+"""Parts of layers that are repeated by themselves, against closed forms of bytes and FLOP."""
+
+from typing import Any
+
+import pytest
+
+from simcore.errors import InfeasibleError
+from simcore.memory import footprint
+from simcore.workload import (
+    Model,
+    ParallelPlan,
+    TrainingGraph,
+    TrainingWorkload,
+    build_graph,
+    bytes_by_axis,
+    load_workload,
+    total_flop,
+)
+
+LAYERS, HIDDEN, SEQUENCE, BATCH = 4, 64, 32, 8
+SBH = SEQUENCE * HIDDEN
+DENSE = Model(name="m", layers=LAYERS, hidden=HIDDEN, heads=8, ffn=4 * HIDDEN)
+ROUTED = Model.model_validate(
+    {
+        "name": "r", "kind": "llama", "layers": LAYERS, "hidden": HIDDEN, "heads": 8,
+        "experts": {"count": 8, "active": 2, "ffn": 96, "shared_ffn": 32},
+    }
+)  # fmt: skip
+LATENT = Model.model_validate(
+    {
+        "name": "l", "kind": "llama", "layers": LAYERS, "hidden": HIDDEN, "heads": 8, "ffn": 96,
+        "latent": {
+            "query_rank": 24, "key_value_rank": 16, "plain_width": 8, "rotary_width": 4,
+            "value_width": 8,
+        },
+    }
+)  # fmt: skip
+NORMS, ACTIVATIONS, HEADS = "norms", "activations", "latent_heads"
+
+
+def job(model: Model = DENSE) -> TrainingWorkload:
+    return TrainingWorkload(model=model, sequence=SEQUENCE, global_batch=BATCH)
+
+
+def graph_of(model: Model, *parts: str, **plan: Any) -> TrainingGraph:
+    return build_graph(job(model), ParallelPlan.build(recompute_parts=parts, **plan))
+
+
+def kept_bytes(model: Model, *parts: str, **plan: Any) -> int:
+    chosen = ParallelPlan.build(recompute_parts=parts, **plan)
+    return footprint(job(model), chosen).stages[0].activations_bytes
+
+
+def kernel_names(graph: TrainingGraph) -> list[str]:
+    return [kernel.name for operator in graph.operators for kernel in operator.kernels]
+
+
+@pytest.mark.parametrize(
+    ("parts", "dropped"),
+    # of the 34 s b h of a GPT layer: the outputs of two norms, and 4 h of the activation
+    [((), 0), ((NORMS,), 4), ((ACTIVATIONS,), 8), ((NORMS, ACTIVATIONS), 12)],
+)
+def test_a_gpt_layer_keeps_what_is_not_repeated(parts: tuple[str, ...], dropped: int) -> None:
+    at_work = dropped  # those of one layer are there while they are needed
+    assert kept_bytes(DENSE, *parts) == (LAYERS * (34 - dropped) + at_work) * SBH
+
+
+@pytest.mark.parametrize("tp", [1, 2])
+def test_experts_keep_what_they_activate_but_not_the_result(tp: int) -> None:
+    plan = {"tp": tp, "sequence_parallel": True}
+    tokens = SEQUENCE // tp
+    routed, shared = 2 * tokens * 96, SEQUENCE * 32 // tp
+    dropped = 2 * (routed + shared)
+    whole, less = kept_bytes(ROUTED, **plan), kept_bytes(ROUTED, ACTIVATIONS, **plan)
+    assert whole - less == (LAYERS - 1) * dropped
+
+
+def test_heads_are_made_of_latents_once_more() -> None:
+    widths = 8 * (12 + 12 + 8)  # queries, keys and values of 8 heads
+    whole, less = kept_bytes(LATENT), kept_bytes(LATENT, HEADS)
+    assert whole - less == (LAYERS - 1) * 2 * SEQUENCE * widths
+    made = 24 * 8 * 12 + 16 * 8 * (8 + 8)
+    added = total_flop(graph_of(LATENT, HEADS), "gemm") - total_flop(graph_of(LATENT), "gemm")
+    assert added == 2 * BATCH * SEQUENCE * LAYERS * made
+
+
+@pytest.mark.parametrize("model", [DENSE, ROUTED, LATENT], ids=lambda model: model.name)
+@pytest.mark.parametrize(
+    "plan", [{}, {"tp": 2, "sequence_parallel": True}, {"pp": 2, "dp": 2, "zero_stage": 3}], ids=str
+)
+def test_products_and_traffic_stay_and_every_part_is_repeated(
+    model: Model, plan: dict[str, Any]
+) -> None:
+    plain, again = (graph_of(model, *parts, **plan) for parts in ((), (NORMS, ACTIVATIONS)))
+    assert total_flop(plain, "gemm") == total_flop(again, "gemm")
+    moved = [{a: s.tolist() for a, s in bytes_by_axis(g).items()} for g in (plain, again)]
+    assert moved[0] == moved[1]
+    repeated = [name for name in kernel_names(again) if " again" in name]
+    assert sum(name.endswith("norm") for name in repeated) >= 2
+    assert sum("activation" in name for name in repeated) >= 1
+    assert not [name for name in kernel_names(plain) if " again" in name]
+
+
+@pytest.mark.parametrize(
+    ("model", "plan", "rule"),
+    [
+        (DENSE, {"recompute": "full", "recompute_parts": ["norms"]}, "parts_are_repeated_once"),
+        (DENSE, {"recompute_parts": ["latent_heads"]}, "parts_exist"),
+        (DENSE, {"recompute_parts": ["norms"], "schedule": "zb_h1", "pp": 2}, "split_keeps_layers"),
+    ],
+)
+def test_parts_that_cannot_be_repeated_are_refused(
+    model: Model, plan: dict[str, Any], rule: str
+) -> None:
+    with pytest.raises(InfeasibleError) as error:
+        build_graph(job(model), ParallelPlan.build(**plan))
+    assert error.value.rule == rule
+
+
+def test_nets_of_other_kinds_have_no_such_parts() -> None:
+    net = load_workload({"kind": "cnn", "model": "resnet50", "global_batch": 8})
+    with pytest.raises(InfeasibleError, match="parts_exist"):
+        build_graph(net, ParallelPlan.build(recompute_parts=["norms"]))
