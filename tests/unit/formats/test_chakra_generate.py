@@ -94,8 +94,11 @@ ITERATIONS = {
 }
 
 
+@pytest.mark.parametrize("backend", ["congestion_unaware", "congestion_aware_multidim"])
 @pytest.mark.parametrize("run", ITERATIONS.values(), ids=ITERATIONS)
-def test_a_written_iteration_takes_the_time_of_the_simulated_one(run: str, tmp_path: Path) -> None:
+def test_a_written_iteration_takes_the_time_of_the_simulated_one(
+    run: str, backend: str, tmp_path: Path
+) -> None:
     run_file = tmp_path / "run.yaml"
     run_file.write_text(run)
     out = tmp_path / "traces" / "w"
@@ -115,12 +118,12 @@ def test_a_written_iteration_takes_the_time_of_the_simulated_one(run: str, tmp_p
         comm_group=named if groups else None,
         folder=out.parent,
     )
-    result = as_plain(simulate_files(files, "congestion_unaware", {}))
+    result = as_plain(simulate_files(files, backend, {}))
     assert result["status"] == "ok"
     finish = result["finish_cycles"]
     assert isinstance(finish, list)
     # microseconds of the format, and the lists' fixed endpoint delay, leave a small difference
-    simulated = simulate_run(load_run(run_file)).iteration_time_s
+    simulated = simulate_run(load_run(run_file, {"backend": backend})).iteration_time_s
     assert max(finish) * 1e-9 == pytest.approx(simulated, rel=2e-3)
 
 
