@@ -33,6 +33,7 @@ class Progress:
         self._by_machine: Counter[str] = Counter()
         self._front: list[tuple[float, ...]] = []
         self._signs: dict[str, int] = {}
+        self._level = ""
         self._total = self._known = self._duplicates = 0
         self._start_s = self._said_s = time.monotonic()
 
@@ -59,6 +60,7 @@ class Progress:
         self._tally, self._front, self._duplicates = Tally(), [], 0
         self._signs = dict(zip(study.goals.objectives, study.goals.signs, strict=True))
         self._total, self._known = total, known
+        self._level = study.fidelity if len(study.levels) > 1 else ""
         self._start_s = self._said_s = time.monotonic()
         if not self._quiet and self._console.is_terminal:
             self._live = Live(console=self._console, refresh_per_second=4, transient=True)
@@ -111,6 +113,8 @@ class Progress:
             ("repeated", str(self._duplicates)),
         ]
         spent_s = max(time.monotonic() - self._start_s, 1e-3)
+        if self._level:
+            facts.insert(0, ("judging at", self._level))
         if len(self._by_machine) > 1:
             nodes = self._by_machine.most_common(MAX_MACHINES)
             facts += [(name, f"{count / spent_s:.1f} per second") for name, count in nodes]
