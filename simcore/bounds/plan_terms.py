@@ -76,7 +76,7 @@ def plan_terms(
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
-    if SCHEDULES[plan.schedule].overlaps or not workload.trains:
+    if not _is_chain(workload, plan):
         return _nothing_known(workload, plan)
     plan = plan.between_averages  # which are shorter than the mean
     few = plan.pp if plan.interleave > 1 else 1
@@ -106,8 +106,15 @@ def plan_terms(
     )
 
 
+def _is_chain(workload: Workload, plan: ParallelPlan) -> bool:
+    """Whether the passes of a stage follow each other in the order that the terms know."""
+    if plan.interleave > 1 and plan.chunk_group != plan.pp:
+        return False
+    return workload.trains and not SCHEDULES[plan.schedule].overlaps
+
+
 def _nothing_known(workload: Workload, plan: ParallelPlan) -> PlanTerms:
-    """A plan that is no chain of passes: that its groups have places, but no times."""
+    """A plan whose passes are in another order: that its groups have places, but no times."""
     check_splits(workload, plan)
     groups = group_layouts(workload, plan).values()
     return PlanTerms(

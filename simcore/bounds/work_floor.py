@@ -49,8 +49,8 @@ class WorkFloor:
 
 def _on_one_stage(plan: ParallelPlan, workload: Workload) -> tuple[ParallelPlan, Workload]:
     changes = {
-        "pp": 1, "interleave": 1, "dp": plan.ep, "shard": None, "zero_stage": 0,
-        "scatter_each": True,
+        "pp": 1, "interleave": 1, "interleave_group": None, "dp": plan.ep, "shard": None,
+        "zero_stage": 0, "scatter_each": True,
         "chunk_layers": (), "overlap_gradients": False, "overlap_weights": False,
         "bucket_bytes": None, "updates": Updates(),
     }  # fmt: skip

@@ -121,7 +121,8 @@ def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
         key = (stage == 0, stage == plan.pp - 1, chunks)
         if key not in known:
             known[key] = sizes.shape(stage, chunks, schedule.alive_losses(batches))
-        shape, alive = known[key], schedule.alive_units(stage, plan.pp, batches, plan.interleave)
+        shape, chunks_group = known[key], (plan.interleave, plan.chunk_group)
+        alive = schedule.alive_units(stage, plan.pp, batches, *chunks_group)
         stages.append(
             StageFootprint(
                 stage=stage,

@@ -121,7 +121,7 @@ class PlanCache:
 
 def _short_runs(plan: ParallelPlan, batches: int) -> Iterator[int]:
     """Numbers of micro-batches, well below *batches*, with which a steady state may show."""
-    period = SCHEDULES[plan.schedule]().period(plan.pp, plan.interleave)
+    period = SCHEDULES[plan.schedule]().period(plan.pp, plan.interleave, plan.chunk_group)
     if period is None:
         return
     fewer = 2 * plan.pp + KEPT

@@ -71,7 +71,7 @@ class UnitTables:
 
 def _table(program: TrainingProgram) -> UnitTable:
     plan, stages = program.plan, program.stages
-    _, _, batches, _ = program.pipeline
+    batches = program.stages[0].units.batches
     every = stacked([stage.units for stage in stages])
     chunk, batch = every.chunk.astype(np.int64), every.microbatch.astype(np.int64)
     backward = every.backward
@@ -83,7 +83,7 @@ def _table(program: TrainingProgram) -> UnitTable:
         message = (2 * boundary + backward) * batches + batch
         units[:, :, field] = np.where((boundary >= 0) & (boundary < last), message, -1)
     schedule = SCHEDULES[plan.schedule]()
-    period_batches = schedule.period(plan.pp, plan.interleave) or 0
+    period_batches = schedule.period(plan.pp, plan.interleave, plan.chunk_group) or 0
     late = [schedule.late_weights(stage.stage, batches) for stage in stages]
     period = 2 * period_batches * plan.interleave
     repeats = _repeats(2 * chunk + backward, backward, np.array(late), period)

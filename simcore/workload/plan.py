@@ -35,6 +35,8 @@ class ParallelPlan(Schema):
             sent once, and which pass it on among themselves; if not given, every expert is sent a
             copy.
         micro_batch: Sequences per micro-batch on one data parallel rank.
+        interleave_group: Micro-batches that pass one chunk of each stage before they pass the next
+            one, at least pp of them, which is what they are if not given.
         sequence_parallel: Norms and residuals split over the tensor parallel group.
         interleave: Chunks of layers on each stage (virtual stages); above 1 the stages pass each
             micro-batch around that often.
@@ -89,6 +91,7 @@ class ParallelPlan(Schema):
     dispatch_group: int | None = Field(default=None, ge=1)
     micro_batch: int = Field(default=1, ge=1)
     interleave: int = Field(default=1, ge=1)
+    interleave_group: int | None = Field(default=None, ge=1)
     sequence_parallel: bool = False
     zero_stage: int = Field(default=0, ge=0, le=3)
     scatter_each: bool = True
@@ -148,6 +151,11 @@ class ParallelPlan(Schema):
         names = {"tp": "etp", "dp": "edp"}
         sizes = {"etp": self.expert_tp, "ep": self.ep, "edp": self.expert_replicas, "pp": self.pp}
         return _strides([names.get(axis, axis) for axis in self.order], sizes)
+
+    @property
+    def chunk_group(self) -> int:
+        """Micro-batches that pass one chunk of each stage before they pass the next one."""
+        return self.interleave_group or self.pp
 
     @property
     def stage_stride(self) -> int:

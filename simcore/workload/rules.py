@@ -294,12 +294,21 @@ def _split_rules(plan: ParallelPlan) -> Iterator[Rule]:
 
 def _interleave_rules(plan: ParallelPlan, batches: int) -> Iterator[Rule]:
     if plan.interleave == 1:
+        reason = "interleave_group needs interleave above 1"
+        yield plan.interleave_group is None, "group_needs_interleave", reason
         return
     yield plan.pp > 1, "interleave_needs_pp", "interleave above 1 needs pp above 1"
     yield (
-        batches % plan.pp == 0,
-        "microbatches_divide_by_pp",
-        f"{batches} micro-batches do not divide by pp = {plan.pp}, as interleave needs",
+        plan.chunk_group >= plan.pp,
+        "group_covers_pp",
+        f"interleave_group = {plan.chunk_group} is below pp = {plan.pp}",
+    )
+    what = "interleave_group" if plan.interleave_group else "pp"
+    yield (
+        batches % plan.chunk_group == 0,
+        f"microbatches_divide_by_{what}",
+        f"{batches} micro-batches do not divide by {what} = {plan.chunk_group}, as interleave "
+        "needs",
     )
     able = [name for name, schedule in SCHEDULES.items() if schedule.interleaves]
     yield (

@@ -7,8 +7,8 @@ from simcore.workload.assemble import last_units
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES, Units
 
-PipelineKey = tuple[str, int, int, int]
-"""Schedule, stages, micro-batches and chunks per stage."""
+PipelineKey = tuple[str, int, int, int, int]
+"""Schedule, stages, micro-batches, chunks per stage, micro-batches that pass a chunk at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,22 +53,22 @@ class UnitOrders:
     def of(self, plan: ParallelPlan, batches: int) -> tuple[UnitOrder, ...]:
         """The order on each stage of *plan* with *batches* micro-batches."""
         key = pipeline_key(plan, batches)
-        return self._known.of(key, lambda: _orders(*key)).stages
+        return self._known.of(key, lambda: _orders(key)).stages
 
 
 def pipeline_key(plan: ParallelPlan, batches: int) -> PipelineKey:
     """What decides the order of the units."""
-    return plan.schedule, plan.pp, batches, plan.interleave
+    return plan.schedule, plan.pp, batches, plan.interleave, plan.chunk_group
 
 
-def _orders(name: str, stages: int, batches: int, chunks: int) -> StageOrders:
-    each = (_order(name, stages, batches, chunks, stage=stage) for stage in range(stages))
-    return StageOrders(stages=tuple(each))
+def _orders(key: PipelineKey) -> StageOrders:
+    return StageOrders(stages=tuple([_order(key, stage) for stage in range(key[1])]))
 
 
-def _order(name: str, stages: int, batches: int, chunks: int, *, stage: int) -> UnitOrder:
+def _order(key: PipelineKey, stage: int) -> UnitOrder:
+    name, stages, batches, chunks, group = key
     schedule = SCHEDULES[name]()
-    units = schedule.units(stage, stages, batches, chunks)
+    units = schedule.units(stage, stages, batches, chunks, group)
     late = schedule.late_weights(stage, batches)
     return UnitOrder(
         units=units,

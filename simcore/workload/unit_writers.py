@@ -23,6 +23,7 @@ _OUTSIDE_UNITS = frozenset(
         "pp",
         "dp",
         "interleave",
+        "interleave_group",
         "chunk_layers",
         "schedule",
         "order",

@@ -100,3 +100,20 @@ def test_each_choice_was_compared(choice: dict[str, Any]) -> None:
     if not SEEN:
         pytest.skip("runs after the comparison")
     assert str(choice) in SEEN
+
+
+@pytest.mark.parametrize(("pp", "group"), [(2, 2), (2, 4), (4, 4), (4, 6), (2, 12)])
+@pytest.mark.parametrize("groups", [1, 2, 9])
+def test_groups_of_any_size_take_the_time_of_their_nodes(pp: int, group: int, groups: int) -> None:
+    plan = ParallelPlan(dp=2, pp=pp, interleave=2, interleave_group=group)
+    workload = TrainingWorkload(
+        model=Model.model_validate(SHAPE), sequence=128, global_batch=2 * group * groups
+    )
+    dimensions = tuple(
+        Dimension(
+            topology=TopologyKind.SWITCH, npus=size, bandwidth_bytes_per_s=20e9, latency_s=1e-6
+        )
+        for size in (2, pp)
+    )
+    platform = Platform(npu=load_npu("a100_80"), dimensions=dimensions)
+    assert compare((workload, platform, plan, System(phase_end="together"))) is not None

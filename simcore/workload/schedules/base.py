@@ -72,11 +72,16 @@ class PipelineSchedule(ABC):
     overlaps: ClassVar[bool] = False
 
     @abstractmethod
-    def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:
-        """The order on *stage* (0 is the first)."""
+    def units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> Units:
+        """The order on *stage* (0 is the first).
+
+        *group* micro-batches pass a chunk before they pass the next one; 0: as many as stages.
+        """
 
     @abstractmethod
-    def period(self, stages: int, chunks: int) -> int | None:
+    def period(self, stages: int, chunks: int, group: int = 0) -> int | None:
         """After how many micro-batches the pattern repeats between warm-up and drain, if it does.
 
         The units between the first backward unit's pair and the drain are then the same from
@@ -84,7 +89,9 @@ class PipelineSchedule(ABC):
         """
 
     @abstractmethod
-    def alive_units(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
+    def alive_units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> int:
         """Most forward units whose activations *stage* holds at one time."""
 
     @abstractmethod

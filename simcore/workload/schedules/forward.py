@@ -12,17 +12,21 @@ class ForwardOnly(PipelineSchedule):
 
     trains: ClassVar[bool] = False
 
-    def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:
+    def units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> Units:
         return Units(
             backward=np.zeros(microbatches, np.bool_),
             microbatch=np.arange(microbatches, dtype=np.int32),
             chunk=np.zeros(microbatches, np.int32),
         )
 
-    def period(self, stages: int, chunks: int) -> int | None:
+    def period(self, stages: int, chunks: int, group: int = 0) -> int | None:
         return None
 
-    def alive_units(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
+    def alive_units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> int:
         return 0
 
     def alive_losses(self, microbatches: int) -> int:

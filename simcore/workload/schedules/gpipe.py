@@ -12,17 +12,21 @@ class GPipe(PipelineSchedule):
     Parallelism", NeurIPS 2019, section 2.3.
     """
 
-    def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:
+    def units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> Units:
         return Units(
             backward=np.repeat([False, True], microbatches),
             microbatch=np.tile(np.arange(microbatches, dtype=np.int32), 2),
             chunk=np.zeros(2 * microbatches, np.int32),
         )
 
-    def period(self, stages: int, chunks: int) -> int | None:
+    def period(self, stages: int, chunks: int, group: int = 0) -> int | None:
         return None
 
-    def alive_units(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
+    def alive_units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> int:
         return microbatches
 
     def alive_losses(self, microbatches: int) -> int:

@@ -13,9 +13,9 @@ class OneForwardOneBackward(PipelineSchedule):
     With one chunk, stage r of p starts with min(p - 1 - r, m) forwards: the bubble is (p - 1) / m
     of the ideal time, as in GPipe, but at most p - r micro-batches are alive on stage r.
 
-    With v chunks (interleaved), it starts with min(2 (p - 1 - r) + (v - 1) p, m v), takes
-    micro-batches in groups of p through one chunk after the other, and the bubble shrinks to
-    (p - 1) / (v m). The micro-batches must divide by p.
+    With v chunks (interleaved), it starts with min(2 (p - 1 - r) + (v - 1) q, m v), takes
+    micro-batches in groups of q, by default p, through one chunk after the other, and the bubble
+    shrinks to (p - 1) / (v m). The micro-batches must divide by q.
 
     Source: D. Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters
     Using Megatron-LM", SC 2021, sections 2.2.1 and 2.2.2.
@@ -23,28 +23,34 @@ class OneForwardOneBackward(PipelineSchedule):
 
     interleaves: ClassVar[bool] = True
 
-    def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:
-        first = min(warm_up(stage, stages, chunks), microbatches * chunks)
-        return one_forward_one_backward(first, stages, microbatches, chunks)
+    def units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> Units:
+        group = group or stages
+        first = min(warm_up(stage, stages, chunks, group), microbatches * chunks)
+        return one_forward_one_backward(first, group, microbatches, chunks)
 
-    def period(self, stages: int, chunks: int) -> int | None:
-        return 1 if chunks == 1 else stages
+    def period(self, stages: int, chunks: int, group: int = 0) -> int | None:
+        return 1 if chunks == 1 else group or stages
 
-    def alive_units(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
-        return min(warm_up(stage, stages, chunks) + 1, microbatches * chunks)
+    def alive_units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> int:
+        first = warm_up(stage, stages, chunks, group or stages)
+        return min(first + 1, microbatches * chunks)
 
     def alive_losses(self, microbatches: int) -> int:
         return 1
 
 
 def one_forward_one_backward(
-    first: int, stages: int, microbatches: int, chunks: int, *, backward_leads: bool = False
+    first: int, group: int, microbatches: int, chunks: int, *, backward_leads: bool = False
 ) -> Units:
     """*first* forward units, then pairs of a forward and a backward one, then backward ones.
 
     Args:
         first: Forward units before the pairs.
-        stages: Stages of the pipeline.
+        group: Micro-batches that pass a chunk before they pass the next one.
         microbatches: Micro-batches.
         chunks: Chunks of each stage.
         backward_leads: The backward unit is the first one of each pair.
@@ -59,14 +65,14 @@ def one_forward_one_backward(
     if chunks == 1:
         microbatch[~backward] = microbatch[backward] = order
         return Units(backward=backward, microbatch=microbatch, chunk=chunk_of)
-    group, chunk = stages * chunks, order // stages % chunks
-    batch = order // group * stages + order % stages
+    chunk = order // group % chunks
+    batch = order // (group * chunks) * group + order % group
     for which, its_chunk in ((~backward, chunk), (backward, chunks - 1 - chunk)):
         microbatch[which], chunk_of[which] = batch, its_chunk
     return Units(backward=backward, microbatch=microbatch, chunk=chunk_of)
 
 
-def warm_up(stage: int, stages: int, chunks: int) -> int:
+def warm_up(stage: int, stages: int, chunks: int, group: int) -> int:
     """Forward units before the first backward unit's pair, if there are as many."""
     later = stages - 1 - stage
-    return 2 * later + (chunks - 1) * stages if chunks > 1 else later
+    return 2 * later + (chunks - 1) * group if chunks > 1 else later

@@ -26,24 +26,31 @@ class Overlapped(PipelineSchedule):
     interleaves: ClassVar[bool] = True
     overlaps: ClassVar[bool] = True
 
-    def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:
-        first = self._warm_up(stage, stages, microbatches, chunks)
-        order = one_forward_one_backward(first, stages, microbatches, chunks, backward_leads=True)
+    def units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> Units:
+        group = group or stages
+        first = _warm_up(stage, stages, microbatches, chunks, group)
+        order = one_forward_one_backward(first, group, microbatches, chunks, backward_leads=True)
         beside = np.zeros(order.backward.size, np.bool_)
         pairs = microbatches * chunks - first
         beside[first + 1 : first + 2 * pairs : 2] = True
         return replace(order, beside=beside)
 
-    def period(self, stages: int, chunks: int) -> int | None:
+    def period(self, stages: int, chunks: int, group: int = 0) -> int | None:
         return None
 
-    def alive_units(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
-        first = self._warm_up(stage, stages, microbatches, chunks)
+    def alive_units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> int:
+        first = _warm_up(stage, stages, microbatches, chunks, group or stages)
         return min(first + 1, microbatches * chunks)
 
     def alive_losses(self, microbatches: int) -> int:
         return min(2, microbatches)
 
-    def _warm_up(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
-        later = 2 * (stages - 1 - stage) + (chunks - 1) * stages
-        return min(later + 1, microbatches * chunks)
+
+def _warm_up(stage: int, stages: int, microbatches: int, chunks: int, group: int) -> int:
+    """Forward units before the pairs."""
+    later = 2 * (stages - 1 - stage) + (chunks - 1) * group
+    return min(later + 1, microbatches * chunks)

@@ -23,16 +23,20 @@ class ZeroBubble(PipelineSchedule):
 
     splits_backward: ClassVar[bool] = True
 
-    def units(self, stage: int, stages: int, microbatches: int, chunks: int) -> Units:
+    def units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> Units:
         order = OneForwardOneBackward().units(stage, stages, microbatches, chunks)
         backward_so_far = np.cumsum(order.backward)
         late = order.backward & (backward_so_far <= self.late_weights(stage, microbatches))
         return replace(order, without_weights=late)
 
-    def period(self, stages: int, chunks: int) -> int | None:
+    def period(self, stages: int, chunks: int, group: int = 0) -> int | None:
         return 1
 
-    def alive_units(self, stage: int, stages: int, microbatches: int, chunks: int) -> int:
+    def alive_units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> int:
         return min(stages, microbatches)
 
     def alive_losses(self, microbatches: int) -> int:

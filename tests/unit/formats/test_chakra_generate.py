@@ -77,6 +77,7 @@ GUESSES = ", speculation: {tokens: 3, acceptance: 0}"
 ITERATIONS = {
     "dense": RUN,
     "late scatter": RUN.replace("micro_batch: 1", "zero_stage: 3, scatter_each: false"),
+    "groups of four": RUN.replace("pp: 2", "pp: 2, interleave: 2, interleave_group: 4"),
     "experts": EXPERTS,
     "nodes of experts": EXPERTS.replace("ep: 2", "ep: 4, dispatch_group: 2"),
     "passes beside each other": EXPERTS.replace("pp: 2", "pp: 2, schedule: 1f1b_overlapped"),

@@ -86,16 +86,20 @@ def test_workload_needs_a_table_with_a_model() -> None:
 
 @pytest.mark.parametrize("chunks", [1, 2, 3])
 @pytest.mark.parametrize("name", [name for name, kind in SCHEDULES.items() if kind.trains])
-@pytest.mark.parametrize(("stages", "microbatches"), [(1, 1), (4, 2), (4, 9), (5, 5), (2, 8)])
+@pytest.mark.parametrize(
+    ("stages", "microbatches", "group"),
+    [(1, 1, 0), (4, 2, 0), (4, 9, 0), (5, 5, 0), (2, 8, 0), (2, 8, 4), (4, 12, 6), (4, 6, 6)],
+)
 def test_schedule_runs_each_pass_once_each_way_and_counts_the_alive_ones(
-    name: str, stages: int, microbatches: int, chunks: int
+    name: str, stages: int, microbatches: int, chunks: int, group: int
 ) -> None:
     schedule = SCHEDULES[name]()
-    if chunks > 1 and (not schedule.interleaves or microbatches % stages or stages == 1):
+    at_once = group or stages
+    if chunks > 1 and (not schedule.interleaves or microbatches % at_once or stages == 1):
         pytest.skip("refused by check_plan")
     passes = {(batch, chunk) for batch in range(microbatches) for chunk in range(chunks)}
     for stage in range(stages):
-        units = schedule.units(stage, stages, microbatches, chunks)
+        units = schedule.units(stage, stages, microbatches, chunks, group)
         alive: set[tuple[int, int]] = set()
         most = 0
         done = set()
@@ -111,7 +115,7 @@ def test_schedule_runs_each_pass_once_each_way_and_counts_the_alive_ones(
         assert done == passes
         assert units.backward.size == 2 * len(passes)
         if not schedule.splits_backward:
-            assert most == schedule.alive_units(stage, stages, microbatches, chunks)
+            assert most == schedule.alive_units(stage, stages, microbatches, chunks, group)
 
 
 def order_of(stage: int, stages: int, microbatches: int, chunks: int) -> str:
@@ -131,3 +135,19 @@ def test_interleaved_1f1b_takes_groups_of_pp_microbatches_through_the_chunks() -
     assert units.chunk[forward].tolist() == ([0] * 4 + [1] * 4) * 2
     assert units.chunk[units.backward].tolist() == ([1] * 4 + [0] * 4) * 2
     assert order_of(0, 4, 8, 2).index("B") == 2 * 3 + 4 + 1
+
+
+def test_groups_may_be_larger_than_the_pipeline_is_deep() -> None:
+    units = SCHEDULES["1f1b"]().units(1, 2, 8, 2, 4)
+    forward = ~units.backward
+    assert units.microbatch[forward].tolist() == [0, 1, 2, 3] * 2 + [4, 5, 6, 7] * 2
+    assert units.chunk[forward].tolist() == ([0] * 4 + [1] * 4) * 2
+    assert units.backward.argmax() == 2 * 0 + 4 + 1
+    workload = TrainingWorkload(
+        model=Model(name="m", layers=8, hidden=64, heads=8, ffn=64), sequence=16, global_batch=8
+    )
+    for group, rule in ((3, "microbatches_divide_by_interleave_group"), (1, "group_covers_pp")):
+        with pytest.raises(InfeasibleError, match=rule):
+            build_graph(workload, ParallelPlan(pp=2, interleave=2, interleave_group=group))
+    with pytest.raises(InfeasibleError, match="group_needs_interleave"):
+        build_graph(workload, ParallelPlan(pp=2, interleave_group=2))
