@@ -28,6 +28,9 @@ def check_service(service: Service, *, memory: bool = True) -> None:
             check_run(run, memory=memory)
         except InfeasibleError as error:
             raise InfeasibleError(error.rule, f"{pool}: {error.reason}") from None
+    if service.prefill.plan.cp > 1:
+        reason = "prefill: a pool of a service takes cp 1 only"
+        raise InfeasibleError("sequence_is_whole", reason)
     pieces = CacheRoutes.of(service).count
     if pieces > MAX_PIECES:
         reason = f"the cache travels in {pieces} pieces, and at most {MAX_PIECES} can be simulated"

@@ -89,6 +89,7 @@ ITERATIONS = {
     "rows": ROWS,
     "encoder and decoder": BOTH,
     "prefill": ANSWERS,
+    "prefill in parts": ANSWERS.replace("pp: 2", "cp: 2, cp_kind: ring"),
     "decode": DECODE % "",
     "chunked prefill": DECODE % CHUNKS,
     "checked guesses": DECODE % GUESSES,

@@ -1,6 +1,7 @@
 """Services: the cache that travels, latency and throughput, and the same as traces."""
 
 import json
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def table(
     prefill: dict[str, Any], decode: dict[str, Any], bandwidth: str = "50 GB/s", /, **more: Any
 ) -> dict[str, Any]:
     npus = sum(
-        plan.get("tp", 1) * plan.get("dp", 1) * plan.get("pp", 1) for plan in (prefill, decode)
+        prod(plan.get(axis, 1) for axis in ("tp", "cp", "dp", "pp")) for plan in (prefill, decode)
     )
     link = {"topology": "switch", "npus": npus, "bandwidth": bandwidth, "latency": "1 us"}
     return {
@@ -330,6 +331,8 @@ def test_a_mistake_is_told_with_its_place(
 def test_a_pool_that_cannot_follow_its_plan_is_told_by_name() -> None:
     with pytest.raises(InfeasibleError, match="batch_divides: prefill: global batch 8"):
         check_service(service({"dp": 3}, {"dp": 2}))
+    with pytest.raises(InfeasibleError, match="sequence_is_whole: prefill"):
+        check_service(service({"cp": 2, "dp": 2}, {"dp": 2}))
     huge = {"plan": {"dp": 2, "micro_batch": 50_000}, "batch": 10_000_000}
     found = service({"dp": 2}, {"dp": 2}, prompt=1, prefill=huge)
     with pytest.raises(InfeasibleError, match="size_in_range: the cache travels"):

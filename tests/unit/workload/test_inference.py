@@ -80,6 +80,23 @@ def test_products_and_scores_are_the_closed_forms_for_every_split(
     assert workload.model_flop == products + scores
 
 
+@pytest.mark.parametrize("kind", ["all_gather", "ring", "ulysses"])
+@pytest.mark.parametrize("model", [DENSE, LATENT], ids=["dense", "latent"])
+@pytest.mark.parametrize("cp", [2, 4])
+def test_prompts_may_be_split_over_npus(cp: int, model: dict[str, Any], kind: str) -> None:
+    workload = job(model, "prefill")
+    graph, whole = built(workload, cp=cp, cp_kind=kind), built(workload)
+    heads = 2 * 16 * 4096 * 512  # of the last tokens, on every NPU
+    products = [total_flop(each, "gemm") for each in (graph, whole)]
+    assert products[0] - cp * heads == products[1] - heads
+    assert total_flop(graph, "attention") == total_flop(whole, "attention")
+    caches = [footprint(workload, each.plan).fullest.cache_bytes for each in (graph, whole)]
+    assert caches[0] * cp == caches[1]
+    if model is DENSE and kind == "all_gather":
+        shard = 2 * 4 * PROMPT // cp * 2 * 4 * 64
+        assert bytes_by_axis(graph)[Axis.CP].tolist() == [4 * 4 * shard]
+
+
 @pytest.mark.parametrize("ep", [1, 2, 4])
 def test_products_of_experts_are_the_closed_form_for_every_split(ep: int) -> None:
     workload = job(ROUTED)

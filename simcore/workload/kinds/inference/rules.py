@@ -6,9 +6,14 @@ from simcore.workload.base import Rule, Workload
 from simcore.workload.plan import ParallelPlan
 
 
-def forward_rules(plan: ParallelPlan) -> Iterator[Rule]:
-    """What only training can choose must be as it is by default."""
-    yield plan.cp == 1, "sequence_is_whole", "workloads of kind inference take cp 1 only"
+def forward_rules(plan: ParallelPlan, *, splits_sequence: bool) -> Iterator[Rule]:
+    """What only training can choose must be as it is by default.
+
+    Args:
+        plan: The plan.
+        splits_sequence: There are sequences that cp can split.
+    """
+    yield splits_sequence or plan.cp == 1, "sequence_is_whole", "step decode takes cp 1 only"
     yield (
         plan.zero_stage == 0 and plan.updates.kind == "all_reduce",
         "nothing_is_updated",

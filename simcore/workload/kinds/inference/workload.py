@@ -24,7 +24,7 @@ from simcore.workload.workload import TrainingWorkload
 _TRAINING_KEYS = ("optimizer", "gradient_format")
 """Keys of every kind that mean nothing here."""
 _DECODE_KEYS = ("chunk", "speculation", "steady")
-_OTHER_RULES = ("sequence_divides", "sequence_divides_by_cp")
+_SEQUENCE_RULES = ("sequence_divides", "sequence_divides_by_cp")
 
 
 class InferenceWorkload(Workload):
@@ -147,8 +147,9 @@ class InferenceWorkload(Workload):
         )
 
     def rules(self, plan: ParallelPlan) -> Iterator[Rule]:
-        for rule in token_rules(self._forward(1), plan):
-            if rule[1] not in _OTHER_RULES:
+        splits = plan.cp > 1 and self.step == "prefill"
+        for rule in token_rules(self._forward(self.sequence if splits else 1), plan):
+            if splits or rule[1] not in _SEQUENCE_RULES:
                 yield rule
         rows = self._rows(plan)
         yield (
@@ -157,7 +158,7 @@ class InferenceWorkload(Workload):
             f"{rows} tokens of a micro-batch do not divide by tp = {plan.tp}, as "
             "sequence_parallel needs",
         )
-        yield from forward_rules(plan)
+        yield from forward_rules(plan, splits_sequence=self.step == "prefill")
         if self.chunk:
             batches = self.global_batch // plan.micro_batch
             yield (
@@ -224,7 +225,7 @@ class InferenceWorkload(Workload):
             for sequences, length in lengths:
                 tokens = self._windowed(length) if part == "windowed" else length
                 of_each = count * tokens * share.cached_elements(str(part))
-                elements += sequences // plan.dp * of_each
+                elements += sequences // plan.dp * of_each // plan.cp
         return self.element_bytes * elements
 
     def extent(self, plan: ParallelPlan) -> Extent:
@@ -254,7 +255,7 @@ class InferenceWorkload(Workload):
         return prompts * plan.micro_batch // self.global_batch
 
     def _rows(self, plan: ParallelPlan) -> int:
-        """Tokens that a micro-batch reads."""
+        """Tokens that a micro-batch reads, those of all NPUs of a context parallel group."""
         chunk = self.chunk.tokens if self.chunk else 0
         return plan.micro_batch * self._read + self._prompts(plan) * chunk
 
