@@ -22,12 +22,12 @@ def refined_rows(rows: Sequence[Trial], level: str) -> list[Trial]:
 
 
 def front_fidelity(study: Study, rows: Sequence[Trial]) -> str:
-    """The finest level with a feasible row, which alone decides; empty where there is one level."""
-    finer = study.levels[1:]
+    """The finest level with a feasible row, which alone decides; empty where none are named."""
+    first, finer = next(iter(study.levels), ""), study.levels[1:]
     if not finer:
-        return ""
+        return first
     found = {row.evaluation.fidelity for row in rows if row.is_feasible}
-    return next((level for level in reversed(finer) if level in found), study.levels[0])
+    return next((level for level in reversed(finer) if level in found), first)
 
 
 def compared_rows(study: Study, rows: Sequence[Trial]) -> list[tuple[int, Trial]]:

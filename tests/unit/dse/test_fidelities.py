@@ -27,7 +27,7 @@ from dse.fidelity import (
 from dse.gap.told import gap_lines
 from dse.rank import non_dominated
 from dse.rank.agreement import common_best, kendall_tau, spearman
-from dse.report import explain_trial
+from dse.report import explain_trial, front_bands
 from dse.result import StudyResult
 from dse.runner import Runner, Unwatched
 from dse.store import StudyFolder
@@ -308,6 +308,17 @@ def test_levels_follow_each_other(tmp_path: Path) -> None:
         levels[2]
     ] * 8
     pd.testing.assert_frame_equal(dse.load_study(tmp_path).trials, found.trials)
+
+
+def test_a_single_level_is_the_backend_of_the_study() -> None:
+    listed = run(study_of(fidelity=[FINE], trials=20))
+    named = {**STUDY, "run": {**STUDY["run"], "backend": FINE}}
+    plain = run(compile_study({**named, "search": {**STUDY["search"], "trials": 20}}))
+    pd.testing.assert_frame_equal(comparable(listed), comparable(plain))
+    assert listed.front == plain.front
+    assert "fidelity" not in listed.summary
+    assert front_bands(listed) == front_bands(plain)
+    assert "congestion_unaware" in front_bands(listed)[0]
 
 
 def test_enumerated_studies_and_scenarios_have_levels_too() -> None:
