@@ -5,7 +5,8 @@
 One set of efficiencies per accelerator, none per source, model or cluster. A run's time is taken
 as its simulated time, moved by what new efficiencies change of the compute time of its busiest
 stage, bubbles included; after the search the files are written, and a second round starts from
-the newly simulated times. Sources weigh alike, however many rows they have. The error on rows that
+the newly simulated times. Sources weigh alike, however many rows they have, each by how small an
+error is wanted there, and the bias of a source counts too. The error on rows that
 were held out is that of ``--folds`` fits, each without some of the configuration groups (rows of
 one source, model, accelerator, layout and precision are one group).
 The last line is one JSON object.
@@ -23,6 +24,7 @@ from pathlib import Path
 import numpy as np
 from fit_samples import Samples, samples
 from kernel_table import Floats
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from simcore.hardware import Efficiency
@@ -30,15 +32,31 @@ from simcore.resources import find_config
 from simcore.validation.machine import Machines
 from simcore.validation.rows import Row
 
+WANTED = {
+    "Korthikanti 2022": 0.04,
+    "Narayanan SC21": 0.12,
+    "vTrain MICRO24 multi-node": 0.12,
+    "vTrain MICRO24 single-node": 0.2,
+    "NVIDIA Megatron-Bridge performance summary": 0.2,
+}
+"""Errors of sources that are wanted, at or below those of published tools: Calculon's is 4 % on its
+own runs of Korthikanti 2022 and 15 to 18 % on the next two, vTrain's 15 % over several nodes."""
+WANTED_ELSEWHERE, WANTED_BIAS, BIAS = 0.15, 0.08, 0.25
+"""Of the other sources; the bias that is wanted, and its weight beside that of the error."""
+FULL_SOURCE = 6
+"""Runs from which on a source has its full weight."""
 CORNER = 0.05
-"""Below this relative error the loss is quadratic, above it grows like the error."""
-RESTARTS = 3
+"""Of differences among layouts: below it they count quadratically, above it linearly."""
+RESTARTS = 5
 """A new simplex at the best point so far gets out of narrow valleys."""
 SCALE = "scale"
 """Stands for ``gemm`` and ``gemm_narrow`` together."""
-LAYOUT = 0.25
+LAYOUT = 0.75
 """Weight of differences within groups of layouts of one model on one machine, which ranking needs,
 beside that of the errors themselves."""
+
+
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +87,8 @@ FAMILIES = {
             "misaligned": (0.02, 1.0),
             "memory": (0.3, 0.95),
             "issue_s": (1e-6, 2e-4),
+            "tile_fill": (1, 3000),
+            "operand_cost": (0.5, 100),
         },
     ),
     "volta": Family(("v100_32", "v100_16"), _SCALED, "a100_80"),
@@ -113,24 +133,40 @@ def with_values(efficiency: Efficiency, values: dict[str, float]) -> Efficiency:
     return efficiency.model_copy(update=changes)
 
 
-def loss(measured: Samples, weight: Floats, efficiency: Efficiency) -> float:
-    """Mean error of the runs, *weight* being their parts of it, and of layouts among each other."""
+def loss(measured: Samples, seen: Flags, efficiency: Efficiency) -> float:
+    """Squared errors of the sources, over those that are wanted, and of layouts among each other.
+
+    Args:
+        measured: The runs.
+        seen: (R,) those that count.
+        efficiency: What they are predicted with.
+    """
     error = np.log1p(np.maximum(-0.99, measured.errors(efficiency)))
-    total = float((weight * _size(error)).sum() / weight.sum())
-    seen = weight > 0
+    runs = np.bincount(measured.sources, seen)
+    mean = np.bincount(measured.sources, np.abs(error) * seen) / np.maximum(1, runs)
+    bias = np.bincount(measured.sources, error * seen) / np.maximum(1, runs)
+    squares = (mean / _wanted(measured)) ** 2 + BIAS * (bias / WANTED_BIAS) ** 2
+    weight = np.minimum(1, runs / FULL_SOURCE)
+    return float((weight * squares).sum() / weight.sum()) + _among_layouts(measured, seen, error)
+
+
+def _wanted(measured: Samples) -> Floats:
+    names = {n: s.source for n, s in zip(measured.sources, measured.listed, strict=True)}
+    return np.array([WANTED.get(names[n], WANTED_ELSEWHERE) for n in range(len(names))])
+
+
+def _among_layouts(measured: Samples, seen: Flags, error: Floats) -> float:
+    """Differences within groups of layouts, each from the mean of its group."""
     counts = np.bincount(measured.layouts, seen)[measured.layouts]
     means = np.bincount(measured.layouts, error * seen)[measured.layouts] / np.maximum(1, counts)
     parts = np.where(seen & measured.varied, 1 / np.maximum(1, counts), 0.0)
     if not parts.any():
-        return total
-    return total + LAYOUT * float((parts * _size(error - means)).sum() / parts.sum())
+        return 0.0
+    sizes = np.hypot(error - means, CORNER) - CORNER
+    return LAYOUT * float((parts * sizes).sum() / parts.sum())
 
 
-def _size(error: Floats) -> Floats:
-    return np.hypot(error, CORNER) - CORNER
-
-
-def fit(measured: Samples, weight: Floats, family: Family, first: Efficiency) -> dict[str, float]:
+def fit(measured: Samples, seen: Flags, family: Family, first: Efficiency) -> dict[str, float]:
     """The free values with the least loss, by Nelder and Mead's simplex on their logarithms."""
     names = list(family.free)
     start = [
@@ -138,14 +174,14 @@ def fit(measured: Samples, weight: Floats, family: Family, first: Efficiency) ->
         for name, (low, high) in family.free.items()
     ]
 
-    def values_at(x: Sequence[float]) -> dict[str, float]:
+    def values_at(x: Floats) -> dict[str, float]:
         return {
             name: math.exp(min(max(v, math.log(low)), math.log(high)))
             for name, v, (low, high) in zip(names, x, family.free.values(), strict=True)
         }
 
-    def function(x: Sequence[float]) -> float:
-        return loss(measured, weight, with_values(first, values_at(x)))
+    def function(x: Floats) -> float:
+        return loss(measured, seen, with_values(first, values_at(x)))
 
     limits = {"maxfev": 60 * len(names), "xatol": 2e-3, "fatol": 1e-5}
     middle = [math.sqrt(low * high) for low, high in family.free.values()]
@@ -178,7 +214,7 @@ def held_out(measured: Samples, family: Family, first: Efficiency, folds: int) -
     fold = np.array([int(digest, 16) % folds for digest in digests])
     unseen = np.empty(fold.size)
     for k in range(folds):
-        values = fit(measured, np.where(fold == k, 0.0, measured.weight), family, first)
+        values = fit(measured, fold != k, family, first)
         unseen[fold == k] = measured.errors(with_values(first, values))[fold == k]
     means = list(mean_error(measured, unseen).values())
     return sum(means) / len(means)
@@ -225,7 +261,7 @@ def fit_family(name: str, rows: Sequence[Row], folds: int, save: bool) -> dict[s
     measured = samples(rows, family.npus)
     measured.check(machines.npu(family.npus[0]).efficiency)
     first = machines.npu(family.basis or family.npus[0]).efficiency
-    values = fit(measured, measured.weight, family, first)
+    values = fit(measured, np.ones(len(measured.listed), bool), family, first)
     found = with_values(first, values)
     by_source = mean_error(measured, measured.errors(found))
     counts = Counter(sample.source for sample in measured.listed)

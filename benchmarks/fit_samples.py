@@ -1,6 +1,6 @@
 """Measured runs with what their errors are computed from, for ``fit_compute.py``."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -50,28 +50,32 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Measured runs, with what their errors are computed from, each (R,)."""
+    """Measured runs, with what their errors are computed from, each (R,).
+
+    Attributes:
+        sources, layouts: Numbers of the source and of the group of layouts that a run belongs to.
+        varied: It is among enough different layouts.
+    """
 
     listed: Sequence[Sample]
     kernels: KernelTable
     bubble: Floats
     rest_s: Floats
     measured_s: Floats
-    weight: Floats
+    sources: NDArray[np.int64]
     layouts: NDArray[np.int64]
     varied: NDArray[np.bool_]
 
     @classmethod
     def of(cls, listed: Sequence[Sample]) -> Self:
         table = KernelTable.of([(sample.run, sample.operators) for sample in listed])
-        count = Counter(sample.source for sample in listed)
         return cls(
             listed,
             table,
             np.array([sample.bubble for sample in listed]),
             np.array([sample.rest_s for sample in listed]),
             np.array([sample.measured_s for sample in listed]),
-            np.array([min(1.0, count[s.source] / 6) / count[s.source] for s in listed]),
+            np.unique([sample.source for sample in listed], return_inverse=True)[1],
             np.unique([sample.layouts for sample in listed], return_inverse=True)[1],
             _varied(listed),
         )

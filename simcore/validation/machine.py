@@ -10,7 +10,7 @@ from simcore.system.placement import place_group
 from simcore.terms import TopologyKind
 from simcore.validation.accelerators import ACCELERATORS, GB, Accelerator
 from simcore.validation.rows import Row
-from simcore.validation.sharding import LAYER_MATRICES, LIST_PART_S, gathers_matrices
+from simcore.validation.sharding import leaves_nodes
 from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import ParallelPlan, TrainingWorkload
 from simcore.workload.graph import Axis, GroupLayout
@@ -50,8 +50,8 @@ class Machines:
         inner = row.count("gpus_per_node") or accelerator.per_node
         if accelerator.torus_dimensions:
             dimensions = self._torus(accelerator, plan.npus)
-        elif gathers_matrices(row) and plan.dp == plan.npus:
-            dimensions = self._one_ring(plan, min(up_rate, inner * out_rate), out_rate)
+        elif leaves_nodes(row) and plan.dp == plan.npus > inner:
+            dimensions = self._ports(plan, out_rate)
         else:
             inner = node_size(workload, plan, inner)
             scale_up, scale_out = self.fabric(accelerator.fabric), self.fabric(SCALE_OUT)
@@ -68,18 +68,11 @@ class Machines:
             dimensions=tuple(dimensions),
         )
 
-    def _one_ring(self, plan: ParallelPlan, ring_rate: float, out_rate: float) -> list[Dimension]:
-        """All that share weights as one ring through the nodes, whose steps take a layer's parts.
-
-        The ring has as many strands as a node has network links, each over another one of them.
-        """
+    def _ports(self, plan: ParallelPlan, rate: float) -> list[Dimension]:
+        """Every NPU by its own network port, first to those that share weights with it."""
         fabric = self.fabric(SCALE_OUT)
-        ring = fabric.dimension(TopologyKind.RING, plan.shard_npus, ring_rate)
-        dimensions = [ring.model_copy(update={"latency_s": LAYER_MATRICES * LIST_PART_S})]
-        if plan.shard_copies > 1:
-            copies = fabric.dimension(TopologyKind.SWITCH, plan.shard_copies, out_rate)
-            dimensions.append(copies)
-        return dimensions
+        sizes = (plan.shard_npus, plan.shard_copies)
+        return [fabric.dimension(TopologyKind.SWITCH, size, rate) for size in sizes if size > 1]
 
     def _torus(self, accelerator: Accelerator, npus: int) -> list[Dimension]:
         """Rings as equal as can be.

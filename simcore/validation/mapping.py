@@ -10,7 +10,7 @@ source's name nor the measured columns are read.
 - Experts are spread whole (expert tensor parallelism 1).
 - Virtual stages: with a pipeline, the most that leave two layers or more to each.
 - ``fsdp`` is ZeRO 3; in a pipeline it is ZeRO 1, since weights then stay gathered all iteration.
-- ``zero3`` gathers matrix by matrix, when each is needed, over one ring of all that share it.
+- ``zero3`` gathers weights when they are needed, each NPU over its own network port.
 - ZeRO 2 in a pipeline or with several micro-batches reduces once per iteration, as ZeRO 1 does.
 - Tensor parallel collectives run beside the products around them where the sequence is split,
   but on Ampere and older, and under FSDP: Transformer Engine came with Hopper.
@@ -20,8 +20,10 @@ source's name nor the measured columns are read.
 - Recompute: full in old software; else none where that fits in memory, full where not. Models with
   routed experts: none, since single modules are repeated there, not whole layers.
 - Fused attention: but for old software whose recompute is published, which stored the scores.
-- Old software adds weight gradients to their sums and computes the loss in kernels of their own;
-  its sums are in fp16 where it computes in fp16, else in fp32.
+- Old software computes the loss in kernels of their own; its sums of gradients are in fp16 where it
+  computes in fp16, else in fp32. Where they are wider than the gradients, or ZeRO shards anything,
+  weight gradients are added to their sums in kernels of their own, after the sum of the input
+  gradient: products that do both came to Megatron-LM in 2022, and not to DeepSpeed.
 
 Old software is told by a GPT model on Ampere or older without FSDP whose row gives its recompute or
 does without sequence parallelism.
@@ -37,7 +39,7 @@ from simcore.validation.accelerators import GB
 from simcore.validation.machine import Machines
 from simcore.validation.models import model_of
 from simcore.validation.rows import Row
-from simcore.validation.sharding import gathers_matrices, shard_group, zero_stage
+from simcore.validation.sharding import leaves_nodes, shard_group, zero_stage
 from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 
@@ -111,12 +113,13 @@ def plan_of(row: Row, model: Model) -> ParallelPlan:
         sequence_parallel=tp > 1 and row.text("seq_parallel") != "no",
         zero_stage=zero_stage(row, pp=pp),
         shard=shard_group(row),
-        prefetch=0 if gathers_matrices(row) else 1,
+        prefetch=0 if leaves_nodes(row) else 1,
         recompute=recompute,
         overlap_tensor=_overlaps_tensor(row, tp=tp),
         overlap_gradients=_overlaps_gradients(row, pp=pp),
         flash_attention=not (_old_software(row) and row.text("recompute")),
-        fused_kernels=not _old_software(row),
+        fused_loss=not _old_software(row),
+        fused_gradients=not _separate_gradients(row),
     )
     return plan.model_copy(update={"interleave": _interleave(row, model, plan)})
 
@@ -246,3 +249,8 @@ def _old_software(row: Row) -> bool:
     if not old or row.text("dp_sharding").startswith("fsdp"):
         return False
     return row.text("recompute") not in ("", "none") or row.text("seq_parallel") != "yes"
+
+
+def _separate_gradients(row: Row) -> bool:
+    wide = precision_of(row) is not Precision.FP16
+    return _old_software(row) and (wide or row.text("dp_sharding").startswith("zero"))

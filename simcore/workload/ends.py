@@ -26,19 +26,19 @@ def embedding_gradient(share: NpuShare, tp: int) -> list[Kernel]:
 def head(share: NpuShare) -> list[Kernel]:
     """Final norm, output head, and the largest logit of each token."""
     logits, w = share.rows * share.vocabulary, share.element_bytes
-    copy = [] if share.fused else [elementwise("logits in fp32", 0, (w + 4) * logits)]
+    copy = [] if share.fused_loss else [elementwise("logits in fp32", 0, (w + 4) * logits)]
     return [
         *norm(share, "final"),
         gemm("head", share.rows, share.vocabulary, share.hidden, share),
         *copy,
-        elementwise("largest logit", logits, (w if share.fused else 4) * logits),
+        elementwise("largest logit", logits, (w if share.fused_loss else 4) * logits),
     ]
 
 
 def loss(share: NpuShare) -> list[Kernel]:
     """Exponentials and their sum, in fp32; not fused: difference, exponential, sum, quotient."""
     logits = share.rows * share.vocabulary
-    if share.fused:
+    if share.fused_loss:
         return [elementwise("cross entropy", 4 * logits, (share.element_bytes + 4) * logits)]
     steps = {"difference": 8, "exponential": 8, "sum": 4, "quotient": 8}
     return [
@@ -50,7 +50,7 @@ def loss(share: NpuShare) -> list[Kernel]:
 def head_gradient(share: NpuShare) -> list[Kernel]:
     """Gradient of the loss, and the input gradient of the output head."""
     logits, w = share.rows * share.vocabulary, share.element_bytes
-    scaled = [] if share.fused else [elementwise("cross entropy gradient", logits, 8 * logits)]
+    scaled = [] if share.fused_loss else [elementwise("cross entropy gradient", logits, 8 * logits)]
     return [
         *scaled,
         elementwise("logits gradient", 2 * logits, (w + 4) * logits),

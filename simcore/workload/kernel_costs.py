@@ -31,7 +31,7 @@ def gradient_sum(gradient: Kernel, share: NpuShare) -> list[Kernel]:
 
     Where the sum has a wider format, a copy in that format is written first.
     """
-    if share.fused:
+    if share.fused_gradients:
         return []
     weights = gradient.groups * gradient.m * gradient.n
     narrow, wide = share.element_bytes, share.gradient_bytes
@@ -41,7 +41,7 @@ def gradient_sum(gradient: Kernel, share: NpuShare) -> list[Kernel]:
 
 def _sum_bytes(share: NpuShare) -> int:
     """What a product moves per weight to write its gradient."""
-    return share.element_bytes + (2 * share.gradient_bytes if share.fused else 0)
+    return share.element_bytes + (2 * share.gradient_bytes if share.fused_gradients else 0)
 
 
 def input_gradient(name: str, m: int, n: int, k: int, share: NpuShare) -> Kernel:

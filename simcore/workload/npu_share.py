@@ -32,7 +32,8 @@ class NpuShare:
         moments: fp32 numbers that the optimizer keeps per weight, beside the weight itself.
         mask_bytes: Of a dropout mask per element of the stream: 1 for gpt models, which train with
             dropout.
-        fused: The loss is one kernel each way, and so is each weight gradient with its sum.
+        fused_loss: The loss is one kernel each way.
+        fused_gradients: Each weight gradient and its addition to its sum are one kernel.
     """
 
     rows: int
@@ -46,7 +47,8 @@ class NpuShare:
     norm_flop_per_element: int = 0
     vocabulary: int = 0
     mask_bytes: int = 0
-    fused: bool = True
+    fused_loss: bool = True
+    fused_gradients: bool = True
 
     def of_layer(self, kind: LayerKind) -> "NpuShare":
         """The share as a layer of *kind* sees it."""

@@ -77,8 +77,10 @@ class ParallelPlan(Schema):
         schedule: Order of the micro-batches on the stages.
         updates: How replicas agree on their weights: all-reduce, parameter servers, local training.
         flash_attention: One fused attention kernel that never stores the scores.
-        fused_kernels: Weight gradients are added to their sums within the product, and the loss is
-            one kernel each way; False: each step is a kernel of its own.
+        fused_loss: The loss is one kernel each way; False: each step is a kernel of its own.
+        fused_gradients: The product that makes a weight gradient adds it to its sum, and runs while
+            the input gradient is summed over the tensor parallel group; False: the sum of the input
+            gradient, the product, and the addition follow one another.
     """
 
     tp: int = Field(default=1, ge=1)
@@ -111,7 +113,8 @@ class ParallelPlan(Schema):
     schedule: str = "1f1b"
     updates: Updates = Field(default_factory=Updates)
     flash_attention: bool = True
-    fused_kernels: bool = True
+    fused_loss: bool = True
+    fused_gradients: bool = True
 
     @field_validator("schedule")
     @classmethod

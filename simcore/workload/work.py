@@ -170,7 +170,7 @@ class Work:
         regathered: tuple[int, ...],
         size_bytes: int | None = None,
     ) -> None:
-        """Sums the input gradient over tp while the weight gradient is computed.
+        """Sums the input gradient over tp; the weight gradient is computed beside it or after it.
 
         Args:
             name: Of the product.
@@ -179,8 +179,10 @@ class Work:
             size_bytes: Of the whole input gradient; by default as the residual stream.
         """
         size = self._share.stream_bytes if size_bytes is None else size_bytes
-        if self._plan.tp == 1 or self._part is not Part.WHOLE:
+        beside = self._plan.tp > 1 and self._plan.fused_gradients and self._part is Part.WHOLE
+        if not beside:
             self.collective(f"{name} input gradient", self._summing(), Axis.TP, size)
+            self._weights += regathered
             self.compute(f"{name} weight gradient", [], weight_kernels)
             return
         self._flush()

@@ -182,7 +182,7 @@ def test_a_message_that_ties_with_a_send_is_ordered_by_when_their_causes_were_de
     )
     plan = ParallelPlan(
         tp=4, cp=4, pp=8, dp=128, interleave=4, sequence_parallel=True, zero_stage=2,
-        recompute="selective", flash_attention=True, fused_kernels=True,
+        recompute="selective", flash_attention=True, fused_loss=True, fused_gradients=True,
     )  # fmt: skip
     workload = TrainingWorkload(model=load_model("llama3_405b"), sequence=8192, global_batch=2048)
     system = System(

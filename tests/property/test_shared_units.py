@@ -114,7 +114,8 @@ def other_jobs(draw: st.DrawFn) -> tuple[Workload, ParallelPlan]:
         zero_stage=draw(st.sampled_from([0, 3])) if updates == Updates() else 0,
         chunk_layers=(1, *[1] * (pp - 2), 5 - pp) if pp > 1 and draw(st.booleans()) else (),
         updates=updates,
-        fused_kernels=kind == "cnn" or draw(st.booleans()),
+        fused_loss=kind == "cnn" or draw(st.booleans()),
+        fused_gradients=kind == "cnn" or draw(st.booleans()),
         schedule="forward" if kind == "served" else "1f1b",
     )
     if kind in SPLIT:

@@ -122,7 +122,7 @@ def test_only_data_parallelism_fits(axis: str) -> None:
 
 def test_kernel_by_kernel_software_is_not_written_for_convolutions() -> None:
     with pytest.raises(InfeasibleError, match=r"^convolutions_are_fused: "):
-        built(job(), fused_kernels=False)
+        built(job(), fused_loss=False)
 
 
 def test_wrong_kinds_are_told_with_their_place() -> None:

@@ -1,4 +1,4 @@
-"""What a plan without fused kernels does on top of one with them."""
+"""What a plan without a fused loss and fused gradients does on top of one with them."""
 
 import pytest
 
@@ -30,7 +30,9 @@ def graph(
         global_batch=1,
         gradient_format=gradient_format,
     )
-    plan = ParallelPlan.build("plan", fused_kernels=fused, flash_attention=flash)
+    plan = ParallelPlan.build(
+        "plan", fused_loss=fused, fused_gradients=fused, flash_attention=flash
+    )
     return build_graph(workload, plan)
 
 

@@ -34,9 +34,9 @@ class CnnWorkload(Workload):
     def rules(self, plan: ParallelPlan) -> Iterator[Rule]:
         yield from replica_rules(self, plan)
         yield (
-            plan.fused_kernels,
+            plan.fused_loss and plan.fused_gradients,
             "convolutions_are_fused",
-            "convolutional nets take fused_kernels: true only",
+            "convolutional nets take fused_loss and fused_gradients: true only",
         )
 
     def share(self, plan: ParallelPlan) -> NpuShare:
