@@ -31,6 +31,7 @@ class KernelTable:
         sizes: (6, K): FLOP, bytes, m, n, k and groups.
         peak, bandwidth: (K,): of the accelerator in the kernel's format.
         product, narrow: (K,) bool: matrix products; those below 16 bits.
+        operand_bytes: (K,) of an operand of such products; 2 elsewhere.
         attention, unfused, misaligned: (K,) bool.
         first: (O,) the first kernel of each operator.
         kernels, count: (O,) its kernels; how often it runs per iteration.
@@ -43,6 +44,7 @@ class KernelTable:
     bandwidth: Floats
     product: NDArray[np.bool_]
     narrow: NDArray[np.bool_]
+    operand_bytes: Floats
     attention: NDArray[np.bool_]
     unfused: NDArray[np.bool_]
     misaligned: NDArray[np.bool_]
@@ -75,7 +77,13 @@ class KernelTable:
             bandwidth=np.array([npu.memory_bandwidth_bytes_per_s for npu in npus], float),
             product=kinds == "gemm",
             narrow=narrow,
-            attention=kinds == "attention",
+            operand_bytes=np.array(
+                [
+                    run.workload.precision.bytes if n else 2.0
+                    for (run, _), n in zip(listed, narrow, strict=True)
+                ]
+            ),
+            attention=(kinds == "attention") | (kinds == "scan"),
             unfused=unfused,
             misaligned=unfused & (sizes[4] % 8 != 0),
             first=np.concatenate([[0], lengths.cumsum()[:-1]]),
@@ -99,8 +107,12 @@ class KernelTable:
         busy[self.product] *= slower[self.product]
         busy[self.product] += efficiency.gemm_ramp_s
         rate = efficiency.memory * self.bandwidth
-        time = np.maximum(busy, moved / rate) + efficiency.kernel_overhead_s
+        product = (efficiency.product_memory or efficiency.memory) * self.bandwidth
         operands = groups * (m * k + k * self.sizes[3])
+        narrow = moved - (2 - self.operand_bytes) * operands
+        moved = np.where(self.narrow, np.maximum(narrow, self.operand_bytes * operands), moved)
+        memory = moved / np.where(self.product, product, rate)
+        time = np.maximum(busy, memory) + efficiency.kernel_overhead_s
         time += np.where(self.narrow, efficiency.casts * operands / rate, 0.0)
         each = np.maximum(np.add.reduceat(time, self.first), self.kernels * efficiency.issue_s)
         return np.bincount(self.run, each * self.count, self.runs)

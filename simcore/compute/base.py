@@ -12,7 +12,7 @@ class ComputeModel(ABC):
     """Gives the time of one kernel on one NPU.
 
     Every model stays at or below the roofline's rate: a kernel is never faster than its FLOP at
-    the peak, nor than its bytes at the memory bandwidth.
+    the peak, nor than its bytes, operands in the format of the product, at the memory bandwidth.
     """
 
     @abstractmethod

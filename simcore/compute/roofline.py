@@ -13,6 +13,8 @@ from simcore.workload.graph import Kernel, Operator
 _WIDE = {Precision.FP8: Precision.BF16, Precision.FP4: Precision.BF16}
 TILES = ((256, 128), (128, 256), (128, 128), (128, 64))
 """Rows and columns of the tiles that libraries choose from, the fastest first."""
+_WIDE_BYTES = 2
+"""Of an operand as the kernels count it; one that is stored with fewer is not spared twice."""
 _ALIGNED_ELEMENTS = 8
 """16 bytes of 16-bit elements, below which matrix units read their operands piecemeal."""
 
@@ -27,10 +29,11 @@ class Roofline(ComputeModel):
       the largest would if they could be split. Without rounds and fill, written as a rate, it is
       ``gemm x peak x flop / (flop + half)`` with ``half = ramp x gemm x peak``: the saturating
       curve of measured products, which reach half of their best rate at ``half`` FLOP;
-    - products in formats below 16 bits: the same at that format's peak, after their operands were
-      cast; the output head and attention stay in 16 bits, as in Transformer Engine;
-    - compute of attention: ``flop / (attention x peak)``; where the scores are stored, another
-      part of the peak, and less of it for misaligned heads;
+    - memory of a matrix product: the same with ``product_memory``;
+    - products in formats below 16 bits: the same at that format's peak and width, after their
+      operands were cast; the output head and attention stay in 16 bits, as in Transformer Engine;
+    - compute of attention and of state space scans: ``flop / (attention x peak)``; where scores are
+      stored, another part of the peak, and less of it for misaligned heads;
     - compute of any other kernel: ``flop / peak``; such kernels are bound by memory;
     - lookups in host memory: as memory, at the rate of the link to the host;
     - overhead: start and drain of a kernel, the same for all;
@@ -59,11 +62,13 @@ class _Rates:
     """What one NPU reaches at one precision.
 
     Attributes:
-        memory_bytes_per_s: Of all kernels but those in host memory.
+        memory_bytes_per_s: Of all kernels but products and those in host memory.
+        product_bytes_per_s: Of matrix products.
         product_flop_per_s: Of matrix products with tiles that fit.
         wide_flop_per_s: Likewise in 16 bits, where *precision* is narrower.
         plain_flop_per_s: The peak in at least 16 bits.
         is_narrow: *precision* has fewer than 16 bits.
+        operand_bytes: Of one number of the operands of a product in *precision*.
         tile_costs: Rows, columns and time of one step, of each of the ``TILES``.
         overhead_s, ramp_s: Of each kernel; of each product.
     """
@@ -71,10 +76,12 @@ class _Rates:
     npu: Npu
     efficiency: Efficiency
     memory_bytes_per_s: float
+    product_bytes_per_s: float
     product_flop_per_s: float
     wide_flop_per_s: float
     plain_flop_per_s: float
     is_narrow: bool
+    operand_bytes: float
     tile_costs: tuple[tuple[int, int, float], ...]
     overhead_s: float
     ramp_s: float
@@ -86,15 +93,17 @@ class _Rates:
         wide = product = efficiency.gemm * plain
         if is_narrow:
             product = (efficiency.gemm_narrow or efficiency.gemm) * npu.peak(precision)
-        cost = efficiency.operand_cost
+        cost, bandwidth = efficiency.operand_cost, npu.memory_bandwidth_bytes_per_s
         return cls(
             npu=npu,
             efficiency=efficiency,
-            memory_bytes_per_s=efficiency.memory * npu.memory_bandwidth_bytes_per_s,
+            memory_bytes_per_s=efficiency.memory * bandwidth,
+            product_bytes_per_s=(efficiency.product_memory or efficiency.memory) * bandwidth,
             product_flop_per_s=product,
             wide_flop_per_s=wide,
             plain_flop_per_s=plain,
             is_narrow=is_narrow,
+            operand_bytes=precision.bytes,
             tile_costs=tuple([(m, n, m * n + cost * (m + n)) for m, n in TILES]),
             overhead_s=float(efficiency.kernel_overhead_s),
             ramp_s=float(efficiency.gemm_ramp_s),
@@ -105,14 +114,9 @@ class _Rates:
         return ceil(max(busy_s, len(kernels) * self.efficiency.issue_s) * 1e9)
 
     def kernel_s(self, kernel: Kernel) -> float:
-        cast_s = 0.0
         if kernel.kind == "gemm":
-            is_narrow = self.is_narrow and not kernel.name.startswith("head")
-            compute_s = self._product_s(kernel, is_narrow=is_narrow)
-            if is_narrow:
-                operands = kernel.groups * (kernel.m * kernel.k + kernel.k * kernel.n)
-                cast_s = self.efficiency.casts * operands / self.memory_bytes_per_s
-        elif kernel.kind == "attention":
+            return self._gemm_s(kernel)
+        if kernel.kind in ("attention", "scan"):
             part = _attention_part(kernel, self.efficiency)
             compute_s = kernel.flop / (part * self.plain_flop_per_s)
         else:
@@ -121,7 +125,18 @@ class _Rates:
         if kernel.kind == "host":
             memory_rate = self.efficiency.memory * self.npu.transfer_bytes_per_s(kernel.kind)
         memory_s = kernel.bytes / memory_rate
-        return max(compute_s, memory_s) + cast_s + self.overhead_s
+        return max(compute_s, memory_s) + self.overhead_s
+
+    def _gemm_s(self, kernel: Kernel) -> float:
+        is_narrow = self.is_narrow and not kernel.name.startswith("head")
+        compute_s = self._product_s(kernel, is_narrow=is_narrow)
+        moved, cast_s = kernel.bytes, 0.0
+        if is_narrow:
+            operands = kernel.groups * (kernel.m * kernel.k + kernel.k * kernel.n)
+            spared = (_WIDE_BYTES - self.operand_bytes) * operands
+            moved = max(moved - spared, self.operand_bytes * operands)
+            cast_s = self.efficiency.casts * operands / self.memory_bytes_per_s
+        return max(compute_s, moved / self.product_bytes_per_s) + cast_s + self.overhead_s
 
     def _product_s(self, kernel: Kernel, *, is_narrow: bool) -> float:
         rate = self.product_flop_per_s if is_narrow else self.wide_flop_per_s
@@ -147,7 +162,7 @@ class _Rates:
 
 
 def _attention_part(kernel: Kernel, efficiency: Efficiency) -> float:
-    if kernel.name.startswith("attention core"):
+    if kernel.kind == "scan" or kernel.name.startswith("attention core"):
         return efficiency.attention
     part = efficiency.unfused_attention or efficiency.attention
     return part if kernel.k % _ALIGNED_ELEMENTS == 0 else part * efficiency.misaligned

@@ -22,6 +22,8 @@ class Efficiency(Schema):
             ``attention`` if not given.
         misaligned: What is left of that where heads are not a multiple of 16 bytes wide.
         memory: Part of the memory bandwidth that a streaming kernel reaches, in (0, 1].
+        product_memory: Likewise of a matrix product that waits for its operands; as ``memory`` if
+            not given.
         kernel_overhead_s: Start and drain of any kernel.
         issue_s: Time in which the host issues one kernel; it works ahead of the accelerator, which
             is idle where its kernels end sooner.
@@ -41,6 +43,7 @@ class Efficiency(Schema):
     unfused_attention: float | None = Field(default=None, gt=0, le=1)
     misaligned: float = Field(default=1.0, gt=0, le=1)
     memory: float = Field(gt=0, le=1)
+    product_memory: float | None = Field(default=None, gt=0, le=1)
     kernel_overhead_s: Seconds = Field(alias="kernel_overhead", ge=0)
     issue_s: Seconds = Field(default=0.0, alias="issue", ge=0)
     processors: int = Field(default=0, ge=0)

@@ -152,6 +152,24 @@ def test_casts_cost_the_traffic_of_the_operands() -> None:
     assert cast - plain == pytest.approx(3 * 2 * 4096**2 / 3.35e12, rel=1e-3)
 
 
+@pytest.mark.parametrize(("precision", "operand_bytes"), [(Precision.BF16, 2), (Precision.FP8, 1)])
+def test_a_product_that_waits_for_its_operands_moves_them_in_its_own_format(
+    precision: Precision, operand_bytes: int
+) -> None:
+    m, n, k = 16, 8192, 8192
+    moved = 2 * (m * k + k * n + m * n)
+    kernel = Kernel(name="thin", kind="gemm", flop=2.0 * m * n * k, bytes=moved, m=m, n=n, k=k)
+    expected = (operand_bytes * (m * k + k * n) + 2 * m * n) / (0.5 * 3.35e12)
+    assert _seconds(kernel, _with(product_memory=0.5), precision) == pytest.approx(
+        expected, rel=1e-3
+    )
+
+
+def test_a_scan_works_at_the_rate_of_attention() -> None:
+    scan = Kernel(name="mamba scan", kind="scan", flop=1e13, bytes=0.0)
+    assert _seconds(scan, _with(attention=0.25)) == pytest.approx(1e13 / (0.25 * 989e12), rel=1e-3)
+
+
 @pytest.mark.parametrize(("width", "slower"), [(128, 1), (104, 1), (100, 4), (150, 4)])
 def test_heads_that_are_no_multiple_of_16_bytes_are_slow_without_a_fused_kernel(
     width: int, slower: int
