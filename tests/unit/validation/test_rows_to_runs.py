@@ -52,6 +52,31 @@ def test_columns_that_are_given_are_taken_as_they_are() -> None:
     assert not run.plan.flash_attention, "software of that time stored the scores"
 
 
+@pytest.mark.parametrize(
+    ("cells", "fused"),
+    [
+        ({}, True),
+        ({"precision": "bf16"}, False),
+        ({"dp_sharding": "zero1"}, False),
+        ({"precision": "bf16", "gpu": "H100-80GB-SXM"}, True),
+        ({"precision": "bf16", "seq_parallel": "yes", "recompute": "none"}, True),
+    ],
+)
+def test_old_software_with_wide_sums_or_zero_adds_gradients_in_kernels_of_their_own(
+    cells: dict[str, str], fused: bool
+) -> None:
+    assert run_of(row(**cells), MACHINES).plan.fused_gradients == fused
+
+
+def test_weights_of_zero_3_come_when_they_are_needed_over_one_port_per_npu() -> None:
+    shape = {"tp": "1", "pp": "1", "dp": "256"}
+    zero, sharded = (run_of(row(dp_sharding=kind, **shape), MACHINES) for kind in ("zero3", "fsdp"))
+    assert (zero.plan.zero_stage, zero.plan.prefetch) == (3, 0)
+    assert (sharded.plan.zero_stage, sharded.plan.prefetch) == (3, 1)
+    assert [d.npus for d in zero.platform.dimensions] == [256]
+    assert [d.npus for d in sharded.platform.dimensions] == [8, 32]
+
+
 def test_measured_columns_are_never_read() -> None:
     told = {"iter_time_s": "9.4", "tflops_per_gpu": "135", "notes": "x", "source": "y"}
     assert run_of(row(**told), MACHINES) == run_of(row(id="other"), MACHINES)
@@ -74,12 +99,6 @@ def test_sharding_is_read_from_its_words(sharding: str, pp: str, stage: int) -> 
     dp = str(32 // int(pp))
     run = run_of(row(dp_sharding=sharding, pp=pp, dp=dp), MACHINES)
     assert run.plan.zero_stage == stage
-
-
-def test_zero3_gathers_late_and_over_one_ring() -> None:
-    run = run_of(row(dp_sharding="zero3", tp="1", pp="1", dp="256"), MACHINES)
-    assert run.plan.prefetch == 0
-    assert [(d.topology, d.npus) for d in run.platform.dimensions] == [(TopologyKind.RING, 256)]
 
 
 def test_states_that_do_not_fit_as_published_are_refused_with_their_size() -> None:

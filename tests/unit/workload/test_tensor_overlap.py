@@ -64,3 +64,15 @@ def test_forward_collectives_hide_behind_products_of_the_same_length(split: bool
     assert forward_ends(overlap=False) == nodes + collectives
     # one network: it is the bottleneck where two collectives belong to each product
     assert forward_ends(overlap=True) <= max(nodes, collectives) + 2
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_separate_gradients_wait_for_the_sum_of_the_input_gradient(split: bool) -> None:
+    def makespan(fused: bool) -> tuple[float, dict[str, list[int]]]:
+        graph = graph_of(BARE, fused_gradients=fused, sequence_parallel=split)
+        traffic = {str(axis): sums.tolist() for axis, sums in bytes_by_axis(graph).items()}
+        return run(graph, lambda stage, node: 1.0).makespan, traffic
+
+    (beside, sent), (after, sent_too) = makespan(True), makespan(False)
+    assert after > beside
+    assert sent == sent_too
