@@ -75,7 +75,7 @@ class Family:
     basis: str = ""
 
 
-_GEMM, _LESS = (0.2, 0.95), (0.05, 0.6)
+_GEMM, _LESS = (0.45, 0.95), (0.05, 0.6)
 _MEMORY, _CASTS = (0.1, 0.8), (0.01, 20.0)
 _SCALED = {SCALE: (0.2, 1.4)}
 _NARROW = {
@@ -83,7 +83,7 @@ _NARROW = {
     "gemm_narrow": (0.2, 0.75),
     "attention": _LESS,
     "memory": _MEMORY,
-    "product_memory": (0.3, 0.95),
+    "product_memory": (0.5, 0.95),
     "issue_s": (1e-6, 4e-4),
     "casts": _CASTS,
 }
