@@ -14,6 +14,7 @@ from dse.config import Study
 from dse.evaluate import Dispatcher, Evaluator, Limits, Task, build_evaluator, start_crew
 from dse.fidelity import searched_rows
 from dse.gap import Prover, ProvingProposer
+from dse.gap.machines import machine_prices
 from dse.gap.told import no_gap, proven_gap
 from dse.refine import RefineHooks, Refinement
 from dse.report import report_page
@@ -115,6 +116,7 @@ class Runner:
                 population=file.search.population,
                 admits=evaluator.admits,
                 deciding=frozenset(filter(evaluator.decides, study.space.parameters)),
+                prices=machine_prices(study),
                 trials=file.search.trials,
             ),
         )

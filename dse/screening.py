@@ -10,14 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from dse.config import Study
 from dse.evaluate import Evaluation, Evaluator
 from dse.evaluate.base import BOUND
-from dse.gap.designs import (
-    OF_MACHINE,
-    PER_TIME,
-    check_bounded,
-    check_comparable,
-    plan_knobs,
-)
+from dse.gap.designs import check_bounded, check_comparable, plan_knobs
 from dse.gap.least import LeastMetrics
+from dse.gap.machines import OF_MACHINE, PER_TIME
 from dse.objectives import Limit
 from dse.samplers.design import GenomeSpace
 from dse.search import Screen

@@ -84,6 +84,7 @@ def run_sampler(problem: Problem, name: str, seed: int, trials: int, window: int
         seed=seed,
         admits=problem.admits,
         deciding=problem.deciding,
+        prices=problem.prices,
     )
     proposer, log = build_proposer(name, what), Log(problem, trials)
     open_ones: deque = deque()

@@ -11,8 +11,10 @@ import numpy as np
 from dse.config import load_study_file
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
+from dse.gap.machines import machine_prices
 from dse.objectives import Goals
 from dse.rank.hypervolume import hypervolume
+from dse.samplers import Prices
 from dse.space import Design, Setting, Space, SpaceFile, build_space, design_key
 
 STAND_IN = Path(__file__).resolve().parents[3] / "shared" / "bench" / "search"
@@ -31,6 +33,7 @@ class Problem:
         goals: Names and senses of the objectives, all minimised.
         admits: Whether a design may be feasible, before it is evaluated.
         deciding: Names of the knobs that *admits* looks at.
+        prices: What is exact about the designs; None: nothing is.
         canonical: Stands for all designs with the same outcome.
         evaluate: Objectives by name; empty if the design is infeasible.
         score: Of values, (N, M): hypervolume by that of the true front, or best product.
@@ -46,6 +49,7 @@ class Problem:
     evaluate: Callable[[Design], Mapping[str, float]]
     score: Callable[[np.ndarray], float]
     score_name: str
+    prices: Prices | None = None
     fastest_s: float | None = None
 
 
@@ -131,6 +135,7 @@ def study(name: str, objectives: Mapping[str, str], **overrides: object) -> Prob
         admits=evaluator.admits,
         deciding=frozenset(filter(evaluator.decides, loaded.space.parameters)),
         canonical=evaluator.canonical,
+        prices=machine_prices(loaded),
         evaluate=answer,
         score=lambda values: float(values.prod(axis=1).min()),
         score_name="least " + " x ".join(objectives),

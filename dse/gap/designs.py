@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 
 from dse.config import Study
 from dse.evaluate.assign import moved_path, trimmed_run
-from dse.evaluate.cost_file import CostFile
-from dse.evaluate.money import CostMeter
-from dse.evaluate.runs import DesignRuns
 from dse.evaluate.simulator import UNAWARE
+from dse.gap.machines import OF_MACHINE, PER_TIME, Machines
 from dse.objectives import OBJECTIVES
-from dse.space import file_value, slot_of
-from simcore import ConfigError, DesignBounds, InfeasibleError, Run, RunTemplate
+from dse.space import Design, file_value, slot_of
+from simcore import ConfigError, DesignBounds, InfeasibleError, RunTemplate
 
 Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -29,21 +27,6 @@ Floats = NDArray[np.float64]
 PLAN = ("workload.", "plan.", "compute", "platform.npu")
 """Starts of the paths that the work of an accelerator depends on."""
 
-PER_TIME = frozenset(
-    {"iteration_time_s", "usd_per_token", "energy_j", "energy_j_per_token", "carbon_kg_per_token"}
-)
-"""Metrics in proportion to the iteration time, the machine being the same."""
-
-OF_MACHINE = frozenset(
-    {
-        "capital_cost_usd",
-        "network_cost_usd",
-        "power_w",
-        "usd_per_hour",
-        "npu_bandwidth_bytes_per_s",
-    }
-)
-"""Metrics of the machine alone; none falls when a bandwidth rises."""
 
 
 class KnownDesigns:
@@ -56,6 +39,7 @@ class KnownDesigns:
         """
         self._space, self._dimensions = study.space, dimensions
         self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
+        self._machines = Machines(study)
         what = study.evaluator_input
         paths = paths_of_knobs(study, study.space.dimensions[dimensions])
         beside = Path(what.folder) if what.folder else None
@@ -73,12 +57,7 @@ class KnownDesigns:
             for knob, own in paths.items() for path in own
         }  # fmt: skip
         self._bounds = DesignBounds(template, choices)
-        self._runs = DesignRuns(what)
         self._limits_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
-        self._meter: CostMeter | None = None
-        if what.cost is not None:
-            file = CostFile.from_file_data(dict(what.cost), at="cost")
-            self._meter = CostMeter(file, study.goals, what.folder)
         self._known = lru_cache(1 << 16)(self._machine)
 
     def times_s(self, rows: Rows) -> Floats:
@@ -117,23 +96,16 @@ class KnownDesigns:
         return self._known(tuple(int(number) for number in row))
 
     def _machine(self, row: tuple[int, ...]) -> Mapping[str, float] | InfeasibleError:
-        run = self._run(np.array(row, np.int32))
-        metrics = {"iteration_time_s": 1.0, "npu_bandwidth_bytes_per_s": _bandwidth(run)}
-        if self._meter is not None:
-            try:
-                metrics |= self._meter.metrics(run.platform, 1.0, run.workload.tokens)
-            except InfeasibleError as error:
-                return error
-        return metrics
+        return self._machines.metrics(self._design(row))
 
     def _usable(self, times_s: Floats, rows: Rows, codes: dict[str, NDArray[np.int64]]) -> Floats:
         if self._limits_memory and rows.shape[0]:
-            room = self._run(rows[0]).platform.npu.memory_bytes
+            room = self._machines.run(self._design(rows[0].tolist())).platform.npu.memory_bytes
             times_s[self._bounds.footprint_bytes(codes) > room] = inf
         return times_s
 
-    def _run(self, row: Rows) -> Run:
-        return self._runs.run(self._space.design(self._dimensions, row.tolist()))
+    def _design(self, row: Sequence[int]) -> Design:
+        return self._space.design(self._dimensions, list(row))
 
     def _codes(self, rows: Rows) -> dict[str, NDArray[np.int64]]:
         tables = [block.tables[self._dimensions] for block in self._space.blocks]
@@ -222,7 +194,3 @@ def run_with_lists(
                 spare = system.get(stem, study.space.parameters[knob].choices[0])
                 system[stem] = [spare] * dimensions
     return {**run, "system": system} if system else run
-
-
-def _bandwidth(run: Run) -> float:
-    return float(sum(dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions))

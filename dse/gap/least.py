@@ -7,7 +7,8 @@ from math import isfinite
 from dse.config import Study
 from dse.evaluate.base import ScenarioInput
 from dse.evaluate.cost_file import CostFile
-from dse.gap.designs import PER_TIME, KnownDesigns, Rows
+from dse.gap.designs import KnownDesigns, Rows
+from dse.gap.machines import PER_TIME
 from simcore import InfeasibleError
 
 

@@ -1,11 +1,12 @@
 """What proposes designs: the `design` search, and Optuna's samplers over valid encodings."""
 
-from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
+from dse.samplers.base import Outcome, Prices, Proposal, Proposer, ProposerInput
 from dse.samplers.registry import SAMPLERS, SamplerEntry, build_proposer
 
 __all__ = [
     "SAMPLERS",
     "Outcome",
+    "Prices",
     "Proposal",
     "Proposer",
     "ProposerInput",

@@ -38,6 +38,22 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Prices:
+    """What is exact about designs whose objectives are ``amount * time ** power``.
+
+    Attributes:
+        powers: Per objective, the power of the iteration time in it; one of them at least is not 0.
+        amounts: Per objective its amount in a design with an iteration of one second, above 0;
+            None where the design cannot be built.
+        deciding: Names of the knobs that the amounts depend on.
+    """
+
+    powers: tuple[int, ...]
+    amounts: Callable[[Design], tuple[float, ...] | None]
+    deciding: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProposerInput:
     """What a proposer works on.
 
@@ -49,6 +65,7 @@ class ProposerInput:
             None: the sampler's own default.
         admits: Whether a design may be feasible, as far as can be told at once.
         deciding: Names of the knobs that *admits* looks at.
+        prices: What is exact about the designs; None: nothing is.
         trials: Proposals that will be asked for; None: not known.
     """
 
@@ -58,6 +75,7 @@ class ProposerInput:
     population: int | None = None
     admits: Callable[[Design], bool] | None = None
     deciding: frozenset[str] = frozenset()
+    prices: Prices | None = None
     trials: int | None = None
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
-from dse.samplers.design.screen import DesignScreen
+from dse.samplers.design.screen import Answers, DesignScreen
 from dse.space import Design
 
 
@@ -18,10 +18,12 @@ class DesignProposer(Proposer[Genome]):
         settings = settings or Settings()
         if what.population is not None:
             settings = replace(settings, initial=what.population)
-        screen = (
-            None if what.admits is None else DesignScreen(self._space, what.admits, what.deciding)
+        screen = None
+        if what.admits is not None:
+            screen = DesignScreen(Answers(self._space, what.admits, what.deciding).of)
+        self._search = DesignSearch(
+            self._space, seed=what.seed, screen=screen, prices=what.prices, settings=settings
         )
-        self._search = DesignSearch(self._space, seed=what.seed, screen=screen, settings=settings)
 
     def ask(self) -> Proposal[Genome] | None:
         genome = self._search.ask()

@@ -1,7 +1,7 @@
 """Makes new designs: uniform draws, neighbours of the front, children of the best."""
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from random import Random
 
@@ -11,6 +11,7 @@ from dse.samplers.design.moves import cross, moves_for
 from dse.samplers.design.neighbourhood import Neighbourhood, pick
 from dse.samplers.design.screen import Screen
 from dse.samplers.design.settings import Settings
+from dse.samplers.design.sweep import around
 
 _DRAWS = 20_000
 """Uniform draws after which no new design is expected any more."""
@@ -51,9 +52,10 @@ class Breeder:
         return None
 
     def children(self, elite: Elite, wanted: int, accept: Accept, random: Random) -> list[Genome]:
-        """At most *wanted* different designs, a few moves away from the best or between two."""
-        parents = elite.best(max(self._settings.parents, len(elite.front())))
-        found: dict[Genome, None] = {}
+        """Designs around one of the front, and *wanted* ones a few moves away from the best."""
+        parents = elite.parents(self._settings.parents)
+        found = dict.fromkeys(self._around_one(elite.front(), accept, random))
+        wanted += len(found)
         for _ in range(4 * wanted):  # few are new where much is known
             if len(found) >= wanted:
                 break
@@ -67,6 +69,14 @@ class Breeder:
             if passed is not None and passed not in found and accept(passed):
                 found[passed] = None
         return list(found)
+
+    def _around_one(self, front: list[Genome], accept: Accept, random: Random) -> Iterator[Genome]:
+        """All that is new one decision away from a design of the front."""
+        neighbours = around(self._near, pick(front, random)) if front else ()
+        for child in neighbours:
+            child = self._space.settled(child)
+            if accept(child) and self._admits(child):
+                yield child
 
     def _repaired(self, child: Genome, random: Random) -> Genome | None:
         """*child*, or what further moves make of it until the screen lets it pass."""

@@ -57,6 +57,19 @@ class Elite:
         """The designs that no other is better than, as last sorted; twins once."""
         return self.best(len(self._front))
 
+    def parents(self, count: int) -> list[Genome]:
+        """The front, and of each objective the best designs, about *count* in all."""
+        best = self._order[: self.feasible]
+        if not best:
+            return self.best(count)
+        chosen = dict.fromkeys(best[: len(self._front)])
+        values = self._values[best]
+        each = -(-count // values.shape[1])
+        for column in values.T:
+            first = np.argsort(column, kind="stable")[:each].tolist()
+            chosen.update(dict.fromkeys(best[at] for at in first))
+        return [self._all[at][2] for at in chosen]
+
     def is_progress(self, values: Sequence[float]) -> bool:
         """Whether no feasible design, as last sorted, is at least as good in everything."""
         return not bool((self._front <= np.asarray(values)).all(axis=1).any())

@@ -6,9 +6,11 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.samplers.design.aims import Aims
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.features import Features
 from dse.samplers.design.genome import Genome, GenomeSpace
+from dse.samplers.design.neighbourhood import below
 from dse.samplers.design.surrogate import GaussianProcess
 
 Floats = NDArray[np.float64]
@@ -18,6 +20,12 @@ _OPTIMISM = 1.0
 
 _SUM_WEIGHT = 0.05
 """Weight of the sum beside the maximum in the scalarised value (augmented Chebyshev)."""
+
+_CORNERS = 0.4
+"""Share of designs that are chosen for one objective: an end of the front is met by no other."""
+
+_TRIFLE = 1e-3
+"""What the other objectives count then: which of equals is chosen."""
 
 _SAMPLE = 64
 """Designs from which length scales are learned."""
@@ -29,8 +37,8 @@ _TRIES = 5
 class Judge:
     """Learns from the best designs so far."""
 
-    def __init__(self, space: GenomeSpace, seed: int) -> None:
-        self._features = Features(space)
+    def __init__(self, space: GenomeSpace, aims: Aims, seed: int) -> None:
+        self._features, self._aims = Features(space), aims
         self._seed = seed
         self._models: list[GaussianProcess] = []
 
@@ -41,12 +49,13 @@ class Judge:
         self._low = values[:front].min(axis=0)
         self._span = np.maximum(values[: max(3, front)].max(axis=0) - self._low, 1e-9)
         points = self._features.of(genomes)
+        targets = self._aims.targets(genomes, values)
         tries = _TRIES
         if not self._models:
             tries *= 5
-            self._models = [GaussianProcess(self._features.owner) for _ in values.T]
+            self._models = [GaussianProcess(self._features.owner) for _ in targets.T]
         some = sorted(random.sample(range(len(points)), min(_SAMPLE, len(points))))
-        for model, column in zip(self._models, values.T, strict=True):
+        for model, column in zip(self._models, targets.T, strict=True):
             model.learn_scales(points[some], column[some], tries, random)
             model.fit(points, column)
 
@@ -59,11 +68,9 @@ class Judge:
         if not self._models or not children:
             return Litter(children, None)
         points = self._features.of(children)
-        hoped = np.empty((len(children), len(self._models)))
-        for column, model in enumerate(self._models):
-            mean, deviation = model.guess(points)
-            hoped[:, column] = mean - _OPTIMISM * deviation
-        return Litter(children, (hoped - self._low) / self._span)
+        guessed = [model.guess(points) for model in self._models]
+        hoped = np.stack([mean - _OPTIMISM * deviation for mean, deviation in guessed], axis=1)
+        return Litter(children, (self._aims.values(children, hoped) - self._low) / self._span)
 
 
 class Litter:
@@ -85,6 +92,8 @@ class Litter:
 
 
 def _weights(objectives: int, random: Random) -> Floats:
-    """(M,) float64: what each objective counts, drawn uniformly; they add up to 1."""
+    """(M,) float64: what each objective counts; all of it one, or drawn uniformly."""
+    if random.random() < _CORNERS:
+        return np.asarray(_TRIFLE + np.eye(objectives)[below(objectives, random)])
     weights = np.array([random.expovariate(1.0) for _ in range(objectives)])
     return np.asarray(weights / weights.sum())

@@ -40,8 +40,12 @@ class Neighbourhood:
         self.slots = [knob.slot for knob in knobs]
         self.place = [{value: at for at, value in enumerate(knob.choices)} for knob in knobs]
         self.tops = [len(knob.choices) - 1 for knob in knobs]
-        self._conditional = [
-            [at for at in range(span.first, span.end) if _is_conditional(span, at - span.first)]
+        self._loose = [
+            {
+                at: _is_conditional(span, at - span.first)
+                for at in range(span.first, span.end)
+                if at not in grouped or _is_conditional(span, at - span.first)
+            }
             for span in space.spans
         ]
         self._block_of = [
@@ -50,27 +54,37 @@ class Neighbourhood:
 
     def finish(self, genome: Genome, codes: list[int], touched: Iterable[int]) -> Genome | None:
         """The genome with *codes* if the blocks of the knobs that were *touched* hold it."""
-        count = genome.dimensions
+        count, touched = genome.dimensions, set(touched)
         for number in {self._block_of[at] for at in touched}:
             if not self.space.holds(number, count, codes) and not self._mended(
-                number, count, codes
+                number, count, codes, touched
             ):
                 return None
         return Genome(count, tuple(codes), genome.reals)
 
-    def _mended(self, number: int, count: int, codes: list[int]) -> bool:
-        """Whether a knob that lost its meaning, or gained one, was all that was wrong.
+    def _mended(self, number: int, count: int, codes: list[int], touched: set[int]) -> bool:
+        """Whether one more knob of the block, changed in place, makes its *codes* valid.
 
-        Its code is then changed in place; a new meaning starts with the first choice that fits.
+        A knob may lose its meaning, or gain one, or has to give way: the nearest choice that fits.
         """
-        for at in self._conditional[number]:
+        for at, is_conditional in self._loose[number].items():
+            if at in touched:
+                continue
             before = codes[at]
-            for code in range(self.tops[at] + 1) if before < 0 else (-1,):
+            for code in self._others(at, before, is_conditional):
                 codes[at] = code
                 if self.space.holds(number, count, codes):
                     return True
             codes[at] = before
         return False
+
+    def _others(self, at: int, before: int, is_conditional: bool) -> list[int]:
+        """Other codes of a knob, the nearest first; to have no meaning before all."""
+        if before < 0:
+            return list(range(self.tops[at] + 1))
+        codes = [code for code in range(self.tops[at] + 1) if code != before]
+        codes.sort(key=lambda code: abs(code - before))
+        return [-1, *codes] if is_conditional else codes
 
     def moved(self, genome: Genome, values: Mapping[int, Value]) -> Genome | None:
         """The genome with those values for some knobs, if each has that choice."""

@@ -1,10 +1,12 @@
 """What can be told about a design without simulating it."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from dse.samplers.design.genome import Genome, GenomeSpace
 from dse.space import Design
+
+Answer = TypeVar("Answer")
 
 
 class Screen(Protocol):
@@ -26,23 +28,35 @@ class Unscreened:
         return True
 
 
-class DesignScreen:
+class Answers(Generic[Answer]):
     """Asks about designs, and remembers the answers to what decides them."""
 
     def __init__(
-        self, space: GenomeSpace, admits: Callable[[Design], bool], deciding: frozenset[str]
+        self, space: GenomeSpace, ask: Callable[[Design], Answer], deciding: frozenset[str]
     ) -> None:
-        """*deciding*: names of the knobs that *admits* looks at; a range among them is not kept."""
-        self._space, self._ask = space, admits
+        """*deciding*: names of the knobs that *ask* looks at; a range among them is not kept."""
+        self._space, self._ask = space, ask
         self._at = [at for at, knob in enumerate(space.knobs) if knob.name in deciding]
         self._is_kept = not any(knob.name in deciding for knob in space.reals)
-        self._answers: dict[tuple[int, ...], bool] = {}
+        self._known: dict[tuple[int, ...], Answer] = {}
+
+    def of(self, genome: Genome) -> Answer:
+        """The answer for a design."""
+        if not self._is_kept:
+            return self._ask(self._space.design(genome))
+        codes = genome.codes
+        key = (genome.dimensions, *[codes[at] for at in self._at])
+        if key not in self._known:
+            self._known[key] = self._ask(self._space.design(genome))
+        return self._known[key]
+
+
+class DesignScreen:
+    """Admits the designs for which all of some questions are answered with yes."""
+
+    def __init__(self, *questions: Callable[[Genome], bool]) -> None:
+        self._questions = questions
 
     def admits(self, genome: Genome) -> bool:
         """The answer for a design."""
-        codes = genome.codes
-        key = (genome.dimensions, *[codes[at] for at in self._at])
-        answer = self._answers.get(key) if self._is_kept else None
-        if answer is None:
-            answer = self._answers[key] = self._ask(self._space.design(genome))
-        return answer
+        return all(ask(genome) for ask in self._questions)

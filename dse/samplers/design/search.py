@@ -12,11 +12,13 @@ from collections import deque
 from collections.abc import Sequence
 from random import Random
 
+from dse.samplers.base import Prices
+from dse.samplers.design.aims import Aims, EachByItself, TimeAlone
 from dse.samplers.design.breeder import Accept, Breeder
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.genome import Genome, GenomeSpace
 from dse.samplers.design.judge import Judge, Litter
-from dse.samplers.design.screen import Screen, Unscreened
+from dse.samplers.design.screen import DesignScreen, Screen, Unscreened
 from dse.samplers.design.settings import Settings
 
 Outcome = tuple[Sequence[float] | None, float]
@@ -36,13 +38,19 @@ class DesignSearch:
         *,
         seed: int,
         screen: Screen | None = None,
+        prices: Prices | None = None,
         settings: Settings | None = None,
     ) -> None:
         self._space, self._seed = space, seed
         self._settings = settings or Settings()
         self._elite = Elite(self._settings.memory)
-        self._judge = Judge(space, seed)
-        self._breeder = Breeder(space, screen or Unscreened(), self._settings)
+        screen = screen or Unscreened()
+        aims: Aims = EachByItself()
+        if prices is not None:
+            aims = TimeAlone(space, prices)
+            screen = DesignScreen(screen.admits, aims.is_priced)
+        self._judge = Judge(space, aims, seed)
+        self._breeder = Breeder(space, screen, self._settings)
         self._litter: Litter | None = None
         self._known: set[Genome] = set()
         self._queue: deque[Genome] = deque()

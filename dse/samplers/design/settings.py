@@ -9,8 +9,9 @@ class Settings:
 
     Attributes:
         initial: Designs drawn uniformly before the search begins.
-        parents: The best designs, any of which may be a parent; the whole front if it is larger.
-        children: Children bred for each design that a lesson will be asked for.
+        parents: The best designs of each objective, in all, that may be parents beside the front.
+        children: Children bred for each design that a lesson will be asked for; beside them, all
+            that are one decision away from a design of the front.
         fresh: Share of designs that are drawn uniformly all the same.
         local: Share of designs that are one move away from a design of the front, whatever the
             model says of them.

@@ -13,8 +13,11 @@ from dse.samplers.design.blocks import SIZE, Root, in_blocks
 
 Floats = NDArray[np.float64]
 
-_NOISE = 1e-4
-"""Variance that the kernel leaves unexplained; keeps it positive definite where points repeat."""
+_NOISE = 1e-6
+"""Variance that the kernel leaves unexplained; keeps it positive definite where points repeat.
+
+Small enough to tell designs at the end of a front apart, which differ by a few parts in a thousand.
+"""
 
 _FIRST_LOG = 0.4
 """Natural logarithm of the length scales that learning starts from."""

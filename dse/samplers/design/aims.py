@@ -1,0 +1,57 @@
+"""What a model has to guess of designs, and what its guesses say about their objectives."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.samplers.base import Prices
+from dse.samplers.design.genome import Genome, GenomeSpace
+from dse.samplers.design.screen import Answers
+
+Floats = NDArray[np.float64]
+
+
+class Aims(Protocol):
+    """The way from objectives to what is guessed, and back."""
+
+    def targets(self, genomes: list[Genome], values: Floats) -> Floats:
+        """What to guess of designs with *values*, (N, objectives): (N, K) float64."""
+
+    def values(self, genomes: list[Genome], guesses: Floats) -> Floats:
+        """Objectives, (N, objectives), of designs with *guesses*, (N, K)."""
+
+
+class EachByItself:
+    """Every objective is guessed."""
+
+    def targets(self, genomes: list[Genome], values: Floats) -> Floats:
+        return values
+
+    def values(self, genomes: list[Genome], guesses: Floats) -> Floats:
+        return guesses
+
+
+class TimeAlone:
+    """The time is guessed, and the prices are exact; all on a logarithmic scale."""
+
+    def __init__(self, space: GenomeSpace, prices: Prices) -> None:
+        self._powers = np.array(prices.powers, np.float64)
+        self._timed = int(np.flatnonzero(self._powers)[0])
+        self._amounts = Answers(space, prices.amounts, prices.deciding)
+
+    def is_priced(self, genome: Genome) -> bool:
+        """Whether the design has a price, and keeps all limits on it."""
+        return self._amounts.of(genome) is not None
+
+    def targets(self, genomes: list[Genome], values: Floats) -> Floats:
+        at = self._timed
+        return np.asarray((values - self._logs(genomes))[:, [at]] / self._powers[at])
+
+    def values(self, genomes: list[Genome], guesses: Floats) -> Floats:
+        return np.asarray(self._logs(genomes) + self._powers * guesses)
+
+    def _logs(self, genomes: list[Genome]) -> Floats:
+        found = [self._amounts.of(genome) for genome in genomes]
+        amounts = np.array([own for own in found if own is not None], np.float64)
+        return np.asarray(np.log(amounts))
