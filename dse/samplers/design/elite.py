@@ -10,6 +10,10 @@ from dse.samplers.design.genome import Genome
 
 Floats = NDArray[np.float64]
 
+_ALIKE = 3
+"""Digits behind the point of objectives, or of their logarithms, by which parents differ: a plateau
+of designs as good as each other, such as those on networks that are never full, counts once."""
+
 _RANKS = 64
 """Fronts that are told apart; what lies behind them is one last front."""
 
@@ -58,16 +62,15 @@ class Elite:
         return self.best(len(self._front))
 
     def parents(self, count: int) -> list[Genome]:
-        """The front, and of each objective the best designs, about *count* in all."""
+        """The front, and of each objective the best designs that differ in it, *count* in all."""
         best = self._order[: self.feasible]
         if not best:
             return self.best(count)
         chosen = dict.fromkeys(best[: len(self._front)])
-        values = self._values[best]
-        each = -(-count // values.shape[1])
-        for column in values.T:
-            first = np.argsort(column, kind="stable")[:each].tolist()
-            chosen.update(dict.fromkeys(best[at] for at in first))
+        each = -(-count // self._values.shape[1])
+        for column in self._values[best].T:
+            _, first = np.unique(np.round(column, _ALIKE), return_index=True)
+            chosen.update(dict.fromkeys(best[at] for at in first[:each].tolist()))
         return [self._all[at][2] for at in chosen]
 
     def is_progress(self, values: Sequence[float]) -> bool:

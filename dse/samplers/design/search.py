@@ -133,6 +133,9 @@ class DesignSearch:
         """Children for the designs that will be asked for until the next lesson."""
         if len(self._elite) < self._settings.initial:
             return
+        if not self._settings.children:
+            self._litter = Litter([], None)
+            return
         random = Random((self._seed << 40 | self._told) + (2 << 80))
         wanted = self._settings.children * self._settings.lesson
         children = self._breeder.children(self._elite, wanted, self._is_new, random)
