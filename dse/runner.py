@@ -83,7 +83,8 @@ class Runner:
         """Propose, evaluate and tell until the budget is spent."""
         study, file = self._study, self._study.file
         evaluator = build_evaluator(study.evaluator_input)
-        proposer = self._proposer(evaluator)
+        screen = StudyScreen(study, evaluator)
+        proposer = self._proposer(evaluator, screen)
         counts = study.space.counts
         budget = Budget(
             trials=file.search.trials,
@@ -93,7 +94,6 @@ class Runner:
             until_s=None if timeout_s is None else self._start_s + timeout_s,
         )
         hooks = Hooks(finished=self._finished, folded=self._folded, stopping=self._watcher.stopping)
-        screen = StudyScreen(study, evaluator)
         with self._stage(budget.trials) as stage:
             search = Search(proposer, stage.evaluations, budget, hooks, stage.known, screen)
 
@@ -104,7 +104,7 @@ class Runner:
 
             return self._ended(run, lambda: (search.finished(), search.duplicates))
 
-    def _proposer(self, evaluator: Evaluator) -> Proposer[Any]:
+    def _proposer(self, evaluator: Evaluator, screen: StudyScreen) -> Proposer[Any]:
         """The sampler; beside it a proof, if the study asks for a gap."""
         study, file = self._study, self._study.file
         proposer = build_proposer(
@@ -117,6 +117,7 @@ class Runner:
                 admits=evaluator.admits,
                 deciding=frozenset(filter(evaluator.decides, study.space.parameters)),
                 prices=machine_prices(study),
+                is_hopeful=screen.is_hopeful,
                 trials=file.search.trials,
             ),
         )

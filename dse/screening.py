@@ -74,6 +74,10 @@ class StudyScreen(Screen):
             points = np.array(values).reshape(-1, len(names))
             self._front.extend([trial.number for trial in found], points)
 
+    def is_hopeful(self, design: Design) -> bool:
+        """Whether the trials so far leave room for *design*."""
+        return self.verdict(design) is None
+
     def verdict(self, design: Design) -> Evaluation | None:
         if not self._is_bounded or not (self._decided.limits or self._front.numbers):
             return None

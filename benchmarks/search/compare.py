@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from problems import PROBLEMS, Problem
 
+from dse.evaluate import Evaluation, State
 from dse.samplers import ProposerInput, build_proposer
 from dse.samplers.baselines import (
     Agent,
@@ -30,6 +31,7 @@ from dse.samplers.baselines import (
     RawSpace,
 )
 from dse.space import Design, design_key
+from dse.trials import Trial
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from page import markdown_table, write_table
@@ -55,19 +57,19 @@ class Log:
         self.keys: set[str] = set()
         self.rows: list[Row] = []
         self.steps: list[tuple[int, float]] = []  # per proposal: designs found, CPU seconds so far
-        self._proposals, self._cpu_s = 0, 0.0
+        self.proposals, self._cpu_s = 0, 0.0
 
     def add(self, values: list[float], cpu_s: float) -> None:
         """One more proposal; *values* empty: rejected, repeated or infeasible."""
-        self._proposals += 1
+        self.proposals += 1
         self._cpu_s += cpu_s
         if values:
             self.values.append(values)
         self.steps.append((len(self.values), self._cpu_s))
-        if self._proposals in self._marks:
+        if self.proposals in self._marks:
             score = self.problem.score(np.array(self.values)) if self.values else np.nan
-            cpu_ms = 1e3 * self._cpu_s / self._proposals
-            self.rows.append((self._proposals, score, len(self.keys), cpu_ms))
+            cpu_ms = 1e3 * self._cpu_s / self.proposals
+            self.rows.append((self.proposals, score, len(self.keys), cpu_ms))
 
     def is_new(self, design: Design) -> bool:
         return design_key(self.problem.canonical(design)) not in self.keys
@@ -78,6 +80,7 @@ class Log:
 
 def run_sampler(problem: Problem, name: str, seed: int, trials: int, window: int) -> Log:
     """As a study does it: proposal i knows the results up to i - window."""
+    screen = problem.screen() if problem.screen else None
     what = ProposerInput(
         space=problem.space,
         goals=problem.goals,
@@ -85,6 +88,7 @@ def run_sampler(problem: Problem, name: str, seed: int, trials: int, window: int
         admits=problem.admits,
         deciding=problem.deciding,
         prices=problem.prices,
+        is_hopeful=screen.is_hopeful if screen else None,
     )
     proposer, log = build_proposer(name, what), Log(problem, trials)
     open_ones: deque = deque()
@@ -102,9 +106,18 @@ def run_sampler(problem: Problem, name: str, seed: int, trials: int, window: int
             objectives = problem.evaluate(oldest.design)
             start = time.process_time()
             proposer.tell(oldest, objectives, 0.0 if objectives else 1.0)
+            if screen is not None:
+                screen.learn(trial_of(log.proposals, oldest.design, objectives))
             cpu_s += time.process_time() - start
             log.add(list(objectives.values()), cpu_s)
     return log
+
+
+def trial_of(number: int, design: Design, objectives: Mapping[str, float]) -> Trial:
+    """What a study notes of a design."""
+    state: State = "complete" if objectives else "infeasible"
+    outcome = Evaluation(state=state, objectives=objectives)
+    return Trial(number=number, design=design, evaluation=outcome, worker="")
 
 
 def run_agent(

@@ -15,6 +15,7 @@ from dse.gap.machines import machine_prices
 from dse.objectives import Goals
 from dse.rank.hypervolume import hypervolume
 from dse.samplers import Prices
+from dse.screening import StudyScreen
 from dse.space import Design, Setting, Space, SpaceFile, build_space, design_key
 
 STAND_IN = Path(__file__).resolve().parents[3] / "shared" / "bench" / "search"
@@ -34,6 +35,7 @@ class Problem:
         admits: Whether a design may be feasible, before it is evaluated.
         deciding: Names of the knobs that *admits* looks at.
         prices: What is exact about the designs; None: nothing is.
+        screen: Makes what knows, from trials so far, which designs are of no use; None: nothing.
         canonical: Stands for all designs with the same outcome.
         evaluate: Objectives by name; empty if the design is infeasible.
         score: Of values, (N, M): hypervolume by that of the true front, or best product.
@@ -50,6 +52,7 @@ class Problem:
     score: Callable[[np.ndarray], float]
     score_name: str
     prices: Prices | None = None
+    screen: Callable[[], StudyScreen] | None = None
     fastest_s: float | None = None
 
 
@@ -136,6 +139,7 @@ def study(name: str, objectives: Mapping[str, str], **overrides: object) -> Prob
         deciding=frozenset(filter(evaluator.decides, loaded.space.parameters)),
         canonical=evaluator.canonical,
         prices=machine_prices(loaded),
+        screen=lambda: StudyScreen(loaded, evaluator),
         evaluate=answer,
         score=lambda values: float(values.prod(axis=1).min()),
         score_name="least " + " x ".join(objectives),

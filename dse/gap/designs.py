@@ -28,7 +28,6 @@ PLAN = ("workload.", "plan.", "compute", "platform.npu")
 """Starts of the paths that the work of an accelerator depends on."""
 
 
-
 class KnownDesigns:
     """Bounds, memory and prices of the designs with one number of network dimensions."""
 

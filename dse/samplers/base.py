@@ -66,6 +66,8 @@ class ProposerInput:
         admits: Whether a design may be feasible, as far as can be told at once.
         deciding: Names of the knobs that *admits* looks at.
         prices: What is exact about the designs; None: nothing is.
+        is_hopeful: Whether a design may be of use for all that is known from the trials so far:
+            asked of each design right before it is proposed. None: all are.
         trials: Proposals that will be asked for; None: not known.
     """
 
@@ -76,6 +78,7 @@ class ProposerInput:
     admits: Callable[[Design], bool] | None = None
     deciding: frozenset[str] = frozenset()
     prices: Prices | None = None
+    is_hopeful: Callable[[Design], bool] | None = None
     trials: int | None = None
 
 

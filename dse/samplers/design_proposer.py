@@ -22,7 +22,12 @@ class DesignProposer(Proposer[Genome]):
         if what.admits is not None:
             screen = DesignScreen(Answers(self._space, what.admits, what.deciding).of)
         self._search = DesignSearch(
-            self._space, seed=what.seed, screen=screen, prices=what.prices, settings=settings
+            self._space,
+            seed=what.seed,
+            screen=screen,
+            prices=what.prices,
+            is_hopeful=_of_genomes(self._space, what.is_hopeful),
+            settings=settings,
         )
 
     def ask(self) -> Proposal[Genome] | None:
@@ -69,3 +74,9 @@ class DesignProposer(Proposer[Genome]):
         if not objectives:
             return None
         return [sign * objectives[name] for name, sign in self._signs]
+
+
+def _of_genomes(
+    space: GenomeSpace, ask: Callable[[Design], bool] | None
+) -> Callable[[Genome], bool] | None:
+    return None if ask is None else lambda genome: ask(space.design(genome))

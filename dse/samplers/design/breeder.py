@@ -38,7 +38,7 @@ class Breeder:
         """A design drawn uniformly from those that pass."""
         for _ in range(_DRAWS):
             genome = self._space.settled(self._space.draw(random))
-            if accept(genome) and self._admits(genome):
+            if self._admits(genome) and accept(genome):
                 return genome
         return None
 

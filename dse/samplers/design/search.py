@@ -9,7 +9,7 @@ IEEE Transactions on Evolutionary Computation 10(1), 2006.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 from dse.samplers.base import Prices
@@ -29,6 +29,10 @@ _ENOUGH = 8
 """Feasible designs that the model needs at least."""
 
 
+_DOUBTS = 16
+"""Designs proven to be of no use after which one is asked for unproven: proofs take their time."""
+
+
 class DesignSearch:
     """Proposes genomes of one space; see the module."""
 
@@ -39,6 +43,7 @@ class DesignSearch:
         seed: int,
         screen: Screen | None = None,
         prices: Prices | None = None,
+        is_hopeful: Callable[[Genome], bool] | None = None,
         settings: Settings | None = None,
     ) -> None:
         self._space, self._seed = space, seed
@@ -51,6 +56,7 @@ class DesignSearch:
             screen = DesignScreen(screen.admits, aims.is_priced)
         self._judge = Judge(space, aims, seed)
         self._breeder = Breeder(space, screen, self._settings)
+        self._is_hopeful = is_hopeful or _anything
         self._litter: Litter | None = None
         self._known: set[Genome] = set()
         self._queue: deque[Genome] = deque()
@@ -149,8 +155,12 @@ class DesignSearch:
         random = Random(self._seed << 40 | number)
         settings = self._settings
 
+        doubts = iter(range(_DOUBTS))
+
         def may_be(genome: Genome) -> bool:
-            return genome not in self._known and accept(genome)
+            if genome in self._known or not accept(genome):
+                return False
+            return self._is_hopeful(genome) or next(doubts, None) is None
 
         genome = None
         if self._litter is not None and random.random() >= settings.fresh:
