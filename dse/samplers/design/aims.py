@@ -1,5 +1,6 @@
 """What a model has to guess of designs, and what its guesses say about their objectives."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +22,9 @@ class Aims(Protocol):
     def values(self, genomes: list[Genome], guesses: Floats) -> Floats:
         """Objectives, (N, objectives), of designs with *guesses*, (N, K)."""
 
+    def searched(self, objectives: int) -> Sequence[int]:
+        """Which of the objectives have a best value that has to be found."""
+
 
 class EachByItself:
     """Every objective is guessed."""
@@ -31,13 +35,16 @@ class EachByItself:
     def values(self, genomes: list[Genome], guesses: Floats) -> Floats:
         return guesses
 
+    def searched(self, objectives: int) -> Sequence[int]:
+        return range(objectives)
+
 
 class TimeAlone:
     """The time is guessed, and the prices are exact; all on a logarithmic scale."""
 
     def __init__(self, space: GenomeSpace, prices: Prices) -> None:
         self._powers = np.array(prices.powers, np.float64)
-        self._timed = int(np.flatnonzero(self._powers)[0])
+        self._timed: list[int] = np.flatnonzero(self._powers).tolist()
         self._amounts = Answers(space, prices.amounts, prices.deciding)
 
     def is_priced(self, genome: Genome) -> bool:
@@ -45,11 +52,14 @@ class TimeAlone:
         return self._amounts.of(genome) is not None
 
     def targets(self, genomes: list[Genome], values: Floats) -> Floats:
-        at = self._timed
+        at = self._timed[0]
         return np.asarray((values - self._logs(genomes))[:, [at]] / self._powers[at])
 
     def values(self, genomes: list[Genome], guesses: Floats) -> Floats:
         return np.asarray(self._logs(genomes) + self._powers * guesses)
+
+    def searched(self, objectives: int) -> Sequence[int]:
+        return self._timed
 
     def _logs(self, genomes: list[Genome]) -> Floats:
         found = [self._amounts.of(genome) for genome in genomes]

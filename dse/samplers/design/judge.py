@@ -1,6 +1,6 @@
 """Says which of some designs are the most promising, by a model of each objective."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 import numpy as np
@@ -10,7 +10,7 @@ from dse.samplers.design.aims import Aims
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.features import Features
 from dse.samplers.design.genome import Genome, GenomeSpace
-from dse.samplers.design.neighbourhood import below
+from dse.samplers.design.neighbourhood import pick
 from dse.samplers.design.surrogate import GaussianProcess
 
 Floats = NDArray[np.float64]
@@ -66,34 +66,45 @@ class Judge:
     def litter(self, children: list[Genome]) -> "Litter":
         """The children with what the models hope of them."""
         if not self._models or not children:
-            return Litter(children, None)
+            return Litter(children, None, ())
         points = self._features.of(children)
         guessed = [model.guess(points) for model in self._models]
         hoped = np.stack([mean - _OPTIMISM * deviation for mean, deviation in guessed], axis=1)
-        return Litter(children, (self._aims.values(children, hoped) - self._low) / self._span)
+        hopes = (self._aims.values(children, hoped) - self._low) / self._span
+        return Litter(children, hopes, self._aims.searched(hopes.shape[1]))
 
 
 class Litter:
     """Designs that wait to be asked for."""
 
-    def __init__(self, children: list[Genome], hopes: Floats | None) -> None:
-        """*hopes*, (N, M): of each objective, 0 where the front begins and 1 where it ends."""
-        self._children, self._hopes = children, hopes
+    def __init__(self, children: list[Genome], hopes: Floats | None, ends: Sequence[int]) -> None:
+        """Promising designs.
+
+        Args:
+            children: The designs.
+            hopes: (N, M), of each objective, 0 where the front begins and 1 where it ends; None:
+                nothing is known.
+            ends: Objectives for which alone a design may be chosen.
+        """
+        self._children, self._hopes, self._ends = children, hopes, ends
 
     def best(self, accept: Callable[[Genome], bool], random: Random) -> Genome | None:
         """The most promising design that *accept* takes, under objectives weighed at random."""
         order = range(len(self._children))
         if self._hopes is not None:
-            weighted = self._hopes * _weights(self._hopes.shape[1], random)
+            weighted = self._hopes * self._weights(random)
             promise = weighted.max(axis=1) + _SUM_WEIGHT * weighted.sum(axis=1)
             order = np.argsort(np.round(promise, 9), kind="stable").tolist()
         found = (self._children[at] for at in order)
         return next(filter(accept, found), None)
 
-
-def _weights(objectives: int, random: Random) -> Floats:
-    """(M,) float64: what each objective counts; all of it one, or drawn uniformly."""
-    if random.random() < _CORNERS:
-        return np.asarray(_TRIFLE + np.eye(objectives)[below(objectives, random)])
-    weights = np.array([random.expovariate(1.0) for _ in range(objectives)])
-    return np.asarray(weights / weights.sum())
+    def _weights(self, random: Random) -> Floats:
+        """(M,) float64: what each objective counts; all of it one, or drawn uniformly."""
+        assert self._hopes is not None
+        objectives = self._hopes.shape[1]
+        if random.random() < _CORNERS:
+            weights = np.full(objectives, _TRIFLE)
+            weights[pick(self._ends, random)] = 1.0
+            return weights
+        weights = np.array([random.expovariate(1.0) for _ in range(objectives)])
+        return np.asarray(weights / weights.sum())

@@ -29,7 +29,7 @@ _ENOUGH = 8
 """Feasible designs that the model needs at least."""
 
 
-_DOUBTS = 16
+_DOUBTS = 6
 """Designs proven to be of no use after which one is asked for unproven: proofs take their time."""
 
 
@@ -140,7 +140,7 @@ class DesignSearch:
         if len(self._elite) < self._settings.initial:
             return
         if not self._settings.children:
-            self._litter = Litter([], None)
+            self._litter = Litter([], None, ())
             return
         random = Random((self._seed << 40 | self._told) + (2 << 80))
         wanted = self._settings.children * self._settings.lesson
