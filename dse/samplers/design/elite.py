@@ -10,9 +10,8 @@ from dse.samplers.design.genome import Genome
 
 Floats = NDArray[np.float64]
 
-_ALIKE = 3
-"""Digits behind the point of objectives, or of their logarithms, by which parents differ: a plateau
-of designs as good as each other, such as those on networks that are never full, counts once."""
+_DIGITS = 3
+"""Digits behind the point of objectives, or of their logarithms, by one of which parents differ."""
 
 _RANKS = 64
 """Fronts that are told apart; what lies behind them is one last front."""
@@ -67,10 +66,13 @@ class Elite:
         if not best:
             return self.best(count)
         chosen = dict.fromkeys(best[: len(self._front)])
-        each = -(-count // self._values.shape[1])
-        for column in self._values[best].T:
-            _, first = np.unique(np.round(column, _ALIKE), return_index=True)
-            chosen.update(dict.fromkeys(best[at] for at in first[:each].tolist()))
+        values = self._values[best]
+        _, different = np.unique(np.round(values, _DIGITS), axis=0, return_index=True)
+        different.sort()
+        each = -(-count // values.shape[1])
+        for column in values[different].T:
+            first = different[np.argsort(column, kind="stable")[:each]]
+            chosen.update(dict.fromkeys(best[at] for at in first.tolist()))
         return [self._all[at][2] for at in chosen]
 
     def is_progress(self, values: Sequence[float]) -> bool:

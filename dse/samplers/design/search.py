@@ -29,7 +29,7 @@ _ENOUGH = 8
 """Feasible designs that the model needs at least."""
 
 
-_DOUBTS = 6
+_DOUBTS = 3
 """Designs proven to be of no use after which one is asked for unproven: proofs take their time."""
 
 
