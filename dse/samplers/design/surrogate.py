@@ -13,7 +13,7 @@ from dse.samplers.design.blocks import SIZE, Root, in_blocks
 
 Floats = NDArray[np.float64]
 
-_NOISE = 1e-6
+_NOISE = 1e-5
 """Variance that the kernel leaves unexplained; keeps it positive definite where points repeat.
 
 Small enough to tell designs at the end of a front apart, which differ by a few parts in a thousand.
