@@ -1,7 +1,7 @@
 """Fronts of the large studies: `design` held against many times as many random designs.
 
     python benchmarks/search/fronts.py [--studies FILE.yaml ...] [--random 10000] [--seeds 3]
-        [--trials 1000] [--page docs/search.md]
+        [--trials 1000] [--keep FOLDER] [--page docs/search.md]
 
 The random designs are uniform among the valid ones, and only those count that are feasible. The
 measure is the hypervolume in log10 of the objectives; its reference point is 1.1 x the worst value
@@ -28,7 +28,11 @@ from dse.samplers import ProposerInput, build_proposer
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from page import markdown_table, write_table
 
-STUDIES = ("p2_llama3_405b_16k_h100.yaml", "p3_moe_1p8t_9216.yaml")
+STUDIES = (
+    "p2_llama3_405b_16k_h100.yaml",
+    "p3_moe_1p8t_9216.yaml",
+    "p4_dlrm_2p6t_h100.yaml",
+)
 MARKS = (1000, 3000, 10_000)
 WINDOW = 8
 
@@ -51,11 +55,25 @@ def random_values(problem: Problem, count: int, seed: int) -> Values:
     return np.array(rows)
 
 
-def compared(name: str, count: int, seeds: int, trials: int) -> Iterator[list[object]]:
+def kept_values(problem: Problem, count: int, file: Path | None) -> Values:
+    """``random_values`` of seed 0, read from *file* if they are there, else written to it."""
+    if file is not None and file.exists():
+        known: Values = np.load(file)
+        if len(known) >= count:
+            return known[:count]
+    values = random_values(problem, count, seed=0)
+    if file is not None:
+        np.save(file, values)
+    return values
+
+
+def compared(
+    name: str, count: int, seeds: int, trials: int, keep: Path | None
+) -> Iterator[list[object]]:
     """Rows of the table for one study: random designs, then each seed of `design`."""
     problem = study(name, load_study_file(name).goals.objectives)
     begin_s = time.process_time()
-    values = random_values(problem, count, seed=0)
+    values = kept_values(problem, count, None if keep is None else keep / f"{name}.npy")
     print(name, "CPU s of random:", time.process_time() - begin_s, file=sys.stderr, flush=True)
     reference = np.log10(1.1 * values.max(axis=0))
 
@@ -79,12 +97,13 @@ def main() -> None:
     parser.add_argument("--random", type=int, default=10_000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--keep", type=Path, help="folder of the values of the random designs")
     parser.add_argument("--page", type=Path)
     given = parser.parse_args()
     header = ["study", "searcher", "designs", "hypervolume", "by that of all random designs"]
     rows = []
     for name in given.studies:
-        for row in compared(name, given.random, given.seeds, given.trials):
+        for row in compared(name, given.random, given.seeds, given.trials, given.keep):
             print(*row, sep="\t", flush=True)
             rows.append(row)
     if given.page:
