@@ -9,7 +9,7 @@ agent gets 10,000 proposals, rejected and repeated ones included, but for the Ba
 gets the 5,000 that COSMIC gave it. The settings are those that COSMIC swept: all searchers first
 make *seeds* runs with the first of theirs, then come the others with *other-seeds* runs. The
 elitist agents are ours, stronger than those that COSMIC ran. `design` gets 1,000 proposals and the
-window of a default study; beside it stands the window that fits the workers of 2 cores.
+window of a default study.
 """
 
 import argparse
@@ -71,7 +71,6 @@ class Searcher:
 
 SEARCHERS: Mapping[str, Searcher] = {
     OURS: Searcher(settings=[{"window": 32}], proposals=1000),
-    "design, window 8": Searcher(settings=[{"window": 8}], proposals=1000),
     "random walk": Searcher(kind=RandomWalk, is_published=True),
     "genetic algorithm": Searcher(kind=GeneticAlgorithm, settings=GENES, is_published=True),
     "ant colony": Searcher(kind=AntColony, settings=WALKS, is_published=True),
