@@ -29,7 +29,7 @@ _ENOUGH = 8
 """Feasible designs that the model needs at least."""
 
 
-_DOUBTS = 3
+_DOUBTS = 12
 """Designs proven to be of no use after which one is asked for unproven: proofs take their time."""
 
 
@@ -59,6 +59,7 @@ class DesignSearch:
         self._is_hopeful = is_hopeful or _anything
         self._litter: Litter | None = None
         self._known: set[Genome] = set()
+        self._beaten: set[Genome] = set()
         self._queue: deque[Genome] = deque()
         self._asked = self._told = 0
 
@@ -147,6 +148,12 @@ class DesignSearch:
         children = self._breeder.children(self._elite, wanted, self._is_new, random)
         self._litter = self._judge.litter(children)
 
+    def _may_win(self, genome: Genome) -> bool:
+        """Whether nothing found so far is proven to beat *genome*; what is beaten stays beaten."""
+        if genome not in self._beaten and not self._is_hopeful(genome):
+            self._beaten.add(genome)
+        return genome not in self._beaten
+
     def _is_new(self, genome: Genome) -> bool:
         return genome not in self._known
 
@@ -160,7 +167,7 @@ class DesignSearch:
         def may_be(genome: Genome) -> bool:
             if genome in self._known or not accept(genome):
                 return False
-            return self._is_hopeful(genome) or next(doubts, None) is None
+            return self._may_win(genome) or next(doubts, None) is None
 
         genome = None
         if self._litter is not None and random.random() >= settings.fresh:
