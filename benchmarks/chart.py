@@ -61,7 +61,8 @@ def _draw(axes: Axes, panel: Panel) -> None:
             upper = [value for _, value in high]
             axes.fill_between(x, lower, upper, color=drawn.get_color(), alpha=0.15, linewidth=0)
     axes.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
-    axes.set_xscale("log", base=2)
+    below_one = any(x < 1 for line in panel.lines.values() for x, _ in line)
+    axes.set_xscale("log", base=10 if below_one else 2)
     axes.xaxis.set_major_formatter(FuncFormatter(_number))
     if panel.linear:
         axes.set_ylim(bottom=0)

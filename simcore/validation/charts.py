@@ -35,7 +35,7 @@ def scatter(series: Mapping[str, Sequence[tuple[float, float]]], title: str) -> 
     ends = min(*measured_s, *predicted_s) / 1.3, max(*measured_s, *predicted_s) * 1.3
     # text stays text, and the same picture is the same file
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "simcore", "font.size": 9}):
-        figure = Figure(figsize=(7.6, 5.0), layout="constrained")
+        figure = Figure(figsize=(10.0, 5.2), layout="constrained")
         axes = figure.subplots()
         for factor, style in ((1.0, "-"), (1.2, "--"), (1 / 1.2, "--")):
             axes.plot(ends, [factor * end for end in ends], style, color="#888888", linewidth=0.8)
