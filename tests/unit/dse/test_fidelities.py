@@ -1,8 +1,6 @@
 """Studies that judge the best designs again at finer fidelities."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +24,11 @@ from dse.fidelity import (
 )
 from dse.gap.told import gap_lines
 from dse.rank import non_dominated
-from dse.rank.agreement import common_best, kendall_tau, spearman
 from dse.report import explain_trial, front_bands
 from dse.result import StudyResult
 from dse.runner import Runner, Unwatched
 from dse.store import StudyFolder
 from dse.trials import Trial
-from simcore import ConfigError
 from simcore.system import each_npu
 
 COARSE, FINE = "congestion_unaware", "congestion_aware_multidim"
@@ -375,65 +371,3 @@ def test_exports_and_explanations_know_the_levels(
     assert levels[0].endswith(COARSE)
     assert levels[-1].endswith(FINE)
     assert "fidelity" in (folder / "report.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("search", "told"),
-    [
-        ({"fidelity": ["psychic"]}, r"search\.fidelity\[0\]: a fidelity must be one of bound"),
-        ({"fidelity": [FINE, COARSE]}, "from coarse to fine"),
-        ({"fidelity": [COARSE, COARSE]}, "each once"),
-        ({"fidelity": ["bound"]}, "must name a network backend"),
-        ({"screening": False}, r"search\.screening: must be true"),
-    ],
-)
-def test_a_list_that_means_nothing_is_refused(search: dict[str, Any], told: str) -> None:
-    with pytest.raises(ConfigError, match=told):
-        study_of(**search)
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"run": {**STUDY["run"], "backend": FINE}}, r"run\.backend: must be left out"),
-        (
-            {"scenarios": [{"name": "one", "run": {"backend": FINE}}]},
-            r"scenarios\.one\.run\.backend: must be left out",
-        ),
-        ({"evaluator": "model0"}, "needs the evaluator simulator"),
-    ],
-)
-def test_a_file_that_contradicts_its_list_is_refused(change: dict[str, Any], told: str) -> None:
-    with pytest.raises(ConfigError, match=told):
-        compile_study({**SEVERAL, **change})
-
-
-def plain_tau(first: Any, second: Any) -> float:
-    pairs = list(combinations(range(len(first)), 2))
-    signs = [(np.sign(first[j] - first[i]), np.sign(second[j] - second[i])) for i, j in pairs]
-    score = sum(a * b for a, b in signs)
-    sizes = [sum(sign[side] != 0 for sign in signs) for side in (0, 1)]
-    return float(score / (sizes[0] * sizes[1]) ** 0.5)
-
-
-@pytest.mark.parametrize("draw", [lambda r: r.random(12), lambda r: r.integers(0, 4, 12) * 1.0])
-def test_rank_correlations_are_those_of_their_definitions(
-    draw: Callable[[np.random.Generator], np.ndarray],
-) -> None:
-    random = np.random.default_rng(5)
-    for _ in range(20):
-        first, second = draw(random), draw(random)
-        assert kendall_tau(first, second) == pytest.approx(plain_tau(first, second))
-        assert kendall_tau(first, second) == pytest.approx(
-            stats.kendalltau(first, second).statistic
-        )
-        assert spearman(first, second) == pytest.approx(stats.spearmanr(first, second).statistic)
-
-
-def test_rankings_without_order_have_no_correlation() -> None:
-    same, rising = np.ones(4), np.arange(4.0)
-    assert kendall_tau(same, rising) is spearman(rising, same) is None
-    assert kendall_tau(rising, -rising) == spearman(rising, -rising) == -1
-    assert kendall_tau(np.zeros(0), np.zeros(0)) is None
-    assert common_best(rising, -rising, 2) == 0
-    assert common_best(same, rising, 2) == 2
