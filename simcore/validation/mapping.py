@@ -17,8 +17,8 @@ source's name nor the measured columns are read.
 - Gradients are reduced beside the backward pass without a pipeline, or where weights or gradients
   are sharded or the optimizer is ``distributed``; else after it.
 - Weights, gradients and optimizer state that do not fit with the published sharding: refused.
-- Recompute: full in old software; else none where that fits in memory, full where not. Models with
-  routed experts: none, since single modules are repeated there, not whole layers.
+- Recompute: full in old software; else of the fewest layers with which the run fits in memory.
+  Models with routed experts: none, since single modules are repeated there, not whole layers.
 - Fused attention: but for old software whose recompute is published, which stored the scores.
 - Old software computes the loss in kernels of their own; its sums of gradients are in fp16 where it
   computes in fp16, else in fp32. Where they are wider than the gradients, or ZeRO shards anything,
@@ -28,6 +28,8 @@ source's name nor the measured columns are read.
 Old software is told by a GPT model on Ampere or older without FSDP whose row gives its recompute or
 does without sequence parallelism.
 """
+
+from bisect import bisect_left
 
 from simcore.config import Run
 from simcore.errors import ConfigError, InfeasibleError
@@ -45,8 +47,9 @@ from simcore.workload import Model, ParallelPlan, TrainingWorkload
 
 MICRO_BATCH_TOKENS = 8192
 MAX_INTERLEAVE = 6
-OVERCOMMIT = 1.8
-"""Publishers recompute a little, which is not modelled, before they recompute whole layers."""
+OVERCOMMIT = 1.5
+"""Publishers repeat single modules, which saves much memory in little time and is not modelled,
+before they repeat whole layers."""
 
 SYSTEM = System(
     chunks=4,
@@ -145,15 +148,18 @@ def _fitting(
     row: Row, workload: TrainingWorkload, plan: ParallelPlan, platform: Platform
 ) -> ParallelPlan:
     """*plan*, with recompute where it was not published and the activations would not fit."""
-    capacity = OVERCOMMIT * platform.npu.memory_bytes
-    if (
-        row.text("recompute")
-        or _old_software(row)
-        or workload.model.experts is not None
-        or footprint(workload, plan).total_bytes <= capacity
-    ):
+    if row.text("recompute") or _old_software(row) or workload.model.experts is not None:
         return plan
-    return plan.model_copy(update={"recompute": "full"})
+    capacity = OVERCOMMIT * platform.npu.memory_bytes
+    if footprint(workload, plan).total_bytes <= capacity:
+        return plan
+    per_chunk = -(-workload.model.layers // (plan.pp * plan.interleave))
+    plans = [
+        plan.model_copy(update={"recompute": "full", "recompute_layers": layers})
+        for layers in range(1, per_chunk + 1)
+    ]
+    fewest = bisect_left(plans, True, key=lambda p: footprint(workload, p).total_bytes <= capacity)
+    return plans[min(fewest, per_chunk - 1)]
 
 
 def precision_of(row: Row) -> Precision:

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from simcore.errors import ConfigError
+from simcore.memory import footprint
 from simcore.terms import Precision, TopologyKind
 from simcore.validation.machine import Machines, near_equal
-from simcore.validation.mapping import run_of
+from simcore.validation.mapping import OVERCOMMIT, run_of
 from simcore.validation.rows import Row
 from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import Model
@@ -128,6 +129,21 @@ def test_empty_parallel_sizes_leave_each_replica_a_sequence() -> None:
     run = run_of(row(**empty, gpu="TPUv5p", global_batch="128", gpus_per_node=""), MACHINES)
     assert (run.plan.tp, run.plan.pp, run.plan.dp) == (2, 1, 128)
     assert all(d.topology is TopologyKind.RING for d in run.platform.dimensions)
+
+
+@pytest.mark.parametrize("micro_batch", ["8", "16"])
+def test_recompute_that_was_not_published_is_of_the_fewest_layers_that_fit(
+    micro_batch: str,
+) -> None:
+    cells = {"recompute": "", "seq_parallel": "yes", "tp": "2", "dp": "64", "precision": "bf16"}
+    run = run_of(row(**cells, gpu="H100-80GB-SXM", micro_batch=micro_batch), MACHINES)
+    redone = run.plan.recompute_layers
+    assert run.plan.recompute == "full"
+    assert redone is not None
+    capacity = OVERCOMMIT * run.platform.npu.memory_bytes
+    fewer = run.plan.model_copy(update={"recompute_layers": redone - 1})
+    assert footprint(run.workload, run.plan).total_bytes <= capacity
+    assert redone == 1 or footprint(run.workload, fewer).total_bytes > capacity
 
 
 def test_an_empty_interleave_leaves_two_layers_or_more_to_each_stage() -> None:
