@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from simcore.cli.settings import setting, settings_option
 from simcore.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -76,9 +77,7 @@ def _lines(summary: "TraceSummary", npus: list[int]) -> Iterator[str]:
 
 @chakra.command()
 @click.argument("run_file", type=click.Path(path_type=Path), metavar="RUN.yaml")
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Another value, as in simulate."
-)
+@settings_option("plan.tp=4")
 @click.option(
     "--npus", "count", type=click.IntRange(min=1), help="Write the first so many only.  [all]"
 )
@@ -91,7 +90,6 @@ def generate(run_file: Path, settings: tuple[str, ...], count: int | None, out: 
     Of a service it is a batch of prompts and the step of answering that follows. With the traces go
     ASTRA-sim's network, system, memory and communicator group files.
     """
-    from simcore.cli.settings import setting
     from simcore.formats.astra.export import write_configuration
     from simcore.serving import is_service
     from simcore.system.subsystem import engine_dimensions, engine_options

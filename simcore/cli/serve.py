@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from simcore.cli.first_use import announce_compilation
-from simcore.cli.settings import setting, write_text
+from simcore.cli.settings import json_option, setting, settings_option, write_text
 
 if TYPE_CHECKING:
     from simcore.serving import Service, ServiceResult
@@ -14,14 +14,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Another value, such as prefill.plan.tp=4 or answer=512.",
-)
-@click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the result here.")
+@settings_option("prefill.plan.tp=4 or answer=512")
+@json_option
 def serve(file: Path, settings: tuple[str, ...], json_out: Path | None) -> None:
     """Simulate the service that FILE describes: one pool reads prompts, another one answers."""
     from simcore.serving import check_service, load_service, simulate_service

@@ -1,8 +1,22 @@
 """What several commands do alike: values by path, and files for results."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import click
 
 from simcore.errors import ConfigError
+
+json_option = click.option(
+    "--json", "json_out", type=click.Path(path_type=Path), help="Write the result here."
+)
+
+
+def settings_option(examples: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option for other values than those of the file."""
+    text = f"Another value, such as {examples}."
+    return click.option("--set", "settings", multiple=True, metavar="PATH=VALUE", help=text)
 
 
 def setting(text: str) -> tuple[str, object]:

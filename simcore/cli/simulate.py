@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from simcore.cli.first_use import announce_compilation
-from simcore.cli.settings import setting, write_text
+from simcore.cli.settings import json_option, setting, settings_option, write_text
 
 if TYPE_CHECKING:
     from simcore.config import Run
@@ -15,15 +15,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Another value, such as plan.tp=4 or platform.dimensions[1].bandwidth='50 GB/s'.",
-)
+@settings_option("plan.tp=4 or platform.dimensions[1].bandwidth='50 GB/s'")
 @click.option("--backend", help="Network backend in place of the file's.")
-@click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the result here.")
+@json_option
 @click.option(
     "--timeline",
     type=click.Path(path_type=Path),
