@@ -17,6 +17,7 @@ from simcore.simulation import Simulator
 from simcore.terms import NodeKind
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
+from simcore.validation.measured import training_s
 from simcore.validation.rows import Row
 from simcore.validation.score import LAYOUT_GROUP, LEAST_LAYOUTS
 from simcore.workload import build_graph, microbatches
@@ -137,7 +138,7 @@ def samples(rows: Sequence[Row], npus: Sequence[str]) -> Samples:
     for row in rows:
         try:
             run = run_of(row, machines)
-            measured_s = row.number("iter_time_s")
+            measured_s = training_s(row)
             if run.platform.npu.name in npus and measured_s:
                 found.append(_sample(row, run, measured_s, simulator))
         except errors.SimcoreError:

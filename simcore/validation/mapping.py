@@ -8,12 +8,14 @@ source's name nor the measured columns are read.
 - Micro-batch: 1 in a pipeline; else the most sequences of the local batch within 8,192 tokens.
 - Sequence parallelism: with tensor parallelism, unless the row says no.
 - Experts are spread whole (expert tensor parallelism 1).
-- Virtual stages: with a pipeline, the most that leave two layers or more to each.
+- Virtual stages: with a pipeline, the most that leave two layers or more to each; a stage that has
+  a layer less than others counts as one of them.
 - ``fsdp`` is ZeRO 3; in a pipeline it is ZeRO 1, since weights then stay gathered all iteration.
 - ``zero3`` gathers weights when they are needed, each NPU over its own network port.
 - ZeRO 2 in a pipeline or with several micro-batches reduces once per iteration, as ZeRO 1 does.
-- Tensor parallel collectives run beside the products around them where the sequence is split,
-  but on Ampere and older, and under FSDP: Transformer Engine came with Hopper.
+- Tensor parallel collectives run beside the products around them where the sequence is split: on
+  TPUs, whose compiler splits both; on GPUs but Ampere and older (Transformer Engine came with
+  Hopper), and not under FSDP.
 - Gradients are reduced beside the backward pass without a pipeline, or where weights or gradients
   are sharded or the optimizer is ``distributed``; else after it.
 - Weights, gradients and optimizer state that do not fit with the published sharding: refused.
@@ -222,9 +224,12 @@ def _whole_batch(row: Row, plan: ParallelPlan) -> int:
 
 
 def _overlaps_tensor(row: Row, *, tp: int) -> bool:
+    if tp == 1 or row.text("seq_parallel") == "no":
+        return False
+    if row.text("gpu").startswith("TPU"):
+        return True
     fsdp = row.text("dp_sharding").startswith("fsdp")
-    split = tp > 1 and row.text("seq_parallel") != "no"
-    return split and not fsdp and not row.text("gpu").startswith(_OLD_ACCELERATORS)
+    return not fsdp and not row.text("gpu").startswith(_OLD_ACCELERATORS)
 
 
 def _overlaps_gradients(row: Row, *, pp: int) -> bool:
@@ -241,7 +246,7 @@ def _interleave(row: Row, model: Model, plan: ParallelPlan) -> int:
         return published if fits and _batches(row, plan) % plan.pp == 0 else 1
     if _batches(row, plan) % plan.pp:
         return 1
-    per_stage = model.layers // plan.pp
+    per_stage = -(-model.layers // plan.pp)
     fitting = [v for v in range(1, MAX_INTERLEAVE + 1) if per_stage % v == 0 and per_stage // v > 1]
     return max(fitting, default=1)
 

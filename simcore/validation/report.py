@@ -14,6 +14,7 @@ from simcore.validation.charts import scatter
 from simcore.validation.collectives import predict_collectives
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
+from simcore.validation.measured import collective_s, training_s
 from simcore.validation.rows import Row
 from simcore.validation.score import Compared, Errors, Ranking, compare, errors_by, ranking
 from simcore.validation.training import TrainingPredictor
@@ -39,9 +40,9 @@ def write_report(training: Path, collectives: Path, docs: Path, configs: Path) -
     """
     rows, machines = list(Row.all_of(training)), Machines()
     predictor = TrainingPredictor(machines)
-    trained = compare(rows, [predictor.predict(row) for row in rows], "iter_time_s")
+    trained = compare(rows, [predictor.predict(row) for row in rows], training_s)
     measured = list(Row.all_of(collectives))
-    moved = compare(measured, list(predict_collectives(collectives)), "time_us", 1e-6)
+    moved = compare(measured, list(predict_collectives(collectives)), collective_s)
     runs: list[tuple[Compared, Run]] = [
         (one, run_of(one.row, machines)) for one in trained if one.predicted_s is not None
     ]

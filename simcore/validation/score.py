@@ -1,7 +1,7 @@
 """Errors of predictions against measured times: by source, by accelerator, and as a ranking."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,16 +81,18 @@ class Ranking:
 
 
 def compare(
-    rows: Sequence[Row], predictions: Sequence[Prediction], column: str, unit_s: float = 1.0
+    rows: Sequence[Row],
+    predictions: Sequence[Prediction],
+    measured: Callable[[Row], float | None],
 ) -> list[Compared]:
-    """Rows whose *column*, in units of *unit_s*, holds a measured time, with their predictions."""
+    """Rows with a *measured* time, in s, with their predictions."""
     by_id = {prediction.id: prediction for prediction in predictions}
     found = []
     for row in rows:
-        measured = row.number(column)
-        if measured:
+        measured_s = measured(row)
+        if measured_s:
             predicted_s = by_id[row.id].time_s if row.id in by_id else None
-            found.append(Compared(row=row, measured_s=measured * unit_s, predicted_s=predicted_s))
+            found.append(Compared(row=row, measured_s=measured_s, predicted_s=predicted_s))
     return found
 
 

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from simcore.cli.app import cli
 from simcore.validation.collectives import predict_collectives
+from simcore.validation.measured import collective_s, training_s
 from simcore.validation.rows import Row
 from simcore.validation.score import Compared, compare, errors_by, ranking
 from simcore.validation.training import TrainingPredictor
@@ -21,9 +22,9 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def trained() -> list[Compared]:
-    rows = [row for row in Row.all_of(TRAINING) if row.text("iter_time_s")]
+    rows = list(Row.all_of(TRAINING))
     predictor = TrainingPredictor()
-    return compare(rows, [predictor.predict(row) for row in rows], "iter_time_s")
+    return compare(rows, [predictor.predict(row) for row in rows], training_s)
 
 
 def test_the_mean_error_over_sources_is_below_a_tenth(trained: list[Compared]) -> None:
@@ -53,7 +54,7 @@ def test_layouts_are_ranked_far_better_than_by_chance(trained: list[Compared]) -
 
 def test_large_collectives_are_predicted_within_a_tenth() -> None:
     rows = list(Row.all_of(COLLECTIVES))
-    compared = compare(rows, list(predict_collectives(COLLECTIVES)), "time_us", 1e-6)
+    compared = compare(rows, list(predict_collectives(COLLECTIVES)), collective_s)
     large = [one for one in compared if (one.row.number("size_bytes") or 0) >= 1 << 20]
     for errors in errors_by(large, "source"):
         if errors.covered >= 10:

@@ -8,6 +8,7 @@ from simcore import load_run, shipped_folder
 from simcore.validation.band import MeasuredRuns, MeasuredTable, validated_band
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
+from simcore.validation.measured import training_s
 from simcore.validation.prediction import Prediction
 from simcore.validation.rows import Row
 from simcore.validation.score import compare, errors_by, ranking
@@ -33,7 +34,7 @@ def _pairs(
 
 def test_errors_are_relative_to_what_was_measured() -> None:
     rows, predictions = _pairs((10.0, 11.0), (10.0, 7.0), (4.0, None))
-    (errors,) = errors_by(compare(rows, predictions, "iter_time_s"), "source")
+    (errors,) = errors_by(compare(rows, predictions, training_s), "source")
     assert (errors.rows, errors.covered) == (3, 2)
     assert math.isclose(errors.mean_absolute, 0.2)
     assert math.isclose(errors.bias, -0.1)
@@ -42,7 +43,7 @@ def test_errors_are_relative_to_what_was_measured() -> None:
 
 def test_a_perfect_order_has_rank_correlation_one_and_costs_nothing() -> None:
     rows, predictions = _pairs(*[(float(i), 3.0 * i) for i in range(1, 6)])
-    order = ranking(compare(rows, predictions, "iter_time_s"))
+    order = ranking(compare(rows, predictions, training_s))
     assert (order.groups, order.exact) == (1, 1)
     assert math.isclose(order.spearman, 1.0)
     assert order.extra_time == 0
@@ -50,21 +51,21 @@ def test_a_perfect_order_has_rank_correlation_one_and_costs_nothing() -> None:
 
 def test_a_tie_at_the_top_counts_as_the_slowest_of_those_that_tie() -> None:
     rows, predictions = _pairs((1.0, 1.0), (2.0, 1.0), (3.0, 3.0), (4.0, 4.0), (5.0, 5.0))
-    order = ranking(compare(rows, predictions, "iter_time_s"))
+    order = ranking(compare(rows, predictions, training_s))
     assert math.isclose(order.extra_time, 1.0)
     assert math.isclose(order.least_extra_time, 1.0)
 
 
 def test_the_least_extra_time_is_that_of_the_best_layout_told_apart() -> None:
     rows, predictions = _pairs((1.0, 2.0), (4.0, 2.0), (3.0, 3.0), (3.5, 1.0), (5.0, 5.0))
-    order = ranking(compare(rows, predictions, "iter_time_s"))
+    order = ranking(compare(rows, predictions, training_s))
     assert math.isclose(order.extra_time, 2.5)
     assert math.isclose(order.least_extra_time, 2.0)
 
 
 def test_rankings_need_five_layouts() -> None:
     rows, predictions = _pairs((1.0, 1.0), (2.0, 2.0))
-    assert ranking(compare(rows, predictions, "iter_time_s")).groups == 0
+    assert ranking(compare(rows, predictions, training_s)).groups == 0
 
 
 def _measured(source: str, error: float, **changes: object) -> MeasuredRuns:
@@ -140,4 +141,4 @@ def test_no_band_is_told_for_choices_that_no_measured_run_made(
 @pytest.mark.parametrize("measured", ["", "0"])
 def test_rows_without_a_measured_time_are_not_compared(measured: str) -> None:
     rows = [Row({"id": "x", "iter_time_s": measured}, "t:1")]
-    assert compare(rows, [], "iter_time_s") == []
+    assert compare(rows, [], training_s) == []
