@@ -6,14 +6,14 @@ from io import StringIO
 
 from simcore.errors import ConfigError
 
-_COLOURS = ("#1f6fb4", "#d1691c", "#2b8a3e", "#a33aa0", "#8a6d00", "#c2255c", "#0b7285", "#5c5f66")
-_LEGEND = 20
+_COLOURS = ("#1f6fb4", "#d1691c", "#2b8a3e", "#a33aa0", "#8a6d00", "#c2255c", "#0b7285")
+_OTHERS = "#5c5f66"
 
 
 def scatter(series: Mapping[str, Sequence[tuple[float, float]]], title: str) -> str:
     """Points (measured, predicted) in seconds, both axes logarithmic, with the lines of ±20 %.
 
-    The largest series have colours of their own, the others share the last one.
+    The largest series have colours of their own, the others share one.
 
     Raises:
         ConfigError: matplotlib is not installed.
@@ -25,7 +25,11 @@ def scatter(series: Mapping[str, Sequence[tuple[float, float]]], title: str) -> 
     from matplotlib.figure import Figure
 
     ordered = sorted(series, key=lambda name: -len(series[name]))
-    colours = [_COLOURS[min(number, len(_COLOURS) - 1)] for number in range(len(ordered))]
+    others = len(ordered) - len(_COLOURS)
+    colours = [*_COLOURS, *[_OTHERS] * others][: len(ordered)]
+    legend = list(zip(ordered, _COLOURS, strict=False))
+    if others > 0:
+        legend.append((f"{others} others", _OTHERS))
     points = [
         (*point, colour)
         for name, colour in zip(ordered, colours, strict=True)
@@ -41,7 +45,7 @@ def scatter(series: Mapping[str, Sequence[tuple[float, float]]], title: str) -> 
             axes.plot(ends, [factor * end for end in ends], style, color="#888888", linewidth=0.8)
         # thousands of points as text would be a large file
         axes.scatter(measured_s, predicted_s, s=9, c=drawn, alpha=0.6, zorder=2, rasterized=True)
-        for name, colour in list(zip(ordered, colours, strict=True))[:_LEGEND]:
+        for name, colour in legend:
             axes.plot([], [], "o", color=colour, markersize=4, label=name)
         axes.set(title=title, xlabel="measured, s", ylabel="predicted, s", xlim=ends, ylim=ends)
         axes.set(xscale="log", yscale="log", aspect="equal")

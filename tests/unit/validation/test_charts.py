@@ -24,3 +24,11 @@ def test_a_picture_is_valid_svg_with_the_names_of_the_sources_the_largest_first(
 
 def test_the_same_points_make_the_same_file() -> None:
     assert scatter(SERIES, "One iteration") == scatter(SERIES, "One iteration")
+
+
+def test_small_sources_share_one_entry_of_the_legend() -> None:
+    series = {f"source {number}": [(1.0, 1.1)] * (20 - number) for number in range(10)}
+    texts = list(ElementTree.fromstring(scatter(series, "One iteration")).itertext())
+    assert "source 6" in texts
+    assert "source 7" not in texts
+    assert "3 others" in texts
