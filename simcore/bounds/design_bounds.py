@@ -118,7 +118,7 @@ class DesignBounds:
         for begin in range(0, designs, _BLOCK):
             block = slice(begin, min(begin + _BLOCK, designs))
             bounds[block] = self._block_ns(codes, block, has_network)
-        return bounds * (1e-9 * _SAFETY)
+        return np.maximum(bounds * (1e-9 * _SAFETY), self.floor_times_s(codes))
 
     def floor_times_s(self, codes: Codes) -> Floats:
         """Looser bounds that are known sooner: those of the computing alone, on any network.
