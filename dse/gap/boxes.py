@@ -63,20 +63,28 @@ class Boxes:
             [np.arange(table.shape[0])] if index in self.ladders else _same(table, columns)
             for index, (table, columns) in enumerate(zip(self._tables, machine, strict=True))
         ]
+        self._least_s = 0.0
         self._plan = [
             i for i, block in enumerate(blocks) if _columns(block, space.parameters, PLAN)
+        ]
+        unbounded = set(range(len(blocks))) - known.bounded_blocks
+        self._alike = [i for i in sorted(unbounded) if not machine[i]]
+        self._ways = [
+            i
+            for i in range(len(blocks))
+            if i not in self._plan and i not in self.ladders and i not in self._alike
         ]
 
     def whole(self) -> Iterator[Box]:
         """A box per machine that has a price, with the least time of all plans as its bound."""
-        least_s = self._floor_s()
+        self._least_s = self._floor_s()
         for heads in product(*self._heads):
             low = tuple(int(head[0]) for head in heads)
             high = tuple(
                 int(head[-1] if index in self.ladders else head[0])
                 for index, head in enumerate(heads)
             )
-            values = self.values(low, least_s)
+            values = self.values(low, self._least_s)
             if values is not None:
                 yield Box(low=low, high=high, values=values)
 
@@ -114,13 +122,19 @@ class Boxes:
         rows = box.rows[order[:wanted]]
         alone = replace(box, times_s=self._known.compute_times_s(rows))
         rows = rows[~covered(self.all_values(alone))]
-        for index in range(len(self._tables)):
-            if index not in self._plan and index not in self.ladders:
-                rows = self._crossed(rows, index)
+        for index in self._ways:
+            rows = self._crossed(rows, index)
         rest = np.zeros(len(order), np.bool_)
         rest[order[wanted:]] = True
         others = self.kept(box, box.rows, box.times_s, rest)
         return self.bounded(replace(box, stage="designs"), rows), others
+
+    def alike(self, row: Rows) -> Rows:
+        """The designs that no bound tells from that of *row*, ``(blocks,)``, and itself."""
+        rows = row[np.newaxis]
+        for index in self._alike:
+            rows = self._crossed(rows, index)
+        return rows
 
     def _crossed(self, rows: Rows, index: int) -> Rows:
         """*rows* with every row of a block that the same machine has."""
@@ -145,6 +159,25 @@ class Boxes:
         values = self.values(box.low, float(times_s.min())) if times_s.size else box.values
         assert values is not None
         return replace(box, rows=rows, times_s=times_s, values=values)
+
+    def trimmed(self, box: Box, covered: Callable[[Floats], Flags]) -> Box:
+        """*box* without the fastest rungs of each ladder that cost too much, whatever the plan.
+
+        A rung is too dear where a machine that has it and the lowest rungs of the other ladders is
+        *covered* even at the least time of the box.
+        """
+        least_s = float(box.times_s.min()) if box.times_s.size else self._least_s
+        high = box.high
+        for index in self.ladders:
+            while high[index] > box.low[index]:
+                values = self.values(_with(box.low, index, high[index]), least_s)
+                if values is None or not covered(np.array([values]))[0]:
+                    break
+                high = _with(high, index, high[index] - 1)
+        if high == box.high:
+            return box
+        box = replace(box, high=high)
+        return self.bounded(box, box.rows) if box.stage == "designs" else box
 
     def halves(self, box: Box) -> list[Box]:
         """*box* cut in two along the ladder that its price depends on most."""

@@ -59,6 +59,11 @@ class KnownDesigns:
         self._limits_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
         self._known = lru_cache(1 << 16)(self._machine)
 
+    @property
+    def bounded_blocks(self) -> frozenset[int]:
+        """Numbers of the blocks that the bounds depend on."""
+        return frozenset(block for path, block, _ in self._places if path in self._bounds.paths)
+
     def times_s(self, rows: Rows) -> Floats:
         """Lower bounds of the iteration times; infinite where a design cannot be built or used.
 

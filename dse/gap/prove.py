@@ -140,18 +140,25 @@ class Prover:
         if not self._queue:
             return False
         _, _, dimensions, box = heapq.heappop(self._queue)
-        if self._found.covers(np.array([box.values]))[0]:
-            self._found.give_up(np.array([box.values]))
-        elif box.stage == "machine":
-            self._push_hopeful(dimensions, self._boxes[dimensions].with_plans(box))
+        if not self._set_aside(np.array([box.values]))[0]:
+            self._open(dimensions, box)
+        return True
+
+    def _open(self, dimensions: int, whole: Box) -> None:
+        """Look into a box: what of it is hopeful goes back to the queue, or is asked for."""
+        boxes = self._boxes[dimensions]
+        box = boxes.trimmed(whole, self._set_aside)
+        if box.stage == "machine":
+            self._push_hopeful(dimensions, boxes.with_plans(box))
         elif box.stage == "plans":
             self._look_at(dimensions, box)
+        elif box is not whole:
+            self._push_hopeful(dimensions, box)
         elif box.low == box.high:
             self._ask_for_best(dimensions, self._hopeful(dimensions, box))
         else:
-            for half in self._boxes[dimensions].halves(box):
+            for half in boxes.halves(box):
                 self._push_hopeful(dimensions, half)
-        return True
 
     def ask(self) -> Design | None:
         """A design to simulate; None if more boxes must be looked at first."""
@@ -205,15 +212,16 @@ class Prover:
         self, dimensions: int, box: Box, *, wanted: int = _AT_ONCE, goes_on: bool = True
     ) -> None:
         """Ask for the designs of a corner with the least bounds, and put the others back."""
+        boxes = self._boxes[dimensions]
         order = np.argsort(box.times_s, kind="stable")
-        values = self._boxes[dimensions].all_values(box)
+        values = boxes.all_values(box)
         for index in order[:wanted].tolist():
-            design = self._study.space.design(dimensions, box.rows[index].tolist())
-            self._candidates.append(_Candidate(design=design, values=values[[index]]))
+            for row in boxes.alike(box.rows[index]).tolist():
+                design = self._study.space.design(dimensions, row)
+                self._candidates.append(_Candidate(design=design, values=values[[index]]))
         if goes_on:
             rest = np.zeros(len(order), np.bool_)
             rest[order[wanted:]] = True
-            boxes = self._boxes[dimensions]
             self._push_hopeful(dimensions, boxes.kept(box, box.rows, box.times_s, rest))
 
     def _set_aside(self, values: Floats) -> Flags:

@@ -91,6 +91,12 @@ class DesignBounds:
             for d in range(self._count)
         ]
 
+    @property
+    def paths(self) -> frozenset[str]:
+        """The columns that bounds and footprints depend on; the others change neither."""
+        parts = (self._plan, self._work, self._fill, self._system, *self._links, *self._rates)
+        return frozenset(path for part in parts for path in part.paths)
+
     def times_s(self, codes: Codes) -> Floats:
         """Lower bounds of the iteration times, never above what the simulator says.
 

@@ -1,6 +1,6 @@
 """What is proven about a space is what the simulation of all its designs says."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -11,7 +11,8 @@ from small_study import STUDY as SMALL
 from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
-from dse.gap import Effort, close_gap
+from dse.gap import Effort, Prover, close_gap
+from dse.gap.boxes import Boxes, Flags, Floats
 from dse.gap.designs import KnownDesigns
 from dse.objectives import Goals
 from dse.rank.pareto import non_dominated
@@ -110,3 +111,38 @@ def test_computing_alone_takes_no_longer_than_the_bound(study: Study) -> None:
     assert (floor_s <= alone_s).all()
     assert (alone_s <= bound_s).all()
     assert floor_s[np.isfinite(bound_s)].max() > 0.5 * alone_s[np.isfinite(bound_s)].max()
+
+
+def dearer_than(limit_usd: float) -> Callable[[Floats], Flags]:
+    return lambda values: values[:, 1] > limit_usd
+
+
+def test_rungs_are_cut_off_where_they_are_too_dear_and_nowhere_else(study: Study) -> None:
+    boxes = Boxes(study.space, 2, KnownDesigns(study, 2))
+    for box in boxes.whole():
+        assert boxes.trimmed(box, dearer_than(np.inf)) is box
+        limit_usd = 1.0001 * box.values[1]
+        cut = boxes.trimmed(box, dearer_than(limit_usd))
+        assert cut.low == cut.high == box.low
+        for index in boxes.ladders:
+            one_up = (*box.low[:index], box.low[index] + 1, *box.low[index + 1 :])
+            values = boxes.values(one_up, 1.0)
+            assert values is not None
+            kept = boxes.trimmed(box, dearer_than(values[1]))
+            assert kept.high[index] == one_up[index]
+
+
+def test_designs_that_no_bound_tells_apart_are_all_asked_for() -> None:
+    space = STUDY["space"]
+    axes = {**space["axes"], "system.scheduling": {"choices": ["lifo", "fifo"]}}
+    prover = Prover(compile_study({**STUDY, "space": {**space, "axes": axes}}), 0.0)
+    asked: list[dict[str, object]] = []
+    while len(asked) < 2:
+        design = prover.ask()
+        if design is not None:
+            asked.append(dict(design))
+        else:
+            assert prover.advance()
+    first, second = ({**design, "system.scheduling": ""} for design in asked)
+    assert first == second
+    assert {design["system.scheduling"] for design in asked} == {"lifo", "fifo"}
