@@ -21,6 +21,7 @@ Flags = NDArray[np.bool_]
 Values = tuple[float, ...]
 
 _PART = 1 << 18
+_ASKED = 64
 _MACHINE = ("platform.",)
 
 
@@ -107,7 +108,7 @@ class Boxes:
         rows = np.array([box.high], np.int32)
         for index in self._plan:
             rows = self._crossed(rows, index)
-        times_s = self._known.floor_times_s(rows)
+        times_s = self._roomy_s(rows)
         box = replace(box, stage="plans")
         return self.kept(box, rows, times_s, np.isfinite(times_s))
 
@@ -120,6 +121,7 @@ class Boxes:
         """
         order = np.argsort(box.times_s, kind="stable")
         rows = box.rows[order[:wanted]]
+        rows = rows[self._known.fit(rows)]
         alone = replace(box, times_s=self._known.compute_times_s(rows))
         rows = rows[~covered(self.all_values(alone))]
         for index in self._ways:
@@ -205,7 +207,23 @@ class Boxes:
             crossed = np.repeat(rows, count, axis=0)
             crossed[:, index] = np.tile(np.arange(count), rows.shape[0])
             rows = crossed
-        return float(self._known.floor_times_s(rows).min())
+        return float(self._roomy_s(rows).min())
+
+    def _roomy_s(self, rows: Rows) -> Floats:
+        """Floors of the plans of *rows*; infinite where one does not fit into the memory.
+
+        Memory is asked for the plans with the least floors, until one of them fits: of the others
+        few will ever be looked at.
+        """
+        times_s = self._known.plan_times_s(rows)
+        order = np.argsort(times_s, kind="stable")[: np.isfinite(times_s).sum()]
+        for at in range(0, len(order), _ASKED):
+            part = order[at : at + _ASKED]
+            fit = self._known.fit(rows[part])
+            times_s[part[~fit]] = np.inf
+            if fit.any():
+                break
+        return times_s
 
 
 def _is_ladder(block: Block, parameters: Mapping[str, Parameter]) -> bool:

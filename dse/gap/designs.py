@@ -23,6 +23,7 @@ from simcore import ConfigError, DesignBounds, InfeasibleError, RunTemplate
 
 Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 PLAN = ("workload.", "plan.", "compute", "platform.npu")
 """Starts of the paths that the work of an accelerator depends on."""
@@ -77,6 +78,14 @@ class KnownDesigns:
         """As ``times_s``, but of the computing alone and known sooner, whatever the network."""
         codes = self._codes(rows)
         return self._usable(self._bounds.floor_times_s(codes), rows, codes)
+
+    def plan_times_s(self, rows: Rows) -> Floats:
+        """As ``floor_times_s``, whether or not the memory has room."""
+        return self._bounds.floor_times_s(self._codes(rows))
+
+    def fit(self, rows: Rows) -> Flags:
+        """(N,) whether each design fits into the memory, where that is asked for."""
+        return np.isfinite(self._usable(np.zeros(len(rows)), rows, self._codes(rows)))
 
     def compute_times_s(self, rows: Rows) -> Floats:
         """As ``times_s`` with a network that takes no time, whatever the machine's knobs."""
