@@ -30,6 +30,8 @@ QUESTIONS = [
     Question("p5_vit22b_64.yaml", ("time_capital_cost",), 0.0),
     Question("p1_cosmic_1024.yaml", ("time_network_cost",), 0.01),
     Question("p1_cosmic_1024.yaml", ("time_network_cost",), 0.0),
+    Question("p1_cosmic_2048.yaml", ("time_network_cost",), 0.0),
+    Question("p1_cosmic_2048.yaml", ("time_bandwidth",), 0.0),
     Question("gpt3_175b_512_calculon.yaml", ("iteration_time",), 0.01, seconds=60.0),
 ]
 HEADER = ["study", "objectives", "designs", "asked", "simulated", "proven gap", "CPU s"]
