@@ -24,6 +24,9 @@ from simcore import (
     shipped_folder,
 )
 
+POOLS = ("prefill", "decode")
+"""Keys of a service file that a run file does not have."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Study:
@@ -120,6 +123,9 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
         name = file.evaluator if key == "evaluator" else file.search.sampler
         if name not in table:
             raise table.unknown(name, at=key)
+    if file.evaluator == "simulator" and not file.run.keys().isdisjoint(POOLS):
+        rule = f"must be service, for a run with the pools {' and '.join(POOLS)}"
+        raise ConfigError("evaluator", rule, got=file.evaluator)
     if file.execution.executor not in EXECUTORS:
         rule = f"must be one of {', '.join(EXECUTORS)}"
         rule += did_you_mean(file.execution.executor, EXECUTORS)
@@ -131,7 +137,7 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
         scenarios=scenario_goals(file),
         aggregate=aggregate_of(file),
     )
-    if goals.needs_costs and file.cost is None and file.evaluator == "simulator":
+    if goals.needs_costs and file.cost is None and file.evaluator != "model0":
         raise ConfigError("cost", "this key is required for objectives in USD or W", got=None)
     SAMPLERS[file.search.sampler].check(file.search.sampler, len(goals.objectives))
     levels = levels_of(file)

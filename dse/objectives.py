@@ -51,21 +51,37 @@ OBJECTIVES: Registry[Objective] = Registry(
         "capital_cost": Objective(metrics=("capital_cost_usd",), unit="USD", label="capital cost"),
         "network_cost": Objective(metrics=("network_cost_usd",), unit="USD", label="network cost"),
         "usd_per_token": Objective(
-            metrics=("usd_per_token",), unit="USD/token", label="cost per trained token"
+            metrics=("usd_per_token",), unit="USD/token", label="cost per token"
         ),
         "usd_per_hour": Objective(
             metrics=("usd_per_hour",), unit="USD/h", label="cost of ownership per hour"
         ),
         "energy": Objective(metrics=("energy_j",), unit="J", label="energy per iteration"),
         "energy_per_token": Objective(
-            metrics=("energy_j_per_token",), unit="J/token", label="energy per trained token"
+            metrics=("energy_j_per_token",), unit="J/token", label="energy per token"
         ),
         "carbon_per_token": Objective(
-            metrics=("carbon_kg_per_token",), unit="kg/token", label="CO2 per trained token"
+            metrics=("carbon_kg_per_token",), unit="kg/token", label="CO2 per token"
         ),
         "power": Objective(metrics=("power_w",), unit="W", label="power"),
         "footprint": Objective(metrics=("footprint_bytes",), unit="B", label="memory per NPU"),
         "mfu": Objective(metrics=("mfu",), unit="", label="MFU", sense="maximise"),
+        "time_to_first_token": Objective(
+            metrics=("time_to_first_token_s",), unit="s", label="time to first token"
+        ),
+        "time_per_output_token": Objective(
+            metrics=("time_per_output_token_s",), unit="s", label="time per output token"
+        ),
+        "request_time": Objective(metrics=("request_s",), unit="s", label="time of a request"),
+        "requests_per_s": Objective(
+            metrics=("requests_per_s",), unit="1/s", label="requests/s", sense="maximise"
+        ),
+        "tokens_per_s": Objective(
+            metrics=("tokens_per_s",), unit="1/s", label="tokens/s", sense="maximise"
+        ),
+        "tokens_per_s_per_npu": Objective(
+            metrics=("tokens_per_s_per_npu",), unit="1/s", label="tokens/s/NPU", sense="maximise"
+        ),
         "time_capital_cost": Objective(
             metrics=("iteration_time_s", "capital_cost_usd"), unit="s USD", label="time x capital"
         ),

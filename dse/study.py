@@ -7,7 +7,6 @@ from typing import Any
 from dse.config import Study, load_study_file
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import BOUND
-from dse.evaluate.run_check import RunChecker
 from dse.gap.designs import check_bounded
 from dse.result import StudyResult
 from dse.runner import Runner, Watcher
@@ -29,13 +28,12 @@ def check_study(name: str | Path, overrides: Mapping[str, Any] | None = None) ->
     """
     study = load_study_file(name, overrides)
     try:
-        what = study.evaluator_input
         for level in study.levels or ("",):
-            build_evaluator(study.judged_at(level).evaluator_input).check()
+            evaluator = build_evaluator(study.judged_at(level).evaluator_input)
+            evaluator.check()
         if BOUND in study.file.search.fidelity:
             check_bounded(study)
-        if what.run:
-            RunChecker(what).check_npus(next(study.space.designs()))
+        evaluator.check_example(next(study.space.designs()))
     except ConfigError as error:
         if ".yaml" in error.at:
             raise

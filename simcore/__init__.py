@@ -31,7 +31,14 @@ if TYPE_CHECKING:
         Watts,
         WattsPerGBps,
     )
-    from simcore.serving import Service, ServiceResult, load_service, simulate_service
+    from simcore.serving import (
+        Service,
+        ServiceResult,
+        ServiceSimulator,
+        ServiceTemplate,
+        load_service,
+        simulate_service,
+    )
     from simcore.simulation import Simulator, simulate, simulate_run
     from simcore.system.spec import System
     from simcore.terms import CollectiveKind, Precision, TopologyKind
@@ -78,6 +85,8 @@ _HOMES = {
     "SimulationError": "simcore.errors",
     "Service": "simcore.serving",
     "ServiceResult": "simcore.serving",
+    "ServiceSimulator": "simcore.serving",
+    "ServiceTemplate": "simcore.serving",
     "Simulator": "simcore.simulation",
     "StageTimes": "simcore.result",
     "System": "simcore.system.spec",
@@ -153,6 +162,8 @@ __all__ = [
     "Seconds",
     "Service",
     "ServiceResult",
+    "ServiceSimulator",
+    "ServiceTemplate",
     "SimcoreError",
     "SimulationError",
     "Simulator",

@@ -164,6 +164,14 @@ class Evaluator(ABC):
             ConfigError: One is not; says which, and what is.
         """
 
+    @abstractmethod
+    def check_example(self, design: Design) -> None:
+        """See whether *design*, the first of the space, uses its machine as all designs must.
+
+        Raises:
+            ConfigError: It does not, so that a rule of the space is missing.
+        """
+
 
 def evaluate(evaluator: Evaluator, goals: Goals, design: Design) -> Evaluation:
     """Evaluate one design; whatever happens is an outcome."""

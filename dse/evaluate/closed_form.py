@@ -55,6 +55,10 @@ class ClosedFormEvaluator(Evaluator):
                     place = error.at or name
                     raise ConfigError(f"space: {place}", error.rule, got=error.got) from None
 
+    def check_example(self, design: Design) -> None:
+        if self._input.run:
+            RunChecker(self._input).check_npus(design)
+
 
 def _check_problem(run: Run) -> None:
     """See whether *run* is the one problem that MODEL-0 is written for."""

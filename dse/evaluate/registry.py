@@ -14,13 +14,21 @@ def _simulator(what: EvaluatorInput) -> Evaluator:
     return SimulatorEvaluator(what)
 
 
+def _service(what: EvaluatorInput) -> Evaluator:
+    from dse.evaluate.services import ServiceEvaluator
+
+    return ServiceEvaluator(what)
+
+
 def _closed_form(what: EvaluatorInput) -> Evaluator:
     from dse.evaluate.closed_form import ClosedFormEvaluator
 
     return ClosedFormEvaluator(what)
 
 
-EVALUATORS = Registry("an evaluator", {"simulator": _simulator, "model0": _closed_form})
+EVALUATORS = Registry(
+    "an evaluator", {"simulator": _simulator, "service": _service, "model0": _closed_form}
+)
 
 
 def build_evaluator(what: EvaluatorInput) -> Evaluator:

@@ -57,3 +57,10 @@ class ScenarioEvaluator(Evaluator):
                 evaluator.check()
             except ConfigError as error:
                 raise error.under(f"scenarios.{name}") from None
+
+    def check_example(self, design: Design) -> None:
+        for name, evaluator in self._each.items():
+            try:
+                evaluator.check_example(design)
+            except ConfigError as error:
+                raise error.under(f"scenarios.{name}") from None

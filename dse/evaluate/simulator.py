@@ -5,8 +5,9 @@ from contextlib import suppress
 
 from dse.evaluate.base import Evaluator, EvaluatorInput
 from dse.evaluate.cost_file import CostFile
+from dse.evaluate.knobs import bears_on_memory
 from dse.evaluate.money import CostMeter
-from dse.evaluate.run_check import RunChecker
+from dse.evaluate.run_check import RunChecker, told_of_run
 from dse.evaluate.runs import DesignRuns
 from dse.space import Design
 from simcore import (
@@ -18,9 +19,6 @@ from simcore import (
     check_run,
     check_structure,
 )
-
-_UNCHECKED = (".bandwidth", ".latency", ".oversubscription", ".topology")
-"""Ends of paths that neither structure nor memory depends on."""
 
 _SCHEDULING = "system.scheduling"
 
@@ -35,7 +33,8 @@ class SimulatorEvaluator(Evaluator):
         self._input = what
         system = what.run.get("system")
         self._system = system if isinstance(system, dict) else {}
-        self._runs = DesignRuns(what)
+        with told_of_run():
+            self._runs = DesignRuns(what)
         self._simulator = Simulator()
         self._simulator.prepare()
         self._bounds_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
@@ -99,8 +98,7 @@ class SimulatorEvaluator(Evaluator):
 
     def decides(self, name: str) -> bool:
         """Whether structure or memory depends on the knob."""
-        paths = self._input.parameters[name].targets or (name,)
-        return not all(p.startswith("system.") or p.endswith(_UNCHECKED) for p in paths)
+        return bears_on_memory(self._input.parameters[name])
 
     def canonical(self, design: Design) -> Design:
         """One order of waiting collectives, where it decides nothing.
@@ -123,3 +121,6 @@ class SimulatorEvaluator(Evaluator):
         run = RunChecker(self._input).check()
         with suppress(InfeasibleError):  # the knobs may mend that; names they cannot
             check_run(run, memory=False)
+
+    def check_example(self, design: Design) -> None:
+        RunChecker(self._input).check_npus(design)

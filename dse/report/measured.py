@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from dse.evaluate import build_evaluator
+from dse.evaluate.services import ServiceEvaluator
 from dse.evaluate.simulator import SimulatorEvaluator
 from dse.fidelity import front_fidelity
 from dse.result import StudyResult
@@ -35,5 +36,7 @@ def _bands(result: StudyResult, designs: Iterable[Design]) -> Iterable[str]:
     for design in designs:
         if isinstance(evaluator, SimulatorEvaluator):
             yield validated_band(evaluator.run(design))
+        elif isinstance(evaluator, ServiceEvaluator):
+            yield validated_band(evaluator.service(design).decode_run)
         else:
             yield f"not validated here: {study.file.evaluator} is no simulation"

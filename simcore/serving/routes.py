@@ -136,16 +136,16 @@ class CacheRoutes:
         every = head_routes(self.groups, self.reads.tp, self.answers.tp)
         routes = [route for route in every if route.source == seat.tensor]
         each, source = self.reads.micro_batch, seat.npu(self.reads)
+        npus = {to: self.reads.npus + to.npu(self.answers) for to in seats(self.answers)}
         for microbatch in range(self.prompts // each):
             first = seat.replica * self.prompts + microbatch * each
             for layer in self.layers[seat.stage]:
                 head_bytes, stage = self.layer_bytes[layer] // self.groups, self.stage_of[layer]
                 for prompt in range(first, first + each):
                     for _, tensor, heads in routes:
-                        target = Seat(stage, tensor, prompt % self.answers.dp).npu(self.answers)
                         yield Piece(
                             source=source,
-                            target=self.reads.npus + target,
+                            target=npus[Seat(stage, tensor, prompt % self.answers.dp)],
                             microbatch=microbatch,
                             prompt=prompt,
                             layer=layer,

@@ -1,16 +1,12 @@
 """What is served, and by which NPUs."""
 
-from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from simcore.config import Run
-from simcore.config.paths import set_path
-from simcore.errors import ConfigError
-from simcore.hardware import Platform, load_platform
+from simcore.hardware import Platform
 from simcore.schema import Schema
 from simcore.serving.machine import part_of
 from simcore.system.spec import System
@@ -20,7 +16,6 @@ from simcore.workload.expert_load import ExpertLoad
 from simcore.workload.kinds import InferenceWorkload
 from simcore.workload.kinds.inference import Speculation
 from simcore.workload.named import NamedModel
-from simcore.yaml_file import read_yaml
 
 
 class Pool(Schema):
@@ -87,14 +82,6 @@ class Service(Schema):
     system: System = Field(default_factory=System)
     compute: str = "recorded"
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        npus = self.prefill.plan.npus + self.decode.plan.npus
-        if npus != self.platform.npus:
-            rule = f"must have as many NPUs as both plans together, {npus}"
-            raise ConfigError("platform", rule, got=self.platform.npus)
-        return self
-
     @property
     def mean_context(self) -> int:
         """Tokens that a new token sees, on average over an answer."""
@@ -138,29 +125,3 @@ class Service(Schema):
             system=self.system,
             compute=self.compute,
         )
-
-
-def is_service(path: Path) -> bool:
-    """Whether a file describes a service, by its pools; a run has neither."""
-    table = read_yaml(path)
-    return isinstance(table, dict) and not table.keys().isdisjoint({"prefill", "decode"})
-
-
-def load_service(path: Path, values: Mapping[str, object] | None = None) -> Service:
-    """Read a service file, with *values* by path in place of the file's.
-
-    Raises:
-        ConfigError: What is wrong, where, and what would be right.
-    """
-    table: Any = read_yaml(path)
-    try:
-        if not isinstance(table, dict):
-            raise ConfigError("", "must be a table of keys and values", got=table)
-        for place, value in (values or {}).items():
-            table = set_path(table, place, value)
-        if "platform" in table:
-            table = {**table, "platform": load_platform(table["platform"], beside=path.parent)}
-        return Service.from_file_data(table, at="")
-    except ConfigError as error:
-        place = f"{path}: {error.at}" if error.at else str(path)
-        raise ConfigError(place, error.rule, got=error.got) from None

@@ -1,19 +1,111 @@
-"""simulate_service(): latency and throughput of a service."""
+"""Latency and throughput of services."""
 
-from simcore.checks import check_run
+from dataclasses import dataclass
+
+from simcore.checks import RunChecks
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
 from simcore.errors import InfeasibleError
+from simcore.recent import Recent
+from simcore.result import IterationResult
 from simcore.serving.result import ServiceResult
 from simcore.serving.routes import CacheRoutes
 from simcore.serving.service import Service
-from simcore.serving.transfer import transfer
-from simcore.simulation import run_with_iteration, simulate_run
+from simcore.serving.transfer import made_ns, transfer
+from simcore.simulation import Simulator, run_with_iteration
 from simcore.system.decoding import pace_s
 from simcore.system.iteration import IterationRunner, NodeTimes
 
 MAX_PIECES = 10_000_000
 """Messages between the pools, each of one prompt, layer and pair of NPUs."""
+
+_KEPT = 512
+"""Pools kept of each kind; the least recently used goes first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reading:
+    """A batch of prompts on the pool that reads them.
+
+    Attributes:
+        result: Its time and memory.
+        made_ns: When the keys and values of each micro-batch and layer are there.
+        apart_s: How far apart batches are that follow each other without a pause.
+    """
+
+    result: IterationResult
+    made_ns: dict[tuple[int, int], int]
+    apart_s: float
+
+
+class ServiceSimulator:
+    """Simulates services one after another, and keeps what they have in common.
+
+    A pool is simulated once, whatever the other one does. Results are those of
+    ``simulate_service``, only sooner.
+    """
+
+    def __init__(self) -> None:
+        self._checks = RunChecks()
+        self._simulator = Simulator()
+        self._readings: Recent[str, _Reading] = Recent(_KEPT)
+        self._answerings: Recent[str, IterationResult] = Recent(_KEPT)
+
+    def check(self, service: Service, *, memory: bool = True) -> None:
+        """See ``check_service``."""
+        npus = service.prefill.plan.npus + service.decode.plan.npus
+        if npus != service.platform.npus:
+            reason = f"both plans use {npus} NPUs, and the platform has {service.platform.npus}"
+            raise InfeasibleError("pools_fill_machine", reason)
+        for pool, run in (("prefill", service.prefill_run), ("decode", service.decode_run)):
+            try:
+                self._checks.check(run, memory=memory)
+            except InfeasibleError as error:
+                raise InfeasibleError(error.rule, f"{pool}: {error.reason}") from None
+        if service.prefill.plan.cp > 1:
+            reason = "prefill: a pool of a service takes cp 1 only"
+            raise InfeasibleError("sequence_is_whole", reason)
+        pieces = CacheRoutes.of(service).count
+        if pieces > MAX_PIECES:
+            reason = (
+                f"the cache travels in {pieces} pieces, and at most {MAX_PIECES} can be simulated"
+            )
+            raise InfeasibleError("size_in_range", reason)
+
+    def simulate(self, service: Service, *, memory: bool = False) -> ServiceResult:
+        """Simulate *service*; see ``simulate_service``.
+
+        Args:
+            service: What to simulate.
+            memory: Refuse a service whose pools need more memory than there is.
+        """
+        self.check(service, memory=memory)
+        read, answering = self._read(service.prefill_run), self._answer(service.decode_run)
+        routes = CacheRoutes.of(service)
+        sent = transfer(routes, read.made_ns, service.platform)
+        first_s, token_s = read.result.iteration_time_s, answering.iteration_time_s
+        transfer_s = max(0.0, sent.arrival_ns * 1e-9 - first_s)
+        later_s = (service.answer - 1) * token_s
+        return ServiceResult(
+            reading=read.result,
+            answering=answering,
+            time_to_first_token_s=first_s,
+            transfer_s=transfer_s,
+            time_per_output_token_s=token_s,
+            request_s=first_s + transfer_s + later_s,
+            cache_bytes=routes.request_bytes,
+            read_requests_per_s=service.prefill.batch / read.apart_s,
+            sent_requests_per_s=service.prefill.batch / (sent.busiest_ns * 1e-9),
+            answered_requests_per_s=service.decode.batch / later_s,
+            answer=service.answer,
+            npus=service.platform.npus,
+        )
+
+    def _read(self, run: Run) -> _Reading:
+        return self._readings.of(run.model_dump_json(), lambda: _reading(run))
+
+    def _answer(self, run: Run) -> IterationResult:
+        return self._answerings.of(run.model_dump_json(), lambda: self._simulator.simulate(run))
 
 
 def check_service(service: Service, *, memory: bool = True) -> None:
@@ -23,18 +115,7 @@ def check_service(service: Service, *, memory: bool = True) -> None:
         ConfigError: A compute model that is none, or no peak for the precision.
         InfeasibleError: The first rule that is broken, with its name.
     """
-    for pool, run in (("prefill", service.prefill_run), ("decode", service.decode_run)):
-        try:
-            check_run(run, memory=memory)
-        except InfeasibleError as error:
-            raise InfeasibleError(error.rule, f"{pool}: {error.reason}") from None
-    if service.prefill.plan.cp > 1:
-        reason = "prefill: a pool of a service takes cp 1 only"
-        raise InfeasibleError("sequence_is_whole", reason)
-    pieces = CacheRoutes.of(service).count
-    if pieces > MAX_PIECES:
-        reason = f"the cache travels in {pieces} pieces, and at most {MAX_PIECES} can be simulated"
-        raise InfeasibleError("size_in_range", reason)
+    ServiceSimulator().check(service, memory=memory)
 
 
 def simulate_service(service: Service) -> ServiceResult:
@@ -46,34 +127,17 @@ def simulate_service(service: Service) -> ServiceResult:
         ConfigError: An input breaks a rule.
         InfeasibleError: A plan does not fit the model, or its pool the machine.
     """
-    check_service(service, memory=False)
-    run, routes = service.prefill_run, CacheRoutes.of(service)
-    reading, iteration = run_with_iteration(run, every_node=True)
-    sent = transfer(routes, _nodes(iteration.nodes), service.platform)
-    answering = simulate_run(service.decode_run)
-    first_s, token_s = reading.iteration_time_s, answering.iteration_time_s
-    transfer_s = max(0.0, sent.arrival_ns * 1e-9 - first_s)
-    later_s = (service.answer - 1) * token_s
-    return ServiceResult(
-        reading=reading,
-        answering=answering,
-        time_to_first_token_s=first_s,
-        transfer_s=transfer_s,
-        time_per_output_token_s=token_s,
-        request_s=first_s + transfer_s + later_s,
-        cache_bytes=routes.request_bytes,
-        read_requests_per_s=service.prefill.batch / _apart_s(run),
-        sent_requests_per_s=service.prefill.batch / (sent.busiest_ns * 1e-9),
-        answered_requests_per_s=service.decode.batch / later_s,
-        answer=service.answer,
-        npus=service.platform.npus,
-    )
+    return ServiceSimulator().simulate(service)
 
 
-def _apart_s(run: Run) -> float:
-    """How far apart batches of prompts are that follow each other without a pause."""
+def _reading(run: Run) -> _Reading:
+    result, iteration = run_with_iteration(run, every_node=True)
     runner = IterationRunner(run.platform, run.system, COMPUTE_MODELS[run.compute]())
-    return pace_s(runner, run.workload, run.plan)
+    return _Reading(
+        result=result,
+        made_ns=made_ns(_nodes(iteration.nodes)),
+        apart_s=pace_s(runner, run.workload, run.plan),
+    )
 
 
 def _nodes(nodes: NodeTimes | None) -> NodeTimes:

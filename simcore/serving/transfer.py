@@ -1,7 +1,7 @@
 """How long the cache is on its way from the NPUs that read prompts to those that answer."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,15 +28,17 @@ class Transfer:
     busiest_ns: int
 
 
-def transfer(routes: CacheRoutes, reading: NodeTimes, platform: Platform) -> Transfer:
+def transfer(
+    routes: CacheRoutes, made: Mapping[tuple[int, int], int], platform: Platform
+) -> Transfer:
     """Send every piece as soon as it is made and those made before it are sent.
 
     Args:
         routes: Which pieces there are.
-        reading: When the NPUs that read prompts did what.
+        made: In ns, when those of each micro-batch and layer are made; see ``made_ns``.
         platform: The machine of both pools.
     """
-    made, links = made_ns(reading), _Links(platform.dimensions)
+    links = _Links(platform.dimensions)
     arrival, sent, received = 0, 0, defaultdict[int, int](int)
     for seat in seats(routes.reads):
         free = busy = 0

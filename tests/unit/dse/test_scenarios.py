@@ -113,7 +113,7 @@ def test_mistakes_are_told(change: dict[str, Any], message: str) -> None:
 
 def test_a_mistake_within_a_scenario_names_it() -> None:
     study = study_of(scenarios=[{"name": "odd", "run": {"workload": {"model": "no_such"}}}])
-    with pytest.raises(ConfigError, match=r"scenarios\.odd\.workload\.model"):
+    with pytest.raises(ConfigError, match=r"scenarios\.odd\.run\.workload\.model"):
         build_evaluator(study.evaluator_input)
 
 

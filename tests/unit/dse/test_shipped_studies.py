@@ -32,12 +32,13 @@ def test_a_shipped_study_runs_in_the_simulator(name: str, tmp_path: Path) -> Non
     assert complete
     for row in complete:
         assert all(math.isfinite(v) and v > 0 for v in row.evaluation.objectives.values())
-        assert 0 < row.evaluation.metrics["mfu"] <= MOST_MFU.get(name, 1)
+        if result.study.file.evaluator == "simulator":
+            assert 0 < row.evaluation.metrics["mfu"] <= MOST_MFU.get(name, 1)
     for row in result.rows:
         assert row.state in ("complete", "infeasible")
         if row.state == "infeasible":
             assert row.evaluation.reason
-            limits = [name for name in row.evaluation.constraints if name.endswith("_at_most")]
+            limits = [limit for limit in row.evaluation.constraints if "_at_" in limit]
             if not limits:
                 assert not row.evaluation.metrics  # known before anything was simulated
 

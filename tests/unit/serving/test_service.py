@@ -15,7 +15,14 @@ from simcore.formats.astra import AstraFiles, as_plain, simulate_files
 from simcore.formats.chakra import drain_v1, drain_v3, read_nodes, read_trace
 from simcore.hardware import load_platform
 from simcore.resources import shipped_folder
-from simcore.serving import Service, ServiceResult, check_service, load_service, simulate_service
+from simcore.serving import (
+    Service,
+    ServiceResult,
+    ServiceSimulator,
+    check_service,
+    load_service,
+    simulate_service,
+)
 from simcore.serving.machine import part_of
 from simcore.serving.routes import CacheRoutes, head_routes, seats
 from simcore.simulation import simulate_run
@@ -315,7 +322,6 @@ def _machine(sizes: tuple[int, ...], topology: str = "switch") -> Any:
         ({"answer": 1}, "answer"),
         ({"prefil": {}}, "prefil"),
         ({"model": "lama3_8b"}, "model"),
-        ({"prefill": {"plan": {"tp": 3}, "batch": 8}}, "platform"),
         ({"prefill": {"plan": {"dp": 2}}}, "prefill.batch"),
     ],
 )
@@ -326,6 +332,19 @@ def test_a_mistake_is_told_with_its_place(
     file.write_text(yaml.safe_dump(table({"dp": 2}, {"dp": 2}) | change))
     with pytest.raises(ConfigError, match=place):
         load_service(file)
+
+
+def test_pools_that_do_not_use_the_whole_machine_are_refused() -> None:
+    found = service({"dp": 2}, {"dp": 2}, prefill={"plan": {"tp": 3}, "batch": 8})
+    with pytest.raises(InfeasibleError, match="pools_fill_machine: both plans use 5 NPUs"):
+        check_service(found, memory=False)
+
+
+def test_services_one_after_another_are_what_each_is_by_itself() -> None:
+    simulator = ServiceSimulator()
+    found = [service(*pools, bandwidth) for pools in POOLS for bandwidth in ("50 GB/s", "1 GB/s")]
+    for each in [*found, *reversed(found)]:
+        assert simulator.simulate(each).metrics() == simulate_service(each).metrics()
 
 
 def test_a_pool_that_cannot_follow_its_plan_is_told_by_name() -> None:

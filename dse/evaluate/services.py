@@ -1,0 +1,115 @@
+"""Evaluates designs by simulating a service of two pools, and pricing the machine."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from dse.evaluate.base import Evaluator, EvaluatorInput
+from dse.evaluate.cost_file import CostFile
+from dse.evaluate.knobs import bears_on_memory
+from dse.evaluate.money import CostMeter
+from dse.evaluate.run_check import KnobChecker, told_of_run
+from dse.evaluate.runs import FilledDesigns
+from dse.objectives import COST_METRICS, OBJECTIVES, needed_metrics
+from dse.space import Design
+from simcore import (
+    ConfigError,
+    InfeasibleError,
+    Service,
+    ServiceResult,
+    ServiceSimulator,
+    ServiceTemplate,
+)
+
+METRICS = frozenset(
+    {
+        "time_to_first_token_s",
+        "time_per_output_token_s",
+        "request_s",
+        "requests_per_s",
+        "tokens_per_s",
+        "tokens_per_s_per_npu",
+        "footprint_bytes",
+        "memory_fill",
+    }
+)
+"""Metrics of every service that objectives may be made of, beside those of its costs."""
+
+
+class DesignServices(FilledDesigns[Service]):
+    """The services of a study whose ``run`` is a service file."""
+
+    def __init__(self, what: EvaluatorInput) -> None:
+        super().__init__(what, lambda run, beside: ServiceTemplate.from_table(run, beside=beside))
+
+
+class ServiceEvaluator(Evaluator):
+    """Names in the service and prices are read once; designs share the pools that are alike."""
+
+    fidelity = "service"
+
+    def __init__(self, what: EvaluatorInput) -> None:
+        self._input = what
+        with told_of_run():
+            self._services = DesignServices(what)
+        self._simulator = ServiceSimulator()
+        self._bounds_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
+        self._meter: CostMeter | None = None
+        if what.cost is not None:
+            file = CostFile.from_file_data(dict(what.cost), at="cost")
+            self._meter = CostMeter(file, what.goals, what.folder)
+
+    def service(self, design: Design) -> Service:
+        """The service that *design* means.
+
+        Raises:
+            ConfigError: A value that the service file does not allow.
+        """
+        return self._services.run(design)
+
+    def metrics(self, design: Design) -> Mapping[str, float]:
+        service = self.service(design)
+        result = self._simulator.simulate(service, memory=self._bounds_memory)
+        pools = result.reading, result.answering
+        metrics = result.metrics()
+        metrics["footprint_bytes"] = float(max(pool.footprint_bytes for pool in pools))
+        metrics["memory_fill"] = max(pool.footprint_bytes / pool.memory_bytes for pool in pools)
+        metrics.update(self._costs(service, result))
+        return metrics
+
+    def _costs(self, service: Service, result: ServiceResult) -> Mapping[str, float]:
+        """Of the machine, and of a token of an answer while it is busy with requests."""
+        if self._meter is None:
+            return {}
+        return self._meter.metrics(service.platform, 1 / result.requests_per_s, result.answer)
+
+    def admits(self, design: Design) -> bool:
+        """Whether structure, and memory if the study bounds it, allow a simulation."""
+        try:
+            self._simulator.check(self.service(design), memory=self._bounds_memory)
+        except InfeasibleError:
+            return False
+        return True
+
+    def decides(self, name: str) -> bool:
+        """Whether structure or memory depends on the knob."""
+        return bears_on_memory(self._input.parameters[name])
+
+    def check(self) -> None:
+        unknown = needed_metrics(self._input.goals) - METRICS - COST_METRICS
+        if unknown:
+            known = METRICS | COST_METRICS
+            names = [name for name, own in OBJECTIVES.items() if known.issuperset(own.metrics)]
+            rule = f"a service has {', '.join(names)}"
+            raise ConfigError("objectives", rule, got=f"what needs {min(unknown)}")
+        service = KnobChecker(self._input, DesignServices).check()
+        with told_of_run():
+            service.platform.npu.peak(service.precision)
+            with suppress(InfeasibleError):  # the knobs may mend that; names they cannot
+                self._simulator.check(service, memory=False)
+
+    def check_example(self, design: Design) -> None:
+        service = self.service(design)
+        npus = service.prefill.plan.npus + service.decode.plan.npus
+        if npus != service.platform.npus:
+            rule = f"both pools must use the {service.platform.npus} NPUs of the platform together"
+            raise ConfigError("space.require", rule, got=npus)

@@ -1,0 +1,163 @@
+"""Studies whose designs are services of two pools."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+import dse
+from dse.config import compile_study
+from dse.evaluate import build_evaluator
+from dse.evaluate.services import METRICS, ServiceEvaluator
+from dse.objectives import OBJECTIVES
+from dse.rank.pareto import non_dominated
+from simcore import ConfigError, ServiceTemplate, simulate_service
+
+STUDY: dict[str, Any] = {
+    "version": 1,
+    "evaluator": "service",
+    "run": {
+        "model": "llama3_8b",
+        "prompt": 512,
+        "answer": 32,
+        "platform": {
+            "npu": "h100_80",
+            "dimensions": [
+                {"topology": "switch", "npus": 8, "bandwidth": "450 GB/s", "latency": "1 us"}
+            ],
+        },
+        "prefill": {"plan": {"tp": 4}, "batch": 4},
+        "decode": {"plan": {"tp": 4, "micro_batch": 8}, "batch": 8},
+        "system": {"all_reduce": "direct"},
+    },
+    "space": {
+        "axes": {
+            "prefill.plan.tp": {"choices": [2, 4]},
+            "decode.plan.tp": {"choices": [2, 4]},
+            "decode.plan.dp": {"choices": [1, 2]},
+            "decode.plan.micro_batch": {"choices": [4, 8]},
+            "decode.batch": {"choices": [8, 16]},
+            "platform.dimensions[0].npus": {"choices": [4, 6, 8]},
+            "platform.dimensions[0].bandwidth": {"ladder": ["1 GB/s", "450 GB/s"]},
+        },
+        "require": [
+            "prefill.plan.tp + decode.plan.tp * decode.plan.dp == platform.dimensions[0].npus",
+        ],
+    },
+    "objectives": {"time_per_output_token": "minimise", "usd_per_token": "minimise"},
+    "constraints": ["fits_in_memory", {"objective": "requests_per_s", "at_least": 10}],
+    "cost": {"model": "accelerators_and_libra_py", "network": "libra_py"},
+    "search": {"sampler": "random", "trials": 20, "window": 4},
+    "execution": {"executor": "serial"},
+}
+
+
+def changed(**parts: Any) -> dict[str, Any]:
+    return {**copy.deepcopy(STUDY), **parts}
+
+
+def written(data: dict[str, Any], folder: Path) -> Path:
+    file = folder / "study.yaml"
+    file.write_text(yaml.safe_dump(data, sort_keys=False))
+    return file
+
+
+def test_a_design_has_the_metrics_of_the_service_that_it_means() -> None:
+    study = compile_study(STUDY)
+    evaluator = build_evaluator(study.evaluator_input)
+    assert isinstance(evaluator, ServiceEvaluator)
+    template = ServiceTemplate.from_table(STUDY["run"])
+    designs = [design for design in study.space.designs() if evaluator.admits(design)]
+    assert designs
+    for design in designs[:8]:
+        rate = {"platform.dimensions[0].bandwidth": "{:g} B/s"}
+        values = {name: rate.get(name, "{}").format(value) for name, value in design.items()}
+        named = {name: text if name in rate else int(text) for name, text in values.items()}
+        own = simulate_service(template.with_values(named))
+        found = evaluator.metrics(design)
+        assert own.metrics().items() <= found.items()
+        assert found.keys() >= METRICS
+        # a token costs what the machine costs in the time in which it comes out
+        usd_per_s = found["usd_per_hour"] / 3600
+        assert found["usd_per_token"] == pytest.approx(usd_per_s / own.tokens_per_s)
+        assert found["memory_fill"] <= 1
+
+
+def test_the_front_of_a_search_is_that_of_all_designs(tmp_path: Path) -> None:
+    file = written(STUDY, tmp_path)
+    whole = dse.enumerate_study(file)
+    rows = [row for row in whole.rows if row.is_feasible]
+    assert {row.state for row in whole.rows} == {"complete", "infeasible"}
+    found = dse.run_study(file, sampler="design", trials=200)
+    names = list(STUDY["objectives"])
+    points = np.array([[row.evaluation.objectives[name] for name in names] for row in rows])
+    best = {tuple(point) for point in points[non_dominated(points)].tolist()}
+    front = [found.rows[index].evaluation.objectives for index in found.front]
+    assert {tuple(own[name] for name in names) for own in front} == best
+    for row in rows:
+        assert row.evaluation.metrics["requests_per_s"] >= 10
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    file, tables = written(STUDY, tmp_path), []
+    for name, workers in (("one", 1), ("two", 2)):
+        executor = "serial" if workers == 1 else "local"
+        dse.run_study(file, out=tmp_path / name, executor=executor, workers=workers)
+        frame = pd.read_parquet(tmp_path / name / "trials.parquet")
+        kept = ("number", "state", "params.", "objectives.", "constraints.", "metrics.")
+        tables.append(frame[[name for name in frame if str(name).startswith(kept)]].to_csv())
+    assert len(tables[0].splitlines()) == 21
+    assert tables[0] == tables[1]
+
+
+def test_report_and_front_say_that_nothing_was_measured(tmp_path: Path) -> None:
+    result = dse.run_study(written(STUDY, tmp_path), out=tmp_path / "out")
+    assert result.front
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "not validated here: no measured run" in page
+    assert "time per output token" in page
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        ({"evaluator": "simulator"}, ["evaluator", "must be service", "prefill and decode"]),
+        (
+            {"objectives": {"iteration_time": "minimise"}},
+            ["objectives: a service has", "time_to_first_token", "iteration_time_s"],
+        ),
+        ({"cost": None}, ["cost", "required"]),
+        (
+            {"space": {"axes": {"prefill.plan.tp": {"choices": [2, 4]}}}},
+            ["space.require: both pools must use the 8 NPUs", "6"],
+        ),
+        (
+            {"space": {"axes": {"prefill.plann.tp": {"choices": [2, 4]}}}},
+            ["space: prefill.plann.tp", "unknown key", "did you mean 'plan'?"],
+        ),
+        (
+            {"space": {"axes": {"decode.batch": {"choices": [0, 8]}}}},
+            ["space: decode.batch", "greater than or equal to 1"],
+        ),
+        ({"run": {**STUDY["run"], "model": "lama3_8b"}}, ["run.model", "lama3_8b"]),
+        ({"run": {**STUDY["run"], "answer": 1}}, ["run.answer"]),
+        ({"scenarios": [{"name": "a"}]}, ["scenarios", "need the simulator"]),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(
+    change: dict[str, Any], parts: list[str], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        dse.check_study(written(changed(**change), tmp_path))
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_objectives_of_services_are_those_that_they_can_have() -> None:
+    wanted = {"time_to_first_token", "time_per_output_token", "requests_per_s", "tokens_per_s"}
+    for name in wanted:
+        assert METRICS.issuperset(OBJECTIVES[name].metrics)
