@@ -271,7 +271,7 @@ class _StageSummer:
         """The end of the iteration: before and after the stages meet in the gradient norm."""
         reader, nodes = self._reader, list(self._nodes(self._last_unit + 1))
         done = last_compute(reader, self._last_unit)
-        syncs = [node for node in nodes if self._is_sync(node)]
+        syncs = [node for node in nodes if self._is_sync(node)][-1:]  # the norm, after any flag
         norm = next(node for node in nodes if reader.kind[node] == NodeKind.COMPUTE)
         ends = [dep for node in syncs for dep in reader.deps(node)] or nodes
         entered = [node for node in nodes if done in reader.deps(node)]

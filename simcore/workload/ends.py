@@ -68,6 +68,15 @@ def final_norm_gradient(share: NpuShare) -> list[Kernel]:
     return norm_gradient(share, "final")
 
 
+def unscaling(owned_parameters: int, share: NpuShare) -> list[Kernel]:
+    """Divides the gradients by the factor of the loss, and looks whether one is no number.
+
+    Source: P. Micikevicius et al., "Mixed Precision Training", ICLR 2018, section 3.2.
+    """
+    moved = 2 * share.gradient_bytes * owned_parameters
+    return [elementwise("gradient unscaling", 2 * owned_parameters, moved)]
+
+
 def gradient_norm(owned_parameters: int, share: NpuShare) -> list[Kernel]:
     """Sum of the squares of the gradients."""
     moved = share.gradient_bytes * owned_parameters

@@ -1,6 +1,6 @@
 """The optimizer step of one stage: gradient norm, new weights, and the weights to everyone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -14,7 +14,8 @@ from simcore.workload.servers import Server
 from simcore.workload.stage_parameters import StageParameters
 from simcore.workload.work import Means
 
-_NORM_BYTES = 4
+NUMBER_BYTES = 4
+"""Of a number that all agree on: the gradient norm, a loss, a flag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +39,15 @@ class OptimizerStep:
         owned = list(self._owned())
         total = sum(part.parameters for part in owned)
         catalog, share = self.means.catalog, self.means.share
+        axes = list(self._norm_axes(owned[0]))
+        if self.means.plan.scale_loss:
+            unscaling = ends.unscaling(total, share)
+            item = catalog.operator("gradient unscaling", Phase.OPTIMIZER, unscaling)
+            builder.then(NodeKind.COMPUTE, item)
+            self._agree(builder, "overflow flag", axes)
         norm = ends.gradient_norm(total, share)
         builder.then(NodeKind.COMPUTE, catalog.operator("gradient norm", Phase.OPTIMIZER, norm))
-        for axis in self._norm_axes(owned[0]):
-            norm_sum = CollectiveOp(
-                name=f"gradient norm over {axis}",
-                kind=CollectiveKind.ALL_REDUCE,
-                axis=axis,
-                size_bytes=_NORM_BYTES,
-                phase=Phase.GRADIENTS,
-            )
-            builder.then(NodeKind.COLLECTIVE, catalog.collective(norm_sum))
+        self._agree(builder, "gradient norm", axes)
         if self.means.plan.updates.serves:
             self._serve(builder)
             return
@@ -62,6 +61,18 @@ class OptimizerStep:
             self._average(builder)
         if self.means.plan.updates.gossips:
             self._meet(builder)
+
+    def _agree(self, builder: SectionBuilder, what: str, axes: Sequence[Axis]) -> None:
+        """One number of *what*, which all NPUs come to have."""
+        for axis in axes:
+            number = CollectiveOp(
+                name=f"{what} over {axis}",
+                kind=CollectiveKind.ALL_REDUCE,
+                axis=axis,
+                size_bytes=NUMBER_BYTES,
+                phase=Phase.GRADIENTS,
+            )
+            builder.then(NodeKind.COLLECTIVE, self.means.catalog.collective(number))
 
     def _serve(self, builder: SectionBuilder) -> None:
         """New weights from the servers, unless they travel beside the next passes."""

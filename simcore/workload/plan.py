@@ -81,6 +81,10 @@ class ParallelPlan(Schema):
         fused_gradients: The product that makes a weight gradient adds it to its sum, and runs while
             the input gradient is summed over the tensor parallel group; False: the sum of the input
             gradient, the product, and the addition follow one another.
+        average_loss: The loss of an iteration is averaged over the replicas: an all-reduce of one
+            number on the last stage.
+        scale_loss: The loss has been multiplied by a factor, so that small gradients are no zeros
+            in fp16: gradients are divided by it, and all NPUs agree on whether one is no number.
     """
 
     tp: int = Field(default=1, ge=1)
@@ -115,6 +119,8 @@ class ParallelPlan(Schema):
     flash_attention: bool = True
     fused_loss: bool = True
     fused_gradients: bool = True
+    average_loss: bool = False
+    scale_loss: bool = False
 
     @field_validator("schedule")
     @classmethod

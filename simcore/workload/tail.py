@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload.gradients import Bucket, gradient_reductions
 from simcore.workload.graph import Axis, CollectiveOp, Phase
-from simcore.workload.optimizer_step import OptimizerStep
+from simcore.workload.optimizer_step import NUMBER_BYTES, OptimizerStep
 from simcore.workload.piece import CHAIN, Piece, Run, SectionBuilder, join, piece_of
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.unit_pieces import Chunk
@@ -65,6 +65,9 @@ class Tail:
             table = self.parameters.shared_table * gradient_bytes
             operation = self._all_reduce("tied token table", Axis.EMBEDDING, table)
             summed += (builder.add(NodeKind.COLLECTIVE, operation, (last, *buckets)),)
+        if plan.average_loss and self.parameters.is_last and plan.gradient_replicas > 1:
+            operation = self._all_reduce("loss", Axis.DP, NUMBER_BYTES)
+            summed += (builder.add(NodeKind.COLLECTIVE, operation, (last,)),)
         builder.frontier = summed
         OptimizerStep(means=self.means, parameters=self.parameters).write(builder)
         return piece_of([Run(builder.section())])

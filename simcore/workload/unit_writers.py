@@ -29,6 +29,8 @@ _OUTSIDE_UNITS = frozenset(
         "order",
         "bucket_bytes",
         "overlap_gradients",
+        "average_loss",
+        "scale_loss",
     }
 )
 """Fields of a plan that decide how many units there are, of how many layers and in which order, and

@@ -36,6 +36,8 @@ KNOBS = {
     "plan.zero_stage": [0, 1, 2, 3],
     "plan.overlap_weights": [False, False, True],
     "plan.recompute": ["none", "selective", "full"],
+    "plan.average_loss": [False, True],
+    "plan.scale_loss": [False, True],
     "platform.dimensions[0].topology": ["ring", "fully_connected", "switch"],
     "platform.dimensions[1].topology": ["ring", "fully_connected", "switch"],
     "platform.dimensions[0].npus": [2, 4, 8],

@@ -42,6 +42,7 @@ CHOICES: list[dict[str, Any]] = [
     {"overlap_tensor": True},
     {"recompute_parts": ("norms", "activations")},
     {"schedule": "zb_h1", "overlap_tensor": True},
+    {"average_loss": True, "scale_loss": True},
     {"cp_kind": "ring"},
     {"cp_kind": "ulysses"},
 ]

@@ -90,6 +90,8 @@ def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
         recompute_layers=draw(st.sampled_from([None, 1])) if recompute == "full" else None,
         schedule=draw(st.sampled_from(["1f1b", "1f1b_overlapped", "gpipe", "zb_h1"])),
         scatter_each=draw(st.sampled_from([True, True, False])),
+        average_loss=draw(st.booleans()),
+        scale_loss=draw(st.booleans()),
     )
     batch = draw(st.sampled_from([6, 12])) * plan.dp * plan.micro_batch
     model = draw(st.sampled_from([DENSE, TIED, MIXED]))

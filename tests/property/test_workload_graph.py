@@ -62,6 +62,8 @@ def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
         recompute=draw(st.sampled_from(["none", "selective", "full"])),
         schedule=draw(st.sampled_from(["1f1b", "1f1b_overlapped", "gpipe"])),
         flash_attention=draw(st.booleans()),
+        average_loss=draw(st.booleans()),
+        scale_loss=draw(st.booleans()),
     )
     workload = TrainingWorkload(
         model=model, sequence=draw(st.sampled_from([64, 128])), global_batch=12
