@@ -31,8 +31,9 @@ def scenario_goals(file: StudyFile) -> tuple[Scenario, ...]:
     names = [own.name for own in file.scenarios]
     if len(set(names)) < len(names):
         raise ConfigError("scenarios", "must have different names", got=names)
-    if names and file.evaluator != "simulator":
-        raise ConfigError("scenarios", "need the simulator as evaluator", got=file.evaluator)
+    if names and file.evaluator == "model0":
+        rule = "need the simulator, or service, as evaluator"
+        raise ConfigError("scenarios", rule, got=file.evaluator)
     for own in file.scenarios:
         if own.prices is not None and file.cost is None:
             rule = "needs the study's key cost"

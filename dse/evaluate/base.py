@@ -157,6 +157,10 @@ class Evaluator(ABC):
         return design
 
     @abstractmethod
+    def measured_against(self, design: Design) -> str:
+        """How far off predictions like that of *design* were from measured runs, in words."""
+
+    @abstractmethod
     def check(self) -> None:
         """See whether every knob and every value of the study is understood.
 

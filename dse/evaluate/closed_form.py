@@ -37,6 +37,9 @@ class ClosedFormEvaluator(Evaluator):
         """Whether structure or memory depends on the knob."""
         return not name.endswith((".bandwidth", ".topology"))
 
+    def measured_against(self, design: Design) -> str:
+        return f"not validated here: {self.fidelity} is no simulation"
+
     def check(self) -> None:
         if self._input.run:
             _check_problem(RunChecker(self._input).check())

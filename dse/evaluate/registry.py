@@ -1,23 +1,30 @@
 """The evaluators, and how to build the one that a study names."""
 
+from collections.abc import Callable
+
 from dse.evaluate.base import Evaluator, EvaluatorInput
 from simcore import Registry
 
 
-def _simulator(what: EvaluatorInput) -> Evaluator:
-    if what.scenarios:
-        from dse.evaluate.scenarios import ScenarioEvaluator
+def _in_scenarios(what: EvaluatorInput, build: Callable[[EvaluatorInput], Evaluator]) -> Evaluator:
+    """The evaluator of a study, which has one of each scenario if there are any."""
+    if not what.scenarios:
+        return build(what)
+    from dse.evaluate.scenarios import ScenarioEvaluator
 
-        return ScenarioEvaluator(what)
+    return ScenarioEvaluator(what, build)
+
+
+def _simulator(what: EvaluatorInput) -> Evaluator:
     from dse.evaluate.simulator import SimulatorEvaluator
 
-    return SimulatorEvaluator(what)
+    return _in_scenarios(what, SimulatorEvaluator)
 
 
 def _service(what: EvaluatorInput) -> Evaluator:
     from dse.evaluate.services import ServiceEvaluator
 
-    return ServiceEvaluator(what)
+    return _in_scenarios(what, ServiceEvaluator)
 
 
 def _closed_form(what: EvaluatorInput) -> Evaluator:

@@ -1,19 +1,19 @@
 """Evaluates a design under several circumstances: other workloads, prices, bandwidths."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from dse.evaluate.base import Evaluator, EvaluatorInput
-from dse.evaluate.simulator import SimulatorEvaluator
 from dse.space import Design
 from simcore import ConfigError, InfeasibleError
 
 
 class ScenarioEvaluator(Evaluator):
-    """One simulator per scenario; metrics are named ``iteration_time_s@scenario``."""
+    """One evaluator per scenario; metrics are named ``iteration_time_s@scenario``."""
 
-    def __init__(self, what: EvaluatorInput) -> None:
-        self._each: dict[str, SimulatorEvaluator] = {}
+    def __init__(self, what: EvaluatorInput, build: Callable[[EvaluatorInput], Evaluator]) -> None:
+        """*build*: makes the evaluator of one scenario."""
+        self._each: dict[str, Evaluator] = {}
         for scenario in what.scenarios:
             own = replace(
                 what,
@@ -23,7 +23,7 @@ class ScenarioEvaluator(Evaluator):
                 scenarios=(),
             )
             try:
-                self._each[scenario.name] = SimulatorEvaluator(own)
+                self._each[scenario.name] = build(own)
             except ConfigError as error:
                 raise error.under(f"scenarios.{scenario.name}") from None
         self.fidelity = next(iter(self._each.values())).fidelity
@@ -50,6 +50,13 @@ class ScenarioEvaluator(Evaluator):
         """What stands for the design in every scenario, or else itself."""
         found = [evaluator.canonical(design) for evaluator in self._each.values()]
         return found[0] if all(other == found[0] for other in found) else design
+
+    def measured_against(self, design: Design) -> str:
+        """What is said of each scenario; of all at once where it is the same."""
+        found = {name: each.measured_against(design) for name, each in self._each.items()}
+        if len(set(found.values())) == 1:
+            return next(iter(found.values()))
+        return "; ".join(f"in {name}: {told}" for name, told in found.items())
 
     def check(self) -> None:
         for name, evaluator in self._each.items():

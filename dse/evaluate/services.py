@@ -6,6 +6,7 @@ from contextlib import suppress
 from dse.evaluate.base import Evaluator, EvaluatorInput
 from dse.evaluate.cost_file import CostFile
 from dse.evaluate.knobs import bears_on_memory
+from dse.evaluate.links import usable
 from dse.evaluate.money import CostMeter
 from dse.evaluate.run_check import KnobChecker, told_of_run
 from dse.evaluate.runs import FilledDesigns
@@ -18,6 +19,7 @@ from simcore import (
     ServiceResult,
     ServiceSimulator,
     ServiceTemplate,
+    validated_band,
 )
 
 METRICS = frozenset(
@@ -68,7 +70,9 @@ class ServiceEvaluator(Evaluator):
 
     def metrics(self, design: Design) -> Mapping[str, float]:
         service = self.service(design)
-        result = self._simulator.simulate(service, memory=self._bounds_memory)
+        platform = usable(service.platform, self._input.bandwidth)
+        derated = service.model_copy(update={"platform": platform})
+        result = self._simulator.simulate(derated, memory=self._bounds_memory)
         pools = result.reading, result.answering
         metrics = result.metrics()
         metrics["footprint_bytes"] = float(max(pool.footprint_bytes for pool in pools))
@@ -93,6 +97,9 @@ class ServiceEvaluator(Evaluator):
     def decides(self, name: str) -> bool:
         """Whether structure or memory depends on the knob."""
         return bears_on_memory(self._input.parameters[name])
+
+    def measured_against(self, design: Design) -> str:
+        return validated_band(self.service(design).decode_run)
 
     def check(self) -> None:
         unknown = needed_metrics(self._input.goals) - METRICS - COST_METRICS

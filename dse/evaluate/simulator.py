@@ -6,6 +6,7 @@ from contextlib import suppress
 from dse.evaluate.base import Evaluator, EvaluatorInput
 from dse.evaluate.cost_file import CostFile
 from dse.evaluate.knobs import bears_on_memory
+from dse.evaluate.links import usable
 from dse.evaluate.money import CostMeter
 from dse.evaluate.run_check import RunChecker, told_of_run
 from dse.evaluate.runs import DesignRuns
@@ -18,6 +19,7 @@ from simcore import (
     check_memory,
     check_run,
     check_structure,
+    validated_band,
 )
 
 _SCHEDULING = "system.scheduling"
@@ -57,12 +59,7 @@ class SimulatorEvaluator(Evaluator):
         share = self._input.bandwidth
         if share == 1.0:
             return run
-        dimensions = tuple(
-            one.model_copy(update={"bandwidth_bytes_per_s": share * one.bandwidth_bytes_per_s})
-            for one in run.platform.dimensions
-        )
-        platform = run.platform.model_copy(update={"dimensions": dimensions})
-        return run.model_copy(update={"platform": platform})
+        return run.model_copy(update={"platform": usable(run.platform, share)})
 
     def simulate(self, run: Run) -> IterationResult:
         """Check structure, and memory if the study says so, then simulate.
@@ -116,6 +113,9 @@ class SimulatorEvaluator(Evaluator):
             return design
         first = knob.choices[0]
         return design if design[_SCHEDULING] == first else {**design, _SCHEDULING: first}
+
+    def measured_against(self, design: Design) -> str:
+        return validated_band(self.run(design))
 
     def check(self) -> None:
         run = RunChecker(self._input).check()

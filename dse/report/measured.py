@@ -4,12 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from dse.evaluate import build_evaluator
-from dse.evaluate.services import ServiceEvaluator
-from dse.evaluate.simulator import SimulatorEvaluator
 from dse.fidelity import front_fidelity
 from dse.result import StudyResult
 from dse.space import Design
-from simcore import validated_band
 
 
 def front_bands(result: StudyResult) -> list[str]:
@@ -33,10 +30,4 @@ def _bands(result: StudyResult, designs: Iterable[Design]) -> Iterable[str]:
     study = result.study
     level = front_fidelity(study, result.rows)
     evaluator = build_evaluator(study.judged_at(level).evaluator_input)
-    for design in designs:
-        if isinstance(evaluator, SimulatorEvaluator):
-            yield validated_band(evaluator.run(design))
-        elif isinstance(evaluator, ServiceEvaluator):
-            yield validated_band(evaluator.service(design).decode_run)
-        else:
-            yield f"not validated here: {study.file.evaluator} is no simulation"
+    return map(evaluator.measured_against, designs)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dse.report import front_bands, measured
+from dse.evaluate import simulator
+from dse.report import front_bands
 from dse.result import StudyResult
 from dse.study import run_study
 from simcore import Run
@@ -32,7 +33,7 @@ def test_answers_that_differ_are_counted_the_commonest_first(
         asked += 1
         return "not validated here" if asked == 1 else "±5%"
 
-    monkeypatch.setattr(measured, "validated_band", band)
+    monkeypatch.setattr(simulator, "validated_band", band)
     designs = len(result.front)
     assert designs > 2
     assert front_bands(result) == [

@@ -122,6 +122,35 @@ def test_report_and_front_say_that_nothing_was_measured(tmp_path: Path) -> None:
     assert "time per output token" in page
 
 
+def test_a_service_under_several_loads_is_what_it_is_under_each(tmp_path: Path) -> None:
+    loads: list[dict[str, Any]] = [
+        {"name": "chat"},
+        {"name": "summaries", "run": {"prompt": 2048, "answer": 16}},
+        {"name": "busy_links", "bandwidth": "10%"},
+    ]
+    study = compile_study(changed(scenarios=loads, aggregate="worst", constraints=[]))
+    evaluator = build_evaluator(study.evaluator_input)
+    design = next(filter(evaluator.admits, study.space.designs()))
+    found = evaluator.metrics(design)
+    own = {"prompt": 2048, "answer": 16}
+    alone = {
+        "chat": STUDY["run"],
+        "summaries": {**STUDY["run"], **own},
+    }
+    for name, run in alone.items():
+        single = compile_study(changed(run=run))
+        metrics = build_evaluator(single.evaluator_input).metrics(design)
+        assert {f"{metric}@{name}": value for metric, value in metrics.items()}.items() <= (
+            found.items()
+        )
+    # the links are slower, the machine is as dear
+    assert found["request_s@busy_links"] > found["request_s@chat"]
+    assert found["capital_cost_usd@busy_links"] == found["capital_cost_usd@chat"]
+    result = dse.run_study(written(changed(scenarios=loads), tmp_path), trials=8)
+    assert "regret" in result.summary
+    assert evaluator.measured_against(design).startswith("not validated here")
+
+
 @pytest.mark.parametrize(
     ("change", "parts"),
     [
@@ -145,7 +174,10 @@ def test_report_and_front_say_that_nothing_was_measured(tmp_path: Path) -> None:
         ),
         ({"run": {**STUDY["run"], "model": "lama3_8b"}}, ["run.model", "lama3_8b"]),
         ({"run": {**STUDY["run"], "answer": 1}}, ["run.answer"]),
-        ({"scenarios": [{"name": "a"}]}, ["scenarios", "need the simulator"]),
+        (
+            {"scenarios": [{"name": "odd", "run": {"prompt": 0}}]},
+            ["scenarios.odd.run.prompt", "greater than or equal to 1"],
+        ),
     ],
 )
 def test_a_mistake_is_told_with_its_place(
