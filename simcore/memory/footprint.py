@@ -19,7 +19,7 @@ from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
-from simcore.workload.workload import check_splits, chunk_spans
+from simcore.workload.workload import check_splits, chunk_spans, stage_spans
 
 _MOMENT_BYTES = 4
 _MASTER_BYTES = 4
@@ -117,20 +117,20 @@ def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
     known: dict[tuple[object, ...], _Shape] = {}
     stages = []
     for stage in range(plan.pp):
-        chunks = tuple(kinds[span.start : span.stop] for span in spans[stage :: plan.pp])
+        chunks = tuple(kinds[span.start : span.stop] for span in stage_spans(spans, plan, stage))
         key = (stage == 0, stage == plan.pp - 1, chunks)
         if key not in known:
             known[key] = sizes.shape(stage, chunks, schedule.alive_losses(batches))
         shape, chunks_group = known[key], (plan.interleave, plan.chunk_group)
-        alive = schedule.alive_units(stage, plan.pp, batches, *chunks_group)
+        held = schedule.held_units(stage, plan.pp, batches, *chunks_group)
+        most = max(alive * shape.kept_bytes + late * shape.late_bytes for alive, late in held)
         stages.append(
             StageFootprint(
                 stage=stage,
                 weights_bytes=shape.weights_bytes,
                 gradients_bytes=shape.gradients_bytes,
                 optimizer_bytes=shape.optimizer_bytes,
-                activations_bytes=-(-alive * shape.kept_bytes // plan.interleave)
-                + shape.working_bytes,
+                activations_bytes=-(-most // plan.interleave) + shape.working_bytes,
                 logits_bytes=shape.logits_bytes,
                 cache_bytes=shape.cache_bytes,
             )
@@ -161,6 +161,11 @@ class LayerActivations:
     input_bytes: int
     parts_bytes: int
 
+    @property
+    def all_bytes(self) -> int:
+        """If nothing is repeated."""
+        return self.whole_bytes + self.parts_bytes
+
     @classmethod
     def of(cls, kind: LayerKind, plan: ParallelPlan, share: NpuShare) -> "LayerActivations":
         blocks = blocks_of(kind, share, plan)
@@ -177,6 +182,7 @@ class _Shape:
 
     Attributes:
         kept_bytes: Of the activations of one micro-batch in all chunks.
+        late_bytes: Likewise with what is repeated in the backward pass.
         working_bytes: Of the layers that are computed again; without training, of the one at work.
     """
 
@@ -184,6 +190,7 @@ class _Shape:
     gradients_bytes: int
     optimizer_bytes: int
     kept_bytes: int
+    late_bytes: int
     working_bytes: int
     logits_bytes: int
     cache_bytes: int
@@ -222,6 +229,7 @@ class _Sizes:
             gradients_bytes=workload.gradient_bytes * _gradients(plan, counts, in_use),
             optimizer_bytes=_optimizer_bytes(workload, plan, counts) + tables.state_bytes,
             kept_bytes=sum(self._kept_bytes(chunk) for chunk in chunks),
+            late_bytes=sum(self.kept[kind].all_bytes for kind in kinds),
             working_bytes=largest if plan.recompute == "full" or not workload.trains else parts,
             logits_bytes=losses * _head_bytes(share.exit) if counts.has_head else 0,
             cache_bytes=workload.cache_bytes(plan, kinds),

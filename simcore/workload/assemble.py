@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.workload.graph import StageGraph
-from simcore.workload.piece import CHAIN, LOSS
+from simcore.workload.piece import CHAIN, LOSS, TURN
 from simcore.workload.schedules import Units
 from simcore.workload.templates import Templates, pieces_of
 
@@ -78,7 +78,7 @@ def _tags(
 def _dependencies(
     templates: Templates, which: _Ints, start: _Ints, units: Units
 ) -> NDArray[np.int32]:
-    """Dependencies of all nodes as positions; CHAIN and LOSS find their unit here."""
+    """Dependencies of all nodes as positions; CHAIN, LOSS and TURN find their unit here."""
     edge_start, gather = _layout(which, templates.deps)
     dep = templates.dep.take(gather)
     marked = np.flatnonzero(dep <= CHAIN)
@@ -91,6 +91,10 @@ def _dependencies(
     if to_loss.any():
         ends = templates.last_exit.take(which) + start[:-1]
         dep[marked[to_loss]] = ends[_forward_unit(units)[unit[to_loss]]]
+    to_turn = marks == TURN
+    if to_turn.any():
+        ends = templates.last_exit.take(which) + start[:-1]
+        dep[marked[to_turn]] = ends[_unit_before_turn(units, unit[to_turn])]
     return dep.astype(np.int32)
 
 
@@ -110,3 +114,18 @@ def _forward_unit(units: Units) -> _Ints:
     of_pass = np.empty(forward.size, np.int64)
     of_pass[passed[forward]] = forward
     return of_pass.take(passed)
+
+
+def _unit_before_turn(units: Units, which: _Ints) -> _Ints:
+    """Of the units *which*, those in the other chunk from which their micro-batch turns to them.
+
+    Forward passes turn from the first chunk to the second one, backward passes back.
+    """
+    passes: _Ints = np.full((2, 2, units.batches), -1)
+    own = np.arange(units.microbatch.size)
+    if units.weights is not None:
+        own = own[~units.weights]
+    passes[units.backward[own].astype(int), units.chunk[own], units.microbatch[own]] = own
+    backward = units.backward[which].astype(int)
+    found: _Ints = passes[backward, 1 - units.chunk[which], units.microbatch[which]]
+    return found

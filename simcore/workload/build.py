@@ -28,6 +28,8 @@ def expand_program(program: TrainingProgram) -> TrainingGraph:
                 program.table,
                 program.table.numbers(stage.pieces.pieces),
                 stages=program.plan.pp,
+                chunks=stage.pieces.chunks,
+                mirrors=program.plan.mirrors,
             )
         templates = known[stage.pieces]
         stages.append(assemble(templates, stage.units, stage.stage, stage.spans, message_bytes))

@@ -54,7 +54,7 @@ def group_layouts(workload: Workload, plan: ParallelPlan) -> dict[Axis, GroupLay
             layouts += [GroupLayout(axis=Axis.EP_NODE, stride=apart["ep"], size=node), across]
     if workload.spreads_tables:
         layouts.append(GroupLayout(axis=Axis.TABLES, stride=joint, size=plan.dp))
-    if workload.model.tied_embeddings and plan.pp > 1:
+    if workload.model.tied_embeddings and plan.last_stage > 0:
         ends = GroupLayout(axis=Axis.EMBEDDING, stride=strides["pp"] * (plan.pp - 1), size=2)
         layouts.append(ends)
     return {layout.axis: layout for layout in layouts if layout.size > 1}

@@ -16,7 +16,9 @@ CHAIN = BEFORE
 """Dependency on the last compute node of the unit before, wherever that is."""
 LOSS = FORWARD
 """Dependency on the last node of the forward pass of the same micro-batch."""
-ENTRY, GATE = LOSS - 1, LOSS - 2
+TURN = LOSS - 1
+"""Dependency on the last node of the micro-batch's pass through the other chunk of the stage."""
+ENTRY, GATE = LOSS - 2, LOSS - 3
 """Dependencies of a section that is written before it is known what comes before it: on that, and
 on what the gathering of its weights waits for."""
 
@@ -29,8 +31,8 @@ class Section:
         kind: K ``NodeKind`` values.
         item: K operators or collectives by number in the catalog; for sends and receives -1.
         dep_count: K numbers of dependencies.
-        dep: D positions, relative to the section's first node, or CHAIN or LOSS; until the section
-            is placed also ENTRY or GATE.
+        dep: D positions, relative to the section's first node, or CHAIN, LOSS or TURN; until the
+            section is placed also ENTRY or GATE.
         exits: Nodes that must finish before what follows may start, relative.
         last_compute: The last compute node, relative; CHAIN where there is none.
         sums: Nodes that add up gradients over data parallelism, relative.

@@ -74,7 +74,8 @@ class ParallelPlan(Schema):
             apart: what is first lies on the innermost network dimensions. In the place of tp and
             dp experts have etp and their replicas. Megatron's order if not given. In files also as
             one word, ``tp-cp-ep-dp-pp``.
-        schedule: Order of the micro-batches on the stages.
+        schedule: Order of the micro-batches on the stages; with ``dualpipe`` (two chunks) the
+            second chunks of the stages lie in reverse order.
         updates: How replicas agree on their weights: all-reduce, parameter servers, local training.
         flash_attention: One fused attention kernel that never stores the scores.
         fused_loss: The loss is one kernel each way; False: each step is a kernel of its own.
@@ -165,6 +166,16 @@ class ParallelPlan(Schema):
     def chunk_group(self) -> int:
         """Micro-batches that pass one chunk of each stage before they pass the next one."""
         return self.interleave_group or self.pp
+
+    @property
+    def mirrors(self) -> bool:
+        """The second chunks of the stages lie in reverse order."""
+        return SCHEDULES[self.schedule].mirrors
+
+    @property
+    def last_stage(self) -> int:
+        """The stage that holds the end of the model."""
+        return 0 if self.mirrors else self.pp - 1
 
     @property
     def stage_stride(self) -> int:

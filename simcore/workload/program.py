@@ -13,13 +13,13 @@ from simcore.workload.piece_table import PieceTable
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES, Units
 from simcore.workload.stage_parameters import LayerParameters, StageParameters
-from simcore.workload.stage_units import cut_units, forward_units, whole_units
+from simcore.workload.stage_units import cut_units, forward_units, separate_units, whole_units
 from simcore.workload.tail import Tail
 from simcore.workload.unit_orders import PipelineKey, UnitOrder, UnitOrders, pipeline_key
 from simcore.workload.unit_pieces import Chunk, UnitWriter
 from simcore.workload.unit_writers import UnitWriters
 from simcore.workload.work import Means
-from simcore.workload.workload import check_splits, chunk_spans
+from simcore.workload.workload import check_splits, chunk_spans, stage_spans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,8 +28,8 @@ class StagePieces:
 
     Attributes:
         pieces: With v chunks: the first unit, the forward unit of each chunk, the backward unit of
-            each chunk, where the schedule cuts backward passes the backward unit without weight
-            gradients, and the tail of the iteration.
+            each chunk, where the schedule cuts backward passes those without weight gradients,
+            where it has these as units of their own those too, and the tail of the iteration.
         chunks: v.
         runs: (once, per_batch) of each piece: m micro-batches run it once + m x per_batch times.
         finale: Pieces of the units from the first of the chunks' last backward units on.
@@ -163,7 +163,7 @@ class _StageWriter:
 
     Attributes:
         layers: Parameters of its kinds of layers.
-        spans: Layers of each chunk of the model; stage r holds the chunks r, r + pp, ...
+        spans: Layers of each chunk of the model.
     """
 
     workload: Workload
@@ -176,11 +176,12 @@ class _StageWriter:
     parameters: dict[tuple[LayerKind, ...], BlockParameters] = field(default_factory=dict)
 
     def stage(self, stage: int, order: UnitOrder) -> StageProgram:
-        spans, last = self.spans[stage :: self.plan.pp], self.plan.pp - 1
+        spans, last = stage_spans(self.spans, self.plan, stage), self.plan.pp - 1
         kinds = self.workload.model.layer_kinds
         held = tuple([kinds[span.start : span.stop] for span in spans])
         # whole units lie between a chunk's last backward unit and the end
-        key = (stage == 0, stage == last, held, order.ends, order.late, order.all_late)
+        ends = order.ends, order.late, order.all_late, order.cut
+        key = (stage == 0, stage == last, held, *ends)
         if key not in self.known:
             counts = StageParameters.of(
                 self.workload.model,
@@ -189,7 +190,9 @@ class _StageWriter:
                 stage=stage,
                 layers=self._held(tuple(kind for chunk in held for kind in chunk)),
             )
-            self.known[key] = self._pieces(counts, self._chunks(counts, spans), order)
+            turns = self.plan.mirrors and stage == last
+            chunks = self._chunks(counts, spans, turns=turns)
+            self.known[key] = self._pieces(counts, chunks, order)
         return StageProgram(stage=stage, spans=spans, units=order.units, pieces=self.known[key])
 
     def _held(self, kinds: tuple[LayerKind, ...]) -> BlockParameters:
@@ -198,15 +201,18 @@ class _StageWriter:
             self.parameters[kinds] = self.layers.total(kinds)
         return self.parameters[kinds]
 
-    def _chunks(self, counts: StageParameters, spans: Sequence[range]) -> tuple[Chunk, ...]:
+    def _chunks(
+        self, counts: StageParameters, spans: Sequence[range], *, turns: bool
+    ) -> tuple[Chunk, ...]:
         last, kinds = len(spans) - 1, self.workload.model.layer_kinds
         return tuple(
             Chunk(
                 layers=kinds[span.start : span.stop],
-                is_first=counts.is_first and index == 0,
-                is_last=counts.is_last and index == last,
+                is_first=(counts.is_first and index == 0) or (turns and index == last),
+                is_last=(counts.is_last and index == last) or (turns and index == 0),
                 has_table=counts.has_table and index == 0,
                 has_head=counts.has_head and index == last,
+                turns=turns,
             )
             for index, span in enumerate(spans)
         )
@@ -220,7 +226,9 @@ class _StageWriter:
         schedule = SCHEDULES[self.plan.schedule]
         if not schedule.trains:
             return self._forward_pieces(chunks, order)
-        if schedule.splits_backward:
+        if schedule.mirrors:
+            units = separate_units(self.writer, chunks, order.cut)
+        elif schedule.splits_backward:
             units = cut_units(self.writer, chunks[0], order.late, none_in_time=order.all_late)
         else:
             units = whole_units(self.writer, chunks)

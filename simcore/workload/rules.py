@@ -285,14 +285,21 @@ def _split_rules(plan: ParallelPlan) -> Iterator[Rule]:
     if not SCHEDULES[plan.schedule].splits_backward:
         return
     yield plan.pp > 1, "split_needs_pp", f"schedule {plan.schedule} needs pp above 1"
+    repeats = plan.recompute == "full" or (bool(plan.recompute_parts) and not plan.mirrors)
     yield (
-        plan.zero_stage <= 1 and plan.recompute != "full" and not plan.recompute_parts,
+        plan.zero_stage <= 1 and not repeats,
         "split_keeps_layers",
-        f"schedule {plan.schedule} needs zero_stage 0 or 1 and no recompute: full or parts",
+        f"schedule {plan.schedule} needs zero_stage 0 or 1 and no recompute: full"
+        + ("" if plan.mirrors else " or parts"),
     )
 
 
 def _interleave_rules(plan: ParallelPlan, batches: int) -> Iterator[Rule]:
+    yield (
+        not plan.mirrors or plan.interleave == 2,
+        "mirrored_chunks_are_two",
+        f"schedule {plan.schedule} needs interleave 2, not {plan.interleave}",
+    )
     if plan.interleave == 1:
         reason = "interleave_group needs interleave above 1"
         yield plan.interleave_group is None, "group_needs_interleave", reason
@@ -303,6 +310,9 @@ def _interleave_rules(plan: ParallelPlan, batches: int) -> Iterator[Rule]:
         "group_covers_pp",
         f"interleave_group = {plan.chunk_group} is below pp = {plan.pp}",
     )
+    if plan.mirrors:
+        yield from _mirror_rules(plan, batches)
+        return
     what = "interleave_group" if plan.interleave_group else "pp"
     yield (
         batches % plan.chunk_group == 0,
@@ -315,4 +325,18 @@ def _interleave_rules(plan: ParallelPlan, batches: int) -> Iterator[Rule]:
         plan.schedule in able,
         "schedule_interleaves",
         f"schedule {plan.schedule} takes interleave 1 only; others: {', '.join(able)}",
+    )
+
+
+def _mirror_rules(plan: ParallelPlan, batches: int) -> Iterator[Rule]:
+    yield (
+        plan.interleave_group is None,
+        "mirrored_chunks_have_no_groups",
+        f"schedule {plan.schedule} takes no interleave_group",
+    )
+    yield (
+        batches >= 2 * plan.pp,
+        "microbatches_fill_mirrored_pipeline",
+        f"{batches} micro-batches are fewer than 2 pp = {2 * plan.pp}, which schedule "
+        f"{plan.schedule} needs",
     )

@@ -81,11 +81,11 @@ class StageParameters:
         layers: BlockParameters,
     ) -> Self:
         """Parameters of *stage*, whose layers hold *layers* together."""
-        is_first, is_last = stage == 0, stage == plan.pp - 1
+        is_first, is_last = stage == 0, stage == plan.last_stage
         first = is_first and model.vocabulary > 0
         last = is_last and model.vocabulary > 0
         tied_here = model.tied_embeddings and first
-        shared = model.tied_embeddings and (first or last) and plan.pp > 1
+        shared = model.tied_embeddings and (first or last) and plan.last_stage > 0
         final_norm = model.final_norm_parameters if last else 0
         return cls(
             dense=layers.split + layers.whole,

@@ -44,6 +44,22 @@ def forward_units(writer: UnitWriter, chunks: Sequence[Chunk]) -> StageUnits:
     )
 
 
+def separate_units(writer: UnitWriter, chunks: Sequence[Chunk], cut: Sequence[int]) -> StageUnits:
+    """Units of a schedule whose weight gradients may be units of their own.
+
+    *cut*: how many of each chunk's backward passes are without them.
+    """
+    whole, count = whole_units(writer, chunks), len(chunks)
+    forward = whole.pieces[1 : 1 + count]
+    inputs = [writer.input_gradients(*pair) for pair in zip(chunks, forward, strict=True)]
+    weights = [writer.weight_gradients(chunk, (CHAIN,)) for chunk in chunks]
+    of_cut = [(times, 0) for times in cut]
+    return StageUnits(
+        pieces=(*whole.pieces, *inputs, *weights),
+        runs=(*whole.runs[: 1 + count], *[(-times, 1) for times in cut], *of_cut, *of_cut),
+    )
+
+
 def cut_units(writer: UnitWriter, chunk: Chunk, late: int, *, none_in_time: bool) -> StageUnits:
     """Units of a schedule that computes weight gradients apart, *late* of them after its last unit.
 

@@ -111,7 +111,8 @@ class Tail:
         start = self.starts[number] - sum([piece.nodes for piece in self.late])
         positions = _last_computes(self.backward[number], start)
         if self.weights is None:
-            return positions
+            missing = len(list(self._buckets(self.chunks[number]))) - len(positions)
+            return positions[:1] * missing + positions  # the head's are there before the layers'
         end = 0 if self.late else start + self.backward[number].nodes
         own = _last_computes(self.weights, end - self.weights.nodes)
         return positions[:1] + own if self.chunks[number].has_head else own

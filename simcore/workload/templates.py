@@ -20,8 +20,9 @@ class Templates:
     """Pieces one after the other, equal for all stages of the same shape.
 
     With v chunks the P pieces are the first unit, the forward unit of each chunk, the backward unit
-    of each chunk, where the schedule cuts backward passes the backward unit without weight
-    gradients, and the tail of the iteration. K nodes and D dependencies in all.
+    of each chunk, where the schedule cuts backward passes those without weight gradients, where it
+    has these as units of their own those too, and the tail of the iteration. K nodes and D
+    dependencies in all.
 
     Attributes:
         chunks: v.
@@ -62,19 +63,20 @@ class Templates:
         which: Sequence[int],
         *,
         stages: int,
+        chunks: int,
+        mirrors: bool = False,
     ) -> Self:
-        """Line up the pieces *which*."""
+        """Line up the pieces *which*; *mirrors*: the second chunks lie in reverse order."""
         pieces = [table.pieces[piece] for piece in which]
-        chunks = len(pieces) // 2 - 1  # also with the further piece of a cut backward pass
         laid_out = table.nodes(which)
         node, nodes = laid_out.node, laid_out.nodes
         kind, item = node[0].astype(np.int8), node[1].astype(np.int32)
         backward = np.repeat(np.arange(len(pieces)) > chunks, nodes)
-        each = np.arange(chunks)
-        rest = np.zeros(len(pieces) - 1 - 2 * chunks, np.int64)
-        chunk = np.repeat(np.concatenate([[0], each, each, rest]), nodes)
+        each = np.tile(np.arange(chunks), (len(pieces) - 2) // chunks)
+        chunk = np.repeat(np.concatenate([[0], each, [0]]), nodes)
         sends, receives = kind == NodeKind.SEND, kind == NodeKind.RECV
-        peer_step = (sends.astype(np.int32) - receives) * np.where(backward, -1, 1)
+        upwards = backward ^ (mirrors & (chunk == 1))
+        peer_step = (sends.astype(np.int32) - receives) * np.where(upwards, -1, 1)
         size_bytes = np.zeros(kind.size, np.int64)
         joint = np.flatnonzero(kind == NodeKind.COLLECTIVE)
         of_item = np.array([operation.size_bytes for operation in table.collectives], np.int64)
@@ -126,5 +128,7 @@ def pieces_of(units: Units, chunks: int) -> NDArray[np.int64]:
     which = np.add(np.where(units.backward, 1 + chunks, 1), units.chunk, dtype=np.int64)
     which[..., 0] = FIRST
     if units.without_weights is not None:
-        which[units.without_weights] = 2 * chunks + 1
+        which[units.without_weights] += chunks
+    if units.weights is not None:
+        which[units.weights] += 2 * chunks
     return which

@@ -20,12 +20,15 @@ class UnitOrder:
         ends: For each chunk, the pieces from its last unit, a backward one in training, on.
         late: Micro-batches whose weight gradients are computed last.
         all_late: Those are all that there are.
+        cut: Of each chunk, how many backward passes are without weight gradients, where these are
+            units of their own.
     """
 
     units: Units
     ends: tuple[tuple[int, ...], ...]
     late: int
     all_late: bool
+    cut: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -75,4 +78,11 @@ def _order(key: PipelineKey, stage: int) -> UnitOrder:
         ends=tuple(last_units(units, chunks)),
         late=late,
         all_late=late == batches,
+        cut=_cut(units, chunks),
     )
+
+
+def _cut(units: Units, chunks: int) -> tuple[int, ...]:
+    if units.weights is None:
+        return ()
+    return tuple([int((units.weights & (units.chunk == chunk)).sum()) for chunk in range(chunks)])

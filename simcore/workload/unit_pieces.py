@@ -12,6 +12,7 @@ from simcore.workload.piece import (
     CHAIN,
     ENTRY,
     LOSS,
+    TURN,
     Piece,
     Run,
     Section,
@@ -35,7 +36,9 @@ class Chunk:
 
     Attributes:
         layers: Their kinds, in order.
-        is_first, is_last: The chunk begins or ends the model; otherwise it has messages.
+        is_first, is_last: The chunk begins or ends the model, or turns there; otherwise it has
+            messages.
+        turns: The chunk before or after it in the model is the other one of its stage.
         has_table, has_head: It looks tokens up; it computes logits and loss.
     """
 
@@ -44,6 +47,7 @@ class Chunk:
     is_last: bool
     has_table: bool
     has_head: bool
+    turns: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,6 +129,8 @@ class UnitWriter:
         entry: tuple[int, ...] = (CHAIN,)
         if not chunk.is_last:
             runs.append(Run(self._section(_receive, entry=entry)))
+        elif chunk.turns:
+            entry = (CHAIN, TURN)
         elif forward.exits != (forward.last_compute,):
             entry = (CHAIN, LOSS)
         if chunk.has_head:
@@ -137,7 +143,9 @@ class UnitWriter:
     def _forward(self, chunk: Chunk, chain: tuple[int, ...], gate: _Gates) -> Piece:
         runs: list[Run] = []
         entry = chain
-        if not chunk.is_first:
+        if chunk.turns and chunk.is_first:
+            entry = (*chain, TURN)
+        elif not chunk.is_first:
             runs.append(Run(self._section(_receive, entry=chain)))
         elif chunk.has_table:
             runs.append(

@@ -71,14 +71,14 @@ def _key(workload: Workload, plan: ParallelPlan, share: NpuShare) -> Hashable:
     elif plan.zero_stage >= 2 or plan.overlap_weights:
         met = movers(plan)
     chosen = [value for name, value in plan.__dict__.items() if name not in _OUTSIDE_UNITS]
-    return workload.model, share, met, plan.pp == 1, *chosen
+    return workload.model, share, met, plan.last_stage == 0, *chosen
 
 
 def _writer(model: Net, plan: ParallelPlan, share: NpuShare) -> UnitWriter:
     layers = LayerParameters.of(model, plan, share)
     first, last = (
         StageParameters.of(model, plan, share, stage=stage, layers=BlockParameters())
-        for stage in (0, plan.pp - 1)
+        for stage in (0, plan.last_stage)
     )
     means = Means(plan=plan, share=share, catalog=Catalog())
     passes = Passes(

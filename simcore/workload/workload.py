@@ -131,11 +131,16 @@ def stage_layers(layers: int, stages: int) -> tuple[range, ...]:
 
 
 def chunk_spans(workload: Workload, plan: ParallelPlan) -> tuple[range, ...]:
-    """Layers of each chunk of the model; stage r holds the chunks r, r + pp, ..."""
+    """Layers of each chunk of the model; ``stage_spans`` are those of a stage."""
     if not plan.chunk_layers:
         return stage_layers(workload.model.layers, plan.pp * plan.interleave)
     ends = list(accumulate(plan.chunk_layers, initial=0))
     return tuple(range(start, end) for start, end in pairwise(ends))
+
+
+def stage_spans(spans: tuple[range, ...], plan: ParallelPlan, stage: int) -> tuple[range, ...]:
+    """Those of *spans* that *stage* holds: every pp-th one, or one from each end of the model."""
+    return (spans[stage], spans[-1 - stage]) if plan.mirrors else spans[stage :: plan.pp]
 
 
 def check_plan(workload: Workload, plan: ParallelPlan, npus: int) -> None:

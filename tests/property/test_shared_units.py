@@ -88,7 +88,7 @@ def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
         recompute=recompute,
         recompute_parts=draw(st.sampled_from([(), ("norms",)])) if recompute == "none" else (),
         recompute_layers=draw(st.sampled_from([None, 1])) if recompute == "full" else None,
-        schedule=draw(st.sampled_from(["1f1b", "1f1b_overlapped", "gpipe", "zb_h1"])),
+        schedule=draw(st.sampled_from(["1f1b", "1f1b_overlapped", "gpipe", "zb_h1", "dualpipe"])),
         scatter_each=draw(st.sampled_from([True, True, False])),
         average_loss=draw(st.booleans()),
         scale_loss=draw(st.booleans()),

@@ -60,7 +60,7 @@ def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
         sequence_parallel=draw(st.booleans()),
         zero_stage=draw(st.integers(0, 3)),
         recompute=draw(st.sampled_from(["none", "selective", "full"])),
-        schedule=draw(st.sampled_from(["1f1b", "1f1b_overlapped", "gpipe"])),
+        schedule=draw(st.sampled_from(["1f1b", "1f1b_overlapped", "gpipe", "dualpipe"])),
         flash_attention=draw(st.booleans()),
         average_loss=draw(st.booleans()),
         scale_loss=draw(st.booleans()),

@@ -2,6 +2,7 @@
 
 from simcore.registry import Registry
 from simcore.workload.schedules.base import PipelineSchedule, Units, stacked
+from simcore.workload.schedules.dualpipe import DualPipe
 from simcore.workload.schedules.forward import ForwardOnly
 from simcore.workload.schedules.gpipe import GPipe
 from simcore.workload.schedules.one_f_one_b import OneForwardOneBackward
@@ -15,6 +16,7 @@ SCHEDULES: Registry[type[PipelineSchedule]] = Registry(
         "gpipe": GPipe,
         "1f1b_overlapped": Overlapped,
         "zb_h1": ZeroBubble,
+        "dualpipe": DualPipe,
         "forward": ForwardOnly,
     },
 )

@@ -21,6 +21,8 @@ class Units:
             where the schedule does not cut backward passes.
         beside: (U,) bool, units that run beside the one before them, and that the one after them
             does not wait for; None where there are none.
+        weights: (U,) bool, backward units that are nothing but the weight gradients which an
+            earlier unit without them has left; None where there are none.
     """
 
     backward: NDArray[np.bool_]
@@ -28,6 +30,7 @@ class Units:
     chunk: NDArray[np.int32]
     without_weights: NDArray[np.bool_] | None = None
     beside: NDArray[np.bool_] | None = None
+    weights: NDArray[np.bool_] | None = None
 
     @property
     def batches(self) -> int:
@@ -64,12 +67,15 @@ class PipelineSchedule(ABC):
             unit come the weight gradients of the earliest micro-batch that lacks them.
         trains: There are backward passes.
         overlaps: Some units run beside others; their nodes are executed one by one.
+        mirrors: The second chunks of the stages lie in reverse order, so that both ends of the
+            model are on the first stage; weight gradients may be units of their own.
     """
 
     interleaves: ClassVar[bool] = False
     splits_backward: ClassVar[bool] = False
     trains: ClassVar[bool] = True
     overlaps: ClassVar[bool] = False
+    mirrors: ClassVar[bool] = False
 
     @abstractmethod
     def units(
@@ -93,6 +99,16 @@ class PipelineSchedule(ABC):
         self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
     ) -> int:
         """Most forward units whose activations *stage* holds at one time."""
+
+    def held_units(
+        self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
+    ) -> Sequence[tuple[int, int]]:
+        """What *stage* holds at the times when it may hold most.
+
+        Forward units that wait for their backward pass, and those that lack the weight gradients
+        alone, of which what was repeated for their backward pass is still there.
+        """
+        return [(self.alive_units(stage, stages, microbatches, chunks, group), 0)]
 
     @abstractmethod
     def alive_losses(self, microbatches: int) -> int:

@@ -16,8 +16,7 @@ class Overlapped(PipelineSchedule):
     other; the backward pass, which is longer, goes first. The passes of a pair are of different
     micro-batches, and neither must wait for a pass of the same pair on a neighbouring stage: stage
     r of p starts with 2 (p - 1 - r) + 1 forward passes, and one micro-batch more than that is
-    alive. DualPipe does the same on a pipeline that is fed from both ends: every stage holds the
-    layers of two, and p + 1 micro-batches are alive.
+    alive. DualPipe does the same on stages that hold a chunk from each end of the model.
 
     Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", arXiv:2412.19437, section 3.2.1 (a forward
     and a backward chunk at once); NVIDIA, Megatron Core, ``combined_1f1b`` (in 1F1B order).

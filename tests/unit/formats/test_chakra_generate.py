@@ -81,6 +81,7 @@ ITERATIONS = {
     "experts": EXPERTS,
     "nodes of experts": EXPERTS.replace("ep: 2", "ep: 4, dispatch_group: 2"),
     "passes beside each other": EXPERTS.replace("pp: 2", "pp: 2, schedule: 1f1b_overlapped"),
+    "both ends on one stage": EXPERTS.replace("pp: 2", "pp: 2, schedule: dualpipe, interleave: 2"),
     "images": IMAGES,
     "servers": SERVED,
     "stale": STALE,
