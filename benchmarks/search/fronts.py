@@ -4,26 +4,34 @@
         [--trials 1000] [--keep FOLDER] [--page docs/search.md]
 
 The random designs are uniform among the valid ones, and only those count that are feasible. The
-measure is the hypervolume in log10 of the objectives; its reference point is 1.1 x the worst value
-of the first 4,096 random designs in each objective, the same for all.
+measure is the hypervolume in log10 of the objectives. Its reference point, the same for all, is
+1.1 x the worst value in each objective of a fixed sample: the first 4,096 feasible points of the
+Sobol sequence that SciPy scrambles with seed 0. A point has one coordinate per block of knobs that
+rules tie together, in the order of the space: coordinate times number of rows, rounded down, is the
+row of the block that the design takes. (The number of network dimensions follows from the row of
+the block that decides it; of a block with fewer rows at that number the remainder counts.) That is
+the ``index`` encoding, which the uniform draws use too.
 """
 
 import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from compare import run_sampler
 from numpy.typing import NDArray
 from problems import Problem, study
+from scipy.stats.qmc import Sobol
 
 from dse.config import load_study_file
 from dse.rank.hypervolume import hypervolume
 from dse.samplers import ProposerInput, build_proposer
+from dse.space import Design, Encoding
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from page import markdown_table, write_table
@@ -40,29 +48,42 @@ WINDOW = 8
 Values = NDArray[np.float64]
 
 
-def random_values(problem: Problem, count: int, seed: int) -> Values:
-    """Objectives of *count* feasible designs, ``(count, M)``, drawn uniformly."""
-    what = ProposerInput(space=problem.space, goals=problem.goals, seed=seed)
+def uniform_designs(problem: Problem) -> Iterator[Design]:
+    """Valid designs drawn uniformly."""
+    what = ProposerInput(space=problem.space, goals=problem.goals, seed=0)
     proposer = build_proposer("random", what)
-    rows: list[list[float]] = []
-    while len(rows) < count:
-        proposal = proposer.ask()
-        assert proposal is not None
-        design = proposal.design
-        values = problem.evaluate(design) if problem.admits(design) else {}
+    while (proposal := proposer.ask()) is not None:
         proposer.tell_nothing(proposal)
-        if values:
-            rows.append(list(values.values()))
-    return np.array(rows)
+        yield proposal.design
 
 
-def kept_values(problem: Problem, count: int, file: Path | None) -> Values:
-    """``random_values`` of seed 0, read from *file* if they are there, else written to it."""
+def sobol_designs(problem: Problem) -> Iterator[Design]:
+    """Valid designs at the points of the scrambled Sobol sequence with seed 0."""
+    encoding = Encoding(problem.space, "index")
+    assert not problem.space.continuous, "every gene is a row of a block"
+    points = Sobol(len(encoding.genes), scramble=True, seed=0)
+    while True:
+        for point in points.random(REFERENCE_DESIGNS):
+            shares = zip(encoding.genes, point.tolist(), strict=True)
+            yield encoding.design({gene.name: int(share * gene.size) for gene, share in shares})
+
+
+def feasible_values(problem: Problem, designs: Iterable[Design], count: int) -> Values:
+    """Objectives of the first *count* of *designs* that are feasible, ``(count, M)``."""
+    outcomes = (problem.evaluate(design) for design in designs if problem.admits(design))
+    found = (list(values.values()) for values in outcomes if values)
+    return np.array(list(islice(found, count)))
+
+
+def kept_values(
+    problem: Problem, designs: Iterable[Design], count: int, file: Path | None
+) -> Values:
+    """``feasible_values``, read from *file* if they are there, else written to it."""
     if file is not None and file.exists():
         known: Values = np.load(file)
         if len(known) >= count:
             return known[:count]
-    values = random_values(problem, count, seed=0)
+    values = feasible_values(problem, designs, count)
     if file is not None:
         np.save(file, values)
     return values
@@ -74,9 +95,13 @@ def compared(
     """Rows of the table for one study: random designs, then each seed of `design`."""
     problem = study(name, load_study_file(name).goals.objectives)
     begin_s = time.process_time()
-    values = kept_values(problem, count, None if keep is None else keep / f"{name}.npy")
+    files = {kind: keep and keep / f"{name}.{kind}.npy" for kind in ("uniform", "sobol")}
+    values = kept_values(problem, uniform_designs(problem), count, files["uniform"])
+    sample = kept_values(problem, sobol_designs(problem), REFERENCE_DESIGNS, files["sobol"])
     print(name, "CPU s of random:", time.process_time() - begin_s, file=sys.stderr, flush=True)
-    reference = np.log10(1.1 * values[:REFERENCE_DESIGNS].max(axis=0))
+    reference = 1.1 * sample.max(axis=0)
+    yield [name, "reference point", "", " ".join(f"{value:.4g}" for value in reference), ""]
+    reference = np.log10(reference)
 
     def volume(found: Values) -> float:
         return hypervolume(np.log10(found), reference)

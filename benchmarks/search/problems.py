@@ -89,12 +89,17 @@ def stand_in() -> Problem:
         time, cost, violation = outcome(design)
         return {} if violation > 0 else {"iteration_time": time, "network_cost": cost}
 
+    def canonical(design: Design) -> Design:
+        """Where a dimension has one NPU its bandwidth does not count, but that of the last."""
+        idle = [slot for slot in range(2) if design[f"d[{slot}]"] == 1]
+        return design | {f"level[{slot}]": 1 for slot in idle}
+
     return Problem(
         space=build_space(file, Setting(dimensions=3, npus=problem.N, fixed={})),
         goals=Goals(objectives={"iteration_time": "minimise", "network_cost": "minimise"}),
         admits=lambda design: outcome(design)[2] <= 0,
         deciding=frozenset(("dp", "tp", "pp", "cp", "micro_batch", "recompute")),
-        canonical=lambda design: design,
+        canonical=canonical,
         evaluate=answer,
         score=lambda values: problem.hv2d(values, reference) / volume,
         score_name="hypervolume / that of the true front",

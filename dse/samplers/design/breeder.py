@@ -11,7 +11,7 @@ from dse.samplers.design.moves import cross, moves_for
 from dse.samplers.design.neighbourhood import Neighbourhood, pick
 from dse.samplers.design.screen import Screen
 from dse.samplers.design.settings import Settings
-from dse.samplers.design.sweep import around
+from dse.samplers.design.sweep import around, grafted, retuned
 
 _DRAWS = 20_000
 """Uniform draws after which no new design is expected any more."""
@@ -59,11 +59,11 @@ class Breeder:
         for _ in range(4 * wanted):  # few are new where much is known
             if len(found) >= wanted:
                 break
-            child = pick(parents, random)
+            child, moves = pick(parents, random), 1
             if random.random() < self._settings.crossover:
-                child = cross(self._near, pick(parents, random), child, random)
+                child, moves = cross(self._near, pick(parents, random), child, random), 0
             luck = random.random()
-            for _ in range(1 + (luck < 0.5) + (luck < 0.25)):
+            for _ in range(moves + (luck < 0.5) + (luck < 0.25)):
                 child = self._moved(child, random)
             passed = self._repaired(child, random)
             if passed is not None and passed not in found and accept(passed):
@@ -71,12 +71,20 @@ class Breeder:
         return list(found)
 
     def _around_one(self, front: list[Genome], accept: Accept, random: Random) -> Iterator[Genome]:
-        """All that is new one decision away from a design of the front."""
-        neighbours = around(self._near, pick(front, random)) if front else ()
-        for child in neighbours:
-            child = self._space.settled(child)
-            if accept(child) and self._admits(child):
-                yield child
+        """All that is new one decision away from a design of the front, or a block of another.
+
+        What the screen turns down gets a second decision that makes up for it: a plan that does not
+        fit in memory may do so with recompute.
+        """
+        if not front:
+            return
+        chosen = pick(front, random)
+        for child in (*around(self._near, chosen), *grafted(self._near, chosen, front)):
+            passes = self._admits(self._space.settled(child))
+            for other in (child,) if passes else retuned(self._near, child):
+                other = self._space.settled(other)
+                if accept(other) and self._admits(other):
+                    yield other
 
     def _repaired(self, child: Genome, random: Random) -> Genome | None:
         """*child*, or what further moves make of it until the screen lets it pass."""

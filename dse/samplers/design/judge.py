@@ -22,7 +22,13 @@ _SUM_WEIGHT = 0.05
 """Weight of the sum beside the maximum in the scalarised value (augmented Chebyshev)."""
 
 _CORNERS = 0.4
-"""Share of designs that are chosen for one objective: an end of the front is met by no other."""
+"""Share of designs chosen for one objective that has to be found: no other meets that end."""
+
+_EXACT_CORNERS = 0.1
+"""Share of those chosen for one objective that is exact: the least is known, not what goes with it.
+
+The fastest machine among those of the least power is as much an end of the front as any other.
+"""
 
 _TRIFLE = 1e-3
 """What the other objectives count then: which of equals is chosen."""
@@ -84,9 +90,11 @@ class Litter:
             children: The designs.
             hopes: (N, M), of each objective, 0 where the front begins and 1 where it ends; None:
                 nothing is known.
-            ends: Objectives for which alone a design may be chosen.
+            ends: Objectives whose best value has to be found; the others are exact.
         """
         self._children, self._hopes, self._ends = children, hopes, ends
+        every = range(0 if hopes is None else hopes.shape[1])
+        self._exact = [objective for objective in every if objective not in ends]
 
     def best(self, accept: Callable[[Genome], bool], random: Random) -> Genome | None:
         """The most promising design that *accept* takes, under objectives weighed at random."""
@@ -102,9 +110,11 @@ class Litter:
         """(M,) float64: what each objective counts; all of it one, or drawn uniformly."""
         assert self._hopes is not None
         objectives = self._hopes.shape[1]
-        if random.random() < _CORNERS:
+        luck = random.random()
+        ends = self._ends if luck < _CORNERS else self._exact
+        if ends and luck < _CORNERS + _EXACT_CORNERS:
             weights = np.full(objectives, _TRIFLE)
-            weights[pick(self._ends, random)] = 1.0
+            weights[pick(ends, random)] = 1.0
             return weights
         weights = np.array([random.expovariate(1.0) for _ in range(objectives)])
         return np.asarray(weights / weights.sum())

@@ -79,7 +79,8 @@ def test_what_is_proven_to_be_of_no_use_is_left_aside_while_there_is_something_e
 
     plain = asked(DesignSearch(GENOMES, seed=0, prices=PRICES), 60)
     led = asked(DesignSearch(GENOMES, seed=0, prices=PRICES, is_hopeful=is_hopeful), 60)
-    assert sum(map(is_hopeful, led)) > 50 > sum(map(is_hopeful, plain))
+    assert sum(map(is_hopeful, led)) > 45
+    assert sum(map(is_hopeful, plain)) < 35
 
 
 def test_a_knob_gives_way_where_a_move_would_break_a_rule() -> None:
