@@ -1,0 +1,86 @@
+"""What lies one decision away from a design, and which of it is tried."""
+
+from random import Random
+
+import numpy as np
+
+from dse.samplers.design import Genome, GenomeSpace, Settings
+from dse.samplers.design.breeder import Breeder
+from dse.samplers.design.elite import Elite
+from dse.samplers.design.judge import Litter
+from dse.samplers.design.neighbourhood import Neighbourhood
+from dse.samplers.design.screen import DesignScreen
+from dse.samplers.design.sweep import around, grafted, retuned
+from dse.space import Setting, SpaceFile, Value, build_space
+
+FILE = {
+    "products": [{"of": ["tp", "pp", "dp"], "equals": 96}],
+    "axes": {
+        "bandwidth": {"ladder": [1, 2, 4, 8]},
+        "kind": {"choices": ["ring", "switch"]},
+        "recompute": {"choices": [False, True]},
+    },
+}
+GENOMES = GenomeSpace(
+    build_space(SpaceFile.model_validate(FILE), Setting(dimensions=0, npus=96, fixed={}))
+)
+NEAR = Neighbourhood(GENOMES)
+
+
+def genome(**changes: Value) -> Genome:
+    design: dict[str, Value] = {"tp": 2, "pp": 1, "dp": 48}
+    design |= {"bandwidth": 2, "kind": "ring", "recompute": False}
+    found = GENOMES.genome(design | changes)
+    assert found is not None
+    return found
+
+
+def test_two_knobs_of_a_product_are_split_in_every_way() -> None:
+    found = set(around(NEAR, genome()))
+    splits = {genome(tp=tp, dp=96 // tp) for tp in (1, 3, 4, 6, 8, 12, 16, 24, 32, 48, 96)}
+    assert splits <= found
+    assert genome(tp=1, pp=2) in found
+    assert genome(pp=16, dp=3) in found
+    assert genome(tp=4, pp=2, dp=12) not in found
+
+
+def test_retuning_leaves_products_alone() -> None:
+    assert set(retuned(NEAR, genome())) == {
+        genome(bandwidth=1),
+        genome(bandwidth=4),
+        genome(kind="switch"),
+        genome(recompute=True),
+    }
+
+
+def test_a_graft_takes_one_block_of_another_design() -> None:
+    other = genome(tp=8, pp=4, dp=3, bandwidth=8)
+    assert set(grafted(NEAR, genome(), [genome(), other])) == {
+        genome(tp=8, pp=4, dp=3),
+        genome(bandwidth=8),
+    }
+
+
+def test_what_the_screen_turns_down_gets_a_second_decision() -> None:
+    def fits(candidate: Genome) -> bool:
+        design = GENOMES.design(candidate)
+        return int(design["dp"]) <= 48 or bool(design["recompute"])
+
+    breeder = Breeder(GENOMES, DesignScreen(fits), Settings())
+    elite = Elite(8)
+    elite.add(genome(), (1.0, 1.0), 0.0)
+    elite.sort()
+    children = breeder.children(elite, 0, lambda candidate: True, Random(0))
+    assert genome(tp=1, dp=96, recompute=True) in children
+    assert genome(tp=1, dp=96) not in children
+    assert all(map(fits, children))
+
+
+def test_the_end_of_an_exact_objective_is_searched_too_but_less() -> None:
+    first, last, between = genome(bandwidth=8), genome(bandwidth=1), genome()
+    hopes = np.array([[0.0, 1.0], [1.0, 0.0], [0.01, 0.01]])
+    litter = Litter([first, last, between], hopes, ends=[0])
+    random = Random(0)
+    chosen = [litter.best(lambda candidate: True, random) for _ in range(1000)]
+    assert 350 < chosen.count(first) < 450
+    assert 70 < chosen.count(last) < 140
