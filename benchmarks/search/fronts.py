@@ -89,30 +89,32 @@ def kept_values(
     return values
 
 
+def reference_point(problem: Problem, name: str, keep: Path | None) -> Values:
+    """What every design of the fixed sample is better than, (M,)."""
+    file = keep and keep / f"{name}.sobol.npy"
+    sample = kept_values(problem, sobol_designs(problem), REFERENCE_DESIGNS, file)
+    return np.asarray(1.1 * sample.max(axis=0))
+
+
 def compared(
-    name: str, count: int, seeds: int, trials: int, keep: Path | None
+    name: str, problem: Problem, reference: Values, given: argparse.Namespace
 ) -> Iterator[list[object]]:
     """Rows of the table for one study: random designs, then each seed of `design`."""
-    problem = study(name, load_study_file(name).goals.objectives)
     begin_s = time.process_time()
-    files = {kind: keep and keep / f"{name}.{kind}.npy" for kind in ("uniform", "sobol")}
-    values = kept_values(problem, uniform_designs(problem), count, files["uniform"])
-    sample = kept_values(problem, sobol_designs(problem), REFERENCE_DESIGNS, files["sobol"])
+    file = given.keep and given.keep / f"{name}.uniform.npy"
+    values = kept_values(problem, uniform_designs(problem), given.random, file)
     print(name, "CPU s of random:", time.process_time() - begin_s, file=sys.stderr, flush=True)
-    reference = 1.1 * sample.max(axis=0)
-    yield [name, "reference point", "", " ".join(f"{value:.4g}" for value in reference), ""]
-    reference = np.log10(reference)
 
     def volume(found: Values) -> float:
-        return hypervolume(np.log10(found), reference)
+        return hypervolume(np.log10(found), np.log10(reference))
 
     base = volume(values)
-    for mark in [*(mark for mark in MARKS if mark < count), count]:
+    for mark in [*(mark for mark in MARKS if mark < given.random), given.random]:
         part = volume(values[:mark])
         yield [name, "random", mark, f"{part:.4g}", f"{part / base:.3f}"]
     measured = replace(problem, score=volume)
-    for seed in range(seeds):
-        for row in run_sampler(measured, "design", seed, trials, WINDOW).rows:
+    for seed in range(given.seeds):
+        for row in run_sampler(measured, "design", seed, given.trials, WINDOW).rows:
             found = f"{row[1]:.4g}", f"{row[1] / base:.3f}"
             yield [name, f"design, seed {seed}", row[0], *found]
 
@@ -127,14 +129,20 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     given = parser.parse_args()
     header = ["study", "searcher", "designs", "hypervolume", "by that of all random designs"]
-    rows = []
+    rows: list[list[object]] = []
+    points: list[list[object]] = []
     for name in given.studies:
-        for row in compared(name, given.random, given.seeds, given.trials, given.keep):
+        problem = study(name, load_study_file(name).goals.objectives)
+        reference = reference_point(problem, name, given.keep)
+        pairs = zip(problem.goals.objectives, reference, strict=True)
+        points.append([name, "; ".join(f"{goal} {value:.7g}" for goal, value in pairs)])
+        for row in compared(name, problem, reference, given):
             print(*row, sep="\t", flush=True)
             rows.append(row)
     if given.page:
         write_table(given.page, "fronts", markdown_table(header, rows))
-    print(json.dumps({"benchmark": "fronts", "rows": rows}))
+        write_table(given.page, "references", markdown_table(["study", "reference point"], points))
+    print(json.dumps({"benchmark": "fronts", "rows": rows, "reference points": points}))
 
 
 if __name__ == "__main__":

@@ -80,9 +80,13 @@ class Breeder:
             return
         chosen = pick(front, random)
         for child in (*around(self._near, chosen), *grafted(self._near, chosen, front)):
-            passes = self._admits(self._space.settled(child))
-            for other in (child,) if passes else retuned(self._near, child):
-                other = self._space.settled(other)
+            child = self._space.settled(child)
+            if not accept(child):
+                continue
+            if self._admits(child):
+                yield child
+                continue
+            for other in map(self._space.settled, retuned(self._near, child)):
                 if accept(other) and self._admits(other):
                     yield other
 
