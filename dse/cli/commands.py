@@ -10,6 +10,13 @@ from dse.cli.errors import told_plainly
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FOLDER = click.Path(path_type=Path)
+_SAMPLER_HELP = (
+    "design, exhaustive, local, portfolio, random, or one of Optuna's: tpe, nsga2, nsga3, gp, "
+    "cmaes, qmc.  [default: the file's]"
+)
+_EVALUATOR_HELP = (
+    "simulator, service (of two pools) or model0 (a closed form, for P5).  [default: the file's]"
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -23,7 +30,7 @@ def _execution_options(command: F) -> F:
         click.option("--workers", type=click.IntRange(1, 4096), help="Default: one per core."),
         click.option("--executor", help="ray, local (processes of this machine) or serial."),
         click.option("--address", help="A running Ray cluster, as host:port or auto."),
-        click.option("--evaluator", help="simulator, or model0 (a closed form, for P5)."),
+        click.option("--evaluator", help=_EVALUATOR_HELP),
         click.option(
             "--cache", envvar="DSE_CACHE", show_envvar=True, help="Folder of evaluations to share."
         ),
@@ -57,7 +64,7 @@ def _percent(value: str) -> float:
 @click.argument("file")
 @click.option("--trials", type=click.IntRange(min=1), help="Proposals, all in all.")
 @click.option("--timeout", type=click.FloatRange(min=0), help="Seconds, then no new proposals.")
-@click.option("--sampler", help="random, tpe, nsga2, gp, cmaes or qmc.")
+@click.option("--sampler", help=_SAMPLER_HELP)
 @click.option("--gap", type=_percent, metavar="SHARE", help=_GAP_HELP)
 @_execution_options
 def study(

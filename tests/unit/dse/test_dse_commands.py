@@ -1,6 +1,7 @@
 """Commands: what they print, and how mistakes are told."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ from click.testing import CliRunner
 
 from dse.cli import main
 from dse.config import load_study_file
+from dse.evaluate.registry import EVALUATORS
+from dse.samplers import SAMPLERS
 
 P5 = Path(load_study_file("p5_vit22b_64.yaml").folder, "p5_vit22b_64.yaml")
 GPT = P5.with_name("llm_gpt.yaml")
@@ -44,6 +47,11 @@ def test_help_is_instant_and_names_all_commands() -> None:
     last = done.stdout.splitlines()[-1]
     assert last.startswith("heavy: []")
     assert float(last.split()[-1]) < 0.3
+
+
+def test_help_of_a_study_names_every_sampler_and_evaluator() -> None:
+    words = set(re.findall(r"\w+", run("study", "--help")[1]))
+    assert {*SAMPLERS, *EVALUATORS} <= words
 
 
 def test_a_study_leaves_the_files_of_the_contract(folder: Path) -> None:
