@@ -123,7 +123,7 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
         name = file.evaluator if key == "evaluator" else file.search.sampler
         if name not in table:
             raise table.unknown(name, at=key)
-    if file.evaluator == "simulator" and not file.run.keys().isdisjoint(POOLS):
+    if file.evaluator != "service" and not file.run.keys().isdisjoint(POOLS):
         rule = f"must be service, for a run with the pools {' and '.join(POOLS)}"
         raise ConfigError("evaluator", rule, got=file.evaluator)
     if file.execution.executor not in EXECUTORS:

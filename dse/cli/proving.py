@@ -8,21 +8,36 @@ from typing import Any
 
 import click
 
+from dse.config import find_study
 from dse.gap import Effort, Proof, close_gap
 from dse.objectives import OBJECTIVES
 from dse.study import check_study
+from simcore import ConfigError, read_yaml
 
 
 def gap_command(
     file: str, *, objectives: Sequence[str], gap: float, timeout_s: float | None, out: Path | None
 ) -> None:
     """Close the gap of the study in *file*, and print what was proven."""
+    _check_evaluator(file)
     study = check_study(file, {"evaluator": "simulator"})
     effort = Effort(seconds=inf if timeout_s is None else timeout_s)
     proof = close_gap(study, objectives, gap=gap, effort=effort)
     if out is not None:
         out.write_text(json.dumps(proof_data(proof), indent=2) + "\n", encoding="utf-8")
     click.echo(proof_text(proof, study.space.counts.searched, gap))
+
+
+def _check_evaluator(file: str) -> None:
+    """See whether the simulator can stand in for the evaluator of the study in *file*.
+
+    Raises:
+        ConfigError: There is no such study, or its designs are services.
+    """
+    data = read_yaml(find_study(file))
+    if isinstance(data, dict) and data.get("evaluator") == "service":
+        rule = "a gap is proven with the simulator alone, since services have no bounds"
+        raise ConfigError(f"{file}: evaluator", rule, got="service")
 
 
 def proof_data(proof: Proof) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The commands that show what is there."""
 
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from dse.config import Study
+from dse.evaluate import build_evaluator
+from dse.evaluate.base import judge, measure
 from dse.fidelity import fidelity_lines
 from dse.gap.told import gap_lines
 from dse.objectives import OBJECTIVES
@@ -26,6 +29,9 @@ MAX_ROWS = 24
 MAX_BANDS = 3
 """Most kinds of measured runs that are named below a front."""
 
+MAX_ASKED, MAX_REASONS = 200, 3
+"""Designs that are asked why, and reasons that are told, where none was evaluated."""
+
 PLAIN_COLUMNS = 180
 
 
@@ -33,7 +39,7 @@ def show_result(result: StudyResult) -> None:
     """Print the front of a study, its counts and where everything is."""
     console = _console()
     summary = result.summary
-    _print_front(console, front_table(result))
+    _print_front(console, result)
     _print_bands(console, result)
     counts = ", ".join(
         f"{summary[key]} {key}"
@@ -84,7 +90,7 @@ def report_command(folder: Path) -> None:
     result = load_study(folder)
     StudyFolder(folder).write_text(REPORT, report_page(result))
     console = _console()
-    _print_front(console, front_table(result))
+    _print_front(console, result)
     _print_bands(console, result)
     console.print(f"written to {folder / REPORT}", highlight=False, soft_wrap=True)
 
@@ -144,9 +150,28 @@ def _print_bands(console: Console, result: StudyResult) -> None:
         console.print(f"and {len(bands) - MAX_BANDS} more kinds, in the report", highlight=False)
 
 
-def _print_front(console: Console, front: FrontTable) -> None:
+def _checks_failed(result: StudyResult) -> list[str]:
+    """Checks before an evaluation that the first designs of a study do not pass, by number."""
+    study = result.study
+    evaluator = build_evaluator(study.evaluator_input)
+    reasons: dict[str, list[str]] = {}
+    for design in islice(study.space.designs(), MAX_ASKED):
+        if evaluator.admits(design):
+            return []
+        found = judge(measure(evaluator, design), study.goals, evaluator.fidelity)
+        reasons.setdefault(next(iter(found.constraints), found.failure), []).append(found.reason)
+    asked = sum(map(len, reasons.values()))
+    lines = [f"None was evaluated: of the first {asked} designs none passes the checks before it."]
+    ordered = sorted(reasons.values(), key=len, reverse=True)
+    return lines + [f"{len(told)} of them: {told[0]}" for told in ordered[:MAX_REASONS]]
+
+
+def _print_front(console: Console, result: StudyResult) -> None:
+    front = front_table(result)
     if not front.rows:
         console.print("No feasible design was found.")
+        for line in [] if result.rows else _checks_failed(result):
+            console.print(line, highlight=False, soft_wrap=True)
         return
     rows = front.rows
     if len(rows) > MAX_ROWS:

@@ -10,7 +10,7 @@ from dse.evaluate.links import usable
 from dse.evaluate.money import CostMeter
 from dse.evaluate.run_check import KnobChecker, told_of_run
 from dse.evaluate.runs import FilledDesigns
-from dse.objectives import COST_METRICS, OBJECTIVES, needed_metrics
+from dse.objectives import COST_METRICS, OBJECTIVES, Goals
 from dse.space import Design
 from simcore import (
     ConfigError,
@@ -102,12 +102,7 @@ class ServiceEvaluator(Evaluator):
         return validated_band(self.service(design).decode_run)
 
     def check(self) -> None:
-        unknown = needed_metrics(self._input.goals) - METRICS - COST_METRICS
-        if unknown:
-            known = METRICS | COST_METRICS
-            names = [name for name, own in OBJECTIVES.items() if known.issuperset(own.metrics)]
-            rule = f"a service has {', '.join(names)}"
-            raise ConfigError("objectives", rule, got=f"what needs {min(unknown)}")
+        _check_goals(self._input.goals)
         service = KnobChecker(self._input, DesignServices).check()
         with told_of_run():
             service.platform.npu.peak(service.precision)
@@ -120,3 +115,18 @@ class ServiceEvaluator(Evaluator):
         if npus != service.platform.npus:
             rule = f"both pools must use the {service.platform.npus} NPUs of the platform together"
             raise ConfigError("space.require", rule, got=npus)
+
+
+def _check_goals(goals: Goals) -> None:
+    """See whether services have what objectives and limits are made of.
+
+    Raises:
+        ConfigError: They have not; names the objectives that they have.
+    """
+    known = METRICS | COST_METRICS
+    asked = [(f"objectives.{name}", name, OBJECTIVES[name]) for name in goals.objectives]
+    asked += [("constraints", limit.name, limit.metric) for limit in goals.limits]
+    for at, name, objective in asked:
+        if not known.issuperset(objective.metrics):
+            able = [each for each, own in OBJECTIVES.items() if known.issuperset(own.metrics)]
+            raise ConfigError(at, f"a service has {', '.join(able)}", got=name)

@@ -1,6 +1,6 @@
 """What was measured: the time of a row, also where a rate was published in its place."""
 
-from simcore.errors import SimcoreError
+from simcore.errors import ConfigError, SimcoreError
 from simcore.terms import Precision
 from simcore.validation.models import model_of
 from simcore.validation.rows import Row
@@ -19,13 +19,13 @@ def training_s(row: Row) -> float | None:
     depends on that. Rates of FLOP that are executed, or counted in some other way, tell nothing.
 
     Raises:
-        ConfigError: A cell holds no number where one is due.
+        ConfigError: A cell holds no number where one is due, or one below 0.
     """
-    measured_s = row.number("iter_time_s")
+    measured_s = _known(row, "iter_time_s")
     if measured_s is not None:
         return measured_s
-    rate, npus = row.number("tflops_per_gpu"), row.number("num_gpus")
-    if not rate or not npus or "model FLOP" not in row.text("flops_convention"):
+    rate, npus = _known(row, "tflops_per_gpu"), _known(row, "num_gpus")
+    if rate is None or npus is None or "model FLOP" not in row.text("flops_convention"):
         return None
     flop = _model_flop(row)
     return None if flop is None else flop / (rate * TERA * npus)
@@ -35,10 +35,18 @@ def collective_s(row: Row) -> float | None:
     """The measured time of one collective, in s.
 
     Raises:
-        ConfigError: A cell holds no number where one is due.
+        ConfigError: The cell holds no number, or one below 0.
     """
-    measured_us = row.number("time_us")
+    measured_us = _known(row, "time_us")
     return None if measured_us is None else measured_us * 1e-6
+
+
+def _known(row: Row, column: str) -> float | None:
+    """The cell's number; None where it is empty or 0, which is how some tables say unknown."""
+    value = row.number(column)
+    if value is not None and value < 0:
+        raise ConfigError(f"{row.at}: {column}", "must be above 0, or empty", got=value)
+    return value or None
 
 
 def _model_flop(row: Row) -> float | None:

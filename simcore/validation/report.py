@@ -36,25 +36,38 @@ def write_report(training: Path, collectives: Path, docs: Path, configs: Path) -
         What was written.
 
     Raises:
-        ConfigError: A table cannot be read, or a file not written.
+        ConfigError: A table cannot be read or tells nothing, or a file cannot be written.
     """
     rows, machines = list(Row.all_of(training)), Machines()
     predictor = TrainingPredictor(machines)
     trained = compare(rows, [predictor.predict(row) for row in rows], training_s)
     measured = list(Row.all_of(collectives))
     moved = compare(measured, list(predict_collectives(collectives)), collective_s)
+    for path, found in ((training, trained), (collectives, moved)):
+        _check_compared(path, found)
     runs: list[tuple[Compared, Run]] = [
         (one, run_of(one.row, machines)) for one in trained if one.predicted_s is not None
     ]
-    write_table(configs / TABLE, measured_runs(runs))
     images = {
         "validation_training.svg": scatter(_by_source(trained), "One training iteration"),
         "validation_collectives.svg": scatter(_by_source(moved), "One collective"),
     }
+    write_table(configs / TABLE, measured_runs(runs))
     written = [configs / TABLE]
     for name, image in images.items():
         written.append(_write(docs / "images" / name, image))
     return [*written, _write(docs / PAGE, _page(trained, moved))]
+
+
+def _check_compared(path: Path, compared: Sequence[Compared]) -> None:
+    """See whether there is anything to tell errors of.
+
+    Raises:
+        ConfigError: No row of the table at *path* has both a measured time and a prediction.
+    """
+    if all(one.predicted_s is None for one in compared):
+        rule = "must hold a row with a measured time that can be predicted"
+        raise ConfigError(str(path), rule, got=f"{len(compared)} rows with a measured time")
 
 
 def _by_source(compared: Sequence[Compared]) -> dict[str, list[tuple[float, float]]]:

@@ -90,7 +90,7 @@ def compare(
     found = []
     for row in rows:
         measured_s = measured(row)
-        if measured_s:
+        if measured_s is not None:
             predicted_s = by_id[row.id].time_s if row.id in by_id else None
             found.append(Compared(row=row, measured_s=measured_s, predicted_s=predicted_s))
     return found

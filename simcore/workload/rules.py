@@ -25,6 +25,7 @@ def replica_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
     yield not plan.recompute_parts, "parts_exist", reason
     yield _batch_rule(workload, plan)
     yield from _layer_rules(workload.model.layers, plan)
+    yield from _split_rules(plan)
     yield from _update_rules(workload, plan)
 
 

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from click.testing import CliRunner
 
 import dse
+from dse.cli import main
 from dse.config import compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.services import METRICS, ServiceEvaluator
@@ -155,9 +157,14 @@ def test_a_service_under_several_loads_is_what_it_is_under_each(tmp_path: Path) 
     ("change", "parts"),
     [
         ({"evaluator": "simulator"}, ["evaluator", "must be service", "prefill and decode"]),
+        ({"evaluator": "model0"}, ["evaluator", "must be service", "prefill and decode"]),
         (
-            {"objectives": {"iteration_time": "minimise"}},
-            ["objectives: a service has", "time_to_first_token", "iteration_time_s"],
+            {"objectives": {"time_bandwidth": "minimise"}},
+            ["objectives.time_bandwidth: a service has", "time_to_first_token", "time_bandwidth"],
+        ),
+        (
+            {"constraints": [{"objective": "iteration_time", "at_most": "1 s"}]},
+            ["constraints: a service has", "time_to_first_token", "iteration_time_at_most"],
         ),
         ({"cost": None}, ["cost", "required"]),
         (
@@ -187,6 +194,24 @@ def test_a_mistake_is_told_with_its_place(
         dse.check_study(written(changed(**change), tmp_path))
     for part in parts:
         assert part in str(caught.value)
+
+
+def test_a_gap_of_services_is_refused_by_their_own_name(tmp_path: Path) -> None:
+    ended = CliRunner().invoke(main, ["gap", str(written(STUDY, tmp_path))])
+    assert ended.exit_code == 2
+    assert "study.yaml: evaluator: a gap is proven with the simulator alone" in ended.output
+    assert "but got 'service'." in ended.output
+
+
+def test_a_study_without_a_design_to_evaluate_says_why(tmp_path: Path) -> None:
+    run = {**STUDY["run"], "prompt": 10**12}
+    file = written(changed(run=run, search={"sampler": "design", "trials": 20}), tmp_path)
+    ended = CliRunner().invoke(main, ["study", str(file), "--out", str(tmp_path / "out")])
+    assert ended.exit_code == 0, ended.output
+    assert "0 proposals" in ended.output
+    told = ended.output[ended.output.index("No feasible design") :]
+    assert "none passes the checks" in told
+    assert "of them: size_in_range: prefill: " in told
 
 
 def test_objectives_of_services_are_those_that_they_can_have() -> None:

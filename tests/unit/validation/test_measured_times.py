@@ -1,8 +1,12 @@
 """The measured time of a row, also where its publisher gave a rate."""
 
+from pathlib import Path
+
 import pytest
 
+from simcore import ConfigError
 from simcore.validation.measured import collective_s, training_s
+from simcore.validation.report import write_report
 from simcore.validation.rows import Row
 
 # MaxText on 64 TPU v5p: 8,192 wide, 32 layers; nominally 32e9 parameters
@@ -53,6 +57,23 @@ def test_a_rate_in_model_flop_stands_for_the_time_of_an_iteration() -> None:
 )
 def test_what_tells_no_time_is_not_compared(cells: dict[str, str]) -> None:
     assert training_s(row(**cells)) is None
+
+
+@pytest.mark.parametrize("text", ["-3", "nan", "inf", "long"])
+@pytest.mark.parametrize("column", ["iter_time_s", "tflops_per_gpu", "num_gpus"])
+def test_what_no_measurement_can_be_is_an_error(column: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=rf"table.csv:2: {column}: must be .* but got .*{text}"):
+        training_s(row(**{column: text}))
+    with pytest.raises(ConfigError, match=r"table.csv:2: time_us: must be"):
+        collective_s(Row({"id": "one", "time_us": text}, "table.csv:2"))
+
+
+def test_a_report_of_nothing_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("id,iter_time_s,time_us\none,,\n")
+    with pytest.raises(ConfigError, match=r"table.csv: must hold a row with a measured time"):
+        write_report(table, table, tmp_path / "docs", tmp_path / "configs")
+    assert list(tmp_path.iterdir()) == [table]
 
 
 def test_the_time_of_a_collective_is_in_microseconds_in_the_table() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from simcore import SimcoreError, load_run, simulate_run
+from simcore import InfeasibleError, SimcoreError, load_run, simulate_run
 
 BASE: dict[str, Any] = {
     "version": 1,
@@ -66,6 +66,17 @@ def test_a_value_is_taken_or_refused_in_one_sentence(kind: str, place: str) -> N
     assert all("\n" not in sentence for sentence in sentences)
     assert all(time_s > 0 for time_s in times)
     assert sentences
+
+
+@pytest.mark.parametrize("kind", NETS)
+@pytest.mark.parametrize("schedule", ["zb_h1", "dualpipe"])
+def test_a_net_without_stages_has_no_schedule_that_cuts_backward_passes(
+    kind: str, schedule: str
+) -> None:
+    model = {"name": "small", "kind": kind, **NETS[kind]}
+    run = {**BASE, "workload": {"kind": kind, "model": model, "global_batch": 64}}
+    with pytest.raises(InfeasibleError, match=f"schedule {schedule} needs pp above 1"):
+        simulate_run(load_run(run, {"plan.schedule": schedule}))
 
 
 DECODER = {
