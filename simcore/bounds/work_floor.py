@@ -4,7 +4,8 @@ The graph of one stage with all layers gives the time of each layer. With f and 
 micro-batch's forward and backward pass through a chunk of a stage, no stage starts before the
 first micro-batch has passed the first chunks of the stages before it; after its last backward pass,
 whichever chunk that is of, these stages have theirs. With m micro-batches no iteration is shorter
-than ``sum over r < s of (f of the first chunk + least b of r) + m x all f and b of s``.
+than ``sum over r < s of (f of the first chunk + least b of r) + m x all f and b of s``. Schedules
+that compute weight gradients apart have no floor, as their stages end otherwise: it is 0.
 """
 
 from dataclasses import dataclass, field

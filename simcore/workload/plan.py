@@ -83,7 +83,7 @@ class ParallelPlan(Schema):
             the input gradient is summed over the tensor parallel group; False: the sum of the input
             gradient, the product, and the addition follow one another.
         average_loss: The loss of an iteration is averaged over the replicas: an all-reduce of one
-            number on the last stage.
+            number on the stage that computes it.
         scale_loss: The loss has been multiplied by a factor, so that small gradients are no zeros
             in fp16: gradients are divided by it, and all NPUs agree on whether one is no number.
     """
