@@ -123,7 +123,9 @@ def config_error(error: ValidationError, model: type[BaseModel], *, at: str) -> 
     problems = error.errors(include_url=False)
     # a misspelt key also leaves the right one missing: the unknown key is the better hint
     unknown = [problem for problem in problems if problem["type"] == "extra_forbidden"]
-    problem = (unknown or problems)[0]
+    # where a word or a table may stand and there is a table, it is the table that is wrong
+    of_words = [p for p in problems if p["type"] == "string_type" and isinstance(p["input"], dict)]
+    problem = (unknown or [p for p in problems if p not in of_words] or problems)[0]
     location = _bare(problem["loc"])
     place = _place(at, location)
     kind, context = problem["type"], problem.get("ctx", {})

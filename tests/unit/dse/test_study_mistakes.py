@@ -65,6 +65,11 @@ def sentence(tmp_path: Any, study: str, path: Path, value: object) -> str:
             ["reference_point.capital_cost", "above 0"],
         ),
         (("constraints",), [{"capital_cost": 3}], ["constraints[0].capital_cost", "at_most"]),
+        (
+            ("constraints",),
+            [{"objective": "capital_cost", "at_most": float("inf")}],
+            ["constraints[0].at_most", "must be a finite number", "but got inf."],
+        ),
     ],
 )
 def test_a_mistake_is_told_with_its_place(
