@@ -16,6 +16,7 @@ from pydantic import (
     ValidationInfo,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from simcore.errors import ConfigError
 from simcore.registry import did_you_mean
@@ -144,12 +145,10 @@ def config_error(error: ValidationError, model: type[BaseModel], *, at: str) -> 
         expected = str(context["expected"])
         rule = f"must be one of {expected}{did_you_mean(problem['input'], _words(expected))}"
         return ConfigError(place, rule, got=problem["input"])
-    if kind == "model_type":
-        return ConfigError(place, "must be a table of keys and values", got=problem["input"])
     if inner is not None:
         return ConfigError(place, str(inner), got=problem["input"])
     # each branch of a union says what it would take
-    rules = [_plain(other["msg"]) for other in problems if _bare(other["loc"]) == location]
+    rules = [_rule(other) for other in problems if _bare(other["loc"]) == location]
     return ConfigError(place, " or ".join(dict.fromkeys(rules)), got=problem["input"])
 
 
@@ -163,6 +162,13 @@ _MISSING = _Missing()
 
 def _words(expected: str) -> list[str]:
     return [word.strip(" '") for word in expected.replace(" or ", ",").split(",")]
+
+
+def _rule(problem: ErrorDetails) -> str:
+    """What *problem* says must hold, in our words."""
+    if problem["type"] in ("model_type", "dict_type"):
+        return "must be a table of keys and values"
+    return _plain(problem["msg"])
 
 
 def _plain(message: str) -> str:

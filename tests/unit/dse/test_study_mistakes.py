@@ -67,6 +67,11 @@ def sentence(tmp_path: Any, study: str, path: Path, value: object) -> str:
         (("constraints",), [{"capital_cost": 3}], ["constraints[0].capital_cost", "at_most"]),
         (
             ("constraints",),
+            [5],
+            ["constraints[0]: must be", "or must be a table of keys"],
+        ),
+        (
+            ("constraints",),
             [{"objective": "capital_cost", "at_most": float("inf")}],
             ["constraints[0].at_most", "must be a finite number", "but got inf."],
         ),
