@@ -225,6 +225,8 @@ def test_there_are_forward_passes_alone(plan: dict[str, Any]) -> None:
         ({"schedule": "1f1b"}, "schedule_suits_kind"),
         ({"cp": 2}, "sequence_is_whole"),
         ({"zero_stage": 3, "dp": 2}, "nothing_is_updated"),
+        ({"average_loss": True}, "nothing_is_learned"),
+        ({"scale_loss": True}, "nothing_is_learned"),
         ({"recompute": "full"}, "nothing_is_repeated"),
         ({"recompute_parts": ["norms"]}, "nothing_is_repeated"),
         ({"flash_attention": False}, "attention_is_fused"),

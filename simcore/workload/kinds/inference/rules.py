@@ -20,6 +20,11 @@ def forward_rules(plan: ParallelPlan, *, splits_sequence: bool) -> Iterator[Rule
         "workloads of kind inference take zero_stage 0 and updates all_reduce only",
     )
     yield (
+        not plan.average_loss and not plan.scale_loss,
+        "nothing_is_learned",
+        "workloads of kind inference have no loss: average_loss and scale_loss must be false",
+    )
+    yield (
         plan.recompute == "none" and not plan.recompute_parts,
         "nothing_is_repeated",
         "workloads of kind inference take recompute none and no recompute_parts",
