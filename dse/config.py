@@ -106,10 +106,7 @@ def load_study_file(name: str | Path, overrides: Mapping[str, Any] | None = None
             raise ConfigError("", "must be a table of keys and values", got=data)
         return compile_study(_overridden(data, overrides or {}), folder=str(path.parent.resolve()))
     except ConfigError as error:
-        if ".yaml" in error.at or ".yml" in error.at:
-            raise
-        at = f"{path}: {error.at}" if error.at else str(path)
-        raise ConfigError(at, error.rule, got=error.got) from None
+        raise error.in_file(path) from None
 
 
 def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:

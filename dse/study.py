@@ -35,9 +35,7 @@ def check_study(name: str | Path, overrides: Mapping[str, Any] | None = None) ->
             check_bounded(study)
         evaluator.check_example(next(study.space.designs()))
     except ConfigError as error:
-        if ".yaml" in error.at:
-            raise
-        raise ConfigError(f"{name}: {error.at}", error.rule, got=error.got) from None
+        raise error.in_file(name) from None
     return study
 
 

@@ -30,6 +30,17 @@ class ConfigError(SimcoreError, ValueError):
         joint = "" if not self.at or self.at.startswith("[") else "."
         return ConfigError(f"{parent}{joint}{self.at}", self.rule, got=self.got)
 
+    @property
+    def names_file(self) -> bool:
+        """Whether the place begins with a file."""
+        return ".yaml" in self.at or ".yml" in self.at
+
+    def in_file(self, file: object) -> "ConfigError":
+        """The same error, told of *file*, unless it names one already."""
+        if self.names_file:
+            return self
+        return ConfigError(f"{file}: {self.at}" if self.at else str(file), self.rule, got=self.got)
+
 
 class InfeasibleError(SimcoreError):
     """A design that breaks a structural or memory rule; carries the name of the rule."""

@@ -150,4 +150,4 @@ def load_prices(
     try:
         return PriceBook.from_file_data(table, at="")
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error.at}", error.rule, got=error.got) from None
+        raise error.in_file(path) from None

@@ -83,6 +83,6 @@ def told_of_run() -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        if ".yaml" in error.at or ".yml" in error.at:
+        if error.names_file:
             raise
         raise error.under("run") from None

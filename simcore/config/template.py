@@ -106,7 +106,4 @@ def load_run(
         template = RunTemplate.from_table(read_yaml(path), beside=path.parent)
         return template.with_values(values or {})
     except ConfigError as error:
-        if str(path) in error.at:
-            raise
-        place = f"{path}: {error.at}" if error.at else str(path)
-        raise ConfigError(place, error.rule, got=error.got) from None
+        raise error.in_file(path) from None

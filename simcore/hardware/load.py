@@ -65,10 +65,7 @@ class _Found:
 
     def named(self, error: ConfigError) -> ConfigError:
         """*error* with the file before its place, unless a file is named there already."""
-        if self.path is None or ".yaml" in error.at or ".yml" in error.at:
-            return error
-        where = f"{self.path}: {error.at}" if error.at else str(self.path)
-        return ConfigError(where, error.rule, got=error.got)
+        return error if self.path is None else error.in_file(self.path)
 
 
 def _find(given: object, *, kind: str, at: str, beside: Path | None) -> _Found:

@@ -74,4 +74,4 @@ def _net_file(path: Path) -> Schema:
     try:
         return _read_net(table, at="")
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error.at}", error.rule, got=error.got) from None
+        raise error.in_file(path) from None
