@@ -13,6 +13,7 @@ from simcore.formats.astra.groups_file import Groups, process_groups
 from simcore.formats.astra.program import Machine, TraceProgram, build_program, regrouped
 from simcore.formats.chakra.read import read_trace
 from simcore.formats.chakra.trace import GROUP, OFFSET, Ints, Trace
+from simcore.input_file import MissingFileError, open_descriptor
 from simcore.terms import NodeKind
 
 if TYPE_CHECKING:
@@ -151,13 +152,12 @@ def _marks_without_groups(trace: Trace) -> tuple[bytes, ...]:
 def _contents(path: str, npu: int, npus: int) -> Contents:
     """What tells apart files of other bytes: 64 bits of each block, as Python does for sources."""
     try:
-        with open(path, "rb", buffering=0) as stream:
-            return tuple(iter(lambda: source_hash(stream.read(_BLOCK_BYTES)), _NOTHING))
-    except FileNotFoundError:
+        descriptor, _ = open_descriptor(path)
+    except MissingFileError:
         rule = f"each of the {npus} NPUs needs its trace, and NPU {npu} has none"
         raise ConfigError(path, rule, got="no such file") from None
-    except OSError as error:
-        raise ConfigError(path, "must be a readable file", got=error.strerror) from None
+    with open(descriptor, "rb", buffering=0) as stream:
+        return tuple(iter(lambda: source_hash(stream.read(_BLOCK_BYTES)), _NOTHING))
 
 
 def _full_nodes(trace: Trace, *, needed: bool) -> "tuple[Node, ...]":

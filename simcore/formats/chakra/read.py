@@ -11,12 +11,12 @@ from simcore.formats.chakra.fields import LENGTH, WireError, fields
 from simcore.formats.chakra.stream import (
     LONGEST_LENGTH,
     is_legacy,
-    open_trace,
     read_length,
     refuse_unknown_legacy,
     truncated,
 )
 from simcore.formats.chakra.trace import COLUMNS, OFFSET, Trace
+from simcore.input_file import open_unpacked
 from simcore.kernels.chakra_columns import BROKEN, DONE, NEXT_ROW
 from simcore.kernels.native import call
 
@@ -41,7 +41,7 @@ def read_trace(
     Raises:
         ConfigError: The file is cut, is no trace, or holds an empty node; names the place.
     """
-    with open_trace(path) as stream:
+    with open_unpacked(path) as stream:
         try:
             length, taken = read_length(stream)
             if length is None:

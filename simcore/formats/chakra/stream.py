@@ -1,52 +1,18 @@
 """Bytes of a trace file in bounded blocks, and its messages one by one."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from simcore.errors import ConfigError
 from simcore.formats.chakra.fields import WireError, fields
+from simcore.input_file import open_unpacked
 
 if TYPE_CHECKING:
     from simcore.formats.chakra.messages import Metadata, Node
 
-GZIP_MAGIC = b"\x1f\x8b"
 LONGEST_LENGTH = 5
 """Bytes of the longest length varint: 32 bits."""
-
-
-@contextmanager
-def open_trace(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a trace, unpacked where the file starts like gzip, whatever its name.
-
-    Raises:
-        ConfigError: The file cannot be read, or its gzip data is damaged.
-    """
-    try:
-        with path.open("rb") as raw:
-            packed = raw.read(2) == GZIP_MAGIC
-            raw.seek(0)
-            if packed:
-                with _unpacked(raw, path) as unpacked:
-                    yield unpacked
-            else:
-                yield raw
-    except OSError as error:
-        raise ConfigError(str(path), "must be a readable file", got=error.strerror) from None
-
-
-@contextmanager
-def _unpacked(raw: BinaryIO, path: Path) -> Iterator[BinaryIO]:
-    import gzip  # most traces are not packed
-    from io import BufferedReader
-    from zlib import error as ZlibError
-
-    try:
-        with gzip.GzipFile(fileobj=raw) as unpacked:
-            yield BufferedReader(unpacked)
-    except (EOFError, gzip.BadGzipFile, ZlibError) as error:
-        raise ConfigError(str(path), "must be whole gzip data", got=str(error)) from None
 
 
 def read_length(stream: BinaryIO) -> tuple[int | None, int]:
@@ -138,7 +104,7 @@ def read_nodes(path: Path) -> "tuple[Metadata, Iterator[Node]]":
 def _walk(path: Path) -> "Iterator[Metadata | Node]":
     from simcore.formats.chakra.wire import decode_metadata, decode_node
 
-    with open_trace(path) as stream:
+    with open_unpacked(path) as stream:
         all_messages = messages(stream, path)
         offset, content = next(all_messages, (0, None))
         if content is None:
@@ -162,7 +128,7 @@ def name_at(path: Path, offset: int) -> str:
     Raises:
         ConfigError: The file has changed, and holds no such message.
     """
-    with open_trace(path) as stream:
+    with open_unpacked(path) as stream:
         for at, content in messages(stream, path):
             if at == offset:
                 found = [raw for number, _, raw, _ in fields(content) if number == 2]

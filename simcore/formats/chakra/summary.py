@@ -10,6 +10,7 @@ from simcore.errors import ConfigError
 from simcore.formats.chakra.graph import build_graph
 from simcore.formats.chakra.read import read_trace
 from simcore.formats.chakra.trace import Flags, Trace
+from simcore.input_file import open_input
 from simcore.terms import NodeKind
 
 _COLLECTIVES = (
@@ -172,7 +173,7 @@ def summarize_all(path: Path) -> list[tuple[TraceSummary, list[int]]]:
     ranks: dict[bytes, list[int]] = {}
     first: dict[bytes, Path] = {}
     for rank, file in enumerate(find_traces(path)):
-        with file.open("rb") as stream:
+        with open_input(file) as stream:
             digest = file_digest(stream, blake2b).digest()
         ranks.setdefault(digest, []).append(rank)
         first.setdefault(digest, file)

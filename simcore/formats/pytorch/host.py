@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simcore.errors import ConfigError
-from simcore.formats.chakra.stream import GZIP_MAGIC
+from simcore.input_file import GZIP_MAGIC
 
 OLDEST_SCHEMA = (1, 0, 2)
 ROOT = "[pytorch|profiler|execution_trace|process]"
