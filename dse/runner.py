@@ -14,8 +14,9 @@ from dse.config import Study
 from dse.evaluate import Dispatcher, Evaluator, Limits, Task, build_evaluator, start_crew
 from dse.fidelity import searched_rows
 from dse.gap import Prover, ProvingProposer
+from dse.gap.designs import check_visits_all, why_unproven
 from dse.gap.machines import machine_prices
-from dse.gap.told import no_gap, proven_gap
+from dse.gap.told import no_gap, open_gap, proven_gap
 from dse.refine import RefineHooks, Refinement
 from dse.report import report_page
 from dse.result import StudyResult
@@ -99,7 +100,7 @@ class Runner:
 
             def run() -> None:
                 search.run()
-                self._is_whole = proposer.is_complete and search.is_exhausted
+                self._is_whole = search.is_whole
                 self._refine(search.trials, stage)
 
             return self._ended(run, lambda: (search.finished(), search.duplicates))
@@ -107,6 +108,9 @@ class Runner:
     def _proposer(self, evaluator: Evaluator, screen: StudyScreen) -> Proposer[Any]:
         """The sampler; beside it a proof, if the study asks for a gap."""
         study, file = self._study, self._study.file
+        gap = file.search.gap
+        if gap is not None and not why_unproven(study):
+            self._prover = Prover(study, gap, evaluator.canonical)
         proposer = build_proposer(
             file.search.sampler,
             ProposerInput(
@@ -118,15 +122,16 @@ class Runner:
                 deciding=frozenset(filter(evaluator.decides, study.space.parameters)),
                 prices=machine_prices(study),
                 is_hopeful=screen.is_hopeful,
-                trials=file.search.trials,
+                trials=None if self._prover is not None else file.search.trials,
             ),
         )
         for design in starting_designs(study):
             proposer.enqueue(design)
-        if file.search.gap is None or proposer.is_complete:
-            return proposer
-        self._prover = Prover(study, file.search.gap)
-        return ProvingProposer(proposer, self._prover)
+        if self._prover is not None:
+            return ProvingProposer(proposer, self._prover)
+        if gap is not None:
+            check_visits_all(study, proposer.is_complete)
+        return proposer
 
     def enumerate(self) -> StudyResult:
         """Evaluate every design."""
@@ -300,13 +305,15 @@ class Runner:
 
     def _gap(self, rows: Sequence[Trial]) -> dict[str, Any]:
         """What is proven about designs that were not found, at the first level."""
-        tally, found = tally_of(self._study, rows), dict[str, Any]()
-        if self._is_whole and tally.best and not tally.failed:
+        study, tally, found = self._study, tally_of(self._study, rows), dict[str, Any]()
+        if self._is_whole and not tally.failed:
             found = no_gap(tally.best)
         elif self._prover is not None:
-            found = proven_gap(self._prover.proof(), study_front(self._study, rows))
-        if found and len(self._study.levels) > 1:
-            found["gap_fidelity"] = self._study.levels[0]
+            found = proven_gap(self._prover.proof(), study_front(study, rows))
+        elif study.file.search.gap is not None:
+            found = open_gap(study.goals.objectives)
+        if found and len(study.levels) > 1:
+            found["gap_fidelity"] = study.levels[0]
         return found
 
 

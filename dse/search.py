@@ -123,7 +123,6 @@ class Search:
     Attributes:
         trials: The rows so far, in ask order.
         duplicates: Proposals of a known design.
-        is_exhausted: Whether the proposer had none left.
     """
 
     def __init__(
@@ -147,7 +146,18 @@ class Search:
         self.trials: list[Trial] = []
         self.duplicates = 0
         self._asked = 0
-        self.is_exhausted = False
+        self._is_exhausted = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no design was left to propose, but for those that cannot be feasible."""
+        return self._knows_all or (self._is_exhausted and self._proposer.is_complete)
+
+    @property
+    def _knows_all(self) -> bool:
+        """Whether every design of the space has been proposed."""
+        designs = self._budget.designs
+        return designs is not None and len(self._by_key) >= designs
 
     def run(self) -> None:
         """Search until the budget is spent, the space is exhausted or someone says stop."""
@@ -168,9 +178,9 @@ class Search:
 
     def _may_ask(self) -> bool:
         budget = self._budget
-        if self.is_exhausted or self._asked >= budget.trials or self._hooks.stopping():
+        if self._is_exhausted or self._asked >= budget.trials or self._hooks.stopping():
             return False
-        if budget.designs is not None and len(self._by_key) >= budget.designs:
+        if self._knows_all:
             return False
         return budget.until_s is None or time.monotonic() < budget.until_s
 
@@ -205,12 +215,12 @@ class Search:
     def _ask(self) -> None:
         """One new row: a new design, or a repeat if no new one is found near it."""
         proposal = self._proposer.ask()
-        if proposal is None:
-            self.is_exhausted = True
-            return
-        if not self._is_new(proposal.design):
+        if proposal is not None and not self._is_new(proposal.design):
             varied = self._proposer.vary(proposal, self._is_new, self._budget.variations)
-            proposal = varied or proposal
+            proposal = varied or (None if self._proposer.is_complete else proposal)
+        if proposal is None:
+            self._is_exhausted = True
+            return
         key = self._key(proposal.design)
         slot = _Slot(number=self._asked, key=key, proposal=proposal)
         twin = self._by_key.get(key)

@@ -53,7 +53,8 @@ def close_gap(
     goals = Goals(objectives=senses, limits=study.goals.limits)
     study, effort = replace(study, goals=goals), effort or Effort()
     begin_s, simulations = time.process_time(), 0
-    prover, evaluator = Prover(study, gap), build_evaluator(study.evaluator_input)
+    evaluator = build_evaluator(study.evaluator_input)
+    prover = Prover(study, gap, evaluator.canonical)
     while simulations < effort.simulations and time.process_time() - begin_s < effort.seconds:
         design = prover.ask()
         if design is None:
@@ -65,5 +66,4 @@ def close_gap(
         if outcome.state == "failed":
             raise SimulationError(f"nothing can be proven while designs fail: {outcome.reason}")
         prover.learn(design, outcome)
-        prover.settle(design, is_known=True)
     return prover.proof()

@@ -160,6 +160,34 @@ def check_provable(study: Study) -> None:
         raise ConfigError("scenarios", "a gap is proven where there are none", got=names)
 
 
+def why_unproven(study: Study) -> str:
+    """Why no gap can be proven from bounds for *study*; empty: it can."""
+    try:
+        check_provable(study)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def check_visits_all(study: Study, is_complete: bool) -> None:
+    """See whether a study without bounds proves its gap by visiting every design.
+
+    Args:
+        study: Asks for a gap.
+        is_complete: Whether its sampler leaves out no design that may be feasible.
+
+    Raises:
+        ConfigError: Not every design is visited; says why there are no bounds.
+    """
+    if not is_complete:
+        check_provable(study)
+    designs = study.space.counts.searched
+    if study.file.search.trials < designs:
+        rule = f"must reach all {designs:,} designs for a gap, as nothing bounds them"
+        got = f"{study.file.search.trials:,} ({why_unproven(study)})"
+        raise ConfigError("search.trials", rule, got=got)
+
+
 def check_comparable(study: Study) -> None:
     """See whether the objectives of the study's designs have bounds.
 

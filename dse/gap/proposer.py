@@ -14,7 +14,8 @@ _BOXES = 64
 class ProvingProposer(Proposer[Proposal[Any] | None]):
     """Asks the sampler and the proof by turns, until the gap is proven.
 
-    A handle is the sampler's own proposal, or None for a design that the proof wants.
+    The proof hears of every outcome by itself. A handle is the sampler's own proposal, or None for
+    a design that the proof wants.
     """
 
     def __init__(self, sampler: Proposer[Any], prover: Prover) -> None:
@@ -47,11 +48,18 @@ class ProvingProposer(Proposer[Proposal[Any] | None]):
         is_new: Callable[[Design], bool],
         tries: int,
     ) -> Proposal[Proposal[Any] | None] | None:
-        """A variation of the sampler's; what the proof wants stays as it is."""
-        if proposal.handle is None:
-            return None
-        own = self._sampler.vary(proposal.handle, is_new, tries)
-        return None if own is None else Proposal(design=own.design, handle=own)
+        """A variation of the sampler's; if it has none, what the proof wants: no turn is wasted."""
+        own = proposal.handle
+        if own is not None:
+            varied = self._sampler.vary(own, is_new, tries)
+            if varied is not None:
+                return Proposal(design=varied.design, handle=varied)
+        while (wanted := self._all_that_is_left()) is not None:
+            if is_new(wanted.design):
+                if own is not None:
+                    self._sampler.tell_nothing(own)
+                return wanted
+        return None
 
     def tell(
         self,
@@ -59,15 +67,11 @@ class ProvingProposer(Proposer[Proposal[Any] | None]):
         objectives: Mapping[str, float],
         violation: float,
     ) -> None:
-        if proposal.handle is None:
-            self._prover.settle(proposal.design, is_known=True)
-        else:
+        if proposal.handle is not None:
             self._sampler.tell(proposal.handle, objectives, violation)
 
     def tell_nothing(self, proposal: Proposal[Proposal[Any] | None]) -> None:
-        if proposal.handle is None:
-            self._prover.settle(proposal.design, is_known=False)
-        else:
+        if proposal.handle is not None:
             self._sampler.tell_nothing(proposal.handle)
 
     def _wanted(self) -> Design | None:

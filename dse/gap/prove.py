@@ -3,6 +3,7 @@
 import heapq
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf
@@ -95,21 +96,28 @@ class Prover:
     """Branch and bound over the designs of a study, one step at a time.
 
     Whoever drives it simulates what it asks for, in any order and beside other designs, and tells
-    it every outcome: ``learn`` of all designs, ``settle`` of those it asked for.
+    it every outcome, also of designs that it did not ask for.
     """
 
-    def __init__(self, study: Study, gap: float) -> None:
+    def __init__(
+        self,
+        study: Study,
+        gap: float,
+        canonical: Callable[[Design], Design] = lambda design: design,
+    ) -> None:
         """Begin.
 
         Args:
             study: Gives the designs and the objectives.
             gap: Share of the objectives' values; 0 for the exact answer.
+            canonical: The design that stands for all that provably have the same outcome: the
+                outcome of one of them is asked for once.
 
         Raises:
             ConfigError: Nothing is proven for an objective, a knob or the evaluator of the study.
         """
         check_provable(study)
-        self._study, self._found = study, _Found(gap)
+        self._study, self._found, self._canonical = study, _Found(gap), canonical
         self._begin_s = time.process_time()
         self._boxes = {
             dimensions: Boxes(study.space, dimensions, KnownDesigns(study, dimensions))
@@ -119,7 +127,8 @@ class Prover:
         self._order = count()
         self._candidates: deque[_Candidate] = deque()
         self._asked: dict[str, _Candidate] = {}
-        self._known: set[str] = set()
+        self._known: set[str] = set()  # asked for, or with an outcome
+        self._failed: set[str] = set()
         self._simulations = 0
         self._has_begun = self._is_torn = False
 
@@ -164,32 +173,41 @@ class Prover:
         """A design to simulate; None if more boxes must be looked at first."""
         while self._candidates:
             candidate = self._candidates.popleft()
-            key = design_key(candidate.design)
+            key = self._key(candidate.design)
             if key in self._known:
                 continue
             if self._found.covers(candidate.values)[0]:
                 self._found.give_up(candidate.values)
-                continue
-            self._asked[key] = candidate
-            self._known.add(key)
-            self._simulations += 1
-            return candidate.design
+            elif key in self._failed:
+                self._tear(candidate)
+            else:
+                self._asked[key] = candidate
+                self._known.add(key)
+                self._simulations += 1
+                return candidate.design
         return None
 
-    def settle(self, design: Design, *, is_known: bool) -> None:
-        """A design that was asked for has an outcome; not *is_known* if its evaluation failed."""
-        candidate = self._asked.pop(design_key(design))
-        if not is_known:
-            self._is_torn = True
-            self._found.give_up(candidate.values)
-
     def learn(self, design: Design, evaluation: Evaluation) -> None:
-        """Take note of any design of the study; it will not be asked for any more."""
-        if evaluation.state != "failed":
-            self._known.add(design_key(design))
+        """The outcome of any design of the study, which will not be asked for any more."""
+        key = self._key(design)
+        candidate = self._asked.pop(key, None)
+        if evaluation.state == "failed":
+            self._failed.add(key)
+            if candidate is not None:
+                self._tear(candidate)
+            return
+        self._known.add(key)
         if evaluation.state == "complete":
             names = self._study.goals.objectives
             self._found.add(design, tuple(evaluation.objectives[name] for name in names))
+
+    def _tear(self, candidate: _Candidate) -> None:
+        """Nobody knows how good *candidate* is: the proof has a hole."""
+        self._is_torn = True
+        self._found.give_up(candidate.values)
+
+    def _key(self, design: Design) -> str:
+        return design_key(self._canonical(design))
 
     def _push(self, dimensions: int, box: Box) -> None:
         worth = sum(np.log(max(value, 1e-300)) for value in box.values)

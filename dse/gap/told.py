@@ -1,6 +1,6 @@
 """What a study tells about its gap."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import Any
 
@@ -22,6 +22,8 @@ def proven_gap(proof: Proof, quality: Quality) -> dict[str, Any]:
         quality: Of the study.
     """
     names = proof.objectives
+    if proof.is_closed and not len(proof.values):
+        return no_gap({})
     gaps: dict[str, float | None] = {n: float(g) for n, g in zip(names, proof.gaps, strict=True)}
     gaps["hypervolume"] = _hypervolume_gap(proof, quality)
     return {
@@ -32,7 +34,11 @@ def proven_gap(proof: Proof, quality: Quality) -> dict[str, Any]:
 
 
 def no_gap(best: Mapping[str, float]) -> dict[str, Any]:
-    """As ``proven_gap``, of a study that knows the outcome of all its designs."""
+    """As ``proven_gap``, of a study that knows the outcome of all designs that may be feasible.
+
+    Args:
+        best: Value of each objective; empty if no design is feasible.
+    """
     return {
         "lower_bounds": dict(best),
         "optimality_gap": dict.fromkeys((*best, "hypervolume"), 0.0),
@@ -40,14 +46,25 @@ def no_gap(best: Mapping[str, float]) -> dict[str, Any]:
     }
 
 
+def open_gap(objectives: Iterable[str]) -> dict[str, Any]:
+    """As ``proven_gap``, of a study that asks for a gap and has proven nothing."""
+    return {
+        "lower_bounds": {},
+        "optimality_gap": dict.fromkeys((*objectives, "hypervolume")),
+        "gap_closed": False,
+    }
+
+
 def gap_lines(summary: Mapping[str, Any]) -> list[str]:
-    """What a summary says about the gap, line by line; nothing where nothing is proven."""
-    gaps = summary.get("optimality_gap")
+    """What a summary says about the gap, line by line; nothing where nobody asked."""
+    gaps, bounds = summary.get("optimality_gap"), summary.get("lower_bounds", {})
     if not gaps:
         return []
     level = summary.get("gap_fidelity")
     lines = [f"proven at {level} alone:"] if level else []
-    for name, bound in summary["lower_bounds"].items():
+    if summary["gap_closed"] and not bounds:
+        return [*lines, "no design of the space is feasible"]
+    for name, bound in bounds.items():
         objective = OBJECTIVES[name]
         word = "above" if objective.sense == "maximise" else "below"
         lines.append(
@@ -60,8 +77,13 @@ def gap_lines(summary: Mapping[str, Any]) -> list[str]:
     else:
         lines.append(f"hypervolume: at most {_percent(volume)} of what could exist is missing")
     if not summary["gap_closed"]:
-        lines.append("the gap that was asked for is not proven")
+        lines.append("the gap that was asked for is not proven" + _failures(summary))
     return lines
+
+
+def _failures(summary: Mapping[str, Any]) -> str:
+    failed = summary.get("failed", 0)
+    return f": the outcome of {failed} failed designs is not known" if failed else ""
 
 
 def _percent(share: float) -> str:

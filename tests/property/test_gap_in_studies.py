@@ -1,5 +1,7 @@
 """What a study proves while it runs holds for all designs that it has not seen."""
 
+import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +10,13 @@ import pytest
 from small_study import STUDY, exact_front, searched
 
 from dse.config import compile_study
+from dse.evaluate.simulator import SimulatorEvaluator
+from dse.gap.told import gap_lines
 from dse.rank import study_quality
-from dse.runner import Runner
+from dse.runner import Runner, Unwatched
+from dse.samplers import SAMPLERS
+from dse.space import Design
+from dse.trials import Trial
 from simcore import ConfigError
 
 
@@ -69,6 +76,155 @@ def test_a_study_that_knows_all_designs_has_no_gap_whatever_its_objectives() -> 
     assert summary["lower_bounds"] == summary["best"]
     cut = searched(data, sampler="exhaustive", trials=20).summary
     assert "optimality_gap" not in cut
+
+
+SPACE = STUDY["space"]
+FEW: dict[str, Any] = {
+    **STUDY,
+    "space": {
+        "products": SPACE["products"],
+        "axes": {
+            "plan.micro_batch": {"choices": [1, 2]},
+            "platform.dimensions[0].bandwidth": {"ladder": ["20 GB/s", "200 GB/s"]},
+            "system.scheduling": {"choices": ["lifo", "fifo"]},  # decides nothing here
+        },
+        "require": [*SPACE["require"], "plan.tp <= 4", "platform.dimensions[0].npus <= 4"],
+    },
+}
+BY_RATE = {**FEW, "objectives": {"mfu": "maximise"}}
+"""Nothing bounds it: only who knows all designs has no gap."""
+
+DESIGNS = compile_study(FEW).space.counts.searched
+
+
+@pytest.fixture(scope="module")
+def best_of_few() -> set[tuple[float, ...]]:
+    return exact_front(compile_study(FEW))
+
+
+@pytest.mark.parametrize("trials", [DESIGNS, DESIGNS + 500])
+@pytest.mark.parametrize("sampler", list(SAMPLERS))
+def test_trials_for_all_designs_close_the_gap_with_every_sampler(
+    sampler: str, trials: int, best_of_few: set[tuple[float, ...]]
+) -> None:
+    entry, data = SAMPLERS[sampler], FEW
+    if not all(map(importlib.util.find_spec, entry.needs)):
+        pytest.skip(f"{sampler} needs {', '.join(entry.needs)}")
+    if entry.objectives == 1:
+        data = {**FEW, "objectives": {"iteration_time": "minimise"}}
+        best_of_few = {(min(best_of_few)[0],)}
+    result = searched(data, sampler=sampler, trials=trials, gap=0)
+    summary = result.summary
+    assert summary["gap_closed"]
+    assert set(summary["optimality_gap"].values()) == {0.0}
+    found = {tuple(result.rows[i].evaluation.objectives.values()) for i in result.front}
+    assert found == best_of_few
+    assert len(result.rows) < DESIGNS
+
+
+@pytest.mark.parametrize("sampler", ["design", "exhaustive"])
+@pytest.mark.parametrize("trials", [DESIGNS, DESIGNS + 500])
+def test_a_gap_without_bounds_is_that_of_all_designs(sampler: str, trials: int) -> None:
+    summary = searched(BY_RATE, sampler=sampler, trials=trials, gap="1%").summary
+    every = Runner(compile_study(BY_RATE), out=None, resume=False, watcher=None).enumerate()
+    assert summary["gap_closed"]
+    assert summary["optimality_gap"] == {"mfu": 0.0, "hypervolume": 0.0}
+    assert summary["best"] == summary["lower_bounds"] == every.summary["best"]
+    assert every.summary["gap_closed"]
+
+
+def test_whoever_has_seen_all_designs_has_no_gap() -> None:
+    tiny = {**FEW, "space": {**FEW["space"], "axes": {"plan.micro_batch": {"choices": [1, 2]}}}}
+    result = searched(tiny, sampler="random", trials=5000)
+    assert len({tuple(row.design.items()) for row in result.rows}) == len(
+        list(result.study.space.designs())
+    )
+    assert result.summary["gap_closed"]
+
+
+@pytest.mark.parametrize("sampler", ["design", "exhaustive"])
+def test_too_few_trials_for_all_designs_are_refused_where_nothing_bounds_them(
+    sampler: str,
+) -> None:
+    with pytest.raises(ConfigError, match="objectives of time and cost"):
+        searched(BY_RATE, sampler=sampler, trials=DESIGNS - 1, gap=0)
+    with pytest.raises(ConfigError, match=f"must reach all {DESIGNS} designs"):
+        searched(BY_RATE, sampler="exhaustive", trials=DESIGNS - 1, gap=0)
+
+
+class Stopping(Unwatched):
+    """Ctrl-C after so many rows."""
+
+    def __init__(self, rows: int) -> None:
+        self._left = rows
+
+    def folded(self, trial: Trial, duplicates: int) -> None:
+        self._left -= 1
+
+    def stopping(self) -> bool:
+        return self._left <= 0
+
+
+@pytest.mark.parametrize("data", [FEW, BY_RATE])
+def test_a_stopped_study_says_that_its_gap_is_open_and_closes_it_when_resumed(
+    data: dict[str, Any], tmp_path: Path
+) -> None:
+    search = {**data["search"], "sampler": "exhaustive", "trials": 5000, "gap": 0}
+    study = compile_study({**data, "search": search})
+    stopped = Runner(study, out=tmp_path, resume=False, watcher=Stopping(4)).search(None)
+    assert not stopped.summary["gap_closed"]
+    assert "the gap that was asked for is not proven" in gap_lines(stopped.summary)
+    resumed = Runner(study, out=tmp_path, resume=True, watcher=None).search(None)
+    whole = Runner(study, out=None, resume=False, watcher=None).search(None)
+    for key in ("gap_closed", "optimality_gap", "lower_bounds", "best", "proposals"):
+        assert resumed.summary[key] == whole.summary[key]
+    assert whole.summary["gap_closed"]
+
+
+@pytest.mark.parametrize("data", [FEW, BY_RATE])
+def test_a_failed_design_leaves_the_gap_open(
+    data: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics = SimulatorEvaluator.metrics
+
+    def broken_for_some(self: SimulatorEvaluator, design: Design) -> Mapping[str, float]:
+        if design["plan.micro_batch"] == 1:
+            raise RuntimeError("broken")
+        return metrics(self, design)
+
+    monkeypatch.setattr(SimulatorEvaluator, "metrics", broken_for_some)
+    monkeypatch.setattr("dse.trials.ALIKE", 1000)
+    summary = searched(data, sampler="exhaustive", trials=5000, gap=0).summary
+    assert summary["failed"] > 0
+    assert not summary["gap_closed"]
+    last = gap_lines(summary)[-1]
+    assert last.startswith("the gap that was asked for is not proven: the outcome of")
+
+
+@pytest.mark.parametrize("objective", ["iteration_time", "mfu"])
+def test_a_space_without_a_feasible_design_is_told_as_such(objective: str) -> None:
+    sense = "minimise" if objective == "iteration_time" else "maximise"
+    data = {
+        **FEW,
+        "objectives": {objective: sense},
+        "constraints": ["fits_in_memory", {"objective": "capital_cost", "at_most": "1 USD"}],
+    }
+    summary = searched(data, sampler="exhaustive", trials=5000, gap=0).summary
+    assert (summary["gap_closed"], summary["lower_bounds"]) == (True, {})
+    assert gap_lines(summary) == ["no design of the space is feasible"]
+
+
+def test_scenarios_have_a_gap_once_all_designs_are_known() -> None:
+    data = {
+        **FEW,
+        "scenarios": [{"name": "all"}, {"name": "busy", "bandwidth": "50%"}],
+        "aggregate": "worst",
+    }
+    summary = searched(data, sampler="design", trials=DESIGNS, gap=0).summary
+    assert summary["gap_closed"]
+    assert summary["lower_bounds"] == summary["best"]
+    with pytest.raises(ConfigError, match="scenarios"):
+        searched(data, sampler="design", trials=DESIGNS - 1, gap=0)
 
 
 def test_a_gap_that_cannot_be_proven_is_refused() -> None:
