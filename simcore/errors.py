@@ -6,6 +6,12 @@ SimcoreError
 └── SimulationError   a simulation that cannot end (deadlock) or met a broken trace
 """
 
+from collections.abc import Iterator
+
+_LONGEST_SHOWN = 120
+_DEEPEST_SHOWN = 16
+_LONGEST_INT_BITS = 4096
+
 
 class SimcoreError(Exception):
     """Base of every exception that simcore raises on purpose."""
@@ -57,10 +63,43 @@ class SimulationError(SimcoreError):
     """A simulation that cannot go on; the message names the NPUs and nodes that wait."""
 
 
+def short(text: str) -> str:
+    """*text*, such as a key of a file, cut to what a sentence can hold."""
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
+
+
 def _rebuild_config_error(at: str, rule: str, got: object) -> ConfigError:
     return ConfigError(at, rule, got=got)
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else f"{text[:117]}..."
+    text = ""
+    for piece in _pieces(value, 0):  # never all of a value that holds millions
+        text += piece
+        if len(text) > _LONGEST_SHOWN:
+            break
+    return short(text)
+
+
+def _pieces(value: object, depth: int) -> Iterator[str]:
+    """What ``repr`` would say, bit by bit."""
+    if depth > _DEEPEST_SHOWN:
+        yield "..."
+    elif type(value) is dict:
+        yield "{"
+        for at, (key, inner) in enumerate(value.items()):
+            yield ", " if at else ""
+            yield from _pieces(key, depth + 1)
+            yield ": "
+            yield from _pieces(inner, depth + 1)
+        yield "}"
+    elif type(value) is list or type(value) is tuple:
+        yield "[" if type(value) is list else "("
+        for at, inner in enumerate(value):
+            yield ", " if at else ""
+            yield from _pieces(inner, depth + 1)
+        yield "]" if type(value) is list else ",)" if len(value) == 1 else ")"
+    elif isinstance(value, int) and value.bit_length() > _LONGEST_INT_BITS:
+        yield "a whole number of hundreds of digits"  # of which Python writes a part at most
+    else:
+        yield repr(value[: 2 * _LONGEST_SHOWN] if isinstance(value, str | bytes) else value)

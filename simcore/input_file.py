@@ -30,6 +30,8 @@ MAX_TRACE_BYTES = 1 << 36
 """Of a Chakra trace, unpacked; it is read block by block."""
 MAX_UNPACKING = 50
 """How many times longer than itself a packed file may be unpacked; the first 64 MiB are free."""
+MAX_DEPTH = 64
+"""Levels of lists and tables inside each other."""
 
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -153,6 +155,14 @@ def text_of(content: bytes, path: "File") -> str:
         place, got = f"{os.fspath(path)} line {line}", "other bytes"
         raise ConfigError(place, "must be UTF-8 text", got=got) from None
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def is_writable(text: str) -> bool:
+    """Whether *text* can be written as UTF-8: a lone half of a surrogate pair cannot."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def unreadable(path: "File", error: OSError) -> ConfigError:

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from simcore.errors import ConfigError
 
 T = TypeVar("T")
+_LONGEST_NAME = 80
 
 
 class Registry(Generic[T]):
@@ -47,5 +48,5 @@ def did_you_mean(name: object, choices: object) -> str:
     from difflib import get_close_matches  # needed only where something is wrong
 
     names = [str(choice) for choice in choices]  # type: ignore[attr-defined]
-    near = get_close_matches(str(name), names, n=1)
+    near = get_close_matches(str(name)[:_LONGEST_NAME], names, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""

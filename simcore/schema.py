@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, short
 from simcore.registry import did_you_mean
 from simcore.units import FACTORS, parse_quantity
 
@@ -108,7 +108,7 @@ class Schema(BaseModel):
         try:
             return cls.model_validate(data, context=FROM_FILE, by_alias=True, by_name=False)
         except ValidationError as error:
-            raise config_error(error, cls, at=at) from None
+            raise config_error(error, cls, data, at=at) from None
 
     @classmethod
     def build(cls, at: str = "", **values: Any) -> Self:
@@ -116,18 +116,20 @@ class Schema(BaseModel):
         try:
             return cls.model_validate(values, by_alias=False, by_name=True)
         except ValidationError as error:
-            raise config_error(error, cls, at=at) from None
+            raise config_error(error, cls, values, at=at) from None
 
 
-def config_error(error: ValidationError, model: type[BaseModel], *, at: str) -> ConfigError:
-    """The first problem of a pydantic *error*, as one sentence with place, rule and value."""
+def config_error(
+    error: ValidationError, model: type[BaseModel], data: object, *, at: str
+) -> ConfigError:
+    """The first problem of *data*, of which pydantic says *error*: place, rule and value."""
     problems = error.errors(include_url=False)
     # a misspelt key also leaves the right one missing: the unknown key is the better hint
     unknown = [problem for problem in problems if problem["type"] == "extra_forbidden"]
     # where a word or a table may stand and there is a table, it is the table that is wrong
     of_words = [p for p in problems if p["type"] == "string_type" and isinstance(p["input"], dict)]
     problem = (unknown or [p for p in problems if p not in of_words] or problems)[0]
-    location = _bare(problem["loc"])
+    location = _keys_of(problem, data)
     place = _place(at, location)
     kind, context = problem["type"], problem.get("ctx", {})
     if kind == "extra_forbidden":
@@ -148,7 +150,7 @@ def config_error(error: ValidationError, model: type[BaseModel], *, at: str) -> 
     if inner is not None:
         return ConfigError(place, str(inner), got=problem["input"])
     # each branch of a union says what it would take
-    rules = [_rule(other) for other in problems if _bare(other["loc"]) == location]
+    rules = [_rule(other) for other in problems if _keys_of(other, data) == location]
     return ConfigError(place, " or ".join(dict.fromkeys(rules)), got=problem["input"])
 
 
@@ -190,19 +192,41 @@ _BRANCH = re.compile(
 )
 
 
-def _bare(location: tuple[object, ...]) -> tuple[object, ...]:
-    return tuple(part for part in location if not _is_branch(part))
+def _keys_of(problem: ErrorDetails, data: object) -> tuple[object, ...]:
+    """Keys and positions in *data* that lead to *problem*."""
+    keys: list[object] = []
+    for at, part in enumerate(problem["loc"]):
+        is_last = at == len(problem["loc"]) - 1
+        if (is_last and problem["type"] in _OF_KEYS) or _is_key(part, data):
+            keys.append(part)
+            data = _child(data, part)
+    return tuple(keys)
 
 
-def _is_branch(part: object) -> bool:
+_OF_KEYS = ("extra_forbidden", "missing")
+"""Problems whose last part is a key, be it one of the file or one that it lacks."""
+
+
+def _is_key(part: object, data: object) -> bool:
     # pydantic names the branch of a union or a validator in the location; a file has no such key
-    return isinstance(part, str) and _BRANCH.fullmatch(part) is not None
+    found = isinstance(data, dict) and part in data
+    return found or not isinstance(part, str) or _BRANCH.fullmatch(part) is None
+
+
+def _child(data: object, part: object) -> object:
+    if isinstance(data, dict):
+        return data.get(part)
+    if isinstance(data, list | tuple) and isinstance(part, int) and part < len(data):
+        return data[part]
+    return None
 
 
 def _place(at: str, location: tuple[object, ...]) -> str:
     place = at
     for part in location:
-        place += f"[{part}]" if isinstance(part, int) else f"{'.' if place else ''}{part}"
+        place += (
+            f"[{part}]" if isinstance(part, int) else f"{'.' if place else ''}{short(str(part))}"
+        )
     return place
 
 

@@ -11,9 +11,12 @@ MAX_INT = 2**53
 
 MAX_PRODUCT = 2**32
 
+MAX_AXES = 1_000
+"""Knobs of a study, terms and rules, each: ten times what the largest shipped study has."""
+
 FileInt = Annotated[StrictInt, Field(ge=-MAX_INT, le=MAX_INT)]
 FileValue = StrictBool | FileInt | StrictFloat | StrictStr
-Rules = tuple[str, ...]
+Rules = Annotated[tuple[str, ...], Field(max_length=MAX_AXES)]
 
 
 class ProductFile(Schema):
@@ -87,9 +90,9 @@ class SpaceFile(Schema):
             apart, so that a published problem keeps its published size.
     """
 
-    products: tuple[ProductFile, ...] = ()
-    axes: dict[str, AxisFile] = Field(default_factory=dict)
-    terms: dict[str, str] = Field(default_factory=dict)
+    products: tuple[ProductFile, ...] = Field(default=(), max_length=MAX_AXES)
+    axes: dict[str, AxisFile] = Field(default_factory=dict, max_length=MAX_AXES)
+    terms: dict[str, str] = Field(default_factory=dict, max_length=MAX_AXES)
     require: Rules = ()
     narrow: Rules = ()
 

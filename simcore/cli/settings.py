@@ -20,16 +20,17 @@ def settings_option(examples: str) -> Callable[[Callable[..., Any]], Callable[..
 
 
 def setting(text: str) -> tuple[str, object]:
-    """``path=value`` with the value read as YAML."""
-    import yaml
+    """``path=value`` with the value read as YAML.
+
+    Raises:
+        ConfigError: There is no path, or the value is no YAML.
+    """
+    from simcore.yaml_file import parse_yaml
 
     path, equals, value = text.partition("=")
     if not equals or not path:
         raise ConfigError("--set", "must look like plan.tp=4", got=text)
-    try:
-        return path.strip(), yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError):
-        raise ConfigError(f"--set {path}", "must have a YAML value", got=value) from None
+    return path.strip(), parse_yaml(value, f"--set {path}")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -5,12 +5,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from io import StringIO
 from math import inf, log
 from pathlib import Path
 from typing import Self
 
 from simcore.config import Run
 from simcore.errors import ConfigError
+from simcore.input_file import read_text
 from simcore.network import DEFAULT_BACKEND
 from simcore.resources import shipped_folder
 from simcore.terms import Precision
@@ -182,19 +184,18 @@ def write_table(path: Path, runs: Sequence[MeasuredRuns]) -> None:
 
 
 def _read(path: Path) -> Iterator[MeasuredRuns]:
-    with path.open(encoding="utf-8", newline="") as file:
-        for cells in csv.DictReader(file):
-            yield MeasuredRuns(
-                npu=cells["npu"],
-                number_format=cells["number_format"],
-                kind=cells["kind"],
-                source=cells["source"],
-                model=cells["model"],
-                parameters=int(cells["parameters"]),
-                npus=int(cells["npus"]),
-                rows=int(cells["rows"]),
-                error=float(cells["error"]),
-            )
+    for cells in csv.DictReader(StringIO(read_text(path))):
+        yield MeasuredRuns(
+            npu=cells["npu"],
+            number_format=cells["number_format"],
+            kind=cells["kind"],
+            source=cells["source"],
+            model=cells["model"],
+            parameters=int(cells["parameters"]),
+            npus=int(cells["npus"]),
+            rows=int(cells["rows"]),
+            error=float(cells["error"]),
+        )
 
 
 def _quantile(runs: Sequence[MeasuredRuns]) -> float:

@@ -3,11 +3,13 @@
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from math import isfinite, nan
 from pathlib import Path
 from typing import Self
 
 from simcore.errors import ConfigError
+from simcore.input_file import read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +78,14 @@ class Row:
         Raises:
             ConfigError: No such file, or its first line has no ``id``.
         """
+        reader = csv.DictReader(StringIO(read_text(path)))
         try:
-            with path.open(encoding="utf-8", newline="") as file:
-                reader = csv.DictReader(file)
-                if "id" not in (reader.fieldnames or []):
-                    rule = "must begin with a line of column names, id among them"
-                    raise ConfigError(str(path), rule, got=reader.fieldnames)
-                for cells in reader:
-                    clean = {name: (text or "").strip() for name, text in cells.items() if name}
-                    yield cls(clean, f"{path}:{reader.line_num}")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(str(path), "must be a readable CSV file", got=str(error)) from None
+            if "id" not in (reader.fieldnames or []):
+                rule = "must begin with a line of column names, id among them"
+                raise ConfigError(str(path), rule, got=reader.fieldnames)
+            for cells in reader:
+                clean = {name: (text or "").strip() for name, text in cells.items() if name}
+                yield cls(clean, f"{path}:{reader.line_num}")
+        except csv.Error as error:  # a cell of more than 131,072 characters
+            place = f"{path}:{reader.line_num}"
+            raise ConfigError(place, "must be a line of CSV", got=str(error)) from None

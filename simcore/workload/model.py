@@ -16,6 +16,9 @@ LayerKind = tuple[Hashable, ...]
 
 _Blocks = tuple[str, ...]
 
+MAX_LAYERS = 10_000
+"""Ten times as many as the deepest published nets have."""
+
 ENCODER_BLOCKS = ("encoder_attention", "encoder_mlp")
 """Blocks that work on the tokens of the encoder."""
 
@@ -58,7 +61,7 @@ class Model(Schema):
 
     name: str
     kind: Literal["gpt", "llama"] = "gpt"
-    layers: int = Field(ge=1)
+    layers: int = Field(ge=1, le=MAX_LAYERS)
     hidden: int = Field(ge=1)
     heads: int = Field(ge=1)
     kv_heads: int = Field(default=0, ge=0)

@@ -3,13 +3,18 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simcore.errors import ConfigError
-from simcore.formats.astra.json_table import read_json
+from simcore.errors import ConfigError, short
+from simcore.json_file import parse_json, read_json
 
 if TYPE_CHECKING:
     from simcore.formats.chakra.messages import Node
 
 Groups = dict[int, tuple[int, ...]]
+_LONGEST_ID = 18
+_UNREADABLE = (
+    *(ValueError, SyntaxError, TypeError, KeyError, IndexError, AttributeError),
+    *(RecursionError, MemoryError),  # what Python's parser says of deep expressions
+)
 
 
 def read_groups(path: Path, npus: int, notes: list[str]) -> Groups:
@@ -23,8 +28,9 @@ def read_groups(path: Path, npus: int, notes: list[str]) -> Groups:
         raise ConfigError(str(path), "must map group ids to lists of NPU ids", got=data)
     groups: Groups = {}
     for key, members in data.items():
-        if not (key.isascii() and key.isdigit()):
-            raise ConfigError(f"{path} {key}", "a group id must be a decimal number", got=key)
+        if not (key.isascii() and key.isdigit() and len(key) <= _LONGEST_ID):
+            rule = f"a group id must be a decimal number of at most {_LONGEST_ID} digits"
+            raise ConfigError(f"{path} {short(key)}", rule, got=key)
         if int(key) == 0:
             notes.append(f"{path}: group 0 is ignored; 0 always means every NPU.")
             continue
@@ -53,13 +59,12 @@ def process_groups(node: "Node", *, npus: int, at: str) -> Groups:
     if node.inputs is None or not node.inputs.values:
         return {}
     import ast
-    import json
 
     try:
         texts = ast.literal_eval(node.inputs.values)
-        items = json.loads(texts[0]) if texts else []
-        pairs = [(int(item["pg_name"]), item["ranks"]) for item in items]
-    except (ValueError, SyntaxError, TypeError, KeyError, IndexError):
+        items = parse_json(texts[0], at) if texts else []
+        pairs = [(int(item["pg_name"]), item["ranks"]) for item in items]  # type: ignore
+    except _UNREADABLE:
         rule = "input values of a metadata node must be a list with the process groups as JSON"
         raise ConfigError(at, rule, got=node.inputs.values) from None
     return {

@@ -1,33 +1,19 @@
 """Reads the keys of ASTRA-sim's JSON files with its conversions, and errors in our words."""
 
-import json
 import math
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, short
 from simcore.registry import did_you_mean
 
+_MOST_UNKNOWN = 20
+"""Unknown keys that are remarked on one by one."""
 
-def read_json(path: Path) -> object:
-    """The content of a JSON file.
 
-    Raises:
-        ConfigError: The file cannot be read or is not JSON; says the line.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(str(path), "must be a readable file", got=error.strerror) from None
-    except UnicodeDecodeError:
-        raise ConfigError(str(path), "must be UTF-8 text", got="other bytes") from None
-    try:
-        data: object = json.loads(text)
-    except ValueError as error:
-        line = getattr(error, "lineno", 0)
-        what = getattr(error, "msg", str(error))
-        raise ConfigError(f"{path} line {line}", "must be valid JSON", got=what) from None
-    return data
+def _quoted(key: object) -> str:
+    return repr(short(key)) if isinstance(key, str) else short(repr(key))
 
 
 class Table:
@@ -51,15 +37,19 @@ class Table:
 
     def note_unknown(self, known: Collection[str], silent: Collection[str] = ()) -> None:
         """Remarks on keys that are not in *known*: ASTRA-sim ignores them, and so do we."""
-        for key in self.data:
-            if key not in known and key not in silent:
-                self.note(f"the key {key!r} is ignored{did_you_mean(key, known)}.")
+        unknown = [key for key in self.data if key not in known and key not in silent]
+        for key in unknown[:_MOST_UNKNOWN]:
+            self.note(f"the key {_quoted(key)} is ignored{did_you_mean(key, known)}.")
+        if len(unknown) > _MOST_UNKNOWN:
+            self.note(f"{len(unknown) - _MOST_UNKNOWN} more unknown keys are ignored.")
 
     def number(self, key: str, default: float) -> float:
         """A number; true and false count as 1 and 0."""
         value = self.data.get(key, default)
-        if isinstance(value, (int, float)) and math.isfinite(value):
-            return float(value)
+        if isinstance(value, (int, float)):
+            with suppress(OverflowError):  # a whole number beyond every float
+                if math.isfinite(value):
+                    return float(value)
         raise self.error(key, "must be a number")
 
     def integer(self, key: str, default: int, *, least: int = 0) -> int:

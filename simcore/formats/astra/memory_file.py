@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from simcore.formats.astra.json_table import Table, read_json
+from simcore.formats.astra.json_table import Table
+from simcore.json_file import read_json
 from simcore.system.engine_input import RemoteMemory
 
 _KINDS = {

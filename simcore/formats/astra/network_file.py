@@ -4,6 +4,8 @@ from math import inf
 from pathlib import Path
 
 from simcore.errors import ConfigError
+from simcore.formats.astra.json_table import Table
+from simcore.input_file import MAX_TABLE_BYTES, read_text
 from simcore.registry import did_you_mean
 from simcore.system.engine_input import NetworkDimension
 from simcore.terms import TopologyKind
@@ -32,16 +34,15 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
     Raises:
         ConfigError: A list is missing, has another length, or holds an illegal value.
     """
-    data: object = plain_lists(path)
+    text = read_text(path, MAX_TABLE_BYTES)
+    data: object = plain_lists(text)
     if data is None:
-        from simcore.yaml_file import read_yaml  # takes longer than many a run
+        from simcore.yaml_file import parse_yaml  # takes longer than many a run
 
-        data = read_yaml(path)
+        data = parse_yaml(text, str(path))
     if not isinstance(data, dict):
         raise ConfigError(str(path), "must hold the lists " + ", ".join(_KEYS), got=data)
-    for key in data:
-        if key not in _KEYS:
-            notes.append(f"{path}: the key {key!r} is ignored{did_you_mean(key, _KEYS)}.")
+    Table(data, path=path, notes=notes).note_unknown(_KEYS)
     lists = {key: _list(path, data, key) for key in _KEYS}
     dimensions = len(lists["topology"])
     for key, values in lists.items():
@@ -51,15 +52,11 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
     return tuple(_dimension(path, lists, d) for d in range(dimensions))
 
 
-def plain_lists(path: Path) -> dict[str, list[object]] | None:
-    """The lists of a file that holds nothing but ``key: [ plain, words ]`` and comments.
+def plain_lists(text: str) -> dict[str, list[object]] | None:
+    """The lists of a text that holds nothing but ``key: [ plain, words ]`` and comments.
 
     Nearly all do. Where anything needs a YAML reader, None.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
     data: dict[str, list[object]] = {}
     for line in text.split("\n"):
         if not line or line.startswith("# ") or line == "#":

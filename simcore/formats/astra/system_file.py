@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simcore.errors import ConfigError
-from simcore.formats.astra.json_table import Table, read_json
+from simcore.formats.astra.json_table import Table
+from simcore.json_file import read_json
 from simcore.system.engine_input import SharedBus, SystemOptions
 from simcore.terms import CollectiveKind
 

@@ -190,7 +190,7 @@ def _communication(item: LinkedNode, kind: NodeKind) -> Iterator[Attribute]:
         return
     if kind is NodeKind.COLLECTIVE:
         yield attribute("comm_type", int(_collective(item.node.name)))
-    yield attribute("comm_size", tensor_bytes(item.node.inputs))
+    yield attribute("comm_size", tensor_bytes(item.node))
     if item.kernel.group:
         yield attribute("pg_name", item.kernel.group)
 
@@ -208,11 +208,8 @@ def _collective(name: str) -> CollectiveKind:
 def _metadata(host: HostTrace) -> Metadata:
     found = [attribute("schema", host.schema)]
     for name, kind in _HEAD_KINDS.items():
-        value = host.head.get(name)
-        if isinstance(value, str) and kind == "string":
-            found.append(Attribute(name=name, kind=kind, value=value))
-        elif isinstance(value, (int, float)) and kind == "uint64":
-            found.append(Attribute(name=name, kind=kind, value=int(value)))
+        if name in host.head:
+            found.append(Attribute(name=name, kind=kind, value=host.head[name]))
     return Metadata(attributes=tuple(found))
 
 

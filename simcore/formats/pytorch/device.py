@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simcore.errors import ConfigError
-from simcore.formats.pytorch.host import read_json_file
+from simcore.formats.pytorch.entry import MAX_INT, MAX_US, Entry
+from simcore.input_file import MAX_PROFILE_BYTES
+from simcore.json_file import read_json
 
 LAUNCHES = frozenset(
     {
@@ -29,6 +31,8 @@ LAUNCHES = frozenset(
 _CPU_CATEGORIES = ("cpu_op", "user_annotation")
 _RUNTIME_CATEGORIES = ("cuda_runtime", "cuda_driver")
 _GPU_CATEGORIES = ("kernel", "gpu_memcpy")
+_SYNC = "cuda_sync"
+_CATEGORIES = (*_CPU_CATEGORIES, *_RUNTIME_CATEGORIES, *_GPU_CATEGORIES, _SYNC)
 ALL_STREAMS = -1
 
 
@@ -51,7 +55,7 @@ class Event:
 
     name: str
     category: str
-    thread: object
+    thread: int | str | None
     ts: float
     dur: float
     external_id: int
@@ -81,11 +85,15 @@ def read_device_trace(path: Path) -> DeviceTrace:
     Raises:
         ConfigError: The file is none, or two launches have one correlation id.
     """
-    data = read_json_file(path)
+    data = read_json(path, MAX_PROFILE_BYTES)
     entries = data.get("traceEvents") if isinstance(data, dict) else None
     if not isinstance(entries, list):
         raise ConfigError(str(path), "must be a Chrome trace with traceEvents", got="none")
-    events = [_event(entry) for entry in entries if _is_complete(entry)]
+    events = [
+        _event(Entry(entry, f"{path} traceEvents[{at}]"))
+        for at, entry in enumerate(entries)
+        if _is_used(entry)
+    ]
     events.sort(key=lambda event: event.ts)
     launches = tuple(e for e in events if e.category in _RUNTIME_CATEGORIES and e.name in LAUNCHES)
     seen: set[int] = set()
@@ -100,35 +108,29 @@ def read_device_trace(path: Path) -> DeviceTrace:
         ),
         launches=launches,
         gpu=tuple(e for e in events if e.category in _GPU_CATEGORIES),
-        syncs=tuple(e for e in events if e.category == "cuda_sync" and "Wait" not in e.name),
+        syncs=tuple(e for e in events if e.category == _SYNC and "Wait" not in e.name),
     )
 
 
-def _is_complete(entry: object) -> bool:
-    return isinstance(entry, dict) and entry.get("ph") == "X" and "ts" in entry
+def _is_used(entry: object) -> bool:
+    complete = isinstance(entry, dict) and entry.get("ph") == "X" and "ts" in entry
+    return complete and entry.get("cat") in _CATEGORIES  # type: ignore[attr-defined]
 
 
-def _event(entry: dict[str, object]) -> Event:
-    args = entry.get("args")
-    values = args if isinstance(args, dict) else {}
-
-    def number(key: str) -> int:
-        value = values.get(key, 0)
-        return int(value) if isinstance(value, (int, float)) else 0
-
+def _event(entry: Entry) -> Event:
+    values = entry.inner("args")
+    thread = entry.data.get("tid")
+    if not isinstance(thread, int | str | None):
+        raise entry.error("tid", "must be a number or a text")
     return Event(
-        name=str(entry.get("name", "")),
-        category=str(entry.get("cat", "")),
-        thread=entry.get("tid"),
-        ts=_time(entry.get("ts")),
-        dur=_time(entry.get("dur")),
-        external_id=number("External id"),
-        record_id=number("Record function id"),
-        correlation=number("correlation"),
-        stream=number("stream"),
-        group=str(values.get("Process Group Name", "")),
+        name=entry.text("name"),
+        category=entry.text("cat"),
+        thread=thread,
+        ts=entry.time_us("ts", least=-MAX_US),
+        dur=entry.time_us("dur"),
+        external_id=values.whole("External id", 0, least=-MAX_INT),
+        record_id=values.whole("Record function id", 0, least=-MAX_INT),
+        correlation=values.whole("correlation", 0, least=-MAX_INT),
+        stream=values.whole("stream", 0, least=ALL_STREAMS),
+        group=values.text("Process Group Name"),
     )
-
-
-def _time(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else 0.0

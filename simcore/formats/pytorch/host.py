@@ -1,16 +1,17 @@
 """Reads PyTorch execution traces (the host side): operators, their callers and tensors."""
 
-import gzip
-import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
-from simcore.errors import ConfigError
-from simcore.input_file import GZIP_MAGIC
+from simcore.errors import ConfigError, short
+from simcore.formats.pytorch.entry import MAX_INT, Entry
+from simcore.input_file import MAX_PROFILE_BYTES
+from simcore.json_file import read_json
 
 OLDEST_SCHEMA = (1, 0, 2)
+_LONGEST_VERSION = 40
 ROOT = "[pytorch|profiler|execution_trace|process]"
 THREADS = (
     "[pytorch|profiler|execution_trace|thread]",
@@ -60,91 +61,107 @@ class HostTrace:
 
     path: Path
     schema: str
-    head: Mapping[str, object]
+    head: Mapping[str, int | str]
     nodes: tuple[HostNode, ...]
-
-
-def read_json_file(path: Path) -> object:
-    """The content of a JSON file, packed with gzip or not.
-
-    Raises:
-        ConfigError: It cannot be read or is not JSON.
-    """
-    try:
-        raw = path.read_bytes()
-        if raw[:2] == GZIP_MAGIC:
-            raw = gzip.decompress(raw)
-        data: object = json.loads(raw)
-    except OSError as error:
-        raise ConfigError(str(path), "must be a readable file", got=str(error)) from None
-    except (ValueError, EOFError, zlib.error) as error:
-        raise ConfigError(str(path), "must be JSON, plain or gzip", got=str(error)) from None
-    return data
 
 
 def read_host_trace(path: Path) -> HostTrace:
     """Reads a host trace of schema 1.0.2 or later.
 
     Raises:
-        ConfigError: The file is none, or of an older schema.
+        ConfigError: The file is none, is of an older schema, or holds a node that cannot be.
     """
-    data = read_json_file(path)
+    data = read_json(path, MAX_PROFILE_BYTES)
     if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
         raise ConfigError(str(path), "must be a PyTorch execution trace with nodes", got="none")
     schema = str(data.get("schema", ""))
     if _version(schema) < OLDEST_SCHEMA:
         raise ConfigError(f"{path} schema", "must be 1.0.2 or later", got=schema)
-    nodes = [_node(path, entry) for entry in data["nodes"]]
-    head = {key: value for key, value in data.items() if key != "nodes"}
-    ordered = tuple(sorted(nodes, key=lambda node: node.id))
-    return HostTrace(path=path, schema=schema, head=head, nodes=ordered)
+    entries = enumerate(data["nodes"])
+    nodes = sorted(
+        (_node(Entry(entry, f"{path} nodes[{at}]")) for at, entry in entries),
+        key=lambda node: node.id,
+    )
+    for before, node in pairwise(nodes):
+        if before.id == node.id:
+            raise ConfigError(f"{path} nodes", "each needs an id of its own", got=node.id)
+    head = Entry({key: value for key, value in data.items() if key != "nodes"}, str(path))
+    return HostTrace(path=path, schema=schema, head=_head(head), nodes=tuple(nodes))
+
+
+def _head(entry: Entry) -> dict[str, int | str]:
+    """What the head says of process and time."""
+    found: dict[str, int | str] = {}
+    for key in ("pid", "start_ts", "finish_ts"):
+        if isinstance(entry.data.get(key), int | float):
+            found[key] = int(entry.time_us(key))
+    if isinstance(entry.data.get("time"), str):
+        found["time"] = entry.text("time")
+    return found
 
 
 def _version(schema: str) -> tuple[int, ...]:
-    numbers = schema.partition("-")[0].split(".")
-    return tuple(int(number) for number in numbers if number.isdigit())
+    numbers = schema[:_LONGEST_VERSION].partition("-")[0].split(".")
+    return tuple(int(number) for number in numbers if number.isascii() and number.isdigit())
 
 
-def _node(path: Path, entry: object) -> HostNode:
-    if not isinstance(entry, dict):
-        raise ConfigError(f"{path} nodes", "each must be an object", got=entry)
-    number, caller = entry.get("id"), entry.get("ctrl_deps")
-    if not isinstance(number, int) or not isinstance(caller, int):
-        raise ConfigError(f"{path} nodes", "each needs the ids id and ctrl_deps", got=number)
-    attributes = {
-        str(item["name"]): item.get("value")
-        for item in entry.get("attrs", ())
-        if isinstance(item, dict) and "name" in item
-    }
+def _node(entry: Entry) -> HostNode:
     return HostNode(
-        id=number,
-        name=str(entry.get("name", "")),
-        caller=caller,
-        inputs=_lists(entry.get("inputs")),
-        outputs=_lists(entry.get("outputs")),
-        attributes=attributes,
+        id=entry.whole("id"),
+        name=entry.text("name"),
+        caller=entry.whole("ctrl_deps"),
+        inputs=_lists(entry.inner("inputs")),
+        outputs=_lists(entry.inner("outputs")),
+        attributes=_attributes(entry),
     )
 
 
-def _lists(entry: object) -> TensorLists:
-    if not isinstance(entry, dict):
-        return TensorLists()
-    parts = {key: tuple(entry.get(key) or ()) for key in ("values", "shapes", "types")}
-    return TensorLists(**parts)
+def _attributes(entry: Entry) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for item in entry.items("attrs"):
+        if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+            continue
+        name, value = item["name"], item.get("value")
+        if isinstance(value, int) and not -MAX_INT <= value <= MAX_INT:
+            rule = "must be a whole number below 2^63"
+            raise ConfigError(f"{entry.at} {short(name)}", rule, got=value)
+        found[name] = value
+    return found
 
 
-def tensor_bytes(lists: TensorLists) -> int:
-    """Bytes of all tensors: elements times bytes per element, which a tensor's value lists."""
-    return sum(
-        _value_bytes(value)
-        for value, kind in zip(lists.values, lists.types, strict=False)
-        if "Tensor(" in str(kind)
+def _lists(entry: Entry) -> TensorLists:
+    return TensorLists(
+        values=tuple(entry.items("values")),
+        shapes=tuple(entry.items("shapes")),
+        types=tuple(entry.items("types")),
     )
 
 
-def _value_bytes(value: object) -> int:
+def tensor_bytes(node: HostNode) -> int:
+    """Bytes of all input tensors: elements times bytes each, which a tensor's value lists.
+
+    Raises:
+        ConfigError: A tensor lists something else, or they are too large for 63 bits.
+    """
+    pairs = zip(node.inputs.values, node.inputs.types, strict=False)
+    tensors = [value for value, kind in pairs if "Tensor(" in str(kind)]
+    total = sum(_value_bytes(value, node) for value in tensors)
+    if total > MAX_INT:
+        raise _tensor_error(node, total)
+    return total
+
+
+def _value_bytes(value: object, node: HostNode) -> int:
     if not isinstance(value, list):
         return 0
     if len(value) >= 6 and isinstance(value[5], str) and isinstance(value[3], int):
-        return int(value[3]) * int(value[4])  # id, storage, offset, elements, bytes each, device
-    return sum(_value_bytes(item) for item in value)
+        elements, each = value[3], value[4]  # after id, storage and offset, before the device
+        if type(each) is not int or elements < 0 or each < 0:
+            raise _tensor_error(node, value)
+        return int(elements) * each
+    return sum(_value_bytes(item, node) for item in value)
+
+
+def _tensor_error(node: HostNode, got: object) -> ConfigError:
+    rule = "a tensor must list a number of elements and the bytes of each, below 2^63 in all"
+    return ConfigError(f"node {node.id} ({short(node.name)})", rule, got=got)

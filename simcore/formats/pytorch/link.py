@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from simcore.errors import ConfigError
 from simcore.formats.pytorch.device import ALL_STREAMS, DeviceTrace, Event
 from simcore.formats.pytorch.host import HostNode, HostTrace
 
@@ -37,7 +38,11 @@ class LinkedNode:
 
 
 def link(host: HostTrace, device: DeviceTrace) -> tuple[LinkedNode, ...]:
-    """Operators in the host's order, each followed by its kernels; ids dense from 0."""
+    """Operators in the host's order, each followed by its kernels; ids dense from 0.
+
+    Raises:
+        ConfigError: Two operators claim the same kernels.
+    """
     measured = {event.record_id: event for event in device.cpu if event.record_id}
     exclusive = _exclusive_times(device.cpu)
     earlier = _other_threads(device.cpu)
@@ -60,6 +65,9 @@ def link(host: HostTrace, device: DeviceTrace) -> tuple[LinkedNode, ...]:
                 start_us=event.ts,
                 after_other_thread=other,
             )
+            if node.record_id in by_record and node.record_id in kernels:
+                rule = "each operator that launches kernels needs an rf_id of its own"
+                raise ConfigError(f"{host.path} nodes", rule, got=node.record_id)
             by_record[node.record_id] = number
         out.append(linked)
         for kernel in kernels.get(node.record_id, ()) if event is not None else ():
@@ -126,18 +134,26 @@ def _other_threads(cpu: Sequence[Event]) -> dict[int, int]:
     """
     found: dict[int, int] = {}
     starts = [event.ts for event in cpu]
+    changes = _last_of_other_thread(cpu)
     for thread, events in _by_thread(cpu).items():
         until, record = float("-inf"), 0
         for event in events:
             if event.ts - until > LONGEST_PAUSE_US:
-                position = bisect_right(starts, event.ts) - 1
-                while position >= 0 and (
-                    cpu[position].thread == thread or cpu[position].ts >= event.ts
-                ):
-                    position -= 1
+                position = bisect_left(starts, event.ts) - 1
+                if position >= 0 and cpu[position].thread == thread:
+                    position = changes[position]
                 record = cpu[position].record_id if position >= 0 else 0
             until = max(until, event.end)
             found[id(event)] = record
+    return found
+
+
+def _last_of_other_thread(events: Sequence[Event]) -> list[int]:
+    """Per event, the position of the last one before it of another thread; -1: there is none."""
+    found: list[int] = []
+    for at, event in enumerate(events):
+        same = at > 0 and events[at - 1].thread == event.thread
+        found.append(found[-1] if same else at - 1)
     return found
 
 
@@ -154,8 +170,9 @@ def _kernels_of(device: DeviceTrace) -> Mapping[int, list[Event]]:
         launch = launch_of.get(kernel.correlation)
         if launch is None:
             continue
-        same = [e for e in named[launch.thread, launch.external_id] if e.ts <= launch.ts]
-        operator = same[-1] if same else None
+        same = named.get((launch.thread, launch.external_id), [])
+        before = bisect_right(same, launch.ts, key=lambda event: event.ts) - 1
+        operator = same[before] if before >= 0 else None
         if operator is None and launch.thread in threads:
             last = bisect_right(starts[launch.thread], launch.ts) - 1
             operator = _nearest(threads[launch.thread], last, "nccl" in kernel.name.lower())

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simcore.errors import ConfigError
+from simcore.input_file import read_text
 
 _COLUMNS = [
     "name",
@@ -82,12 +83,7 @@ def read_text_workload(path: Path) -> TextWorkload:
     Raises:
         ConfigError: A line is short or blank, or a number is none; says the line.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(str(path), "must be a readable file", got=error.strerror) from None
-    except UnicodeDecodeError:
-        raise ConfigError(str(path), "must be UTF-8 text", got="other bytes") from None
+    text = read_text(path)
     lines = text.splitlines()
     if len(lines) < 2 or not lines[0].split():
         rule = "must begin with a parallelism keyword and a layer count"

@@ -257,7 +257,7 @@ def test_plain_network_files_are_read_as_yaml_reads_them(
     with TemporaryDirectory() as folder:
         path = Path(folder) / "network.yml"
         path.write_text(text, encoding="utf-8")
-        plain = plain_lists(path)
+        plain = plain_lists(path.read_text())
         if plain is not None:
             assert plain == (read_yaml(path) or {})
 
@@ -265,4 +265,4 @@ def test_plain_network_files_are_read_as_yaml_reads_them(
 def test_published_network_files_need_no_yaml_reader(tmp_path: Path) -> None:
     path = tmp_path / "network.yml"
     path.write_text("# one\ntopology: [ Ring ]  # or Switch\nbandwidth: [ 50.0, 12 ]  \n\n")
-    assert plain_lists(path) == {"topology": ["Ring"], "bandwidth": [50.0, 12]}
+    assert plain_lists(path.read_text()) == {"topology": ["Ring"], "bandwidth": [50.0, 12]}

@@ -159,8 +159,8 @@ class InferenceWorkload(Workload):
             "sequence_parallel needs",
         )
         yield from forward_rules(plan, splits_sequence=self.step == "prefill")
-        if self.chunk:
-            batches = self.global_batch // plan.micro_batch
+        batches = self.global_batch // plan.micro_batch
+        if self.chunk and batches:  # that there are some is another rule
             yield (
                 self.chunk.prompts % batches == 0,
                 "prompts_fill_micro_batches",
