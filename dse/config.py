@@ -78,7 +78,7 @@ def find_study(name: str | Path) -> Path:
         ConfigError: Neither exists; lists the shipped studies.
     """
     path = Path(name)
-    if path.is_file():
+    if path.exists() and not path.is_dir():
         return path
     shipped = sorted(file.name for file in shipped_folder("studies").glob("*.yaml"))
     bare = path.name if path.suffix else f"{path.name}.yaml"

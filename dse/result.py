@@ -1,6 +1,5 @@
 """A study that has been run."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from dse.store import SUMMARY, StudyFolder
 from dse.summary import study_front
 from dse.tables import trials_frame
 from dse.trials import Trial
-from simcore import ConfigError
+from simcore import ConfigError, read_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,10 +76,7 @@ def load_study(folder: Path | str) -> StudyResult:
 
 
 def _summary(path: Path) -> dict[str, Any]:
-    try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        summary = None
+    summary = read_json(path)
     if not isinstance(summary, dict):
         raise ConfigError(str(path), "must be the summary of a study", got="something else")
     return summary

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from simcore.config import Run, RunTemplate, get_path, load_run, parse_path, set_path
     from simcore.errors import ConfigError, InfeasibleError, SimcoreError, SimulationError
     from simcore.hardware import Dimension, Npu, Platform, json_schemas, load_npu, load_platform
+    from simcore.json_file import read_json
+    from simcore.last_resort import last_words
     from simcore.memory import Footprint, footprint
     from simcore.registry import Registry, did_you_mean
     from simcore.resources import find_config, shipped_folder, shipped_names
@@ -107,6 +109,7 @@ _HOMES = {
     "format_quantity": "simcore.units",
     "get_path": "simcore.config",
     "json_schemas": "simcore.hardware",
+    "last_words": "simcore.last_resort",
     "load_npu": "simcore.hardware",
     "load_workload": "simcore.workload",
     "load_plan": "simcore.workload",
@@ -117,6 +120,7 @@ _HOMES = {
     "lower_bounds": "simcore.bounds",
     "parse_path": "simcore.config",
     "parse_quantity": "simcore.units",
+    "read_json": "simcore.json_file",
     "read_table": "simcore.yaml_file",
     "read_yaml": "simcore.yaml_file",
     "set_path": "simcore.config",
@@ -188,6 +192,7 @@ __all__ = [
     "format_quantity",
     "get_path",
     "json_schemas",
+    "last_words",
     "load_model",
     "load_npu",
     "load_plan",
@@ -198,6 +203,7 @@ __all__ = [
     "lower_bounds",
     "parse_path",
     "parse_quantity",
+    "read_json",
     "read_table",
     "read_yaml",
     "set_path",

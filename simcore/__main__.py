@@ -8,7 +8,7 @@ EXIT_FAILED, EXIT_BAD_INPUT = 1, 2
 
 
 def main() -> None:
-    """Run the command line; bad input ends with one sentence and exit code 2."""
+    """Run the command line; whatever goes wrong ends with one sentence and an exit code."""
     try:
         raise SystemExit(_run(sys.argv[1:]))
     except SimcoreError as error:
@@ -16,10 +16,12 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our lines has seen enough
         sys.stdout = None  # nothing more to flush
         raise SystemExit(EXIT_FAILED) from None
-    except OSError as error:
-        _end(f"{error.filename}: {error.strerror}.", EXIT_BAD_INPUT)
     except KeyboardInterrupt:
         _end("interrupted.", EXIT_FAILED)
+    except Exception as error:
+        from simcore.last_resort import last_words
+
+        _end(*last_words(error, "simcore"))
 
 
 def _run(words: list[str]) -> int:

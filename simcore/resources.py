@@ -29,7 +29,7 @@ def find_config(kind: str, name: str, *, at: str, beside: Path | None = None) ->
     """
     if name.endswith((".yaml", ".yml")):
         path = (beside or Path.cwd()) / name
-        if path.is_file():
+        if path.exists():
             return path
         raise ConfigError(at, f"must name an existing file, and {path} does not exist", got=name)
     path = shipped_folder("configs") / kind / f"{name}.yaml"

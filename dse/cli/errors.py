@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import click
+from simcore import ConfigError, InfeasibleError, SimcoreError, last_words
 
 BAD_INPUT, BROKEN, INTERRUPTED = 2, 1, 130
 """Exit codes: an input breaks a rule; a run could not be finished; stopped by Ctrl-C."""
@@ -12,9 +12,7 @@ BAD_INPUT, BROKEN, INTERRUPTED = 2, 1, 130
 
 @contextmanager
 def told_plainly() -> Iterator[None]:
-    """Turn our exceptions into one line on stderr and an exit code."""
-    from simcore import ConfigError, InfeasibleError, SimcoreError
-
+    """Turn exceptions into one line on stderr and an exit code."""
     try:
         yield
     except (ConfigError, InfeasibleError) as error:
@@ -23,8 +21,20 @@ def told_plainly() -> Iterator[None]:
         _leave(str(error), BROKEN)
     except KeyboardInterrupt:
         _leave("stopped; the results so far are written.", INTERRUPTED)
+    except BrokenPipeError:  # the reader of our lines has seen enough
+        sys.stdout = None  # nothing more to flush
+        sys.exit(BROKEN)
+    except Exception as error:
+        if _is_of_click(error):
+            raise
+        _leave(*last_words(error, "dse"))
+
+
+def _is_of_click(error: Exception) -> bool:
+    """Whether click tells of this error, or ends with it, by itself."""
+    return type(error).__module__.startswith("click.")
 
 
 def _leave(sentence: str, code: int) -> None:
-    click.echo(f"dse: {sentence}", err=True)
+    sys.stderr.write(f"dse: {sentence}\n")
     sys.exit(code)
