@@ -99,7 +99,8 @@ def test_dse_imports_only_from_lower_layers_and_public_names(file: Path) -> None
 def test_kernels_import_only_numpy_and_numba(file: Path) -> None:
     allowed = {"numpy", "numba", "simcore", "typing", "heapq", "collections", "dataclasses"}
     allowed |= {"importlib", "os", "pathlib", "tempfile", "sys", "collections.abc"}
-    allowed |= {"contextlib", "ctypes", "functools", "llvmlite", "shutil", "subprocess", "time"}
+    allowed |= {"contextlib", "ctypes", "functools", "llvmlite", "shutil", "stat"}
+    allowed |= {"subprocess", "time", "atexit", "errno"}
     for line, module in _imports(file):
         assert module.split(".")[0] in allowed, f"{file}:{line}: {module}"
         if module.startswith("simcore"):

@@ -5,7 +5,6 @@ those of Chakra's ``et_def.proto`` (MLCommons Chakra, schema 0.0.4 to 1.0.0).
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels.chakra_columns import (
@@ -29,6 +28,7 @@ from simcore.kernels.chakra_columns import (
     TYPE,
     WRONG_SHIFT,
 )
+from simcore.kernels.jit import njit
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]

@@ -1,8 +1,9 @@
 """Graph kernels for traces: links ids to positions, finds unreachable nodes and longest paths."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from simcore.kernels.jit import njit
 
 Ints = NDArray[np.int64]
 Ids = NDArray[np.uint64]

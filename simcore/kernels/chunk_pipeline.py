@@ -3,9 +3,9 @@
 import heapq
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from simcore.kernels.jit import njit
 from simcore.kernels.phase_row import DIMENSION
 
 SLOWEST_NS, FASTEST_NS, LAST_STEP_NS = 0, 1, 2

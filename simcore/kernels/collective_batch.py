@@ -1,10 +1,10 @@
 """Times of the collectives of one machine, all in one call."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels.collective_time import collective_time
+from simcore.kernels.jit import njit
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

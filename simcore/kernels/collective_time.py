@@ -1,7 +1,6 @@
 """Time of one collective whose members start together: its phases, then its chunks."""
 
 import numpy as np
-from numba import njit
 
 from simcore.kernels.chunk_pipeline import (
     FASTEST_NS,
@@ -9,6 +8,7 @@ from simcore.kernels.chunk_pipeline import (
     SLOWEST_NS,
     pipeline_time,
 )
+from simcore.kernels.jit import njit
 from simcore.kernels.phase_machine import (
     Floats,
     Ints,

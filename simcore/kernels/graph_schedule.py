@@ -21,8 +21,9 @@ references of every array that it takes out of a tuple):
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from simcore.kernels.jit import njit
 
 COMPUTE, COMMUNICATION, SEND, RECV, SHARED = 0, 1, 2, 3, 4
 FINISHED = -1

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.kernels.sealed_file import is_whole
+
 Entry = Callable[..., int]
 PREFIX = "simcore_"  # of the names of the entry points
 
@@ -70,13 +72,17 @@ def _entries() -> Mapping[str, Entry]:
         from simcore.kernels.native_build import interpreted
 
         return interpreted()
-    if image_path(".so").exists():
-        return from_library(image_path(".so"))
-    from simcore.kernels.native_build import build, from_object
+    library, compiled = image_path(".so"), image_path(".o")
+    was_linked = library.exists()
+    if is_whole(library):
+        return from_library(library)
+    from simcore.kernels.native_build import build, from_object, link
 
-    if image_path(".o").exists():
-        return from_object(image_path(".o").read_bytes())
-    return build(image_path(".o"), image_path(".so"))
+    if not is_whole(compiled):
+        return build(compiled, library)
+    if was_linked:
+        link(compiled, library)
+    return from_object(compiled.read_bytes())
 
 
 class _Library(dict[str, Entry]):

@@ -3,15 +3,16 @@
 import ctypes
 from collections.abc import Mapping
 from contextlib import suppress
-from os import getpid
 from pathlib import Path
 from shutil import which
 from subprocess import run
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from llvmlite import binding  # type: ignore[import-untyped]
 
 from simcore.kernels.native import PREFIX, Entry, from_library
+from simcore.kernels.sealed_file import seal
 
 # Only reached where a kernel raises, which none does.
 _FOREIGN = ("Py", "_Py", "NRT_", "numba_")
@@ -107,25 +108,31 @@ def _stubs(module: binding.ModuleRef) -> str | None:
 
 
 def _keep(code: bytes, object_path: Path, library_path: Path) -> None:
-    """Write the object, and the library where it can be linked; whole or not at all."""
-    fresh = object_path.with_name(f"{object_path.name}.{getpid()}")
-    fresh.write_bytes(code)
+    """Write the object, and the library where it can be linked; each whole or not at all."""
+    with TemporaryDirectory(dir=object_path.parent) as scratch:
+        fresh = Path(scratch) / "fresh.o"
+        fresh.write_bytes(code)
+        link(fresh, library_path)
+        _put(fresh, object_path)
+
+
+def link(compiled: Path, library_path: Path) -> None:
+    """Make a library of an object file, where there is a linker and what it makes can be loaded."""
     linker = which("ld")
-    if linker:
-        linked = library_path.with_name(f"{library_path.name}.{getpid()}")
-        command = [linker, "-shared", "-z", "noexecstack", "-o", str(linked), str(fresh)]
-        if run(command, capture_output=True, check=False).returncode == 0 and _loads(linked):
-            linked.replace(library_path)
-    fresh.replace(object_path)
+    if linker is None:
+        return
+    with suppress(OSError), TemporaryDirectory(dir=library_path.parent) as scratch:
+        linked = Path(scratch) / "linked.so"
+        command = [linker, "-shared", "-z", "noexecstack", "-o", str(linked), str(compiled)]
+        if run(command, capture_output=True, check=False).returncode == 0:
+            from_library(linked)
+            _put(linked, library_path)
 
 
-def _loads(library: Path) -> bool:
-    try:
-        from_library(library)
-    except OSError:
-        library.unlink()
-        return False
-    return True
+def _put(fresh: Path, path: Path) -> None:
+    with fresh.open("r+b") as file:
+        seal(file)
+    fresh.replace(path)
 
 
 class _Object(dict[str, Entry]):

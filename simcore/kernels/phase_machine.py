@@ -13,9 +13,9 @@ stands; what they add for the same time joins them.
 import heapq
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from simcore.kernels.jit import njit
 from simcore.kernels.phase_row import (
     BYTES_PER_NS,
     DELAY_NS,

@@ -13,8 +13,8 @@ Source: the rules of ASTRA-sim 2.0's collective algorithms.
 """
 
 import numpy as np
-from numba import njit
 
+from simcore.kernels.jit import njit
 from simcore.kernels.phase_machine import (
     Floats,
     Ints,

@@ -1,11 +1,11 @@
 """Writes the pieces of a program as the stage kernels read them."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
 from simcore.kernels.graph_schedule import COMMUNICATION, COMPUTE, RECV, SEND, SHARED
+from simcore.kernels.jit import njit
 
 # A part: first of its nodes and how many, first of its dependencies, last compute node, last exit.
 PART_NODE, PART_NODES, PART_DEP, PART_LAST, PART_EXIT = range(5)

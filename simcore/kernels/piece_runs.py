@@ -1,9 +1,9 @@
 """Lays out pieces, which are told by runs of sections, node by node."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from simcore.kernels.jit import njit
 from simcore.kernels.piece_rows import PART_DEP, PART_NODE, PART_NODES
 from simcore.kernels.stage_layout import BEFORE
 

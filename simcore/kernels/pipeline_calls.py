@@ -1,10 +1,10 @@
 """The kernels of the pipeline as Python calls them: with arrays, whose addresses they get."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels import pipeline_finale, pipeline_run
+from simcore.kernels.jit import njit
 from simcore.kernels.pointers import pointer
 from simcore.kernels.stage_layout import Layout
 

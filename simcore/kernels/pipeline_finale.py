@@ -5,11 +5,11 @@ started and whoever runs the stages tells when they end.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
 from simcore.kernels.graph_schedule import SHARED
+from simcore.kernels.jit import njit
 from simcore.kernels.pipeline_messages import arrival_of, expect, send, sent_after, unit_address
 from simcore.kernels.stage_layout import Layout
 from simcore.kernels.stage_memo import order_matters_at

@@ -1,10 +1,10 @@
 """Messages between the stages of a pipeline, known to their receivers from their start on."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
+from simcore.kernels.jit import njit
 from simcore.kernels.stage_layout import Layout
 from simcore.kernels.stage_states import later
 

@@ -9,10 +9,10 @@ their program that repeats: so the run leaps over as many periods as that part h
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
+from simcore.kernels.jit import njit
 from simcore.kernels.pipeline_messages import arrival_of, is_known, message_to
 from simcore.kernels.stage_layout import Layout
 from simcore.kernels.stage_states import later, same

@@ -11,10 +11,10 @@ after period: the run tells what one of them adds, and is as if it had had fewer
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
+from simcore.kernels.jit import njit
 from simcore.kernels.pipeline_finale import all_done, begin_finale, go_on_in_finale
 from simcore.kernels.pipeline_messages import arrival_of, send, sent_after, unit_address
 from simcore.kernels.pipeline_period import look_for_period

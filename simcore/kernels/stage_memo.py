@@ -11,10 +11,10 @@ Only what is not known yet is worked out node by node (``stage_npu``).
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
+from simcore.kernels.jit import njit
 from simcore.kernels.stage_layout import Layout
 from simcore.kernels.stage_npu import (
     book,

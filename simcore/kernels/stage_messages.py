@@ -1,9 +1,9 @@
 """Times of the messages between neighbouring stages of a pipeline."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from simcore.kernels.jit import njit
 from simcore.kernels.phase_machine import hops_at, message_ns
 
 Ints = NDArray[np.int64]

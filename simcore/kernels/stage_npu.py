@@ -8,11 +8,11 @@ Arguments: ``fixed`` and ``live`` (flat int64), their layout *at*, and the addre
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
 from simcore.kernels.graph_schedule import COMMUNICATION, COMPUTE, SEND, SHARED
+from simcore.kernels.jit import njit
 from simcore.kernels.stage_layout import Layout
 
 Ints = NDArray[np.int64]

@@ -9,10 +9,10 @@ others the unfinished ones.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels import stage_layout as f
+from simcore.kernels.jit import njit
 from simcore.kernels.stage_layout import Layout
 from simcore.kernels.stage_npu import add_block, clear, make_ready, next_slot
 

@@ -7,8 +7,9 @@ ns, as float64; a time of minus infinity means that nothing is known to come bef
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from simcore.kernels.jit import njit
 
 # Kinds of collectives and, of an all-reduce that scatters and gathers, of its phases.
 ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE, ALL_TO_ALL, SUM_SCATTER, SUM_GATHER = range(6)

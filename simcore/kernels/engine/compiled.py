@@ -1,6 +1,6 @@
 """How the functions of the engine are compiled."""
 
-from numba import njit
+from simcore.kernels.jit import njit
 
 # Division by 0 is excluded by the checks of the inputs; without its test the code is smaller.
 kernel = njit(cache=True, nogil=True, error_model="numpy")
