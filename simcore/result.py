@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
+from simcore.errors import SimulationError
 from simcore.memory.footprint import Footprint
 
 
@@ -49,6 +51,9 @@ class IterationResult:
         staleness: Iterations by which the weights that a pass uses lack updates.
         figures: What the time leads to beside the throughput, such as the prompts read per second.
         notes: What the reader should know: algorithms that stood in for others, bounds in force.
+
+    Raises:
+        SimulationError: The iteration takes no time, or a figure is negative or not finite.
     """
 
     iteration_time_s: float
@@ -68,6 +73,21 @@ class IterationResult:
     staleness: int = 0
     figures: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if not 0 < self.iteration_time_s < inf:
+            raise _impossible("iteration_time_s", self.iteration_time_s)
+        figures = [
+            ("mfu", self.mfu),
+            ("hfu", self.hfu),
+            ("footprint_bytes", self.footprint_bytes),
+            *self.figures.items(),
+            *[("dimension_utilization", share) for share in self.dimension_utilization],
+            *[("sent_bytes", sent) for sent in self.sent_bytes],
+        ]
+        for name, value in figures:
+            if not 0 <= value < inf:
+                raise _impossible(name, value)
 
     @property
     def footprint_bytes(self) -> float:
@@ -120,6 +140,13 @@ class IterationResult:
         for dimension, share in enumerate(self.dimension_utilization):
             flat[f"utilization_dim{dimension}"] = share
         return flat
+
+
+def _impossible(name: str, value: float) -> SimulationError:
+    return SimulationError(
+        f"the simulation gave {name} = {value:g}, which cannot be: look for a value of the run "
+        "that is wrong by orders of magnitude"
+    )
 
 
 def _mean(values: Sequence[float]) -> float:

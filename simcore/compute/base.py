@@ -2,10 +2,26 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from math import ceil
+from sys import float_info
 
 from simcore.hardware import Npu
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel, Operator
+
+BEYOND_NS = 2**62
+"""Stands for every time that is longer, or no number: longer than any time that may be counted."""
+
+
+def whole_ns(time_s: float) -> int:
+    """*time_s* in whole ns, rounded up; ``BEYOND_NS`` where that is longer or not finite."""
+    time_ns = time_s * 1e9
+    return ceil(time_ns) if time_ns < BEYOND_NS else BEYOND_NS
+
+
+def reached(share: float, peak: float) -> float:
+    """What a *share* of a *peak* rate comes to: above 0, also where the product underflows."""
+    return max(share * peak, float_info.min)
 
 
 class ComputeModel(ABC):
@@ -17,7 +33,7 @@ class ComputeModel(ABC):
 
     @abstractmethod
     def kernel_time_ns(self, kernel: Kernel, npu: Npu, precision: Precision) -> int:
-        """Time of *kernel* in whole ns, rounded up.
+        """Time of *kernel* in whole ns, rounded up; ``BEYOND_NS`` where it is longer than that.
 
         Raises:
             ConfigError: *npu* has no peak for *precision*.

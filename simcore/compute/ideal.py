@@ -1,9 +1,8 @@
 """The roofline itself: every kernel at the peak, or at the full memory bandwidth."""
 
 from dataclasses import dataclass
-from math import ceil
 
-from simcore.compute.base import ComputeModel
+from simcore.compute.base import ComputeModel, whole_ns
 from simcore.hardware import Npu
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel
@@ -20,4 +19,4 @@ class IdealRoofline(ComputeModel):
     def kernel_time_ns(self, kernel: Kernel, npu: Npu, precision: Precision) -> int:
         compute_s = kernel.flop / npu.peak(precision)
         memory_s: float = kernel.bytes / npu.transfer_bytes_per_s(kernel.kind)
-        return ceil(max(compute_s, memory_s) * 1e9)
+        return whole_ns(max(compute_s, memory_s))

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Self
 
-from simcore.compute.base import ComputeModel
+from simcore.compute.base import ComputeModel, reached, whole_ns
 from simcore.hardware import Efficiency, Npu
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel, Operator
@@ -45,7 +44,7 @@ class Roofline(ComputeModel):
     """
 
     def kernel_time_ns(self, kernel: Kernel, npu: Npu, precision: Precision) -> int:
-        return ceil(_Rates.of(npu, precision).kernel_s(kernel) * 1e9)
+        return whole_ns(_Rates.of(npu, precision).kernel_s(kernel))
 
     def operator_time_ns(self, kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> int:
         return _Rates.of(npu, precision).operator_ns(kernels)
@@ -90,15 +89,16 @@ class _Rates:
     def of(cls, npu: Npu, precision: Precision) -> Self:
         efficiency, is_narrow = npu.efficiency, precision in _WIDE
         plain = npu.peak(_WIDE.get(precision, precision))
-        wide = product = efficiency.gemm * plain
+        wide = product = reached(efficiency.gemm, plain)
         if is_narrow:
-            product = (efficiency.gemm_narrow or efficiency.gemm) * npu.peak(precision)
+            part = efficiency.gemm_narrow or efficiency.gemm
+            product = reached(part, npu.peak(precision))
         cost, bandwidth = efficiency.operand_cost, npu.memory_bandwidth_bytes_per_s
         return cls(
             npu=npu,
             efficiency=efficiency,
-            memory_bytes_per_s=efficiency.memory * bandwidth,
-            product_bytes_per_s=(efficiency.product_memory or efficiency.memory) * bandwidth,
+            memory_bytes_per_s=reached(efficiency.memory, bandwidth),
+            product_bytes_per_s=reached(efficiency.product_memory or efficiency.memory, bandwidth),
             product_flop_per_s=product,
             wide_flop_per_s=wide,
             plain_flop_per_s=plain,
@@ -111,19 +111,21 @@ class _Rates:
 
     def operator_ns(self, kernels: Sequence[Kernel]) -> int:
         busy_s = sum([self.kernel_s(kernel) for kernel in kernels])
-        return ceil(max(busy_s, len(kernels) * self.efficiency.issue_s) * 1e9)
+        return whole_ns(max(busy_s, len(kernels) * self.efficiency.issue_s))
 
     def kernel_s(self, kernel: Kernel) -> float:
         if kernel.kind == "gemm":
             return self._gemm_s(kernel)
         if kernel.kind in ("attention", "scan"):
             part = _attention_part(kernel, self.efficiency)
-            compute_s = kernel.flop / (part * self.plain_flop_per_s)
+            compute_s = kernel.flop / reached(part, self.plain_flop_per_s)
         else:
             compute_s = kernel.flop / self.plain_flop_per_s
         memory_rate = self.memory_bytes_per_s
         if kernel.kind == "host":
-            memory_rate = self.efficiency.memory * self.npu.transfer_bytes_per_s(kernel.kind)
+            memory_rate = reached(
+                self.efficiency.memory, self.npu.transfer_bytes_per_s(kernel.kind)
+            )
         memory_s = kernel.bytes / memory_rate
         return max(compute_s, memory_s) + self.overhead_s
 

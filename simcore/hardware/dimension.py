@@ -1,5 +1,6 @@
 """One dimension of a multi-dimensional network."""
 
+from sys import float_info
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -57,7 +58,8 @@ class Dimension(Schema):
     @property
     def usable_bandwidth_bytes_per_s(self) -> float:
         """What messages get of an NPU's bandwidth: all of it, unless a tier is oversubscribed."""
-        return float(self.bandwidth_bytes_per_s / self.oversubscription)
+        # above 0, also where the quotient underflows
+        return max(float(self.bandwidth_bytes_per_s / self.oversubscription), float_info.min)
 
     @property
     def link_bandwidth_bytes_per_s(self) -> float:

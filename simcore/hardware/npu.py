@@ -8,6 +8,15 @@ from simcore.errors import ConfigError
 from simcore.schema import Bytes, BytesPerS, FlopPerS, Schema, Seconds, Usd, Watts
 from simcore.terms import Precision
 
+LONGEST_S = 3600.0
+"""Of what a single kernel may cost whatever its size; real ones cost microseconds."""
+
+MOST_PROCESSORS = 10**9
+"""Cores of one accelerator; a whole wafer has a million."""
+
+MOST_PER_ELEMENT = 1e6
+"""Multiply-adds or bytes that one element may cost beside its own; real ones cost hundreds."""
+
 
 class Efficiency(Schema):
     """Which part of its peaks an accelerator reaches, and how that falls for small kernels.
@@ -38,18 +47,18 @@ class Efficiency(Schema):
 
     gemm: float = Field(gt=0, le=1)
     gemm_narrow: float | None = Field(default=None, gt=0, le=1)
-    gemm_ramp_s: Seconds = Field(alias="gemm_ramp", ge=0)
+    gemm_ramp_s: Seconds = Field(alias="gemm_ramp", ge=0, le=LONGEST_S)
     attention: float = Field(gt=0, le=1)
     unfused_attention: float | None = Field(default=None, gt=0, le=1)
     misaligned: float = Field(default=1.0, gt=0, le=1)
     memory: float = Field(gt=0, le=1)
     product_memory: float | None = Field(default=None, gt=0, le=1)
-    kernel_overhead_s: Seconds = Field(alias="kernel_overhead", ge=0)
-    issue_s: Seconds = Field(default=0.0, alias="issue", ge=0)
-    processors: int = Field(default=0, ge=0)
-    operand_cost: float = Field(default=0.0, ge=0)
-    tile_fill: float = Field(default=0.0, ge=0)
-    casts: float = Field(default=0.0, ge=0)
+    kernel_overhead_s: Seconds = Field(alias="kernel_overhead", ge=0, le=LONGEST_S)
+    issue_s: Seconds = Field(default=0.0, alias="issue", ge=0, le=LONGEST_S)
+    processors: int = Field(default=0, ge=0, le=MOST_PROCESSORS)
+    operand_cost: float = Field(default=0.0, ge=0, le=MOST_PER_ELEMENT)
+    tile_fill: float = Field(default=0.0, ge=0, le=MOST_PER_ELEMENT)
+    casts: float = Field(default=0.0, ge=0, le=MOST_PER_ELEMENT)
 
 
 class ScaleUpDomain(Schema):

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcore.errors import InfeasibleError
 from simcore.hardware import Dimension, Platform
 from simcore.kernels.phase_machine import hops_at, message_ns
 from simcore.serving.routes import CacheRoutes, Piece, seats
+from simcore.system.counted_time import MAX_NS, Setting, too_long
 from simcore.system.iteration import NodeTimes
 from simcore.system.phase_rows import TOPOLOGY_CODE
 from simcore.terms import NodeKind
@@ -37,6 +39,9 @@ def transfer(
         routes: Which pieces there are.
         made: In ns, when those of each micro-batch and layer are made; see ``made_ns``.
         platform: The machine of both pools.
+
+    Raises:
+        InfeasibleError: A piece is on its way for longer than can be counted.
     """
     links = _Links(platform.dimensions)
     arrival, sent, received = 0, 0, defaultdict[int, int](int)
@@ -93,12 +98,21 @@ class _Links:
 
     def _time_ns(self, source: int, target: int, size_bytes: int) -> int:
         found = 0
-        for dimension in self._dimensions:
+        for number, dimension in enumerate(self._dimensions):
             apart = abs(source % dimension.npus - target % dimension.npus)
             if apart:
                 hops = hops_at(TOPOLOGY_CODE[dimension.topology], dimension.npus, apart)
                 link = dimension.link_bandwidth_bytes_per_s / 1e9
-                found = int(message_ns(hops, dimension.latency_s * 1e9, size_bytes, link))
+                time_ns = message_ns(hops, dimension.latency_s * 1e9, size_bytes, link)
+                if time_ns >= MAX_NS:
+                    raise _too_slow(dimension, number, time_ns * 1e-9)
+                found = int(time_ns)
             source //= dimension.npus
             target //= dimension.npus
         return found
+
+
+def _too_slow(dimension: Dimension, number: int, time_s: float) -> InfeasibleError:
+    rate = dimension.bandwidth_bytes_per_s
+    bandwidth = Setting(f"platform.dimensions[{number}].bandwidth", f"{rate:g} B/s", "larger")
+    return too_long(bandwidth, "a piece of the cache takes at least", time_s)

@@ -52,7 +52,7 @@ def count_work(
     stages = counts.collectives.shape[0]
     sent = np.bincount(
         message_dimensions.ravel(),
-        weights=(counts.messages * counts.message_bytes).ravel(),
+        weights=(counts.messages * counts.message_bytes.astype(float)).ravel(),
         minlength=len(dimensions),
     )
     held = np.zeros(stages, np.int64)

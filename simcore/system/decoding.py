@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcore.system.accounts import Work
+from simcore.system.counted_time import MAX_NS, Setting, too_long
 from simcore.system.iteration import Iteration, IterationRunner
 from simcore.workload import ParallelPlan, Workload, microbatches
 from simcore.workload.kinds import InferenceWorkload
@@ -15,7 +16,7 @@ def run_step(runner: IterationRunner, workload: InferenceWorkload, plan: Paralle
     """One step, or the mean time per token where a step brings sequences forward by several.
 
     Raises:
-        InfeasibleError: See ``IterationRunner.run``.
+        InfeasibleError: See ``IterationRunner.run``; a step with its guesses is too long.
         SimulationError: Likewise.
     """
     step = run_steady(runner, workload, plan) if workload.steady else runner.run(workload, plan)
@@ -26,7 +27,11 @@ def run_step(runner: IterationRunner, workload: InferenceWorkload, plan: Paralle
         draft = runner.run(*beside)
         parts += [draft] * workload.speculation.tokens
     gained = workload.gained_tokens
-    whole_s = sum(int(part.finish_ns.max()) for part in parts) * 1e-9
+    whole_ns = sum([_last(part) for part in parts])
+    if whole_ns >= MAX_NS:
+        tokens = Setting("workload.speculation.tokens", str(len(parts) - 1), "smaller")
+        raise too_long(tokens, "a step takes", whole_ns * 1e-9)
+    whole_s = whole_ns * 1e-9
     note = (
         f"a step takes {whole_s:.3g} s with the guessing of {workload.speculation.tokens} tokens "
         f"and adds {gained:.3g} tokens to each answer; all times are per token"

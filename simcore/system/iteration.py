@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcore.compute import ComputeModel
+from simcore.errors import SimulationError
 from simcore.hardware import Platform
 from simcore.network import BACKENDS, DEFAULT_BACKEND
 from simcore.system.accounts import Work, count_work
@@ -31,6 +32,7 @@ from simcore.system.plan_code import PlanCache, PlanCode
 from simcore.system.shared_ends import SharedEnds
 from simcore.system.spec import System
 from simcore.system.stage_axes import is_shared
+from simcore.system.time_limit import TimeLimit
 from simcore.workload import ParallelPlan, Workload, build_graph
 from simcore.workload.graph import Axis, TrainingGraph
 from simcore.workload.program import TrainingProgram
@@ -82,6 +84,13 @@ class Iteration:
     repeated: int = 0
     nodes: NodeTimes | None = None
 
+    def __post_init__(self) -> None:
+        if min(int(self.finish_ns.min()), int(self.booked_ns.min())) < 0:
+            raise SimulationError(
+                "the iteration ended before it began, which is a fault of the simulator: "
+                "please report the run file"
+            )
+
 
 class IterationRunner:
     """Executes iterations on one machine.
@@ -111,18 +120,23 @@ class IterationRunner:
         self._timer = CollectiveTimer(
             platform.dimensions, system, self._memory_rate, self._collectives
         )
+        self._limit = TimeLimit(
+            platform=platform, system=system, compute=compute, messages_meet=self._messages_meet
+        )
 
     def run(self, workload: Workload, plan: ParallelPlan) -> Iteration:
         """One iteration, each situation of a stage worked out once where NPUs stay in step.
 
         Raises:
-            InfeasibleError: The plan does not fit the workload, or a parallel group does not tile
-                the network's dimensions.
+            InfeasibleError: The plan does not fit the workload, a parallel group does not tile
+                the network's dimensions, or times or sizes are beyond what is counted.
             SimulationError: The stages wait for each other for ever.
         """
         if self._messages_meet:
             return self.run_graph(build_graph(workload, plan))
         known = self._plans.code(workload, plan)
+        operator_ns = known.operator_ns(self._platform.npu, self._compute)
+        self._limit.check(known.program, known.counts, operator_ns)
         times = self._collective_times(known.program)
         if self._each_by_itself(times):
             return self.run_graph(build_graph(workload, plan))
@@ -141,10 +155,16 @@ class IterationRunner:
         return self.run_graph(build_graph(workload, plan))
 
     def run_graph(self, graph: TrainingGraph) -> Iteration:
-        """Every node of *graph*, one by one."""
+        """Every node of *graph*, one by one.
+
+        Raises:
+            InfeasibleError: Times or sizes are beyond what is counted.
+            SimulationError: The stages wait for each other for ever.
+        """
+        counts = counts_of_graph(graph)
+        self._limit.check(graph, counts, self._operator_ns(graph))
         times = self._collective_times(graph)
         lowered, execution = self._execute(graph, times)
-        counts = counts_of_graph(graph)
         messages = self._messages(graph, counts)
         work = count_work(counts, self._platform.dimensions, times, messages.dimension)
         return Iteration(
@@ -243,9 +263,7 @@ class IterationRunner:
         self, graph: TrainingGraph, times: Sequence[CollectiveTime | None]
     ) -> tuple[Lowered, Execution]:
         platform, system = self._platform, self._system
-        operator_ns = operator_times_ns(
-            graph.operators, platform.npu, graph.workload.precision, self._compute
-        )
+        operator_ns = self._operator_ns(graph)
         lowered = lower(graph, platform.dimensions, operator_ns, times)
         if self._each_by_itself(times):
             placements = self._placements(graph)
@@ -255,6 +273,10 @@ class IterationRunner:
             return lowered, execute_each(graph, lowered, replace(inputs, backend=self._backend))
         ends = self._shared_ends(graph)
         return lowered, Executor(graph, system.profile, ends).execute(lowered)
+
+    def _operator_ns(self, graph: TrainingGraph) -> Ints:
+        precision = graph.workload.precision
+        return operator_times_ns(graph.operators, self._platform.npu, precision, self._compute)
 
     def _shared_ends(self, program: _Program) -> SharedEnds:
         return SharedEnds(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcore.system.accounts import Work
+from simcore.system.engine_input import Ints
 from simcore.system.iteration import Iteration, IterationRunner
 from simcore.workload import ParallelPlan, Workload
 
@@ -32,8 +33,7 @@ def _mean(plain: Iteration, last: Iteration, every: int) -> Iteration:
     booked = np.zeros_like(last.booked_ns)
     for index, name in enumerate((*plain.categories, "idle")):
         at = -1 if name == "idle" else last.categories.index(name)
-        booked[:, at] += plain.booked_ns[:, index] * (every - 1)
-    booked += last.booked_ns
+        booked[:, at] += plain.booked_ns[:, index]
     added_s = int(last.finish_ns.max() - plain.finish_ns.max()) * 1e-9
     note = (
         f"replicas average their weights in every {every}th iteration, which takes {added_s:.3g} s "
@@ -41,8 +41,8 @@ def _mean(plain: Iteration, last: Iteration, every: int) -> Iteration:
     )
     return replace(
         last,
-        finish_ns=(plain.finish_ns * (every - 1) + last.finish_ns) // every,
-        booked_ns=booked // every,
+        finish_ns=_whole_mean(plain.finish_ns, last.finish_ns, every),
+        booked_ns=_whole_mean(booked, last.booked_ns, every),
         work=_mean_work(plain.work, last.work, every),
         events=plain.events + last.events,
         notes=(*last.notes, note),
@@ -53,5 +53,10 @@ def _mean_work(plain: Work, last: Work, every: int) -> Work:
     return replace(
         last,
         sent_bytes=(plain.sent_bytes * (every - 1) + last.sent_bytes) / every,
-        held_ns=(plain.held_ns * (every - 1) + last.held_ns) // every,
+        held_ns=_whole_mean(plain.held_ns, last.held_ns, every),
     )
+
+
+def _whole_mean(plain: Ints, last: Ints, every: int) -> Ints:
+    """The mean of *every* - 1 values *plain* and one *last*, rounded down, without their sum."""
+    return plain + (last - plain) // every

@@ -12,9 +12,11 @@ from simcore.kernels.stage_messages import neighbour_messages
 from simcore.system.collective_cache import Placements
 from simcore.system.collective_time import CollectiveTime
 from simcore.system.collective_timer import CollectiveTimer
+from simcore.system.counted_time import MAX_NS, too_long
 from simcore.system.engine_input import Ints
 from simcore.system.phase_rows import TOPOLOGY_CODE
 from simcore.system.placement import Placement, place_group
+from simcore.system.slowest_field import slowest_field
 from simcore.system.stage_axes import is_shared
 from simcore.terms import Precision
 from simcore.workload import ParallelPlan
@@ -44,8 +46,20 @@ def place_groups(
 def operator_times_ns(
     operators: Sequence[Operator], npu: Npu, precision: Precision, compute: ComputeModel
 ) -> Ints:
-    """(O,) int64: how long one NPU works on each operator, kernel after kernel."""
-    return np.array(compute.operator_times_ns(operators, npu, precision), np.int64)
+    """(O,) int64: how long one NPU works on each operator, kernel after kernel.
+
+    Raises:
+        InfeasibleError: One takes longer than is counted; names the field to which that is due.
+    """
+    times = compute.operator_times_ns(operators, npu, precision)
+    slowest = max(times, default=0)
+    if slowest >= MAX_NS:
+        one = operators[times.index(slowest)]
+        field = slowest_field(
+            npu, lambda other: compute.operator_times_ns([one], other, precision)[0]
+        )
+        raise too_long(field, f"one operator, {one.name}, takes at least", slowest * 1e-9)
+    return np.array(times, np.int64)
 
 
 def collective_times(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcore.system.engine_input import Ints
+from simcore.system.traffic import Traffic
 from simcore.terms import NodeKind
 from simcore.workload.graph import Operator, TrainingGraph
 from simcore.workload.program import TrainingProgram
@@ -15,21 +16,25 @@ MATRIX_KERNELS = ("gemm", "attention", "scan")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeCounts:
-    """Nodes of an iteration, on one NPU per stage: S stages, C collectives.
+    """Nodes of an iteration, on one NPU per stage: S stages, O operators, C collectives.
 
     Attributes:
         nodes: All of them.
         matrix_flop: FLOP of matrix products and attention.
+        operators: (O,) int64, runs of each operator on all stages together.
         collectives: (S, C) int64, runs of each collective.
         messages: (2, S) int64, messages to the next stage and to the one before.
         message_bytes: (2, S) int64, size of these messages.
+        traffic: What collectives and messages send at most.
     """
 
     nodes: int
     matrix_flop: float
+    operators: Ints
     collectives: Ints
     messages: Ints
     message_bytes: Ints
+    traffic: Traffic
 
 
 def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
@@ -43,14 +48,18 @@ def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
     number = {shape: at for at, shape in enumerate(shapes)}
     stages = [number[stage.pieces] for stage in program.stages]
     items = (runs.sum(axis=1) @ of_piece)[stages]
-    messages = (runs @ sends)[stages]
+    messages = (runs @ sends)[stages].T
     operators, sizes = len(program.operators), program.message_bytes
+    computed, joint = items[:, :operators].sum(axis=0), items[:, operators:]
+    message_bytes = np.array([sizes, (sizes[-1], *sizes[:-1])], np.int64)
     return NodeCounts(
         nodes=int(items.sum() + 2 * messages.sum()),  # every message is received too
-        matrix_flop=float(items[:, :operators].sum(axis=0) @ matrix_flop(program.operators)),
-        collectives=items[:, operators:],
-        messages=messages.T,
-        message_bytes=np.array([sizes, (sizes[-1], *sizes[:-1])], np.int64),
+        matrix_flop=float(computed @ matrix_flop(program.operators)),
+        operators=computed,
+        collectives=joint,
+        messages=messages,
+        message_bytes=message_bytes,
+        traffic=Traffic.of(program.collectives, program.groups, joint, messages, message_bytes),
     )
 
 
@@ -74,9 +83,11 @@ def counts_of_graph(graph: TrainingGraph) -> NodeCounts:
     return NodeCounts(
         nodes=sum(stage.nodes for stage in graph.stages),
         matrix_flop=float(runs @ matrix_flop(graph.operators)),
+        operators=runs,
         collectives=joint,
         messages=messages,
         message_bytes=message_bytes,
+        traffic=Traffic.of(graph.collectives, graph.groups, joint, messages, message_bytes),
     )
 
 

@@ -6,12 +6,11 @@ from typing import Self
 
 from simcore.errors import InfeasibleError
 from simcore.hardware import Dimension, Npu, Platform
+from simcore.system.counted_time import MAX_S, Setting, over, too_long
+from simcore.system.slowest_field import slowest_field
 from simcore.system.spec import System
 from simcore.terms import TopologyKind
 from simcore.workload import ParallelPlan, Workload, microbatches
-
-MAX_S = 9e9
-"""2^63 ns is 9.2e9 s, or 292 years."""
 
 MAX_COUNT = 2**62
 """Bytes of one buffer and FLOP of one kernel, with room for one addition."""
@@ -74,32 +73,44 @@ class Demand:
         """Check that no part of the machine could take longer than can be counted.
 
         Raises:
-            InfeasibleError: One could; says which.
+            InfeasibleError: One could; says which, and to which of its fields that is due.
         """
-        peak, efficiency = platform.npu.peak(workload.precision), platform.npu.efficiency
         for index, dimension in enumerate(platform.dimensions):
-            time_s = self._network_s(dimension, system)
+            times = self._network(dimension, f"platform.dimensions[{index}]", system)
+            time_s = sum([each_s for each_s, _ in times])
             if not time_s < MAX_S:
-                raise _too_slow(f"platform.dimensions[{index}]", time_s)
-        compute_s = self.flop / (peak * min(efficiency.gemm, efficiency.attention))
-        time_s = self._memory_s(platform.npu) + compute_s
+                raise too_long(max(times)[1], "an iteration could take", time_s)
+
+        def time_s_on(npu: Npu) -> float:
+            return self._npu_s(npu, npu.peak(workload.precision))
+
+        time_s = time_s_on(platform.npu)
         if not time_s < MAX_S:
-            raise _too_slow("platform.npu", time_s)
+            field = slowest_field(platform.npu, time_s_on)
+            raise too_long(field, "an iteration could compute", time_s)
 
-    def _network_s(self, dimension: Dimension, system: System) -> float:
-        npus = float(dimension.npus)
+    def _network(
+        self, dimension: Dimension, place: str, system: System
+    ) -> list[tuple[float, Setting]]:
+        """Bounds of the times in a dimension, by the field that decides each."""
+        npus, latency_s = float(dimension.npus), dimension.latency_s
+        delay_s, rate = system.endpoint_delay_s, dimension.bandwidth_bytes_per_s
         hops = npus / 2 if dimension.topology is TopologyKind.RING else 1.0
-        step_s = hops * dimension.latency_s + system.endpoint_delay_s
         steps = 2.0 * npus * system.chunks * self.operations
-        return steps * step_s + self.moved_bytes * npus / dimension.usable_bandwidth_bytes_per_s
+        usable = dimension.usable_bandwidth_bytes_per_s
+        latency = Setting(f"{place}.latency", f"{latency_s:g} s", "smaller")
+        delay = Setting("system.endpoint_delay", f"{delay_s:g} s", "smaller")
+        bandwidth = Setting(f"{place}.bandwidth", f"{rate:g} B/s", "larger")
+        return [
+            (steps * hops * latency_s, latency),
+            (steps * delay_s, delay),
+            (over(self.moved_bytes * npus, usable), bandwidth),
+        ]
 
-    def _memory_s(self, npu: Npu) -> float:
+    def _npu_s(self, npu: Npu, peak: float) -> float:
         efficiency = npu.efficiency
         kernel_s = efficiency.kernel_overhead_s + efficiency.gemm_ramp_s
         rate = npu.memory_bandwidth_bytes_per_s * efficiency.memory
-        return self.operations * kernel_s + 16.0 * self.moved_bytes / rate
-
-
-def _too_slow(place: str, time_s: float) -> InfeasibleError:
-    reason = f"{place}: so slow that an iteration could take {time_s:.3g} s"
-    return InfeasibleError("time_in_range", reason)
+        moving_s = over(16.0 * self.moved_bytes, rate)
+        computing_s = over(self.flop, peak * min(efficiency.gemm, efficiency.attention))
+        return self.operations * kernel_s + moving_s + computing_s

@@ -38,7 +38,7 @@ class Updates(Schema):
     kind: Literal["all_reduce", "servers", "local", "gossip"] = "all_reduce"
     servers: int = Field(default=1, ge=1)
     staleness: int = Field(default=0, ge=0)
-    every: int = Field(default=1, ge=0)
+    every: int = Field(default=1, ge=0, le=10**9)
     distance: int = Field(default=1, ge=1)
 
     @model_validator(mode="after")

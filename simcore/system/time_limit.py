@@ -1,0 +1,116 @@
+"""Proof, before an iteration is executed, that none of its times passes what is counted.
+
+All times are whole nanoseconds in 64 bits. Something is under way at every moment of an iteration,
+so it cannot last longer than all of its work one after the other. That sum is taken in floating
+point, where nothing wraps, from the time of every operator and from bounds of what the network
+needs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.compute import ComputeModel
+from simcore.errors import InfeasibleError
+from simcore.hardware import Dimension, Npu, Platform
+from simcore.system.counted_time import MAX_S, Setting, over, too_long
+from simcore.system.engine_input import Ints
+from simcore.system.node_counts import NodeCounts
+from simcore.system.range import MAX_COUNT
+from simcore.system.slowest_field import slowest_field
+from simcore.system.spec import System
+from simcore.system.traffic import Traffic
+from simcore.terms import TopologyKind
+from simcore.workload.graph import TrainingGraph
+from simcore.workload.program import TrainingProgram
+
+_CUT = 2.0
+"""Chunks are at most this many times those asked for, and so are the bytes of all."""
+
+_ROUND_S = 2e-9
+"""What rounding to whole nanoseconds may add to a round of sends."""
+
+_REDUCED = 4.0
+"""More than the times that a received byte passes through memory to be reduced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TimeLimit:
+    """Checks iterations on one machine.
+
+    Attributes:
+        platform: The machine.
+        system: Its collectives.
+        compute: Gives the times of kernels.
+        messages_meet: Messages wait for each other on their links.
+    """
+
+    platform: Platform
+    system: System
+    compute: ComputeModel
+    messages_meet: bool
+
+    def check(
+        self, program: TrainingProgram | TrainingGraph, counts: NodeCounts, operator_ns: Ints
+    ) -> None:
+        """Check that *program* cannot take longer than is counted.
+
+        Args:
+            program: What is executed.
+            counts: Of all its nodes.
+            operator_ns: (O,) int64, time of each operator.
+
+        Raises:
+            InfeasibleError: It could; names the field to which most of the time is due.
+        """
+        if counts.traffic.largest_bytes > MAX_COUNT:
+            reason = f"a buffer of {counts.traffic.largest_bytes:.3g} bytes is beyond 64-bit sizes"
+            raise InfeasibleError("size_in_range", reason)
+        # messages that meet may wait for those of all NPUs
+        npus = program.plan.npus_per_stage if self.messages_meet else 1
+        compute_s = npus * float(counts.operators @ operator_ns.astype(np.float64)) * 1e-9
+        network = [(npus * time_s, field) for time_s, field in self._network(counts.traffic)]
+        total_s = compute_s + sum([time_s for time_s, _ in network])
+        if total_s < MAX_S:
+            return
+        slowest_s, field = max(network)
+        if compute_s >= slowest_s:
+            raise too_long(self._slowest(program, counts), "an iteration computes", compute_s)
+        raise too_long(field, "an iteration could take", total_s)
+
+    def _slowest(self, program: TrainingProgram | TrainingGraph, counts: NodeCounts) -> Setting:
+        precision = program.workload.precision
+
+        def time_ns(npu: Npu) -> float:
+            times = self.compute.operator_times_ns(program.operators, npu, precision)
+            return float(counts.operators @ np.array(times, np.float64))
+
+        return slowest_field(self.platform.npu, time_ns)
+
+    def _network(self, traffic: Traffic) -> Iterator[tuple[float, Setting]]:
+        """Bounds of the time that the network needs, by the field that decides each."""
+        chunks = _CUT * self.system.chunks
+        rounds = chunks * traffic.rounds
+        sent_bytes = _CUT * traffic.sent_bytes + chunks * traffic.member_bytes
+        delay_s = self.system.endpoint_delay_s
+        delay = Setting("system.endpoint_delay", f"{delay_s:g} s", "smaller")
+        yield rounds * (2.0 * delay_s + _ROUND_S), delay
+        for index, dimension in enumerate(self.platform.dimensions):
+            place, hops = f"platform.dimensions[{index}]", _hops(dimension)
+            latency_s, rate = dimension.latency_s, dimension.bandwidth_bytes_per_s
+            latency = Setting(f"{place}.latency", f"{latency_s:g} s", "smaller")
+            yield rounds * hops * latency_s, latency
+            sent_s = over(sent_bytes, dimension.link_bandwidth_bytes_per_s)
+            bandwidth = Setting(f"{place}.bandwidth", f"{rate:g} B/s", "larger")
+            yield sent_s * (hops if self.messages_meet else 1.0), bandwidth
+        rate = self.platform.npu.memory_bandwidth_bytes_per_s
+        memory = Setting("platform.npu.memory_bandwidth", f"{rate:g} B/s", "larger")
+        yield over(_REDUCED * sent_bytes, rate), memory
+
+
+def _hops(dimension: Dimension) -> float:
+    """Most links that a message crosses in the dimension."""
+    if dimension.topology is TopologyKind.RING:
+        return float(dimension.npus // 2)
+    return 2.0
