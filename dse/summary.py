@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dse.config import Study
+from dse.failures import failure_summary
 from dse.fidelity import compared_rows, fidelity_summary, searched_rows
 from dse.objectives import OBJECTIVES
 from dse.rank import MARGIN, Quality, study_quality
@@ -35,7 +36,7 @@ def study_summary(
 
     Args:
         study: What was asked.
-        rows: All trials; counted are those at the first level.
+        rows: All trials; counted are those at the first level, and the failed ones of every level.
         quality: Of *rows*.
         duplicates: Proposals of a known design, those that took no row included.
         wall_s: Time from start to end.
@@ -43,6 +44,7 @@ def study_summary(
     tally = tally_of(study, searched_rows(study, rows))
     compared = [row for _, row in compared_rows(study, rows)]
     done = sum(row.repeats is None for row in rows)
+    failures = failure_summary(rows)
     reference = None
     if quality.reference is not None:
         reference = dict(zip(study.goals.objectives, quality.reference, strict=True))
@@ -54,7 +56,7 @@ def study_summary(
         "evaluated": tally.evaluated,
         "infeasible": tally.infeasible,
         "pruned": tally.pruned,
-        "failed": tally.failed,
+        "failed": sum(len(one["trials"]) for one in failures),
         "duplicates": duplicates,
         "front_size": len(quality.front),
         "hypervolume": quality.hypervolume,
@@ -70,6 +72,7 @@ def study_summary(
         "executor": study.file.execution.executor,
         "sampler": study.file.search.sampler,
         "evaluator": study.file.evaluator,
+        "failures": failures,
         **fidelity_summary(study, rows),
         **regret_summary(study, compared, [rows[place] for place in quality.front]),
     }

@@ -91,6 +91,11 @@ ALIKE = 3
 _NUMBER = re.compile(r"\d[\d.e+-]*")
 
 
+def failure_kind(evaluation: Evaluation) -> tuple[str, str]:
+    """Class and reason of a failure, the same for reasons that differ in numbers alone."""
+    return evaluation.failure, _NUMBER.sub("#", evaluation.reason)
+
+
 class FailureStreak:
     """Sees when it is not the designs that fail, but what they all share."""
 
@@ -112,7 +117,7 @@ class FailureStreak:
             self._kind, self._length = None, 0
         if trial.state != "failed":
             return
-        kind = (found.failure, _NUMBER.sub("#", found.reason))
+        kind = failure_kind(found)
         self._length = self._length + 1 if kind == self._kind else 1
         self._kind = kind
         if self._length >= ALIKE:

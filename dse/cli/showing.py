@@ -12,6 +12,7 @@ from rich.table import Table
 from dse.config import Study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import judge, measure
+from dse.failures import failure_lines
 from dse.fidelity import fidelity_lines
 from dse.gap.told import gap_lines
 from dse.objectives import OBJECTIVES
@@ -46,8 +47,9 @@ def show_result(result: StudyResult) -> None:
         for key in ("proposals", "evaluated", "infeasible", "pruned", "failed")
     )
     console.print(f"{counts}, {summary['duplicates']} repeated", highlight=False)
-    for line in [*fidelity_lines(summary), *regret_lines(summary), *gap_lines(summary)]:
-        console.print(line, highlight=False, soft_wrap=True)
+    for tell in (failure_lines, fidelity_lines, regret_lines, gap_lines):
+        for line in tell(summary):
+            console.print(line, highlight=False, soft_wrap=True)
     if summary.get("wall_s") and summary.get("evaluations_per_s"):
         rate = f"{summary['wall_s']:.1f} s, {summary['evaluations_per_s']:.1f} evaluations/s"
         console.print(

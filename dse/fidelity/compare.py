@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.config import Study
 from dse.fidelity.promote import promotion
@@ -11,6 +12,8 @@ from dse.fidelity.ranking import front_fidelity, refined_rows, searched_rows
 from dse.rank import non_dominated
 from dse.rank.agreement import common_best, kendall_tau, spearman
 from dse.trials import Trial
+
+Floats = NDArray[np.float64]
 
 TRUSTED = 0.5
 """Kendall's tau below which a level's ranking is not to be trusted: more than every fourth pair of
@@ -43,54 +46,76 @@ def fidelity_summary(study: Study, rows: Sequence[Trial]) -> dict[str, Any]:
 
 
 def _step(study: Study, below: Sequence[Trial], above: Sequence[Trial]) -> dict[str, Any]:
-    coarse = {row.number: row for row in below}
-    both = [(coarse[row.number], row) for row in above if row.is_feasible]
-    names = list(study.goals.objectives)
-    here, there = (
-        np.array(
-            [[pair[side].evaluation.objectives[name] for name in names] for pair in both],
-            np.float64,
-        ).reshape(-1, len(names))
-        * study.goals.signs
-        for side in (0, 1)
-    )
-    front_here, front_there = non_dominated(here), non_dominated(there)
+    """How a level differs from the one below it.
+
+    Rankings are told only where no design that was to be judged has failed: whether those that
+    survive are ranked alike says nothing of those that do not.
+    """
     chosen = promotion(study, below)
-    controls = {row.number for row in chosen.controls}
-    is_control = np.array([row.number in controls for _, row in both], np.bool_)
+    coarse = {row.number: row for row in below}
+    failed = [row for row in above if row.state == "failed"]
+    fine = [row for row in above if row.is_feasible]
+    here = _points(study, [coarse[row.number] for row in fine])
+    there = _points(study, fine)
     found = {
         name: _agreement(here[:, place], there[:, place])
-        for place, name in enumerate(names)
+        for place, name in enumerate(study.goals.objectives)
         if (here[:, place] != there[:, place]).any()
     }
-    taus = [one["kendall_tau"] for one in found.values() if one["kendall_tau"] is not None]
-    enough = len(both) >= FEWEST
+    is_ranked = len(fine) >= FEWEST and not failed
+    if is_ranked:
+        for place, name in enumerate(study.goals.objectives):
+            if name in found:
+                found[name] |= _ranking(here[:, place], there[:, place])
+    taus = [one["kendall_tau"] for one in found.values() if one.get("kendall_tau") is not None]
+    front_here, front_there = _front(study, chosen.rows), _front(study, fine)
+    controls = {row.number for row in chosen.controls}
     return {
         "promoted": len(chosen.rows),
-        "judged": len(above),
-        "feasible": len(both),
+        "judged": len(above) - len(failed),
+        "failed": len(failed),
+        "feasible": len(fine),
         "infeasible": [_reason(row) for row in above if row.state == "infeasible"],
-        "not_run": [_reason(row) for row in above if row.state == "failed"],
         "objectives": found,
-        "front_size": int(front_here.sum()),
-        "front_kept": int((front_here & front_there).sum()),
-        "controls": int(is_control.sum()),
-        "controls_on_front": int((is_control & front_there).sum()),
-        "trusted": min(taus, default=1.0) >= TRUSTED if enough else None,
+        "front_size": len(front_here),
+        "front_kept": len(front_here & front_there),
+        "controls": len(controls),
+        "controls_on_front": len(controls & front_there),
+        "trusted": min(taus, default=1.0) >= TRUSTED if is_ranked else None,
     }
 
 
-def _agreement(here: Any, there: Any) -> dict[str, float | int | None]:
+def _points(study: Study, rows: Sequence[Trial]) -> Floats:
+    """(rows, objectives), all to be minimised."""
+    names = list(study.goals.objectives)
+    values = [[row.evaluation.objectives[name] for name in names] for row in rows]
+    signed: Floats = np.array(values, np.float64).reshape(-1, len(names)) * study.goals.signs
+    return signed
+
+
+def _front(study: Study, rows: Sequence[Trial]) -> set[int]:
+    """Numbers of the non-dominated ones of feasible *rows* of one level."""
+    is_best = non_dominated(_points(study, rows)).tolist()
+    return {row.number for row, best in zip(rows, is_best, strict=True) if best}
+
+
+def _agreement(here: Floats, there: Floats) -> dict[str, Any]:
     ratios = there / np.where(here == 0, np.nan, here)
+    return {
+        "compared": here.size,
+        "least_ratio": _number(ratios.min()),
+        "median_ratio": _number(np.median(ratios)),
+        "largest_ratio": _number(ratios.max()),
+    }
+
+
+def _ranking(here: Floats, there: Floats) -> dict[str, Any]:
     count = min(BEST, here.size)
     return {
         "kendall_tau": kendall_tau(here, there),
         "spearman": spearman(here, there),
         "best": count,
         "best_in_common": common_best(here, there, count),
-        "least_ratio": _number(ratios.min()),
-        "median_ratio": _number(np.median(ratios)),
-        "largest_ratio": _number(ratios.max()),
     }
 
 

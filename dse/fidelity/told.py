@@ -20,27 +20,42 @@ def fidelity_lines(summary: Mapping[str, Any]) -> list[str]:
 
 def _step_lines(step: Mapping[str, Any]) -> Iterator[str]:
     way = f"{step['from']} -> {step['to']}"
-    again = f"{way}: {step['judged']} of {step['promoted']} designs judged again"
-    if step["feasible"]:
-        again += f"; {step['front_kept']} of {step['front_size']} on the front stay on it"
-    if step["controls"]:
-        again += (
-            f", {step['controls_on_front']} of {step['controls']} drawn from the others join it"
-        )
-    yield again
+    yield f"{way}: {_counts(step)}"
     for name, one in step["objectives"].items():
-        yield f"{way}, {OBJECTIVES[name].label}: {_ranking(one)}"
-    if step["judged"] < step["promoted"]:
+        yield f"{way}, {OBJECTIVES[name].label}: {_agreement(one, step['promoted'])}"
+    if step["judged"] + step["failed"] < step["promoted"]:
         yield f"{way}: not all are judged yet; --resume goes on"
-    yield from _told("infeasible", step["to"], step["infeasible"])
-    yield from _told("not run", step["to"], step["not_run"])
+    if step["infeasible"]:
+        yield _infeasible(step["to"], step["infeasible"])
     if step["controls_on_front"]:
         yield (
             f"{step['controls_on_front']} of the designs drawn from those that {step['from']} "
             "holds for worse are on the front, so more may be: raise search.promote, or search at "
             f"{step['to']}"
         )
-    if step["trusted"] is None:
+    yield from _verdict(way, step)
+
+
+def _counts(step: Mapping[str, Any]) -> str:
+    told = f"{step['judged']} of {step['promoted']} designs judged again"
+    if step["failed"]:
+        told += f", {step['failed']} failed"
+    if step["feasible"]:
+        told += f"; {step['front_kept']} of {step['front_size']} on the front stay on it"
+    if step["controls"] and step["feasible"]:
+        told += f", {step['controls_on_front']} of {step['controls']} drawn from the others join it"
+    return told
+
+
+def _verdict(way: str, step: Mapping[str, Any]) -> Iterator[str]:
+    """How far the ranking of the coarser level can be trusted."""
+    if step["failed"]:
+        others = "; the front is that of the others" if step["feasible"] else ""
+        yield (
+            f"{way}: no ranking is compared, as {step['failed']} of {step['promoted']} designs "
+            f"failed at {step['to']}{others}"
+        )
+    elif step["trusted"] is None:
         yield f"{way}: too few designs ({step['feasible']}, not {FEWEST}) to say how rankings agree"
     elif not step["trusted"]:
         yield (
@@ -49,23 +64,23 @@ def _step_lines(step: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _ranking(one: Mapping[str, Any]) -> str:
+def _agreement(one: Mapping[str, Any], promoted: int) -> str:
     parts = [
         f"{label} {one[key]:.2f}"
         for key, label in (("kendall_tau", "Kendall's tau"), ("spearman", "Spearman's rho"))
-        if one[key] is not None
+        if one.get(key) is not None
     ]
-    parts.append(f"{one['best_in_common']} of the best {one['best']} in common")
+    if "best" in one:
+        parts.append(f"{one['best_in_common']} of the best {one['best']} in common")
     if one["median_ratio"] is not None:
         parts.append(
             f"values {one['least_ratio']:.3g} to {one['largest_ratio']:.3g} times as large "
             f"(median {one['median_ratio']:.3g})"
         )
-    return ", ".join(parts)
+    return ", ".join([*parts, f"over {one['compared']} of {promoted} designs"])
 
 
-def _told(what: str, level: str, found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    if found:
-        numbers = ", ".join(str(one["trial"]) for one in found)
-        word = "trial" if len(found) == 1 else "trials"
-        yield f"{what} at {level}: {word} {numbers}; the first: {found[0]['reason']}"
+def _infeasible(level: str, found: Sequence[Mapping[str, Any]]) -> str:
+    numbers = ", ".join(str(one["trial"]) for one in found)
+    word = "trial" if len(found) == 1 else "trials"
+    return f"infeasible at {level}: {word} {numbers}; the first: {found[0]['reason']}"

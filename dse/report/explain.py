@@ -91,6 +91,11 @@ def _levels(trial: Trial, result: StudyResult) -> Section:
         for row in rows
         for name, value in row.evaluation.objectives.items()
     ]
+    lines += [
+        (f"{row.state} at {row.evaluation.fidelity}", "", row.evaluation.reason)
+        for row in rows
+        if not row.evaluation.objectives
+    ]
     return Section(title="fidelities", lines=tuple(lines) if len(rows) > 1 else ())
 
 

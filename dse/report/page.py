@@ -3,6 +3,7 @@
 import html
 import importlib.util
 
+from dse.failures import failure_lines
 from dse.fidelity import fidelity_lines
 from dse.gap.told import gap_lines
 from dse.regret import regret_lines
@@ -65,6 +66,7 @@ def _summary(result: StudyResult) -> str:
             for name, value in summary["reference_point"].items()
         )
         cells.append(("reference point", f"{corner}; {summary['reference_point_rule']}"))
+    cells += [("failures", line) for line in failure_lines(summary)]
     cells += [("fidelity", line) for line in fidelity_lines(summary)]
     cells += [("regret", line) for line in regret_lines(summary)]
     cells += [("proven", line) for line in gap_lines(summary)]

@@ -1,5 +1,6 @@
 """Studies that judge the best designs again at finer fidelities."""
 
+import html
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from small_study import STUDY
 
 import dse
 from dse.cli.exporting import export_command, streamed_front
+from dse.cli.showing import show_result
 from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
+from dse.failures import failure_lines
 from dse.fidelity import (
     fidelity_lines,
     fidelity_summary,
@@ -31,6 +34,7 @@ from dse.store import StudyFolder
 from dse.trials import Trial
 from simcore.system import each_npu
 
+ORDER = "system.inter_dimension"
 COARSE, FINE = "congestion_unaware", "congestion_aware_multidim"
 SEARCH = {
     **STUDY["search"],
@@ -161,7 +165,7 @@ def test_a_control_on_the_front_is_told(result: StudyResult) -> None:
 def test_the_summary_tells_how_far_the_levels_agree(result: StudyResult) -> None:
     (step,) = result.summary["fidelity"]["steps"]
     assert (step["from"], step["to"]) == (COARSE, FINE)
-    assert (step["promoted"], step["judged"], step["not_run"]) == (20, 20, [])
+    assert (step["promoted"], step["judged"], step["failed"]) == (20, 20, 0)
     assert list(step["objectives"]) == ["iteration_time"]  # prices know no congestion
     coarse = {row.number: row for row in result.rows if row.evaluation.fidelity == COARSE}
     pairs = [
@@ -251,15 +255,16 @@ def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
     found = run(study_of(), tmp_path)
     failed = [row for row in refined_rows(found.rows, FINE) if row.state == "failed"]
     assert 0 < len(failed) < 20
-    (step,) = found.summary["fidelity"]["steps"]
-    assert [one["trial"] for one in step["not_run"]] == [row.number for row in failed]
-    told = "\n".join(fidelity_lines(found.summary))
-    assert f"not run at {FINE}: " in told
+    assert found.summary["failed"] == len(failed)
+    (kind,) = found.summary["failures"]
+    assert kind["trials"] == [row.number for row in failed]
+    (told,) = failure_lines(found.summary)
+    assert told.startswith(f"failed at {FINE}: trial")
     assert "choose congestion_unaware, fewer NPUs or fewer micro-batches" in told
     assert {found.rows[place].state for place in found.front} == {"complete"}
     monkeypatch.setattr(each_npu, "MAX_NODES", 10**9)
     retried = run(study_of(), tmp_path, resume=True, retry_failed=True)
-    assert retried.summary["fidelity"]["steps"][0]["not_run"] == []
+    assert retried.summary["failures"] == []
     pd.testing.assert_frame_equal(comparable(retried), comparable(run(study_of())))
 
 
@@ -270,8 +275,69 @@ def test_where_the_finer_level_can_run_nothing_the_coarser_front_is_told_as_such
     found = run(study_of())
     assert found.summary["fidelity"]["front"] == COARSE
     assert {found.rows[place].evaluation.fidelity for place in found.front} == {COARSE}
-    assert found.summary["failed"] == 0
-    assert fidelity_lines(found.summary)[0].startswith(f"judged at {COARSE}")
+    assert found.summary["failed"] == 20
+    lines = fidelity_lines(found.summary)
+    assert lines[0].startswith(f"judged at {COARSE}")
+    assert lines[1] == f"{COARSE} -> {FINE}: 0 of 20 designs judged again, 20 failed"
+
+
+def test_no_ranking_is_claimed_where_designs_failed_at_the_finer_level(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    orders = {"choices": ["ascending", "round_robin", "offline_greedy"]}
+    space = {**STUDY["space"], "axes": {**STUDY["space"]["axes"], ORDER: orders}}
+    search = {**SEARCH, "promote": 12}
+    found = run(compile_study({**SEVERAL, "space": space, "search": search}), tmp_path)
+    fine = refined_rows(found.rows, FINE)
+    failed = [row for row in fine if row.state == "failed"]
+    assert 0 < len(failed) < len(fine) - 5
+    assert "ascending" not in {row.design[ORDER] for row in failed}  # members wait for ever
+    assert found.summary["failed"] == len(failed)
+    assert sorted(n for one in found.summary["failures"] for n in one["trials"]) == [
+        row.number for row in failed
+    ]
+    (step,) = found.summary["fidelity"]["steps"]
+    assert (step["failed"], step["judged"]) == (len(failed), len(fine) - len(failed))
+    assert step["trusted"] is None
+    assert {key for one in step["objectives"].values() for key in one} == {
+        "compared",
+        "least_ratio",
+        "median_ratio",
+        "largest_ratio",
+    }
+    show_result(found)
+    terminal, report = capsys.readouterr().out, (tmp_path / "report.html").read_text()
+    for told in (terminal, html.unescape(report)):
+        assert f"{len(failed)} failed; " in told
+        assert f"failed at {FINE}: trial" in told
+        assert " waits for " in told
+        assert f"no ranking is compared, as {len(failed)} of {len(fine)} designs failed" in told
+        assert f"over {len(fine) - len(failed)} of {len(fine)} designs" in told
+        assert "Kendall" not in told
+    assert f"pruned, {len(failed)} failed" in terminal
+    sections = {s.title: s for s in explain_trial(found, failed[0].number)}
+    assert sections["fidelities"].lines[-1][0] == f"failed at {FINE}"
+
+
+def test_a_handful_of_designs_has_no_ranking() -> None:
+    found = run(study_of(trials=8, promote=1, controls=0))
+    (step,) = found.summary["fidelity"]["steps"]
+    assert step["judged"] < 5
+    told = "\n".join(fidelity_lines(found.summary))
+    assert "too few designs" in told
+    assert "Kendall" not in told
+
+
+def test_of_the_front_those_count_that_the_finer_level_never_judged() -> None:
+    study = study_of(trials=60)
+    found = run(study)
+    coarse = searched_rows(study, found.rows)
+    front = list(promotion(study_of(promote=1), coarse).best)
+    lost = {row.number for row in front[1:]}
+    rows = [row for row in found.rows if row in coarse or row.number not in lost]
+    (step,) = fidelity_summary(study, rows)["fidelity"]["steps"]
+    assert step["front_size"] == len(front) > 1
+    assert step["front_kept"] <= 1
 
 
 def test_levels_follow_each_other(tmp_path: Path) -> None:
