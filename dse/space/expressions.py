@@ -8,12 +8,15 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from math import isfinite
 
 import numpy as np
 
+from dse.space import exact
+from dse.space.exact import Column
 from simcore import ConfigError
 
-Column = np.ndarray
 Columns = Mapping[str, Column]
 _Step = Callable[[Columns], Column]
 
@@ -21,51 +24,29 @@ MAX_TEXT = 2000
 """Most characters of one rule."""
 
 
-def _divided(apply: Callable[[Column, Column], Column]) -> Callable[[Column, Column], Column]:
-    """A division that gives NaN, not 0, where whole numbers are divided by zero."""
-
-    def run(left: Column, right: Column) -> Column:
-        zero = np.equal(right, 0)
-        if not zero.any():
-            return np.asarray(apply(left, right))
-        return np.asarray(np.where(zero, np.nan, apply(left, np.where(zero, 1, right))))
-
-    return run
-
-
-def _differs(left: Column, right: Column) -> Column:
-    differs = np.logical_and(np.not_equal(left, right), _defined(left) & _defined(right))
-    return np.asarray(differs)
-
-
-def _defined(value: Column) -> Column:
-    value = np.asarray(value)
-    return ~np.isnan(value) if value.dtype.kind == "f" else np.asarray(True)
-
-
 _BINARY: dict[type[ast.operator], Callable[[Column, Column], Column]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: _divided(operator.truediv),
-    ast.FloorDiv: _divided(operator.floordiv),
-    ast.Mod: _divided(operator.mod),
+    ast.Add: exact.add,
+    ast.Sub: exact.subtract,
+    ast.Mult: exact.multiply,
+    ast.Div: exact.divide,
+    ast.FloorDiv: exact.floor_divide,
+    ast.Mod: exact.remainder,
 }
 _COMPARE: dict[type[ast.cmpop], Callable[[Column, Column], Column]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: _differs,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+    ast.Eq: partial(exact.compare, operator.eq),
+    ast.NotEq: exact.differs,
+    ast.Lt: partial(exact.compare, operator.lt),
+    ast.LtE: partial(exact.compare, operator.le),
+    ast.Gt: partial(exact.compare, operator.gt),
+    ast.GtE: partial(exact.compare, operator.ge),
 }
 _FUNCTIONS: dict[str, tuple[int, Callable[..., Column]]] = {
-    "min": (2, np.minimum),
-    "max": (2, np.maximum),
-    "abs": (1, np.abs),
-    "ceil": (1, np.ceil),
-    "floor": (1, np.floor),
-    "log2": (1, np.log2),
+    "min": (2, exact.least),
+    "max": (2, exact.greatest),
+    "abs": (1, exact.absolute),
+    "ceil": (1, exact.ceil),
+    "floor": (1, exact.floor),
+    "log2": (1, exact.log2),
 }
 _WORDS = {"true": True, "false": False, "True": True, "False": False}
 
@@ -89,13 +70,16 @@ class Expression:
             ``(rows,)`` bool; a comparison with a division by zero is not satisfied.
 
         Raises:
-            ConfigError: The rule counts with words or compares them with numbers.
+            ConfigError: The rule counts with words or compares them with numbers, or numbers with
+                a point get too large.
         """
         try:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                result = np.asarray(self.step(columns))
-                holds = np.logical_and(result.astype(bool), _defined(result))
-        except (TypeError, ValueError, OverflowError):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                holds = exact.truth(self.step(columns))
+        except OverflowError:
+            rule = "numbers with a point, and those that are divided, must stay below 1.8e308"
+            raise ConfigError("space", rule, got=self.text) from None
+        except (TypeError, ValueError):
             rule = "a rule must count with numbers and compare like with like"
             raise ConfigError("space", rule, got=self.text) from None
         return np.broadcast_to(holds, (rows,))
@@ -167,7 +151,9 @@ def _refused(node: ast.AST, scope: _Scope) -> ConfigError:
 def _constant(node: ast.Constant, scope: _Scope) -> _Step:
     if not isinstance(node.value, bool | int | float | str):
         raise _refused(node, scope)
-    value = np.asarray(node.value)
+    if isinstance(node.value, float) and not isfinite(node.value):
+        raise ConfigError(scope.at, "numbers must be below 1.8e308", got=node.value)
+    value = exact.column_of(node.value)
     return lambda columns: value
 
 
@@ -198,9 +184,9 @@ def _bool_op(node: ast.BoolOp, scope: _Scope) -> _Step:
     join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
 
     def run(columns: Columns) -> Column:
-        result = np.asarray(parts[0](columns))
+        result = exact.truth(parts[0](columns))
         for part in parts[1:]:
-            result = join(result, part(columns))
+            result = join(result, exact.truth(part(columns)))
         return result
 
     return run
@@ -209,9 +195,10 @@ def _bool_op(node: ast.BoolOp, scope: _Scope) -> _Step:
 def _unary(node: ast.UnaryOp, scope: _Scope) -> _Step:
     inner = _compile(node.operand, scope)
     if isinstance(node.op, ast.Not):
-        return lambda columns: np.logical_not(inner(columns))
+        # NaN counts as true, so that its opposite does not hold either
+        return lambda columns: np.logical_not(inner(columns).astype(bool))
     if isinstance(node.op, ast.USub):
-        return lambda columns: np.negative(inner(columns))
+        return lambda columns: exact.negative(inner(columns))
     raise _refused(node, scope)
 
 
@@ -225,7 +212,7 @@ def _binary(node: ast.BinOp, scope: _Scope) -> _Step:
 
 def _choice(node: ast.IfExp, scope: _Scope) -> _Step:
     test, chosen, other = (_compile(part, scope) for part in (node.test, node.body, node.orelse))
-    return lambda columns: np.where(test(columns), chosen(columns), other(columns))
+    return lambda columns: exact.choose(test(columns), chosen(columns), other(columns))
 
 
 def _compare(node: ast.Compare, scope: _Scope) -> _Step:
@@ -257,7 +244,7 @@ def _link(left: ast.expr, op: ast.cmpop, right: ast.expr, scope: _Scope) -> _Ste
     if type(op) not in _COMPARE:
         raise _refused(left, scope)
     compare, second = _COMPARE[type(op)], _compile(right, scope)
-    return lambda columns: np.asarray(compare(first(columns), second(columns)))
+    return lambda columns: compare(first(columns), second(columns))
 
 
 def _member(first: _Step, members: list[_Step]) -> _Step:
@@ -265,7 +252,7 @@ def _member(first: _Step, members: list[_Step]) -> _Step:
         value = first(columns)
         found = np.zeros(np.shape(value), dtype=bool)
         for member in members:
-            found = np.logical_or(found, value == member(columns))
+            found = np.logical_or(found, exact.compare(operator.eq, value, member(columns)))
         return found
 
     return run
@@ -287,10 +274,10 @@ def _call(node: ast.Call, scope: _Scope) -> _Step:
     def run(columns: Columns) -> Column:
         values = [part(columns) for part in parts]
         if least == 1:
-            return np.asarray(function(values[0]))
+            return function(values[0])
         result = values[0]
         for value in values[1:]:
             result = function(result, value)
-        return np.asarray(result)
+        return result
 
     return run

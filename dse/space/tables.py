@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.space.exact import column_of
 from dse.space.expressions import Expression
 from dse.space.parameters import Parameter, Value
 from simcore import ConfigError
@@ -175,7 +176,7 @@ class _Table:
             meant &= code >= 0
         columns = {name: self.parameters[name].column[code[meant]] for name, code in codes.items()}
         columns |= {
-            name: np.asarray(self.rules.fixed[name]) for name in rule.names if name not in own
+            name: column_of(self.rules.fixed[name]) for name in rule.names if name not in own
         }
         result = np.full(self.rows, inactive)
         result[meant] = rule.holds(columns, int(meant.sum()))
