@@ -2,11 +2,11 @@
 
 import dataclasses
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
 from dse.evaluate import EVALUATORS, Evaluator, EvaluatorInput
+from dse.evaluate.base import Account
 from dse.objectives import needed_metrics
 from dse.space import Design
 
@@ -35,14 +35,14 @@ class Busy(Evaluator):
         names = needed_metrics(what.goals) | {f"metric_{index}" for index in range(20)}
         self._answer = dict.fromkeys(sorted(names), 0.5)
 
-    def metrics(self, design: Design) -> Mapping[str, float]:
+    def account(self, design: Design) -> Account:
         end_s = time.thread_time() + self._evaluation_s
         metrics = dict(self._answer)
         if self._sleeps:
             time.sleep(self._evaluation_s)
         while not self._sleeps and time.thread_time() < end_s:
             pass
-        return metrics
+        return Account(metrics)
 
     def check(self) -> None:
         """Nothing can be wrong."""

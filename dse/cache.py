@@ -19,7 +19,7 @@ from typing import Any
 from dse.config import Study
 from dse.costs import load_prices
 from dse.evaluate import Answer, Evaluation, Task
-from dse.evaluate.base import Measured, judge
+from dse.evaluate.base import Account, Measured, judge
 from dse.evaluate.runs import DesignRuns
 from dse.objectives import needed_metrics
 from dse.search import Evaluations
@@ -116,7 +116,8 @@ class EvaluationCache:
     def _read(self, packed: bytes) -> Evaluation:
         data = json.loads(zlib.decompress(packed))
         if data["metrics"]:
-            return judge(Measured(data["metrics"], 0.0), self._goals, data["fidelity"])
+            account = Account(data["metrics"], tuple(data["notes"]))
+            return judge(Measured(account, 0.0), self._goals, data["fidelity"])
         return Evaluation(
             state="infeasible",
             constraints=data["constraints"],
@@ -170,6 +171,7 @@ def _packed(outcome: Evaluation) -> bytes:
         "metrics": dict(outcome.metrics),
         "constraints": dict(outcome.constraints),
         "fidelity": outcome.fidelity,
+        "notes": outcome.notes,
         "reason": outcome.reason,
     }
     return zlib.compress(json.dumps(data).encode(), 1)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from dse.evaluate import EVALUATORS, EXECUTORS, FIDELITIES, EvaluatorInput
 from dse.levels import levels_of
-from dse.objectives import CONSTRAINTS, OBJECTIVES, Goals, Limit
+from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, OBJECTIVES, Goals, Limit
 from dse.samplers import SAMPLERS
 from dse.scenarios import aggregate_of, scenario_goals, scenario_inputs
 from dse.space import Setting, Space, Value, build_space
@@ -165,16 +165,26 @@ def _overridden(data: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[s
 
 
 def _limits(file: StudyFile) -> list[Limit]:
-    limits = []
+    limits = [CONSTRAINTS[name] for name in DEFAULT_CHECKS if _is_on(name, file)]
     for index, item in enumerate(file.constraints):
         at = f"constraints[{index}]"
         if isinstance(item, str):
             if item not in CONSTRAINTS:
                 raise CONSTRAINTS.unknown(item, at=at)
-            limits.append(CONSTRAINTS[item])
+            if item not in DEFAULT_CHECKS:
+                limits.append(CONSTRAINTS[item])
         else:
             limits.append(_limit(item, at))
     return limits
+
+
+def _is_on(name: str, file: StudyFile) -> bool:
+    """Whether a check that needs not be asked for holds in a study."""
+    if name in file.constraints and name in file.unchecked:
+        raise ConfigError("unchecked", "must not hold what constraints asks for", got=name)
+    if name in file.constraints and file.evaluator == "model0":
+        raise ConfigError("constraints", "model0 counts no traffic; leave this out", got=name)
+    return name not in file.unchecked and file.evaluator != "model0"
 
 
 def _limit(item: LimitFile, at: str) -> Limit:

@@ -1,7 +1,7 @@
 """What a study optimises and what it must not exceed, as functions of an evaluation's metrics."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -116,17 +116,27 @@ class Limit:
     """A constraint: an objective or a metric must be at most, or at least, a number.
 
     The violation is relative, ``value / bound - 1`` or its mirror: 0 or less is feasible.
+
+    Attributes:
+        told: What a design that exceeds it is told, beside by how much; holds names of metrics in
+            the way of ``str.format``.
     """
 
     name: str
     metric: Objective
     bound: float
     sense: Literal["at_most", "at_least"] = "at_most"
+    told: str = ""
 
     def violation(self, metrics: Metrics) -> float:
         """How far the limit is exceeded, as a share of the bound; 0 or less is feasible."""
         excess = self.metric.value(metrics) / self.bound - 1.0
         return excess if self.sense == "at_most" else -excess
+
+    def excess(self, metrics: Metrics) -> str:
+        """By how much *metrics* exceed the limit, in words."""
+        words = f"{self.name} is exceeded by {self.violation(metrics):.1%}"
+        return f"{words}: {self.told.format_map(metrics)}" if self.told else words
 
 
 CONSTRAINTS: Registry[Limit] = Registry(
@@ -137,8 +147,20 @@ CONSTRAINTS: Registry[Limit] = Registry(
             metric=Objective(metrics=("memory_fill",), unit="", label="memory used / capacity"),
             bound=1.0,
         ),
+        "links_within_capacity": Limit(
+            name="links_within_capacity",
+            metric=Objective(metrics=("link_load",), unit="", label="bytes / links' capacity"),
+            bound=1.0,
+            told=(
+                "dimension {busiest_dimension:.0f} would carry {link_load:.3g} times what its "
+                "links can in the time"
+            ),
+        ),
     },
 )
+
+DEFAULT_CHECKS = ("links_within_capacity",)
+"""Names of the constraints that hold in a study that does not switch them off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +255,14 @@ class Goals:
         """All limits of one evaluation, by name; 0 or less is feasible."""
         each = [scenario.metrics_of(metrics) for scenario in self.scenarios] or [metrics]
         return {limit.name: max(limit.violation(own) for own in each) for limit in self.limits}
+
+    def excesses(self, metrics: Metrics) -> Iterator[str]:
+        """By how much each limit that does not hold is exceeded, in words."""
+        each = [scenario.metrics_of(metrics) for scenario in self.scenarios] or [metrics]
+        for limit in self.limits:
+            worst = max(each, key=limit.violation)
+            if limit.violation(worst) > 0:
+                yield limit.excess(worst)
 
 
 def needed_metrics(goals: Goals) -> frozenset[str]:

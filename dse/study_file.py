@@ -136,6 +136,7 @@ class StudyFile(Schema):
         space: The knobs.
         objectives: Names of objectives, each with its sense.
         constraints: Names of constraints, and limits on objectives.
+        unchecked: Names of constraints that hold although they are not listed, and shall not.
         cost: How machines are priced; needed for objectives in USD and W.
         scenarios: Circumstances under which every design is evaluated; by default those of the run.
         aggregate: What an objective is of its values in all scenarios: ``sum``, ``mean``, ``worst``
@@ -157,6 +158,7 @@ class StudyFile(Schema):
     space: SpaceFile
     objectives: dict[str, Sense] = Field(min_length=1)
     constraints: tuple[str | LimitFile, ...] = ()
+    unchecked: tuple[Literal["links_within_capacity"], ...] = ()
     cost: CostFile | None = None
     scenarios: tuple[ScenarioFile, ...] = ()
     aggregate: str = Field(default="sum", pattern=r"^(sum|mean|worst|\d+(\.\d+)?%)$")

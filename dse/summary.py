@@ -8,6 +8,7 @@ import numpy as np
 from dse.config import Study
 from dse.failures import failure_summary
 from dse.fidelity import compared_rows, fidelity_summary, searched_rows
+from dse.notes import notes_summary
 from dse.objectives import OBJECTIVES
 from dse.rank import MARGIN, Quality, study_quality
 from dse.regret import regret_summary
@@ -42,6 +43,7 @@ def study_summary(
         wall_s: Time from start to end.
     """
     tally = tally_of(study, searched_rows(study, rows))
+    front = [rows[place] for place in quality.front]
     compared = [row for _, row in compared_rows(study, rows)]
     done = sum(row.repeats is None for row in rows)
     failures = failure_summary(rows)
@@ -74,7 +76,8 @@ def study_summary(
         "evaluator": study.file.evaluator,
         "failures": failures,
         **fidelity_summary(study, rows),
-        **regret_summary(study, compared, [rows[place] for place in quality.front]),
+        **regret_summary(study, compared, front),
+        **notes_summary(front),
     }
 
 

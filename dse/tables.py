@@ -26,9 +26,9 @@ class Columns:
     """What a table of trials shows.
 
     Columns: ``number, state, params.*, objectives.*, constraints.*, metrics.*, fidelity,
-    duration_s, worker, failure, attempts, reason, repeats``; quantities in base units, missing
-    where a knob has no meaning or nothing was evaluated. Types follow from the study, never from
-    the values at hand, so that all parts of a stream agree.
+    notes, duration_s, worker, failure, attempts, reason, repeats``; quantities in base units,
+    missing where a knob has no meaning or nothing was evaluated. Types follow from the study,
+    never from the values at hand, so that all parts of a stream agree.
 
     Attributes:
         study: Gives parameters and objectives.
@@ -70,6 +70,7 @@ class Columns:
             for name, values in zip(names, number_columns(tuple(names), rows), strict=True):
                 columns[f"{part}.{name}"] = pd.array(values, dtype="float64")
         columns["fidelity"] = _texts([e.fidelity for e in found])
+        columns["notes"] = _texts(["; ".join(e.notes) for e in found])
         columns["duration_s"] = _floats([e.duration_s for e in found])
         columns["worker"] = _texts([t.worker for t in trials])
         columns["failure"] = _texts([e.failure for e in found])

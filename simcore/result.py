@@ -42,6 +42,10 @@ class IterationResult:
         dimension_utilization: Per network dimension, bytes sent by an NPU (mean over the stages)
             over what its links could have sent in the iteration.
         sent_bytes: Per network dimension, bytes sent by one NPU (mean over the stages).
+        link_loads: Per network dimension, bytes that pass the ports of one NPU over what its links
+            could have carried in the iteration; above 1 no such machine can be. Counted is the
+            stage that sends most, what NPUs of a ring pass on for others, and what dimensions that
+            share the ports send over them.
         tokens: Tokens per iteration.
         npus: NPUs of the machine.
         simulated_npus: NPUs that stood for all others.
@@ -64,6 +68,7 @@ class IterationResult:
     hfu: float
     dimension_utilization: tuple[float, ...]
     sent_bytes: tuple[float, ...]
+    link_loads: tuple[float, ...]
     tokens: int
     npus: int
     simulated_npus: int
@@ -114,6 +119,11 @@ class IterationResult:
         """Throughput of the machine: tokens, images or samples."""
         return self.tokens / self.iteration_time_s
 
+    @property
+    def busiest_dimension(self) -> int:
+        """The first network dimension whose links are loaded most."""
+        return self.link_loads.index(max(self.link_loads))
+
     def compute_by_phase_s(self) -> dict[str, float]:
         """Compute time by phase, mean over the stages."""
         return _means([stage.compute_s for stage in self.stages])
@@ -133,6 +143,8 @@ class IterationResult:
             "hfu": self.hfu,
             "tokens_per_s": self.tokens_per_s,
             "footprint_bytes": float(self.footprint_bytes),
+            "link_load": max(self.link_loads),
+            "busiest_dimension": float(self.busiest_dimension),
             **self.figures,
         }
         flat |= {f"compute_{name}_s": value for name, value in self.compute_by_phase_s().items()}

@@ -8,7 +8,7 @@ from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
 from simcore.hardware import Platform
 from simcore.memory import Footprint, footprint
-from simcore.network import BACKENDS, DEFAULT_BACKEND
+from simcore.network import DEFAULT_BACKEND
 from simcore.result import IterationResult, StageTimes
 from simcore.system.collective_cache import CollectiveCache
 from simcore.system.decoding import run_step
@@ -140,6 +140,8 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
     rates = [dimension.usable_bandwidth_bytes_per_s for dimension in platform.dimensions]
     sent = tuple(work.sent_bytes.tolist())
     used = tuple(size / (rate * time_s) for size, rate in zip(sent, rates, strict=True))
+    passed = zip(work.link_bytes.tolist(), rates, strict=True)
+    loads = tuple(size / (rate * time_s) for size, rate in passed)
     return IterationResult(
         iteration_time_s=time_s,
         stages=_stage_times(iteration),
@@ -149,6 +151,7 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
         hfu=work.matrix_flop * run.plan.npus_per_stage / budget,
         dimension_utilization=used,
         sent_bytes=sent,
+        link_loads=loads,
         tokens=run.workload.tokens,
         npus=platform.npus,
         simulated_npus=iteration.simulated_npus,
@@ -157,15 +160,13 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
         backend=run.backend,
         staleness=run.plan.updates.lag,
         figures=run.workload.figures(time_s),
-        notes=(*iteration.notes, *run.workload.notes(run.plan), *_overloads(run.backend, used)),
+        notes=(*iteration.notes, *run.workload.notes(run.plan), *_overloads(loads)),
     )
 
 
-def _overloads(backend: str, used: Sequence[float]) -> Iterator[str]:
+def _overloads(loads: Sequence[float]) -> Iterator[str]:
     """Dimensions over which more was sent than their links carry."""
-    if BACKENDS[backend].messages_meet:
-        return
-    for dimension, part in enumerate(used):
+    for dimension, part in enumerate(loads):
         if part > 1:
             yield (
                 f"dimension {dimension} carried {part:.3g} times what its links can: messages sent "

@@ -28,7 +28,7 @@ DSE_LAYERS = [
     ["samplers", "trials", "study_file"],
     ["scenarios", "levels"],
     ["config"],
-    ["failures", "fidelity", "regret"],
+    ["failures", "fidelity", "regret", "notes"],
     ["tables", "summary", "search", "gap", "balance"],
     ["store", "screening", "cache"],
     ["result"],

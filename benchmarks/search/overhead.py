@@ -13,7 +13,6 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Mapping
 from itertools import pairwise
 from math import log2
 from pathlib import Path
@@ -22,6 +21,7 @@ from tempfile import TemporaryDirectory
 import dse
 from dse.config import Study
 from dse.evaluate import EVALUATORS
+from dse.evaluate.base import Account
 from dse.evaluate.simulator import SimulatorEvaluator
 from dse.space import Design
 from dse.trials import Trial
@@ -37,7 +37,7 @@ FIRST: dict[str, float] = {}
 class Formula(SimulatorEvaluator):
     """The screen of the simulator, and objectives that follow from the knobs in microseconds."""
 
-    def metrics(self, design: Design) -> Mapping[str, float]:
+    def account(self, design: Design) -> Account:
         FIRST.setdefault("s", time.process_time())
         gb_per_s = [float(v) / 1e9 for name, v in design.items() if name.endswith("bandwidth")]
         spread = sum(abs(log2(float(design[f"plan.{axis}"])) - 3) for axis in ("tp", "dp", "cp"))
@@ -45,7 +45,8 @@ class Formula(SimulatorEvaluator):
         time_s = 18.0 + spread + sum(4 * (at + 1) / gb for at, gb in enumerate(gb_per_s)) * words
         price = sum((at + 2) * gb for at, gb in enumerate(gb_per_s)) * 1024
         metrics = {f"metric_{index}": 1.5 * index for index in range(20)}
-        return {**metrics, "iteration_time_s": time_s, "network_cost_usd": price}
+        metrics |= {"iteration_time_s": time_s, "network_cost_usd": price, "link_load": 0.0}
+        return Account(metrics)
 
 
 EVALUATORS._entries["formula"] = Formula

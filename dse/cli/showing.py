@@ -15,6 +15,7 @@ from dse.evaluate.base import judge, measure
 from dse.failures import failure_lines
 from dse.fidelity import fidelity_lines
 from dse.gap.told import gap_lines
+from dse.notes import note_lines
 from dse.objectives import OBJECTIVES
 from dse.regret import regret_lines
 from dse.report import FrontTable, explain_trial, front_bands, front_table, report_page
@@ -47,7 +48,7 @@ def show_result(result: StudyResult) -> None:
         for key in ("proposals", "evaluated", "infeasible", "pruned", "failed")
     )
     console.print(f"{counts}, {summary['duplicates']} repeated", highlight=False)
-    for tell in (failure_lines, fidelity_lines, regret_lines, gap_lines):
+    for tell in (failure_lines, fidelity_lines, regret_lines, gap_lines, note_lines):
         for line in tell(summary):
             console.print(line, highlight=False, soft_wrap=True)
     if summary.get("wall_s") and summary.get("evaluations_per_s"):

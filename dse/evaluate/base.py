@@ -20,6 +20,19 @@ Failure = Literal["", "model_error", "timeout", "out_of_memory", "crash", "lost_
 """Why an evaluation failed: by itself, at a limit, or with the process or machine under it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What an evaluator says of a design.
+
+    Attributes:
+        metrics: Numbers, with units in their names.
+        notes: What the reader should know of them, as sentences.
+    """
+
+    metrics: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
     """The outcome of one design.
@@ -31,6 +44,7 @@ class Evaluation:
         constraints: Violations by name; 0 or less is feasible.
         metrics: Everything else that the evaluator reports, with units in the names.
         fidelity: Which model gave the numbers.
+        notes: What the reader should know of the numbers.
         reason: Why it is infeasible or failed.
         failure: Class of the failure; empty unless it failed.
         attempts: How often it was tried.
@@ -42,6 +56,7 @@ class Evaluation:
     constraints: Mapping[str, float] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
     fidelity: str = ""
+    notes: tuple[str, ...] = ()
     reason: str = ""
     failure: Failure = ""
     attempts: int = 1
@@ -59,8 +74,8 @@ class Evaluation:
             self.objectives,
             self.constraints,
             self.metrics,
-            self.fidelity,
-            (self.reason, self.failure, self.attempts, self.duration_s),
+            (self.fidelity, self.reason, self.failure, self.notes),
+            (self.attempts, self.duration_s),
         )
 
 
@@ -69,16 +84,18 @@ def _evaluation(
     objectives: Mapping[str, float],
     constraints: Mapping[str, float],
     metrics: Mapping[str, float],
-    fidelity: str,
-    rest: tuple[str, Failure, int, float],
+    texts: tuple[str, str, Failure, tuple[str, ...]],
+    numbers: tuple[int, float],
 ) -> Evaluation:
-    reason, failure, attempts, duration_s = rest
+    fidelity, reason, failure, notes = texts
+    attempts, duration_s = numbers
     return Evaluation(
         state=state,
         objectives=objectives,
         constraints=constraints,
         metrics=metrics,
         fidelity=fidelity,
+        notes=notes,
         reason=reason,
         failure=failure,
         attempts=attempts,
@@ -137,12 +154,16 @@ class Evaluator(ABC):
     fidelity: str
 
     @abstractmethod
-    def metrics(self, design: Design) -> Mapping[str, float]:
-        """Metrics of one design, with units in their names.
+    def account(self, design: Design) -> Account:
+        """Metrics of one design, and what to know of them.
 
         Raises:
             InfeasibleError: The design breaks a rule that the space does not hold.
         """
+
+    def metrics(self, design: Design) -> Mapping[str, float]:
+        """The metrics alone; see ``account``."""
+        return self.account(design).metrics
 
     def admits(self, design: Design) -> bool:
         """Whether *design* may be feasible, as far as can be told without evaluating it."""
@@ -184,9 +205,9 @@ def evaluate(evaluator: Evaluator, goals: Goals, design: Design) -> Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What an evaluator gave, metrics or an error, and how long it took."""
+    """What an evaluator gave, an account or an error, and how long it took."""
 
-    outcome: Mapping[str, float] | Exception
+    outcome: Account | Exception
     duration_s: float
 
     @property
@@ -198,9 +219,9 @@ class Measured:
 def measure(evaluator: Evaluator, design: Design) -> Measured:
     """Run the evaluator and look at nothing, so that many designs can be judged at once."""
     start_s = time.perf_counter()
-    outcome: Mapping[str, float] | Exception
+    outcome: Account | Exception
     try:
-        outcome = evaluator.metrics(design)
+        outcome = evaluator.account(design)
     except Exception as error:  # one broken design must not end a study of thousands
         outcome = error.with_traceback(None)
     return Measured(outcome, time.perf_counter() - start_s)
@@ -212,18 +233,20 @@ def judge(measured: Measured, goals: Goals, fidelity: str) -> Evaluation:
     if isinstance(outcome, Exception):
         return _without_metrics(outcome, fidelity, duration_s)
     try:
-        metrics = Metrics.of(outcome)
+        metrics = Metrics.of(outcome.metrics)
         objectives, violations = goals.values(metrics), goals.violations(metrics)
+        is_feasible = all(value <= 0 for value in violations.values())
+        reason = "" if is_feasible else "; ".join(goals.excesses(metrics))
     except Exception as error:
         return _without_metrics(error, fidelity, duration_s)
-    broken = {name: value for name, value in violations.items() if value > 0}
     return Evaluation(
-        state="infeasible" if broken else "complete",
+        state="complete" if is_feasible else "infeasible",
         objectives=objectives,
         constraints=violations,
         metrics=metrics,
         fidelity=fidelity,
-        reason="; ".join(f"{name} is exceeded by {value:.1%}" for name, value in broken.items()),
+        notes=outcome.notes,
+        reason=reason,
         duration_s=duration_s,
     )
 

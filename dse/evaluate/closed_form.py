@@ -1,8 +1,6 @@
 """Evaluates designs by MODEL-0, the closed form that search machinery is checked with."""
 
-from collections.abc import Mapping
-
-from dse.evaluate.base import Evaluator, EvaluatorInput
+from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.cost_file import CostFile
 from dse.evaluate.model0 import VIT22B_64, Model0
 from dse.evaluate.money import CostMeter
@@ -20,10 +18,10 @@ class ClosedFormEvaluator(Evaluator):
         self._input = what
         self._model = Model0(VIT22B_64)
 
-    def metrics(self, design: Design) -> Mapping[str, float]:
+    def account(self, design: Design) -> Account:
         metrics = self._model.evaluate(design)
         limit_bytes = 0.95 * VIT22B_64.memory_bytes
-        return {**metrics, "memory_fill": metrics["footprint_bytes"] / limit_bytes}
+        return Account({**metrics, "memory_fill": metrics["footprint_bytes"] / limit_bytes})
 
     def admits(self, design: Design) -> bool:
         """Whether the design can be built and fits in memory."""

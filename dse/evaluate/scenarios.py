@@ -1,9 +1,9 @@
 """Evaluates a design under several circumstances: other workloads, prices, bandwidths."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
-from dse.evaluate.base import Evaluator, EvaluatorInput
+from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.space import Design
 from simcore import ConfigError, InfeasibleError
 
@@ -28,15 +28,17 @@ class ScenarioEvaluator(Evaluator):
                 raise error.under(f"scenarios.{scenario.name}") from None
         self.fidelity = next(iter(self._each.values())).fidelity
 
-    def metrics(self, design: Design) -> Mapping[str, float]:
-        found: dict[str, float] = {}
+    def account(self, design: Design) -> Account:
+        metrics: dict[str, float] = {}
+        notes: list[str] = []
         for name, evaluator in self._each.items():
             try:
-                metrics = evaluator.metrics(design)
+                found = evaluator.account(design)
             except InfeasibleError as error:
                 raise InfeasibleError(error.rule, f"in {name}: {error.reason}") from None
-            found |= {f"{metric}@{name}": value for metric, value in metrics.items()}
-        return found
+            metrics |= {f"{metric}@{name}": value for metric, value in found.metrics.items()}
+            notes += [f"in {name}: {note}" for note in found.notes]
+        return Account(metrics, tuple(notes))
 
     def admits(self, design: Design) -> bool:
         """Whether every scenario admits it."""

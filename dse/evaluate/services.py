@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 
-from dse.evaluate.base import Evaluator, EvaluatorInput
+from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.cost_file import CostFile
 from dse.evaluate.knobs import bears_on_memory
 from dse.evaluate.links import usable
@@ -32,6 +32,7 @@ METRICS = frozenset(
         "tokens_per_s_per_npu",
         "footprint_bytes",
         "memory_fill",
+        "link_load",
     }
 )
 """Metrics of every service that objectives may be made of, beside those of its costs."""
@@ -68,7 +69,7 @@ class ServiceEvaluator(Evaluator):
         """
         return self._services.run(design)
 
-    def metrics(self, design: Design) -> Mapping[str, float]:
+    def account(self, design: Design) -> Account:
         service = self.service(design)
         platform = usable(service.platform, self._input.bandwidth)
         derated = service.model_copy(update={"platform": platform})
@@ -78,7 +79,7 @@ class ServiceEvaluator(Evaluator):
         metrics["footprint_bytes"] = float(max(pool.footprint_bytes for pool in pools))
         metrics["memory_fill"] = max(pool.footprint_bytes / pool.memory_bytes for pool in pools)
         metrics.update(self._costs(service, result))
-        return metrics
+        return Account(metrics, result.notes)
 
     def _costs(self, service: Service, result: ServiceResult) -> Mapping[str, float]:
         """Of the machine, and of a token of an answer while it is busy with requests."""

@@ -1,9 +1,8 @@
 """Evaluates designs by simulating a training iteration, and pricing the machine."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 
-from dse.evaluate.base import Evaluator, EvaluatorInput
+from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.cost_file import CostFile
 from dse.evaluate.knobs import bears_on_memory
 from dse.evaluate.links import usable
@@ -69,7 +68,7 @@ class SimulatorEvaluator(Evaluator):
         """
         return self._simulator.simulate(run, memory=self._bounds_memory)
 
-    def metrics(self, design: Design) -> Mapping[str, float]:
+    def account(self, design: Design) -> Account:
         run = self.run(design)
         result = self.simulate(self._derated(run))
         metrics = result.metrics()
@@ -80,7 +79,7 @@ class SimulatorEvaluator(Evaluator):
         if self._meter is not None:
             time_s = metrics["iteration_time_s"]
             metrics |= self._meter.metrics(run.platform, time_s, result.tokens)
-        return metrics
+        return Account(metrics, result.notes)
 
     def admits(self, design: Design) -> bool:
         """Whether structure, and memory if the study bounds it, allow a simulation."""

@@ -50,6 +50,8 @@ def explain_trial(result: StudyResult, number: int) -> list[Section]:
     if evaluation.reason:
         sections.append(Section(title=evaluation.state, lines=((evaluation.reason, "", ""),)))
     sections.append(_objectives(trial, result, dict(evaluation.objectives)))
+    notes = tuple((note, "", "") for note in evaluation.notes)
+    sections.append(Section(title="notes", lines=notes))
     sections.append(_levels(trial, result))
     sections.append(_time(metrics))
     sections.append(_cost(metrics))

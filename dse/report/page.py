@@ -6,6 +6,7 @@ import importlib.util
 from dse.failures import failure_lines
 from dse.fidelity import fidelity_lines
 from dse.gap.told import gap_lines
+from dse.notes import note_lines
 from dse.regret import regret_lines
 from dse.report.amounts import show_amount
 from dse.report.figures import draw_front, front_data
@@ -70,6 +71,7 @@ def _summary(result: StudyResult) -> str:
     cells += [("fidelity", line) for line in fidelity_lines(summary)]
     cells += [("regret", line) for line in regret_lines(summary)]
     cells += [("proven", line) for line in gap_lines(summary)]
+    cells += [("note", line) for line in note_lines(summary)]
     cells.append(("sampler", f"{summary.get('sampler')}, seed {summary.get('seed')}"))
     cells.append(("evaluator", str(summary.get("evaluator"))))
     if summary.get("wall_s"):

@@ -7,7 +7,7 @@ from dse.store.errors import told_of_store
 from simcore import ConfigError
 
 _APPLICATION = 0x64736573
-FORMAT = 2
+FORMAT = 3
 """Of the tables below; a file of another format is refused."""
 
 MAX_TEXT_BYTES = 16 * 1024 * 1024
@@ -24,6 +24,7 @@ _OUTCOME = """
   constraints TEXT NOT NULL,
   metrics TEXT NOT NULL,
   fidelity TEXT NOT NULL,
+  notes TEXT NOT NULL,
   failure TEXT NOT NULL,
   attempts INTEGER NOT NULL,
   reason TEXT NOT NULL,

@@ -13,14 +13,14 @@ from dse.space import Design, design_digest
 from dse.trials import Trial
 
 _COLUMNS = (
-    "number, key, params, state, objectives, constraints, metrics, fidelity, failure, attempts, "
-    "reason, worker, duration_s, finished_unix_s, repeats"
+    "number, key, params, state, objectives, constraints, metrics, fidelity, notes, failure, "
+    "attempts, reason, worker, duration_s, finished_unix_s, repeats"
 )
-INSERT = f"INSERT OR REPLACE INTO trial ({_COLUMNS}) VALUES ({', '.join('?' * 15)})"
+INSERT = f"INSERT OR REPLACE INTO trial ({_COLUMNS}) VALUES ({', '.join('?' * 16)})"
 INSERT_REFINED = INSERT.replace("INTO trial", "INTO refined")
 _OUTCOME = (
     "SELECT number, '[' || params || ',' || objectives || ',' || constraints || ']', metrics, "
-    "state, fidelity, failure, attempts, reason, worker, duration_s, repeats"
+    "state, fidelity, notes, failure, attempts, reason, worker, duration_s, repeats"
 )
 _SELECT = f"{_OUTCOME} FROM trial"
 FEASIBLE = "state = 'complete' AND repeats IS NULL"
@@ -75,6 +75,7 @@ def row_of(trial: Trial) -> tuple[Any, ...]:
         _encode(found.constraints),
         _encode(plain(found.metrics)),
         found.fidelity,
+        _encode(found.notes),
         found.failure,
         found.attempts,
         found.reason,
@@ -129,10 +130,15 @@ def _shared(design: Design) -> Design:
     return design
 
 
+def _notes(text: str) -> tuple[str, ...]:
+    """Notes of a row; those that many rows share are one in memory."""
+    return tuple([intern(note) for note in _decode(text)])
+
+
 def _trials(rows: Sequence[tuple[Any, ...]]) -> Iterator[Trial]:
     texts = _decode(f"[{','.join(row[1] for row in rows)}]")
     for row, (params, objectives, constraints) in zip(rows, texts, strict=True):
-        number, _, metrics, state, fidelity, failure, attempts, *last = row
+        number, _, metrics, state, fidelity, notes, failure, attempts, *last = row
         reason, worker, duration_s, repeats = last
         yield Trial(
             number=number,
@@ -143,6 +149,7 @@ def _trials(rows: Sequence[tuple[Any, ...]]) -> Iterator[Trial]:
                 constraints=constraints,
                 metrics=StoredMetrics(metrics),
                 fidelity=fidelity,
+                notes=_notes(notes),
                 failure=failure,
                 attempts=attempts,
                 reason=reason,

@@ -68,8 +68,8 @@ def _print(service: "Service", result: "ServiceResult") -> None:
             f"MFU {pool.mfu:.1%}"
             + ("; [bold red]does not fit[/bold red]" if needed > there else "")
         )
-        for note in pool.notes:
-            console.print(f"[dim]note: {name}: {note}[/dim]")
+    for note in result.notes:
+        console.print(f"[dim]note: {note}[/dim]")
     console.print(f"measured against: {validated_band(service.decode_run)}")
 
 
@@ -90,6 +90,6 @@ def _as_json(service: "Service", result: "ServiceResult") -> str:
             "decode": result.answering.footprint.components(),
         },
         "measured_against": validated_band(service.decode_run),
-        "notes": [*result.reading.notes, *result.answering.notes],
+        "notes": list(result.notes),
     }
     return json.dumps(content, indent=1) + "\n"

@@ -78,6 +78,7 @@ def _as_json(run: "Run", result: "IterationResult") -> str:
         "footprint_bytes": result.footprint.components(),
         "memory_bytes": result.memory_bytes,
         "sent_bytes": list(result.sent_bytes),
+        "link_loads": list(result.link_loads),
         "simulated_npus": result.simulated_npus,
         "npus": result.npus,
         "nodes": result.nodes,

@@ -115,7 +115,9 @@ def _memory_table(result: IterationResult) -> Table:
 
 
 def _network_table(run: Run, result: IterationResult) -> Table:
-    table = Table("dimension", "topology", "NPUs", "bandwidth per NPU", "sent per NPU", "used")
+    table = Table(
+        "dimension", "topology", "NPUs", "bandwidth per NPU", "sent per NPU", "used", "busiest NPU"
+    )
     for index, dimension in enumerate(run.platform.dimensions):
         table.add_row(
             str(index),
@@ -124,5 +126,6 @@ def _network_table(run: Run, result: IterationResult) -> Table:
             format_quantity(dimension.bandwidth_bytes_per_s, "B/s"),
             format_quantity(result.sent_bytes[index], "B"),
             f"{result.dimension_utilization[index]:.1%}",
+            f"{result.link_loads[index]:.1%}",
         )
     return table

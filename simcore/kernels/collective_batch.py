@@ -33,11 +33,12 @@ def collective_times(
         times: (P, TIME_WORDS) int64, gets the time of each phase.
 
     Returns:
-        (N, ANSWER_WORDS) int64, and (N, D) float64 bytes that one member sends.
+        (N, ANSWER_WORDS) int64, and (N, 2, D) float64 bytes that one member sends, and that pass
+        the links of one NPU.
     """
     count = collectives.shape[0] - 1
     answers = np.zeros((count, ANSWER_WORDS), np.int64)
-    sent_bytes = np.zeros((count, network.shape[0]))
+    traffic = np.zeros((count, 2, network.shape[0]))
     for number in range(count):
         first, chunks, chunk_bytes = collectives[number]
         behind = collectives[number + 1, FIRST_PHASE]
@@ -49,9 +50,9 @@ def collective_times(
             network,
             local,
             times[first:behind],
-            sent_bytes[number],
+            traffic[number],
         )
         answer = answers[number]
         answer[MISSING], answer[DURATION_NS], answer[HELD_NS] = missing, duration, held
         answer[LAST_NS], answer[TIED] = last, tied
-    return answers, sent_bytes
+    return answers, traffic

@@ -9,6 +9,7 @@ from simcore.kernels.chunk_pipeline import (
     pipeline_time,
 )
 from simcore.kernels.jit import njit
+from simcore.kernels.link_passes import mean_passes
 from simcore.kernels.phase_machine import (
     Floats,
     Ints,
@@ -44,7 +45,7 @@ def collective_time(
     network: Floats,
     local: Floats,
     times: Ints,
-    sent_bytes: Floats,
+    traffic: Floats,
 ) -> tuple[int, int, int, int, bool]:
     """Time the phases of *rows*, then send the chunks through them.
 
@@ -56,7 +57,8 @@ def collective_time(
         network: (D, LINK_WORDS) float64.
         local: (LOCAL_WORDS,) float64.
         times: (P, TIME_WORDS) int64, gets the time of each phase.
-        sent_bytes: (D,) float64, to which is added what one member sends over each dimension.
+        traffic: (2, D) float64, bytes per dimension, to which is added what one member sends, and
+            what passes the links of one NPU; see ``mean_passes``.
 
     Returns:
         How many phases have times below 0, which the order of events among all members decides
@@ -66,7 +68,9 @@ def collective_time(
     for p in range(rows.shape[0]):
         row = rows[p]
         d = row[DIMENSION]
-        sent_bytes[d] += chunks * _time_phase(row, size, network[d : d + 1], local, times[p])
+        sent_bytes = chunks * _time_phase(row, size, network[d : d + 1], local, times[p])
+        traffic[0, d] += sent_bytes
+        traffic[1, d] += sent_bytes * mean_passes(row, network[d])
         missing += times[p, SLOWEST_NS] < 0
         size = size * row[RESULT_TIMES] // row[RESULT_OVER]
     if missing > 0:

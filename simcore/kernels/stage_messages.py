@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
 from simcore.kernels.phase_machine import hops_at, message_ns
+from simcore.kernels.topology_codes import RING
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -28,9 +29,10 @@ def neighbour_messages(
         size: Bytes.
 
     Returns:
-        (2, 2, S) int64: to the next and to the previous stage; dimension and time in ns.
+        (2, 3, S) int64: to the next and to the previous stage; dimension, time in ns, and links
+        of the dimension's NPUs that the message passes.
     """
-    found = np.zeros((2, 2, stages), np.int64)
+    found = np.zeros((2, 3, stages), np.int64)
     for stage in range(stages):
         for way in range(2):
             peer = (stage + (1 if way == 0 else stages - 1)) % stages
@@ -44,6 +46,7 @@ def neighbour_messages(
                     found[way, 1, stage] = message_ns(
                         hops, latency_ns[dimension], size, bytes_per_ns[dimension]
                     )
+                    found[way, 2, stage] = hops if network[dimension, 0] == RING else 1
                     break
                 source //= npus
                 target //= npus

@@ -24,6 +24,8 @@ class ServiceResult:
             and answering could each do.
         answer: Tokens of an answer.
         npus: Of both pools.
+        link_loads: Per network dimension of the machine, bytes that pass the ports of one NPU over
+            what its links can carry, of the pool that loads them more; see ``IterationResult``.
     """
 
     reading: IterationResult
@@ -38,6 +40,13 @@ class ServiceResult:
     answered_requests_per_s: float
     answer: int
     npus: int
+    link_loads: tuple[float, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader should know of each pool."""
+        pools = {"prefill": self.reading, "decode": self.answering}
+        return tuple(f"{name}: {note}" for name, pool in pools.items() for note in pool.notes)
 
     @property
     def limits(self) -> dict[str, float]:
@@ -75,6 +84,8 @@ class ServiceResult:
             "tokens_per_s_per_npu": self.tokens_per_s / self.npus,
             **rates,
             "cache_bytes": float(self.cache_bytes),
+            "link_load": max(self.link_loads),
+            "busiest_dimension": float(self.link_loads.index(max(self.link_loads))),
             "footprint_prefill_bytes": float(self.reading.footprint_bytes),
             "footprint_decode_bytes": float(self.answering.footprint_bytes),
         }

@@ -1,6 +1,7 @@
 """Latency and throughput of services."""
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from simcore.checks import RunChecks
 from simcore.compute import COMPUTE_MODELS
@@ -99,6 +100,7 @@ class ServiceSimulator:
             answered_requests_per_s=service.decode.batch / later_s,
             answer=service.answer,
             npus=service.platform.npus,
+            link_loads=_loads(read, answering),
         )
 
     def _read(self, run: Run) -> _Reading:
@@ -138,6 +140,13 @@ def _reading(run: Run) -> _Reading:
         made_ns=made_ns(_nodes(iteration.nodes)),
         apart_s=pace_s(runner, run.workload, run.plan),
     )
+
+
+def _loads(read: _Reading, answering: IterationResult) -> tuple[float, ...]:
+    """Per dimension, the load of the pool that loads its links more; batches may overlap."""
+    faster = read.result.iteration_time_s / read.apart_s
+    reading = [load * faster for load in read.result.link_loads]
+    return tuple(map(max, zip_longest(reading, answering.link_loads, fillvalue=0.0)))
 
 
 def _nodes(nodes: NodeTimes | None) -> NodeTimes:

@@ -11,6 +11,7 @@ from simcore.kernels import graph_schedule
 from simcore.system.collective_time import CollectiveTime
 from simcore.system.engine_input import Ints
 from simcore.system.lowering import Lowered
+from simcore.system.machine_times import MessageTimes
 from simcore.system.node_counts import NodeCounts
 
 Floats = NDArray[np.float64]
@@ -24,6 +25,9 @@ class Work:
         nodes: Nodes, on one NPU per stage.
         matrix_flop: FLOP of matrix products and attention on one NPU of each stage, added up.
         sent_bytes: (D,) float64, bytes that one NPU sends in each dimension, mean over the stages.
+        link_bytes: (D,) float64, bytes that pass the ports of one NPU in each dimension, with
+            those of dimensions that share them: what the NPUs of the stage that sends most send,
+            or with what NPUs of a ring pass on, the mean over all NPUs.
         held_ns: (S,) int64, how long members of collectives may have waited, done with a phase,
             for its last member; 0 where all behave alike.
     """
@@ -31,6 +35,7 @@ class Work:
     nodes: int
     matrix_flop: float
     sent_bytes: Floats
+    link_bytes: Floats
     held_ns: Ints
 
 
@@ -38,7 +43,7 @@ def count_work(
     counts: NodeCounts,
     dimensions: Sequence[Dimension],
     times: Sequence[CollectiveTime | None],
-    message_dimensions: Ints,
+    messages: MessageTimes,
 ) -> Work:
     """Add up all nodes.
 
@@ -46,27 +51,42 @@ def count_work(
         counts: How often each stage does what.
         dimensions: Of the network.
         times: Of each collective; None where its members are at several stages.
-        message_dimensions: (2, S) int64, dimension of the messages from each stage to the next one
-            and to the one before.
+        messages: Which way those between stages take.
     """
-    stages = counts.collectives.shape[0]
-    sent = np.bincount(
-        message_dimensions.ravel(),
-        weights=(counts.messages * counts.message_bytes.astype(float)).ravel(),
-        minlength=len(dimensions),
-    )
+    stages, count = counts.collectives.shape[0], len(dimensions)
+    message_bytes: Floats = np.multiply(counts.messages, counts.message_bytes, dtype=np.float64)
+    own = _by_dimension(message_bytes, messages.dimension, count)
+    passed = _by_dimension(message_bytes * messages.passes, messages.dimension, count).sum(axis=0)
+    sent = own.sum(axis=0)
     held = np.zeros(stages, np.int64)
     if times:
-        nothing = (0.0,) * len(dimensions)
+        nothing = (0.0,) * count
         sent_of = np.array([time.sent_bytes if time else nothing for time in times])
-        sent = sent + counts.collectives.sum(axis=0) @ sent_of
+        links_of = np.array([time.link_bytes if time else nothing for time in times])
+        runs = counts.collectives.sum(axis=0)
+        sent, passed = sent + runs @ sent_of, passed + runs @ links_of
+        own += counts.collectives @ sent_of
         held = counts.collectives @ np.array([time.held_ns if time else 0 for time in times])
+    busiest = np.array([*own, passed / stages])
+    for d in reversed(range(1, count)):
+        if dimensions[d].shares_ports:
+            busiest[:, d - 1] += busiest[:, d]
     return Work(
         nodes=counts.nodes,
         matrix_flop=counts.matrix_flop,
         sent_bytes=sent / stages,
+        link_bytes=busiest.max(axis=0),
         held_ns=held,
     )
+
+
+def _by_dimension(message_bytes: Floats, dimension: Ints, dimensions: int) -> Floats:
+    """(S, D) bytes of the messages of each stage: *message_bytes* and *dimension* are (2, S)."""
+    stages = message_bytes.shape[1]
+    place = np.arange(stages) * dimensions + dimension
+    found: Floats = np.zeros(stages * dimensions)
+    np.add.at(found, place.ravel(), message_bytes.ravel())
+    return found.reshape(stages, dimensions)
 
 
 def book(lowered: Lowered, start_ns: Ints, end_ns: Ints) -> Ints:

@@ -109,7 +109,7 @@ class CollectiveTimer:
         table.append((len(rows), 0, 0))
         phases, active = np.array(rows, np.int64), self._system.active_chunks_per_dimension
         times = np.empty((len(rows), TIME_WORDS), np.int64)
-        answers, sent = collective_times(
+        answers, traffic = collective_times(
             np.array(table, np.int64), phases, active, self._network, self._local, times
         )
         for number, (missing, duration, held, last, tied) in enumerate(answers.tolist()):
@@ -128,7 +128,8 @@ class CollectiveTimer:
                 duration_ns=int(duration),
                 held_ns=int(held),
                 last_step_ns=int(last),
-                sent_bytes=tuple(sent[number].tolist()),
+                sent_bytes=tuple(traffic[number, 0].tolist()),
+                link_bytes=tuple(traffic[number, 1].tolist()),
             )
 
     def _cut(self, kind: CollectiveKind, placement: Placement, size_bytes: int) -> tuple[int, int]:
@@ -142,16 +143,17 @@ class CollectiveTimer:
         ends = subsystem.collective_ends(kind, placement, size_bytes)
         orders = subsystem.dimension_orders(kind, placement, size_bytes)
         chunks, chunk_bytes = self._cut(kind, placement, size_bytes)
-        sent = np.zeros(len(self._dimensions))
+        traffic = np.zeros((2, len(self._dimensions)))
         for order, uses in Counter(orders[c % len(orders)] for c in range(chunks)).items():
             rows = np.array(self._phase_rows(kind, placement, order), np.int64)
             times = np.empty((len(rows), TIME_WORDS), np.int64)
-            collective_time(rows, uses, chunk_bytes, 1, self._network, self._local, times, sent)
+            collective_time(rows, uses, chunk_bytes, 1, self._network, self._local, times, traffic)
         return CollectiveTime(
             duration_ns=int(ends.max()),
             held_ns=int(ends.max() - ends.min()),
             last_step_ns=self._system.endpoint_delay_ns,
-            sent_bytes=tuple(sent.tolist()),
+            sent_bytes=tuple(traffic[0].tolist()),
+            link_bytes=tuple(traffic[1].tolist()),
         )
 
     def _phases(self, kind: CollectiveKind, placement: Placement) -> tuple[Phase, ...]:

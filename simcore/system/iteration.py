@@ -166,7 +166,7 @@ class IterationRunner:
         times = self._collective_times(graph)
         lowered, execution = self._execute(graph, times)
         messages = self._messages(graph, counts)
-        work = count_work(counts, self._platform.dimensions, times, messages.dimension)
+        work = count_work(counts, self._platform.dimensions, times, messages)
         return Iteration(
             categories=lowered.categories,
             finish_ns=execution.finish_ns,
@@ -222,7 +222,7 @@ class IterationRunner:
     ) -> Iteration:
         """What *ran*, with its steady state *repeated*."""
         finish_ns = ran.finish_ns + repeated * ran.period_ns
-        work = count_work(known.counts, self._platform.dimensions, times, messages.dimension)
+        work = count_work(known.counts, self._platform.dimensions, times, messages)
         return Iteration(
             categories=code.categories,
             finish_ns=finish_ns,

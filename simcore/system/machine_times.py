@@ -77,15 +77,17 @@ def collective_times(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MessageTimes:
-    """Messages between the S stages: dimension that each crosses, and its time.
+    """Messages between the S stages: dimension that each crosses, its time, its way.
 
     Attributes:
         dimension: (2, S) int64, to the next stage (around) and to the one before.
         time_ns: (2, S) int64; 0 where there is one stage.
+        passes: (2, S) int64, links of the dimension's NPUs on the way; 1 but on a ring.
     """
 
     dimension: Ints
     time_ns: Ints
+    passes: Ints
 
     @classmethod
     def of(
@@ -93,7 +95,8 @@ class MessageTimes:
     ) -> "MessageTimes":
         """Times of messages of *size_bytes*, (2, S) int64, the same way round."""
         if plan.pp == 1:
-            return cls(dimension=np.zeros((2, 1), np.int64), time_ns=np.zeros((2, 1), np.int64))
+            nothing = np.zeros((2, 1), np.int64)
+            return cls(dimension=nothing, time_ns=nothing, passes=nothing)
         network = np.array([(TOPOLOGY_CODE[d.topology], d.npus) for d in dimensions], np.int64)
         latency_ns = np.array([d.latency_s * 1e9 for d in dimensions])
         bytes_per_ns = np.array([d.link_bandwidth_bytes_per_s / 1e9 for d in dimensions])
@@ -104,4 +107,4 @@ class MessageTimes:
         for size in sizes[1:]:
             other = neighbour_messages(stages, stride, network, latency_ns, bytes_per_ns, size)
             time_ns = np.where(size_bytes == size, other[:, 1], time_ns)
-        return cls(dimension=dimension, time_ns=time_ns)
+        return cls(dimension=dimension, time_ns=time_ns, passes=found[:, 2])

@@ -21,6 +21,7 @@ import dse
 from dse.cli.errors import told_plainly
 from dse.config import load_study_file
 from dse.evaluate import EVALUATORS, Crew, EvaluatorInput, start_crew
+from dse.evaluate.base import Account
 from dse.evaluate.closed_form import ClosedFormEvaluator
 from dse.space import Design, design_key
 
@@ -35,13 +36,13 @@ POISON = "DSE_TEST_POISON"
 class Faulty(ClosedFormEvaluator):
     """The closed form, slowed down, with designs that end, stop, fill or confuse their worker."""
 
-    def metrics(self, design: Design) -> Mapping[str, float]:
+    def account(self, design: Design) -> Account:
         time.sleep(float(os.environ.get(SLOW_S, "0")))
         kind = os.environ.get(POISON, "")
-        metrics = dict(super().metrics(design))
+        metrics = dict(super().account(design).metrics)
         if kind and is_poisoned(design):
-            return _misbehave(kind, metrics)
-        return metrics
+            return Account(_misbehave(kind, metrics))
+        return Account(metrics)
 
 
 def is_poisoned(design: Design) -> bool:
