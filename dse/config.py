@@ -214,9 +214,12 @@ def _amount(value: str | float, unit: str, *, at: str) -> float:
     if not isinstance(value, str):
         raise ConfigError(at, f"must have a unit, such as '{value:g} {unit}'", got=value)
     try:
-        return parse_quantity(value, unit)
+        amount = parse_quantity(value, unit)
     except ValueError as error:
         raise ConfigError(at, str(error), got=value) from None
+    if not math.isfinite(amount):
+        raise ConfigError(at, "must be a finite number", got=value)
+    return amount
 
 
 def _reference(file: StudyFile) -> tuple[float, ...] | None:

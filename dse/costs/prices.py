@@ -1,6 +1,7 @@
 """The price book: dated, sourced prices that a file of the user may replace."""
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
@@ -24,8 +25,8 @@ class TierPrice(Schema):
     """LIBRA's prices of one tier, USD per GB/s; None where the tier has no such part."""
 
     link: UsdPerGBps = Field(ge=0)
-    switch: UsdPerGBps | None = None
-    nic: UsdPerGBps | None = None
+    switch: UsdPerGBps | None = Field(default=None, ge=0)
+    nic: UsdPerGBps | None = Field(default=None, ge=0)
 
 
 class NetworkTiers(Schema):
@@ -122,7 +123,7 @@ class PriceBook(Schema):
     scale_out: ScaleOutPrice
     power: PowerPrice
     ownership: OwnershipPrice
-    accelerators: dict[str, Usd] = Field(default_factory=dict)
+    accelerators: dict[str, Annotated[Usd, Field(ge=0)]] = Field(default_factory=dict)
 
     def accelerator_usd(self, npu: Npu) -> float:
         """Price of one accelerator, with its share of the server.

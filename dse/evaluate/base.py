@@ -4,12 +4,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf, isfinite
 from typing import Any, Literal
 
 from dse.evaluate.metrics import Metrics
 from dse.objectives import Goals
 from dse.space import Design, Parameter
-from simcore import ConfigError, InfeasibleError, SimcoreError
+from simcore import ConfigError, InfeasibleError, SimcoreError, SimulationError
 
 State = Literal["complete", "infeasible", "failed", "pruned"]
 
@@ -234,7 +235,9 @@ def judge(measured: Measured, goals: Goals, fidelity: str) -> Evaluation:
         return _without_metrics(outcome, fidelity, duration_s)
     try:
         metrics = Metrics.of(outcome.metrics)
+        _check_metrics(metrics)
         objectives, violations = goals.values(metrics), goals.violations(metrics)
+        _check_finite({**objectives, **violations})
         is_feasible = all(value <= 0 for value in violations.values())
         reason = "" if is_feasible else "; ".join(goals.excesses(metrics))
     except Exception as error:
@@ -249,6 +252,19 @@ def judge(measured: Measured, goals: Goals, fidelity: str) -> Evaluation:
         reason=reason,
         duration_s=duration_s,
     )
+
+
+def _check_metrics(metrics: Metrics) -> None:
+    for name, value in metrics.plain().items():
+        if not 0 <= value < inf:  # written so that NaN fails too
+            rule = f"the evaluator must give a finite {name} of at least 0"
+            raise SimulationError(f"{rule}, but got {value!r}.")
+
+
+def _check_finite(values: Mapping[str, float]) -> None:
+    for name, value in values.items():
+        if not isfinite(value):
+            raise SimulationError(f"{name} must be a finite number, but got {value!r}.")
 
 
 def _without_metrics(error: Exception, fidelity: str, duration_s: float) -> Evaluation:

@@ -29,7 +29,7 @@ FEASIBLE = "state = 'complete' AND repeats IS NULL"
 _TOGETHER = 256
 """Rows that are decoded at once, so that they share the names of knobs in memory."""
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _decode = json.JSONDecoder().decode
 
 
@@ -64,7 +64,11 @@ class StoredMetrics(PackedMetrics):
 
 
 def row_of(trial: Trial) -> tuple[Any, ...]:
-    """What ``INSERT`` takes."""
+    """What ``INSERT`` takes.
+
+    Raises:
+        ValueError: A number of the trial is not finite.
+    """
     found = trial.evaluation
     return (
         trial.number,
