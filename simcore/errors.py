@@ -43,7 +43,7 @@ class ConfigError(SimcoreError, ValueError):
 
     def in_file(self, file: object) -> "ConfigError":
         """The same error, told of *file*, unless it names one already."""
-        if self.names_file:
+        if self.names_file or self.at == str(file) or self.at.startswith((f"{file} ", f"{file}: ")):
             return self
         return ConfigError(f"{file}: {self.at}" if self.at else str(file), self.rule, got=self.got)
 

@@ -6,6 +6,7 @@ listed here are known, and nothing is ever executed as code.
 
 import ast
 import operator
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -111,7 +112,9 @@ def parse_expression(
         raise ConfigError(at, f"a rule may have at most {MAX_TEXT} characters", got=text)
     scope = _Scope(at=at, terms=terms or {}, names={})
     try:
-        step = _compile(ast.parse(text.strip(), mode="eval").body, scope)
+        with warnings.catch_warnings(action="ignore"):  # Python's, of numbers that touch words
+            tree = ast.parse(text.strip(), mode="eval")
+        step = _compile(tree.body, scope)
     except (SyntaxError, RecursionError, MemoryError):
         raise ConfigError(at, "must be a comparison such as 'plan.tp <= 8'", got=text) from None
     if not scope.names:
