@@ -18,6 +18,7 @@ from simcore import (
     FACTORS,
     ConfigError,
     did_you_mean,
+    is_there,
     load_platform,
     parse_quantity,
     read_yaml,
@@ -78,7 +79,7 @@ def find_study(name: str | Path) -> Path:
         ConfigError: Neither exists; lists the shipped studies.
     """
     path = Path(name)
-    if path.exists() and not path.is_dir():
+    if is_there(path) and not path.is_dir():
         return path
     shipped = sorted(file.name for file in shipped_folder("studies").glob("*.yaml"))
     bare = path.name if path.suffix else f"{path.name}.yaml"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from simcore.config import Run, RunTemplate, get_path, load_run, parse_path, set_path
     from simcore.errors import ConfigError, InfeasibleError, SimcoreError, SimulationError
     from simcore.hardware import Dimension, Npu, Platform, json_schemas, load_npu, load_platform
+    from simcore.input_file import is_there
     from simcore.json_file import read_json
     from simcore.last_resort import last_words
     from simcore.memory import Footprint, footprint
@@ -108,6 +109,7 @@ _HOMES = {
     "footprints": "simcore.bounds",
     "format_quantity": "simcore.units",
     "get_path": "simcore.config",
+    "is_there": "simcore.input_file",
     "json_schemas": "simcore.hardware",
     "last_words": "simcore.last_resort",
     "load_npu": "simcore.hardware",
@@ -191,6 +193,7 @@ __all__ = [
     "footprints",
     "format_quantity",
     "get_path",
+    "is_there",
     "json_schemas",
     "last_words",
     "load_model",

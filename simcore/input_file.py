@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EACCES, EPERM
 from io import BufferedReader, RawIOBase
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +156,17 @@ def text_of(content: bytes, path: "File") -> str:
         place, got = f"{os.fspath(path)} line {line}", "other bytes"
         raise ConfigError(place, "must be UTF-8 text", got=got) from None
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def is_there(path: "File") -> bool:
+    """Whether something has this name, be it readable or not; False for what can be no name."""
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno in (EACCES, EPERM)
+    except ValueError:
+        return False
+    return True
 
 
 def is_writable(text: str) -> bool:

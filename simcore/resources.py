@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from simcore.errors import ConfigError
+from simcore.input_file import is_there
 from simcore.registry import did_you_mean
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -29,7 +30,7 @@ def find_config(kind: str, name: str, *, at: str, beside: Path | None = None) ->
     """
     if name.endswith((".yaml", ".yml")):
         path = (beside or Path.cwd()) / name
-        if path.exists():
+        if is_there(path):
             return path
         raise ConfigError(at, f"must name an existing file, and {path} does not exist", got=name)
     path = shipped_folder("configs") / kind / f"{name}.yaml"

@@ -19,7 +19,7 @@ from dse.store.study_text import check_same, study_text
 from dse.store.writer import StoreWriter
 from dse.tables import Columns, write_csv, write_parquet
 from dse.trials import Trial
-from simcore import ConfigError
+from simcore import ConfigError, is_there
 
 STORE = "study.db"
 """The truth: frozen study, trials, events. The other files are exports of it."""
@@ -58,7 +58,7 @@ class StudyFolder:
     @property
     def holds_study(self) -> bool:
         """Whether a study has been started here."""
-        return any((self.path / name).exists() for name in (STUDY, STORE, TRIALS))
+        return any(is_there(self.path / name) for name in (STUDY, STORE, TRIALS))
 
     def known_trials(self, study: Study, *, resume: bool) -> list[Trial]:
         """The trials that the folder holds already; writes nothing but the lock.

@@ -11,6 +11,7 @@ from simcore.errors import ConfigError
 from simcore.input_file import (
     MIB,
     MissingFileError,
+    is_there,
     open_input,
     open_unpacked,
     read_bytes,
@@ -92,3 +93,10 @@ def test_an_error_of_another_file_is_not_blamed_on_the_one_that_is_open(tmp_path
     path.write_bytes(b"x")
     with pytest.raises(FileNotFoundError), open_input(path):
         (tmp_path / "other").read_bytes()
+
+
+def test_a_text_that_can_be_no_name_names_nothing(tmp_path: Path) -> None:
+    assert not is_there("x" * 5000)
+    assert not is_there("a\0b")
+    assert not is_there(tmp_path / "none")
+    assert is_there(tmp_path)

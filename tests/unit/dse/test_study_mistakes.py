@@ -123,3 +123,8 @@ def test_a_folder_whose_files_are_broken_is_told_by_report_and_resume(
         (tmp_path / name).write_bytes(b"\xff\xfe garbage")
         with pytest.raises(ConfigError, match=name):
             run_study("p5_vit22b_64.yaml", **options, resume=True)
+
+
+def test_a_front_to_start_from_whose_folder_can_be_no_name_is_told() -> None:
+    with pytest.raises(ConfigError, match="must be the folder of a study"):
+        load_study("9" * 400)
