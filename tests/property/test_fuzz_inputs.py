@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = ["run", "system", "et", "host", "device", "text workload", "rule"]
+KINDS = ["run", "et", "host", "rule"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
