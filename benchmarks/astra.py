@@ -93,7 +93,7 @@ def switch(*npus: int, reference: Reference | None) -> Case:
     return Case(topology=names, npus=npus, algorithms=algorithms, reference=reference)
 
 
-def llm_2d(dp: int, tp: int, layers: int, reference: Reference) -> Case:
+def llm_2d(dp: int, tp: int, layers: int, reference: Reference | None) -> Case:
     return Case(
         topology=("fully_connected", "switch"),
         npus=(tp, dp),
@@ -196,6 +196,17 @@ def groups_of(case: Case) -> dict[int, list[int]]:
 
 def write_inputs(case: Case, prefix: Path) -> dict[str, Path]:
     """The traces of all NPUs and the configuration files."""
+    files = write_settings(case, prefix, groups_of(case))
+    if case.layers:
+        keys = json.loads(files["system"].read_text(encoding="utf-8"))
+        keys |= {"roofline-enabled": 1, "peak-perf": 300}
+        files["system"].write_text(json.dumps(keys), encoding="utf-8")
+    _write_traces(case, prefix)
+    return files
+
+
+def write_settings(case: Case, prefix: Path, groups: dict[int, list[int]]) -> dict[str, Path]:
+    """The files of system, network, memory and groups."""
     options = SystemOptions(
         chunks=4,
         local_mem_bytes_per_ns=900.0 if case.layers else 1600.0,
@@ -208,17 +219,11 @@ def write_inputs(case: Case, prefix: Path) -> dict[str, Path]:
             case.topology, case.npus, rates, case.latency_ns, strict=False
         )
     ]
-    write_configuration(prefix, dimensions, options, groups_of(case))
-    files = {
+    write_configuration(prefix, dimensions, options, groups)
+    return {
         key: prefix.with_name(f"{prefix.name}.{suffix}")
         for key, suffix in (("system", "system.json"), ("network", "network.yml"))
     }
-    if case.layers:
-        keys = json.loads(files["system"].read_text(encoding="utf-8"))
-        keys |= {"roofline-enabled": 1, "peak-perf": 300}
-        files["system"].write_text(json.dumps(keys), encoding="utf-8")
-    _write_traces(case, prefix)
-    return files
 
 
 def _write_traces(case: Case, prefix: Path) -> None:
@@ -238,10 +243,10 @@ def _write_traces(case: Case, prefix: Path) -> None:
             path.write_bytes(contents[key])
 
 
-def run(case: Case, folder: Path) -> dict[str, object]:
+def run(
+    case: Case, prefix: Path, files: dict[str, Path], *, grouped: bool
+) -> dict[str, object]:
     """One fresh process; its CPU seconds, peak memory and the time at which the last NPU ends."""
-    prefix = folder / "w"
-    files = write_inputs(case, prefix)
     command = [
         sys.executable, "-m", "simcore", "astra",
         f"--workload-configuration={prefix}",
@@ -250,9 +255,9 @@ def run(case: Case, folder: Path) -> dict[str, object]:
         f"--remote-memory-configuration={prefix}.memory.json",
         f"--backend={case.backend}",
     ]  # fmt: skip
-    if case.layers:
+    if grouped:
         command.append(f"--comm-group-configuration={prefix}.comm_group.json")
-    out = folder / "out.txt"
+    out = prefix.with_name("out.txt")
     figures = [measured(command, out)]
     while figures[0][0] < _REPEATED_BELOW_S and len(figures) < _TIMES:
         figures.append(measured(command, out))
@@ -269,6 +274,12 @@ def run(case: Case, folder: Path) -> dict[str, object]:
     }
 
 
+def run_alike(case: Case, folder: Path) -> dict[str, object]:
+    """Writes the files of a case whose NPUs do the same, and runs it."""
+    prefix = folder / "w"
+    return run(case, prefix, write_inputs(case, prefix), grouped=bool(case.layers))
+
+
 def measured(command: list[str], out: Path) -> tuple[float, int]:
     """CPU seconds and peak memory in KiB of one process."""
     # as in an installed package, Python's byte code stands beside its sources
@@ -280,7 +291,7 @@ def measured(command: list[str], out: Path) -> tuple[float, int]:
         )
     told = done.stderr.decode().splitlines()
     if done.returncode:
-        raise SystemExit(f"exit code {done.returncode}: {told}")
+        raise SystemExit(f"exit code {done.returncode}: {told[:3]}")
     cpu_s, peak_kb = told[-1].split()
     return float(cpu_s), int(peak_kb)
 
@@ -331,11 +342,11 @@ def main() -> None:
         print("\n".join(CASES))
         return
     with tempfile.TemporaryDirectory() as folder:
-        run(CASES["torus_4x4x4"], Path(folder))
+        run_alike(CASES["torus_4x4x4"], Path(folder))
     rows = []
     for name in args.case or CASES:
         with tempfile.TemporaryDirectory() as folder:
-            rows.append(compared(name, CASES[name], run(CASES[name], Path(folder))))
+            rows.append(compared(name, CASES[name], run_alike(CASES[name], Path(folder))))
         print(json.dumps(rows[-1]), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         rate = events_per_cpu_s(CASES["ring_256"], Path(folder))
