@@ -243,9 +243,7 @@ def _write_traces(case: Case, prefix: Path) -> None:
             path.write_bytes(contents[key])
 
 
-def run(
-    case: Case, prefix: Path, files: dict[str, Path], *, grouped: bool
-) -> dict[str, object]:
+def run(case: Case, prefix: Path, files: dict[str, Path], *, grouped: bool) -> dict[str, object]:
     """One fresh process; its CPU seconds, peak memory and the time at which the last NPU ends."""
     command = [
         sys.executable, "-m", "simcore", "astra",

@@ -93,6 +93,35 @@ def find_frames(data: Bytes, size: int, frames: Ints) -> tuple[int, int, int]:
 
 
 @njit(cache=True)
+def find_all_frames(data: Bytes, bounds: Ints, frames: Ints, first: Ints) -> int:
+    """Finds the messages of several files, all whole and none empty.
+
+    Args:
+        data: The files' bytes.
+        bounds: (F, 2) int64, where the messages of each file begin and end in *data*.
+        frames: (R, 2) int64, receives start and end of each message.
+        first: (F + 1,) int64, receives the first message of each file.
+
+    Returns:
+        Files found whole: F, or the number of the first one that is not, or that does not fit.
+    """
+    count = 0
+    first[0] = 0
+    for f in range(bounds.shape[0]):
+        at, end = bounds[f, 0], bounds[f, 1]
+        while at < end:
+            length, start = read_varint(data, at, min(end, at + 5))
+            if start < 0 or length <= 0 or length > end - start or count == frames.shape[0]:
+                return f
+            frames[count, 0] = start
+            frames[count, 1] = start + length
+            count += 1
+            at = start + length
+        first[f + 1] = count
+    return bounds.shape[0]
+
+
+@njit(cache=True)
 def _skip(data: Bytes, wire: int, at: int, end: int) -> int:
     if wire == 0:
         return read_varint(data, at, end)[1]

@@ -7,67 +7,90 @@ from simcore.kernels.jit import njit
 
 Ints = NDArray[np.int64]
 Ids = NDArray[np.uint64]
+Positions = NDArray[np.int32]
 
 
 @njit(cache=True)
-def _position(ids: Ids, wanted: int) -> int:
-    low, high = 0, ids.size
+def _position(ids: Ids, begin: int, end: int, wanted: int) -> int:
+    """Where *wanted* stands among the ascending ids from *begin* to *end*, or -1."""
+    guess = np.int64(wanted - ids[begin])  # right where no number is left out, as in most files
+    if 0 <= guess < end - begin and ids[begin + guess] == wanted:
+        return begin + guess
+    low, high = begin, end
     while low < high:
         middle = (low + high) // 2
         if ids[middle] < wanted:
             low = middle + 1
         else:
             high = middle
-    return low if low < ids.size and ids[low] == wanted else -1
+    return low if low < end and ids[low] == wanted else -1
 
 
 @njit(cache=True)
 def link_dependencies(
-    ids: Ids, rows: Ints, starts: tuple[Ints, Ints], deps: tuple[Ids, Ids], out: tuple[Ints, Ints]
-) -> tuple[int, int, int]:
+    ids: Ids,
+    rows: Ints,
+    first: Ints,
+    starts: tuple[Ints, Ints],
+    deps: tuple[Ids, Ids],
+    out: tuple[Ints, Positions],
+) -> tuple[int, int, int, int]:
     """Turns dependency ids into positions: distinct, ascending, data and control together.
 
     Args:
-        ids: (T,) uint64, ascending node ids.
-        rows: (T,) int64, file row of each position.
-        starts: Two (T + 1,) int64, where the data and control ids of each file row start.
+        ids: (T,) uint64, node ids, ascending in each file.
+        rows: (T,) int64, row of each position.
+        first: (F + 1,) int64, first position of each file.
+        starts: Two (T + 1,) int64, where the data and control ids of each row start.
         deps: Two (E,) uint64, the ids.
-        out: dep_start, (T + 1,) int64, and dep, (E1 + E2,) int64; receive the result.
+        out: dep_start, (T + 1,) int64, and dep, (E1 + E2,) int32, positions that count from the
+            file's first; receive the result.
 
     Returns:
-        Entries of dep used, and position and list entry of the first unknown id, else -1, -1.
+        Entries of dep used, position and list entry of the first unknown id, else -1, -1, and how
+        many nodes wait for a node behind them.
     """
     dep_start, dep = out
-    used = 0
+    used, backwards = 0, 0
     dep_start[0] = 0
-    for t in range(ids.size):
-        first = used
-        for which in range(2):
-            start = starts[which]
-            for e in range(start[rows[t]], start[rows[t] + 1]):
-                parent = _position(ids, deps[which][e])
-                if parent < 0:
-                    return used, t, 2 * e + which
-                at = used
-                while at > first and dep[at - 1] > parent:
-                    at -= 1
-                if at > first and dep[at - 1] == parent:
-                    continue
-                for i in range(used, at, -1):
-                    dep[i] = dep[i - 1]
-                dep[at] = parent
-                used += 1
-        dep_start[t + 1] = used
-    return used, -1, -1
+    for f in range(first.size - 1):
+        begin, end = first[f], first[f + 1]
+        for t in range(begin, end):
+            mine = used
+            for which in range(2):
+                start = starts[which]
+                for e in range(start[rows[t]], start[rows[t] + 1]):
+                    parent = _position(ids, begin, end, deps[which][e]) - begin
+                    if parent < 0:
+                        return used, t, 2 * e + which, backwards
+                    used = _inserted(dep, mine, used, parent)
+            if used > mine and dep[used - 1] >= t - begin:
+                backwards += 1
+            dep_start[t + 1] = used
+    return used, -1, -1, backwards
 
 
 @njit(cache=True)
-def children_of(dep_start: Ints, dep: Ints, start: Ints, child: Ints, fill: Ints) -> None:
+def _inserted(dep: Positions, first: int, used: int, parent: int) -> int:
+    """Put *parent* among the ascending positions from *first* on, if it is new; their end."""
+    at = used
+    while at > first and dep[at - 1] > parent:
+        at -= 1
+    if at > first and dep[at - 1] == parent:
+        return used
+    for i in range(used, at, -1):
+        dep[i] = dep[i - 1]
+    dep[at] = parent
+    return used + 1
+
+
+@njit(cache=True)
+def children_of(dep_start: Ints, dep: Positions, start: Ints, child: Ints, fill: Ints) -> None:
     """The reverse graph: ``child[start[t]:start[t + 1]]`` wait for t, ascending.
 
     Args:
         dep_start: (T + 1,) int64, where each node's dependencies start in *dep*.
-        dep: (E,) int64, positions.
+        dep: (E,) int32, positions.
         start: (T + 1,) int64, receives the result.
         child: (E,) int64, likewise.
         fill: (T,) int64, scratch.
@@ -86,12 +109,12 @@ def children_of(dep_start: Ints, dep: Ints, start: Ints, child: Ints, fill: Ints
 
 
 @njit(cache=True)
-def longest_paths(dep_start: Ints, dep: Ints, weight: Ints, end: Ints, scratch: Ints) -> None:
+def longest_paths(dep_start: Ints, dep: Positions, weight: Ints, end: Ints, scratch: Ints) -> None:
     """End of each node if nothing but dependencies delayed it; -1 for nodes never reached.
 
     Args:
         dep_start: (T + 1,) int64, where each node's dependencies start in *dep*.
-        dep: (E,) int64, positions.
+        dep: (E,) int32, positions.
         weight: (T,) int64, duration of each node.
         end: (T,) int64, receives the ends; a node in or behind a cycle has -1.
         scratch: (4T + 1 + E,) int64.

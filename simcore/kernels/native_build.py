@@ -21,6 +21,7 @@ _C_TYPES: dict[str, Any] = {
     "U": ctypes.POINTER(ctypes.c_uint64),
     "F": ctypes.POINTER(ctypes.c_double),
     "B": ctypes.POINTER(ctypes.c_uint8),
+    "H": ctypes.POINTER(ctypes.c_int32),
 }
 
 
@@ -57,7 +58,13 @@ class _Compiled:
 def _signature(letters: str) -> object:
     from numba import types
 
-    elements = {"I": types.int64, "U": types.uint64, "F": types.float64, "B": types.uint8}
+    elements = {
+        "I": types.int64,
+        "U": types.uint64,
+        "F": types.float64,
+        "B": types.uint8,
+        "H": types.int32,
+    }
     pointer: Any = types.CPointer
     arguments = []
     for letter in letters:

@@ -4,20 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.system.engine_input import EngineInput, Ints, Program
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SeenSends:
-    """A program's sends as the stand-ins of their receivers await them, per position.
-
-    Attributes:
-        tag: (T,) int64.
-        source: (T,) int64, NPU ids.
-    """
-
-    tag: Ints
-    source: Ints
+from simcore.system.engine_input import EngineInput, Ints
+from simcore.system.programs import Programs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,17 +16,18 @@ class Cast:
         class_of_npu: (N,) int64, class of each NPU of the machine.
         npus: (K,) int64, per class the NPU that stands for it.
         programs: What these run.
+        seen: Their sends as the stand-ins of the receivers await them: (C,) int64 tags and (C,)
+            int64 senders, in the order of ``programs.transfers``.
         program_of: (K,) int64, index into ``programs``.
-        sends: Per program, its sends; None where it has none or nobody stands for others.
         slots: Per program of the input, the keys of its list groups; programs of one class have
             corresponding groups at one place. Empty where nobody stands for others.
     """
 
     class_of_npu: Ints
     npus: Ints
-    programs: tuple[Program, ...]
+    programs: Programs
     program_of: Ints
-    sends: tuple[SeenSends | None, ...]
+    seen: tuple[Ints, Ints]
     slots: tuple[tuple[int, ...], ...] = ()
 
     @property
@@ -55,10 +44,11 @@ class Cast:
 def everybody(inputs: EngineInput) -> Cast:
     """Each NPU is simulated and stands for itself."""
     npus = np.arange(inputs.program_of_npu.size)
+    nothing = np.zeros(inputs.table.transfers.at.size, np.int64)
     return Cast(
         class_of_npu=npus,
         npus=npus,
-        programs=inputs.programs,
+        programs=inputs.table,
         program_of=inputs.program_of_npu,
-        sends=(None,) * len(inputs.programs),
+        seen=(nothing, nothing),
     )

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.system.programs import Program, Programs
+from simcore.system.programs_joined import joined
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -26,50 +29,6 @@ class NetworkDimension:
     npus: int
     bytes_per_ns: float
     latency_ns: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Program:
-    """The nodes that one NPU (or several alike) executes, in ascending order of node id.
-
-    Shapes: T nodes, E dependencies.
-
-    Attributes:
-        node_id: (T,) uint64, ids as in the trace.
-        kind: (T,) int8, ``NodeKind`` values.
-        on_cpu: (T,) bool, takes the CPU slot.
-        skipped: (T,) bool, finishes inside the issue walk without an event.
-        duration_ns: (T,) int64; how long a compute node (or a replayed one, or a broadcast) lasts.
-        comm_kind: (T,) int8, ``CollectiveKind`` value of a collective, else -1.
-        size_bytes: (T,) int64, of collective, send, receive and memory nodes.
-        priority: (T,) int64, used by EXPLICIT scheduling.
-        group: (T,) int64, key of the communicator group; 0 means all NPUs.
-        involved_dims: (T,) int64, bit d set: the collective runs over dimension d.
-        peer: (T,) int64, destination of a send, source of a receive, else -1.
-        tag: (T,) int64.
-        dep_start: (T + 1,) int64, and dep: (E,) int64: node t waits for the positions
-            ``dep[dep_start[t]:dep_start[t + 1]]`` (distinct, data and control together).
-        name: Names of the nodes, or empty.
-
-    A broadcast lasts ``duration_ns`` and sends nothing, and so does a receive whose peer is -1:
-    that is how a replay is written.
-    """
-
-    node_id: NDArray[np.uint64]
-    kind: NDArray[np.int8]
-    on_cpu: Flags
-    skipped: Flags
-    duration_ns: Ints
-    comm_kind: NDArray[np.int8]
-    size_bytes: Ints
-    priority: Ints
-    group: Ints
-    involved_dims: Ints
-    peer: Ints
-    tag: Ints
-    dep_start: Ints
-    dep: Ints
-    name: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +126,7 @@ class EngineInput:
     Attributes:
         backend: ``congestion_unaware``, ``congestion_aware`` or ``congestion_aware_multidim``.
         dimensions: Innermost first; their sizes multiply to N NPUs.
-        programs: Distinct programs.
+        programs: Distinct programs; whoever reads them finds them as a table.
         program_of_npu: (N,) int64, index into ``programs``.
         groups: Communicator groups by key (never 0); the key 0 is every NPU.
         start_ns: (N,) int64 time at which each NPU starts its program, or None for 0.
@@ -177,13 +136,22 @@ class EngineInput:
     backend: str
     dimensions: tuple[NetworkDimension, ...]
     options: SystemOptions
-    programs: tuple[Program, ...]
+    programs: Sequence[Program]
     program_of_npu: Ints
     groups: Mapping[int, ListGroup | GridGroup] = field(default_factory=dict)
     remote_memory: RemoteMemory = field(default_factory=RemoteMemory)
     custom: CustomCollectives = field(default_factory=CustomCollectives)
     start_ns: Ints | None = None
     record_nodes: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "programs", joined(self.programs))
+
+    @property
+    def table(self) -> Programs:
+        """The programs."""
+        assert isinstance(self.programs, Programs)
+        return self.programs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -195,6 +163,9 @@ class EngineOutput:
         node_start_ns: Per NPU, (T,) int64 issue times in program order, -1 where never issued;
             empty when not recorded.
         node_end_ns: Likewise, finish times.
+        busy_ns: (N, 5) int64, in how much time at least one node of an account ran: compute,
+            communication, CPU work, remote memory, invalid nodes; -1: none ever ran.
+        last_end_ns: (N,) int64, when the last node of each NPU ended.
         messages: Messages sent, and received_messages: matched receives.
         sent_bytes, received_bytes: Their sizes added up.
         events: Events that the engine handled.
@@ -206,6 +177,8 @@ class EngineOutput:
     finish_ns: Ints
     node_start_ns: tuple[Ints, ...]
     node_end_ns: tuple[Ints, ...]
+    busy_ns: Ints
+    last_end_ns: Ints
     messages: int
     received_messages: int
     sent_bytes: int

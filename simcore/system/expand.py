@@ -11,16 +11,10 @@ from numpy.typing import NDArray
 
 from simcore.errors import SimulationError
 from simcore.hardware import Platform
-from simcore.system.engine_input import (
-    EngineInput,
-    GridGroup,
-    Ints,
-    ListGroup,
-    Program,
-    SystemOptions,
-)
+from simcore.system.engine_input import EngineInput, GridGroup, Ints, ListGroup, SystemOptions
 from simcore.system.phases import runnable
 from simcore.system.placement import Placement
+from simcore.system.programs import Program
 from simcore.system.spec import System
 from simcore.system.subsystem import engine_dimensions, engine_options
 from simcore.terms import CollectiveKind, NodeKind

@@ -16,8 +16,9 @@ from dataclasses import replace
 import numpy as np
 
 from simcore.kernels.engine import layout
-from simcore.system.cast import Cast, SeenSends
-from simcore.system.engine_input import EngineInput, Ints, ListGroup, Program
+from simcore.system.cast import Cast
+from simcore.system.engine_input import EngineInput, Ints, ListGroup
+from simcore.system.programs import Program, node_actions
 from simcore.system.relations import (
     CannotFoldError,
     lines_of,
@@ -30,7 +31,6 @@ from simcore.system.relations import (
 )
 from simcore.system.symmetry import Block, alike
 from simcore.system.transfers import Transfers, matched, transfers_of
-from simcore.system.unfolded_programs import node_actions
 
 _MOST_GROUPS = 30_000
 _MOST_NPUS = 1 << 20
@@ -45,15 +45,18 @@ def fold(inputs: EngineInput) -> Cast:
     Raises:
         CannotFoldError: No two NPUs can be proven alike; says why.
     """
-    actions = [node_actions(program) for program in inputs.programs]
-    _refuse_shared_state(inputs, actions)
+    _refuse_shared_state(inputs)
+    if _surely_different(inputs):
+        raise CannotFoldError("no two NPUs are alike")
+    programs = list(inputs.programs)
+    actions = [node_actions(program) for program in programs]
     rows = [np.flatnonzero(action == layout.ACTION_COLLECTIVE) for action in actions]
-    slots = tuple(list_slots(inputs, p, r) for p, r in zip(inputs.programs, rows, strict=True))
-    transfers = [transfers_of(p, a) for p, a in zip(inputs.programs, actions, strict=True)]
+    slots = tuple(list_slots(inputs, p, r) for p, r in zip(programs, rows, strict=True))
+    transfers = [transfers_of(p, a) for p, a in zip(programs, actions, strict=True)]
     shape_of: dict[bytes, int] = {}
     shapes = [
-        shape_of.setdefault(_shape(inputs, index, slots[index], transfers[index]), len(shape_of))
-        for index in range(len(inputs.programs))
+        shape_of.setdefault(_shape(inputs, *parts), len(shape_of))
+        for parts in zip(programs, slots, transfers, strict=True)
     ]
     answers = matched(inputs.program_of_npu, transfers)
     shape_of_npu = np.array(shapes, np.int64)[inputs.program_of_npu]
@@ -71,7 +74,19 @@ def fold(inputs: EngineInput) -> Cast:
     return _cast(inputs, class_of_npu, npus, slots, transfers, answers)
 
 
-def _refuse_shared_state(inputs: EngineInput, actions: list[Ints]) -> None:
+def _surely_different(inputs: EngineInput) -> bool:
+    """Whether already nodes, sizes and kinds of collectives make every NPU one of its own."""
+    bodies, transfers = inputs.table.bodies, inputs.table.transfers
+    kinds = transfers.comm_kind.astype(np.int64)
+    mixed = transfers.size_bytes * 0x9E3779B9 + kinds * 0x7F4A7C15 + transfers.at
+    mixed = (mixed ^ mixed >> 31) * 0x6A09E667F3BCC909
+    sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(mixed)))[transfers.first]
+    marks = bodies.marks()[inputs.table.body_of].view(np.int64) ^ np.diff(sums)
+    of_npu = marks[inputs.program_of_npu]
+    return np.unique(of_npu).size == of_npu.size
+
+
+def _refuse_shared_state(inputs: EngineInput) -> None:
     options = inputs.options
     shared = inputs.remote_memory.kind in ("per_node", "pool")
     reason = ""
@@ -79,7 +94,7 @@ def _refuse_shared_state(inputs: EngineInput, actions: list[Ints]) -> None:
         reason = "rendezvous sends messages both ways"
     elif inputs.custom.by_kind or inputs.custom.by_node:
         reason = "custom collectives give every member a program of its own"
-    elif shared and any(bool((action == layout.ACTION_MEMORY).any()) for action in actions):
+    elif shared and bool((inputs.table.bodies.action == layout.ACTION_MEMORY).any()):
         reason = "NPUs share memory servers"
     elif len(inputs.groups) > _MOST_GROUPS or inputs.program_of_npu.size > _MOST_NPUS:
         reason = "the machine is too large to compare its NPUs"
@@ -87,9 +102,10 @@ def _refuse_shared_state(inputs: EngineInput, actions: list[Ints]) -> None:
         raise CannotFoldError(reason)
 
 
-def _shape(inputs: EngineInput, index: int, slots: tuple[int, ...], transfers: Transfers) -> bytes:
+def _shape(
+    inputs: EngineInput, program: Program, slots: tuple[int, ...], transfers: Transfers
+) -> bytes:
     """What a program is apart from the names of groups, peers and tags."""
-    program = inputs.programs[index]
     group = program.group.copy()
     sizes = []
     for place, key in enumerate(slots):
@@ -184,8 +200,8 @@ def _cast(
     answers: Mapping[int, Ints],
 ) -> Cast:
     """The NPUs that stand for the classes; those with sends get a program each."""
-    programs: list[Program] = []
-    sends: list[SeenSends | None] = []
+    programs: list[int] = []
+    seen_tags, seen_sources = [], []
     places: dict[tuple[int, int], int] = {}
     program_of = []
     for npu in npus.tolist():
@@ -194,8 +210,8 @@ def _cast(
         key = (index, npu if mine.keys else -1)
         if key not in places:
             places[key] = len(programs)
-            programs.append(inputs.programs[index])
-            sends.append(None)
+            programs.append(index)
+            tags, sources = np.zeros((2, mine.nodes), np.int64)
             if mine.keys:
                 seen = []
                 for (peer, _, _), answer in zip(mine.keys, answers[npu].tolist(), strict=True):
@@ -203,13 +219,17 @@ def _cast(
                     receives = transfers[int(inputs.program_of_npu[stand_in])].receives
                     seen.append(receives.keys[answer][:2])
                 source, tag = np.array(seen, np.int64)[mine.key_of].T
-                sends[-1] = SeenSends(tag=mine.spread(tag), source=mine.spread(source))
+                tags, sources = mine.spread(tag), mine.spread(source)
+            first, end = inputs.table.transfers.first[index : index + 2].tolist()
+            at = inputs.table.transfers.at[first:end]
+            seen_tags.append(tags[at])
+            seen_sources.append(sources[at])
         program_of.append(places[key])
     return Cast(
         class_of_npu=class_of_npu,
         npus=npus,
-        programs=tuple(programs),
+        programs=inputs.table.take(np.array(programs, np.int64)),
         program_of=np.array(program_of, np.int64),
-        sends=tuple(sends),
+        seen=(np.concatenate(seen_tags), np.concatenate(seen_sources)),
         slots=slots,
     )

@@ -10,7 +10,8 @@ from simcore.collectives.base import PeerRule
 from simcore.errors import SimulationError
 from simcore.kernels.engine.layout import UNAWARE
 from simcore.network import BACKENDS
-from simcore.system.engine_input import EngineInput, Ints, ListGroup, Program
+from simcore.system.engine_input import EngineInput, Ints, ListGroup
+from simcore.system.programs import Program
 from simcore.system.unfolded_plans import Phase, collective_phases
 from simcore.terms import CollectiveKind
 

@@ -17,12 +17,12 @@ from simcore.system.engine_input import (
     Ints,
     ListGroup,
     NetworkDimension,
-    Program,
     SystemOptions,
 )
 from simcore.system.phase_rows import local_array, network_array, program_row
 from simcore.system.phases import cut, runnable
 from simcore.system.placement import Placement
+from simcore.system.programs import Program
 from simcore.system.spec import System
 from simcore.terms import CollectiveKind, NodeKind, TopologyKind
 

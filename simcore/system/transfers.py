@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcore.kernels.engine import layout
-from simcore.system.engine_input import Ints, Program
+from simcore.system.engine_input import Ints
+from simcore.system.programs import Program
 from simcore.system.relations import CannotFoldError
 from simcore.system.unfolded_programs import TAG_RANGE
 

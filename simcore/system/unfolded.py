@@ -30,6 +30,7 @@ from simcore.system.unfolded_image import build_arena
 from simcore.system.unfolded_waiting import waiting_sentences
 
 _EVENTS_BETWEEN_PAUSES = 5_000_000  # about a second, so that an interrupt is heard
+_GROWTH_WORDS = 1 << 22
 
 
 def run_unfolded(inputs: EngineInput, *, network: ExternalNetwork | None = None) -> EngineOutput:
@@ -88,13 +89,14 @@ def _start(arena: Ints, inputs: EngineInput, cast: Cast) -> Ints:
 
 
 def _with_room(arena: Ints, words: int) -> Ints:
-    """The arena, or a copy of twice its size, with at least *words* words never used."""
+    """The arena, larger if need be, with at least *words* words never used.
+
+    It grows in place: the programs in it never exist twice.
+    """
     needed = int(arena[layout.NEXT_WORD]) + words
-    if needed <= arena.size:
-        return arena
-    larger = np.zeros(max(needed, 2 * arena.size), np.int64)
-    larger[: arena.size] = arena
-    return larger
+    if needed > arena.size:
+        arena.resize(needed + min(needed >> 1, _GROWTH_WORDS), refcheck=False)
+    return arena
 
 
 def _go_on(arena: Ints, rates: Floats) -> tuple[Ints, int]:
@@ -151,17 +153,22 @@ def _output(arena: Ints, inputs: EngineInput, cast: Cast) -> EngineOutput:
     starts: list[Ints] = []
     ends: list[Ints] = []
     if inputs.record_nodes:
+        sizes = cast.programs.sizes.tolist()
         for npu, program in enumerate(cast.program_of.tolist()):
-            nodes = cast.programs[program].kind.size
+            nodes = sizes[program]
             for times, column in ((starts, layout.NPU_START), (ends, layout.NPU_END)):
                 first = int(table[npu, column])
                 times.append(arena[first : first + nodes].copy())
+    accounts = table[:, layout.NPU_ACCOUNTS :].reshape(npus, layout.ACCOUNTS, layout.ACCOUNT_WORDS)
+    busy_ns = accounts[:, : layout.ACCOUNT_NONE, layout.ACCOUNT_BUSY_NS].copy()
+    last_end_ns = table[:, layout.NPU_LAST_END_NS].copy()
     received = int(arena[layout.RECEIVED_MESSAGES]), int(arena[layout.RECEIVED_BYTES])
     if cast.folded:
         if arena[layout.MATCH_COUNT] or (finish_ns < 0).any():
             raise CannotFoldError("NPUs wait for ever, or messages are never received")
         received = int(arena[layout.SENT_MESSAGES]), int(arena[layout.SENT_BYTES])
         finish_ns = finish_ns[cast.class_of_npu]
+        busy_ns, last_end_ns = busy_ns[cast.class_of_npu], last_end_ns[cast.class_of_npu]
         if inputs.record_nodes:
             classes = cast.class_of_npu.tolist()
             starts, ends = [starts[i] for i in classes], [ends[i] for i in classes]
@@ -169,6 +176,8 @@ def _output(arena: Ints, inputs: EngineInput, cast: Cast) -> EngineOutput:
         finish_ns=finish_ns,
         node_start_ns=tuple(starts),
         node_end_ns=tuple(ends),
+        busy_ns=busy_ns,
+        last_end_ns=last_end_ns,
         messages=int(arena[layout.SENT_MESSAGES]),
         received_messages=received[0],
         sent_bytes=int(arena[layout.SENT_BYTES]),

@@ -1,22 +1,24 @@
 """Refuses inputs that the unfolded engine could only crash on."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from math import prod
 
 import numpy as np
 
 from simcore.errors import ConfigError
+from simcore.kernels.engine import layout
 from simcore.network import BACKENDS
 from simcore.system.dimension_order import POLICIES
 from simcore.system.engine_input import (
     CustomCollectives,
     EngineInput,
+    Flags,
     GridGroup,
+    Ints,
     ListGroup,
-    Program,
     SharedBus,
 )
+from simcore.system.programs import Program, Programs
 from simcore.terms import CollectiveKind, NodeKind
 
 _TOPOLOGIES = ("ring", "fully_connected", "switch")
@@ -150,64 +152,77 @@ def _check_group(key: int, group: ListGroup | GridGroup, npus: int, dimensions: 
 
 
 def _check_programs(inputs: EngineInput) -> None:
-    """Check all programs as one; where a rule is broken, one by one, to say which breaks it."""
-    try:
-        _check_program(inputs, _joined(inputs.programs), "programs")
-    except ConfigError:
-        for index, program in enumerate(inputs.programs):
-            _check_program(inputs, program, f"programs[{index}]")
-        raise
-
-
-def _joined(programs: Sequence[Program]) -> Program:
-    """The nodes of all programs one after another; without names, dependencies and durations."""
-    columns = (
-        "node_id", "kind", "on_cpu", "comm_kind", "size_bytes", "group", "peer",
-    )  # fmt: skip
-    first = programs[0]
-    return replace(
-        first,
-        name=(),
-        **{name: np.concatenate([getattr(p, name) for p in programs]) for name in columns},
-    )
-
-
-def _check_program(inputs: EngineInput, program: Program, at: str) -> None:
-    kind = program.kind
+    """Check the nodes of all programs; an error names the first that breaks the rule."""
+    programs = inputs.table
+    nodes, rows = _NodeErrors(programs), _TransferErrors(programs)
+    bodies, transfers = programs.bodies, programs.transfers
     npus = inputs.program_of_npu.size
-    for position in np.flatnonzero(kind == NodeKind.METADATA)[:1]:
-        raise ConfigError(place(program, int(position), at), "cannot be run", got="METADATA")
-    transfers = np.isin(kind, (NodeKind.SEND, NodeKind.RECV))
-    replayed = (kind == NodeKind.RECV) & (program.peer < 0)
-    bad = transfers & ~replayed & ((program.peer < 0) | (program.peer >= npus))
-    _refuse(program, at, bad, f"the peer must be an NPU id below {npus}", program.peer)
-    on_network = transfers & ~replayed
-    on_network |= (kind == NodeKind.COLLECTIVE) & (program.comm_kind != CollectiveKind.BROADCAST)
-    rule = "communication cannot be CPU work"
-    _refuse(program, at, on_network & program.on_cpu, rule, program.on_cpu)
-    _refuse(program, at, program.size_bytes < 0, "must be 0 bytes or more", program.size_bytes)
-    collective = kind == NodeKind.COLLECTIVE
-    gathers = collective & (program.comm_kind == CollectiveKind.ALL_GATHER)
+    nodes.refuse(bodies.kind == NodeKind.METADATA, "cannot be run", lambda _: "METADATA")
+    ends = np.isin(transfers.kind, (NodeKind.SEND, NodeKind.RECV))
+    replayed = (transfers.kind == NodeKind.RECV) & (transfers.peer < 0)
+    bad = ends & ~replayed & ((transfers.peer < 0) | (transfers.peer >= npus))
+    rows.refuse(bad, f"the peer must be an NPU id below {npus}", transfers.peer)
+    collective = transfers.kind == NodeKind.COLLECTIVE
+    on_network = ends & ~replayed
+    on_network |= collective & (transfers.comm_kind != CollectiveKind.BROADCAST)
+    on_cpu = np.zeros(on_network.size, np.bool_)
+    on_cpu[on_network] = bodies.slot[rows.nodes[on_network]] == layout.SLOT_CPU
+    rows.refuse(on_cpu, "communication cannot be CPU work", on_cpu)
+    size = transfers.size_bytes
+    rows.refuse(size < 0, "must be 0 bytes or more", size)
+    gathers = collective & (transfers.comm_kind == CollectiveKind.ALL_GATHER)
     rule = f"what {npus} NPUs gather must be at most 2^62 bytes"
-    _refuse(
-        program, at, gathers & (program.size_bytes > _MOST_BYTES // npus), rule, program.size_bytes
-    )
-    _refuse(
-        program,
-        at,
-        program.size_bytes > _MOST_BYTES,
-        "must be at most 2^62 bytes",
-        program.size_bytes,
-    )
+    rows.refuse(gathers & (size > _MOST_BYTES // npus), rule, size)
+    rows.refuse(size > _MOST_BYTES, "must be at most 2^62 bytes", size)
     kinds = [int(k) for k in CollectiveKind]
     rule = f"the collective must be one of {kinds}"
-    _refuse(program, at, collective & ~np.isin(program.comm_kind, kinds), rule, program.comm_kind)
+    rows.refuse(collective & ~np.isin(transfers.comm_kind, kinds), rule, transfers.comm_kind)
     known = np.array([0, *inputs.groups], np.int64)
     rule = "the group must be defined"
-    _refuse(program, at, collective & ~np.isin(program.group, known), rule, program.group)
-    memory = np.isin(kind, (NodeKind.MEM_LOAD, NodeKind.MEM_STORE))
+    rows.refuse(collective & ~np.isin(transfers.group, known), rule, transfers.group)
+    memory = np.isin(transfers.kind, (NodeKind.MEM_LOAD, NodeKind.MEM_STORE))
     memory &= inputs.remote_memory.kind == "none"
-    _refuse(program, at, memory, "needs a remote memory, but there is none", kind)
+    rows.refuse(memory, "needs a remote memory, but there is none", transfers.kind)
+
+
+class _NodeErrors:
+    """Errors about nodes of bodies; each is told of the first program that runs it."""
+
+    def __init__(self, programs: Programs) -> None:
+        self._programs = programs
+
+    def refuse(self, bad: Flags, rule: str, told: Callable[[int], object]) -> None:
+        if not bad.any():
+            return
+        row = int(np.argmax(bad))
+        first = self._programs.bodies.first
+        body = int(np.searchsorted(first, row, side="right")) - 1
+        index = int(np.argmax(self._programs.body_of == body))
+        position = row - int(first[body])
+        at = place(self._programs[index], position, f"programs[{index}]")
+        raise ConfigError(at, rule, got=told(row))
+
+
+class _TransferErrors:
+    """Errors about what programs communicate.
+
+    Attributes:
+        nodes: (C,) int64, the node of each row among those of all bodies.
+    """
+
+    def __init__(self, programs: Programs) -> None:
+        self._programs = programs
+        first = programs.bodies.first[programs.body_of]
+        self.nodes: Ints = first[programs.transfers.program] + programs.transfers.at
+
+    def refuse(self, bad: Flags, rule: str, values: np.ndarray) -> None:
+        if not bad.any():
+            return
+        row = int(np.argmax(bad))
+        index = int(self._programs.transfers.program[row])
+        position = int(self._programs.transfers.at[row])
+        at = place(self._programs[index], position, f"programs[{index}]")
+        raise ConfigError(at, rule, got=values[row].item())
 
 
 def _refuse(program: Program, at: str, bad: np.ndarray, rule: str, values: np.ndarray) -> None:
@@ -224,22 +239,20 @@ def place(program: Program, position: int, at: str) -> str:
 
 def _check_membership(inputs: EngineInput) -> None:
     """Only members may issue the collectives of a list group."""
-    runs: list[list[int]] = [[] for _ in inputs.programs]
-    for npu, index in enumerate(inputs.program_of_npu.tolist()):
-        runs[index].append(npu)
+    order = np.argsort(inputs.program_of_npu, kind="stable")
+    bounds = np.searchsorted(inputs.program_of_npu[order], np.arange(len(inputs.programs) + 1))
     members: dict[int, set[int]] = {}
-    for index, program in enumerate(inputs.programs):
-        collective = program.kind == NodeKind.COLLECTIVE
-        for key in sorted(set(program.group[collective].tolist())):
-            group = inputs.groups.get(key)
-            if not isinstance(group, ListGroup):
-                continue
-            if key not in members:
-                members[key] = set(group.members.tolist())
-            strangers = [npu for npu in runs[index] if npu not in members[key]]
-            if strangers:
+    programs, keys, _ = inputs.table.groups()
+    for index, key in zip(programs.tolist(), keys.tolist(), strict=True):
+        group = inputs.groups.get(key)
+        if not isinstance(group, ListGroup):
+            continue
+        if key not in members:
+            members[key] = set(group.members.tolist())
+        for npu in order[bounds[index] : bounds[index + 1]].tolist():
+            if npu not in members[key]:
                 rule = f"group {key} does not hold this NPU"
-                raise ConfigError(f"programs[{index}]", rule, got=strangers[0])
+                raise ConfigError(f"programs[{index}]", rule, got=npu)
 
 
 def _check_custom(custom: CustomCollectives, npus: int) -> None:

@@ -6,17 +6,19 @@ import numpy as np
 
 from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Floats, Ints
+from simcore.kernels.native import call
 from simcore.kernels.topology_codes import FULLY_CONNECTED, RING, SWITCH
 from simcore.network import BACKENDS
 from simcore.system.cast import Cast
 from simcore.system.engine_input import EngineInput, SharedBus
 from simcore.system.unfolded_arena import Image
-from simcore.system.unfolded_programs import ProgramWriter
+from simcore.system.unfolded_programs import ProgramWriter, Written
 from simcore.terms import NodeKind
 
 _TOPOLOGIES = {"ring": RING, "fully_connected": FULLY_CONNECTED, "switch": SWITCH}
 _SCHEDULING = {"lifo": 0, "fifo": 1, "explicit": 2}
 _SPARE_WORDS = 4096
+_WORDS_PER_NPU = 512  # for what happens; what a run does not touch takes no memory
 _UNLIMITED = 1 << 62
 
 
@@ -35,11 +37,8 @@ def build_arena(inputs: EngineInput, cast: Cast, *, outside: bool) -> tuple[Ints
     _write_network(image, inputs, outside=outside)
     _write_options(image, inputs)
     writer = ProgramWriter(image, inputs)
-    programs = [
-        writer.write(program, sends)
-        for program, sends in zip(cast.programs, cast.sends, strict=True)
-    ]
-    _write_npus(image, inputs, cast, programs, writer)
+    written = writer.write(cast.programs, cast.seen)
+    _write_npus(image, inputs, cast, written, writer)
     if cast.folded:
         writer.write_stand_ins(cast)
     reserve, burst = _reserve(inputs, cast, writer)
@@ -47,7 +46,7 @@ def build_arena(inputs: EngineInput, cast: Cast, *, outside: bool) -> tuple[Ints
     image.words[layout.BURST] = burst
     starts = 1 if inputs.start_ns is None else np.unique(inputs.start_ns).size
     _write_tables(image, burst + starts)
-    return image.finished(2 * reserve), _rates(inputs)
+    return image.finished(2 * reserve + cast.npus.size * _WORDS_PER_NPU), _rates(inputs)
 
 
 def _write_network(image: Image, inputs: EngineInput, *, outside: bool) -> None:
@@ -109,7 +108,7 @@ def _write_npus(
     image: Image,
     inputs: EngineInput,
     cast: Cast,
-    programs: list[tuple[int, int]],
+    written: Written,
     writer: ProgramWriter,
 ) -> None:
     """The NPUs, the segments that each of them owns, and their start events."""
@@ -119,12 +118,12 @@ def _write_npus(
     before = layout.NPU_WORDS_BEFORE if cast.folded else 0
     rows = np.zeros((npus, before + layout.NPU_WORDS + own), np.int64)
     table = rows[:, before:]
-    nodes = np.array([p.kind.size for p in cast.programs], np.int64)[cast.program_of]
-    groups = np.array([count for _, count in programs], np.int64)[cast.program_of]
+    nodes = cast.programs.sizes[cast.program_of]
+    groups = written.groups[cast.program_of]
     times = nodes if inputs.record_nodes else np.zeros_like(nodes)
     custom = layout.CUSTOM_WORDS + writer.custom_nodes if writer.custom_nodes else 0
     bus = 4 * layout.END_WORDS if inputs.options.shared_bus else 0
-    columns = {
+    lengths = {
         layout.NPU_STATE: nodes,
         layout.NPU_READY: nodes,
         layout.NPU_START: times,
@@ -133,53 +132,46 @@ def _write_npus(
         layout.NPU_CUSTOM: np.full(npus, custom),
         layout.NPU_BUS: np.full(npus, bus),
     }
-    table_at = image.size + before
-    at = image.size + rows.size
-    ends = np.cumsum(np.stack(list(columns.values()), axis=1).reshape(-1))
-    starts = at + np.concatenate([[0], ends[:-1]]).reshape(npus, len(columns))
-    for place, column in enumerate(columns):
-        table[:, column] = starts[:, place]
+    table_at = image.add(rows) + before
+    own_parts = image.reserve(np.stack(list(lengths.values()), axis=1).reshape(-1))
+    table[:, list(lengths)] = own_parts.reshape(npus, len(lengths))
     if not bus:
         table[:, layout.NPU_BUS] = 0
     table[:, layout.NPU_ID] = cast.npus
-    table[:, layout.NPU_PROGRAM] = np.array([at for at, _ in programs])[cast.program_of]
+    table[:, layout.NPU_PROGRAM] = written.at[cast.program_of]
     table[:, layout.NPU_FINISH_NS] = -1
+    busy = layout.NPU_ACCOUNTS + layout.ACCOUNT_BUSY_NS
+    table[:, busy : layout.NPU_WORDS : layout.ACCOUNT_WORDS] = -1
     if cast.folded:
         rows[:, before + layout.NPU_ALIKE] = cast.alike
         places = table_at + cast.class_of_npu * rows.shape[1]
         image.words[layout.TIE_NS] = -1
-    image.add(rows)
     image.words[layout.NPU_TABLE] = table_at
     image.words[layout.NPU_STRIDE] = rows.shape[1]
-    segments = np.zeros(int(ends[-1]), np.int64)
-    _fill_segments(segments, table, at, cast, times=inputs.record_nodes)
+    image.later.append(lambda arena: _fill(arena, table, cast, times=times))
     if bus:
-        _fill_buses(segments, table, table_at, at)
-    image.add(segments)
+        image.later.append(lambda arena: _fill_buses(arena, table, table_at))
     if cast.folded:
         image.words[layout.PLACES] = image.add(places)
 
 
-def _fill_segments(segments: Ints, table: Ints, at: int, cast: Cast, *, times: bool) -> None:
+def _fill(arena: Ints, table: Ints, cast: Cast, *, times: Ints) -> None:
     """Open dependencies of each node, and -1 as the times of nodes never issued or ended."""
-    order = np.argsort(cast.program_of, kind="stable")
-    bounds = np.searchsorted(cast.program_of[order], np.arange(len(cast.programs) + 1))
-    for index, program in enumerate(cast.programs):
-        npus = order[bounds[index] : bounds[index + 1]]
-        place = np.arange(program.kind.size)[None, :] - at
-        state = table[npus, layout.NPU_STATE][:, None] + place
-        segments[state] = np.diff(program.dep_start)[None, :]
-        if times:
-            for column in (layout.NPU_START, layout.NPU_END):
-                segments[table[npus, column][:, None] + place] = -1
+    bodies = cast.programs.bodies
+    states = table[:, layout.NPU_STATE].copy()
+    of_npu = cast.programs.body_of[cast.program_of]
+    call("write_states", arena, states, of_npu, bodies.first, bodies.dep_start)
+    for column in (layout.NPU_START, layout.NPU_END):
+        for first, nodes in zip(table[:, column].tolist(), times.tolist(), strict=True):
+            arena[first : first + nodes] = -1
 
 
-def _fill_buses(segments: Ints, table: Ints, table_at: int, at: int) -> None:
+def _fill_buses(arena: Ints, table: Ints, table_at: int) -> None:
     npu_at = table_at + np.arange(table.shape[0]) * (table.strides[0] // table.itemsize)
     for role in range(4):
-        end = table[:, layout.NPU_BUS] - at + role * layout.END_WORDS
-        segments[end + layout.END_ROLE] = role
-        segments[end + layout.END_NPU] = npu_at
+        end = table[:, layout.NPU_BUS] + role * layout.END_WORDS
+        arena[end + layout.END_ROLE] = role
+        arena[end + layout.END_NPU] = npu_at
 
 
 def _reserve(inputs: EngineInput, cast: Cast, writer: ProgramWriter) -> tuple[int, int]:
@@ -189,13 +181,17 @@ def _reserve(inputs: EngineInput, cast: Cast, writer: ProgramWriter) -> tuple[in
     of its chunks, of which each queue starts some, each with its packets.
     """
     options = inputs.options
-    receives = max((int(np.sum(p.kind == NodeKind.RECV)) for p in cast.programs), default=0)
-    skips = max((p.kind.size if p.skipped.any() else 0 for p in cast.programs), default=0)
+    transfers = cast.programs.transfers
+    received = transfers.program[transfers.kind == NodeKind.RECV]
+    receives = int(np.bincount(received, minlength=1).max())
+    skips = 0
+    if bool((cast.programs.bodies.action == layout.ACTION_SKIP).any()):
+        skips = int(cast.programs.sizes.max())
     collectives = options.communication_streams
     streams = 2 * max(options.chunks, 1) * collectives
     active = min(options.active_chunks_per_dimension, streams) + options.queues_per_dimension
     started = active * (writer.longest_phase + 1)
-    transfers = (
+    burst = (
         receives
         + streams * (options.inter_dimension != "ascending")
         + 2 * started * collectives
@@ -210,10 +206,10 @@ def _reserve(inputs: EngineInput, cast: Cast, writer: ProgramWriter) -> tuple[in
         + 2 * layout.FIFO_WORDS
         + 2 * layout.TRANSFER_WORDS
     )
-    words = transfers * words_per_transfer + skips * layout.EVENT_WORDS
+    words = burst * words_per_transfer + skips * layout.EVENT_WORDS
     words += streams * (layout.STREAM_WORDS + writer.most_phases)
     words += collectives * (active * layout.WALK_WORDS + layout.COLLECTIVE_WORDS)
-    return int(words) + _SPARE_WORDS, 4 * transfers
+    return int(words) + _SPARE_WORDS, 4 * burst
 
 
 def _write_tables(image: Image, burst: int) -> None:

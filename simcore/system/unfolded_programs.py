@@ -1,21 +1,47 @@
 """Writes programs, groups and plans into the arena of the unfolded engine."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
 from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Ints
-from simcore.system.cast import Cast, SeenSends
-from simcore.system.engine_input import EngineInput, Flags, GridGroup, ListGroup, Program
+from simcore.kernels.native import call
+from simcore.system.cast import Cast
+from simcore.system.engine_input import EngineInput, GridGroup, ListGroup
+from simcore.system.programs import Bodies, Program, Programs, fixed_nodes
+from simcore.system.programs_joined import joined
 from simcore.system.unfolded_arena import Image
 from simcore.system.unfolded_plans import Phase, collective_phases, phase_words
 from simcore.terms import CollectiveKind, NodeKind
 
 TAG_RANGE = 500_000_000  # ASTRA-sim folds the tags of sends into this range
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Written:
+    """Programs in the arena.
+
+    Attributes:
+        at: (P,) int64, where each lies.
+        groups: (P,) int64, how many groups it uses.
+        words: (P, words) int64, their records.
+    """
+
+    at: Ints
+    groups: Ints
+    words: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Tables:
+    """Where the nodes of each body lie, and the heaps of its slot classes among an NPU's heaps."""
+
+    tables: Ints
+    heaps: Ints
 
 
 class ProgramWriter:
@@ -46,64 +72,82 @@ class ProgramWriter:
     def trees(self) -> int:
         return len(self._tree_of)
 
-    def write(self, program: Program, sends: SeenSends | None = None) -> tuple[int, int]:
-        """Write a program; returns where it lies and how many groups it uses."""
-        action, slot = node_actions(program), _slots(program)
-        collective = action == layout.ACTION_COLLECTIVE
-        keys = sorted(set(program.group.tolist()))
-        count_of = np.searchsorted(keys, program.group)
-        plans = self._plans(program, collective)
-        alone = collective & (plans == 0)  # nobody to talk to: such a collective ends at once
-        action[alone] = layout.ACTION_FIXED
-        nodes = np.zeros((program.kind.size, layout.NODE_WORDS), np.int64)
-        nodes[:, layout.NODE_ACTION] = action
-        nodes[:, layout.NODE_SLOT] = slot
-        nodes[:, layout.NODE_DURATION_NS] = np.where(alone, 0, program.duration_ns)
-        nodes[:, layout.NODE_BYTES] = program.size_bytes
-        nodes[:, layout.NODE_PRIORITY] = program.priority
-        nodes[:, layout.NODE_PLAN] = plans
-        nodes[:, layout.NODE_PEER] = program.peer
-        nodes[:, layout.NODE_TAG] = program.tag % TAG_RANGE
-        nodes[:, layout.NODE_GROUP_COUNT] = count_of
-        if sends is not None:
-            nodes[:, layout.NODE_SEEN_TAG] = sends.tag
-            nodes[:, layout.NODE_SEEN_SRC] = sends.source
-        self._write_children(nodes, program)
-        words = np.zeros(layout.PROGRAM_WORDS, np.int64)
-        words[layout.PROGRAM_NODES] = program.kind.size
-        words[layout.PROGRAM_TABLE] = self._image.add(nodes)
-        heaps = np.searchsorted(np.sort(slot), np.arange(layout.SLOTS))
-        words[layout.PROGRAM_HEAPS :] = heaps
-        return self._image.add(words), len(keys)
+    def write(self, programs: Programs, seen: tuple[Ints, Ints] | None = None) -> Written:
+        """Write programs.
 
-    def _write_children(self, nodes: Ints, program: Program) -> None:
-        """Turn "waits for" into "is waited for by"."""
-        parents = program.dep
-        waiting = np.repeat(np.arange(program.kind.size), np.diff(program.dep_start))
-        order = np.argsort(parents, kind="stable")
-        at = self._image.add(waiting[order])
-        first = np.searchsorted(parents[order], np.arange(program.kind.size + 1))
-        nodes[:, layout.NODE_CHILDREN] = at + first[:-1]
-        nodes[:, layout.NODE_CHILDREN_END] = at + first[1:]
-        nodes[:, layout.NODE_OPEN] = np.diff(program.dep_start)
+        Args:
+            programs: The programs.
+            seen: Tags and senders of the sends as stand-ins await them, see ``Cast``.
+        """
+        bodies = self._bodies(programs.bodies)
+        rows = self._details(programs)
+        if seen is not None:
+            rows[:, layout.DETAIL_SEEN_TAG], rows[:, layout.DETAIL_SEEN_SRC] = seen
+        at = self._image.add(rows)
+        words = np.zeros((len(programs), layout.PROGRAM_WORDS), np.int64)
+        words[:, layout.PROGRAM_NODES] = programs.sizes
+        words[:, layout.PROGRAM_TABLE] = bodies.tables[programs.body_of]
+        words[:, layout.PROGRAM_DETAILS] = at + programs.transfers.first[:-1] * layout.DETAIL_WORDS
+        words[:, layout.PROGRAM_HEAPS :] = bodies.heaps[programs.body_of]
+        found = self._image.add(words) + np.arange(len(programs)) * layout.PROGRAM_WORDS
+        owner, _, _ = programs.groups()
+        groups = np.bincount(owner, minlength=len(programs))
+        return Written(at=found, groups=groups, words=words)
 
-    def _plans(self, program: Program, collective: Flags) -> Ints:
-        """(T,) int64, the plan of each collective node, and 0 for the others."""
-        plans = np.zeros(program.kind.size, np.int64)
+    def _bodies(self, bodies: Bodies) -> "_Tables":
+        """Make room for nodes and children; they are written when the arena exists."""
+        nodes = np.diff(bodies.first)
+        tables = self._image.reserve(nodes * layout.NODE_WORDS)
+        children = self._image.reserve(bodies.list_words())
+        self._image.later.append(
+            lambda arena: call(
+                "write_bodies", arena, bodies.first, bodies.code,
+                bodies.communicates.view(np.uint8), bodies.duration_ns, bodies.dep_start,
+                bodies.dep, tables, children,
+            )
+        )  # fmt: skip
+        return _Tables(tables=tables, heaps=_heaps(bodies))
+
+    def _details(self, programs: Programs) -> Ints:
+        """(C, words) int64, what the communication of *programs* is about."""
+        transfers = programs.transfers
+        owner, _, pair_of = programs.groups()
+        first = np.searchsorted(owner, np.arange(len(programs)))
+        rows = np.zeros((transfers.at.size, layout.DETAIL_WORDS), np.int64)
+        rows[:, layout.DETAIL_BYTES] = transfers.size_bytes
+        rows[:, layout.DETAIL_PRIORITY] = transfers.priority
+        rows[:, layout.DETAIL_PLAN] = self._plans(programs)
+        rows[:, layout.DETAIL_PEER] = transfers.peer
+        rows[:, layout.DETAIL_TAG] = transfers.tag % TAG_RANGE
+        rows[:, layout.DETAIL_GROUP_COUNT] = pair_of - first[transfers.program]
+        return rows
+
+    def _plans(self, programs: Programs) -> Ints:
+        """(C,) int64, the plan of each collective, and 0 for the rest and where nobody talks."""
+        transfers, by_node = programs.transfers, self._inputs.custom.by_node
+        plans = np.zeros(transfers.at.size, np.int64)
+        fixed = fixed_nodes(transfers.kind, transfers.comm_kind, transfers.peer)
+        rows = np.flatnonzero((transfers.kind == NodeKind.COLLECTIVE) & ~fixed)
+        if not rows.size:
+            return plans
         sized = self._inputs.options.inter_dimension == "offline_greedy"
-        own = np.isin(program.node_id, np.array(list(self._inputs.custom.by_node), np.uint64))
-        columns = (
-            program.comm_kind,
-            program.group,
-            program.involved_dims,
-            np.where(own, program.node_id.astype(np.int64), -1),
-            program.size_bytes if sized else np.zeros_like(program.size_bytes),
+        node = np.full(rows.size, -1, np.int64)
+        if by_node:
+            ids = programs.transfer_ids()[rows]
+            own = np.isin(ids, np.array(list(by_node), np.uint64))
+            node[own] = ids[own].astype(np.int64)
+        keys = (
+            transfers.comm_kind[rows].astype(np.int64),
+            transfers.group[rows],
+            transfers.involved_dims[rows],
+            node,
+            transfers.size_bytes[rows] if sized else np.zeros_like(node),
         )
-        keys = np.stack([column[collective] for column in columns], axis=1).astype(np.int64)
-        plans[collective] = [self._plan(tuple(row)) for row in keys.tolist()]
+        distinct, key_of = _distinct_rows(keys)
+        plans[rows] = np.array([self._plan(key) for key in distinct], np.int64)[key_of]
         return plans
 
-    def _plan(self, key: tuple[int, int, int, int, int]) -> int:
+    def _plan(self, key: tuple[int, ...]) -> int:
         if key not in self._plan_at:
             self._plan_at[key] = self._write_plan(*key)
         return self._plan_at[key]
@@ -219,28 +263,32 @@ class ProgramWriter:
 
     def _custom(self, program: Program) -> int:
         if id(program) not in self._custom_at:
-            self._custom_at[id(program)] = self.write(program)[0]
+            table = joined([program])
+            written = self.write(table)
+            written.words[0, layout.PROGRAM_OPEN] = self._image.add(np.diff(program.dep_start))
+            self._custom_at[id(program)] = int(written.at[0])
             self.custom_nodes = max(self.custom_nodes, program.kind.size)
         return self._custom_at[id(program)]
 
 
-def node_actions(program: Program) -> NDArray[np.int64]:
-    """What issuing each node does."""
-    kind = program.kind
-    action = np.full(kind.size, layout.ACTION_FIXED, np.int64)
-    action[kind == NodeKind.SEND] = layout.ACTION_SEND
-    action[(kind == NodeKind.RECV) & (program.peer >= 0)] = layout.ACTION_RECV
-    action[kind == NodeKind.COLLECTIVE] = layout.ACTION_COLLECTIVE
-    action[(kind == NodeKind.MEM_LOAD) | (kind == NodeKind.MEM_STORE)] = layout.ACTION_MEMORY
-    action[program.comm_kind == CollectiveKind.BROADCAST] = layout.ACTION_FIXED
-    action[program.skipped] = layout.ACTION_SKIP
-    return action
+def _distinct_rows(columns: Sequence[Ints]) -> tuple[list[tuple[int, ...]], Ints]:
+    """The distinct rows in order of appearance, and which of them each row is."""
+    number = np.zeros(columns[0].size, np.int64)
+    for column in columns:
+        values, value_of = np.unique(column, return_inverse=True)
+        _, number = np.unique(number * values.size + value_of, return_inverse=True)
+    _, first, number = np.unique(number, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    at = np.sort(first)
+    rows = [tuple(row) for row in np.stack([column[at] for column in columns], axis=1).tolist()]
+    return rows, rank[number]
 
 
-def _slots(program: Program) -> NDArray[np.int64]:
-    """The slot that each node takes."""
-    slot = np.full(program.kind.size, layout.SLOT_COMM, np.int64)
-    slot[program.kind == NodeKind.COMPUTE] = layout.SLOT_COMPUTE
-    slot[program.kind == NodeKind.RECV] = layout.SLOT_NONE
-    slot[program.on_cpu] = layout.SLOT_CPU
-    return slot
+def _heaps(bodies: Bodies) -> Ints:
+    """(S, slots) int64, where the heap of each slot class begins among an NPU's heaps."""
+    body = np.repeat(np.arange(bodies.first.size - 1), np.diff(bodies.first))
+    counts = np.bincount(
+        body * layout.SLOTS + bodies.slot, minlength=layout.SLOTS * (bodies.first.size - 1)
+    ).reshape(-1, layout.SLOTS)
+    return np.cumsum(counts, axis=1) - counts

@@ -7,7 +7,8 @@ import numpy as np
 
 from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Ints
-from simcore.system.engine_input import EngineInput, Program
+from simcore.system.engine_input import EngineInput
+from simcore.system.programs import Program
 from simcore.system.unfolded_checks import place
 from simcore.system.unfolded_programs import TAG_RANGE
 from simcore.terms import CollectiveKind, NodeKind
@@ -44,7 +45,7 @@ def waiting_sentences(arena: Ints, table: Ints, inputs: EngineInput) -> tuple[st
     unmatched = _unmatched(arena)
     sentences = []
     for npu in unfinished:
-        program = inputs.programs[int(inputs.program_of_npu[npu])]
+        program = inputs.table[int(inputs.program_of_npu[npu])]
         first = int(table[npu, layout.NPU_STATE])
         state = arena[first : first + program.kind.size]
         sentences.append(_sentence(npu, program, state, unmatched))

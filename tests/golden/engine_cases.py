@@ -12,11 +12,11 @@ from simcore.system.engine_input import (
     EngineInput,
     ListGroup,
     NetworkDimension,
-    Program,
     RemoteMemory,
     SharedBus,
     SystemOptions,
 )
+from simcore.system.programs import Program
 from simcore.terms import CollectiveKind
 
 ROOT = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "astra"

@@ -15,7 +15,7 @@ from simcore.formats.chakra import drain_v1, drain_v3, read_nodes, read_trace
 from simcore.formats.chakra.encode import encode_metadata, encode_node
 from simcore.formats.chakra.fields import encode_varint
 from simcore.formats.chakra.messages import Attribute, Node
-from simcore.formats.chakra.stream import name_at
+from simcore.formats.chakra.stream import name_of, nodes_at
 from simcore.formats.chakra.trace import OFFSET
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "chakra" / "wire"
@@ -92,8 +92,11 @@ def test_arrays_agree_with_the_nodes(name: str) -> None:
     nodes = list(read_nodes(FOLDER / name)[1])
     assert trace.ids.tolist() == [node.id for node in nodes]
     assert trace.types.tolist() == [node.type for node in nodes]
-    offsets = trace.table[:, OFFSET].tolist()
-    assert [name_at(trace.path, at) for at in offsets[:20]] == [n.name for n in nodes[:20]]
+    named = {node.id: node.name for node in reversed(nodes)}  # the first of that id
+    for number in list(named)[-20:]:
+        assert name_of(trace.path, number) == named[number]
+    offsets = set(trace.table[::7, OFFSET].tolist())
+    assert nodes_at(trace.path, offsets) == nodes[::7]
     assert trace.duration_micros.tolist() == [node.duration_micros for node in nodes]
     assert trace.data_deps.tolist() == [d for node in nodes for d in node.data_deps]
     assert trace.ctrl_deps.tolist() == [d for node in nodes for d in node.ctrl_deps]

@@ -9,7 +9,8 @@ import pytest
 from engine_cases import ROOT, inputs_of, load_case
 
 from simcore.errors import ConfigError
-from simcore.system.engine_input import EngineOutput, Program
+from simcore.system.engine_input import EngineOutput
+from simcore.system.programs import Program
 from simcore.system.unfolded import run_unfolded
 
 INDEX = ROOT / "index.csv"

@@ -11,7 +11,8 @@ from math import prod
 from plain_network import Call, Clock, Network
 from plain_steps import ALL_REDUCE, GATHER, SCATTER, Phase, Steps, Stream
 
-from simcore.system.engine_input import EngineInput, ListGroup, Program
+from simcore.system.engine_input import EngineInput, ListGroup
+from simcore.system.programs import Program
 from simcore.terms import CollectiveKind, NodeKind
 
 

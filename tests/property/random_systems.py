@@ -10,11 +10,11 @@ from simcore.system.engine_input import (
     GridGroup,
     ListGroup,
     NetworkDimension,
-    Program,
     RemoteMemory,
     SharedBus,
     SystemOptions,
 )
+from simcore.system.programs import Program
 from simcore.terms import CollectiveKind, NodeKind
 
 KINDS = (

@@ -13,9 +13,9 @@ from simcore.system.engine_input import (
     EngineOutput,
     ListGroup,
     NetworkDimension,
-    Program,
     SystemOptions,
 )
+from simcore.system.programs import Program
 from simcore.system.unfolded import run_unfolded
 from simcore.terms import CollectiveKind, NodeKind
 

@@ -7,13 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcore.system.engine_input import (
-    EngineInput,
-    EngineOutput,
-    NetworkDimension,
-    Program,
-    SystemOptions,
-)
+from simcore.system.engine_input import EngineInput, EngineOutput, NetworkDimension, SystemOptions
+from simcore.system.programs import Program
 from simcore.system.unfolded import run_unfolded
 from simcore.terms import CollectiveKind, NodeKind
 

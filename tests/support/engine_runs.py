@@ -11,9 +11,9 @@ from simcore.system.engine_input import (
     Ints,
     ListGroup,
     NetworkDimension,
-    Program,
     SystemOptions,
 )
+from simcore.system.programs import Program
 from simcore.terms import CollectiveKind, NodeKind
 
 GB_PER_S = 1.0  # bytes per ns

@@ -1,17 +1,18 @@
 """Loads collectives that users define as Chakra traces of sends, receives and compute nodes."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from simcore.errors import ConfigError
 from simcore.formats.astra.groups_file import Groups
-from simcore.formats.astra.program import Machine, TraceProgram, build_program
+from simcore.formats.astra.node_table import Machine
+from simcore.formats.astra.program import build_programs
 from simcore.formats.astra.system_file import AstraSystem
 from simcore.formats.astra.traces import trace_path
 from simcore.formats.chakra.read import read_trace
-from simcore.system.engine_input import CustomCollectives, Program
+from simcore.system.engine_input import CustomCollectives
+from simcore.system.programs import Program, Programs
 from simcore.terms import CollectiveKind, NodeKind
 
 _ALLOWED = (NodeKind.SEND, NodeKind.RECV, NodeKind.COMPUTE)
@@ -45,21 +46,20 @@ def load_custom(system: AstraSystem, machine: Machine, folder: Path) -> CustomCo
     )
 
 
-def check_custom(
-    custom: CustomCollectives, programs: Iterable[TraceProgram], groups: Groups, npus: int
-) -> None:
+def check_custom(custom: CustomCollectives, programs: Programs, groups: Groups, npus: int) -> None:
     """Checks that each position of a group that runs an algorithm has its file.
 
     Raises:
         ConfigError: A file is missing.
     """
-    for item in programs:
-        program = item.program
-        for kind, algorithm in custom.by_kind.items():
-            for group in np.unique(program.group[program.comm_kind == kind]):
-                _check_count(algorithm, int(group), groups, npus)
+    transfers = programs.transfers
+    for kind, algorithm in custom.by_kind.items():
+        for group in np.unique(transfers.group[transfers.comm_kind == kind]):
+            _check_count(algorithm, int(group), groups, npus)
+    if custom.by_node:
+        ids = programs.transfer_ids()
         for node, algorithm in custom.by_node.items():
-            for group in np.unique(program.group[program.node_id == node]):
+            for group in np.unique(transfers.group[ids == node]):
                 _check_count(algorithm, int(group), groups, npus)
 
 
@@ -80,7 +80,11 @@ def _load_prefix(prefix: Path, machine: Machine) -> tuple[Program, ...]:
             row = int(np.argmax(other))
             rule = "an algorithm may hold only sends, receives and compute nodes"
             raise ConfigError(trace.place(row), rule, got=int(trace.types[row]))
-        programs.append(build_program(trace, machine, {}, {}).program)
+        built = build_programs(trace, machine, {}, {})
+        table = Programs(
+            bodies=built.bodies, body_of=np.zeros(1, np.int64), transfers=built.transfers
+        )
+        programs.append(table[0])
     if not programs:
         path = trace_path(prefix, 0)
         raise ConfigError(str(path), "the algorithm trace must exist", got="no such file")
@@ -103,9 +107,11 @@ def _node_map(name: str | None, folder: Path) -> dict[int, str]:
     return dict(data)
 
 
-def runs_natively(custom: CustomCollectives, program: Program) -> bool:
-    """Whether a collective of *program* is cut into chunks and run by a built-in algorithm."""
-    native = (program.comm_kind >= 0) & (program.comm_kind != CollectiveKind.BROADCAST)
-    native &= ~np.isin(program.comm_kind, list(custom.by_kind))
-    native &= ~np.isin(program.node_id, np.array(list(custom.by_node), np.uint64))
+def runs_natively(custom: CustomCollectives, programs: Programs) -> bool:
+    """Whether a collective of *programs* is cut into chunks and run by a built-in algorithm."""
+    kinds = programs.transfers.comm_kind
+    native = (kinds >= 0) & (kinds != CollectiveKind.BROADCAST)
+    native &= ~np.isin(kinds, list(custom.by_kind))
+    if custom.by_node:
+        native &= ~np.isin(programs.transfer_ids(), np.array(list(custom.by_node), np.uint64))
     return bool(native.any())

@@ -57,21 +57,22 @@ def collect(run: AstraRun, output: EngineOutput) -> AstraResult:
     memory: list[MemoryUse | None] = []
     tracked = run.system.memory_trace is not None
     known: dict[tuple[object, ...], NpuStatistics] = {}  # most NPUs are like others
-    for npu, finish in enumerate(output.finish_ns.tolist()):
+    times = (output.finish_ns, output.last_end_ns, output.busy_ns)
+    for npu, (finish, wall, busy) in enumerate(zip(*(t.tolist() for t in times), strict=True)):
         if finish < 0:
             statistics.append(None)
             memory.extend([None] if tracked else [])
             continue
         index = int(run.traces.program_of_npu[npu])
-        start, end = output.node_start_ns[npu], output.node_end_ns[npu]
-        times = (index, finish, start.tobytes(), end.tobytes())
-        if times not in known:
-            known[times] = statistics_of(finish, start, end, run.traces.programs[index])
-        statistics.append(known[times])
+        figures = (index, finish, wall, *busy)
+        if figures not in known:
+            known[figures] = statistics_of(finish, wall, busy, run.traces.totals[index])
+        statistics.append(known[figures])
         if tracked:
             from simcore.formats.astra.memory_use import track_memory
 
             place = str(trace_path(run.files.workload, npu))
+            start, end = output.node_start_ns[npu], output.node_end_ns[npu]
             memory.append(track_memory(run.traces.nodes[index], start, end, place=place))
     return AstraResult(run=run, output=output, statistics=tuple(statistics), memory=tuple(memory))
 
@@ -208,7 +209,7 @@ def _memory(result: AstraResult) -> Plain:
 def _node_times(result: AstraResult) -> Plain:
     times: Plain = {}
     for npu, index in enumerate(result.run.traces.program_of_npu.tolist()):
-        ids = result.run.traces.programs[index].program.node_id
+        ids = result.run.traces.programs[index].node_id
         start, end = result.output.node_start_ns[npu], result.output.node_end_ns[npu]
         order = np.lexsort((start, end))
         order = order[end[order] >= 0]

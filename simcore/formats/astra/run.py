@@ -11,8 +11,8 @@ from simcore.formats.astra.custom import check_custom, load_custom, runs_nativel
 from simcore.formats.astra.groups_file import read_groups
 from simcore.formats.astra.memory_file import read_remote_memory
 from simcore.formats.astra.network_file import read_network
+from simcore.formats.astra.node_table import Machine
 from simcore.formats.astra.options import BACKENDS, AstraFiles, read_command
-from simcore.formats.astra.program import Machine
 from simcore.formats.astra.system_file import AstraSystem, read_system
 from simcore.formats.astra.traces import LoadedTraces, load_traces
 from simcore.registry import did_you_mean
@@ -80,7 +80,7 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
     traces = load_traces(
         files.workload, machine, groups, with_nodes=system.memory_trace is not None
     )
-    notes.extend(note for program in traces.programs for note in program.notes)
+    notes.extend(traces.notes)
     custom = load_custom(system, machine, files.folder)
     check_custom(custom, traces.programs, traces.groups, npus)
     _check_chunks(files, system, traces, custom)
@@ -88,11 +88,12 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
         backend=backend,
         dimensions=dimensions,
         options=system.options,
-        programs=tuple(item.program for item in traces.programs),
+        programs=traces.programs,
         program_of_npu=traces.program_of_npu,
         groups=_list_groups(traces),
         remote_memory=memory,
         custom=custom,
+        record_nodes=system.record_trace or system.memory_trace is not None,
     )
     return AstraRun(
         files=files,
@@ -120,9 +121,7 @@ def _list_groups(traces: LoadedTraces) -> dict[int, ListGroup]:
 def _check_chunks(
     files: AstraFiles, system: AstraSystem, traces: LoadedTraces, custom: CustomCollectives
 ) -> None:
-    if system.options.chunks < 1 and any(
-        runs_natively(custom, item.program) for item in traces.programs
-    ):
+    if system.options.chunks < 1 and runs_natively(custom, traces.programs):
         place = f"{files.system} preferred-dataset-splits"
         rule = "must be 1 or more where collectives run"
         raise ConfigError(place, rule, got=system.options.chunks)

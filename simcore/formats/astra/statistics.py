@@ -1,25 +1,12 @@
-"""What ASTRA-sim prints about each NPU when it finishes, from start and end of its nodes."""
+"""What ASTRA-sim prints about each NPU when it finishes, from the time its nodes take."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from simcore.formats.astra.program import RooflineTimes, TraceProgram
-from simcore.formats.chakra.trace import Flags, Ints
-from simcore.terms import NodeKind
+from simcore.formats.astra.roofline import Utilization
 
 _WORD = 1 << 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Utilization:
-    """Roofline figures of one NPU, weighted by the time of its compute nodes."""
-
-    compute_bound_pct: float
-    avg_compute_util_pct: float
-    avg_memory_util_pct: float
-    avg_operation_intensity: float
+_ACCOUNTS = ("gpu", "comm", "cpu", "remote_mem", "invalid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,69 +37,39 @@ class NpuStatistics:
         return not set(self.time_ns) <= {"gpu", "comm"}
 
 
-def union_ns(start: Ints, end: Ints) -> int:
-    """Length of the union of the intervals from *start* to *end*."""
-    if not start.size:
-        return 0
-    order = np.argsort(start, kind="stable")
-    begin, reach = start[order], np.maximum.accumulate(end[order])
-    covered = np.concatenate((begin[:1], reach[:-1]))
-    return int(np.maximum(reach - np.maximum(begin, covered), 0).sum())
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramTotals:
+    """What the statistics need to know of the nodes of a program.
+
+    Attributes:
+        compute_ns: How long those that count as computing take, added up.
+        utilization: Roofline figures, or None where the model is off.
+    """
+
+    compute_ns: int
+    utilization: Utilization | None
 
 
-def statistics_of(finish_ns: int, start: Ints, end: Ints, program: TraceProgram) -> NpuStatistics:
+def statistics_of(
+    finish_ns: int, wall_ns: int, busy_ns: Sequence[int], totals: ProgramTotals
+) -> NpuStatistics:
     """The statistics of one NPU.
 
     Args:
         finish_ns: When it finished.
-        start: (T,) int64 start of each node, -1 where it never ran.
-        end: (T,) int64, likewise.
-        program: What it ran.
+        wall_ns: When its last node ended.
+        busy_ns: Per account of ``EngineOutput``, in how much time at least one node ran, or -1.
+        totals: Of what it ran.
     """
-    ran = start >= 0
-    kinds = _types(program, ran)
-    wall = int(end[ran].max(initial=0))
-    time_ns = {name: union_ns(start[rows], end[rows]) for name, rows in kinds.items()}
+    time_ns = {name: ns for name, ns in zip(_ACCOUNTS, busy_ns, strict=True) if ns >= 0}
     overlap = 0
     if "gpu" in time_ns and "comm" in time_ns:
-        overlap = (time_ns["gpu"] + time_ns["comm"] - wall) % _WORD
-    utilization = None
-    if program.roofline is not None:
-        compute = ran & (program.kind == NodeKind.COMPUTE)
-        utilization = _utilization(program.roofline, np.where(compute, end - start, 0))
+        overlap = (time_ns["gpu"] + time_ns["comm"] - wall_ns) % _WORD
     return NpuStatistics(
         finish_ns=finish_ns,
-        exposed_comm_ns=(finish_ns - int(program.replay_ns[ran].sum())) % _WORD,
-        wall_ns=wall,
+        exposed_comm_ns=(finish_ns - totals.compute_ns) % _WORD,
+        wall_ns=wall_ns,
         time_ns=time_ns,
         overlap_ns=overlap,
-        utilization=utilization,
-    )
-
-
-def _types(program: TraceProgram, ran: Flags) -> dict[str, Flags]:
-    kind, cpu = program.kind, program.program.on_cpu
-    compute = ran & (kind == NodeKind.COMPUTE)
-    found = {
-        "gpu": compute & ~cpu,
-        "comm": ran & np.isin(kind, (NodeKind.COLLECTIVE, NodeKind.SEND, NodeKind.RECV)),
-        "cpu": compute & cpu,
-        "remote_mem": ran & np.isin(kind, (NodeKind.MEM_LOAD, NodeKind.MEM_STORE)),
-        "invalid": ran & (kind == NodeKind.INVALID),
-    }
-    return {name: rows for name, rows in found.items() if rows.any()}
-
-
-def _utilization(roofline: RooflineTimes, weight: Ints) -> Utilization:
-    total = 1 + int(weight.sum())
-    rows = roofline.used
-
-    def average(values: NDArray[np.float64]) -> float:
-        return float((values[rows] * weight[rows]).sum()) / total
-
-    return Utilization(
-        compute_bound_pct=100 * average(roofline.compute_bound.astype(np.float64)),
-        avg_compute_util_pct=100 * average(roofline.compute_utilization),
-        avg_memory_util_pct=100 * average(roofline.memory_utilization),
-        avg_operation_intensity=average(roofline.flop_per_byte),
+        utilization=totals.utilization,
     )

@@ -1,8 +1,7 @@
 """Loads the traces of all NPUs; files with equal bytes are read once and share a program."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.util import source_hash
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,18 +9,19 @@ import numpy as np
 
 from simcore.errors import ConfigError
 from simcore.formats.astra.groups_file import Groups, process_groups
-from simcore.formats.astra.program import Machine, TraceProgram, build_program, regrouped
-from simcore.formats.chakra.read import read_trace
-from simcore.formats.chakra.trace import GROUP, OFFSET, Ints, Trace
+from simcore.formats.astra.node_names import NodeNames
+from simcore.formats.astra.node_table import Machine
+from simcore.formats.astra.program import build_programs
+from simcore.formats.astra.statistics import ProgramTotals
+from simcore.formats.chakra.read_many import TraceReader
+from simcore.formats.chakra.trace import OFFSET, Ints, Trace
 from simcore.input_file import MissingFileError, open_descriptor
+from simcore.system.programs import Names, Programs
+from simcore.system.programs_joined import ProgramCollector
 from simcore.terms import NodeKind
 
 if TYPE_CHECKING:
     from simcore.formats.chakra.messages import Node
-
-Contents = tuple[bytes, ...]
-_BLOCK_BYTES = 65536
-_NOTHING = source_hash(b"")
 
 
 def trace_path(prefix: Path, npu: int) -> Path:
@@ -36,15 +36,19 @@ class LoadedTraces:
     Attributes:
         programs: Distinct programs.
         program_of_npu: (N,) int64, index into ``programs``.
+        totals: Per program, what the statistics need to know.
         nodes: Per program, its nodes with all attributes in ascending order of id; empty where
             nothing needs them.
         groups: Communicator groups by the engine's keys.
+        notes: Remarks for the user.
     """
 
-    programs: tuple[TraceProgram, ...]
+    programs: Programs
     program_of_npu: Ints
+    totals: tuple[ProgramTotals, ...]
     nodes: "tuple[tuple[Node, ...], ...]"
     groups: Groups
+    notes: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -92,100 +96,120 @@ def load_traces(
     Raises:
         ConfigError: A file is missing or broken, or does not fit the NPU that reads it.
     """
-    all_groups = GroupKeys(dict(groups))
-    programs = _Programs(machine)
-    nodes: list[tuple[Node, ...]] = []
-    known: dict[Contents, int] = {}
-    index = np.empty(machine.npus, np.int64)
-    for npu in range(machine.npus):
-        contents = _contents(f"{prefix}.{npu}.et", npu, machine.npus)
-        if contents not in known:
-            known[contents] = len(programs.built)
-            trace = read_trace(trace_path(prefix, npu))
-            full = _full_nodes(trace, needed=with_nodes)
-            keys = _trace_groups(trace, full, all_groups, machine.npus)
-            own = {number: all_groups.members[key] for number, key in keys.items()}
-            visible = groups | own if own else groups
-            programs.add(trace, keys, visible)
-            nodes.append(full if with_nodes else ())
-        index[npu] = known[contents]
-        _check_owner(programs.built[known[contents]], npu, prefix, all_groups)
-    return LoadedTraces(
-        programs=tuple(programs.built),
-        program_of_npu=index,
-        nodes=tuple(nodes),
-        groups=all_groups.members,
-    )
+    paths = [f"{prefix}.{npu}.et" for npu in range(machine.npus)]
+    reader = TraceReader(paths, lambda npu: _opened(paths[npu], npu, machine.npus))
+    loader = _Loader(machine, groups, with_nodes=with_nodes)
+    for traces in reader.traces():
+        loader.add(traces)
+    loaded = loader.loaded(np.array(reader.content_of, np.int64))
+    _check_owners(loaded, loader.own_ids, paths, loader.keys)
+    return loaded
 
 
-class _Programs:
-    """Builds programs; traces that differ only in the groups of their collectives share the rest.
-
-    Attributes:
-        built: The programs so far.
-    """
-
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self._alike: dict[tuple[bytes, ...], TraceProgram] = {}
-        self.built: list[TraceProgram] = []
-
-    def add(self, trace: Trace, keys: Mapping[int, int], groups: Groups) -> None:
-        """Build one more; the arguments are those of ``build_program``."""
-        marks = _marks_without_groups(trace)
-        like = self._alike.get(marks)
-        if like is None:
-            program = self._alike[marks] = build_program(trace, self._machine, keys, groups)
-        else:
-            program = regrouped(like, trace, keys, groups)
-        self.built.append(program)
-
-
-def _marks_without_groups(trace: Trace) -> tuple[bytes, ...]:
-    """Equal for traces of equal nodes, whatever their names and groups (other than none)."""
-    parts = [column for c, column in enumerate(trace.table.T) if c not in (GROUP, OFFSET)]
-    parts += [trace.table[:, GROUP] != 0, trace.data_start, trace.data_deps]
-    parts += [trace.ctrl_start, trace.ctrl_deps]
-    return tuple(source_hash(np.ascontiguousarray(part).data) for part in parts)
-
-
-def _contents(path: str, npu: int, npus: int) -> Contents:
-    """What tells apart files of other bytes: 64 bits of each block, as Python does for sources."""
+def _opened(path: str, npu: int, npus: int) -> tuple[int, int]:
     try:
-        descriptor, _ = open_descriptor(path)
+        return open_descriptor(path)
     except MissingFileError:
         rule = f"each of the {npus} NPUs needs its trace, and NPU {npu} has none"
         raise ConfigError(path, rule, got="no such file") from None
-    with open(descriptor, "rb", buffering=0) as stream:
-        return tuple(iter(lambda: source_hash(stream.read(_BLOCK_BYTES)), _NOTHING))
 
 
-def _full_nodes(trace: Trace, *, needed: bool) -> "tuple[Node, ...]":
-    if not needed and not (trace.types == NodeKind.METADATA).any():
-        return ()
-    from simcore.formats.chakra.stream import read_nodes
+class _Loader:
+    """Builds the programs of one batch of traces after the other.
 
-    return tuple(sorted(read_nodes(trace.path)[1], key=lambda node: node.id))
+    Attributes:
+        keys: Groups so far.
+        own_ids: Per program, NPU ids that it claims to belong to.
+    """
+
+    def __init__(self, machine: Machine, groups: Groups, *, with_nodes: bool) -> None:
+        self._machine, self._groups, self._with_nodes = machine, groups, with_nodes
+        self._collector = ProgramCollector()
+        self._totals: list[ProgramTotals] = []
+        self._nodes: list[tuple[Node, ...]] = []
+        self._notes: list[str] = []
+        self.keys = GroupKeys(dict(groups))
+        self.own_ids: list[tuple[int, ...]] = []
+
+    def add(self, traces: Trace) -> None:
+        """Build the programs of *traces*; where one breaks a rule, name the first that does."""
+        alone = self._with_nodes or bool((traces.types == NodeKind.METADATA).any())
+        if not alone:
+            try:
+                self._build(traces, {}, self._groups)
+                return
+            except ConfigError:
+                if traces.first.size == 2:
+                    raise
+        for trace in traces.each():
+            full = self._full_nodes(trace)
+            keys = self.keys.adopt(_trace_groups(trace, full, self._machine.npus))
+            own = {number: self.keys.members[key] for number, key in keys.items()}
+            self._build(trace, keys, self._groups | own)
+            if self._with_nodes:
+                self._nodes.append(full)
+
+    def _full_nodes(self, trace: Trace) -> "tuple[Node, ...]":
+        """All nodes with all their attributes, or only those that define groups."""
+        metadata = trace.types == NodeKind.METADATA
+        if not self._with_nodes and not metadata.any():
+            return ()
+        from simcore.formats.chakra.stream import nodes_at
+
+        rows = slice(None) if self._with_nodes else metadata
+        offsets = set(trace.table[rows, OFFSET].tolist())
+        return tuple(sorted(nodes_at(trace.path, offsets), key=lambda node: node.id))
+
+    def _build(self, traces: Trace, keys: dict[int, int], groups: Groups) -> None:
+        built = build_programs(traces, self._machine, keys, groups)
+        self._collector.add(built.bodies, built.transfers, _names(traces))
+        self._totals += [
+            ProgramTotals(compute_ns=ns, utilization=figures)
+            for ns, figures in zip(built.compute_ns.tolist(), built.utilization, strict=True)
+        ]
+        self.own_ids += built.own_ids
+        self._notes += built.notes
+
+    def loaded(self, program_of_npu: Ints) -> LoadedTraces:
+        """All of it."""
+        return LoadedTraces(
+            programs=self._collector.collected(),
+            program_of_npu=program_of_npu,
+            totals=tuple(self._totals),
+            nodes=tuple(self._nodes),
+            groups=self.keys.members,
+            notes=tuple(self._notes),
+        )
 
 
-def _trace_groups(
-    trace: Trace, nodes: "tuple[Node, ...]", keys: GroupKeys, npus: int
-) -> dict[int, int]:
+def _names(traces: Trace) -> list[Names]:
+    files = range(traces.first.size - 1)
+    return [partial(NodeNames, traces.path_of(file)) for file in files]
+
+
+def _trace_groups(trace: Trace, nodes: "tuple[Node, ...]", npus: int) -> Groups:
     found: Groups = {}
     for node in nodes:
         if node.type == NodeKind.METADATA:
             at = f"{trace.path} node {node.id}"
             found |= process_groups(node, npus=npus, at=at)
-    return keys.adopt(found)
+    return found
 
 
-def _check_owner(program: TraceProgram, npu: int, prefix: Path, groups: GroupKeys) -> None:
-    for own in program.own_ids:
-        if own != npu:
-            rule = f"a send must come from, and a receive go to, the NPU of its file, {npu}"
-            raise ConfigError(str(trace_path(prefix, npu)), rule, got=own)
-    for key in program.groups:
-        if npu not in groups.member_set(key):
-            rule = f"NPU {npu} must be a member of the group {key} of its collectives"
-            path = trace_path(prefix, npu)
-            raise ConfigError(str(path), rule, got=list(groups.members[key]))
+def _check_owners(
+    loaded: LoadedTraces, own_ids: list[tuple[int, ...]], paths: list[str], keys: GroupKeys
+) -> None:
+    """Files must name the NPU that reads them, and it must be a member of their groups."""
+    groups: list[list[int]] = [[] for _ in own_ids]
+    programs, named, _ = loaded.programs.groups()
+    for index, key in zip(programs.tolist(), named.tolist(), strict=True):
+        groups[index].append(key)
+    for npu, index in enumerate(loaded.program_of_npu.tolist()):
+        for own in own_ids[index]:
+            if own != npu:
+                rule = f"a send must come from, and a receive go to, the NPU of its file, {npu}"
+                raise ConfigError(paths[npu], rule, got=own)
+        for key in groups[index]:
+            if key and npu not in keys.member_set(key):
+                rule = f"NPU {npu} must be a member of the group {key} of its collectives"
+                raise ConfigError(paths[npu], rule, got=list(keys.members[key]))

@@ -17,7 +17,7 @@ from simcore.formats.chakra.stream import (
 )
 from simcore.formats.chakra.trace import COLUMNS, OFFSET, Trace
 from simcore.input_file import open_unpacked
-from simcore.kernels.chakra_columns import BROKEN, DONE, NEXT_ROW
+from simcore.kernels.chakra_columns import BROKEN, FULL, NEXT_ROW
 from simcore.kernels.native import call
 
 BLOCK_BYTES = 1024 * 1024  # well below the size at which numpy asks for pages of 2 MB
@@ -54,7 +54,7 @@ def read_trace(
                 from simcore.formats.chakra.legacy import read_legacy
 
                 return read_legacy(first, stream, path, start=taken)
-            _check_metadata(first)
+            check_metadata(first)
         except WireError as error:
             rule = "must be a Chakra trace, which begins with GlobalMetadata"
             raise ConfigError(str(path), rule, got=str(error)) from None
@@ -63,7 +63,27 @@ def read_trace(
         return reader.trace(first)
 
 
-def _check_metadata(first_message: bytes) -> None:
+def decode_frames(
+    data: NDArray[np.uint8], frames: NDArray[np.int64]
+) -> tuple[int, NDArray[np.int64], NDArray[np.int64], list[NDArray[np.uint64]]]:
+    """Decodes the nodes between the bounds *frames*, (R, 2) int64, in *data*.
+
+    Returns:
+        How many nodes are whole, up to the first that is not; (R, 15) int64, a row for each; (R, 2)
+        int64, where their data and control dependencies end; and these, as node ids.
+    """
+    rows = np.empty((frames.shape[0], COLUMNS), np.int64)
+    ends = np.empty((frames.shape[0], 2), np.int64)
+    state = np.zeros(3, np.int64)
+    longest = int((frames[:, 1] - frames[:, 0]).max(initial=0))
+    room = max(4 * frames.shape[0], longest)
+    deps = [np.empty(room, np.uint64), np.empty(room, np.uint64)]
+    while call("decode_nodes", data, frames, rows, ends, deps[0], deps[1], state) == FULL:
+        deps = [np.concatenate((part, np.empty_like(part))) for part in deps]
+    return int(state[NEXT_ROW]), rows, ends, deps
+
+
+def check_metadata(first_message: bytes) -> None:
     """Lets metadata pass.
 
     Raises:
@@ -130,21 +150,12 @@ class _BlockReader:
         if not frames.size:
             return
         self._refuse_empty(frames, offset)
-        rows = np.empty((frames.shape[0], COLUMNS), np.int64)
-        ends = np.empty((frames.shape[0], 2), np.int64)
-        state = np.zeros(3, np.int64)
-        room = max(4 * frames.shape[0], int((frames[:, 1] - frames[:, 0]).max()))
-        deps = [np.empty(room, np.uint64), np.empty(room, np.uint64)]
-        while True:
-            status = call("decode_nodes", data, frames, rows, ends, deps[0], deps[1], state)
-            if status == DONE:
-                break
-            if status == BROKEN:
-                at = offset + int(frames[state[NEXT_ROW], 0])
-                raise ConfigError(
-                    f"{self.path} byte {at}", "must be a Chakra node", got="a broken message"
-                )
-            deps = [np.concatenate((part, np.empty_like(part))) for part in deps]
+        decoded, rows, ends, deps = decode_frames(data, frames)
+        if decoded < frames.shape[0]:
+            at = offset + int(frames[decoded, 0])
+            raise ConfigError(
+                f"{self.path} byte {at}", "must be a Chakra node", got="a broken message"
+            )
         rows[:, OFFSET] += offset
         self._append(rows, ends, deps)
 

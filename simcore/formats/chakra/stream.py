@@ -1,6 +1,6 @@
 """Bytes of a trace file in bounded blocks, and its messages one by one."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -101,6 +101,26 @@ def read_nodes(path: Path) -> "tuple[Metadata, Iterator[Node]]":
     return first, (item for item in walk if isinstance(item, Node))
 
 
+def nodes_at(path: Path, offsets: Collection[int]) -> "list[Node]":
+    """The nodes, with all attributes, whose messages start at *offsets* of the (unpacked) file.
+
+    Raises:
+        ConfigError: A message there is no node.
+    """
+    from simcore.formats.chakra.wire import decode_node
+
+    found = []
+    with open_unpacked(path) as stream:
+        for offset, content in messages(stream, path):
+            if offset in offsets:
+                try:
+                    found.append(decode_node(content))
+                except WireError as error:
+                    place = f"{path} byte {offset}"
+                    raise ConfigError(place, "must be a Chakra message", got=str(error)) from None
+    return found
+
+
 def _walk(path: Path) -> "Iterator[Metadata | Node]":
     from simcore.formats.chakra.wire import decode_metadata, decode_node
 
@@ -122,17 +142,16 @@ def _walk(path: Path) -> "Iterator[Metadata | Node]":
             raise ConfigError(place, "must be a Chakra message", got=str(error)) from None
 
 
-def name_at(path: Path, offset: int) -> str:
-    """The name of the node whose message starts at *offset* of the (unpacked) file.
+def name_of(path: Path, number: int) -> str:
+    """The name of the node whose id is *number*.
 
     Raises:
-        ConfigError: The file has changed, and holds no such message.
+        ConfigError: The file has changed, and holds no such node.
     """
     with open_unpacked(path) as stream:
-        for at, content in messages(stream, path):
-            if at == offset:
-                found = [raw for number, _, raw, _ in fields(content) if number == 2]
-                return b"".join(raw for raw in found if isinstance(raw, bytes)).decode(
-                    "utf-8", errors="replace"
-                )
-    raise ConfigError(str(path), f"byte {offset} must begin a message", got="none there")
+        for _, content in messages(stream, path):
+            found = {field: raw for field, _, raw, _ in fields(content) if field in (1, 2)}
+            if found.get(1, 0) == number:
+                name = found.get(2, b"")
+                return name.decode("utf-8", errors="replace") if isinstance(name, bytes) else ""
+    raise ConfigError(str(path), "must not change while it is in use", got=f"no node {number}")

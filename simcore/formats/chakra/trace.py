@@ -1,5 +1,6 @@
-"""A trace as arrays: one row per node, dependencies as id lists."""
+"""Traces as arrays: one row per node, dependencies as id lists."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,6 +61,19 @@ class Trace:
     ctrl_start: Ints
     ctrl_deps: Ids
 
+    @property
+    def first(self) -> Ints:
+        """(F + 1,) int64, first row of each file; here there is one."""
+        return np.array([0, len(self)], np.int64)
+
+    def path_of(self, _file: int) -> Path:
+        """Where a file was read from, by its number."""
+        return self.path
+
+    def each(self) -> Iterator["Trace"]:
+        """The files one by one."""
+        yield self
+
     def __len__(self) -> int:
         return int(self.table.shape[0])
 
@@ -98,14 +112,14 @@ class Trace:
         """(R,) int64, how many flags involved_dim has; 0 where absent."""
         return self.table[:, FLAGS] >> INVOLVED_SHIFT & 127
 
-    def has(self, name: str) -> Flags:
-        """(R,) bool, whether a node has the attribute *name*."""
-        return (self.table[:, FLAGS] >> ATTRIBUTE_BITS[name] & 1).astype(np.bool_)
+    def has(self, name: str, rows: Ints | slice = slice(None)) -> Flags:
+        """(R,) bool, whether the nodes of these *rows* (of all) have the attribute *name*."""
+        return (self.table[rows, FLAGS] >> ATTRIBUTE_BITS[name] & 1).astype(np.bool_)
 
-    def unusable(self, name: str) -> Flags:
+    def unusable(self, name: str, rows: Ints | slice = slice(None)) -> Flags:
         """(R,) bool, whether the attribute *name* has a kind or value that cannot be used."""
         bit = WRONG_SHIFT + ATTRIBUTE_BITS[name]
-        return (self.table[:, FLAGS] >> bit & 1).astype(np.bool_)
+        return (self.table[rows, FLAGS] >> bit & 1).astype(np.bool_)
 
     def attribute(self, name: str) -> Ints:
         """(R,) int64 values of a number attribute (pg_name as number); 0 where absent."""
@@ -113,18 +127,20 @@ class Trace:
 
     def place(self, row: int) -> str:
         """Where row *row* stands, for error messages."""
-        return f"{self.path} node {int(self.ids[row])}"
+        file = int(np.searchsorted(self.first, row, side="right")) - 1
+        number = int(self.table[row, ID].astype(np.uint64))
+        return f"{self.path_of(file)} node {number}"
 
-    def require(self, name: str, rows: Flags, *, what: str) -> None:
-        """Checks that the nodes marked in *rows* have a usable attribute *name*.
+    def require(self, name: str, rows: Ints, *, what: str) -> None:
+        """Checks that the nodes of these *rows* have a usable attribute *name*.
 
         Raises:
             ConfigError: The first node that lacks it, or has it with a wrong kind.
         """
-        bad = rows & (~self.has(name) | self.unusable(name))
+        bad = ~self.has(name, rows) | self.unusable(name, rows)
         if not bad.any():
             return
-        row = int(np.argmax(bad))
+        row = int(rows[np.argmax(bad)])
         if not self.has(name)[row]:
             raise ConfigError(self.place(row), f"{what} needs the attribute {name}", got="none")
         if self.table[row, FLAGS] >> NAME_NOT_NUMBER_BIT & 1 and name == "pg_name":
@@ -135,3 +151,47 @@ class Trace:
         raise ConfigError(
             self.place(row), f"the attribute {name} must be {kind}", got="another kind of value"
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Traces(Trace):
+    """The nodes of several files, one file after another.
+
+    Attributes:
+        path: Of the first file.
+        paths: Of all F files.
+        bounds: (F + 1,) int64, first row of each file.
+    """
+
+    paths: tuple[Path, ...]
+    bounds: Ints
+
+    @property
+    def first(self) -> Ints:
+        """(F + 1,) int64, first row of each file."""
+        return self.bounds
+
+    def path_of(self, file: int) -> Path:
+        """Where a file was read from, by its number."""
+        return self.paths[file]
+
+    def each(self) -> Iterator[Trace]:
+        """The files one by one."""
+        for file, path in enumerate(self.paths):
+            first, end = self.bounds[file : file + 2].tolist()
+            parts = []
+            for start, deps in (
+                (self.data_start, self.data_deps),
+                (self.ctrl_start, self.ctrl_deps),
+            ):
+                mine = start[first : end + 1]
+                parts += [mine - mine[0], deps[mine[0] : mine[-1]]]
+            yield Trace(
+                path=path,
+                first_message=self.first_message,
+                table=self.table[first:end],
+                data_start=parts[0],
+                data_deps=parts[1],
+                ctrl_start=parts[2],
+                ctrl_deps=parts[3],
+            )

@@ -8,34 +8,37 @@ from simcore.kernels.engine.arena import new_event
 from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.event_queue import do_later
 from simcore.kernels.engine.layout import (
+    ACTION_MASK,
     ACTION_RECV,
     ACTION_SEND,
+    CHILDREN_SHIFT,
     CUSTOM_IN_FLIGHT,
     CUSTOM_LIST,
     CUSTOM_PROGRAM,
     CUSTOM_STREAM,
     CUSTOM_WORDS,
+    DETAIL_BYTES,
+    DETAIL_PEER,
+    DETAIL_TAG,
+    DETAIL_WORDS,
     DO_CUSTOM_DONE,
     MSG_CALL,
     MSG_CALL_A,
     MSG_CALL_B,
-    NODE_ACTION,
-    NODE_BYTES,
-    NODE_CHILDREN,
-    NODE_CHILDREN_END,
     NODE_DONE,
-    NODE_DURATION_NS,
+    NODE_HEAD,
     NODE_ISSUED,
-    NODE_OPEN,
-    NODE_PEER,
     NODE_READY,
-    NODE_TAG,
+    NODE_VALUE,
     NODE_WORDS,
     NPU_CUSTOM,
     NPU_ID,
+    ONLY_CHILD,
     PHASE_CUSTOM,
     PHASE_LIST,
+    PROGRAM_DETAILS,
     PROGRAM_NODES,
+    PROGRAM_OPEN,
     PROGRAM_TABLE,
     Floats,
     Ints,
@@ -57,9 +60,9 @@ def begin_custom(arena: Ints, rates: Floats, npu: int, stream: int, phase: int) 
     arena[custom + CUSTOM_PROGRAM] = program
     arena[custom + CUSTOM_LIST] = ids
     arena[custom + CUSTOM_IN_FLIGHT] = 0
-    table = arena[program + PROGRAM_TABLE]
+    open_count = arena[program + PROGRAM_OPEN]
     for position in range(arena[program + PROGRAM_NODES]):
-        arena[custom + CUSTOM_WORDS + position] = arena[table + position * NODE_WORDS + NODE_OPEN]
+        arena[custom + CUSTOM_WORDS + position] = arena[open_count + position]
     for position in range(arena[program + PROGRAM_NODES]):
         if arena[custom + CUSTOM_WORDS + position] == NODE_READY:
             _issue(arena, rates, npu, position)
@@ -73,12 +76,22 @@ def end_custom_node(arena: Ints, rates: Floats, npu: int, position: int) -> bool
     arena[custom + CUSTOM_IN_FLIGHT] -= 1
     table = arena[arena[custom + CUSTOM_PROGRAM] + PROGRAM_TABLE]
     node = table + position * NODE_WORDS
-    for edge in range(arena[node + NODE_CHILDREN], arena[node + NODE_CHILDREN_END]):
-        child = arena[edge]
-        arena[custom + CUSTOM_WORDS + child] -= 1
-        if arena[custom + CUSTOM_WORDS + child] == NODE_READY:
-            _issue(arena, rates, npu, child)
+    head = arena[node + NODE_HEAD]
+    children = head >> CHILDREN_SHIFT
+    if head & ONLY_CHILD:
+        _parent_ended(arena, rates, npu, children)
+    elif children != 0:
+        for edge in range(children + 1, children + 1 + arena[children]):
+            _parent_ended(arena, rates, npu, arena[edge])
     return arena[custom + CUSTOM_IN_FLIGHT] == 0
+
+
+@kernel
+def _parent_ended(arena: Ints, rates: Floats, npu: int, child: int) -> None:
+    state = arena[npu + NPU_CUSTOM] + CUSTOM_WORDS + child
+    arena[state] -= 1
+    if arena[state] == NODE_READY:
+        _issue(arena, rates, npu, child)
 
 
 @kernel
@@ -86,14 +99,15 @@ def _issue(arena: Ints, rates: Floats, npu: int, position: int) -> None:
     custom = arena[npu + NPU_CUSTOM]
     arena[custom + CUSTOM_WORDS + position] = NODE_ISSUED
     arena[custom + CUSTOM_IN_FLIGHT] += 1
-    table = arena[arena[custom + CUSTOM_PROGRAM] + PROGRAM_TABLE]
-    node = table + position * NODE_WORDS
-    action, me = arena[node + NODE_ACTION], arena[npu + NPU_ID]
+    program = arena[custom + CUSTOM_PROGRAM]
+    node = arena[program + PROGRAM_TABLE] + position * NODE_WORDS
+    action, value = arena[node + NODE_HEAD] & ACTION_MASK, arena[node + NODE_VALUE]
     if action != ACTION_SEND and action != ACTION_RECV:
-        duration_ns = arena[node + NODE_DURATION_NS]
-        do_later(arena, npu, duration_ns, DO_CUSTOM_DONE, npu, position)
+        do_later(arena, npu, value, DO_CUSTOM_DONE, npu, position)
         return
-    peer, tag, size = arena[node + NODE_PEER], arena[node + NODE_TAG], arena[node + NODE_BYTES]
+    me, detail = arena[npu + NPU_ID], arena[program + PROGRAM_DETAILS] + value * DETAIL_WORDS
+    peer, tag = arena[detail + DETAIL_PEER], arena[detail + DETAIL_TAG]
+    size = arena[detail + DETAIL_BYTES]
     if arena[custom + CUSTOM_LIST] != 0:
         peer = listed_id(arena, arena[custom + CUSTOM_LIST], peer)
     if action == ACTION_SEND:

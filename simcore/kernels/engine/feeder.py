@@ -9,11 +9,26 @@ from simcore.kernels.engine.arena import new_event, release
 from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.event_queue import do_later
 from simcore.kernels.engine.layout import (
+    ACCOUNT_BUSY_NS,
+    ACCOUNT_MASK,
+    ACCOUNT_RUNNING,
+    ACCOUNT_SHIFT,
+    ACCOUNT_SINCE_NS,
+    ACCOUNT_WORDS,
     ACTION_COLLECTIVE,
     ACTION_FIXED,
+    ACTION_MASK,
     ACTION_MEMORY,
     ACTION_SEND,
     ACTION_SKIP,
+    CHILDREN_SHIFT,
+    DETAIL_BYTES,
+    DETAIL_PEER,
+    DETAIL_PLAN,
+    DETAIL_SEEN_SRC,
+    DETAIL_SEEN_TAG,
+    DETAIL_TAG,
+    DETAIL_WORDS,
     DO_NODE_DONE,
     DO_NOTHING,
     EVENT_A,
@@ -22,22 +37,15 @@ from simcore.kernels.engine.layout import (
     MSG_CALL,
     MSG_CALL_A,
     MSG_CALL_B,
-    NODE_ACTION,
-    NODE_BYTES,
-    NODE_CHILDREN,
-    NODE_CHILDREN_END,
     NODE_DONE,
-    NODE_DURATION_NS,
+    NODE_HEAD,
     NODE_ISSUED,
-    NODE_PEER,
     NODE_READY,
-    NODE_SEEN_SRC,
-    NODE_SEEN_TAG,
-    NODE_SLOT,
-    NODE_TAG,
+    NODE_VALUE,
     NODE_WORDS,
     NOTHING,
     NOW_NS,
+    NPU_ACCOUNTS,
     NPU_BUSY,
     NPU_END,
     NPU_FEEDER_MARK,
@@ -45,18 +53,23 @@ from simcore.kernels.engine.layout import (
     NPU_FREED,
     NPU_ID,
     NPU_IN_FLIGHT,
+    NPU_LAST_END_NS,
     NPU_PROGRAM,
     NPU_READY,
     NPU_READY_COUNT,
     NPU_START,
     NPU_STATE,
     NPU_WALKING,
+    ONLY_CHILD,
     PLACES,
+    PROGRAM_DETAILS,
     PROGRAM_HEAPS,
     PROGRAM_NODES,
     PROGRAM_TABLE,
     RECORD_NODES,
     SLOT_LIMITS,
+    SLOT_MASK,
+    SLOT_SHIFT,
     SLOTS,
     Floats,
     Ints,
@@ -116,36 +129,61 @@ def _lowest_class(arena: Ints, npu: int) -> int:
 @kernel
 def _issue(arena: Ints, rates: Floats, npu: int, position: int) -> None:
     node = arena[arena[npu + NPU_PROGRAM] + PROGRAM_TABLE] + position * NODE_WORDS
-    slot, action = arena[node + NODE_SLOT], arena[node + NODE_ACTION]
+    head, value = arena[node + NODE_HEAD], arena[node + NODE_VALUE]
+    action = head & ACTION_MASK
     arena[arena[npu + NPU_STATE] + position] = NODE_ISSUED
     arena[npu + NPU_IN_FLIGHT] += 1
-    arena[npu + NPU_BUSY + slot] += 1
+    arena[npu + NPU_BUSY + (head >> SLOT_SHIFT & SLOT_MASK)] += 1
+    _begin_account(arena, npu, head >> ACCOUNT_SHIFT & ACCOUNT_MASK)
     if arena[RECORD_NODES] != 0:
         arena[arena[npu + NPU_START] + position] = arena[NOW_NS]
     if action == ACTION_SKIP:
         _mark_done(arena, npu, position)
     elif action == ACTION_FIXED:
-        delay_ns = arena[node + NODE_DURATION_NS]
-        do_later(arena, npu, delay_ns, DO_NODE_DONE, npu, position)
-    elif action == ACTION_COLLECTIVE:
-        issue_collective(arena, rates, npu, node, position)
+        do_later(arena, npu, value, DO_NODE_DONE, npu, position)
     elif action == ACTION_MEMORY:
         request_memory(arena, npu, position)
     else:
-        _issue_transfer(arena, rates, npu, node, position)
+        detail = arena[arena[npu + NPU_PROGRAM] + PROGRAM_DETAILS] + value * DETAIL_WORDS
+        if action != ACTION_COLLECTIVE:
+            _issue_transfer(arena, rates, npu, detail, position, action)
+        elif arena[detail + DETAIL_PLAN] == 0:  # nobody to talk to
+            do_later(arena, npu, NOTHING, DO_NODE_DONE, npu, position)
+        else:
+            issue_collective(arena, rates, npu, detail, position)
 
 
 @kernel
-def _issue_transfer(arena: Ints, rates: Floats, npu: int, node: int, position: int) -> None:
-    me, peer = arena[npu + NPU_ID], arena[node + NODE_PEER]
-    tag, size = arena[node + NODE_TAG], arena[node + NODE_BYTES]
-    if arena[node + NODE_ACTION] == ACTION_SEND:
+def _begin_account(arena: Ints, npu: int, number: int) -> None:
+    account = npu + NPU_ACCOUNTS + number * ACCOUNT_WORDS
+    if arena[account + ACCOUNT_RUNNING] == 0:
+        arena[account + ACCOUNT_SINCE_NS] = arena[NOW_NS]
+        arena[account + ACCOUNT_BUSY_NS] = max(arena[account + ACCOUNT_BUSY_NS], 0)
+    arena[account + ACCOUNT_RUNNING] += 1
+
+
+@kernel
+def _end_account(arena: Ints, npu: int, number: int) -> None:
+    account = npu + NPU_ACCOUNTS + number * ACCOUNT_WORDS
+    arena[account + ACCOUNT_RUNNING] -= 1
+    if arena[account + ACCOUNT_RUNNING] == 0:
+        arena[account + ACCOUNT_BUSY_NS] += arena[NOW_NS] - arena[account + ACCOUNT_SINCE_NS]
+    arena[npu + NPU_LAST_END_NS] = arena[NOW_NS]
+
+
+@kernel
+def _issue_transfer(
+    arena: Ints, rates: Floats, npu: int, detail: int, position: int, action: int
+) -> None:
+    me, peer = arena[npu + NPU_ID], arena[detail + DETAIL_PEER]
+    tag, size = arena[detail + DETAIL_TAG], arena[detail + DETAIL_BYTES]
+    if action == ACTION_SEND:
         message = new_message(arena, tag, me, peer, size)
         arena[message + MSG_CALL] = DO_NODE_DONE
         arena[message + MSG_CALL_A] = npu
         arena[message + MSG_CALL_B] = position
         if arena[PLACES] != 0:
-            seen_tag, seen_src = arena[node + NODE_SEEN_TAG], arena[node + NODE_SEEN_SRC]
+            seen_tag, seen_src = arena[detail + DETAIL_SEEN_TAG], arena[detail + DETAIL_SEEN_SRC]
             present_as(arena, rates, npu, message, seen_tag, seen_src, SENDER + seen_src)
         send(arena, rates, message)
     else:
@@ -159,26 +197,40 @@ def _mark_done(arena: Ints, npu: int, position: int) -> None:
     node = arena[arena[npu + NPU_PROGRAM] + PROGRAM_TABLE] + position * NODE_WORDS
     arena[state + position] = NODE_DONE
     arena[npu + NPU_IN_FLIGHT] -= 1
-    arena[npu + NPU_BUSY + arena[node + NODE_SLOT]] -= 1
+    head = arena[node + NODE_HEAD]
+    arena[npu + NPU_BUSY + (head >> SLOT_SHIFT & SLOT_MASK)] -= 1
+    _end_account(arena, npu, head >> ACCOUNT_SHIFT & ACCOUNT_MASK)
     if arena[RECORD_NODES] != 0:
         arena[arena[npu + NPU_END] + position] = arena[NOW_NS]
-    for edge in range(arena[node + NODE_CHILDREN], arena[node + NODE_CHILDREN_END]):
-        child = arena[edge]
-        arena[state + child] -= 1
-        if arena[state + child] == NODE_READY:
-            if arena[npu + NPU_WALKING] == 0:
-                _push_ready(arena, npu, child)
-            else:
-                freed = new_event(arena, DO_NOTHING, child, NOTHING)
-                arena[freed + EVENT_NEXT] = arena[npu + NPU_FREED]
-                arena[npu + NPU_FREED] = freed
+    children = head >> CHILDREN_SHIFT
+    if head & ONLY_CHILD:
+        _parent_ended(arena, npu, children)
+    elif children != 0:
+        for edge in range(children + 1, children + 1 + arena[children]):
+            _parent_ended(arena, npu, arena[edge])
+
+
+@kernel
+def _parent_ended(arena: Ints, npu: int, child: int) -> None:
+    """One dependency of a node is fulfilled; with the last one it is free."""
+    state = arena[npu + NPU_STATE] + child
+    arena[state] -= 1
+    if arena[state] != NODE_READY:
+        return
+    if arena[npu + NPU_WALKING] == 0:
+        _push_ready(arena, npu, child)
+    else:
+        freed = new_event(arena, DO_NOTHING, child, NOTHING)
+        arena[freed + EVENT_NEXT] = arena[npu + NPU_FREED]
+        arena[npu + NPU_FREED] = freed
 
 
 @kernel
 def _push_ready(arena: Ints, npu: int, position: int) -> None:
     """Add a free node to the heap of its slot class."""
     program = arena[npu + NPU_PROGRAM]
-    slot = arena[arena[program + PROGRAM_TABLE] + position * NODE_WORDS + NODE_SLOT]
+    head = arena[arena[program + PROGRAM_TABLE] + position * NODE_WORDS + NODE_HEAD]
+    slot = head >> SLOT_SHIFT & SLOT_MASK
     heap = arena[npu + NPU_READY] + arena[program + PROGRAM_HEAPS + slot]
     place = arena[npu + NPU_READY_COUNT + slot]
     arena[npu + NPU_READY_COUNT + slot] = place + 1

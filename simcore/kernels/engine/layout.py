@@ -129,7 +129,16 @@ NPU_READY_COUNT = 6  # one word per slot class
 NPU_BUSY = 10  # likewise
 NPU_IN_FLIGHT, NPU_FINISH_NS, NPU_WALKING, NPU_FREED, NPU_LATEST_TABLE = 14, 15, 16, 17, 18
 NPU_PRIORITY, NPU_BUS, NPU_GROUP_COUNTS, NPU_CUSTOM = 19, 20, 21, 22
-NPU_WORDS = 23
+NPU_LAST_END_NS, NPU_ACCOUNTS = 23, 24
+# How long nodes of one account ran, two at once counted once: how many run, since when, and the
+# time before; -1: none ever ran.
+ACCOUNT_RUNNING, ACCOUNT_SINCE_NS, ACCOUNT_BUSY_NS = 0, 1, 2
+ACCOUNT_WORDS = 3
+ACCOUNT_GPU, ACCOUNT_COMM, ACCOUNT_CPU, ACCOUNT_MEMORY, ACCOUNT_INVALID, ACCOUNT_NONE = (
+    0, 1, 2, 3, 4, 5,
+)  # fmt: skip
+ACCOUNTS = 6
+NPU_WORDS = NPU_ACCOUNTS + ACCOUNTS * ACCOUNT_WORDS
 # Before the record, where NPUs stand for others: for how many, itself among them, and see ``ties``.
 NPU_ALIKE, NPU_FEEDER_MARK, NPU_BUS_MARK = -1, -2, -3
 NPU_TIE, NPU_STRANDS, NPU_FIRST_THREAD, NPU_LATEST_THREAD = -4, -5, -6, -7
@@ -143,15 +152,25 @@ NODE_READY, NODE_ISSUED, NODE_DONE = 0, -1, -2
 SLOT_CPU, SLOT_COMPUTE, SLOT_COMM, SLOT_NONE = 0, 1, 2, 3
 SLOTS = 4
 
-# A program and its nodes.
-PROGRAM_NODES, PROGRAM_TABLE, PROGRAM_HEAPS = 0, 1, 2  # heap offset per slot class
-PROGRAM_WORDS = 6
-NODE_ACTION, NODE_SLOT, NODE_DURATION_NS, NODE_BYTES, NODE_PRIORITY, NODE_PLAN = 0, 1, 2, 3, 4, 5
-NODE_PEER, NODE_TAG, NODE_GROUP_COUNT, NODE_CHILDREN, NODE_CHILDREN_END, NODE_OPEN = (
-    6, 7, 8, 9, 10, 11,
+# A program: its nodes, which programs may share; what its communication is about, and how many
+# dependencies each node has, where it is custom.
+PROGRAM_NODES, PROGRAM_TABLE, PROGRAM_DETAILS, PROGRAM_OPEN = 0, 1, 2, 3
+PROGRAM_HEAPS = 4  # heap offset per slot class
+PROGRAM_WORDS = 8
+# A node: action, slot, account and its children; then how long it lasts, or which of its program's
+# details it is about. An only child is named where others have the place of their list: how many
+# they are, then who. 0: none.
+NODE_HEAD, NODE_VALUE = 0, 1
+NODE_WORDS = 2
+ACTION_MASK, SLOT_SHIFT, SLOT_MASK, ACCOUNT_SHIFT, ACCOUNT_MASK = 7, 3, 3, 5, 7
+ONLY_CHILD = 1 << 8
+CHILDREN_SHIFT = 9
+# A collective, send, receive or access to memory.
+DETAIL_BYTES, DETAIL_PRIORITY, DETAIL_PLAN, DETAIL_PEER, DETAIL_TAG, DETAIL_GROUP_COUNT = (
+    0, 1, 2, 3, 4, 5,
 )  # fmt: skip
-NODE_SEEN_TAG, NODE_SEEN_SRC = 12, 13  # of a send, as who stands for the receiver awaits it
-NODE_WORDS = 14
+DETAIL_SEEN_TAG, DETAIL_SEEN_SRC = 6, 7  # of a send, as who stands for the receiver awaits it
+DETAIL_WORDS = 8
 ACTION_FIXED, ACTION_SEND, ACTION_RECV, ACTION_COLLECTIVE, ACTION_MEMORY, ACTION_SKIP = (
     0, 1, 2, 3, 4, 5,
 )  # fmt: skip

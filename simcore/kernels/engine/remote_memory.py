@@ -5,6 +5,8 @@ from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.event_queue import do_later, register
 from simcore.kernels.engine.keyed_fifo import append, pop
 from simcore.kernels.engine.layout import (
+    DETAIL_BYTES,
+    DETAIL_WORDS,
     DO_NODE_DONE,
     DO_SERVER_NEXT,
     EVENT_A,
@@ -13,12 +15,13 @@ from simcore.kernels.engine.layout import (
     MEMORY_BYTES_PER_NS,
     MEMORY_LATENCY_NS,
     MEMORY_SERVERS,
-    NODE_BYTES,
+    NODE_VALUE,
     NODE_WORDS,
     NOTHING,
     NPU_ID,
     NPU_PROGRAM,
     NPUS_PER_SERVER,
+    PROGRAM_DETAILS,
     PROGRAM_TABLE,
     SERVER_BUSY,
     SERVER_LINE,
@@ -58,8 +61,9 @@ def serve_next(arena: Ints, server: int) -> None:
 
 @kernel
 def _service_ns(arena: Ints, npu: int, position: int) -> int:
-    table = arena[arena[npu + NPU_PROGRAM] + PROGRAM_TABLE]
-    size = arena[table + position * NODE_WORDS + NODE_BYTES]
+    program = arena[npu + NPU_PROGRAM]
+    value = arena[arena[program + PROGRAM_TABLE] + position * NODE_WORDS + NODE_VALUE]
+    size = arena[arena[program + PROGRAM_DETAILS] + value * DETAIL_WORDS + DETAIL_BYTES]
     if arena[MEMORY_BYTES_PER_NS] == 0:
         return arena[MEMORY_LATENCY_NS]
     return arena[MEMORY_LATENCY_NS] + int(size / arena[MEMORY_BYTES_PER_NS])

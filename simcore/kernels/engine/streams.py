@@ -13,15 +13,15 @@ from simcore.kernels.engine.layout import (
     COLLECTIVE_NODE,
     COLLECTIVE_STREAMS_LEFT,
     COLLECTIVE_WORDS,
+    DETAIL_BYTES,
+    DETAIL_GROUP_COUNT,
+    DETAIL_PLAN,
+    DETAIL_PRIORITY,
     DIMENSIONS,
     DO_QUEUE,
     EMPTY_GATHERS_WAIT,
     ENDPOINT_DELAY_NS,
     GATHERED,
-    NODE_BYTES,
-    NODE_GROUP_COUNT,
-    NODE_PLAN,
-    NODE_PRIORITY,
     NOTHING,
     NPU_GROUP_COUNTS,
     NPU_ID,
@@ -90,10 +90,10 @@ _CHOICE_QUEUE = CHOICE_BACKWARDS - 1
 
 
 @kernel
-def issue_collective(arena: Ints, rates: Floats, npu: int, node: int, position: int) -> None:
+def issue_collective(arena: Ints, rates: Floats, npu: int, detail: int, position: int) -> None:
     """Cut the buffer of a collective node into streams and let them enter their queues."""
-    plan = arena[node + NODE_PLAN]
-    size, smallest = arena[node + NODE_BYTES], arena[plan + PLAN_SMALLEST_CHUNK]
+    plan = arena[detail + DETAIL_PLAN]
+    size, smallest = arena[detail + DETAIL_BYTES], arena[plan + PLAN_SMALLEST_CHUNK]
     chunk = size // arena[CHUNKS]
     if arena[plan + PLAN_GATHERS] != 0:
         chunk = max(chunk, 1)
@@ -104,14 +104,14 @@ def issue_collective(arena: Ints, rates: Floats, npu: int, node: int, position: 
     streams = (size + chunk - 1) // chunk
     if arena[plan + PLAN_CUSTOM] != 0:
         streams = 1
-    priority = arena[node + NODE_PRIORITY]
+    priority = arena[detail + DETAIL_PRIORITY]
     if arena[SCHEDULING] != EXPLICIT:
         priority = arena[npu + NPU_PRIORITY]
         arena[npu + NPU_PRIORITY] += 1 if arena[SCHEDULING] == LIFO else -1
     collective = allocate(arena, COLLECTIVE_WORDS)
     arena[collective + COLLECTIVE_NODE] = position
     arena[collective + COLLECTIVE_STREAMS_LEFT] = streams
-    counter = arena[npu + NPU_GROUP_COUNTS] + arena[node + NODE_GROUP_COUNT]
+    counter = arena[npu + NPU_GROUP_COUNTS] + arena[detail + DETAIL_GROUP_COUNT]
     for chunk_number in range(streams):
         stream = _new_stream(arena, npu, plan, chunk_number)
         arena[stream + STREAM_COLLECTIVE] = collective

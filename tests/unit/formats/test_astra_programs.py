@@ -1,19 +1,20 @@
 """From traces to programs: durations, peers, groups, and the errors about nodes."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from simcore.errors import ConfigError
-from simcore.formats.astra.program import Machine, TraceProgram, build_program
-from simcore.formats.astra.statistics import statistics_of
+from simcore.formats.astra.node_table import Machine
+from simcore.formats.astra.program import BuiltPrograms, build_programs
 from simcore.formats.astra.system_file import AstraSystem, Roofline
 from simcore.formats.astra.traces import load_traces
 from simcore.formats.chakra import IoInfo, Metadata, Node, attribute, read_trace, write_trace
 from simcore.system.engine_input import SystemOptions
+from simcore.system.programs import Program, Programs
 from simcore.terms import CollectiveKind, NodeKind
 
 SYSTEM = AstraSystem(options=SystemOptions())
@@ -28,13 +29,31 @@ def node(
     return Node(id=number, type=kind, attributes=found, **fields)  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class Built:
+    """What came of one file."""
+
+    whole: BuiltPrograms
+
+    @property
+    def program(self) -> Program:
+        table = Programs(
+            bodies=self.whole.bodies, body_of=np.zeros(1, np.int64), transfers=self.whole.transfers
+        )
+        return table[0]
+
+    @property
+    def compute_ns(self) -> int:
+        return int(self.whole.compute_ns[0])
+
+
 def program(
     folder: Path, *nodes: Node, machine: Machine = MACHINE, groups: tuple[int, ...] = ()
-) -> TraceProgram:
+) -> Built:
     path = folder / "w.0.et"
     write_trace(path, Metadata(), nodes)
     members: dict[int, tuple[int, ...]] = dict.fromkeys(groups, (0, 1))
-    return build_program(read_trace(path), machine, {}, members)
+    return Built(build_programs(read_trace(path), machine, {}, members))
 
 
 def with_system(**changes: object) -> Machine:
@@ -67,7 +86,7 @@ def test_roofline_times_are_cut_to_whole_nanoseconds(
     values = {"num_ops": num_ops, "tensor_size": tensor_size}
     built = program(tmp_path, node(1, COMPUTE, values, duration_micros=77), machine=machine)
     assert built.program.duration_ns.tolist() == [expected_ns]
-    assert built.replay_ns.tolist() == [expected_ns]
+    assert built.compute_ns == expected_ns
 
 
 def test_with_roofline_cpu_nodes_keep_their_duration_and_empty_ones_are_skipped(
@@ -98,7 +117,7 @@ def test_replay_gives_every_node_its_duration_and_its_slot(tmp_path: Path) -> No
     assert built.program.comm_kind.tolist() == [CollectiveKind.BROADCAST, -1, 5, -1]
     assert built.program.kind.tolist() == [COLLECTIVE, RECV, COLLECTIVE, COMPUTE]
     assert built.program.peer.tolist() == [-1] * 4
-    assert built.replay_ns.tolist() == [2000, 1, 1, 0]
+    assert built.compute_ns == 2000 + 1 + 1
     assert not built.program.skipped.any()
 
 
@@ -142,8 +161,8 @@ def test_a_replay_with_the_compute_model_on_asks_it_for_nothing(tmp_path: Path) 
         machine=replace(MACHINE, system=system),
     )
     assert built.program.duration_ns.tolist() == [2000, 1]
-    assert built.groups == []
-    figures = statistics_of(2001, np.array([0, 2000]), np.array([2000, 2001]), built).utilization
+    assert not built.program.group.any()
+    figures = built.whole.utilization[0]
     assert figures is not None
     assert (figures.compute_bound_pct, figures.avg_operation_intensity) == (0.0, 0.0)
 
@@ -156,9 +175,10 @@ def test_traces_that_differ_in_groups_alone_share_everything_else(tmp_path: Path
     groups: dict[int, tuple[int, ...]] = {1: (0, 1), 2: (2, 3)}
     loaded = load_traces(tmp_path / "w", MACHINE, groups, with_nodes=False)
     assert loaded.program_of_npu.tolist() == [0, 1, 2, 3]
-    assert [item.program.group.tolist() for item in loaded.programs] == [[0, 1]] * 2 + [[0, 2]] * 2
-    assert [item.program.name[1] for item in loaded.programs] == ["r0", "r1", "r2", "r3"]
-    assert all(item.program.kind is loaded.programs[0].program.kind for item in loaded.programs)
+    assert [item.group.tolist() for item in loaded.programs] == [[0, 1]] * 2 + [[0, 2]] * 2
+    assert [item.name[1] for item in loaded.programs] == ["r0", "r1", "r2", "r3"]
+    assert loaded.programs.body_of.tolist() == [0, 0, 0, 0]
+    assert loaded.programs.bodies.node_id.tolist() == [1, 2]
     with pytest.raises(ConfigError, match=r"w\.2\.et node 2: pg_name must be the id of a"):
         load_traces(tmp_path / "w", MACHINE, {1: (0, 1)}, with_nodes=False)
 
@@ -167,7 +187,8 @@ def test_nodes_behind_a_cycle_are_remarked_on(tmp_path: Path) -> None:
     built = program(
         tmp_path, node(1, COMPUTE), node(2, COMPUTE, data_deps=(3,)), node(3, 4, data_deps=(2,))
     )
-    assert "2 nodes in or behind a cycle never run: [2, 3]" in built.notes[0]
+    assert "2 nodes in or behind a cycle never run: [2, 3]" in built.whole.notes[0]
+    assert built.compute_ns == 1
 
 
 @pytest.mark.parametrize(
@@ -222,8 +243,8 @@ def test_process_groups_of_each_trace_get_keys_of_their_own(tmp_path: Path) -> N
         write_trace(tmp_path / f"w.{npu}.et", Metadata(), [init, node(2, COLLECTIVE, values)])
     loaded = load_traces(tmp_path / "w", MACHINE, {}, with_nodes=False)
     assert loaded.groups == {1: (0, 1), 2: (2, 3)}
-    assert [item.program.group.tolist() for item in loaded.programs] == [[0, 1], [0, 2]]
-    first = loaded.programs[0].program
+    assert [item.group.tolist() for item in loaded.programs] == [[0, 1], [0, 2]]
+    first = loaded.programs[0]
     assert first.kind.tolist() == [NodeKind.COMPUTE, NodeKind.COLLECTIVE]
     assert first.on_cpu.tolist() == [True, False]
     assert first.duration_ns.tolist()[0] == 0

@@ -23,8 +23,8 @@ from simcore.formats.chakra import (
 )
 from simcore.formats.chakra.encode import encode_node
 from simcore.formats.chakra.fields import encode_varint
-from simcore.formats.chakra.stream import name_at
-from simcore.formats.chakra.trace import OFFSET, Trace
+from simcore.formats.chakra.stream import name_of
+from simcore.formats.chakra.trace import Trace
 from simcore.terms import CollectiveKind, NodeKind
 
 
@@ -35,7 +35,7 @@ def trace_of(folder: Path, *nodes: Node, **options: bool) -> Trace:
 
 
 def names(trace: Trace) -> list[str]:
-    return [name_at(trace.path, at) for at in trace.table[:, OFFSET].tolist()]
+    return [name_of(trace.path, number) for number in trace.ids.tolist()]
 
 
 def collective(**values: object) -> Node:
@@ -120,13 +120,13 @@ def test_wrong_kinds_are_told_when_the_value_is_needed(
 ) -> None:
     trace = trace_of(tmp_path, Node(id=4, type=7, attributes=(wrong,)))
     with pytest.raises(ConfigError, match=rf"w\.0\.et node 4: .*{rule}"):
-        trace.require(wrong.name, np.array([True]), what="a collective")
+        trace.require(wrong.name, np.array([0]), what="a collective")
 
 
 def test_an_absent_attribute_is_told_when_it_is_needed(tmp_path: Path) -> None:
     trace = trace_of(tmp_path, Node(id=4, type=5))
     with pytest.raises(ConfigError, match="a send needs the attribute comm_tag, but got 'none'"):
-        trace.require("comm_tag", np.array([True]), what="a send")
+        trace.require("comm_tag", np.array([0]), what="a send")
 
 
 def test_a_message_longer_than_the_block_is_read(tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ from simcore.kernels.native_build import from_object, interpreted
 
 ROOT = Path(__file__).resolve().parents[3]
 DEP_START = np.array([0, 0, 1, 2], np.int64)
-DEP = np.array([0, 1], np.int64)
+DEP = np.array([0, 1], np.int32)
 WEIGHT = np.array([5, 7, 11], np.int64)
 CODE = """
 import sys, numpy as np
 from simcore.kernels.native import call
 end, scratch = np.empty(3, np.int64), np.empty(15, np.int64)
-start, dep = np.array([0, 0, 1, 2], np.int64), np.array([0, 1], np.int64)
+start, dep = np.array([0, 0, 1, 2], np.int64), np.array([0, 1], np.int32)
 call("longest_paths", start, dep, np.array([5, 7, 11], np.int64), end, scratch)
 print(end.tolist(), "numba" in sys.modules)
 """
