@@ -300,7 +300,7 @@ def node_codes(
     slot = np.where(on_cpu, layout.SLOT_CPU, _SLOT[number])
     if account is None:
         account = accounts(kind, on_cpu)
-    code: Codes = action | slot << layout.SLOT_SHIFT | account << layout.ACCOUNT_SHIFT
+    code = action | slot << layout.SLOT_SHIFT | account << layout.ACCOUNT_SHIFT
     return code.astype(np.uint8)
 
 

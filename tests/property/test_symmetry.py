@@ -38,6 +38,7 @@ def same(one: EngineOutput, other: EngineOutput) -> bool:
     ]
     return (
         np.array_equal(one.finish_ns, other.finish_ns)
+        and np.array_equal(one.busy_ns, other.busy_ns)
         and all(np.array_equal(a, b) for a, b in times)
         and totals[0] == totals[1]
     )

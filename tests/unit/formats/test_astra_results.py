@@ -6,26 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from simcore.cli.astra import EXIT_UNFINISHED
 from simcore.cli.astra_batch import astra, astra_batch
 from simcore.errors import ConfigError
 from simcore.formats.astra.memory_use import format_bytes, track_memory
-from simcore.formats.astra.statistics import union_ns
 from simcore.formats.chakra import Metadata, Node, attribute, write_trace
-
-intervals = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)), max_size=8)
-
-
-@settings(derandomize=True, deadline=None)
-@given(intervals)
-def test_union_counts_each_instant_once(pairs: list[tuple[int, int]]) -> None:
-    start = np.array([begin for begin, _ in pairs], np.int64)
-    end = start + np.array([length for _, length in pairs], np.int64)
-    covered = {t for begin, length in pairs for t in range(begin, begin + length)}
-    assert union_ns(start, end) == len(covered)
 
 
 def tensor_node(number: int, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Node:
