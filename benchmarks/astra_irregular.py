@@ -7,7 +7,7 @@ system time, the lowest of three where it takes less than 2 s. Two kinds of case
 
 * ``*_stragglers``: every NPU computes for another time before a 1 GiB all-reduce of all;
 * ``nodes_NxK``: N different traces of K nodes each, 99 % of them compute nodes of differing times
-  in one chain; of the others nine in ten are all-reduces of 8 neighbours, one of their replicas.
+  in one chain; the others are all-reduces of 8 neighbours, the last one that of the replicas.
   Also told: peak memory per node, less that of the interpreter.
 """
 
@@ -77,13 +77,13 @@ def compute_node(number: int, parents: tuple[int, ...]) -> Node:
 
 
 def chain(nodes: int, tp_group: int, dp_group: int) -> Iterator[Node]:
-    """Compute nodes; every 100th node is an all-reduce, every 1000th one of the replicas."""
+    """Compute nodes; every 100th node is an all-reduce, the last one that of the replicas."""
     for number in range(nodes):
         parents = (number - 1,) if number else ()
         if number % 100 != 99:
             yield compute_node(number, parents)
         else:
-            group = dp_group if number % 1000 == 999 else tp_group
+            group = dp_group if number == nodes - 1 else tp_group
             yield all_reduce_node(number, 1 << 20, group=group, parents=parents)
 
 
