@@ -37,6 +37,7 @@ from simcore.terms import NodeKind
 TP = 8
 _SHORTEST_US, _LONGEST_US = 128, 16384  # so that each takes two bytes
 _FIRST_GROUP = 1000  # so that the ids of all groups have four digits
+_TP_GROUP, _DP_GROUP = 7777, 8888  # in the template; names and sizes hold no such digits
 _EMPTY_PROCESS_MB = 28.0
 
 
@@ -68,7 +69,7 @@ def compute_node(number: int, parents: tuple[int, ...]) -> Node:
     )
     return Node(
         id=number,
-        name=f"compute_{number}",
+        name="compute",
         type=int(NodeKind.COMPUTE),
         duration_micros=_SHORTEST_US,
         data_deps=parents,
@@ -76,14 +77,14 @@ def compute_node(number: int, parents: tuple[int, ...]) -> Node:
     )
 
 
-def chain(nodes: int, tp_group: int, dp_group: int) -> Iterator[Node]:
+def chain(nodes: int) -> Iterator[Node]:
     """Compute nodes; every 100th node is an all-reduce, the last one that of the replicas."""
     for number in range(nodes):
         parents = (number - 1,) if number else ()
         if number % 100 != 99:
             yield compute_node(number, parents)
         else:
-            group = dp_group if number == nodes - 1 else tp_group
+            group = _DP_GROUP if number == nodes - 1 else _TP_GROUP
             yield all_reduce_node(number, 1 << 20, group=group, parents=parents)
 
 
@@ -94,32 +95,45 @@ def straggler() -> Iterator[Node]:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A trace as bytes, and where the durations of its compute nodes lie."""
+    """A trace as bytes, and where the durations of its compute nodes and its groups' ids lie."""
 
     content: NDArray[np.uint8]
     durations_at: NDArray[np.int64]
+    groups_at: dict[int, NDArray[np.int64]]
 
-    def with_durations(self, micros: NDArray[np.int64]) -> bytes:
+    def filled(self, micros: NDArray[np.int64], groups: dict[int, int]) -> bytes:
+        """The trace with these durations, and other ids for the groups."""
         content = self.content.copy()
         content[self.durations_at] = micros % 128 + 128
         content[self.durations_at + 1] = micros // 128
+        for group, number in groups.items():
+            digits = np.frombuffer(str(number).encode(), np.uint8)
+            content[self.groups_at[group][:, None] + np.arange(digits.size)] = digits
         return content.tobytes()
 
 
 def template(nodes: Iterator[Node]) -> Template:
     """Encodes *nodes* once; the traces of all NPUs differ in a few bytes."""
-    mark = bytes([7 << 3, 128, _SHORTEST_US >> 7])
+    duration = bytes([7 << 3, 128, _SHORTEST_US >> 7])
     metadata = encode_metadata(Metadata(version="0.0.4"))
     content = bytearray(encode_varint(len(metadata)) + metadata)
-    durations_at = []
+    durations_at: list[int] = []
+    groups_at: dict[int, list[int]] = {_TP_GROUP: [], _DP_GROUP: []}
     for node in nodes:
         encoded = encode_node(node, {})
         content += encode_varint(len(encoded))
         if node.duration_micros:
-            durations_at.append(len(content) + encoded.index(mark) + 1)
+            durations_at.append(len(content) + encoded.index(duration) + 1)
+        for group, places in groups_at.items():
+            place = encoded.find(str(group).encode())
+            if place >= 0:
+                places.append(len(content) + place)
         content += encoded
-    array = np.frombuffer(bytes(content), np.uint8)
-    return Template(content=array, durations_at=np.array(durations_at, np.int64))
+    return Template(
+        content=np.frombuffer(bytes(content), np.uint8),
+        durations_at=np.array(durations_at, np.int64),
+        groups_at={group: np.array(places, np.int64) for group, places in groups_at.items()},
+    )
 
 
 def write_traces(case: Irregular, prefix: Path) -> dict[int, list[int]]:
@@ -127,23 +141,20 @@ def write_traces(case: Irregular, prefix: Path) -> dict[int, list[int]]:
     npus = prod(case.machine.npus)
     random = np.random.default_rng(npus + case.nodes)
     stragglers = case.nodes == 2
+    pattern = template(straggler() if stragglers else chain(case.nodes))
     groups: dict[int, list[int]] = {}
-    known: dict[tuple[int, int], Template] = {}
     for npu in range(npus):
-        tp = dp = 0
+        mine = {}
         if not stragglers:
-            tp, dp = _FIRST_GROUP + npu // TP, _FIRST_GROUP + npus // TP + npu % TP
-            groups.setdefault(tp, []).append(npu)
-            groups.setdefault(dp, []).append(npu)
-        if (tp, dp) not in known:
-            nodes = straggler() if stragglers else chain(case.nodes, tp, dp)
-            known = {(tp, dp): template(nodes)}
-        found = known[tp, dp]
-        micros = random.integers(_SHORTEST_US, _LONGEST_US, found.durations_at.size)
+            mine[_TP_GROUP] = _FIRST_GROUP + npu // TP
+            mine[_DP_GROUP] = _FIRST_GROUP + npus // TP + npu % TP
+        for number in mine.values():
+            groups.setdefault(number, []).append(npu)
+        micros = random.integers(_SHORTEST_US, _LONGEST_US, pattern.durations_at.size)
         if stragglers:
             micros = np.array([_SHORTEST_US + npu])
         path = prefix.with_name(f"{prefix.name}.{npu}.et")
-        path.write_bytes(found.with_durations(micros))
+        path.write_bytes(pattern.filled(micros, mine))
     return groups
 
 
