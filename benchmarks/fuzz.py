@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fuzz_kinds import KINDS, Kind
 
-LIMIT_S, LIMIT_WALL_S = 10.0, 120.0
+LIMIT_S, LIMIT_WALL_S = 10.0, 600.0
 LIMIT_BYTES = 2 << 30
 LONGEST_SENTENCE = 3000
 FAILURES = ("fault", "lost", "memory", "no sentence")
