@@ -55,7 +55,8 @@ def convert_pytorch(host: HostTrace, device: DeviceTrace | None = None) -> Pytor
     kernel before it on its stream; after a synchronisation, for the awaited kernels.
 
     Raises:
-        ConfigError: A kernel communicates in a way that has no collective kind.
+        ConfigError: A kernel communicates in a way that has no collective kind, or operators call
+            each other in a circle.
     """
     linked = (
         link(host, device)
@@ -106,7 +107,11 @@ class _Walk:
                 parents.add(item.after_other_thread)
             self.deps[number] = (parents | set(item.after_kernels)) - {number}
             last = number
-            waiting.extend(sorted(children.get(number, ()), reverse=True))
+            called = children.get(number, ())
+            if root in called:
+                rule = "no operator may be called by one that it calls"
+                raise ConfigError(f"node {number}", rule, got=f"node {root} below itself")
+            waiting.extend(sorted(called, reverse=True))
 
     def _streams(self) -> None:
         last: dict[int, int] = {}
