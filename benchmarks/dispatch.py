@@ -133,8 +133,6 @@ def feed_simulated(study: Study, workers: int, evaluation_s: float) -> dict[str,
     crew = SleepingCrew(workers, evaluation_s, replace(found, duration_s=evaluation_s))
     with tempfile.TemporaryDirectory() as scratch, StudyFolder(Path(scratch) / "study") as folder:
         folder.open(study)
-        connection = folder.writer._connection
-        connection.execute("DROP INDEX one_result_per_design")  # one design stands for all
 
         def take(answer: Answer) -> None:
             trial = Trial(number=answer.number, design=design, evaluation=answer.evaluation)

@@ -9,13 +9,13 @@ export is a process of its own, whose peak memory is told too. The store of ten 
 import argparse
 import json
 import resource
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
         folder = Path(scratch) / "study"
         store_and_resume(study, folder, options.trials)
-        export(folder, options.export_rows)
+        export(study, folder, options.export_rows)
     FIGURES["store_ms_per_trial"] = 1e3 * FIGURES["store"] / options.trials
     FIGURES["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     print(json.dumps({"benchmark": "store", **vars(options), **FIGURES}, default=str))
@@ -82,22 +82,15 @@ def store_and_resume(study: Study, path: Path, count: int) -> None:
     assert len(found) == count
 
 
-def export(path: Path, rows: int) -> None:
-    """Multiply the rows of the store, as SQL can, then export all of them."""
-    with closing(sqlite3.connect(path / STORE)) as store:
-        store.execute("DROP INDEX one_result_per_design")  # keys of copies are made up
-        have = store.execute("SELECT count(*) FROM trial").fetchone()[0]
-        columns = [row[1] for row in store.execute("PRAGMA table_info(trial)")][2:]
-        copied = ", ".join(columns)
-        while have < rows:
-            more = min(have, rows - have)
-            store.execute(
-                f"INSERT INTO trial SELECT number + {have}, x'00', {copied} FROM trial "
-                f"WHERE number < {more}"
-            )
-            store.commit()
-            have += more
-    FIGURES["exported_rows"] = have
+def export(study: Study, path: Path, rows: int) -> None:
+    """Repeat the trials of the store under new numbers, then export all of them."""
+    with StudyFolder(path) as folder:
+        trials = folder.known_trials(study, resume=True)
+        folder.open(study)
+        for number in range(len(trials), rows):
+            folder.writer.add(replace(trials[number % len(trials)], number=number))
+        folder.close()
+    FIGURES["exported_rows"] = max(rows, len(trials))
     run_export(path, "front", "--front")
     run_export(path, "journal", "--optuna-journal")
     for kind in ("parquet", "csv", "json"):

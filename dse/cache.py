@@ -22,11 +22,14 @@ from dse.evaluate import Answer, Evaluation, Task
 from dse.evaluate.base import Account, Measured, judge
 from dse.evaluate.runs import DesignRuns
 from dse.objectives import needed_metrics
+from dse.plain_files import check_database
 from dse.search import Evaluations
 from dse.space import Design
 from simcore import ConfigError
 
-FILE = "evaluations.db"
+FILE = "evaluations-2.db"
+"""Its number is that of its format: another format is another file."""
+
 MAX_ENTRIES = 500_000
 """Entries of a cache, of about 1 kB each; the oldest make room."""
 
@@ -67,8 +70,9 @@ class EvaluationCache:
         path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            check_database(path, to_write=True)
             self._connection = _opened(path)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             rule = "must be a folder for a cache that can be written; remove a damaged one"
             raise ConfigError("execution.cache", rule, got=f"{path}: {error}") from None
 
@@ -84,8 +88,9 @@ class EvaluationCache:
             return None
         try:
             statement = "SELECT outcome FROM evaluation WHERE key = ?"
-            row = self._connection.execute(statement, (self._key(design),)).fetchone()
-            return None if row is None else self._read(row[0])
+            key = self._key(design)
+            row = self._connection.execute(statement, (key,)).fetchone()
+            return None if row is None else self._read(_opened_entry(key, row[0]))
         except ConfigError:  # a design that no run file allows; its evaluation tells
             return None
         except _UNUSABLE:
@@ -96,17 +101,18 @@ class EvaluationCache:
         """Keep outcomes; failures are passed over."""
         if self._connection is None:
             return
-        rows = [
-            (self._key(design), _packed(outcome))
+        kept = [
+            (self._key(design), outcome)
             for design, outcome in found
             if outcome.state in ("complete", "infeasible")
         ]
+        rows = [(key, _sealed_entry(key, _packed(outcome))) for key, outcome in kept]
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(_INSERT, rows)
             self._connection.execute(_MAKE_ROOM, (MAX_ENTRIES,))
             self._connection.execute("COMMIT")
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):
             self.close()
 
     def _key(self, design: Design) -> bytes:
@@ -160,7 +166,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         for statement in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", _TABLE):
             connection.execute(statement)
         connection.execute("SELECT key, outcome FROM evaluation LIMIT 1")
-    except sqlite3.Error:
+    except BaseException:
         connection.close()
         raise
     return connection
@@ -175,6 +181,18 @@ def _packed(outcome: Evaluation) -> bytes:
         "reason": outcome.reason,
     }
     return zlib.compress(json.dumps(data).encode(), 1)
+
+
+def _sealed_entry(key: bytes, packed: bytes) -> bytes:
+    """With a checksum, so that no entry is taken for another one or for what it was not."""
+    return zlib.crc32(key + packed).to_bytes(4, "big") + packed
+
+
+def _opened_entry(key: bytes, sealed: bytes) -> bytes:
+    packed = sealed[4:]
+    if _sealed_entry(key, packed) != sealed:
+        raise ValueError("a damaged entry")
+    return packed
 
 
 def _about(study: Study) -> str:

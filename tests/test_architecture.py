@@ -23,7 +23,7 @@ SIMCORE_LAYERS = [  # a module may import from the rows above its own, and from 
     ["__init__", "__main__"],
 ]
 DSE_LAYERS = [
-    ["space", "costs", "rank", "objectives", "garbage", "analytic"],
+    ["space", "costs", "rank", "objectives", "garbage", "analytic", "plain_files"],
     ["evaluate"],
     ["samplers", "trials", "study_file"],
     ["scenarios", "levels"],

@@ -1,6 +1,5 @@
 """``dse export``: tables of any length, and a journal that optuna-dashboard opens."""
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from dse.config import Study, load_study_file
+from dse.plain_files import written_whole
 from dse.report import chosen_numbers, write_journal
 from dse.store import StudyFolder
 from dse.summary import study_front
@@ -64,13 +64,9 @@ def _write(kind: str, columns: Columns, rows: Iterable[Trial], out: IO[str]) -> 
 @contextmanager
 def _writable(out: Path) -> Iterator[Path]:
     """A file beside *out* that takes its name once it is whole."""
-    partial = out.with_name(f".{out.name}.part")
     try:
-        try:
+        with written_whole(out) as partial:
             yield partial
-            os.replace(partial, out)
-        finally:
-            partial.unlink(missing_ok=True)
     except OSError as error:
         got = error.strerror or str(error)
         raise ConfigError(str(out), "must be a file that can be written", got=got) from None

@@ -29,18 +29,16 @@ def write_journal(study: Study, trials: Sequence[Trial], path: Path) -> None:
 
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    path.unlink(missing_ok=True)
     try:
         written = optuna.create_study(
             storage=JournalStorage(JournalFileBackend(str(path))),
-            study_name=path.name.removeprefix(".").removesuffix(".part"),
+            study_name=path.name,
             directions=["minimize" if sign > 0 else "maximize" for sign in study.goals.signs],
         )
         written.set_user_attr("objectives", list(study.goals.objectives))
         written.add_trials([_frozen(study, trial) for trial in trials])
     finally:
         optuna.logging.set_verbosity(verbosity)
-        Path(f"{path}.lock").unlink(missing_ok=True)
 
 
 def chosen_numbers(numbers: Iterable[int], front: Iterable[int]) -> list[int]:

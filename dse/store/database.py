@@ -1,13 +1,17 @@
 """The SQLite file of a study: its tables, and how it is opened."""
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from dse.store.errors import told_of_store
+from dse.plain_files import check_database
+from dse.store.checksum import sealed_row
+from dse.store.errors import damaged, told_of_store
 from simcore import ConfigError
 
 _APPLICATION = 0x64736573
-FORMAT = 3
+FORMAT = 4
 """Of the tables below; a file of another format is refused."""
 
 MAX_TEXT_BYTES = 16 * 1024 * 1024
@@ -17,7 +21,7 @@ MAX_FIELDS = 4096
 """Most names of constraints and metrics, each a column of every table."""
 
 _OUTCOME = """
-  key BLOB NOT NULL,
+  checksum INTEGER NOT NULL,
   params TEXT NOT NULL,
   state TEXT NOT NULL,
   objectives TEXT NOT NULL,
@@ -35,14 +39,22 @@ _OUTCOME = """
 """
 """What became of a design; in ``refined``, of one that was judged again at a finer level."""
 
-_TABLES = f"""
-CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE trial (number INTEGER PRIMARY KEY, {_OUTCOME});
-CREATE TABLE refined (number INTEGER, {_OUTCOME}, PRIMARY KEY (fidelity, number));
-CREATE UNIQUE INDEX one_result_per_design ON trial (key) WHERE repeats IS NULL;
-CREATE TABLE field (part TEXT, name TEXT, PRIMARY KEY (part, name));
-CREATE TABLE event (unix_s REAL NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
-"""
+_COLUMNS = {
+    "study": "(name TEXT PRIMARY KEY, checksum INTEGER NOT NULL, value TEXT NOT NULL) "
+    "WITHOUT ROWID",
+    "trial": f"(number INTEGER PRIMARY KEY, {_OUTCOME})",
+    "refined": f"(number INTEGER NOT NULL, {_OUTCOME})",
+    "field": "(part TEXT NOT NULL, checksum INTEGER NOT NULL, name TEXT NOT NULL)",
+    "event": "(unix_s REAL NOT NULL, checksum INTEGER NOT NULL, kind TEXT NOT NULL, "
+    "text TEXT NOT NULL)",
+    "seal": "(name TEXT PRIMARY KEY, checksum INTEGER NOT NULL, rows INTEGER NOT NULL, "
+    "checksums INTEGER NOT NULL) WITHOUT ROWID",
+}
+"""Of each table; ``seal`` holds the totals of all others."""
+
+_SCHEMA = {name: f"CREATE TABLE {name} {columns}" for name, columns in _COLUMNS.items()}
+
+SEALED = tuple(name for name in _COLUMNS if name != "seal")
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
@@ -52,31 +64,48 @@ def open_to_write(path: Path) -> sqlite3.Connection:
     survives the death of the process at any instant; the file stays sound if the machine dies.
 
     Raises:
-        ConfigError: It is damaged, no store, or of another format.
+        ConfigError: It is damaged, no store, of another format, or a link.
         StoreError: It cannot be written.
     """
+    check_database(path, to_write=True)
     with told_of_store(path):
         connection = sqlite3.connect(path, isolation_level=None)
         try:
+            if _is_empty(connection):
+                _create(connection)
+            _check(connection, path)  # before anything of another program's file is changed
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            if not connection.execute("PRAGMA user_version").fetchone()[0]:
-                header = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {FORMAT};"
-                connection.executescript(f"BEGIN; {_TABLES} {header} COMMIT;")
-            _check(connection, path)
+            # nothing of a transaction that was cut off stays in the log behind what comes
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except BaseException:
             connection.close()
             raise
         return connection
 
 
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    found: int = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    return not found and not connection.execute("PRAGMA application_id").fetchone()[0]
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    header = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {FORMAT}"
+    connection.executescript(f"BEGIN; {'; '.join(_SCHEMA.values())}; {header}")
+    for name in SEALED:
+        seal = sealed_row("seal", (name, 0, 0))
+        connection.execute("INSERT INTO seal VALUES (?, ?, ?, ?)", seal)
+    connection.execute("COMMIT")
+
+
 def open_to_read(path: Path) -> sqlite3.Connection:
     """The store at *path*, for reading only; works beside a driver and in read-only folders.
 
     Raises:
-        ConfigError: There is none, or it is damaged, no store, or of another format.
+        ConfigError: There is none, or it is damaged, no store, of another format, or a link.
     """
-    if not path.is_file():
+    check_database(path, to_write=False)
+    if not path.exists():
         raise ConfigError(str(path), "must be the store of a study", got="no file")
     address = path.resolve().as_uri()
     with told_of_store(path):
@@ -102,5 +131,12 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         for name in ("application_id", "user_version")
     ]
     if found != [_APPLICATION, FORMAT]:
-        rule = f"must be a store of format {FORMAT}"
+        rule = f"must be a store of format {FORMAT} (export another one with the version of "
+        rule += "simcore-dse that wrote it, or start anew with --out)"
         raise ConfigError(str(path), rule, got=f"format {found[1]} of application {found[0]:#x}")
+    schema: Sequence[Any] = connection.execute("SELECT name, sql FROM sqlite_schema").fetchall()
+    if dict(schema) != _SCHEMA or len(schema) != len(_SCHEMA):
+        raise damaged(path, "other tables")
+    encoding = connection.execute("PRAGMA encoding").fetchone()[0]
+    if encoding != "UTF-8":
+        raise damaged(path, f"texts in {encoding}")

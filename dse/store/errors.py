@@ -8,6 +8,9 @@ from pathlib import Path
 
 from simcore import ConfigError, SimcoreError
 
+STORE = "study.db"
+"""The truth: frozen study, trials, events. The other files of a study are exports of it."""
+
 
 class StoreError(SimcoreError):
     """Results could not be written; reads "<place>: <rule>, but got <value>."."""
@@ -38,13 +41,19 @@ def told_of_store(path: Path) -> Iterator[None]:
         if code == sqlite3.SQLITE_FULL:
             rule = "must have room on its disk; make room, then --resume goes on"
         raise StoreError(str(path), rule, got=str(error)) from None
+    except UnicodeDecodeError:  # SQLite quotes a name in what it complains about
+        raise damaged(path, "names that are no text") from None
     except OSError as error:
         rule = "must be a folder that can be written, with room on its disk"
         got = error.strerror or os.strerror(error.errno or 0)
         raise StoreError(str(path.parent), rule, got=got) from None
 
 
-def damaged(path: Path, what: str) -> ConfigError:
+LOG_RULE = "must be the undamaged log of the store beside it (dse study --resume drops what is "
+LOG_RULE += "damaged and evaluates it again)"
+
+
+def damaged(path: Path | str, what: str) -> ConfigError:
     """The error for a store that does not hold what it should."""
     rule = "must be the undamaged store of a study (take a copy, or start anew with --out)"
     return ConfigError(str(path), rule, got=what)

@@ -1,33 +1,28 @@
 """The folder of a study."""
 
 import json
-import os
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from dse.config import Study
 from dse.garbage import no_collection
-from dse.store.database import MAX_FIELDS, open_to_read, open_to_write
-from dse.store.errors import damaged, told_of_store
+from dse.plain_files import written_whole
+from dse.store.database import open_to_write
+from dse.store.errors import STORE, told_of_store
 from dse.store.lock import DriverLock
-from dse.store.rows import FEASIBLE, read_numbered, read_numbers, read_refined, read_rows
+from dse.store.reader import reading
+from dse.store.rows import may_be_on_front
 from dse.store.study_text import check_same, study_text
 from dse.store.writer import StoreWriter
 from dse.tables import Columns, write_csv, write_parquet
 from dse.trials import Trial
 from simcore import ConfigError, is_there
 
-STORE = "study.db"
-"""The truth: frozen study, trials, events. The other files are exports of it."""
-
 STUDY, TRIALS, PARETO = "study.yaml", "trials.parquet", "pareto.csv"
 SUMMARY, REPORT = "summary.json", "report.html"
-
-T = TypeVar("T")
 
 
 class StudyFolder:
@@ -39,6 +34,7 @@ class StudyFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._store = path / STORE
         self._lock = DriverLock(path)
         self._writer: StoreWriter | None = None
 
@@ -73,22 +69,14 @@ class StudyFolder:
         if not resume:
             rule = "the folder must not hold a study yet (--resume goes on with it, --out names"
             raise ConfigError("--out", f"{rule} another)", got=str(self.path))
-        check_same(self.study_file(), study)
-        with told_of_store(self.path / STORE):
+        check_same(self.study_file(to_mend=True), study)
+        with told_of_store(self._store):
             self._lock.acquire()
-        if not (self.path / STORE).exists():
+        if not self._store.exists():
             return []
-        self._check_sound()
-        with no_collection():
-            return list(self.read_trials())
-
-    def _check_sound(self) -> None:
-        """See whether all pages of the store belong together, before more is built on them."""
-        path = self.path / STORE
-        with told_of_store(path), closing(open_to_read(path)) as connection:
-            found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if found != "ok":
-            raise damaged(path, found)
+        with no_collection(), reading(self._store, to_mend=True) as store:
+            store.check()
+            return list(store.trials())
 
     def open(self, study: Study) -> None:
         """Make the folder ready for more trials.
@@ -97,11 +85,10 @@ class StudyFolder:
             ConfigError: Another process runs a study here.
             StoreError: It cannot be written.
         """
-        store = self.path / STORE
-        with told_of_store(store):
+        with told_of_store(self._store):
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock.acquire()
-            self._writer = StoreWriter(open_to_write(store), store)
+            self._writer = StoreWriter(open_to_write(self._store), self._store)
             text = study_text(study)
             self._writer.note("study", text)
             self._writer.flush()
@@ -119,18 +106,22 @@ class StudyFolder:
             self._writer.close()
             self._writer = None
 
-    def study_file(self) -> Path:
+    def study_file(self, *, to_mend: bool = False) -> Path:
         """The study as run; written anew from the store where it is missing.
 
         Raises:
-            ConfigError: There is neither.
+            ConfigError: There is neither, or the file is not as the store has it.
         """
-        path, store = self.path / STUDY, self.path / STORE
-        if not path.exists() and store.exists():
-            with told_of_store(store), closing(open_to_read(store)) as connection:
-                row = connection.execute("SELECT value FROM study WHERE name = 'study'").fetchone()
-            if row is not None:
-                self.write_text(STUDY, row[0])
+        path = self.path / STUDY
+        if not self._store.exists():
+            return path
+        with reading(self._store, to_mend=to_mend) as store:
+            text = store.values().get("study")
+        if text is not None and not path.exists():
+            self.write_text(STUDY, text)
+        if text is not None and path.read_bytes() != text.encode():
+            rule = f"must be the study as run, as {STORE} has it (remove it to have it back)"
+            raise ConfigError(str(path), rule, got="another text")
         return path
 
     def read_trials(self) -> Iterator[Trial]:
@@ -139,7 +130,8 @@ class StudyFolder:
         Raises:
             ConfigError: There is no store, or it is damaged.
         """
-        return self._read(read_rows)
+        with reading(self._store) as store:
+            yield from store.trials()
 
     def count_trials(self) -> int:
         """Number of trials in the store.
@@ -147,14 +139,13 @@ class StudyFolder:
         Raises:
             ConfigError: There is no store, or it is damaged.
         """
-        path = self.path / STORE
-        with told_of_store(path), closing(open_to_read(path)) as connection:
-            count: int = connection.execute("SELECT count(*) FROM trial").fetchone()[0]
-        return count
+        with reading(self._store) as store:
+            return store.count()
 
     def read_feasible(self) -> Iterator[Trial]:
         """Those of ``read_trials`` that may be on the front."""
-        return self._read(lambda store: read_rows(store, FEASIBLE))
+        with reading(self._store) as store:
+            yield from store.trials(where=may_be_on_front)
 
     def read_refined(self, study: Study) -> list[Trial]:
         """The designs that were judged again, level by level, in the order of their numbers.
@@ -162,27 +153,22 @@ class StudyFolder:
         Raises:
             ConfigError: There is no store, or it is damaged.
         """
-        finer = study.levels[1:]
-        if not finer or not (self.path / STORE).exists():
+        if not self._store.exists():
             return []
-        rows = list(self._read(read_refined))
+        with reading(self._store) as store:
+            rows = list(store.trials("refined"))
+        finer = study.levels[1:]
         return [row for level in finer for row in rows if row.evaluation.fidelity == level]
 
     def read_numbered(self, numbers: Iterable[int]) -> Iterator[Trial]:
         """Those with *numbers*, in that order."""
-        return self._read(lambda store: read_numbered(store, numbers))
+        with reading(self._store) as store:
+            yield from store.numbered(numbers)
 
     def read_numbers(self) -> Iterator[int]:
         """Numbers of all trials that are no repeats, in ask order."""
-        return self._read(read_numbers)
-
-    def _read(self, read: Callable[[sqlite3.Connection], Iterator[T]]) -> Iterator[T]:
-        path = self.path / STORE
-        with told_of_store(path), closing(open_to_read(path)) as connection:
-            try:
-                yield from read(connection)
-            except (ValueError, TypeError) as error:
-                raise damaged(path, str(error)) from None
+        with reading(self._store) as store:
+            yield from store.numbers()
 
     def columns(self, study: Study) -> Columns:
         """What the trials of the store are shown with.
@@ -190,13 +176,8 @@ class StudyFolder:
         Raises:
             ConfigError: There is no store, or it is damaged.
         """
-        path = self.path / STORE
-        with told_of_store(path), closing(open_to_read(path)) as connection:
-            fields = connection.execute(
-                f"SELECT part, name FROM field ORDER BY name LIMIT {MAX_FIELDS + 1}"
-            ).fetchall()
-        if len(fields) > MAX_FIELDS:
-            raise damaged(path, f"more than {MAX_FIELDS} names of constraints and metrics")
+        with reading(self._store) as store:
+            fields = store.fields()
         names = {
             part: tuple(name for of, name in fields if of == part)
             for part in ("constraints", "metrics")
@@ -232,10 +213,5 @@ class StudyFolder:
 
     @contextmanager
     def _whole(self, name: str) -> Iterator[Path]:
-        partial = self.path / f".{name}.part"
-        with told_of_store(self.path / name):
-            try:
-                yield partial
-                os.replace(partial, self.path / name)
-            finally:
-                partial.unlink(missing_ok=True)
+        with told_of_store(self.path / name), written_whole(self.path / name) as partial:
+            yield partial

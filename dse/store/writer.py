@@ -2,18 +2,38 @@
 
 import sqlite3
 import time
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dse.store.checksum import Row, Total, sealed_row
 from dse.store.errors import told_of_store
-from dse.store.rows import INSERT, INSERT_REFINED, row_of
+from dse.store.rows import row_of
 from dse.trials import Trial
 
 BATCH_S = 0.05
 """The most that a row waits while others come in."""
 
 BATCH_ROWS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Rows that take the place of others.
+
+    Attributes:
+        table: Where.
+        gone: Which rows go, as a condition in SQL.
+        given: Its values.
+        rows: Those that come.
+    """
+
+    table: str
+    gone: str
+    given: Sequence[Any]
+    rows: Sequence[Row] = ()
 
 
 class StoreWriter:
@@ -24,8 +44,14 @@ class StoreWriter:
         self._fields: set[tuple[str, str]] = set(
             connection.execute("SELECT part, name FROM field").fetchall()
         )
-        self._rows: list[tuple[Any, ...]] = []
-        self._news: list[tuple[str, tuple[Any, ...]]] = []
+        self._totals = {
+            name: Total(rows, checksums)
+            for name, rows, checksums in connection.execute(
+                "SELECT name, rows, checksums FROM seal"
+            )
+        }
+        self._rows: list[Row] = []
+        self._news: list[_Change] = []
         self._oldest_s = 0.0
 
     def add(self, trial: Trial) -> None:
@@ -36,7 +62,7 @@ class StoreWriter:
         """
         if not self._rows:
             self._oldest_s = time.monotonic()
-        self._rows.append(row_of(trial))
+        self._rows.append(row_of("trial", trial))
         self._note_fields("constraints", trial.evaluation.constraints)
         self._note_fields("metrics", trial.evaluation.metrics)
         if len(self._rows) >= BATCH_ROWS:
@@ -50,31 +76,34 @@ class StoreWriter:
         Raises:
             StoreError: The store cannot be written any more.
         """
-        self._news.append((INSERT_REFINED, row_of(trial)))
+        self._change_refined(trial, [row_of("refined", trial)])
         self._note_fields("constraints", trial.evaluation.constraints)
         self._note_fields("metrics", trial.evaluation.metrics)
         self.flush()
 
     def forget_refined(self, trial: Trial) -> None:
         """Drop what became of a trial at a finer level: it is not among the best any more."""
-        statement = "DELETE FROM refined WHERE fidelity = ? AND number = ?"
-        self._news.append((statement, (trial.evaluation.fidelity, trial.number)))
+        self._change_refined(trial, [])
+
+    def _change_refined(self, trial: Trial, rows: Sequence[Row]) -> None:
+        given = (trial.evaluation.fidelity, trial.number)
+        self._news.append(_Change("refined", "fidelity = ? AND number = ?", given, rows))
 
     def event(self, kind: str, text: str) -> None:
         """Write down what happened to the study, its workers or its machines."""
-        values = (time.time(), kind, text)
-        self._news.append(("INSERT INTO event (unix_s, kind, text) VALUES (?, ?, ?)", values))
+        self._put("event", "0", (), (time.time(), kind, text))
 
     def note(self, name: str, value: str) -> None:
         """Set one value of the study as a whole."""
-        self._news.append(
-            ("INSERT OR REPLACE INTO study (name, value) VALUES (?, ?)", (name, value))
-        )
+        self._put("study", "name = ?", (name,), (name, value))
 
     def forget_failures(self) -> None:
         """Drop all failed trials, to be evaluated again."""
         for table in ("trial", "refined"):
-            self._news.append((f"DELETE FROM {table} WHERE state = 'failed'", ()))
+            self._news.append(_Change(table, "state = 'failed'", ()))
+
+    def _put(self, table: str, gone: str, given: Sequence[Any], values: Row) -> None:
+        self._news.append(_Change(table, gone, given, [sealed_row(table, values)]))
 
     def flush_if_due(self) -> None:
         """Commit rows that have waited long enough."""
@@ -87,20 +116,46 @@ class StoreWriter:
         Raises:
             StoreError: The store cannot be written any more.
         """
-        if not self._rows and not self._news:
+        if self._rows:
+            latest = {row[0]: row for row in self._rows}
+            numbers = f"number IN ({', '.join('?' * len(latest))})"
+            self._news.append(_Change("trial", numbers, list(latest), list(latest.values())))
+            self._rows = []
+        if not self._news:
             return
         with told_of_store(self._path):
             self._connection.execute("BEGIN")
             try:
-                for statement, values in self._news:
-                    self._connection.execute(statement, values)
-                self._connection.executemany(INSERT, self._rows)
+                totals = self._changed()
                 self._connection.execute("COMMIT")
             except sqlite3.Error:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
-        self._rows, self._news = [], []
+        self._totals, self._news = totals, []
+
+    def _changed(self) -> dict[str, Total]:
+        """Make all changes.
+
+        Returns:
+            What the tables come to then.
+        """
+        totals = dict(self._totals)
+        execute, many = self._connection.execute, self._connection.executemany
+        for change in self._news:
+            table = change.table
+            gone = execute(f"SELECT 0, checksum FROM {table} WHERE {change.gone}", change.given)
+            if old := gone.fetchall():
+                execute(f"DELETE FROM {table} WHERE {change.gone}", change.given)
+            if change.rows:
+                places = ", ".join("?" * len(change.rows[0]))
+                many(f"INSERT INTO {table} VALUES ({places})", change.rows)
+            totals[table] = totals[table].minus(old).plus(change.rows)
+        for name, total in totals.items():
+            if total != self._totals[name]:
+                seal = sealed_row("seal", (name, total.rows, total.checksums))
+                execute("INSERT OR REPLACE INTO seal VALUES (?, ?, ?, ?)", seal)
+        return totals
 
     def close(self) -> None:
         """Commit and close; the log is folded into the store, so that one file can be copied."""
@@ -120,4 +175,4 @@ class StoreWriter:
         for name in names:
             if (part, name) not in self._fields:
                 self._fields.add((part, name))
-                self._news.append(("INSERT OR IGNORE INTO field VALUES (?, ?)", (part, name)))
+                self._put("field", "part = ? AND name = ?", (part, name), (part, name))

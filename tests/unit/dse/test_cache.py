@@ -1,8 +1,9 @@
 """Evaluations that studies share save time and change nothing."""
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -95,6 +96,25 @@ def test_a_damaged_entry_is_simulated_again(tmp_path: Path) -> None:
     again = with_cache(tmp_path, trials=10)
     assert simulated(again) == simulated(cold)
     assert outcomes(again) == outcomes(cold)
+
+
+def test_entries_that_have_changed_places_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    cold = with_cache(tmp_path, trials=10)
+    with closing(sqlite3.connect(tmp_path / FILE)) as cache:
+        cache.execute("UPDATE evaluation SET outcome = (SELECT outcome FROM evaluation LIMIT 1)")
+        cache.commit()
+    assert outcomes(with_cache(tmp_path, trials=10)) == outcomes(cold)
+
+
+def test_flipped_bits_in_a_cache_change_no_outcome(tmp_path: Path) -> None:
+    cold, random = with_cache(tmp_path, trials=10), Random(1)
+    sound = (tmp_path / FILE).read_bytes()
+    for _ in range(40):
+        damaged = bytearray(sound)
+        damaged[random.randrange(len(damaged))] ^= 1 << random.randrange(8)
+        (tmp_path / FILE).write_bytes(damaged)
+        with suppress(ConfigError):
+            assert outcomes(with_cache(tmp_path, trials=10)) == outcomes(cold)
 
 
 def test_a_file_that_is_no_cache_is_told(tmp_path: Path) -> None:

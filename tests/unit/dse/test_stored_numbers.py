@@ -59,7 +59,7 @@ def test_no_row_is_made_of_a_number_that_is_not_finite(column: str, value: float
     numbers: dict[str, Any] = {column: {"iteration_time_s": value}}
     trial = Trial(number=0, design={}, evaluation=Evaluation(state="complete", **numbers))
     with pytest.raises(ValueError, match="not JSON compliant"):
-        row_of(trial)
+        row_of("trial", trial)
 
 
 @pytest.mark.parametrize(
