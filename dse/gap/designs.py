@@ -57,7 +57,9 @@ class KnownDesigns:
             for knob, own in paths.items() for path in own
         }  # fmt: skip
         self._bounds = DesignBounds(template, choices)
-        self._limits_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
+        limits = {limit.name for limit in what.goals.limits}
+        self._limits_memory = "fits_in_memory" in limits
+        self._within_capacity = "links_within_capacity" in limits
         self._known = lru_cache(1 << 16)(self._machine)
 
     @property
@@ -72,7 +74,8 @@ class KnownDesigns:
             rows: (N, blocks) row of each block; all with the same accelerator.
         """
         codes = self._codes(rows)
-        return self._usable(self._bounds.times_s(codes), rows, codes)
+        times_s = self._bounds.times_s(codes, within_capacity=self._within_capacity)
+        return self._usable(times_s, rows, codes)
 
     def floor_times_s(self, rows: Rows) -> Floats:
         """As ``times_s``, but of the computing alone and known sooner, whatever the network."""

@@ -27,6 +27,7 @@ from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run, RunTemplate
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.kernels.time_bound import BoundTables, time_bounds
+from simcore.kernels.traffic_floor import traffic_floors
 from simcore.memory import footprint
 from simcore.system.spec import ALGORITHM_KEYS
 
@@ -97,11 +98,14 @@ class DesignBounds:
         parts = (self._plan, self._work, self._fill, self._system, *self._links, *self._rates)
         return frozenset(path for part in parts for path in part.paths)
 
-    def times_s(self, codes: Codes) -> Floats:
+    def times_s(self, codes: Codes, *, within_capacity: bool = False) -> Floats:
         """Lower bounds of the iteration times, never above what the simulator says.
 
         Args:
             codes: By path, (N,) positions in the choices; -1 leaves the run file's own value.
+            within_capacity: Bound those designs alone whose links carry no more than they can
+                (``IterationResult.link_loads`` up to 1): none is sooner done than its collectives
+                pass its links. The simulated times of others may be shorter.
 
         Returns:
             (N,) float64; infinite where a plan or the place of a group breaks a rule.
@@ -109,7 +113,8 @@ class DesignBounds:
         Raises:
             ConfigError: A value is not allowed in a run file.
         """
-        return self._all_s(codes, has_network=True)
+        bounds_s = self._all_s(codes, has_network=True)
+        return np.maximum(bounds_s, self._traffic_s(codes)) if within_capacity else bounds_s
 
     def compute_times_s(self, codes: Codes) -> Floats:
         """As ``times_s`` with a network that takes no time and any number of NPUs.
@@ -117,6 +122,17 @@ class DesignBounds:
         A bound for every machine with the NPU and every system: only the plan matters.
         """
         return self._all_s(codes, has_network=False)
+
+    def _traffic_s(self, codes: Codes) -> Floats:
+        """Least times in which links carry what collectives send over them."""
+        designs = len(next(iter(codes.values()))) if codes else 1
+        floors = np.empty(designs)
+        for begin in range(0, designs, _BLOCK):
+            block = slice(begin, min(begin + _BLOCK, designs))
+            picks, rates = self._picks(codes, block, has_network=True)
+            tables = self._rows.tables()
+            floors[block] = traffic_floors(tables, picks, rates, self._rows.plans.longest[0])
+        return floors * (1e-9 * _SAFETY)
 
     def _all_s(self, codes: Codes, *, has_network: bool) -> Floats:
         designs = len(next(iter(codes.values()))) if codes else 1
@@ -155,6 +171,12 @@ class DesignBounds:
         return np.broadcast_to(table[rows], (designs,)).copy()
 
     def _block_ns(self, codes: Codes, block: slice, has_network: bool) -> Floats:
+        picks, rates = self._picks(codes, block, has_network)
+        longest = np.array(self._rows.plans.longest, np.int64)
+        return time_bounds(self._rows.tables(), picks, rates, longest)
+
+    def _picks(self, codes: Codes, block: slice, has_network: bool) -> tuple[Ints, Floats]:
+        """Rows of the designs in the tables, and rates of their links."""
         rows, size = self._rows, block.stop - block.start
         picks = np.empty((size, 3 + self._count), np.int64)
         rates = np.empty((size, 2 * self._count))
@@ -166,7 +188,7 @@ class DesignBounds:
             found = part.rows(codes, block)
             rates[:, column] = np.array(rows.rates[column])[found]
         picks[:, 1] = rows.places_of(picks) if has_network else NO_NETWORK
-        return time_bounds(rows.tables(), picks, rates, np.array(rows.plans.longest, np.int64))
+        return picks, rates
 
 
 @dataclass(slots=True, eq=False)
@@ -281,12 +303,16 @@ class _Rows:
         return self.packed
 
 
-def lower_bounds(run: RunTemplate | Mapping[str, Any], designs: object) -> Floats:
+def lower_bounds(
+    run: RunTemplate | Mapping[str, Any], designs: object, *, within_capacity: bool = False
+) -> Floats:
     """Lower bounds of the iteration times of many designs, in seconds.
 
     Args:
         run: The run file (its table, or a template) that the designs change.
         designs: What they change by path: a list of dicts, a mapping of columns, or a DataFrame.
+        within_capacity: Bound those designs alone whose links carry no more than they can, by what
+            their collectives send too; see ``DesignBounds.times_s``.
 
     Returns:
         (N,) float64, never above ``simulate``; infinite where a design breaks a rule.
@@ -295,7 +321,8 @@ def lower_bounds(run: RunTemplate | Mapping[str, Any], designs: object) -> Float
         ConfigError: A path or a value is not allowed in a run file.
     """
     columns = DesignColumns.of(designs)
-    return DesignBounds(_template(run), columns.choices).times_s(columns.codes)
+    bounds = DesignBounds(_template(run), columns.choices)
+    return bounds.times_s(columns.codes, within_capacity=within_capacity)
 
 
 def footprints(run: RunTemplate | Mapping[str, Any], designs: object) -> Floats:

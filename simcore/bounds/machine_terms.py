@@ -153,7 +153,7 @@ class PhaseTables:
     rows: NDArray[np.int64] = field(
         default_factory=lambda: np.zeros((0, 0, len(_PHASES)), np.int64)
     )
-    table: list[tuple[int, ...]] = field(default_factory=list)
+    table: list[tuple[float, ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.costs.number((NOTHING, NOTHING))

@@ -64,6 +64,7 @@ class PhaseCost:
         reductions: How many reductions that is; each rounds three times.
         grows, shrinks: The buffer afterwards is ``size x grows // shrinks``.
         unlike: 1 where members may end at different times.
+        sent: Units that a member sends in all (mean over the members).
     """
 
     divisor: int
@@ -76,14 +77,15 @@ class PhaseCost:
     grows: int
     shrinks: int
     unlike: int
+    sent: float
 
-    def row(self) -> tuple[int, ...]:
+    def row(self) -> tuple[float, ...]:
         return astuple(self)
 
 
 NOTHING = PhaseCost(
     divisor=1, hops=0, units=0, messages=0, delays=0, reduced=0, reductions=0,
-    grows=1, shrinks=1, unlike=0,
+    grows=1, shrinks=1, unlike=0, sent=0.0,
 )  # fmt: skip
 
 
@@ -129,11 +131,13 @@ def _one_by_one(
 ) -> dict[str, int]:
     """A member with one packet under way: everything on its path adds up."""
     hops = _probe(name, kind, line, divisor, latency_ns=1.0)
+    units = _probe(name, kind, line, divisor, bytes_per_ns=1.0) // _PROBE_UNITS
     return {
         "divisor": divisor,
         "hops": hops,
-        "units": _probe(name, kind, line, divisor, bytes_per_ns=1.0) // _PROBE_UNITS,
+        "units": units,
         "messages": steps,
+        "sent": units,
         "delays": _probe(name, kind, line, divisor, endpoint_delay_ns=1),
         "reduced": _probe(name, kind, line, divisor, memory_bytes_per_s=1e9) // (3 * _PROBE_UNITS),
         "reductions": steps,
@@ -185,7 +189,7 @@ def _direct(program: PhaseProgram, kind: CollectiveKind, line: Line, first: bool
         hops = min(hops, rounds * line.hops(0, peers))
         return {
             "divisor": divisor, "hops": hops, "units": rounds,
-            "messages": rounds, "delays": rounds + 1,
+            "messages": rounds, "delays": rounds + 1, "sent": program.steps,
         }  # fmt: skip
     everyone = range(line.members)
     farthest = [max(line.hops(i, j) for j in everyone if j != i) for i in everyone]
@@ -200,6 +204,7 @@ def _direct(program: PhaseProgram, kind: CollectiveKind, line: Line, first: bool
         "delays": halves + 1 if even else 2,
         "reduced": int(certain),
         "reductions": int(certain),
+        "sent": program.steps,
     }
 
 
@@ -224,6 +229,7 @@ def _tree(line: Line, first: bool) -> PhaseCost:
         grows=1,
         shrinks=1,
         unlike=1,
+        sent=2 * (line.members - 1) / line.members,
     )
 
 

@@ -17,7 +17,7 @@ ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE, ALL_TO_ALL, SUM_SCATTER, SUM_GATHER = ra
 # Columns of ``phases``: what one phase costs at least. With u = floor(size / DIVISOR):
 # HOPS x latency + UNITS x u / bandwidth - MESSAGES + DELAYS x delay + reductions of REDUCED x u.
 DIVISOR, HOPS, UNITS, MESSAGES, DELAYS, REDUCED, REDUCTIONS = 0, 1, 2, 3, 4, 5, 6
-GROWS, SHRINKS, UNLIKE, PHASE_COLUMNS = 7, 8, 9, 10
+GROWS, SHRINKS, UNLIKE, SENT, PHASE_COLUMNS = 7, 8, 9, 10, 11
 
 # Columns of ``systems``.
 CHUNKS, ACTIVE, DELAY, AWARE, REORDERED, EACH, SERIAL, SYSTEM_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7
@@ -163,20 +163,15 @@ def _collective_times(
                     if places[place, axis, d] > 0:
                         step[0, count] = d
                         count += 1
-                count = _phases(kind, split, reordered, count, step)
+                count = order_of_phases(kind, split, reordered, count, step)
                 for j in range(count):
                     d = step[0, j]
                     step[1, j] = extents[places[place, axis, d], picks[n, 3 + d], step[1, j]]
                     if systems[system, EACH] > 0 and not weak[n] and phases[step[1, j], UNLIKE] > 0:
                         weak[n] = again = True
-                whole, wanted = float(collectives[k, 2]), systems[system, CHUNKS]
-                group = members[place, axis]
-                least = 1.0 if kind == ALL_GATHER else float(group)
-                facts[_CHUNK] = np.floor(whole / wanted)
-                if facts[_CHUNK] < least:
-                    facts[_CHUNK] = least
-                    whole = max(whole, 1.0) if kind == ALL_GATHER else wanted * group
-                facts[_CHUNKS] = np.ceil(whole / facts[_CHUNK])
+                group, whole = members[place, axis], float(collectives[k, 2])
+                wanted = systems[system, CHUNKS]
+                facts[_CHUNK], facts[_CHUNKS] = cut_into_chunks(kind, whole, wanted, group)
                 if reordered and count > 1:
                     scatters = group if split or kind == REDUCE_SCATTER else 1
                     time = _any_order(phases, step, count, scatters, link_ns, facts, weak[n])
@@ -186,7 +181,17 @@ def _collective_times(
 
 
 @njit(cache=True, error_model="numpy")
-def _phases(kind: int, split: bool, reordered: bool, involved: int, step: Ints) -> int:
+def cut_into_chunks(kind: int, whole: float, wanted: float, group: int) -> tuple[float, float]:
+    """Size and number of the chunks of a collective of *whole* bytes among *group* members."""
+    chunk, least = np.floor(whole / wanted), 1.0 if kind == ALL_GATHER else float(group)
+    if chunk < least:
+        chunk = least
+        whole = max(whole, 1.0) if kind == ALL_GATHER else wanted * group
+    return chunk, np.ceil(whole / chunk)
+
+
+@njit(cache=True, error_model="numpy")
+def order_of_phases(kind: int, split: bool, reordered: bool, involved: int, step: Ints) -> int:
     """Order the *involved* dimensions in ``step[0]`` by phases, with their kinds in ``step[1]``.
 
     All-gathers run outside in, the others inside out; an all-reduce that scatters and gathers does

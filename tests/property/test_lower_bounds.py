@@ -59,12 +59,12 @@ KNOBS = {
 
 def random_designs(
     template: RunTemplate, seed: int, wanted: int
-) -> tuple[list[dict[str, object]], list[tuple[float, float]]]:
-    """Designs that can be simulated, and the iteration time and footprint of each."""
+) -> tuple[list[dict[str, object]], list[tuple[float, float, float]]]:
+    """Designs that can be simulated, and iteration time, footprint and link load of each."""
     random = np.random.default_rng(seed)
     simulator = Simulator()
     designs: list[dict[str, object]] = []
-    answers: list[tuple[float, float]] = []
+    answers: list[tuple[float, float, float]] = []
     while len(designs) < wanted:
         values = random_values(random)
         if values is None:
@@ -74,7 +74,7 @@ def random_designs(
         except (InfeasibleError, SimulationError):
             continue
         designs.append(values)
-        answers.append((result.iteration_time_s, result.footprint_bytes))
+        answers.append((result.iteration_time_s, result.footprint_bytes, max(result.link_loads)))
     return designs, answers
 
 
@@ -92,10 +92,27 @@ def random_values(random: np.random.Generator) -> dict[str, object] | None:
 def test_no_random_design_is_faster_than_its_bound(seed: int) -> None:
     template = RunTemplate.from_table(SMALL)
     designs, answers = random_designs(template, seed, wanted=50)
-    time_s, footprint_bytes = np.array(answers).T
+    time_s, footprint_bytes, _ = np.array(answers).T
     bound_s = lower_bounds(template, designs)
     assert (bound_s > 0).all()
     above = np.flatnonzero(bound_s > time_s)
     assert not above.size, (bound_s[above] / time_s[above], [designs[i] for i in above])
     assert np.median(bound_s / time_s) > 0.7
     assert np.array_equal(footprints(template, designs), footprint_bytes)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_design_within_capacity_is_faster_than_its_collectives_pass_its_links(seed: int) -> None:
+    crowded = {"all_gather": "direct", "reduce_scatter": "direct", "chunks": 2}
+    template = RunTemplate.from_table({**SMALL, "system": crowded})
+    designs, answers = random_designs(template, seed + 10, wanted=40)
+    time_s, _, load = np.array(answers).T
+    plain_s = lower_bounds(template, designs)
+    bound_s = lower_bounds(template, designs, within_capacity=True)
+    assert (plain_s <= time_s).all()
+    assert (bound_s >= plain_s).all()
+    above = np.flatnonzero(bound_s > time_s * np.maximum(load, 1))
+    assert not above.size, (bound_s[above] / time_s[above], [designs[i] for i in above])
+    over = load > 1
+    assert 0 < over.sum() < 40
+    assert (bound_s[over] > time_s[over]).any()  # known before anything is simulated

@@ -5,14 +5,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from small_study import STUDY
+from small_study import STUDY, exact_front, searched
 
 import dse
 from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import Evaluation, evaluate
 from dse.evaluate.simulator import SimulatorEvaluator
+from dse.gap.designs import KnownDesigns
 from dse.notes import note_lines, notes_summary
 from dse.report import explain_trial, report_page
 from dse.result import load_study
@@ -82,6 +84,27 @@ def test_a_design_over_capacity_is_told_its_dimension_the_factor_and_the_limit()
         "its links can in the time"
     )
     assert any(note.startswith("dimension 0 carried") for note in over.notes)
+
+
+def test_screens_and_proofs_bound_a_time_by_the_bytes_where_links_are_checked() -> None:
+    checked, free = compile_study(crowded()), compile_study(crowded(unchecked=[CHECK]))
+    rows = np.array(list(np.ndindex(*[block.rows(1) for block in checked.space.blocks])), np.int32)
+    bound_s, plain_s = (KnownDesigns(study, 1).times_s(rows) for study in (checked, free))
+    evaluator = build_evaluator(free.evaluator_input)
+    found = [evaluator.metrics(free.space.design(1, row.tolist())) for row in rows]
+    time_s = np.array([metrics["iteration_time_s"] for metrics in found])
+    load = np.array([metrics["link_load"] for metrics in found])
+    assert (plain_s <= time_s).all()
+    assert (bound_s <= time_s * np.maximum(load, 1)).all()
+    assert (bound_s > time_s)[load > 1.1].all()
+
+
+def test_a_gap_is_proven_among_the_designs_within_capacity() -> None:
+    data = crowded()
+    result = searched(data, gap=0, trials=40, window=1)
+    front = {tuple(result.rows[i].evaluation.objectives.values()) for i in result.front}
+    assert result.summary["gap_closed"]
+    assert front == exact_front(compile_study(data))
 
 
 def test_the_check_can_be_switched_off_by_its_name() -> None:
