@@ -1,7 +1,6 @@
 """What a study proves while it runs holds for all designs that it has not seen."""
 
 import importlib.util
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from small_study import STUDY, exact_front, searched
 
 from dse.config import compile_study
+from dse.evaluate.base import Account
 from dse.evaluate.simulator import SimulatorEvaluator
 from dse.failures import failure_lines
 from dse.gap.told import gap_lines
@@ -186,14 +186,14 @@ def test_a_stopped_study_says_that_its_gap_is_open_and_closes_it_when_resumed(
 def test_a_failed_design_leaves_the_gap_open(
     data: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    metrics = SimulatorEvaluator.metrics
+    account = SimulatorEvaluator.account
 
-    def broken_for_some(self: SimulatorEvaluator, design: Design) -> Mapping[str, float]:
+    def broken_for_some(self: SimulatorEvaluator, design: Design) -> Account:
         if design["plan.micro_batch"] == 1:
             raise RuntimeError("broken")
-        return metrics(self, design)
+        return account(self, design)
 
-    monkeypatch.setattr(SimulatorEvaluator, "metrics", broken_for_some)
+    monkeypatch.setattr(SimulatorEvaluator, "account", broken_for_some)
     monkeypatch.setattr("dse.trials.ALIKE", 1000)
     summary = searched(data, sampler="exhaustive", trials=5000, gap=0).summary
     assert summary["failed"] > 0
