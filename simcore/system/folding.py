@@ -6,6 +6,8 @@ leads both over equal ways to partners of one class. By induction over time, NPU
 do the same at the same time, as long as the order of simultaneous events at an NPU never depends on
 the numbers of NPUs; that is watched while the run goes on (``kernels.engine.ties``).
 
+Where every NPU's nodes are others already, as one number per program tells, nothing is compared.
+
 Not folded are machines in which NPUs share more than the network (a memory pool), or in which
 members of a collective have different roles, and programs that never end.
 """

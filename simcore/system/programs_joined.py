@@ -1,7 +1,6 @@
 """Puts programs together into one table; nodes that several share are held once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -18,92 +17,140 @@ from simcore.system.programs import (
     Transfers,
     fixed_nodes,
     node_codes,
-    starts,
 )
 
 Ids = NDArray[np.uint64]
 
-_BODY_COLUMNS = ("node_id", "kind", "code", "duration_ns")
+_BODY_COLUMNS: dict[str, type] = {
+    "node_id": np.uint64,
+    "kind": np.int8,
+    "code": np.uint8,
+    "duration_ns": np.int64,
+    "dep_start": np.int64,
+    "dep": np.int32,
+}
+_TRANSFER_COLUMNS: dict[str, type] = dict.fromkeys(COLUMNS, np.int64) | {
+    "at": np.int32,
+    "kind": np.int8,
+    "comm_kind": np.int8,
+}
+_MOST_SPARE = 1 << 18  # entries, by which long columns grow
 
 
-@dataclass(slots=True)
 class ProgramCollector:
-    """Takes programs batch by batch, and holds each body once."""
+    """Takes programs batch by batch, and holds each body once, in columns that grow in place."""
 
-    _names: list[Names] = field(default_factory=list)
-    _bodies: list[Bodies] = field(default_factory=list)
-    _transfers: list[Transfers] = field(default_factory=list)
-    _body_of: list[int] = field(default_factory=list)
-    _known: dict[int, list[tuple[int, Bodies, int]]] = field(default_factory=dict)
-    _count: int = 0
-
-    def __len__(self) -> int:
-        return len(self._body_of)
+    def __init__(self) -> None:
+        self._names: list[Names] = []
+        self._body_of: list[int] = []
+        self._known: dict[int, list[int]] = {}  # bodies by their marks
+        self._first, self._rows_first = [0], [0]
+        self._bodies = {name: _Column(dtype) for name, dtype in _BODY_COLUMNS.items()}
+        self._bodies["dep_start"].append(np.zeros(1, np.int64))
+        self._transfers = {name: _Column(dtype) for name, dtype in _TRANSFER_COLUMNS.items()}
 
     def add(self, bodies: Bodies, transfers: Transfers, names: Sequence[Names]) -> None:
         """Add a program for each of *bodies*, which communicates what *transfers* say."""
-        kept = []
+        kept: list[int] = []
+        before = len(self._first) - 1
+        alike: dict[int, list[int]] = {}  # new ones by their marks: their places in the batch
         for index, mark in enumerate(bodies.marks().tolist()):
             number = self._known_as(mark, bodies, index)
+            for place in alike.get(mark, ()) if number < 0 else ():
+                if _equal(_parts(bodies, index), _parts(bodies, kept[place])):
+                    number = before + place
             if number < 0:
-                number, self._count = self._count, self._count + 1
+                number = before + len(kept)
+                alike.setdefault(mark, []).append(len(kept))
                 kept.append(index)
-                self._known.setdefault(mark, []).append((number, bodies, index))
             self._body_of.append(number)
-        if len(kept) == bodies.first.size - 1:
-            self._bodies.append(bodies)
-        elif kept:
-            self._bodies.append(bodies.take(np.array(kept, np.int64)))
-        self._transfers.append(transfers)
+        for mark, places in alike.items():
+            self._known.setdefault(mark, []).extend(before + place for place in places)
+        if kept:
+            whole = len(kept) == bodies.first.size - 1
+            self._append(bodies if whole else bodies.take(np.array(kept, np.int64)))
+        for name, column in self._transfers.items():
+            column.append(getattr(transfers, name))
+        self._rows_first += (self._rows_first[-1] + transfers.first[1:]).tolist()
         self._names.extend(names)
 
+    def _append(self, bodies: Bodies) -> None:
+        edges = self._bodies["dep"].size
+        for name in ("node_id", "kind", "code", "duration_ns", "dep"):
+            self._bodies[name].append(getattr(bodies, name))
+        self._bodies["dep_start"].append(bodies.dep_start[1:] + edges)
+        self._first += (self._first[-1] + bodies.first[1:]).tolist()
+
     def _known_as(self, mark: int, bodies: Bodies, index: int) -> int:
-        for number, others, place in self._known.get(mark, ()):
-            if _equal(bodies, index, others, place):
-                return number
+        """The body that equals body *index* of *bodies*, or -1."""
+        if mark in self._known:
+            held, mine = self._held(), _parts(bodies, index)
+            for number in self._known[mark]:
+                if _equal(mine, _parts(held, number)):
+                    return number
         return -1
+
+    def _held(self) -> Bodies:
+        columns = {name: column.values for name, column in self._bodies.items()}
+        return Bodies(first=np.array(self._first, np.int64), **columns)
 
     def collected(self) -> Programs:
         """All programs; the collector is of no further use."""
-        self._known.clear()
-        first = starts(np.concatenate([np.diff(part.first) for part in self._bodies]))
-        columns = {
-            name: _joined([getattr(p, name) for p in self._bodies]) for name in _BODY_COLUMNS
-        }
-        counts = _joined([np.diff(part.dep_start).astype(np.int32) for part in self._bodies])
-        dep = _joined([part.dep for part in self._bodies])
-        self._bodies.clear()
-        bodies = Bodies(first=first, dep_start=starts(counts), dep=dep, **columns)
-        rows = {name: _joined([getattr(p, name) for p in self._transfers]) for name in COLUMNS}
-        counts = np.concatenate([np.diff(part.first) for part in self._transfers])
+        for column in (*self._bodies.values(), *self._transfers.values()):
+            column.cut()
+        rows = {name: column.values for name, column in self._transfers.items()}
         return Programs(
-            bodies=bodies,
+            bodies=self._held(),
             body_of=np.array(self._body_of, np.int64),
-            transfers=Transfers(first=starts(counts), **rows),
+            transfers=Transfers(first=np.array(self._rows_first, np.int64), **rows),
             names=self._names,
         )
 
 
-def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+class _Column:
+    """An array that grows in place, so that it never exists twice.
+
+    Attributes:
+        size: Entries so far.
+    """
+
+    def __init__(self, dtype: type) -> None:
+        self._array: NDArray[Any] = np.empty(0, dtype)
+        self.size = 0
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The entries so far; not to be held while more are added."""
+        return self._array[: self.size]
+
+    def append(self, values: NDArray[Any]) -> None:
+        end = self.size + values.size
+        if end > self._array.size:
+            self._array.resize(end + min(end >> 1, _MOST_SPARE), refcheck=False)
+        self._array[self.size : end] = values
+        self.size = end
+
+    def cut(self) -> None:
+        """Give back what is not used."""
+        self._array.resize(self.size, refcheck=False)
 
 
-def _equal(some: Bodies, index: int, others: Bodies, place: int) -> bool:
-    """Whether body *index* of some equals body *place* of others."""
-    one = slice(*some.first[index : index + 2].tolist())
-    two = slice(*others.first[place : place + 2].tolist())
-    if one.stop - one.start != two.stop - two.start:
-        return False
-    for name in _BODY_COLUMNS:
-        if not np.array_equal(getattr(some, name)[one], getattr(others, name)[two]):
-            return False
-    edges, rest = (
-        some.dep_start[one.start : one.stop + 1],
-        others.dep_start[two.start : two.stop + 1],
+def _parts(bodies: Bodies, index: int) -> tuple[NDArray[Any], ...]:
+    """What one body consists of."""
+    nodes = slice(*bodies.first[index : index + 2].tolist())
+    edges = bodies.dep_start[nodes.start : nodes.stop + 1]
+    return (
+        bodies.node_id[nodes],
+        bodies.kind[nodes],
+        bodies.code[nodes],
+        bodies.duration_ns[nodes],
+        edges - edges[0],
+        bodies.dep[edges[0] : edges[-1]],
     )
-    if not np.array_equal(edges - edges[0], rest - rest[0]):
-        return False
-    return np.array_equal(some.dep[edges[0] : edges[-1]], others.dep[rest[0] : rest[-1]])
+
+
+def _equal(some: tuple[NDArray[Any], ...], others: tuple[NDArray[Any], ...]) -> bool:
+    return all(np.array_equal(one, other) for one, other in zip(some, others, strict=True))
 
 
 def joined(programs: Sequence[Program]) -> Programs:

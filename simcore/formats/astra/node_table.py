@@ -77,7 +77,10 @@ class NodeTable:
 
     def of(self, *kinds: NodeKind) -> Flags:
         """(C,) bool, which of the nodes ``at`` are of one of *kinds*."""
-        return np.isin(self.at_kind, kinds)
+        found = np.zeros(self.at_kind.size, np.bool_)
+        for kind in kinds:
+            found |= self.at_kind == int(kind)  # of an enum's member, numpy asks a lot first
+        return found
 
     def column(self, name: str) -> Ints:
         """(C,) int64, a number attribute of the nodes ``at``."""

@@ -19,7 +19,7 @@ Content = tuple[int, bytes] | tuple[bytes, ...]
 """What tells apart files of other bytes: the length of short ones, and 64 bits of each block, as
 Python does for sources."""
 
-BATCH_BYTES = 4 << 20  # decoded, it still fits a processor's caches
+BATCH_BYTES = 2 << 20  # decoded, it still fits caches, and takes little beside the programs
 _BLOCK_BYTES = 65536
 _SHORTEST_MESSAGE = 2
 _SHORT_METADATA = 128
