@@ -10,7 +10,7 @@ from simcore.errors import InfeasibleError
 from simcore.hardware import Dimension, Platform
 from simcore.kernels.phase_machine import hops_at, message_ns
 from simcore.serving.routes import CacheRoutes, Piece, seats
-from simcore.system.counted_time import MAX_NS, Setting, too_long
+from simcore.system.counted_time import MAX_NS, dimension_fields, too_long
 from simcore.system.iteration import NodeTimes
 from simcore.system.phase_rows import TOPOLOGY_CODE
 from simcore.terms import NodeKind
@@ -113,6 +113,7 @@ class _Links:
 
 
 def _too_slow(dimension: Dimension, number: int, time_s: float) -> InfeasibleError:
-    rate = dimension.bandwidth_bytes_per_s
-    bandwidth = Setting(f"platform.dimensions[{number}].bandwidth", f"{rate:g} B/s", "larger")
-    return too_long(bandwidth, "a piece of the cache takes at least", time_s)
+    latency, bandwidth = dimension_fields(dimension, f"platform.dimensions[{number}]")
+    is_late = dimension.latency_s * dimension.npus > time_s / 2
+    field = latency if is_late else bandwidth
+    return too_long(field, "a piece of the cache takes at least", time_s)

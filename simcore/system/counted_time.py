@@ -4,6 +4,8 @@ from math import inf
 from typing import NamedTuple
 
 from simcore.errors import InfeasibleError
+from simcore.hardware import Dimension
+from simcore.system.spec import System
 
 MAX_NS = 2**60
 """36 years in whole nanoseconds: far below what kernels keep for never, so that sums and
@@ -18,6 +20,29 @@ class Setting(NamedTuple):
     place: str
     value: str
     faster: str
+
+    @classmethod
+    def time(cls, place: str, time_s: float) -> "Setting":
+        """A time that is to be short."""
+        return cls(place, f"{time_s:g} s", "smaller")
+
+    @classmethod
+    def rate(cls, place: str, rate: float, unit: str = "B/s") -> "Setting":
+        """A rate that is to be high."""
+        return cls(place, f"{rate:g} {unit}", "larger")
+
+
+def dimension_fields(dimension: Dimension, place: str) -> tuple[Setting, Setting]:
+    """Latency and bandwidth of the *dimension* at *place*."""
+    return (
+        Setting.time(f"{place}.latency", dimension.latency_s),
+        Setting.rate(f"{place}.bandwidth", dimension.bandwidth_bytes_per_s),
+    )
+
+
+def delay_field(system: System) -> Setting:
+    """The time that an NPU needs to handle a message."""
+    return Setting.time("system.endpoint_delay", system.endpoint_delay_s)
 
 
 def over(amount: float, rate: float) -> float:

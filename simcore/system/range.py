@@ -6,7 +6,7 @@ from typing import Self
 
 from simcore.errors import InfeasibleError
 from simcore.hardware import Dimension, Npu, Platform
-from simcore.system.counted_time import MAX_S, Setting, over, too_long
+from simcore.system.counted_time import MAX_S, delay_field, dimension_fields, over, too_long
 from simcore.system.slowest_field import slowest_field
 from simcore.system.spec import System
 from simcore.terms import TopologyKind
@@ -76,10 +76,12 @@ class Demand:
             InfeasibleError: One could; says which, and to which of its fields that is due.
         """
         for index, dimension in enumerate(platform.dimensions):
-            times = self._network(dimension, f"platform.dimensions[{index}]", system)
-            time_s = sum([each_s for each_s, _ in times])
-            if not time_s < MAX_S:
-                raise too_long(max(times)[1], "an iteration could take", time_s)
+            times_s = self._network_s(dimension, system)
+            if not sum(times_s) < MAX_S:
+                place = f"platform.dimensions[{index}]"
+                fields = (*dimension_fields(dimension, place), delay_field(system))
+                slowest = fields[times_s.index(max(times_s))]
+                raise too_long(slowest, "an iteration could take", sum(times_s))
 
         def time_s_on(npu: Npu) -> float:
             return self._npu_s(npu, npu.peak(workload.precision))
@@ -89,23 +91,13 @@ class Demand:
             field = slowest_field(platform.npu, time_s_on)
             raise too_long(field, "an iteration could compute", time_s)
 
-    def _network(
-        self, dimension: Dimension, place: str, system: System
-    ) -> list[tuple[float, Setting]]:
-        """Bounds of the times in a dimension, by the field that decides each."""
-        npus, latency_s = float(dimension.npus), dimension.latency_s
-        delay_s, rate = system.endpoint_delay_s, dimension.bandwidth_bytes_per_s
+    def _network_s(self, dimension: Dimension, system: System) -> tuple[float, float, float]:
+        """Bounds of the times due to latency and bandwidth of a dimension, and to the delay."""
+        npus = float(dimension.npus)
         hops = npus / 2 if dimension.topology is TopologyKind.RING else 1.0
         steps = 2.0 * npus * system.chunks * self.operations
-        usable = dimension.usable_bandwidth_bytes_per_s
-        latency = Setting(f"{place}.latency", f"{latency_s:g} s", "smaller")
-        delay = Setting("system.endpoint_delay", f"{delay_s:g} s", "smaller")
-        bandwidth = Setting(f"{place}.bandwidth", f"{rate:g} B/s", "larger")
-        return [
-            (steps * hops * latency_s, latency),
-            (steps * delay_s, delay),
-            (over(self.moved_bytes * npus, usable), bandwidth),
-        ]
+        sent_s = over(self.moved_bytes * npus, dimension.usable_bandwidth_bytes_per_s)
+        return steps * hops * dimension.latency_s, sent_s, steps * system.endpoint_delay_s
 
     def _npu_s(self, npu: Npu, peak: float) -> float:
         efficiency = npu.efficiency

@@ -63,13 +63,13 @@ def _rates(npu: Npu) -> Iterator[tuple[Setting, Npu]]:
     """Each rate, and the accelerator on which it costs no time."""
     for precision, peak in npu.peak_flop_per_s.items():
         peaks = {**npu.peak_flop_per_s, precision: _FASTEST}
-        setting = Setting(f"platform.npu.peak.{precision}", f"{peak:g} FLOP/s", "larger")
+        setting = Setting.rate(f"platform.npu.peak.{precision}", peak, "FLOP/s")
         yield setting, npu.model_copy(update={"peak_flop_per_s": peaks})
     rate = npu.memory_bandwidth_bytes_per_s
-    setting = Setting("platform.npu.memory_bandwidth", f"{rate:g} B/s", "larger")
+    setting = Setting.rate("platform.npu.memory_bandwidth", rate)
     yield setting, npu.model_copy(update={"memory_bandwidth_bytes_per_s": _FASTEST})
     if npu.host is not None:
         rate = npu.host.bandwidth_bytes_per_s
         host = npu.host.model_copy(update={"bandwidth_bytes_per_s": _FASTEST})
-        setting = Setting("platform.npu.host.bandwidth", f"{rate:g} B/s", "larger")
+        setting = Setting.rate("platform.npu.host.bandwidth", rate)
         yield setting, npu.model_copy(update={"host": host})

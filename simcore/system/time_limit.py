@@ -6,7 +6,6 @@ point, where nothing wraps, from the time of every operator and from bounds of w
 needs.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,14 @@ import numpy as np
 from simcore.compute import ComputeModel
 from simcore.errors import InfeasibleError
 from simcore.hardware import Dimension, Npu, Platform
-from simcore.system.counted_time import MAX_S, Setting, over, too_long
+from simcore.system.counted_time import (
+    MAX_S,
+    Setting,
+    delay_field,
+    dimension_fields,
+    over,
+    too_long,
+)
 from simcore.system.engine_input import Ints
 from simcore.system.node_counts import NodeCounts
 from simcore.system.range import MAX_COUNT
@@ -70,13 +76,13 @@ class TimeLimit:
         # messages that meet may wait for those of all NPUs
         npus = program.plan.npus_per_stage if self.messages_meet else 1
         compute_s = npus * float(counts.operators @ operator_ns.astype(np.float64)) * 1e-9
-        network = [(npus * time_s, field) for time_s, field in self._network(counts.traffic)]
-        total_s = compute_s + sum([time_s for time_s, _ in network])
+        network_s = [npus * time_s for time_s in self._network_s(counts.traffic)]
+        total_s = compute_s + sum(network_s)
         if total_s < MAX_S:
             return
-        slowest_s, field = max(network)
-        if compute_s >= slowest_s:
+        if compute_s >= max(network_s):
             raise too_long(self._slowest(program, counts), "an iteration computes", compute_s)
+        field = self._network_fields()[network_s.index(max(network_s))]
         raise too_long(field, "an iteration could take", total_s)
 
     def _slowest(self, program: TrainingProgram | TrainingGraph, counts: NodeCounts) -> Setting:
@@ -88,25 +94,31 @@ class TimeLimit:
 
         return slowest_field(self.platform.npu, time_ns)
 
-    def _network(self, traffic: Traffic) -> Iterator[tuple[float, Setting]]:
-        """Bounds of the time that the network needs, by the field that decides each."""
-        chunks = _CUT * self.system.chunks
+    def _network_s(self, traffic: Traffic) -> list[float]:
+        """Bounds of the times that the network needs, each for one of ``_network_fields``."""
+        chunks, delay_s = _CUT * self.system.chunks, self.system.endpoint_delay_s
         rounds = chunks * traffic.rounds
         sent_bytes = _CUT * traffic.sent_bytes + chunks * traffic.member_bytes
-        delay_s = self.system.endpoint_delay_s
-        delay = Setting("system.endpoint_delay", f"{delay_s:g} s", "smaller")
-        yield rounds * (2.0 * delay_s + _ROUND_S), delay
-        for index, dimension in enumerate(self.platform.dimensions):
-            place, hops = f"platform.dimensions[{index}]", _hops(dimension)
-            latency_s, rate = dimension.latency_s, dimension.bandwidth_bytes_per_s
-            latency = Setting(f"{place}.latency", f"{latency_s:g} s", "smaller")
-            yield rounds * hops * latency_s, latency
+        memory_rate = self.platform.npu.memory_bandwidth_bytes_per_s
+        times = [rounds * (2.0 * delay_s + _ROUND_S), over(_REDUCED * sent_bytes, memory_rate)]
+        for dimension in self.platform.dimensions:
+            hops = _hops(dimension)
             sent_s = over(sent_bytes, dimension.link_bandwidth_bytes_per_s)
-            bandwidth = Setting(f"{place}.bandwidth", f"{rate:g} B/s", "larger")
-            yield sent_s * (hops if self.messages_meet else 1.0), bandwidth
-        rate = self.platform.npu.memory_bandwidth_bytes_per_s
-        memory = Setting("platform.npu.memory_bandwidth", f"{rate:g} B/s", "larger")
-        yield over(_REDUCED * sent_bytes, rate), memory
+            times += [rounds * hops * dimension.latency_s]
+            times += [sent_s * hops if self.messages_meet else sent_s]
+        return times
+
+    def _network_fields(self) -> list[Setting]:
+        npu = self.platform.npu
+        return [
+            delay_field(self.system),
+            Setting.rate("platform.npu.memory_bandwidth", npu.memory_bandwidth_bytes_per_s),
+            *[
+                field
+                for index, dimension in enumerate(self.platform.dimensions)
+                for field in dimension_fields(dimension, f"platform.dimensions[{index}]")
+            ],
+        ]
 
 
 def _hops(dimension: Dimension) -> float:
