@@ -4,7 +4,7 @@ import sys
 
 from simcore.errors import SimcoreError
 
-EXIT_FAILED, EXIT_BAD_INPUT = 1, 2
+EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130
 
 
 def main() -> None:
@@ -17,7 +17,7 @@ def main() -> None:
         sys.stdout = None  # nothing more to flush
         raise SystemExit(EXIT_FAILED) from None
     except KeyboardInterrupt:
-        _end("interrupted.", EXIT_FAILED)
+        _end("interrupted.", EXIT_INTERRUPTED)
     except Exception as error:
         from simcore.last_resort import last_words
 
@@ -29,10 +29,18 @@ def _run(words: list[str]) -> int:
         from simcore.cli.astra import run_astra
 
         return run_astra(words[1:])
+    import click
+
     from simcore.cli.app import cli
 
-    cli.main(words, prog_name="simcore")
-    return 0
+    try:
+        code = cli.main(words, prog_name="simcore", standalone_mode=False)
+    except click.ClickException as error:  # a word that no command takes
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    return code if isinstance(code, int) else 0
 
 
 def _end(sentence: str, code: int) -> None:

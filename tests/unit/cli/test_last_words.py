@@ -7,10 +7,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+import click
 import pytest
 
 import simcore.__main__
 from dse.cli.errors import told_plainly
+from simcore.cli.app import cli
 from simcore.last_resort import last_words
 
 
@@ -88,6 +90,24 @@ def test_both_commands_end_a_fault_with_exit_code_70(
     told = capsys.readouterr().err.splitlines()
     assert [line.partition(":")[0] for line in told] == ["simcore", "dse"]
     assert len(list(reports.iterdir())) == 2
+
+
+def test_ctrl_c_and_wrong_words_end_with_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def pressed() -> None:
+        raise KeyboardInterrupt
+
+    command = click.Command("wait", callback=pressed)
+    monkeypatch.setattr(cli, "get_command", lambda *_: command)
+    for word, code in (("wait", 130), ("--nonsense", 2)):
+        monkeypatch.setattr(sys, "argv", ["simcore", word])
+        with pytest.raises(SystemExit) as ended:
+            simcore.__main__.main()
+        assert ended.value.code == code
+    told = capsys.readouterr().err
+    assert "simcore: interrupted.\n" in told
+    assert "No such option" in told
 
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
