@@ -16,6 +16,7 @@ _COLLECTIVES = {
     CollectiveKind.REDUCE_SCATTER: "reduce-scatter-implementation",
     CollectiveKind.ALL_TO_ALL: "all-to-all-implementation",
 }
+_FASTEST = 1e30
 _PER_NODE = "per-node-custom-implementation"
 _KNOWN = (
     "scheduling-policy",
@@ -161,8 +162,9 @@ def _shared_bus(table: Table) -> SharedBus:
 
 def _roofline(table: Table) -> Roofline:
     for key in ("local-mem-bw", "peak-perf"):
-        if not table.number(key, 0.0) > 0:
-            raise table.error(key, "must be above 0 where roofline-enabled is on")
+        if not 0 < table.number(key, 0.0) < _FASTEST:
+            rule = f"must be above 0 and below {_FASTEST:g} where roofline-enabled is on"
+            raise table.error(key, rule)
     return Roofline(
         mem_bytes_per_s=table.number("local-mem-bw", 0.0) * 1e9,
         peak_flop_per_s=table.number("peak-perf", 0.0) * 1e12,

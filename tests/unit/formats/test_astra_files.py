@@ -136,6 +136,10 @@ def test_unknown_and_missing_system_keys_are_remarked_on(tmp_path: Path) -> None
         ({"all-reduce-implementation": "ring"}, "must be a list of texts"),
         ({"all-reduce-implementation-custom": ["a", "b"]}, "must hold one path prefix"),
         ({"roofline-enabled": 1, "local-mem-bw": 5}, "peak-perf: must be above 0"),
+        (
+            {"roofline-enabled": 1, "local-mem-bw": 5, "peak-perf": 1e300},
+            "peak-perf: must be above 0 and below 1e\\+30",
+        ),
         ({"local-mem-bw": -5}, "local-mem-bw: must be 0 GB/s or more"),
     ],
 )
