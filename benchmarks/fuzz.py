@@ -5,8 +5,8 @@
 For every kind of input a sound one is damaged in so many ways: bytes changed, cut and doubled,
 words swapped, values replaced by extreme ones, keys renamed, doubled and dropped. Each mutant is
 used, as its command would use it, in a child process with 2 GB for data. A traceback, a crash, a
-sentence of several lines, more than 10 s of CPU time or more memory is a failure: its inputs are
-kept and the exit code is 1. Prints a line per kind.
+sentence of several lines, a warning of numpy, more than 10 s of CPU time or more memory is a
+failure: its inputs are kept and the exit code is 1. Prints a line per kind.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -83,6 +84,7 @@ def child(name: str, first: int, end: int, seed: int) -> None:
         kind.prepare(folder)
         kind.use(kind.sound, folder)  # imports and compiles what there is
         print(json.dumps({"ready": True}), flush=True)
+        warnings.simplefilter("error", RuntimeWarning)  # numpy's, which nobody should meet
         resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_BYTES, LIMIT_BYTES))
         for number in range(first, end):
             content = mutant(kind, number, seed)
