@@ -14,6 +14,9 @@ set -euo pipefail
 study=$1 out=$2 port=6379
 mapfile -t nodes < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 head=${nodes[0]}
+# Ray listens on all interfaces, and runs the code of whoever has this token
+export RAY_AUTH_MODE=token RAY_AUTH_TOKEN
+RAY_AUTH_TOKEN=$(python3 -c "import secrets; print(secrets.token_hex(32))")
 
 srun --overlap --nodes=1 --ntasks=1 -w "$head" \
   ray start --head --port="$port" --include-dashboard=false --block &

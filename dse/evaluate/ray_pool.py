@@ -11,12 +11,10 @@ from typing import Any
 from dse.evaluate.base import EvaluatorInput, Failure
 from dse.evaluate.crew import Crew, Death, Message, StartGuard
 from dse.evaluate.limits import Limits
+from dse.evaluate.ray_head import LOOK_S, RayHead, grace_s
 from dse.evaluate.ray_start import connect, first_line
 from dse.evaluate.worker import Answer, Task, Worker
 from simcore import SimcoreError, SimulationError
-
-LOOK_S = 2.0
-"""Time between two looks at the nodes of the cluster."""
 
 
 class Actor:
@@ -71,6 +69,7 @@ class RayCrew(Crew):
     ) -> None:
         self._most, self._limits = workers, limits or Limits()
         self._ray, self._started = connect(workers, address)
+        self._head = RayHead(self._ray, grace_s() if address else 0.0)  # nobody mends our own
         # by value: a copy in the object store of a node that dies would be waited for by new nodes
         self._what = what
         self._class = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Actor)
@@ -118,6 +117,7 @@ class RayCrew(Crew):
         return True
 
     def close(self) -> None:
+        self._head.leave()
         for seat in self._seats.values():
             self._kill(seat)
         if self._started:
@@ -130,7 +130,7 @@ class RayCrew(Crew):
     def _look(self) -> None:
         """Take up nodes that have come, and cores of theirs that are free of workers."""
         self._looked_s = time.monotonic()
-        alive = {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"]}
+        alive = {node["NodeID"]: node for node in self._head.nodes() if node["Alive"]}
         for name in [name for name in self._nodes if name not in alive]:
             self._events.append(("node_left", self._nodes.pop(name)))
         for name, node in alive.items():
@@ -145,7 +145,7 @@ class RayCrew(Crew):
                     self._names += 1
 
     def _is_alive(self, node: str) -> bool:
-        return any(n["Alive"] for n in self._ray.nodes() if n["NodeID"] == node)
+        return any(n["Alive"] for n in self._head.nodes(now=True) if n["NodeID"] == node)
 
     def _start(self, node: str, worker: int) -> _Seat:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy

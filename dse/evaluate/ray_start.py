@@ -5,12 +5,14 @@ import os
 import re
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from simcore import ConfigError
@@ -24,6 +26,9 @@ _QUIET = {
 }
 _LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Without clusters, which is what this switch says, Ray listens on the loopback address only."""
+
+_JOINING = {"RAY_NUM_REDIS_GET_RETRIES": "5"}
+"""Ray asks a head that refuses it 20 times, up to 5 s each; we know that it is there."""
 
 REACH_S = 5.0
 """Time that a cluster may take to answer."""
@@ -45,8 +50,10 @@ def connect(workers: int | None, address: str | None) -> tuple[Any, bool]:
         ConfigError: Ray is missing, cannot start or does not answer; says why, and where its log
             lies.
     """
-    for name, value in (_QUIET if address else _QUIET | _LOOPBACK).items():
+    for name, value in (_QUIET | (_JOINING if address else _LOOPBACK)).items():
         os.environ.setdefault(name, value)
+    if address is None and "ray" not in sys.modules:
+        _ask_for_token()
     try:
         import ray
     except ImportError:
@@ -59,6 +66,7 @@ def connect(workers: int | None, address: str | None) -> tuple[Any, bool]:
         _check_reachable(address)
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     if address is None:
+        _stay_on_loopback(ray)
         options |= {
             "address": "local",
             "num_cpus": workers,
@@ -68,9 +76,20 @@ def connect(workers: int | None, address: str | None) -> tuple[Any, bool]:
         }
     else:
         options["address"] = address
-    with _signals_kept():
+    with _signals_kept(), _warnings_kept(address is not None):
         _start(ray, options)
     return ray, True
+
+
+def _ask_for_token() -> None:
+    """Let a Ray of our own refuse other users of this machine, who can reach its address.
+
+    Ray reads this when it is imported; later it takes a token of its own, which it keeps in a file
+    that others may be able to read.
+    """
+    if "RAY_AUTH_MODE" not in os.environ:
+        os.environ.setdefault("RAY_AUTH_TOKEN", token_hex(32))
+        os.environ["RAY_AUTH_MODE"] = "token"
 
 
 @contextmanager
@@ -82,6 +101,33 @@ def _signals_kept() -> Iterator[None]:
     for number, handler in kept.items():
         if is_main and handler is not None:
             signal.signal(number, handler)
+
+
+@contextmanager
+def _warnings_kept(is_joining: bool) -> Iterator[None]:
+    """Keep what Ray's own code writes once a second while a cluster refuses it.
+
+    It writes past Python, and to raise its level of warnings makes it write that.
+    """
+    if not is_joining:
+        yield
+        return
+    sys.stderr.flush()
+    terminal = os.dup(2)
+    try:
+        with tempfile.TemporaryFile() as kept:
+            os.dup2(kept.fileno(), 2)
+            yield
+    finally:
+        os.dup2(terminal, 2)
+        os.close(terminal)
+
+
+def _stay_on_loopback(ray: Any) -> None:
+    """Do what ``_LOOPBACK`` asks for, also where Ray was imported, and has read it, before."""
+    constants: Any = getattr(getattr(ray, "_private", None), "ray_constants", None)
+    if hasattr(constants, "ENABLE_RAY_CLUSTER"):
+        constants.ENABLE_RAY_CLUSTER = False
 
 
 def _silence(ray: Any) -> None:
@@ -108,7 +154,10 @@ def _start(ray: Any, options: dict[str, Any]) -> None:
             where = "execution.executor" if is_own else "execution.address"
             rule = f"Ray must start here (--executor local does without it; Ray's log: {log})"
             if not is_own:
-                rule = "must be the head of a running Ray cluster, as host:port or auto"
+                rule = (
+                    "must be the head of a running Ray cluster, as host:port or auto (one that "
+                    "asks for a token wants RAY_AUTH_MODE=token and its RAY_AUTH_TOKEN here too)"
+                )
             raise ConfigError(where, rule, got=cause) from None
         return
 

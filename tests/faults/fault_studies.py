@@ -99,14 +99,14 @@ def run_faulty(out: Path | None = None, **options: Any) -> dse.StudyResult:
         return dse.run_study(STUDY, out=out, **{"sampler": "random", **options})
 
 
-def run_faulty_command(out: Path, **overrides: Any) -> None:
+def run_faulty_command(out: Path, *, resume: bool = False, **overrides: Any) -> None:
     """``dse study`` with workers that misbehave."""
     from dse.cli.running import run_command
 
     faulty = patch.dict(EVALUATORS._entries, {"faulty": Faulty})
     chosen = {"sampler": "random", **overrides}
     with faulty, patch("dse.runner.start_crew", start_faulty_crew), told_plainly():
-        run_command(STUDY, out=out, resume=False, quiet=True, timeout_s=None, overrides=chosen)
+        run_command(STUDY, out=out, resume=resume, quiet=True, timeout_s=None, overrides=chosen)
 
 
 def start_driver(out: Path, **options: Any) -> "subprocess.Popen[str]":
