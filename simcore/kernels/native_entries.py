@@ -11,6 +11,7 @@ from numba import carray  # type: ignore[attr-defined]
 from simcore.kernels.chakra_columns import COLUMNS
 from simcore.kernels.chakra_decode import decode_nodes, find_all_frames, find_frames
 from simcore.kernels.chakra_graph import link_dependencies, longest_paths
+from simcore.kernels.engine.issue_order import order_nodes
 from simcore.kernels.engine.run_loop import add_event, run_events, schedule_starts
 from simcore.kernels.program_tables import count_lists, mark_bodies, write_bodies, write_states
 
@@ -167,6 +168,22 @@ def _mark_bodies(
     return 0
 
 
+def _order_nodes(
+    dep_start: Address, dep_starts: int, dep: Address, deps: int,
+    child_start: Address, child_starts: int, children: Address, child_count: int,
+    order: Address, nodes: int, scratch: Address, room: int,
+) -> int:  # fmt: skip
+    order_nodes(
+        carray(dep_start, dep_starts),
+        carray(dep, deps),
+        carray(child_start, child_starts),
+        carray(children, child_count),
+        carray(order, nodes),
+        carray(scratch, room),
+    )
+    return 0
+
+
 ENTRIES: dict[str, tuple[Callable[..., int], str]] = {
     "run_events": (_run_events, "IF"),
     "schedule_starts": (_schedule_starts, "II"),
@@ -176,6 +193,7 @@ ENTRIES: dict[str, tuple[Callable[..., int], str]] = {
     "find_all_frames": (_find_all_frames, "BIII"),
     "link_dependencies": (_link_dependencies, "UIIIIUUIHI"),
     "longest_paths": (_longest_paths, "IHIII"),
+    "order_nodes": (_order_nodes, "IIIIII"),
     "write_bodies": (_write_bodies, "IIBBIIHII"),
     "count_lists": (_count_lists, "IIHII"),
     "write_states": (_write_states, "IIIII"),

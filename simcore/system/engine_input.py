@@ -110,6 +110,10 @@ class RemoteMemory:
 class CustomCollectives:
     """Chakra-defined collectives: the program that each position of a group runs.
 
+    Positions of these programs stand in the order of their file, and dependencies as it lists them
+    (data before control): nodes that become free together start in an order that follows from both
+    (``issue_order``).
+
     Attributes:
         by_kind: Per ``CollectiveKind`` value, one program per NPU id (or position in the group).
         by_node: Per node id of the workload, likewise; takes precedence over by_kind.
@@ -169,6 +173,7 @@ class EngineOutput:
         messages: Messages sent, and received_messages: matched receives.
         sent_bytes, received_bytes: Their sizes added up.
         events: Events that the engine handled.
+        empty_messages: Whether a message of 0 bytes was sent.
         waiting: For each unfinished NPU a sentence: node and what it waits for.
         class_of_npu: (N,) int64, NPUs of one class were simulated as one; None: each alone.
         unfolded_because: Why no NPUs were simulated as one though that was tried, or "".
@@ -184,6 +189,7 @@ class EngineOutput:
     sent_bytes: int
     received_bytes: int
     events: int
+    empty_messages: bool = False
     waiting: tuple[str, ...] = ()
     class_of_npu: Ints | None = None
     unfolded_because: str = ""

@@ -183,6 +183,7 @@ def _output(arena: Ints, inputs: EngineInput, cast: Cast) -> EngineOutput:
         sent_bytes=int(arena[layout.SENT_BYTES]),
         received_bytes=received[1],
         events=int(arena[layout.EVENTS]),
+        empty_messages=bool(arena[layout.EMPTY_MESSAGES]),
         waiting=() if cast.folded else waiting_sentences(arena, table, inputs),
         class_of_npu=cast.class_of_npu if cast.folded else None,
     )

@@ -6,6 +6,7 @@ import numpy as np
 
 from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Floats, Ints
+from simcore.kernels.engine.set_layout import set_words
 from simcore.kernels.native import call
 from simcore.kernels.topology_codes import FULLY_CONNECTED, RING, SWITCH
 from simcore.network import BACKENDS
@@ -121,7 +122,9 @@ def _write_npus(
     nodes = cast.programs.sizes[cast.program_of]
     groups = written.groups[cast.program_of]
     times = nodes if inputs.record_nodes else np.zeros_like(nodes)
-    custom = layout.CUSTOM_WORDS + writer.custom_nodes if writer.custom_nodes else 0
+    custom = writer.custom_nodes
+    if custom:
+        custom += layout.CUSTOM_WORDS + set_words(custom)
     bus = 4 * layout.END_WORDS if inputs.options.shared_bus else 0
     lengths = {
         layout.NPU_STATE: nodes,

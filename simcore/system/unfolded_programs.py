@@ -12,6 +12,7 @@ from simcore.kernels.engine.layout import Ints
 from simcore.kernels.native import call
 from simcore.system.cast import Cast
 from simcore.system.engine_input import EngineInput, GridGroup, ListGroup
+from simcore.system.issue_order import hashed_orders
 from simcore.system.programs import Bodies, Program, Programs, fixed_nodes
 from simcore.system.programs_joined import joined
 from simcore.system.unfolded_arena import Image
@@ -265,7 +266,16 @@ class ProgramWriter:
         if id(program) not in self._custom_at:
             table = joined([program])
             written = self.write(table)
-            written.words[0, layout.PROGRAM_OPEN] = self._image.add(np.diff(program.dep_start))
+            orders = hashed_orders(program)
+            columns = {
+                layout.PROGRAM_OPEN: np.diff(program.dep_start),
+                layout.PROGRAM_KEYS: program.node_id.view(np.int64),
+                layout.PROGRAM_ORDER: orders.nodes,
+                layout.PROGRAM_CHILD_START: orders.child_start,
+                layout.PROGRAM_CHILDREN: orders.children,
+            }
+            for word, column in columns.items():
+                written.words[0, word] = self._image.add(column)
             self._custom_at[id(program)] = int(written.at[0])
             self.custom_nodes = max(self.custom_nodes, program.kind.size)
         return self._custom_at[id(program)]

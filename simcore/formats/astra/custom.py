@@ -1,5 +1,6 @@
 """Loads collectives that users define as Chakra traces of sends, receives and compute nodes."""
 
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,15 @@ from simcore.formats.astra.program import build_programs
 from simcore.formats.astra.system_file import AstraSystem
 from simcore.formats.astra.traces import trace_path
 from simcore.formats.chakra.read import read_trace
+from simcore.formats.chakra.trace import Trace
 from simcore.system.engine_input import CustomCollectives
-from simcore.system.programs import Program, Programs
+from simcore.system.programs import Program, Programs, starts
 from simcore.terms import CollectiveKind, NodeKind
 
 _ALLOWED = (NodeKind.SEND, NodeKind.RECV, NodeKind.COMPUTE)
+_COLUMNS = tuple(
+    field.name for field in fields(Program) if field.name not in ("dep_start", "dep", "name")
+)
 
 
 def load_custom(system: AstraSystem, machine: Machine, folder: Path) -> CustomCollectives:
@@ -84,11 +89,28 @@ def _load_prefix(prefix: Path, machine: Machine) -> tuple[Program, ...]:
         table = Programs(
             bodies=built.bodies, body_of=np.zeros(1, np.int64), transfers=built.transfers
         )
-        programs.append(table[0])
+        programs.append(_in_file_order(trace, table[0]))
     if not programs:
         path = trace_path(prefix, 0)
         raise ConfigError(str(path), "the algorithm trace must exist", got="no such file")
     return tuple(programs)
+
+
+def _in_file_order(trace: Trace, program: Program) -> Program:
+    """The program by file row, with dependencies as the file lists them: both decide the order."""
+    rows = np.arange(len(trace))
+    position = np.searchsorted(program.node_id, trace.ids)
+    waiting = np.concatenate(
+        (np.repeat(rows, np.diff(trace.data_start)), np.repeat(rows, np.diff(trace.ctrl_start)))
+    )
+    listed = np.concatenate((trace.data_deps, trace.ctrl_deps))
+    row_of_position = np.argsort(position)
+    parent = row_of_position[np.searchsorted(program.node_id, listed)]
+    _, first = np.unique(waiting * rows.size + parent, return_index=True)
+    first = first[np.lexsort((first, waiting[first]))]
+    counts = np.bincount(waiting[first], minlength=rows.size)
+    columns = {name: getattr(program, name)[position] for name in _COLUMNS}
+    return replace(program, **columns, dep_start=starts(counts), dep=parent[first])
 
 
 def _node_map(name: str | None, folder: Path) -> dict[int, str]:

@@ -1,17 +1,19 @@
 """Collectives given as programs: all free nodes run at once, without slots or local costs.
 
 Source: W. Won et al., "Towards a Standardized Representation for Deep Learning Collective
-Algorithms", Hot Interconnects 2024; order of events as in ASTRA-sim 2.0.
+Algorithms", Hot Interconnects 2024; order of events as in ASTRA-sim 2.0, which keeps the free nodes
+in a hash set (``hashed_set``).
 """
 
 from simcore.kernels.engine.arena import new_event
 from simcore.kernels.engine.compiled import kernel
 from simcore.kernels.engine.event_queue import do_later
+from simcore.kernels.engine.hashed_set import add_item, begin_set, has_items, take_first
 from simcore.kernels.engine.layout import (
     ACTION_MASK,
     ACTION_RECV,
     ACTION_SEND,
-    CHILDREN_SHIFT,
+    CUSTOM_FREE,
     CUSTOM_IN_FLIGHT,
     CUSTOM_LIST,
     CUSTOM_PROGRAM,
@@ -33,12 +35,15 @@ from simcore.kernels.engine.layout import (
     NODE_WORDS,
     NPU_CUSTOM,
     NPU_ID,
-    ONLY_CHILD,
     PHASE_CUSTOM,
     PHASE_LIST,
+    PROGRAM_CHILD_START,
+    PROGRAM_CHILDREN,
     PROGRAM_DETAILS,
+    PROGRAM_KEYS,
     PROGRAM_NODES,
     PROGRAM_OPEN,
+    PROGRAM_ORDER,
     PROGRAM_TABLE,
     Floats,
     Ints,
@@ -60,12 +65,17 @@ def begin_custom(arena: Ints, rates: Floats, npu: int, stream: int, phase: int) 
     arena[custom + CUSTOM_PROGRAM] = program
     arena[custom + CUSTOM_LIST] = ids
     arena[custom + CUSTOM_IN_FLIGHT] = 0
-    open_count = arena[program + PROGRAM_OPEN]
-    for position in range(arena[program + PROGRAM_NODES]):
+    nodes, open_count = arena[program + PROGRAM_NODES], arena[program + PROGRAM_OPEN]
+    free = custom + CUSTOM_WORDS + nodes
+    arena[custom + CUSTOM_FREE] = free
+    begin_set(arena, free, nodes, arena[program + PROGRAM_KEYS], 1)
+    for position in range(nodes):
         arena[custom + CUSTOM_WORDS + position] = arena[open_count + position]
-    for position in range(arena[program + PROGRAM_NODES]):
-        if arena[custom + CUSTOM_WORDS + position] == NODE_READY:
-            _issue(arena, rates, npu, position)
+    order = arena[program + PROGRAM_ORDER]
+    for place in range(order, order + nodes):
+        if arena[open_count + arena[place]] == NODE_READY:
+            add_item(arena, free, arena[place])
+    _issue_free(arena, rates, npu)
 
 
 @kernel
@@ -74,24 +84,23 @@ def end_custom_node(arena: Ints, rates: Floats, npu: int, position: int) -> bool
     custom = arena[npu + NPU_CUSTOM]
     arena[custom + CUSTOM_WORDS + position] = NODE_DONE
     arena[custom + CUSTOM_IN_FLIGHT] -= 1
-    table = arena[arena[custom + CUSTOM_PROGRAM] + PROGRAM_TABLE]
-    node = table + position * NODE_WORDS
-    head = arena[node + NODE_HEAD]
-    children = head >> CHILDREN_SHIFT
-    if head & ONLY_CHILD:
-        _parent_ended(arena, rates, npu, children)
-    elif children != 0:
-        for edge in range(children + 1, children + 1 + arena[children]):
-            _parent_ended(arena, rates, npu, arena[edge])
+    program = arena[custom + CUSTOM_PROGRAM]
+    start = arena[program + PROGRAM_CHILD_START] + position
+    children = arena[program + PROGRAM_CHILDREN]
+    for edge in range(children + arena[start], children + arena[start + 1]):
+        state = custom + CUSTOM_WORDS + arena[edge]
+        arena[state] -= 1
+        if arena[state] == NODE_READY:
+            add_item(arena, arena[custom + CUSTOM_FREE], arena[edge])
+    _issue_free(arena, rates, npu)
     return arena[custom + CUSTOM_IN_FLIGHT] == 0
 
 
 @kernel
-def _parent_ended(arena: Ints, rates: Floats, npu: int, child: int) -> None:
-    state = arena[npu + NPU_CUSTOM] + CUSTOM_WORDS + child
-    arena[state] -= 1
-    if arena[state] == NODE_READY:
-        _issue(arena, rates, npu, child)
+def _issue_free(arena: Ints, rates: Floats, npu: int) -> None:
+    free = arena[arena[npu + NPU_CUSTOM] + CUSTOM_FREE]
+    while has_items(arena, free):
+        _issue(arena, rates, npu, take_first(arena, free))
 
 
 @kernel

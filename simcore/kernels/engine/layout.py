@@ -81,6 +81,7 @@ TIES = 57  # ties so far
 TIE_NS = 58  # time of the present tie
 TIE_BORN = 59  # tie in which its events were scheduled
 UNSAFE = 60  # an order that may differ among NPUs of one class has mattered
+EMPTY_MESSAGES = 61  # whether a message of 0 bytes was sent
 FREE_LISTS = 64
 LARGEST_RECORD = 128
 FIRST_RECORD = FREE_LISTS + LARGEST_RECORD + 1
@@ -154,8 +155,11 @@ SLOTS = 4
 
 # A program: its nodes, which programs may share; what its communication is about, and how many
 # dependencies each node has, where it is custom.
-PROGRAM_NODES, PROGRAM_TABLE, PROGRAM_DETAILS, PROGRAM_OPEN = 0, 1, 2, 3
+PROGRAM_NODES, PROGRAM_TABLE, PROGRAM_DETAILS = 0, 1, 2
 PROGRAM_HEAPS = 4  # heap offset per slot class
+# Of a custom collective, which has no slots: per node how many others it waits for and its id, the
+# nodes as they are looked at, and where the children of each start among the children of all.
+PROGRAM_OPEN, PROGRAM_KEYS, PROGRAM_ORDER, PROGRAM_CHILD_START, PROGRAM_CHILDREN = 3, 4, 5, 6, 7
 PROGRAM_WORDS = 8
 # A node: action, slot, account and its children; then how long it lasts, or which of its program's
 # details it is about. An only child is named where others have the place of their list: how many
@@ -225,9 +229,9 @@ WALK_WORDS = _constant(31)
 COLLECTIVE_NODE, COLLECTIVE_STREAMS_LEFT = 0, 1
 COLLECTIVE_WORDS = _constant(2)
 
-# A custom algorithm at work: then one state word per node.
-CUSTOM_STREAM, CUSTOM_PROGRAM, CUSTOM_LIST, CUSTOM_IN_FLIGHT = 0, 1, 2, 3
-CUSTOM_WORDS = 4
+# A custom algorithm at work: then one state word per node, then the set of its free nodes.
+CUSTOM_STREAM, CUSTOM_PROGRAM, CUSTOM_LIST, CUSTOM_IN_FLIGHT, CUSTOM_FREE = 0, 1, 2, 3, 4
+CUSTOM_WORDS = 5
 
 # A memory server, with the head and tail of its line where a FIFO has them.
 SERVER_BUSY, SERVER_LINE = 0, -5

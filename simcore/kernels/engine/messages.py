@@ -27,6 +27,7 @@ from simcore.kernels.engine.layout import (
     DO_LINK_FREE,
     DO_NOTHING,
     DO_POST_HELD,
+    EMPTY_MESSAGES,
     EVENT_BORN,
     EVENT_KIND,
     EVENT_NEXT,
@@ -166,6 +167,8 @@ def launch(arena: Ints, rates: Floats, message: int) -> None:
     """Start the transfer of *message* now."""
     arena[SENT_MESSAGES] += 1
     arena[SENT_BYTES] += arena[message + MSG_BYTES]
+    if arena[message + MSG_BYTES] == 0:
+        arena[EMPTY_MESSAGES] = 1
     if arena[BACKEND] == UNAWARE:
         if arena[message + MSG_TRAVEL_NS] < 0:
             arena[message + MSG_TRAVEL_NS] = idle_network_ns(arena, rates, message)
