@@ -13,7 +13,7 @@ from simcore.cli.first_use import announce_compilation
 from simcore.errors import ConfigError
 
 if TYPE_CHECKING:
-    from simcore.formats.astra import AstraFiles, AstraResult
+    from simcore.formats.astra import AstraResult
 
 _LINES_AT_ONCE = 200
 EXIT_UNFINISHED = 1
@@ -36,15 +36,21 @@ Files:
 
 ASTRA-sim's options:
   --num-queues-per-dim N, --injection-scale X, --rendezvous-protocol BOOL
-  --compute-scale, --comm-scale, --logging-configuration, --logging-folder: without effect.
+  --logging-folder FOLDER              Where --log-style=astra puts log.log and err.log ('log').
+  --compute-scale, --comm-scale, --logging-configuration: without effect.
 
 Beyond ASTRA-sim:
   --backend NAME                       congestion_unaware (default), congestion_aware or
                                        congestion_aware_multidim.
   --inter-dimension-scheduling NAME    ascending (default), round-robin or offline-greedy: the
                                        order in which chunks pass the dimensions.
+  --group-order NAME                   own (default): every NPU takes the lowest of its free
+                                       collectives; common: one order for all NPUs, so that
+                                       groups that cross do not wait for each other for ever.
   --communication-streams N            Collectives that an NPU runs at once.
   --compute-slots N                    Compute nodes that an NPU runs at once.
+  --log-style NAME                     plain (default): figures only; astra: all of ASTRA-sim's
+                                       lines, with time, logger and level, and its log files.
   --no-folding                         Simulate every NPU, also those that provably behave alike.
   -h, --help                           Show this and end.
 """
@@ -84,7 +90,18 @@ def run_astra(words: list[str]) -> int:
     )
     if "empty" in groups and groups != "empty" and Path(groups).exists():
         _remark(f"Note: {groups} is ignored; a path with 'empty' means no groups.")
-    return _simulate(files, backend, options, out)
+    from simcore.formats.astra import simulate_files, write_memory_traces
+
+    result = simulate_files(files, backend, dict(options))
+    write_memory_traces(result)
+    for note in result.notes:
+        _remark(f"Note: {note}")
+    _print_lines(result, Path(options.get("logging-folder", "log")))
+    if out is not None:
+        _write_json(out, result)
+    for sentence in result.output.waiting:
+        _remark(f"Warning: {sentence}")
+    return EXIT_UNFINISHED if result.unfinished else 0
 
 
 def read_words(words: list[str]) -> dict[str, str]:
@@ -122,22 +139,17 @@ def _path(options: dict[str, str], key: str) -> Path:
     return Path(value)
 
 
-def _simulate(files: "AstraFiles", backend: str, options: dict[str, str], out: Path | None) -> int:
-    from simcore.formats.astra import lines, simulate_files, write_memory_traces
+def _print_lines(result: "AstraResult", log_folder: Path) -> None:
+    """Print the figures, or all that ASTRA-sim logs, then with its log files in *log_folder*."""
+    from simcore.formats.astra import lines, log_lines, write_log
 
-    result = simulate_files(files, backend, dict(options))
-    write_memory_traces(result)
-    for note in result.run.notes:
-        _remark(f"Note: {note}")
+    if result.run.whole_log:
+        write_log(log_lines(result), sys.stdout, log_folder)
+        return
     told = lines(result)
     while block := list(islice(told, _LINES_AT_ONCE)):
         sys.stdout.write("\n".join(block) + "\n")
     sys.stdout.flush()
-    if out is not None:
-        _write_json(out, result)
-    for sentence in result.output.waiting:
-        _remark(f"Warning: {sentence}")
-    return EXIT_UNFINISHED if result.unfinished else 0
 
 
 def _write_json(out: Path, result: "AstraResult") -> None:
@@ -145,7 +157,10 @@ def _write_json(out: Path, result: "AstraResult") -> None:
 
     from simcore.formats.astra import as_plain
 
-    out.write_text(dumps(as_plain(result)), encoding="utf-8")
+    try:
+        out.write_text(dumps(as_plain(result)), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"--json {out}", "must be writable", got=error.strerror) from None
 
 
 def _remark(text: str) -> None:

@@ -1,6 +1,6 @@
 """What one run of ASTRA-sim is given: files, and options of its command line."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +16,12 @@ _OWN = (  # not ASTRA-sim's
     "inter-dimension-scheduling",
     "communication-streams",
     "compute-slots",
+    "group-order",
+    "log-style",
     "no-folding",
 )
+_GROUP_ORDERS = ("own", "common")
+_LOG_STYLES = ("plain", "astra")
 _USED = ("num-queues-per-dim", "injection-scale", "rendezvous-protocol", *_OWN)
 
 
@@ -64,18 +68,33 @@ def read_command(options: Mapping[str, object], notes: list[str]) -> CommandOpti
         compute_slots=_count(options, "compute-slots"),
         injection_scale=scale,
         rendezvous=_switch(options, "rendezvous-protocol"),
+        common_order=_common_order(options),
+        whole_log=_choice(options, "log-style", _LOG_STYLES) == "astra",
         folding=not _switch(options, "no-folding"),
     )
 
 
-def _order(options: Mapping[str, object]) -> str:
-    key = "inter-dimension-scheduling"
-    value = str(options.get(key, "ascending"))
-    choices = tuple(policy.replace("_", "-") for policy in POLICIES)
+def _choice(options: Mapping[str, object], key: str, choices: Sequence[str]) -> str:
+    """One of *choices*, the first by default."""
+    value = str(options.get(key, choices[0]))
     if value not in choices:
         rule = f"must be one of {', '.join(choices)}{did_you_mean(value, choices)}"
         raise ConfigError(f"--{key}", rule, got=value)
-    return value.replace("-", "_")
+    return value
+
+
+def _order(options: Mapping[str, object]) -> str:
+    choices = [policy.replace("_", "-") for policy in POLICIES]
+    return _choice(options, "inter-dimension-scheduling", choices).replace("-", "_")
+
+
+def _common_order(options: Mapping[str, object]) -> bool:
+    common = _choice(options, "group-order", _GROUP_ORDERS) == "common"
+    if common and _count(options, "communication-streams") > 1:
+        streams = options["communication-streams"]
+        rule = "must be 1 with --group-order=common, which runs collectives one by one"
+        raise ConfigError("--communication-streams", rule, got=streams)
+    return common
 
 
 def _count(options: Mapping[str, object], key: str) -> int:

@@ -1,13 +1,12 @@
-"""The result of a run: as ASTRA-sim's lines, and as plain data for files."""
+"""The result of a run, and as plain data for files."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simcore.formats.astra.run import AstraRun
-from simcore.formats.astra.statistics import NpuStatistics, statistics_of
+from simcore.formats.astra.statistics import LABELS, NpuStatistics, statistics_of
 from simcore.formats.astra.traces import trace_path
 from simcore.system.engine_input import EngineOutput
 
@@ -15,14 +14,6 @@ if TYPE_CHECKING:
     from simcore.formats.astra.memory_use import MemoryUse
 
 Plain = dict[str, object]
-
-_LABELS = {
-    "cpu": "CPU",
-    "gpu": "GPU",
-    "comm": "Comm",
-    "remote_mem": "Remote mem",
-    "invalid": "Invalid",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,6 +31,22 @@ class AstraResult:
     output: EngineOutput
     statistics: tuple[NpuStatistics | None, ...]
     memory: "tuple[MemoryUse | None, ...]"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks for the user: on the files, and on what happened."""
+        if not self.output.empty_messages:
+            return self.run.notes
+        empty = (
+            "Messages of 0 bytes were sent, which take the latency only; ASTRA-sim aborts there."
+        )
+        return (*self.run.notes, empty)
+
+    @property
+    def finished(self) -> list[int]:
+        """Ids of the NPUs that finished, in that order; of those of one cycle by id."""
+        order = np.argsort(self.output.finish_ns, kind="stable").tolist()
+        return [npu for npu in order if self.statistics[npu] is not None]
 
     @property
     def unfinished(self) -> list[int]:
@@ -89,44 +96,6 @@ def write_memory_traces(result: AstraResult) -> None:
             write_memory_trace(result.run.files.folder / f"{name}.{npu}.json", use, npu)
 
 
-def lines(result: AstraResult) -> Iterator[str]:
-    """ASTRA-sim's lines, in the order in which the NPUs finished."""
-    known: dict[int, list[str]] = {}  # most NPUs share their figures with others
-    for npu in np.argsort(result.output.finish_ns, kind="stable").tolist():
-        item = result.statistics[npu]
-        if item is None:
-            continue
-        if id(item) not in known:
-            known[id(item)] = _told(item)
-        for text in known[id(item)]:
-            yield f"sys[{npu}]{text}"
-        use = result.memory[npu] if result.memory else None
-        if use is not None:
-            yield f"sys[{npu}] peak memory usage: {use.peak_text}"
-
-
-def _told(item: NpuStatistics) -> list[str]:
-    """What each line says about an NPU."""
-    exposed = f"exposed communication {item.exposed_comm_ns} cycles."
-    told = [f" finished, {item.finish_ns} cycles, {exposed}", f", Wall time: {item.wall_ns}"]
-    told += [
-        f", {label} time: {item.time_ns[key]}"
-        for key, label in _LABELS.items()
-        if key in item.time_ns
-    ]
-    if item.overlap_ns:
-        told.append(f", Total compute-communication overlap: {item.overlap_ns}")
-    if item.utilization is not None:
-        figures = item.utilization
-        told += [
-            f", Compute bound percentage: {figures.compute_bound_pct:.3f}%",
-            f", Average compute utilization: {figures.avg_compute_util_pct:.3f}%",
-            f", Average memory utilization: {figures.avg_memory_util_pct:.3f}%",
-            f", Average operation intensity: {figures.avg_operation_intensity:.3f}",
-        ]
-    return told
-
-
 def as_plain(result: AstraResult) -> Plain:
     """The result as data for JSON.
 
@@ -138,7 +107,7 @@ def as_plain(result: AstraResult) -> Plain:
     plain: Plain = {
         "status": "incomplete" if unfinished else "ok",
         "message": _message(result),
-        "notes": list(result.run.notes),
+        "notes": list(result.notes),
         "classes": result.output.classes,
         "finish_cycles": [None if s is None else s.finish_ns for s in result.statistics],
         "exposed_comm_cycles": [
@@ -175,7 +144,7 @@ def _message(result: AstraResult) -> str:
 
 def _arrays(statistics: list[NpuStatistics | None]) -> Plain:
     plain: Plain = {"wall_time": [None if s is None else s.wall_ns for s in statistics]}
-    for key in _LABELS:
+    for key in LABELS:
         plain[f"{key}_time"] = [None if s is None else s.time_ns.get(key) for s in statistics]
     plain["overlap"] = [None if s is None else s.overlap_ns or None for s in statistics]
     for name in (

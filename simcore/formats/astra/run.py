@@ -41,6 +41,7 @@ class AstraRun:
         traces: Programs of all NPUs.
         engine_input: What the engine takes.
         folding: Whether NPUs that must behave identically are simulated as one.
+        whole_log: Whether all that ASTRA-sim logs is wanted, not the figures only.
         notes: Remarks for the user: ignored keys, cut values, cycles.
     """
 
@@ -49,6 +50,7 @@ class AstraRun:
     traces: LoadedTraces
     engine_input: EngineInput
     folding: bool
+    whole_log: bool
     notes: tuple[str, ...]
 
 
@@ -81,6 +83,10 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
         files.workload, machine, groups, with_nodes=system.memory_trace is not None
     )
     notes.extend(traces.notes)
+    if command.common_order:
+        from simcore.formats.astra.group_order import in_common_order
+
+        traces = in_common_order(traces, rendezvous=command.rendezvous, notes=notes)
     custom = load_custom(system, machine, files.folder)
     check_custom(custom, traces.programs, traces.groups, npus)
     _check_chunks(files, system, traces, custom)
@@ -93,7 +99,7 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
         groups=_list_groups(traces),
         remote_memory=memory,
         custom=custom,
-        record_nodes=system.record_trace or system.memory_trace is not None,
+        record_nodes=command.whole_log or system.record_trace or system.memory_trace is not None,
     )
     return AstraRun(
         files=files,
@@ -101,6 +107,7 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
         traces=traces,
         engine_input=engine_input,
         folding=command.folding,
+        whole_log=command.whole_log,
         notes=tuple(notes),
     )
 

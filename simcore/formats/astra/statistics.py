@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from simcore.formats.astra.roofline import Utilization
 
 _WORD = 1 << 64
-_ACCOUNTS = ("gpu", "comm", "cpu", "remote_mem", "invalid")
+LABELS = {
+    "cpu": "CPU",
+    "gpu": "GPU",
+    "comm": "Comm",
+    "remote_mem": "Remote mem",
+    "invalid": "Invalid",
+}
+"""Types of nodes, as ASTRA-sim calls them when it prints their time."""
+ACCOUNTS = ("gpu", "comm", "cpu", "remote_mem", "invalid")
+"""The types by their number as accounts of the engine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +70,7 @@ def statistics_of(
         busy_ns: Per account of ``EngineOutput``, in how much time at least one node ran, or -1.
         totals: Of what it ran.
     """
-    time_ns = {name: ns for name, ns in zip(_ACCOUNTS, busy_ns, strict=True) if ns >= 0}
+    time_ns = {name: ns for name, ns in zip(ACCOUNTS, busy_ns, strict=True) if ns >= 0}
     overlap = 0
     if "gpu" in time_ns and "comm" in time_ns:
         overlap = (time_ns["gpu"] + time_ns["comm"] - wall_ns) % _WORD

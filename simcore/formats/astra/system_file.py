@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from simcore.errors import ConfigError
 from simcore.formats.astra.json_table import Table
 from simcore.json_file import read_json
@@ -90,6 +92,8 @@ class CommandOptions:
     communication_streams: int = 1
     compute_slots: int = 1
     rendezvous: bool = False
+    common_order: bool = False
+    whole_log: bool = False
     folding: bool = True
 
 
@@ -151,11 +155,12 @@ def _options(table: Table, command: CommandOptions) -> SystemOptions:
 
 
 def _shared_bus(table: Table) -> SharedBus:
+    # ASTRA-sim keeps these numbers as 32-bit floats, which shows in large transfers
     return SharedBus(
-        latency_ns=table.integer("L", 0),
-        overhead_ns=table.integer("o", 0),
-        gap_ns=table.integer("g", 0),
-        gap_ns_per_byte=table.number("G", 0.0),
+        latency_ns=int(np.float32(table.integer("L", 0))),
+        overhead_ns=int(np.float32(table.integer("o", 0))),
+        gap_ns=int(np.float32(table.integer("g", 0))),
+        gap_ns_per_byte=float(np.float32(table.number("G", 0.0))),
         local_reduction_delay_ns=table.integer("local-reduction-delay", 1),
     )
 

@@ -78,7 +78,7 @@ def test_bad_input_ends_with_one_sentence(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
     done = python("-m", "simcore", "astra", *words, f"--json={tmp_path / 'no' / 'folder'}")
     assert done.returncode == 2
-    assert done.stderr.endswith("No such file or directory.\n")
+    assert done.stderr.endswith("must be writable, but got 'No such file or directory'.\n")
 
 
 def test_a_reader_that_has_seen_enough_is_no_fault(tmp_path: Path) -> None:
