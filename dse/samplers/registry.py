@@ -11,6 +11,7 @@ from dse.samplers.design import LOCAL
 from dse.samplers.design_proposer import DesignProposer
 from dse.samplers.exhaustive import ExhaustiveProposer, fits
 from dse.samplers.optuna_proposer import Look, OptunaProposer
+from dse.samplers.screened import ScreenedProposer
 from simcore import ConfigError, Registry
 
 if TYPE_CHECKING:
@@ -110,13 +111,17 @@ def _portfolio(what: ProposerInput) -> Proposer[Any]:
 
     own = DesignSampler(what.space, seed=what.seed, style="weights", admits=what.admits)
     members = [own, _nsga2(what.seed, what.population), _random(what.seed, what.population)]
-    return OptunaProposer(what, _WEIGHTS, PortfolioSampler(members, seed=what.seed))
+    return _optuna(what, _WEIGHTS, PortfolioSampler(members, seed=what.seed))
 
 
 def _of_optuna(
     sampler: "Callable[[int, int | None], BaseSampler]", look: Look
 ) -> Callable[[ProposerInput], Proposer[Any]]:
-    return lambda what: OptunaProposer(what, look, sampler(what.seed, what.population))
+    return lambda what: _optuna(what, look, sampler(what.seed, what.population))
+
+
+def _optuna(what: ProposerInput, look: Look, sampler: "BaseSampler") -> Proposer[Any]:
+    return ScreenedProposer(OptunaProposer(what, look, sampler), what)
 
 
 _INDEX, _WEIGHTS = Look(style="index"), Look(style="weights")

@@ -1,0 +1,105 @@
+"""What is known before a simulation serves every sampler: no trial is spent on it."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_study import STUDY
+
+from dse.config import Study, compile_study
+from dse.evaluate import build_evaluator
+from dse.result import StudyResult
+from dse.runner import Runner, Unwatched
+from dse.samplers import SAMPLERS
+from dse.trials import Trial
+
+TIGHT: dict[str, Any] = {
+    **STUDY,
+    "run": {
+        **STUDY["run"],
+        "workload": {**STUDY["run"]["workload"], "model": "vit_22b"},
+    },
+}
+"""In which half of the designs fit."""
+
+OPTUNA = [name for name in SAMPLERS if name not in ("design", "local", "exhaustive")]
+
+
+def study_of(sampler: str, **search: Any) -> Study:
+    if not all(map(importlib.util.find_spec, SAMPLERS[sampler].needs)):
+        pytest.skip(f"{sampler} needs {', '.join(SAMPLERS[sampler].needs)}")
+    given = {**TIGHT["search"], "trials": 40, "sampler": sampler, **search}
+    data = {**TIGHT, "search": given}
+    if SAMPLERS[sampler].objectives == 1:
+        data["objectives"] = {"iteration_time": "minimise"}
+    return compile_study(data)
+
+
+def run(study: Study, out: Path | None = None, **options: Any) -> StudyResult:
+    return Runner(study, out=out, **{"resume": False, "watcher": None, **options}).search(None)
+
+
+def rows_of(result: StudyResult) -> list[tuple[Any, ...]]:
+    return [(r.number, r.design, r.state, r.evaluation.objectives, r.repeats) for r in result.rows]
+
+
+@pytest.mark.parametrize("sampler", OPTUNA)
+def test_no_trial_is_spent_on_what_is_known_to_be_infeasible(sampler: str) -> None:
+    study = study_of(sampler)
+    evaluator = build_evaluator(study.evaluator_input)
+    designs = list(study.space.designs())
+    assert sum(map(evaluator.admits, designs)) <= 0.5 * len(designs)
+    result = run(study)
+    assert len(result.rows) == 40
+    assert all(evaluator.admits(row.design) for row in result.rows)
+    assert result.summary["infeasible"] == 0
+    assert result.summary["pruned"] <= 4
+
+
+@pytest.mark.parametrize("sampler", ["random", "nsga2"])
+def test_designs_to_start_with_are_told_whatever_is_known_of_them(sampler: str) -> None:
+    study = study_of(sampler)
+    evaluator = build_evaluator(study.evaluator_input)
+    broken = [design for design in study.space.designs() if not evaluator.admits(design)][:2]
+    result = run(study_of(sampler, start=broken))
+    assert [row.design for row in result.rows[:2]] == broken
+    assert [row.state for row in result.rows].count("infeasible") == 2
+    assert all("memory" in row.evaluation.reason for row in result.rows[:2])
+
+
+def test_a_space_in_which_nothing_fits_is_told_design_by_design() -> None:
+    space = {**STUDY["space"], "axes": {"plan.micro_batch": {"choices": [1, 2]}}}
+    workload = {**STUDY["run"]["workload"], "model": "gpt3_175b"}
+    data = {**STUDY, "run": {**STUDY["run"], "workload": workload}, "space": space}
+    data["search"] = {**STUDY["search"], "sampler": "random", "trials": 1000}
+    study = compile_study(data)
+    result = run(study)
+    assert {row.state for row in result.rows} == {"infeasible"}
+    new = [row.design for row in result.rows if row.repeats is None]
+    assert len(new) == study.space.counts.searched  # and then the study ends
+    assert all(row.evaluation.reason for row in result.rows)
+
+
+class Stopping(Unwatched):
+    """Ctrl-C after so many rows."""
+
+    def __init__(self, rows: int) -> None:
+        self._left = rows
+
+    def folded(self, trial: Trial, duplicates: int) -> None:
+        self._left -= 1
+
+    def stopping(self) -> bool:
+        return self._left <= 0
+
+
+@pytest.mark.parametrize("sampler", ["random", "nsga2", "portfolio"])
+def test_workers_and_stops_change_no_row(sampler: str, tmp_path: Path) -> None:
+    study = study_of(sampler)
+    alone = rows_of(run(study))
+    run(study, tmp_path, watcher=Stopping(20))
+    assert rows_of(run(study, tmp_path, resume=True)) == alone
+    local = {**TIGHT, "search": study.file.search.model_dump()}
+    local["execution"] = {"executor": "local", "workers": 2}
+    assert rows_of(run(compile_study(local))) == alone
