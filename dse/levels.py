@@ -36,8 +36,15 @@ def _check_agrees(file: StudyFile, levels: tuple[str, ...]) -> None:
         raise ConfigError(_AT, "needs the evaluator simulator", got=file.evaluator)
     if BOUND in file.search.fidelity and not file.search.screening:
         raise ConfigError("search.screening", f"must be true, as {_AT} has bound", got=False)
+    first = FIDELITIES[levels[0]]
     given = {"run": file.run, **{f"scenarios.{one.name}.run": one.run for one in file.scenarios}}
     for place, run in given.items():
-        if run.get("backend", levels[0]) != levels[0]:
-            rule = f"must be left out, or be the first backend of {_AT} ({levels[0]})"
+        if run.get("backend", first.backend) != first.backend:
+            rule = f"must be left out, or be the first backend of {_AT} ({first.backend})"
             raise ConfigError(f"{place}.backend", rule, got=run["backend"])
+        system = run.get("system")
+        end = system.get("phase_end") if isinstance(system, dict) else None
+        if first.phase_end and end not in (None, first.phase_end):
+            rule = f"must be left out, or that of the first level of {_AT}, {first.phase_end}"
+            rule += "; phases_together is the level before congestion_unaware"
+            raise ConfigError(f"{place}.system.phase_end", rule, got=end)

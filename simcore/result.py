@@ -52,6 +52,9 @@ class IterationResult:
         nodes: Nodes of the workload graphs, on one NPU per stage.
         events: Nodes executed one by one; the others repeat them, period after period.
         backend: Network backend.
+        held_s: By how much the iteration would be shorter if every phase of a collective ended with
+            its first member, which hints at what ``phase_end: together`` costs; 0: no member was
+            held, the time is exact.
         staleness: Iterations by which the weights that a pass uses lack updates.
         figures: What the time leads to beside the throughput, such as the prompts read per second.
         notes: What the reader should know: algorithms that stood in for others, bounds in force.
@@ -75,6 +78,7 @@ class IterationResult:
     nodes: int
     events: int
     backend: str
+    held_s: float = 0.0
     staleness: int = 0
     figures: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=())
@@ -143,6 +147,7 @@ class IterationResult:
             "hfu": self.hfu,
             "tokens_per_s": self.tokens_per_s,
             "footprint_bytes": float(self.footprint_bytes),
+            "held_s": self.held_s,
             "link_load": max(self.link_loads),
             "busiest_dimension": float(self.busiest_dimension),
             **self.figures,

@@ -152,6 +152,7 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
         dimension_utilization=used,
         sent_bytes=sent,
         link_loads=loads,
+        held_s=min(iteration.held_ns * _NS, time_s),
         tokens=run.workload.tokens,
         npus=platform.npus,
         simulated_npus=iteration.simulated_npus,

@@ -136,6 +136,7 @@ class EvaluatorInput:
         cost: The ``cost`` part of the study, or None.
         scenarios: What changes from one evaluation of a design to the next; empty: there is one.
         bandwidth: As of a scenario.
+        fidelity: The level of the study that this judges at; empty: it has one.
     """
 
     name: str
@@ -147,6 +148,7 @@ class EvaluatorInput:
     cost: Mapping[str, Any] | None = None
     scenarios: tuple[ScenarioInput, ...] = ()
     bandwidth: float = 1.0
+    fidelity: str = ""
 
 
 class Evaluator(ABC):

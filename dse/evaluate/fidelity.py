@@ -1,6 +1,8 @@
 """How closely designs can be judged, from the coarsest to the finest way."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dse.evaluate.base import BOUND, EvaluatorInput
 from simcore import Registry
@@ -11,30 +13,39 @@ class Fidelity:
     """One way to judge designs.
 
     Attributes:
-        backend: Network backend of the simulator, under which evaluations name it; empty: nothing
-            is simulated, designs are screened by their bounds.
+        name: Under which evaluations tell it.
+        backend: Network backend of the simulator; empty: nothing is simulated, designs are screened
+            by their bounds.
+        phase_end: When NPUs go on after a phase of a collective; empty: as the run says.
     """
 
+    name: str
     backend: str
+    phase_end: str = ""
 
     def judging(self, what: EvaluatorInput) -> EvaluatorInput:
         """The input of the evaluator that judges like this what *what* describes."""
         return replace(
             what,
-            run={**what.run, "backend": self.backend},
-            scenarios=tuple(
-                replace(one, run={**one.run, "backend": self.backend}) for one in what.scenarios
-            ),
+            run=self._run(what.run),
+            scenarios=tuple(replace(one, run=self._run(one.run)) for one in what.scenarios),
+            fidelity=self.name,
         )
 
+    def _run(self, run: Mapping[str, Any]) -> dict[str, Any]:
+        found = {**run, "backend": self.backend}
+        if self.phase_end:
+            found["system"] = {**(run.get("system") or {}), "phase_end": self.phase_end}
+        return found
 
-FIDELITIES = Registry(
-    "a fidelity",
-    {
-        BOUND: Fidelity(backend=""),
-        "congestion_unaware": Fidelity(backend="congestion_unaware"),
-        "congestion_aware": Fidelity(backend="congestion_aware"),
-        "congestion_aware_multidim": Fidelity(backend="congestion_aware_multidim"),
-    },
+
+_COARSE_TO_FINE = (
+    Fidelity(name=BOUND, backend=""),
+    Fidelity(name="phases_together", backend="congestion_unaware", phase_end="together"),
+    Fidelity(name="congestion_unaware", backend="congestion_unaware", phase_end="each"),
+    Fidelity(name="congestion_aware", backend="congestion_aware"),
+    Fidelity(name="congestion_aware_multidim", backend="congestion_aware_multidim"),
 )
+
+FIDELITIES = Registry("a fidelity", {one.name: one for one in _COARSE_TO_FINE})
 """From coarse to fine."""

@@ -43,7 +43,8 @@ class SimulatorEvaluator(Evaluator):
         if what.cost is not None:
             file = CostFile.from_file_data(dict(what.cost), at="cost")
             self._meter = CostMeter(file, what.goals, what.folder)
-        self.fidelity = str(what.run.get("backend", UNAWARE))
+        self._backend = str(what.run.get("backend", UNAWARE))
+        self.fidelity = what.fidelity or self._backend
 
     def run(self, design: Design) -> Run:
         """The run that *design* means.
@@ -103,7 +104,7 @@ class SimulatorEvaluator(Evaluator):
         one order, the time of a collective depends on nothing but itself.
         """
         knob = self._input.parameters.get(_SCHEDULING)
-        if knob is None or _SCHEDULING not in design or self.fidelity != UNAWARE:
+        if knob is None or _SCHEDULING not in design or self._backend != UNAWARE:
             return design
         if design.get("system.phase_end", self._system.get("phase_end")) != "together":
             return design

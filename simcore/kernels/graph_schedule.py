@@ -23,6 +23,7 @@ references of every array that it takes out of a tuple):
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.kernels.event_heap import drop_first_event, push_event
 from simcore.kernels.jit import njit
 
 COMPUTE, COMMUNICATION, SEND, RECV, SHARED = 0, 1, 2, 3, 4
@@ -84,7 +85,7 @@ def run(
             return FINISHED
         now = event[0, 0]
         position = event[0, 3]
-        _drop_first(event, counter)
+        drop_first_event(event, counter)
         kind = node[position, KIND]
         if kind == SEND:
             _finish(node, child, stage, ready, event, counter, position, now)
@@ -109,7 +110,7 @@ def run(
 @njit(cache=True)
 def resolve(event: Ints, counter: Ints, position: int, end_ns: int, scheduled_ns: int) -> None:
     """Tell when the member *position* of a shared collective ends."""
-    _push(event, counter, end_ns, scheduled_ns, position)
+    push_event(event, counter, end_ns, scheduled_ns, position)
 
 
 @njit(cache=True)
@@ -223,7 +224,7 @@ def _walk(
         stage[number, POSTED] = node[position, NEXT]
         node[position, START] = now
         if node[position, ARRIVED] != 0:
-            _push(event, counter, now, now, position)
+            push_event(event, counter, now, now, position)
     base = stage[number, FIRST]
     while True:
         best = -1
@@ -246,7 +247,7 @@ def _walk(
         else:
             end = now + node[best, DURATION]
             lead = node[best, LAST_STEP]
-            _push(event, counter, end, now if lead < 0 else end - lead, best)
+            push_event(event, counter, end, now if lead < 0 else end - lead, best)
 
 
 @njit(cache=True)
@@ -269,60 +270,6 @@ def _join(node: Ints, stage: Ints, counter: Ints, position: int, now: int) -> No
             _book(node, stage, counter, number, now)  # until now the members waited
         counter[RESOLVABLE] = collective
     counter[at + 1] += 1
-
-
-@njit(cache=True)
-def _push(event: Ints, counter: Ints, time: int, scheduled: int, position: int) -> None:
-    counter[NUMBERS] += 1
-    number = counter[NUMBERS]
-    at = counter[EVENTS]
-    counter[EVENTS] += 1
-    while at > 0:
-        parent = (at - 1) // 2
-        if not _before(time, scheduled, number, event, parent):
-            break
-        _copy(event, parent, at)
-        at = parent
-    event[at, 0] = time
-    event[at, 1] = scheduled
-    event[at, 2] = number
-    event[at, 3] = position
-
-
-@njit(cache=True)
-def _drop_first(event: Ints, counter: Ints) -> None:
-    counter[EVENTS] -= 1
-    size = counter[EVENTS]
-    time, scheduled, number = event[size, 0], event[size, 1], event[size, 2]
-    at = 0
-    while True:
-        below = 2 * at + 1
-        if below >= size:
-            break
-        if below + 1 < size and _before(
-            event[below + 1, 0], event[below + 1, 1], event[below + 1, 2], event, below
-        ):
-            below += 1
-        if _before(time, scheduled, number, event, below):
-            break
-        _copy(event, below, at)
-        at = below
-    _copy(event, size, at)
-
-
-@njit(cache=True)
-def _before(time: int, scheduled: int, number: int, event: Ints, at: int) -> bool:
-    if time != event[at, 0]:
-        return bool(time < event[at, 0])
-    if scheduled != event[at, 1]:
-        return bool(scheduled < event[at, 1])
-    return bool(number < event[at, 2])
-
-
-@njit(cache=True)
-def _copy(event: Ints, source: int, target: int) -> None:
-    for field in range(4):
-        event[target, field] = event[source, field]
 
 
 @njit(cache=True)

@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
+from simcore.collectives import algorithm_named
 from simcore.hardware.dimension import Dimension
 from simcore.kernels.chunk_pipeline import FASTEST_NS, LAST_STEP_NS, SLOWEST_NS, TIME_WORDS
 from simcore.kernels.collective_batch import collective_times
@@ -82,6 +83,20 @@ class CollectiveTimer:
         if known is None:
             known = self._cache.stand_ins.put(key, stand_ins(kind, placement, names))
         return known
+
+    def uneven(self, kind: CollectiveKind, placement: Placement) -> set[int]:
+        """Dimensions along which members of a collective do not all behave alike."""
+        dimensions = self._dimensions
+        return {
+            phase.dimension
+            for phase in self._phases(kind, placement)
+            if not algorithm_named(phase.algorithm).alike(
+                dimensions[phase.dimension].topology,
+                dimensions[phase.dimension].npus,
+                phase.members,
+                phase.stride,
+            )
+        }
 
     def _key(self) -> Hashable:
         """Everything that decides the times."""

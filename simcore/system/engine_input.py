@@ -135,6 +135,8 @@ class EngineInput:
         groups: Communicator groups by key (never 0); the key 0 is every NPU.
         start_ns: (N,) int64 time at which each NPU starts its program, or None for 0.
         record_nodes: Whether the result holds start and end of every node.
+        chunks_before: Chunks of each kind and group that every NPU has been through before; of a
+            double binary tree the chunks take turns.
     """
 
     backend: str
@@ -147,6 +149,7 @@ class EngineInput:
     custom: CustomCollectives = field(default_factory=CustomCollectives)
     start_ns: Ints | None = None
     record_nodes: bool = True
+    chunks_before: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "programs", joined(self.programs))

@@ -10,6 +10,10 @@ from simcore.errors import SimulationError
 from simcore.hardware import Platform
 from simcore.network import BACKENDS, DEFAULT_BACKEND
 from simcore.system.accounts import Work, count_work
+from simcore.system.alike_places import AlikePlaces
+from simcore.system.class_period import Repeats
+from simcore.system.class_run import ClassExecutor, EndsOfCollectives
+from simcore.system.class_tables import ClassTables
 from simcore.system.collective_cache import CollectiveCache
 from simcore.system.collective_time import CollectiveTime
 from simcore.system.collective_timer import CollectiveTimer
@@ -24,6 +28,7 @@ from simcore.system.machine_times import (
     operator_times_ns,
     place_groups,
 )
+from simcore.system.member_ends import MemberEnds
 from simcore.system.node_counts import NodeCounts, counts_of_graph
 from simcore.system.pipeline import PipelineRun, Times, run_pipeline
 from simcore.system.pipeline_code import PipelineCode
@@ -66,6 +71,8 @@ class Iteration:
         work: Nodes and traffic.
         events: Nodes that have ended, or where every NPU was followed, events of all.
         simulated_npus: NPUs that stood for all others.
+        held_ns: By how much the iteration would be shorter if every phase of a collective ended
+            with its first member; 0: no member was held, the time is exact.
         notes: What the reader should know.
         situations: How many situations of a stage's NPU were worked out node by node, all others
             being equal to one of them; 0: they were not told apart.
@@ -80,6 +87,7 @@ class Iteration:
     events: int
     simulated_npus: int
     notes: tuple[str, ...]
+    held_ns: int = 0
     situations: int = 0
     repeated: int = 0
     nodes: NodeTimes | None = None
@@ -123,6 +131,7 @@ class IterationRunner:
         self._limit = TimeLimit(
             platform=platform, system=system, compute=compute, messages_meet=self._messages_meet
         )
+        self._member_ends = MemberEnds(platform, system)
 
     def run(self, workload: Workload, plan: ParallelPlan) -> Iteration:
         """One iteration, each situation of a stage worked out once where NPUs stay in step.
@@ -138,9 +147,9 @@ class IterationRunner:
         operator_ns = known.operator_ns(self._platform.npu, self._compute)
         self._limit.check(known.program, known.counts, operator_ns)
         times = self._collective_times(known.program)
-        if self._each_by_itself(times):
-            return self.run_graph(build_graph(workload, plan))
         messages = self._messages(known.program, known.counts)
+        if self._each_by_itself(times):
+            return self._by_classes(known, times, messages)
         for batches in known.runs:
             code = known.code(batches)
             ran = self._run(known, code, times, messages) if code else None
@@ -153,6 +162,65 @@ class IterationRunner:
             repeated = (known.batches - batches) // max(ran.periods * code.period_batches, 1)
             return self._iteration(known, code, ran, repeated, times, messages)
         return self.run_graph(build_graph(workload, plan))
+
+    def _by_classes(
+        self,
+        known: PlanCode,
+        times: Sequence[CollectiveTime | None],
+        messages: MessageTimes,
+    ) -> Iteration:
+        """One iteration whose NPUs fall out of step, each class of alike ones followed."""
+        for batches in known.runs:
+            code = known.code(batches)
+            if code is None and batches < known.batches:
+                continue
+            graph = known.graph(batches)
+            operators = known.operator_ns(self._platform.npu, self._compute)
+            lowered = lower(graph, self._platform.dimensions, operators, times)
+            short = code is not None and code.period > 0 and batches < known.batches
+            repeats = Repeats(between=code.repeats, units=code.period) if code and short else None
+            ran = self._classes_of(graph, lowered, times).run(self._system.profile, repeats)
+            if ran.period is not None or batches == known.batches:
+                break
+        work = count_work(known.counts, self._platform.dimensions, times, messages)
+        finish_ns, booked_ns, added = ran.finish_ns, ran.booked_ns, 0
+        if ran.period is not None and code is not None:
+            added = (known.batches - batches) // (ran.period.periods * code.period_batches)
+            finish_ns = finish_ns + added * ran.period.ns
+            booked_ns = booked_ns + added * ran.period.booked_ns
+        return Iteration(
+            categories=lowered.categories,
+            finish_ns=finish_ns,
+            booked_ns=booked_ns,
+            work=work,
+            events=ran.events,
+            simulated_npus=ran.npus,
+            notes=self._notes(known.program, work, finish_ns),
+            repeated=added,
+        )
+
+    def _classes_of(
+        self,
+        graph: TrainingGraph,
+        lowered: Lowered,
+        times: Sequence[CollectiveTime | None],
+    ) -> ClassExecutor:
+        """Executes *graph*, one NPU for each class of alike ones."""
+        placements, dimensions = self._placements(graph), self._platform.dimensions
+        uneven: dict[Axis, set[int]] = {}
+        for operation, time in zip(graph.collectives, times, strict=True):
+            if time is not None and time.held_ns:
+                found = self._timer.uneven(operation.kind, placements[operation.axis])
+                uneven.setdefault(operation.axis, set()).update(found)
+        return ClassExecutor(
+            graph,
+            lowered,
+            ClassTables(graph, lowered, times, placements, self._system.chunks),
+            AlikePlaces(graph.plan, dimensions, placements, uneven),
+            EndsOfCollectives(
+                within=self._member_ends, between=self._shared_ends(graph), placements=placements
+            ),
+        )
 
     def run_graph(self, graph: TrainingGraph) -> Iteration:
         """Every node of *graph*, one by one.
@@ -175,6 +243,7 @@ class IterationRunner:
             events=execution.events,
             simulated_npus=execution.npus,
             notes=self._notes(graph, work, execution.finish_ns),
+            held_ns=self._held_ns(work),
             nodes=NodeTimes(graph=graph, lowered=lowered, execution=execution),
         )
 
@@ -231,6 +300,7 @@ class IterationRunner:
             events=work.nodes,
             simulated_npus=known.program.plan.pp,
             notes=self._notes(known.program, work, finish_ns),
+            held_ns=self._held_ns(work),
             situations=ran.situations,
             repeated=repeated,
         )
@@ -289,16 +359,21 @@ class IterationRunner:
 
     def _notes(self, program: _Program, work: Work, finish_ns: Ints) -> tuple[str, ...]:
         notes = self._stand_ins(program)
-        held = int(work.held_ns.max())
-        if self._messages_meet and held and self._system.phase_end == "together":
+        held = self._held_ns(work)
+        if self._messages_meet and work.held_ns.any() and self._system.phase_end == "together":
             notes.append(f"{self._backend} follows every NPU: phase_end: together is not in force")
-        elif held and self._system.phase_end == "together":
+        elif held:
             notes.append(
                 "collectives held members until the last one was done with a phase (phase_end: "
                 f"together); if every phase ended with its first member they would be "
                 f"{held * 1e-9:.3g} s shorter, {held / int(finish_ns.max()):.1%} of the iteration"
             )
         return tuple(notes)
+
+    def _held_ns(self, work: Work) -> int:
+        """How long members of collectives were held at most, where ``together`` is in force."""
+        in_force = self._system.phase_end == "together" and not self._messages_meet
+        return int(work.held_ns.max()) if in_force else 0
 
     def _stand_ins(self, program: _Program) -> list[str]:
         """Which algorithms stood in for chosen ones that cannot run."""

@@ -74,6 +74,12 @@ class PipelineCode:
     shared: tuple[SharedCollective, ...]
 
     @property
+    def repeats(self) -> Ints:
+        """(S, 2) int64, between which units each stage's program repeats."""
+        programs = self.fixed[self.program :].reshape(self.stages, f.PROGRAM_FIELDS)
+        return programs[:, f.REPEATS_FROM :]
+
+    @property
     def size_bytes(self) -> int:
         """Memory taken by the arrays."""
         return self.fixed.nbytes + self.time_of.nbytes + self.pieces.nbytes

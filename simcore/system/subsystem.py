@@ -1,6 +1,7 @@
 """Single collectives of which every member counts: by their chain of maxima, or on the engine."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -106,14 +107,31 @@ class Subsystem:
         self._npus = prod(dimension.npus for dimension in self._dimensions)
         self._rows = (cache or CollectiveCache()).rows
 
-    def collective_ends(self, kind: CollectiveKind, placement: Placement, size_bytes: int) -> Ints:
-        """When each member of the group of NPU 0 is done, all having started at 0.
+    def collective_ends(
+        self,
+        kind: CollectiveKind,
+        placement: Placement,
+        size_bytes: int,
+        start_ns: Ints | None = None,
+        chunks_before: int = 0,
+    ) -> Ints:
+        """When each member of the group of NPU 0 is done.
+
+        Args:
+            kind: What the members do.
+            placement: Where they are.
+            size_bytes: The full buffer, of an all-gather the shard.
+            start_ns: (G,) int64, when each of them starts; all at 0 if left out.
+            chunks_before: Chunks that the group has been through before; trees take turns.
 
         Returns:
-            (G,) int64, in the order of the members' NPU ids.
+            (G,) int64, in the order of the members' NPU ids, as is *start_ns*.
         """
         members = self._members(placement)
-        return self._run(kind, size_bytes, _grid(placement), members, None, placement.extent)
+        inputs = self._inputs(
+            kind, size_bytes, _grid(placement), members, start_ns, placement.extent
+        )
+        return self._ends(replace(inputs, chunks_before=chunks_before), members)
 
     def dimension_orders(
         self, kind: CollectiveKind, placement: Placement, size_bytes: int
@@ -204,9 +222,13 @@ class Subsystem:
         start_ns: Ints | None,
         extents: Sequence[int],
     ) -> Ints:
+        return self._ends(
+            self._inputs(kind, size_bytes, group, members, start_ns, extents), members
+        )
+
+    def _ends(self, inputs: EngineInput, members: Ints) -> Ints:
         from simcore.system.unfolded import run_unfolded
 
-        inputs = self._inputs(kind, size_bytes, group, members, start_ns, extents)
         output = run_unfolded(inputs)
         ends = output.finish_ns[members]
         if (ends < 0).any():

@@ -115,10 +115,12 @@ def _write_npus(
     """The NPUs, the segments that each of them owns, and their start events."""
     npus = cast.npus.size
     dimensions, queues = len(inputs.dimensions), inputs.options.queues_per_dimension
-    own = dimensions * (queues * layout.QUEUE_WORDS + layout.ROUND_WORDS) + writer.trees
+    trees = writer.trees
+    own = dimensions * (queues * layout.QUEUE_WORDS + layout.ROUND_WORDS) + len(trees)
     before = layout.NPU_WORDS_BEFORE if cast.folded else 0
     rows = np.zeros((npus, before + layout.NPU_WORDS + own), np.int64)
     table = rows[:, before:]
+    rows[:, rows.shape[1] - len(trees) :] = trees
     nodes = cast.programs.sizes[cast.program_of]
     groups = written.groups[cast.program_of]
     times = nodes if inputs.record_nodes else np.zeros_like(nodes)

@@ -1,5 +1,6 @@
 """Writes programs, groups and plans into the arena of the unfolded engine."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -49,7 +50,7 @@ class ProgramWriter:
     """Writes each program once, and each plan once however many nodes share it.
 
     Attributes:
-        trees: Tree counters that an NPU needs.
+        trees: First values of the tree counters that an NPU needs.
         longest_phase: Packets under way at once, at most.
         most_phases: Phases of a chunk, at most.
         custom_nodes: Nodes of a custom program, at most.
@@ -62,6 +63,7 @@ class ProgramWriter:
         self._group_at: dict[int, int] = {}
         self._plan_at: dict[tuple[int, ...], int] = {}
         self._tree_of: dict[tuple[int, ...], int] = {}
+        self._tree_uses: dict[int, int] = {}  # times that one chunk passes a tree
         self._custom_at: dict[int, int] = {}
         self._lists: dict[int, Ints] = {}
         self._lines: dict[tuple[int, int], int] = {}
@@ -70,8 +72,8 @@ class ProgramWriter:
         self.custom_nodes = 0
 
     @property
-    def trees(self) -> int:
-        return len(self._tree_of)
+    def trees(self) -> list[int]:
+        return [self._inputs.chunks_before * uses % 2 for uses in self._tree_uses.values()]
 
     def write(self, programs: Programs, seen: tuple[Ints, Ints] | None = None) -> Written:
         """Write programs.
@@ -169,6 +171,10 @@ class ProgramWriter:
             tables = [[self._phase(kind, group_key, phase) for phase in o] for o in orders]
         if not tables[0]:
             return 0
+        uses = [
+            w[layout.PHASE_TREE] for w in tables[0] if w[layout.PHASE_PEERS] == layout.PEERS_TREE
+        ]
+        self._tree_uses |= Counter(uses)
         group = self._inputs.groups.get(group_key)
         smallest = self._npus
         if isinstance(group, GridGroup):

@@ -32,10 +32,11 @@ from dse.result import StudyResult
 from dse.runner import Runner, Unwatched
 from dse.store import StudyFolder
 from dse.trials import Trial
+from simcore import ConfigError
 from simcore.system import each_npu
 
 ORDER = "system.inter_dimension"
-COARSE, FINE = "congestion_unaware", "congestion_aware_multidim"
+COARSE, FINE = "phases_together", "congestion_aware_multidim"
 SEARCH = {
     **STUDY["search"],
     "trials": 120,
@@ -165,7 +166,11 @@ def test_a_control_on_the_front_is_told(result: StudyResult) -> None:
 def test_the_summary_tells_how_far_the_levels_agree(result: StudyResult) -> None:
     (step,) = result.summary["fidelity"]["steps"]
     assert (step["from"], step["to"]) == (COARSE, FINE)
-    assert (step["promoted"], step["judged"], step["failed"]) == (20, 20, 0)
+    coarse_rows = searched_rows(result.study, result.rows)
+    chosen = promotion(result.study, coarse_rows)
+    assert len(chosen.best) + len(chosen.controls) == 20
+    assert step["promoted"] == step["judged"] == 20 + len(chosen.challengers)
+    assert step["failed"] == 0
     assert list(step["objectives"]) == ["iteration_time"]  # prices know no congestion
     coarse = {row.number: row for row in result.rows if row.evaluation.fidelity == COARSE}
     pairs = [
@@ -343,6 +348,7 @@ def test_of_the_front_those_count_that_the_finer_level_never_judged() -> None:
 def test_levels_follow_each_other(tmp_path: Path) -> None:
     run_of_ring = {
         **STUDY["run"],
+        "system": {"all_reduce": "ring"},
         "platform": {
             "npu": "a100_80",
             "dimensions": [
@@ -397,7 +403,8 @@ def test_enumerated_studies_and_scenarios_have_levels_too() -> None:
     every = Runner(
         compile_study({**SEVERAL, "space": few}), out=None, resume=False, watcher=None
     ).enumerate()
-    assert every.summary["fidelity"]["steps"][0]["judged"] == 20
+    (step,) = every.summary["fidelity"]["steps"]
+    assert step["judged"] == step["promoted"] >= 20  # challengers of the front come on top
     assert every.summary["gap_fidelity"] == COARSE
 
 
@@ -437,3 +444,34 @@ def test_exports_and_explanations_know_the_levels(
     assert levels[0].endswith(COARSE)
     assert levels[-1].endswith(FINE)
     assert "fidelity" in (folder / "report.html").read_text()
+
+
+def test_every_design_that_may_belong_to_the_front_is_judged_exactly() -> None:
+    """Against judging all designs exactly: what screening by bounds leaves out is on no front."""
+    trees = {**STUDY["run"]["system"], "phase_end": "together"}
+    space = STUDY["space"]
+    choices = {"choices": ["ring", "double_binary_tree"]}
+    axes = {**space["axes"], "system.all_reduce[*]": choices}
+    data = {**STUDY, "run": {**STUDY["run"], "system": trees}, "space": {**space, "axes": axes}}
+    search = {**STUDY["search"], "trials": 60, "promote": 1, "controls": 0, "screening": False}
+    exact = ["phases_together", "congestion_unaware"]
+    found = run(compile_study({**data, "search": {**search, "fidelity": exact}}))
+    evaluator = build_evaluator(found.study.judged_at(exact[-1]).evaluator_input)
+    proposals = [row for row in searched_rows(found.study, found.rows) if row.is_feasible]
+    held = [row for row in proposals if row.evaluation.metrics["held_s"] > 0]
+    assert held
+    assert all(row.evaluation.metrics["held_s"] == 0 for row in refined_rows(found.rows, exact[-1]))
+    judged = {row.number: evaluate(evaluator, found.study.goals, row.design) for row in proposals}
+    rows = [
+        row for row in proposals if judged[row.number].state == "complete" and row.repeats is None
+    ]
+    values = [tuple(judged[row.number].objectives.values()) for row in rows]
+    best = {values[at] for at in np.flatnonzero(non_dominated(np.array(values))).tolist()}
+    front = {tuple(found.rows[at].evaluation.objectives.values()) for at in found.front}
+    assert front == best
+
+
+def test_the_first_level_and_the_run_must_agree_on_the_ends_of_phases() -> None:
+    levels = ["congestion_unaware", "congestion_aware_multidim"]
+    with pytest.raises(ConfigError, match=r"phase_end.*phases_together is the level before"):
+        study_of(fidelity=levels)

@@ -1,0 +1,78 @@
+"""When the members of a collective end that have begun like this before.
+
+Arrays: see ``class_layout``.
+"""
+
+import numpy as np
+from numba import njit
+
+from simcore.kernels.class_collectives import end_members, members_of
+from simcore.kernels.class_layout import (
+    AT_NODE,
+    BEGAN,
+    CLASSES,
+    FIRST_TREE,
+    ITEM,
+    KEY_WORDS,
+    MEMBER,
+    MEMO_TABLE,
+    TABLE_BITS,
+    Ints,
+)
+
+
+@njit(cache=True)
+def remember(node: Ints, counter: Ints, memo: Ints, members: Ints, end: Ints) -> None:
+    """Write down when members ended that began so; nothing where there is no more room."""
+    count, address = end.size, memo[0]
+    if address + KEY_WORDS + 2 * count > memo.size:
+        return
+    place = _place_in_memo(node, counter, memo, members)
+    memo[MEMO_TABLE + place] = address
+    _write_key(node, counter, members, memo, address)
+    for member in range(count):
+        memo[address + KEY_WORDS + count + member] = end[member] - members[0, BEGAN]
+    memo[0] = address + KEY_WORDS + 2 * count
+
+
+@njit(cache=True)
+def end_as_before(
+    node: Ints, table: Ints, npu: Ints, event: Ints, counter: Ints, memo: Ints
+) -> bool:
+    """End a collective whose members have begun like this before; whether they have."""
+    members = members_of(node, table, npu, counter)
+    address = memo[MEMO_TABLE + _place_in_memo(node, counter, memo, members)]
+    count = members.shape[0]
+    if address == 0 or (members[:, FIRST_TREE] != members[0, FIRST_TREE]).any():
+        return False
+    end = memo[address + KEY_WORDS + count : address + KEY_WORDS + 2 * count] + members[0, BEGAN]
+    end_members(node, npu, event, counter, members, end)
+    return True
+
+
+@njit(cache=True)
+def _write_key(node: Ints, counter: Ints, members: Ints, to: Ints, address: int) -> None:
+    to[address] = node[members[0, AT_NODE], ITEM]
+    to[address + 1] = members[0, MEMBER] % counter[CLASSES]
+    to[address + 2] = members[0, FIRST_TREE]
+    to[address + 3] = members.shape[0]
+    for member in range(members.shape[0]):
+        to[address + KEY_WORDS + member] = members[member, BEGAN] - members[0, BEGAN]
+
+
+@njit(cache=True)
+def _place_in_memo(node: Ints, counter: Ints, memo: Ints, members: Ints) -> int:
+    """Where the table tells of such members: their place, or the free one that is theirs."""
+    size = KEY_WORDS + members.shape[0]
+    key = np.empty(size, np.int64)
+    _write_key(node, counter, members, key, 0)
+    number = np.uint64(14695981039346656037)
+    for word in key:
+        number = (number ^ np.uint64(word)) * np.uint64(1099511628211)
+    mask = (1 << TABLE_BITS) - 1
+    place = int(number >> np.uint64(40)) & mask
+    while True:
+        address = memo[MEMO_TABLE + place]
+        if address == 0 or (memo[address : address + size] == key).all():
+            return place
+        place = (place + 1) & mask
