@@ -135,7 +135,8 @@ def _change(table: Any, key: Any, rng: Random, places: list[tuple[Any, Any]]) ->
     elif way == 3:
         table[key] = _nested(value, rng)
     elif way == 4 and isinstance(value, int | float) and not isinstance(value, bool):
-        table[key] = rng.choice([-value, value * 1000, value * 10**9, value / 3, value + 1])
+        more = value + 0.5 if abs(value) < 1 << 53 else value + 1
+        table[key] = rng.choice([-value, value * 1000, value * 10**9, value // 3, more])
     elif way == 4:
         table[key] = str(value)
     else:
