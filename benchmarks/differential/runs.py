@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,12 +39,12 @@ class Outcome:
         return {_npu(line): line for line in self.lines if " finished, " in line}
 
     @property
-    def figures(self) -> dict[int, list[str]]:
-        """Per NPU, the lines that hold figures, in their order."""
-        found: dict[int, list[str]] = defaultdict(list)
+    def figures(self) -> dict[int, Counter[str]]:
+        """Per NPU, the lines that hold figures."""
+        found: dict[int, Counter[str]] = defaultdict(Counter)
         for line in self.lines:
             if _NPU.match(line) and not any(word in line for word in _NO_FIGURES):
-                found[_npu(line)].append(line)
+                found[_npu(line)][line] += 1
         return found
 
 
