@@ -31,6 +31,7 @@ from dse.config import Study, load_study_file
 from dse.evaluate import Answer, Crew, Dispatcher, Evaluation, EvaluatorInput, Task, start_crew
 from dse.evaluate.crew import Message
 from dse.evaluate.worker import Worker
+from dse.provenance import Provenance
 from dse.store import StudyFolder
 from dse.trials import Trial
 
@@ -132,7 +133,7 @@ def feed_simulated(study: Study, workers: int, evaluation_s: float) -> dict[str,
     found = Worker(study.evaluator_input, "w0").evaluate(tasks[:1])[0].evaluation
     crew = SleepingCrew(workers, evaluation_s, replace(found, duration_s=evaluation_s))
     with tempfile.TemporaryDirectory() as scratch, StudyFolder(Path(scratch) / "study") as folder:
-        folder.open(study)
+        folder.open(study, Provenance.of(study))
 
         def take(answer: Answer) -> None:
             trial = Trial(number=answer.number, design=design, evaluation=answer.evaluation)

@@ -22,6 +22,7 @@ from pathlib import Path
 from dse.config import Study, load_study_file
 from dse.evaluate import Task
 from dse.evaluate.worker import Worker
+from dse.provenance import Provenance
 from dse.store import STORE, StudyFolder
 from dse.trials import Trial
 
@@ -69,7 +70,7 @@ def store_and_resume(study: Study, path: Path, count: int) -> None:
     trials = made_trials(study, count)
     assert len(trials) == count, "the space is too small"
     with StudyFolder(path) as folder:
-        folder.open(study)
+        folder.open(study, Provenance.of(study))
         with measured("store"):
             for trial in trials:
                 folder.writer.add(trial)
@@ -86,7 +87,7 @@ def export(study: Study, path: Path, rows: int) -> None:
     """Repeat the trials of the store under new numbers, then export all of them."""
     with StudyFolder(path) as folder:
         trials = folder.known_trials(study, resume=True)
-        folder.open(study)
+        folder.open(study, Provenance.of(study))
         for number in range(len(trials), rows):
             folder.writer.add(replace(trials[number % len(trials)], number=number))
         folder.close()

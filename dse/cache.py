@@ -10,12 +10,11 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterable
-from functools import lru_cache
 from hashlib import blake2b
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from dse.code_digests import code_digests
 from dse.config import Study
 from dse.costs import load_prices
 from dse.evaluate import Answer, Evaluation, Task
@@ -25,7 +24,7 @@ from dse.objectives import needed_metrics
 from dse.plain_files import check_database
 from dse.search import Evaluations
 from dse.space import Design
-from simcore import ConfigError
+from simcore import ConfigError, files_kept
 
 FILE = "evaluations-2.db"
 """Its number is that of its format: another format is another file."""
@@ -44,6 +43,7 @@ _INSERT = "INSERT OR IGNORE INTO evaluation (key, outcome) VALUES (?, ?)"
 _MAKE_ROOM = "DELETE FROM evaluation WHERE number <= (SELECT max(number) FROM evaluation) - ?"
 _UNUSABLE = (sqlite3.Error, zlib.error, ValueError, TypeError, KeyError)
 _BUSY_S = 2.0
+_DECIDING = ("simcore/", "dse/evaluate", "dse/costs")
 
 
 def can_be_cached(study: Study) -> bool:
@@ -200,22 +200,17 @@ def _about(study: Study) -> str:
     goals, file = study.goals, study.file
     parts: dict[str, Any] = {
         "evaluator": file.evaluator,
-        "code": _code(),
+        "code": code_that_decides(),
         "metrics": sorted(needed_metrics(goals)),
         "memory": any(limit.name == "fits_in_memory" for limit in goals.limits),
     }
     if file.cost is not None:
-        prices = load_prices(file.cost.prices, beside=file.cost.beside(study.folder))
+        with files_kept(study.files):
+            prices = load_prices(file.cost.prices, beside=file.cost.beside(study.folder))
         parts["cost"] = [file.cost.model, file.cost.network, prices.model_dump_json()]
     return json.dumps(parts, sort_keys=True)
 
 
-@lru_cache(1)
-def _code() -> str:
-    """Hash of the code that turns a run into metrics."""
-    found = blake2b(digest_size=24)
-    own = Path(__file__).parent
-    for folder in (Path(str(files("simcore"))), own / "evaluate", own / "costs"):
-        for path in sorted(folder.rglob("*.py")):
-            found.update(path.read_bytes())
-    return found.hexdigest()
+def code_that_decides() -> dict[str, str]:
+    """Hashes of the code that turns a run into metrics."""
+    return {name: digest for name, digest in code_digests().items() if name.startswith(_DECIDING)}

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +18,7 @@ from simcore import (
     FACTORS,
     ConfigError,
     did_you_mean,
+    files_kept,
     is_there,
     load_platform,
     parse_quantity,
@@ -41,6 +42,8 @@ class Study:
         reference: Reference point of the hypervolume, or None for the default.
         levels: Fidelities that designs are judged at, from coarse to fine; empty: there is one.
         fidelity: The one of them that ``evaluator_input`` judges at, or empty.
+        files: Texts of the files that the study names, by absolute path: each is read once, and
+            its text sent to the workers, so that all that is evaluated is of the same files.
     """
 
     file: StudyFile
@@ -50,6 +53,7 @@ class Study:
     reference: tuple[float, ...] | None
     levels: tuple[str, ...] = ()
     fidelity: str = ""
+    files: dict[str, str] = field(default_factory=dict)
 
     def judged_at(self, level: str) -> Self:
         """The same study, whose designs are judged at another of its levels."""
@@ -68,6 +72,7 @@ class Study:
             goals=self.goals,
             cost=None if file.cost is None else file.cost.model_dump(by_alias=True),
             scenarios=scenario_inputs(file),
+            files=self.files,
         )
         return FIDELITIES[self.fidelity].judging(what) if self.fidelity else what
 
@@ -89,23 +94,33 @@ def find_study(name: str | Path) -> Path:
     raise ConfigError("study", rule, got=str(name))
 
 
-def load_study_file(name: str | Path, overrides: Mapping[str, Any] | None = None) -> Study:
+def load_study_file(
+    name: str | Path,
+    overrides: Mapping[str, Any] | None = None,
+    files: Mapping[str, str] | None = None,
+) -> Study:
     """Read, override and compile a study file.
 
     Args:
         name: A path, or the bare name of a shipped study.
         overrides: Values by ``part.key`` (``search.trials``) that replace the file's; None stays
             out of the way.
+        files: Texts of files that the study names, by absolute path, in place of the files.
 
     Raises:
         ConfigError: What is wrong, where, and what would be right.
     """
     path = find_study(name)
-    data = read_yaml(path)
+    texts = dict(files or {})
+    with files_kept({}):  # the study itself is no file that it names
+        data = read_yaml(path)
     try:
         if not isinstance(data, dict):
             raise ConfigError("", "must be a table of keys and values", got=data)
-        return compile_study(_overridden(data, overrides or {}), folder=str(path.parent.resolve()))
+        with files_kept(texts):
+            folder = str(path.parent.resolve())
+            study = compile_study(_overridden(data, overrides or {}), folder=folder)
+        return replace(study, files=texts)
     except ConfigError as error:
         raise error.in_file(path) from None
 

@@ -20,12 +20,14 @@ class RefineHooks:
         finished: Called for each outcome, as it comes in.
         dropped: Called for each known outcome of a design that is not among the best any more.
         stopping: Whether to begin nothing more; what is under way is awaited.
+        provenance: Of what is evaluated.
     """
 
     workers: Callable[[Study, int], AbstractContextManager[Evaluations]]
     finished: Callable[[Trial], None]
     dropped: Callable[[Trial], None]
     stopping: Callable[[], bool]
+    provenance: int = 0
 
 
 class Refinement:
@@ -66,7 +68,9 @@ class Refinement:
         tasks = (Task(number=row.number, design=row.design) for row in left.values())
         ahead = 2 * (self._study.file.execution.workers or 1)
         with self._hooks.workers(self._study.judged_at(level), len(left)) as evaluations:
-            for trial in each_evaluated(evaluations, tasks, ahead, self._hooks.stopping):
+            hooks = self._hooks
+            found = each_evaluated(evaluations, tasks, ahead, hooks.stopping, hooks.provenance)
+            for trial in found:
                 # what ended its worker says not at which level
                 outcome = replace(trial.evaluation, fidelity=level)
                 row = replace(trial, evaluation=outcome)

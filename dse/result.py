@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.config import Study, load_study_file
 from dse.fidelity import compared_rows
+from dse.provenance import Provenance, provenance_summary
 from dse.store import SUMMARY, StudyFolder
 from dse.summary import study_front
 from dse.tables import trials_frame
@@ -31,6 +32,7 @@ class StudyResult:
         front: Positions in *rows* of the front, sorted by the first objective.
         summary: Counts and quality, as in ``summary.json``.
         folder: Where it is stored, or None.
+        provenances: What its rows come from, in the order of ``Trial.provenance``.
     """
 
     study: Study
@@ -38,6 +40,7 @@ class StudyResult:
     front: Sequence[int]
     summary: Mapping[str, Any]
     folder: Path | None = None
+    provenances: Sequence[Provenance] = ()
 
     @property
     def trials(self) -> "pd.DataFrame":
@@ -63,7 +66,8 @@ def load_study(folder: Path | str) -> StudyResult:
     store = StudyFolder(Path(folder))
     if not store.holds_study:
         raise ConfigError("DIR", "must be the folder of a study", got=str(folder))
-    study = load_study_file(store.study_file())
+    path, provenances = store.study_file(), store.read_provenances()
+    study = load_study_file(path, files=provenances[-1].texts() if provenances else None)
     if store.count_trials() > MAX_HELD:
         rule = f"at most {MAX_HELD:,} trials can be shown at once (dse export has no limit)"
         raise ConfigError(str(folder), rule, got=store.count_trials())
@@ -72,7 +76,14 @@ def load_study(folder: Path | str) -> StudyResult:
     if (store.path / SUMMARY).is_file():
         summary = _summary(store.path / SUMMARY)
     front = study_front(study, rows).front
-    return StudyResult(study=study, rows=rows, front=front, summary=summary, folder=store.path)
+    return StudyResult(
+        study=study,
+        rows=rows,
+        front=front,
+        summary={**summary, **provenance_summary(provenances, rows, [rows[i] for i in front])},
+        folder=store.path,
+        provenances=provenances,
+    )
 
 
 def _summary(path: Path) -> dict[str, Any]:

@@ -17,12 +17,14 @@ from dse.gap import Prover, ProvingProposer
 from dse.gap.designs import check_visits_all, why_unproven
 from dse.gap.machines import machine_prices
 from dse.gap.told import no_gap, open_gap, proven_gap
+from dse.provenance import Provenance, next_number, provenance_summary
 from dse.refine import RefineHooks, Refinement
 from dse.report import report_page
 from dse.result import StudyResult
 from dse.samplers import Proposer, ProposerInput, build_proposer
 from dse.screening import StudyScreen
 from dse.search import Budget, Evaluations, Hooks, Search, each_evaluated
+from dse.space import Design
 from dse.start import starting_designs
 from dse.store import REPORT, StoreError, StudyFolder
 from dse.summary import study_front, study_summary, tally_of
@@ -69,15 +71,18 @@ class Runner:
         resume: bool,
         watcher: Watcher | None,
         retry_failed: bool = False,
+        accept_changes: bool = False,
     ) -> None:
         self._study = study
         self._folder = StudyFolder(Path(out)) if out is not None else None
-        self._resume, self._retries = resume, retry_failed
+        self._resume, self._retries, self._accepts = resume, retry_failed, accept_changes
         self._watcher = watcher or Unwatched()
         self._streak = FailureStreak()
         self._prover: Prover | None = None
         self._refinement: Refinement | None = None
         self._is_whole = False
+        self._starts: list[Design] = []
+        self._provenances: list[Provenance] = []
         self._start_s = time.monotonic()
 
     def search(self, timeout_s: float | None) -> StudyResult:
@@ -94,8 +99,13 @@ class Runner:
             designs=None if counts.continuous else counts.searched,
             until_s=None if timeout_s is None else self._start_s + timeout_s,
         )
-        hooks = Hooks(finished=self._finished, folded=self._folded, stopping=self._watcher.stopping)
         with self._stage(budget.trials) as stage:
+            hooks = Hooks(
+                finished=self._finished,
+                folded=self._folded,
+                stopping=self._watcher.stopping,
+                provenance=self._provenance,
+            )
             search = Search(proposer, stage.evaluations, budget, hooks, stage.known, screen)
 
             def run() -> None:
@@ -125,7 +135,8 @@ class Runner:
                 trials=None if self._prover is not None else file.search.trials,
             ),
         )
-        for design in starting_designs(study):
+        self._starts = starting_designs(study)
+        for design in self._starts:
             proposer.enqueue(design)
         if self._prover is not None:
             return ProvingProposer(proposer, self._prover)
@@ -145,8 +156,9 @@ class Runner:
             )
 
             def run() -> None:
-                stopping = self._watcher.stopping
-                for trial in each_evaluated(stage.evaluations, designs, _ENUMERATE_AHEAD, stopping):
+                stopping, ahead = self._watcher.stopping, _ENUMERATE_AHEAD
+                found = (stage.evaluations, designs, ahead, stopping, self._provenance)
+                for trial in each_evaluated(*found):
                     rows[trial.number] = trial
                     self._finished(trial)
                     self._folded(trial, 0)
@@ -181,6 +193,7 @@ class Runner:
             finished=finished,
             dropped=dropped,
             stopping=self._watcher.stopping,
+            provenance=self._provenance,
         )
         self._refinement = Refinement(self._study, refined, hooks)
         self._refinement.run(rows)
@@ -226,19 +239,29 @@ class Runner:
         return CachedEvaluations(dispatcher, cache), crew.workers
 
     def _known(self, stack: ExitStack) -> list[Trial]:
+        now = Provenance.of(self._study, self._starts)
+        self._provenances = [now]
         if self._folder is None:
             return []
         stack.enter_context(self._folder)
         known = self._folder.known_trials(self._study, resume=self._resume)
+        before = self._folder.read_provenances(to_mend=True)
+        number = next_number(before, now, accepts=self._accepts)
+        self._provenances = [*before[:number], now]
         if self._retries:
             known = [trial for trial in known if trial.state != "failed"]
         return known
+
+    @property
+    def _provenance(self) -> int:
+        """Number of that of what is evaluated now."""
+        return len(self._provenances) - 1
 
     def _open(self) -> None:
         """Start to write, once the workers have started."""
         if self._folder is None:
             return
-        self._folder.open(self._study)
+        self._folder.open(self._study, self._provenances[-1], self._provenance)
         if self._retries:
             self._folder.writer.forget_failures()
         self._happened("started", f"process {os.getpid()} on {socket.gethostname()}")
@@ -289,16 +312,18 @@ class Runner:
         wall_s = time.monotonic() - self._start_s
         summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
         summary |= self._gap(searched_rows(self._study, rows))
+        front = [rows[index] for index in quality.front]
+        summary |= provenance_summary(self._provenances, rows, front)
         result = StudyResult(
             study=self._study,
             rows=rows,
             front=quality.front,
             summary=summary,
             folder=None if self._folder is None else self._folder.path,
+            provenances=self._provenances,
         )
         if self._folder is not None:
             columns = self._folder.columns(self._study)
-            front = [rows[index] for index in quality.front]
             self._folder.write_exports(columns, rows, front, summary)
             self._folder.write_text(REPORT, report_page(result))
         return result

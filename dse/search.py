@@ -48,11 +48,13 @@ class Hooks:
         finished: Called for each new evaluation, as it comes in.
         folded: Called for each trial, in ask order, with the duplicates so far.
         stopping: Whether to propose nothing more; what is under way is awaited.
+        provenance: Of what is evaluated.
     """
 
     finished: Callable[[Trial], None]
     folded: Callable[[Trial, int], None]
     stopping: Callable[[], bool]
+    provenance: int = 0
 
 
 class Evaluations(Protocol):
@@ -66,7 +68,11 @@ class Evaluations(Protocol):
 
 
 def each_evaluated(
-    evaluations: Evaluations, tasks: Iterator[Task], ahead: int, stopping: Callable[[], bool]
+    evaluations: Evaluations,
+    tasks: Iterator[Task],
+    ahead: int,
+    stopping: Callable[[], bool],
+    provenance: int = 0,
 ) -> Iterator[Trial]:
     """The outcomes of *tasks* as they come in, at most *ahead* of them under way."""
     under_way: dict[int, Task] = {}
@@ -84,6 +90,7 @@ def each_evaluated(
                 design=task.design,
                 evaluation=answer.evaluation,
                 worker=answer.worker,
+                provenance=provenance,
             )
 
 
@@ -281,6 +288,7 @@ class Search:
             design=slot.proposal.design,
             evaluation=answer.evaluation,
             worker=answer.worker,
+            provenance=self._hooks.provenance,
         )
         self._hooks.finished(slot.trial)
 

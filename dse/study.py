@@ -10,7 +10,7 @@ from dse.evaluate.base import BOUND
 from dse.gap.designs import check_bounded
 from dse.result import StudyResult
 from dse.runner import Runner, Watcher
-from simcore import ConfigError
+from simcore import ConfigError, files_kept
 
 MAX_ENUMERATED = 200_000
 """Most designs that ``enumerate_study`` takes on."""
@@ -39,12 +39,13 @@ def check_study(name: str | Path, overrides: Mapping[str, Any] | None = None) ->
     return study
 
 
-def run_study(
+def run_study(  # noqa: PLR0913 - all but the first by name, with defaults
     name: str | Path,
     *,
     out: Path | str | None = None,
     resume: bool = False,
     retry_failed: bool = False,
+    accept_changes: bool = False,
     watcher: Watcher | None = None,
     timeout_s: float | None = None,
     **overrides: Any,
@@ -56,6 +57,8 @@ def run_study(
         out: Folder for the results; nothing is written if left out.
         resume: Go on with the study in *out*.
         retry_failed: Evaluate designs again that failed there.
+        accept_changes: Go on though a named file, the code or a package is another one than
+            before; the rows that follow are marked.
         watcher: Told about every trial.
         timeout_s: Time after which nothing more is proposed.
         **overrides: ``trials``, ``seed``, ``sampler``, ``workers``, ``executor``, ``address``,
@@ -67,8 +70,16 @@ def run_study(
         StoreError: Results cannot be written any more.
     """
     study = check_study(name, _places(overrides))
-    runner = Runner(study, out=out, resume=resume, watcher=watcher, retry_failed=retry_failed)
-    return runner.search(timeout_s)
+    runner = Runner(
+        study,
+        out=out,
+        resume=resume,
+        watcher=watcher,
+        retry_failed=retry_failed,
+        accept_changes=accept_changes,
+    )
+    with files_kept(study.files):
+        return runner.search(timeout_s)
 
 
 def enumerate_study(
@@ -77,6 +88,7 @@ def enumerate_study(
     out: Path | str | None = None,
     resume: bool = False,
     retry_failed: bool = False,
+    accept_changes: bool = False,
     watcher: Watcher | None = None,
     **overrides: Any,
 ) -> StudyResult:
@@ -93,8 +105,16 @@ def enumerate_study(
     if counts.searched > MAX_ENUMERATED:
         rule = f"at most {MAX_ENUMERATED:,} designs can be enumerated"
         raise ConfigError("space", rule, got=counts.searched)
-    runner = Runner(study, out=out, resume=resume, watcher=watcher, retry_failed=retry_failed)
-    return runner.enumerate()
+    runner = Runner(
+        study,
+        out=out,
+        resume=resume,
+        watcher=watcher,
+        retry_failed=retry_failed,
+        accept_changes=accept_changes,
+    )
+    with files_kept(study.files):
+        return runner.enumerate()
 
 
 _OVERRIDES = {

@@ -26,9 +26,9 @@ class Columns:
     """What a table of trials shows.
 
     Columns: ``number, state, params.*, objectives.*, constraints.*, metrics.*, fidelity,
-    notes, duration_s, worker, failure, attempts, reason, repeats``; quantities in base units,
-    missing where a knob has no meaning or nothing was evaluated. Types follow from the study,
-    never from the values at hand, so that all parts of a stream agree.
+    notes, duration_s, worker, failure, attempts, reason, provenance, repeats``; quantities in base
+    units, missing where a knob has no meaning or nothing was evaluated. Types follow from the
+    study, never from the values at hand, so that all parts of a stream agree.
 
     Attributes:
         study: Gives parameters and objectives.
@@ -76,6 +76,7 @@ class Columns:
         columns["failure"] = _texts([e.failure for e in found])
         columns["attempts"] = pd.array([e.attempts for e in found], dtype="int64")
         columns["reason"] = _texts([e.reason for e in found])
+        columns["provenance"] = pd.array([t.provenance for t in trials], dtype="int64")
         columns["repeats"] = pd.array([t.repeats for t in trials], dtype="Int64")
         return pd.DataFrame(columns)
 

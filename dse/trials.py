@@ -19,6 +19,7 @@ class Trial:
         evaluation: What became of it.
         worker: Who evaluated it; empty for a repeated design.
         repeats: Number of the earlier trial with the same design, or None.
+        provenance: Under which of the study's provenances it was evaluated, from 0.
     """
 
     number: int
@@ -26,6 +27,7 @@ class Trial:
     evaluation: Evaluation
     worker: str = ""
     repeats: int | None = None
+    provenance: int = 0
 
     @property
     def state(self) -> State:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from simcore.errors import ConfigError, InfeasibleError, SimcoreError, SimulationError
     from simcore.hardware import Dimension, Npu, Platform, json_schemas, load_npu, load_platform
     from simcore.input_file import is_there
-    from simcore.json_file import read_json
+    from simcore.json_file import parse_json, read_json
+    from simcore.kept_files import files_kept
     from simcore.last_resort import last_words
     from simcore.memory import Footprint, footprint
     from simcore.registry import Registry, did_you_mean
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
         load_workload,
     )
     from simcore.workload.kinds import CnnWorkload, DlrmWorkload, InferenceWorkload
-    from simcore.yaml_file import read_table, read_yaml
+    from simcore.yaml_file import parse_yaml, read_table, read_yaml
 
 _HOMES = {
     "Bytes": "simcore.schema",
@@ -104,6 +105,7 @@ _HOMES = {
     "check_run": "simcore.checks",
     "check_structure": "simcore.checks",
     "did_you_mean": "simcore.registry",
+    "files_kept": "simcore.kept_files",
     "find_config": "simcore.resources",
     "footprint": "simcore.memory",
     "footprints": "simcore.bounds",
@@ -120,7 +122,9 @@ _HOMES = {
     "load_run": "simcore.config",
     "load_service": "simcore.serving",
     "lower_bounds": "simcore.bounds",
+    "parse_json": "simcore.json_file",
     "parse_path": "simcore.config",
+    "parse_yaml": "simcore.yaml_file",
     "parse_quantity": "simcore.units",
     "read_json": "simcore.json_file",
     "read_table": "simcore.yaml_file",
@@ -188,6 +192,7 @@ __all__ = [
     "check_run",
     "check_structure",
     "did_you_mean",
+    "files_kept",
     "find_config",
     "footprint",
     "footprints",
@@ -204,8 +209,10 @@ __all__ = [
     "load_service",
     "load_workload",
     "lower_bounds",
+    "parse_json",
     "parse_path",
     "parse_quantity",
+    "parse_yaml",
     "read_json",
     "read_table",
     "read_yaml",

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from simcore.errors import ConfigError
 from simcore.input_file import is_there
+from simcore.kept_files import is_kept
 from simcore.registry import did_you_mean
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -30,7 +31,7 @@ def find_config(kind: str, name: str, *, at: str, beside: Path | None = None) ->
     """
     if name.endswith((".yaml", ".yml")):
         path = (beside or Path.cwd()) / name
-        if is_there(path):
+        if is_kept(path) or is_there(path):
             return path
         raise ConfigError(at, f"must name an existing file, and {path} does not exist", got=name)
     path = shipped_folder("configs") / kind / f"{name}.yaml"

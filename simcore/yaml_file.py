@@ -14,6 +14,7 @@ from yaml.scanner import Scanner
 
 from simcore.errors import ConfigError
 from simcore.input_file import MAX_DEPTH, MAX_TABLE_BYTES, is_writable, read_text
+from simcore.kept_files import kept_text
 
 FILE_VERSION = 1
 """Of the format of all files in ``configs/``; a file of another version is refused."""
@@ -131,7 +132,8 @@ def read_yaml(path: Path) -> Any:
     Raises:
         ConfigError: The file cannot be read, is too large or is not valid YAML; says the line.
     """
-    return parse_yaml(read_text(path, MAX_TABLE_BYTES), str(path))
+    text = kept_text(path, lambda: read_text(path, MAX_TABLE_BYTES))
+    return parse_yaml(text, str(path))
 
 
 def parse_yaml(text: str, at: str) -> Any:

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 SIMCORE_LAYERS = [  # a module may import from the rows above its own, and from its own package
-    ["errors", "terms", "kernels"],
+    ["errors", "terms", "kernels", "kept_files"],
     ["units", "registry", "recent", "input_file", "last_resort"],
     ["schema", "resources", "yaml_file", "json_file"],
     ["hardware", "workload", "collectives"],
@@ -23,12 +23,12 @@ SIMCORE_LAYERS = [  # a module may import from the rows above its own, and from 
     ["__init__", "__main__"],
 ]
 DSE_LAYERS = [
-    ["space", "costs", "rank", "objectives", "garbage", "analytic", "plain_files"],
+    ["space", "costs", "rank", "objectives", "garbage", "analytic", "plain_files", "code_digests"],
     ["evaluate"],
     ["samplers", "trials", "study_file"],
     ["scenarios", "levels"],
     ["config"],
-    ["failures", "regret", "notes"],
+    ["failures", "regret", "notes", "provenance"],
     ["tables", "search", "gap", "balance"],
     ["fidelity"],
     ["summary"],
@@ -134,6 +134,7 @@ OWN_READERS = {  # what nobody hands in: shipped files, own caches, the system's
     "simcore/formats/astra/traces.py",
     "simcore/validation/report.py",
     "dse/cache.py",
+    "dse/code_digests.py",
     "dse/evaluate/limits.py",
     "dse/evaluate/local_pool.py",
     "dse/evaluate/ray_start.py",

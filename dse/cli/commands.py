@@ -39,6 +39,11 @@ def _execution_options(command: F) -> F:
         click.option(
             "--retry-failed", is_flag=True, help="With --resume: evaluate failed designs again."
         ),
+        click.option(
+            "--accept-changes",
+            is_flag=True,
+            help="With --resume: go on though a named file, the code or a package has changed.",
+        ),
         click.option("--quiet", is_flag=True, help="No progress display."),
     ]
     for option in reversed(options):

@@ -17,6 +17,7 @@ from dse.fidelity import fidelity_lines
 from dse.gap.told import gap_lines
 from dse.notes import note_lines
 from dse.objectives import OBJECTIVES
+from dse.provenance import changed_since, provenance_lines
 from dse.regret import regret_lines
 from dse.report import FrontTable, explain_trial, front_bands, front_table, report_page
 from dse.report.amounts import show_amount
@@ -48,7 +49,14 @@ def show_result(result: StudyResult) -> None:
         for key in ("proposals", "evaluated", "infeasible", "pruned", "failed")
     )
     console.print(f"{counts}, {summary['duplicates']} repeated", highlight=False)
-    for tell in (failure_lines, fidelity_lines, regret_lines, gap_lines, note_lines):
+    for tell in (
+        provenance_lines,
+        failure_lines,
+        fidelity_lines,
+        regret_lines,
+        gap_lines,
+        note_lines,
+    ):
         for line in tell(summary):
             console.print(line, highlight=False, soft_wrap=True)
     if summary.get("wall_s") and summary.get("evaluations_per_s"):
@@ -91,10 +99,13 @@ def check_command(file: str, overrides: Mapping[str, Any]) -> None:
 def report_command(folder: Path) -> None:
     """``dse report``."""
     result = load_study(folder)
+    told = [*provenance_lines(result.summary), *changed_since(result.provenances[-1:])]
     StudyFolder(folder).write_text(REPORT, report_page(result))
     console = _console()
     _print_front(console, result)
     _print_bands(console, result)
+    for line in told:
+        console.print(line, highlight=False, soft_wrap=True)
     console.print(f"written to {folder / REPORT}", highlight=False, soft_wrap=True)
 
 

@@ -137,6 +137,8 @@ class EvaluatorInput:
         scenarios: What changes from one evaluation of a design to the next; empty: there is one.
         bandwidth: As of a scenario.
         fidelity: The level of the study that this judges at; empty: it has one.
+        files: Texts of files that are named above, by absolute path; the others are read, and kept
+            here.
     """
 
     name: str
@@ -149,6 +151,7 @@ class EvaluatorInput:
     scenarios: tuple[ScenarioInput, ...] = ()
     bandwidth: float = 1.0
     fidelity: str = ""
+    files: dict[str, str] = field(default_factory=dict)
 
 
 class Evaluator(ABC):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from dse.evaluate.base import Evaluator, EvaluatorInput
-from simcore import Registry
+from simcore import Registry, files_kept
 
 
 def _in_scenarios(what: EvaluatorInput, build: Callable[[EvaluatorInput], Evaluator]) -> Evaluator:
@@ -46,4 +46,5 @@ def build_evaluator(what: EvaluatorInput) -> Evaluator:
     """
     if what.name not in EVALUATORS:
         raise EVALUATORS.unknown(what.name, at="evaluator")
-    return EVALUATORS[what.name](what)
+    with files_kept(what.files):
+        return EVALUATORS[what.name](what)

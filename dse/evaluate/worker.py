@@ -8,6 +8,7 @@ from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Measured, j
 from dse.evaluate.limits import Limits, end_after, limit_memory
 from dse.evaluate.registry import build_evaluator
 from dse.space import Design
+from simcore import files_kept
 
 _YOUNG_OBJECTS = 50_000
 """New objects between two collections: evaluations leave no cycles, and keep many objects."""
@@ -88,12 +89,13 @@ class Worker:
         self.start()
         assert self._evaluator is not None, "the worker has started"
         found: list[Measured] = []
-        for position, task in enumerate(chunk):
-            if self._starting is not None:
-                self._starting(position)
-            found.append(self._timed(task.design))
-            if found[-1].is_out_of_memory:
-                break
+        with files_kept(self._input.files):
+            for position, task in enumerate(chunk):
+                if self._starting is not None:
+                    self._starting(position)
+                found.append(self._timed(task.design))
+                if found[-1].is_out_of_memory:
+                    break
         if self._limits.timeout_s is not None:
             end_after(0)
         # all at once, while this code is in the processor's caches

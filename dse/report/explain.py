@@ -1,16 +1,17 @@
 """Why one design is as fast, as costly and as feasible as it is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.objectives import OBJECTIVES
+from dse.provenance import changed_since
 from dse.report.amounts import plain, short_names, show_metric, show_objective, show_value
 from dse.report.measured import design_band
 from dse.report.prices import price_sensitivity, told
 from dse.result import StudyResult
 from dse.trials import Trial
-from simcore import ConfigError
+from simcore import ConfigError, files_kept
 
 NEIGHBOURS = 3
 
@@ -38,6 +39,16 @@ def explain_trial(result: StudyResult, number: int) -> list[Section]:
         last = max(rows, default=-1)
         raise ConfigError("TRIAL", f"must be one of the trials 0 to {last}", got=number)
     trial = rows[number]
+    own = result.provenances[trial.provenance : trial.provenance + 1]
+    files = own[0].texts() if own else result.study.files
+    changed = tuple((line, "", "") for line in changed_since(own))
+    with files_kept(files):
+        sections = _sections(trial, replace(result, study=replace(result.study, files=files)))
+    sections.insert(1, Section(title="changed since", lines=changed))
+    return [section for section in sections if section.lines]
+
+
+def _sections(trial: Trial, result: StudyResult) -> list[Section]:
     level = trial.evaluation.fidelity if trial.evaluation.fidelity in result.study.levels else ""
     study = result.study.judged_at(level) if level else result.study
     evaluator = build_evaluator(study.evaluator_input)
@@ -60,7 +71,7 @@ def explain_trial(result: StudyResult, number: int) -> list[Section]:
     sections.append(Section(title="measured against", lines=band))
     sections.append(_prices(trial, result))
     sections += _neighbours(trial, result)
-    return [section for section in sections if section.lines]
+    return sections
 
 
 def _design(trial: Trial, result: StudyResult) -> Section:

@@ -7,6 +7,7 @@ from dse.failures import failure_lines
 from dse.fidelity import fidelity_lines
 from dse.gap.told import gap_lines
 from dse.notes import note_lines
+from dse.provenance import changed_since, provenance_lines
 from dse.regret import regret_lines
 from dse.report.amounts import show_amount
 from dse.report.figures import draw_front, front_data
@@ -14,6 +15,7 @@ from dse.report.front_table import FrontTable, front_table
 from dse.report.measured import front_bands
 from dse.report.prices import price_sensitivity, told
 from dse.result import StudyResult
+from simcore import files_kept
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; }
@@ -28,6 +30,11 @@ th { background: #f4f6f8; position: sticky; top: 0; }
 
 def report_page(result: StudyResult) -> str:
     """The report as HTML; without plotly it has the tables only, and says so."""
+    with files_kept(result.study.files):
+        return _page(result)
+
+
+def _page(result: StudyResult) -> str:
     study = result.study
     title = study.file.question or "Study"
     parts = [
@@ -67,6 +74,9 @@ def _summary(result: StudyResult) -> str:
             for name, value in summary["reference_point"].items()
         )
         cells.append(("reference point", f"{corner}; {summary['reference_point_rule']}"))
+    changed = changed_since(result.provenances[-1:])
+    cells += [("mixed", line) for line in provenance_lines(summary)]
+    cells += [("changed", line) for line in changed]
     cells += [("failures", line) for line in failure_lines(summary)]
     cells += [("fidelity", line) for line in fidelity_lines(summary)]
     cells += [("regret", line) for line in regret_lines(summary)]

@@ -11,7 +11,7 @@ from dse.store.errors import damaged, told_of_store
 from simcore import ConfigError
 
 _APPLICATION = 0x64736573
-FORMAT = 4
+FORMAT = 5
 """Of the tables below; a file of another format is refused."""
 
 MAX_TEXT_BYTES = 16 * 1024 * 1024
@@ -35,7 +35,8 @@ _OUTCOME = """
   worker TEXT NOT NULL,
   duration_s REAL NOT NULL,
   finished_unix_s REAL NOT NULL,
-  repeats INTEGER
+  repeats INTEGER,
+  provenance INTEGER NOT NULL
 """
 """What became of a design; in ``refined``, of one that was judged again at a finer level."""
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 from dse.config import Study
 from dse.garbage import no_collection
 from dse.plain_files import written_whole
+from dse.provenance import Provenance
 from dse.store.database import open_to_write
 from dse.store.errors import STORE, told_of_store
 from dse.store.lock import DriverLock
@@ -23,6 +24,8 @@ from simcore import ConfigError, is_there
 
 STUDY, TRIALS, PARETO = "study.yaml", "trials.parquet", "pareto.csv"
 SUMMARY, REPORT = "summary.json", "report.html"
+PROVENANCE = "provenance {}"
+"""Name under which the store notes what trials come from, by number."""
 
 
 class StudyFolder:
@@ -78,8 +81,21 @@ class StudyFolder:
             store.check()
             return list(store.trials())
 
-    def open(self, study: Study) -> None:
-        """Make the folder ready for more trials.
+    def read_provenances(self, *, to_mend: bool = False) -> list[Provenance]:
+        """What the trials of the store come from, in the order of ``Trial.provenance``.
+
+        Raises:
+            ConfigError: The store is damaged.
+        """
+        if not self._store.exists():
+            return []
+        with reading(self._store, to_mend=to_mend) as store:
+            noted = store.values()
+            names = map(PROVENANCE.format, range(len(noted)))
+            return [Provenance.from_text(noted[name]) for name in names if name in noted]
+
+    def open(self, study: Study, provenance: Provenance, number: int = 0) -> None:
+        """Make the folder ready for more trials, whose provenance has this *number*.
 
         Raises:
             ConfigError: Another process runs a study here.
@@ -91,6 +107,7 @@ class StudyFolder:
             self._writer = StoreWriter(open_to_write(self._store), self._store)
             text = study_text(study)
             self._writer.note("study", text)
+            self._writer.note(PROVENANCE.format(number), provenance.as_text())
             self._writer.flush()
             self.write_text(STUDY, text)
 

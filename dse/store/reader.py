@@ -10,7 +10,7 @@ from dse.store.checksum import Row, Total, is_sound
 from dse.store.database import MAX_FIELDS, open_to_read
 from dse.store.errors import damaged, told_of_store
 from dse.store.log import check_log
-from dse.store.rows import trials_of
+from dse.store.rows import is_first, trials_of
 from dse.trials import Trial
 from simcore import ConfigError
 
@@ -59,7 +59,7 @@ class StoreReader:
     def numbers(self) -> Iterator[int]:
         """Numbers of all trials that are no repeats, in ask order."""
         for part in self._sound_rows("trial"):
-            yield from (row[0] for row in part if row[-1] is None)
+            yield from (row[0] for row in part if is_first(row))
 
     def numbered(self, numbers: Iterable[int]) -> Iterator[Trial]:
         """The trials with *numbers*, in their order."""
@@ -146,7 +146,7 @@ def reading(path: Path, *, to_mend: bool = False) -> Iterator[StoreReader]:
             yield StoreReader(connection, path)
         except ConfigError:
             raise
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise damaged(path, str(error)) from None
         finally:
             connection.close()

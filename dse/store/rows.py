@@ -12,6 +12,9 @@ from dse.store.checksum import Row, sealed_row
 from dse.store.errors import STORE, damaged
 from dse.trials import Trial
 
+_REPEATS = -2
+"""Place of the number that a row repeats."""
+
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _decode = json.JSONDecoder().decode
 
@@ -72,13 +75,19 @@ def row_of(table: str, trial: Trial) -> Row:
         float(found.duration_s),
         time.time(),
         trial.repeats,
+        trial.provenance,
     )
     return sealed_row(table, values)
 
 
+def is_first(row: Row) -> bool:
+    """Whether the row of a trial repeats no other one."""
+    return row[_REPEATS] is None
+
+
 def may_be_on_front(row: Row) -> bool:
     """Whether a front may be chosen from the trial in *row*."""
-    return row[3] == "complete" and row[-1] is None
+    return row[3] == "complete" and is_first(row)
 
 
 def _share_words(designs: Sequence[Design]) -> None:
@@ -101,7 +110,7 @@ def trials_of(rows: Sequence[Row]) -> Iterator[Trial]:
     _share_words([params for params, *_ in texts])
     for row, (params, objectives, constraints, notes) in zip(rows, texts, strict=True):
         number, _, _, state, _, _, metrics, fidelity, _, failure, attempts, *last = row
-        reason, worker, duration_s, _, repeats = last
+        reason, worker, duration_s, _, repeats, provenance = last
         yield Trial(
             number=number,
             design=params,
@@ -119,4 +128,5 @@ def trials_of(rows: Sequence[Row]) -> Iterator[Trial]:
             ),
             worker=worker,
             repeats=repeats,
+            provenance=provenance,
         )

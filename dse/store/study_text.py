@@ -5,8 +5,9 @@ from typing import Any
 
 import yaml
 
+from dse.code_digests import versions
 from dse.config import Study
-from simcore import ConfigError, read_yaml
+from simcore import ConfigError, files_kept, read_yaml
 
 _MAY_DIFFER = ("execution", "versions", "question", "source", "reference_point")
 
@@ -15,7 +16,7 @@ def study_data(study: Study) -> dict[str, Any]:
     """The study as run, as plain data of a study file."""
     data = study.file.model_dump(mode="json", by_alias=True)
     data["folder"] = study.folder or None
-    data["versions"] = _versions()
+    data["versions"] = versions()
     return data
 
 
@@ -30,7 +31,8 @@ def check_same(path: Path, study: Study) -> None:
     Raises:
         ConfigError: *study* differs from the one in the file at *path*; says where.
     """
-    old, new = read_yaml(path), study_data(study)
+    with files_kept({}):
+        old, new = read_yaml(path), study_data(study)
     if not isinstance(old, dict) or not isinstance(old.get("search"), dict):
         raise ConfigError(str(path), "must be the study as run", got=old)
     for data in (old, new):
@@ -42,16 +44,3 @@ def check_same(path: Path, study: Study) -> None:
         if old.get(key) != new[key]:
             rule = f"must be as in {path} for the study to be resumed"
             raise ConfigError(key, rule, got=new[key])
-
-
-def _versions() -> dict[str, str]:
-    import platform
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {"python": platform.python_version()}
-    for name in ("simcore-dse", "numpy", "numba", "optuna", "ray", "pandas"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found

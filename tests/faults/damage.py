@@ -133,7 +133,7 @@ class Checker:
         else:
             told = ""
         assert not told or ("study" in told and "\n" not in told), told
-        assert time.monotonic() - start_s < 10.0, "it hung"
+        assert time.monotonic() - start_s < 60.0, "it hung"
         return "refused" if told else "same"
 
 

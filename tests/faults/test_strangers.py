@@ -1,18 +1,16 @@
 """Studies and stores that somebody made to do harm."""
 
 import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from fault_studies import P5
+from store_changes import change_store
 
 import dse
-from dse.store.checksum import Total, sealed_row
-from dse.store.database import MAX_FIELDS, MAX_TEXT_BYTES, SEALED
+from dse.store.database import MAX_FIELDS, MAX_TEXT_BYTES
 from simcore import ConfigError
 
 OPTIONS: dict[str, Any] = {"executor": "serial", "sampler": "random", "trials": 30}
@@ -30,23 +28,6 @@ def folder(sound: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(sound, tmp_path / "study"))
 
 
-def change(folder: Path, *statements: str) -> None:
-    """Change a store as somebody would who knows how its checksums are made."""
-    with closing(sqlite3.connect(folder / "study.db")) as store, store:
-        for statement in statements:
-            store.execute(statement)
-        for table in SEALED:
-            order = "rowid" if table != "study" else "name"
-            rows = store.execute(f"SELECT * FROM {table} ORDER BY {order}").fetchall()
-            sealed = [sealed_row(table, (row[0], *row[2:])) for row in rows]
-            store.execute(f"DELETE FROM {table}")
-            for row in sealed:
-                store.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
-            total = Total().plus(sealed)
-            seal = sealed_row("seal", (table, total.rows, total.checksums))
-            store.execute("REPLACE INTO seal VALUES (?, ?, ?, ?)", seal)
-
-
 @pytest.mark.parametrize(
     "statement",
     [
@@ -59,7 +40,7 @@ def change(folder: Path, *statements: str) -> None:
 def test_a_row_that_no_study_would_write_is_told_in_one_sentence(
     statement: str, folder: Path
 ) -> None:
-    change(folder, statement.format(most=MAX_TEXT_BYTES))
+    change_store(folder, statement.format(most=MAX_TEXT_BYTES))
     with pytest.raises(ConfigError, match=r"study.db: must be the undamaged store"):
         dse.load_study(folder)
 
@@ -69,7 +50,7 @@ def test_a_store_with_more_columns_than_any_study_has_is_refused(folder: Path) -
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) "
         "INSERT INTO field SELECT 'metrics', 0, 'm' || i FROM n"
     )
-    change(folder, many)
+    change_store(folder, many)
     from dse.cli.exporting import export_command
 
     with pytest.raises(ConfigError, match=rf"more than {MAX_FIELDS} names"):

@@ -1,0 +1,42 @@
+"""What the code and the packages are that results depend on."""
+
+import platform
+from functools import lru_cache
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from pathlib import Path
+
+DECIDING = ("simcore-dse", "numpy", "numba", "llvmlite", "optuna", "scipy")
+"""Packages that results depend on."""
+
+OTHERS = ("ray", "pandas")
+
+
+@lru_cache(1)
+def code_digests() -> dict[str, str]:
+    """Hashes of the sources of both packages, part by part: ``simcore/system``, ``dse/search``."""
+    digests = {}
+    for package in ("simcore", "dse"):
+        root = Path(str(files(package)))
+        for part in sorted(root.iterdir()):
+            sources = sorted(part.rglob("*.py")) if part.is_dir() else [part]
+            if not sources or sources[0].suffix != ".py":
+                continue
+            found = blake2b(digest_size=12)
+            for path in sources:
+                found.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
+            digests[f"{package}/{part.stem}"] = found.hexdigest()
+    return digests
+
+
+@lru_cache(1)
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that are installed, by name."""
+    found = {"python": platform.python_version()}
+    for name in (*DECIDING, *OTHERS):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
