@@ -54,39 +54,44 @@ def count_work(
         messages: Which way those between stages take.
     """
     stages, count = counts.collectives.shape[0], len(dimensions)
-    message_bytes: Floats = np.multiply(counts.messages, counts.message_bytes, dtype=np.float64)
-    own = _by_dimension(message_bytes, messages.dimension, count)
-    passed = _by_dimension(message_bytes * messages.passes, messages.dimension, count).sum(axis=0)
+    own, passed = _message_bytes(counts, messages, count)
     sent = own.sum(axis=0)
     held = np.zeros(stages, np.int64)
     if times:
-        nothing = (0.0,) * count
-        sent_of = np.array([time.sent_bytes if time else nothing for time in times])
-        links_of = np.array([time.link_bytes if time else nothing for time in times])
-        runs = counts.collectives.sum(axis=0)
-        sent, passed = sent + runs @ sent_of, passed + runs @ links_of
-        own += counts.collectives @ sent_of
+        nothing = (0.0,) * (2 * count)
+        traffic = np.array([time.traffic if time else nothing for time in times])
+        whole = counts.collectives.sum(axis=0) @ traffic
+        sent, passed = sent + whole[:count], passed + whole[count:]
+        own += counts.collectives @ traffic[:, :count] if stages > 1 else sent
         held = counts.collectives @ np.array([time.held_ns if time else 0 for time in times])
-    busiest = np.array([*own, passed / stages])
+    passed /= stages
     for d in reversed(range(1, count)):
         if dimensions[d].shares_ports:
-            busiest[:, d - 1] += busiest[:, d]
+            own[:, d - 1] += own[:, d]
+            passed[d - 1] += passed[d]
     return Work(
         nodes=counts.nodes,
         matrix_flop=counts.matrix_flop,
         sent_bytes=sent / stages,
-        link_bytes=busiest.max(axis=0),
+        link_bytes=np.maximum(own.max(axis=0), passed),
         held_ns=held,
     )
 
 
-def _by_dimension(message_bytes: Floats, dimension: Ints, dimensions: int) -> Floats:
-    """(S, D) bytes of the messages of each stage: *message_bytes* and *dimension* are (2, S)."""
-    stages = message_bytes.shape[1]
-    place = np.arange(stages) * dimensions + dimension
-    found: Floats = np.zeros(stages * dimensions)
-    np.add.at(found, place.ravel(), message_bytes.ravel())
-    return found.reshape(stages, dimensions)
+def _message_bytes(
+    counts: NodeCounts, messages: MessageTimes, dimensions: int
+) -> tuple[Floats, Floats]:
+    """(S, D) bytes of the messages that each stage sends, and (D,) that all of them pass links."""
+    stages = messages.dimension.shape[1]
+    if stages == 1:
+        return np.zeros((1, dimensions)), np.zeros(dimensions)
+    sizes = (counts.messages * counts.message_bytes.astype(float)).ravel()
+    place = (np.arange(stages) * dimensions + messages.dimension).ravel()
+    own = np.asarray(np.bincount(place, sizes, stages * dimensions), np.float64)
+    if messages.passes.max() > 1:
+        sizes = sizes * messages.passes.ravel()
+    passed = np.bincount(messages.dimension.ravel(), sizes, dimensions)
+    return own.reshape(stages, dimensions), np.asarray(passed, np.float64)
 
 
 def book(lowered: Lowered, start_ns: Ints, end_ns: Ints) -> Ints:

@@ -12,13 +12,16 @@ class CollectiveTime:
         held_ns: By how much the collective would be shorter if every phase ended with its first
             member; 0: all members behave alike, and the time is exact.
         last_step_ns: How long before the end the event that ends it was scheduled.
-        sent_bytes: Per dimension, what one member sends (mean over the members).
-        link_bytes: Per dimension, what passes the links of one NPU (mean): on a ring that is more
-            than its own messages.
+        traffic: Bytes per dimension that one member sends (mean over the members); then, again per
+            dimension, that pass the links of one NPU (mean): on a ring more than its own messages.
     """
 
     duration_ns: int
     held_ns: int
     last_step_ns: int
-    sent_bytes: tuple[float, ...]
-    link_bytes: tuple[float, ...]
+    traffic: tuple[float, ...]
+
+    @property
+    def sent_bytes(self) -> tuple[float, ...]:
+        """Per dimension, what one member sends."""
+        return self.traffic[: len(self.traffic) // 2]

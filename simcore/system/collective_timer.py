@@ -143,8 +143,7 @@ class CollectiveTimer:
                 duration_ns=int(duration),
                 held_ns=int(held),
                 last_step_ns=int(last),
-                sent_bytes=tuple(traffic[number, 0].tolist()),
-                link_bytes=tuple(traffic[number, 1].tolist()),
+                traffic=tuple(traffic[number].ravel().tolist()),
             )
 
     def _cut(self, kind: CollectiveKind, placement: Placement, size_bytes: int) -> tuple[int, int]:
@@ -167,8 +166,7 @@ class CollectiveTimer:
             duration_ns=int(ends.max()),
             held_ns=int(ends.max() - ends.min()),
             last_step_ns=self._system.endpoint_delay_ns,
-            sent_bytes=tuple(traffic[0].tolist()),
-            link_bytes=tuple(traffic[1].tolist()),
+            traffic=tuple(traffic.ravel().tolist()),
         )
 
     def _phases(self, kind: CollectiveKind, placement: Placement) -> tuple[Phase, ...]:
