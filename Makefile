@@ -6,7 +6,7 @@ STUDY ?= llm_gpt.yaml
 STUDY_ARGS ?=
 TEST_ARGS ?=
 
-.PHONY: study test setup lint docs lock clean
+.PHONY: study test setup lint docs lock versions clean
 
 study: $(VENV)/.run-ready  ## Run the study STUDY; its results go to runs/
 	$(BIN)/python -m dse study $(STUDY) $(STUDY_ARGS)
@@ -50,5 +50,8 @@ lock:  ## Write the pinned requirements again from pyproject.toml
 	$(BIN)/pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe --extra report -o requirements/run.txt pyproject.toml
 	$(BIN)/pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe --extra report --extra dev -o requirements/test.txt pyproject.toml
 
+versions:  ## Try the lowest and the newest allowed versions on each Python at hand
+	.ci/versions
+
 clean:
-	rm -rf $(VENV) site build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-versions site build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

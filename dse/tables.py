@@ -144,7 +144,7 @@ def number_columns(
 def _texts(values: Sequence[str | None]) -> Any:
     import pandas as pd
 
-    return pd.array(values, dtype="str")
+    return pd.array(values, dtype=pd.StringDtype(na_value=np.nan))  # which pandas 3 calls "str"
 
 
 def _floats(values: Sequence[Any]) -> Any:

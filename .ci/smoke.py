@@ -1,0 +1,86 @@
+"""Every part of the product once, with whatever versions this Python finds.
+
+The trials of all executors must agree; all else must end well. Exits with 1 where something fails.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SYSTEM = {"scheduling-policy": "LIFO", "collective-optimization": "baseline"}
+NETWORK = "topology: [ Ring ]\nnpus_count: [ 2 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n"
+PACKAGES = ("numpy", "numba", "pandas", "pyarrow", "ray", "optuna", "pydantic", "protobuf")
+
+
+def run(*words: object) -> str:
+    """Output of ``python -m``; ends this program where that fails."""
+    command = [sys.executable, "-m", *map(str, words)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or "Traceback" in done.stderr:
+        sys.exit(f"{' '.join(command)}\nended with {done.returncode}: {done.stderr[-4000:]}")
+    return done.stdout
+
+
+def check_simulators(folder: Path) -> None:
+    """A training iteration, and a trace as ASTRA-sim runs it."""
+    from simcore.formats.chakra import Metadata, Node, write_trace
+
+    told = run("simcore", "simulate", "configs/runs/gpt3_175b_1024_a100.yaml")
+    assert "iteration time" in told, told
+    (folder / "system.json").write_text(json.dumps(SYSTEM))
+    (folder / "memory.json").write_text('{"memory-type": "NO_MEMORY_EXPANSION"}')
+    (folder / "network.yml").write_text(NETWORK)
+    for npu in range(2):
+        node = Node(id=1, type=4, duration_micros=3)
+        write_trace(folder / f"w.{npu}.et", Metadata(version="0.0.4"), [node])
+    options = {"workload": "w", "system": "system.json", "network": "network.yml"}
+    words = [f"--{name}-configuration={folder / file}" for name, file in options.items()]
+    told = run("simcore", "astra", *words, f"--remote-memory-configuration={folder}/memory.json")
+    assert "3000" in told, "a node of 3 us takes 3,000 cycles of 1 ns"
+
+
+def check_studies(folder: Path) -> None:
+    """One study on every executor; one of them is resumed, reported and exported too."""
+    import dse
+
+    tables = []
+    for executor in ("serial", "local", "ray"):
+        study = ["dse", "study", "p5_vit22b_64.yaml", "--executor", executor, "--workers", 2]
+        study += ["--quiet", "--out", folder / executor]
+        if executor == "serial":
+            run(*study, "--trials", 20)
+            run(*study, "--trials", 30, "--resume")
+        else:
+            run(*study, "--trials", 30)
+        table = dse.load_study(folder / executor).trials
+        assert list(table["number"]) == list(range(30))
+        tables.append(table.filter(regex="^(number|state|params|objectives|metrics)"))
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+    run(
+        "dse", "study", "llm_gpt.yaml", "--executor", "serial", "--trials", 2, "--out", folder / "g"
+    )
+    run("dse", "report", folder / "serial")
+    for kind in ("csv", "json", "parquet"):
+        run(
+            "dse", "export", folder / "serial", "--format", kind, "--out", folder / f"trials.{kind}"
+        )
+        assert (folder / f"trials.{kind}").stat().st_size > 1000
+
+
+def main() -> None:
+    """Check all parts and tell which versions they ran with."""
+    from importlib.metadata import version
+
+    with tempfile.TemporaryDirectory() as scratch:
+        check_simulators(Path(scratch))
+        check_studies(Path(scratch))
+    found = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
+    print(f"works: Python {sys.version.split()[0]}, {found}")
+
+
+if __name__ == "__main__":
+    main()
