@@ -4,7 +4,6 @@ Arrays: see ``class_layout``.
 """
 
 import numpy as np
-from numba import njit
 
 from simcore.kernels.class_layout import (
     AT_NODE,
@@ -39,6 +38,7 @@ from simcore.kernels.class_layout import (
 )
 from simcore.kernels.event_heap import push_event
 from simcore.kernels.graph_schedule import CATEGORY, DURATION, KIND, LAST_STEP, MATE, SHARED, STAGE
+from simcore.kernels.jit import njit
 
 
 @njit(cache=True)

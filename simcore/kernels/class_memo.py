@@ -4,7 +4,6 @@ Arrays: see ``class_layout``.
 """
 
 import numpy as np
-from numba import njit
 
 from simcore.kernels.class_collectives import end_members, members_of
 from simcore.kernels.class_layout import (
@@ -19,6 +18,7 @@ from simcore.kernels.class_layout import (
     TABLE_BITS,
     Ints,
 )
+from simcore.kernels.jit import njit
 
 
 @njit(cache=True)
@@ -66,11 +66,11 @@ def _place_in_memo(node: Ints, counter: Ints, memo: Ints, members: Ints) -> int:
     size = KEY_WORDS + members.shape[0]
     key = np.empty(size, np.int64)
     _write_key(node, counter, members, key, 0)
-    number = np.uint64(14695981039346656037)
-    for word in key:
-        number = (number ^ np.uint64(word)) * np.uint64(1099511628211)
+    number = 17
+    for word in key:  # of 40 bits, so that no product exceeds 64
+        number = (number * 1000003 ^ (word & 0x7FFFFFFF)) & 0xFFFFFFFFFF
     mask = (1 << TABLE_BITS) - 1
-    place = int(number >> np.uint64(40)) & mask
+    place = (number >> 8) & mask
     while True:
         address = memo[MEMO_TABLE + place]
         if address == 0 or (memo[address : address + size] == key).all():

@@ -10,8 +10,6 @@ and entered again where something is to be decided outside: the ends of a collec
 tells NPUs apart for the first time, and the beginning of a period of the schedule.
 """
 
-from numba import njit
-
 from simcore.kernels.class_collectives import begin_collective, book
 from simcore.kernels.class_layout import (
     APART,
@@ -68,6 +66,7 @@ from simcore.kernels.graph_schedule import (
     SEND,
     STAGE,
 )
+from simcore.kernels.jit import njit
 
 
 @njit(cache=True)

@@ -5,8 +5,9 @@ two words are the events in the heap and the numbers given so far.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from simcore.kernels.jit import njit
 
 EVENTS, NUMBERS = 0, 1
 

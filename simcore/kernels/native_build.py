@@ -9,6 +9,7 @@ from subprocess import run
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 from llvmlite import binding  # type: ignore[import-untyped]
 
 from simcore.kernels.native import PREFIX, Entry, from_library
@@ -187,4 +188,5 @@ class _Interpreted:
                 arguments.append(ctypes.cast(value, _C_TYPES[letter]))
                 value = next(rest).value
             arguments.append(value)
-        return int(self._function(*arguments))
+        with np.errstate(over="ignore"):  # hashes wrap around, as compiled
+            return int(self._function(*arguments))

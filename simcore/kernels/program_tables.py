@@ -1,7 +1,6 @@
 """Writes the nodes of programs into the arena of the unfolded engine, and tells programs apart."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simcore.kernels.engine.layout import (
@@ -14,6 +13,7 @@ from simcore.kernels.engine.layout import (
     NODE_WORDS,
     ONLY_CHILD,
 )
+from simcore.kernels.jit import njit
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]

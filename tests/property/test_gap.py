@@ -38,8 +38,8 @@ def study() -> Study:
 
 
 def simulated(study: Study, objectives: Sequence[str]) -> np.ndarray[Any, Any]:
-    """(N, objectives) of all designs of *study* that can be built."""
-    goals = Goals(objectives=dict.fromkeys(objectives, "minimise"))
+    """(N, objectives) of all designs of *study* that can be built and keep its limits."""
+    goals = Goals(objectives=dict.fromkeys(objectives, "minimise"), limits=study.goals.limits)
     evaluator = build_evaluator(study.evaluator_input)
     outcomes = [evaluate(evaluator, goals, design) for design in study.space.designs()]
     done = [o.objectives for o in outcomes if o.state == "complete"]

@@ -77,7 +77,9 @@ def test_the_front_is_that_of_the_designs_judged_at_the_finest_level(result: Stu
     study = result.study
     evaluator = build_evaluator(study.judged_at(FINE).evaluator_input)
     fine = refined_rows(result.rows, FINE)
-    assert len(fine) == 20
+    chosen = promotion(study, searched_rows(study, result.rows))
+    assert {row.number for row in fine} == {row.number for row in chosen.rows}
+    assert len(chosen.best) + len(chosen.controls) == 20
     values = []
     for row in fine:
         exact = evaluate(evaluator, study.goals, row.design)
@@ -129,8 +131,8 @@ def test_the_whole_front_and_the_best_ranks_after_it_are_judged_again(result: St
 def test_some_of_the_others_are_judged_again_drawn_evenly(result: StudyResult) -> None:
     coarse = searched_rows(result.study, result.rows)
     chosen = promotion(result.study, coarse)
-    best = {row.number for row in chosen.best}
-    assert len(best) == 16
+    assert len(chosen.best) == 16
+    best = {row.number for row in (*chosen.best, *chosen.challengers)}
     others = [
         row.number
         for row in coarse
@@ -141,7 +143,7 @@ def test_some_of_the_others_are_judged_again_drawn_evenly(result: StudyResult) -
     assert [number in part for number, part in zip(drawn, parts, strict=True)] == [True] * 4
     assert sorted(best | set(drawn)) == [row.number for row in refined_rows(result.rows, FINE)]
     every = study_of(controls=10_000)
-    assert len(promotion(every, coarse).rows) == len(others) + 16
+    assert len(promotion(every, coarse).rows) == len(others) + len(best)
     assert promotion(study_of(controls=0), coarse).controls == ()
 
 
@@ -241,7 +243,9 @@ def test_a_study_that_goes_on_with_more_trials_is_the_longer_study(tmp_path: Pat
     pd.testing.assert_frame_equal(comparable(longer), comparable(run(study_of())))
     pd.testing.assert_frame_equal(dse.load_study(tmp_path).trials, longer.trials)
     again = run(study_of(promote=20), tmp_path, resume=True)
-    assert again.summary["fidelity"]["steps"][0]["judged"] == 24
+    judged = again.summary["fidelity"]["steps"][0]["judged"]
+    chosen = promotion(again.study, searched_rows(again.study, again.rows))
+    assert judged == len(chosen.rows) == 24 + len(chosen.challengers)
 
 
 def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
