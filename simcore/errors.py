@@ -9,6 +9,7 @@ SimcoreError
 from collections.abc import Iterator
 
 _LONGEST_SHOWN = 120
+_LONGEST_PLACE, _LONGEST_RULE = 500, 2000
 _DEEPEST_SHOWN = 16
 _LONGEST_INT_BITS = 4096
 
@@ -25,8 +26,10 @@ class ConfigError(SimcoreError, ValueError):
         self.at, self.rule, self.got = at, rule, got
 
     def __str__(self) -> str:
-        where = f"{self.at}: " if self.at else ""
-        return f"{where}{self.rule}, but got {_shown(self.got)}."
+        at = self.at if len(self.at) <= _LONGEST_PLACE else f"...{self.at[-_LONGEST_PLACE:]}"
+        where = f"{at}: " if at else ""
+        rule = self.rule if len(self.rule) <= _LONGEST_RULE else f"{self.rule[:_LONGEST_RULE]}..."
+        return f"{where}{rule}, but got {_shown(self.got)}."
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_config_error, (self.at, self.rule, self.got)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from simcore.errors import ConfigError, SimcoreError, SimulationError
+from simcore.errors import ConfigError, SimcoreError, SimulationError, short
 from simcore.formats.astra.options import AstraFiles
 from simcore.formats.astra.result import AstraResult, Plain, as_plain, collect, write_memory_traces
 from simcore.formats.astra.run import load_run, simulate_run
@@ -69,7 +69,7 @@ def _one(entry: dict[str, object], folder: Path, number: int) -> Plain:
     except SimcoreError as error:
         return _failed(str(error))
     except OSError as error:
-        return _failed(f"{error.filename}: {error.strerror}.")
+        return _failed(f"{short(str(error.filename))}: {error.strerror}.")
     except Exception as error:
         import logging
 

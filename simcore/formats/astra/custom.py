@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, short
 from simcore.formats.astra.groups_file import Groups
 from simcore.formats.astra.node_table import Machine
 from simcore.formats.astra.program import build_programs
@@ -120,12 +120,12 @@ def _node_map(name: str | None, folder: Path) -> dict[int, str]:
 
     path = folder / name
     data = read_yaml(path)
-    rule = "must map node ids to path prefixes"
+    rule = "must map node ids, from 0 to 2^64 - 1, to path prefixes"
     if not isinstance(data, dict):
         raise ConfigError(str(path), rule, got=data)
     for key, prefix in data.items():
-        if not isinstance(key, int) or not isinstance(prefix, str):
-            raise ConfigError(f"{path} {key}", rule, got=prefix)
+        if type(key) is not int or not 0 <= key < 1 << 64 or not isinstance(prefix, str):
+            raise ConfigError(f"{path} {short(str(key))}", rule, got=prefix)
     return dict(data)
 
 

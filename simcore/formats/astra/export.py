@@ -44,7 +44,7 @@ def write_configuration(
         contents["comm_group.json"] = json.dumps(named) + "\n"
     files = []
     for suffix, text in contents.items():
-        path = prefix.with_name(f"{prefix.name}.{suffix}")
+        path = Path(f"{prefix}.{suffix}")
         path.write_text(text, encoding="utf-8")
         files.append(path)
     return files

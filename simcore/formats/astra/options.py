@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite, nan
 from pathlib import Path
 
 from simcore.errors import ConfigError
@@ -109,9 +110,12 @@ def _count(options: Mapping[str, object], key: str) -> int:
 def _number(options: Mapping[str, object], key: str, default: float) -> float:
     value = options.get(key, default)
     try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise ConfigError(f"--{key}", "must be a number", got=value) from None
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = nan
+    if not isfinite(number):
+        raise ConfigError(f"--{key}", "must be a number", got=value)
+    return number
 
 
 def _switch(options: Mapping[str, object], key: str) -> bool:

@@ -19,6 +19,7 @@ _COLLECTIVES = {
     CollectiveKind.ALL_TO_ALL: "all-to-all-implementation",
 }
 _FASTEST = 1e30
+_LONGEST_NS = 1 << 62
 _PER_NODE = "per-node-custom-implementation"
 _KNOWN = (
     "scheduling-policy",
@@ -126,6 +127,9 @@ def _options(table: Table, command: CommandOptions) -> SystemOptions:
     delay = table.integer("endpoint-delay", 10)
     if "endpoint-delay" in table:
         delay = int(delay * command.injection_scale)
+        if delay >= _LONGEST_NS:
+            rule = f"times --injection-scale={command.injection_scale:g} must be below 2^62 ns"
+            raise table.error("endpoint-delay", rule)
     algorithms = {}
     for kind, key in _COLLECTIVES.items():
         names = table.texts(key)

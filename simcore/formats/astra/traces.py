@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def trace_path(prefix: Path, npu: int) -> Path:
     """The trace of one NPU: ``<prefix>.<npu>.et``."""
-    return prefix.with_name(f"{prefix.name}.{npu}.et")
+    return Path(f"{prefix}.{npu}.et")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -119,7 +119,7 @@ def write_iteration(
 
 
 def _trace(prefix: Path, npu: int) -> Path:
-    return prefix.with_name(f"{prefix.name}.{npu}.et")
+    return Path(f"{prefix}.{npu}.et")
 
 
 def check_tags(largest: int) -> None:

@@ -156,7 +156,7 @@ def find_traces(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     found: list[Path] = []
-    while (file := path.with_name(f"{path.name}.{len(found)}.et")).is_file():
+    while (file := Path(f"{path}.{len(found)}.et")).is_file():
         found.append(file)
     if not found:
         rule = f"must be a trace, or the prefix of traces such as {path.name}.0.et"

@@ -138,11 +138,11 @@ def write_conversion(conversion: Conversion, prefix: Path) -> list[Path]:
                 templates[key] = _templates(conversion.vertices, *key)
             for index, template in templates[key]:
                 content[index] = _framed(template.encode(shift))
-        path = prefix.with_name(f"{prefix.name}.{npu}.et")
+        path = Path(f"{prefix}.{npu}.et")
         path.write_bytes(head + b"".join(content))
         files.append(path)
     if conversion.groups:
-        path = prefix.with_name(f"{prefix.name}.comm_group.json")
+        path = Path(f"{prefix}.comm_group.json")
         named = {str(key): list(members) for key, members in conversion.groups.items()}
         path.write_text(json.dumps(named), encoding="utf-8")
         files.append(path)

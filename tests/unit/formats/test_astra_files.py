@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcore.errors import ConfigError
+from simcore.formats.astra.custom import load_custom
 from simcore.formats.astra.groups_file import process_groups, read_groups
 from simcore.formats.astra.memory_file import read_remote_memory
 from simcore.formats.astra.network_file import plain_lists, read_network
 from simcore.formats.astra.options import read_command
+from simcore.formats.astra.program import Machine
 from simcore.formats.astra.system_file import CommandOptions, read_system
+from simcore.formats.astra.traces import trace_path
 from simcore.formats.chakra import IoInfo, Node
 from simcore.terms import CollectiveKind
 from simcore.yaml_file import read_yaml
@@ -270,3 +273,38 @@ def test_published_network_files_need_no_yaml_reader(tmp_path: Path) -> None:
     path = tmp_path / "network.yml"
     path.write_text("# one\ntopology: [ Ring ]  # or Switch\nbandwidth: [ 50.0, 12 ]  \n\n")
     assert plain_lists(path.read_text()) == {"topology": ["Ring"], "bandwidth": [50.0, 12]}
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", 10**400, "1e999", None, [1]])
+def test_a_scale_that_is_no_number_is_refused(value: object) -> None:
+    with pytest.raises(ConfigError, match="--injection-scale: must be a number"):
+        read_command({"injection-scale": value}, [])
+
+
+def test_a_delay_that_no_clock_can_count_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "system.json"
+    path.write_text('{"endpoint-delay": 10}')
+    with pytest.raises(ConfigError, match="endpoint-delay: times --injection-scale=1e\\+30 must"):
+        read_system(path, read_command({"injection-scale": 1e30}, []), [])
+
+
+def test_the_name_of_a_place_is_cut_to_what_a_sentence_can_hold() -> None:
+    told = str(ConfigError("x" * 5000 + "/a.json", "must be", got=1))
+    assert len(told) < 600
+    assert "/a.json: must be" in told
+
+
+@pytest.mark.parametrize("line", ["-1: own", f"{2**64}: own", "true: own", "5: 7", "x: own"])
+def test_a_map_of_algorithms_takes_node_ids_and_prefixes(line: str, tmp_path: Path) -> None:
+    (tmp_path / "map.yml").write_text(f"{line}\n")
+    system = read_system(
+        put(tmp_path, {**SYSTEM, "per-node-custom-implementation": "map.yml"}), CommandOptions(), []
+    )
+    machine = Machine(npus=2, dimensions=1, has_remote_memory=False, system=system)
+    with pytest.raises(ConfigError, match="must map node ids, from 0 to 2\\^64 - 1"):
+        load_custom(system, machine, tmp_path)
+
+
+@pytest.mark.parametrize("prefix", ["/", ".", "a/.."])
+def test_a_prefix_without_a_name_of_its_own_leads_to_no_trace(prefix: str) -> None:
+    assert trace_path(Path(prefix), 3) == Path(f"{prefix}.3.et")
