@@ -8,7 +8,7 @@ from small_study import STUDY
 from dse.config import compile_study
 from simcore import ConfigError
 
-COARSE, FINE = "congestion_unaware", "congestion_aware_multidim"
+COARSE, FINE = "phases_together", "congestion_aware_multidim"
 SEVERAL = {**STUDY, "search": {**STUDY["search"], "fidelity": ["bound", COARSE, FINE]}}
 
 
