@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.errors import SimulationError
+from simcore.errors import InfeasibleError, SimulationError
 from simcore.kernels import class_layout as f
 from simcore.kernels.class_collectives import end_members, look_for_collectives, members_of
 from simcore.kernels.class_memo import remember
@@ -91,7 +91,8 @@ class ClassExecutor:
             repeats: Where the programs repeat themselves; None: no steady state is looked for.
 
         Raises:
-            SimulationError: The NPUs wait for each other for ever, or are too many.
+            InfeasibleError: The NPUs wait for each other for ever.
+            SimulationError: They are too many.
         """
         room = _FIRST_ROOM
         while True:
@@ -101,7 +102,7 @@ class ClassExecutor:
                 break
             room *= 4
         if (state.waits != f.ENDED).any():
-            raise SimulationError(self._deadlock(state))
+            raise InfeasibleError("collectives_end", self._deadlock(state))
         classes = state.classes.count
         finish = state.npu[:, f.BOOKED_UNTIL].reshape(-1, classes)
         last = finish.argmax(axis=1) + np.arange(len(self._graph.stages)) * classes
