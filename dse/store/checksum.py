@@ -4,33 +4,37 @@ A row's own checksum tells a value that has changed; the total of a table, which
 ``seal``, tells rows that are missing, old or too many. Both find accidents, not forgers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from marshal import dumps
 from typing import Any
 from zlib import crc32
 
 Row = tuple[Any, ...]
-"""Of any table: its second value is the checksum of the others."""
-
+"""Of any table: its first value is the checksum of the others."""
 
 _FORM = 2
 """Of ``marshal``: types and values, floats as their 8 bytes; the same since Python 2.5."""
 
 
 def sealed_row(table: str, values: Row) -> Row:
-    """The row of *table* with *values*: texts, integers, floats and nothing."""
-    return values[0], _checksum(table, values[:1], values[1:]), *values[1:]
+    """The row of *table* with *values*: texts, integers, floats and nothing.
+
+    Its checksum is a CRC-32, which tells any three flipped bits, any 32 in a row, and of all other
+    changes all but 1 in 2^32.
+    """
+    return crc32(dumps(values, _FORM), _start(table)), *values
 
 
-def is_sound(table: str, row: Row) -> bool:
-    """Whether a row of *table* is as it was written."""
-    return bool(row[1] == _checksum(table, row[:1], row[2:]))
+def unsound_rows(table: str, rows: Iterable[Row]) -> list[Row]:
+    """Those of *rows* of *table* that are not as they were written."""
+    start = _start(table)
+    return [row for row in rows if row[0] != crc32(dumps(row[1:], _FORM), start)]
 
 
-def _checksum(table: str, first: Row, rest: Row) -> int:
-    """CRC-32: tells any three flipped bits, any 32 in a row, and of all else 1 in 2^32 not."""
-    return crc32(dumps((table, *first, *rest), _FORM))
+def _start(table: str) -> int:
+    """What checksums of *table* start from, so that no row passes in another one."""
+    return crc32(table.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,8 @@ class Total:
 
     def plus(self, rows: Sequence[Row]) -> "Total":
         """With more rows."""
-        return Total(self.rows + len(rows), self.checksums + sum(row[1] for row in rows))
+        return Total(self.rows + len(rows), self.checksums + sum(row[0] for row in rows))
 
     def minus(self, rows: Sequence[Row]) -> "Total":
         """Without some of its rows."""
-        return Total(self.rows - len(rows), self.checksums - sum(row[1] for row in rows))
+        return Total(self.rows - len(rows), self.checksums - sum(row[0] for row in rows))

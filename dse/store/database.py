@@ -11,7 +11,7 @@ from dse.store.errors import damaged, told_of_store
 from simcore import ConfigError
 
 _APPLICATION = 0x64736573
-FORMAT = 5
+FORMAT = 6
 """Of the tables below; a file of another format is refused."""
 
 MAX_TEXT_BYTES = 16 * 1024 * 1024
@@ -20,9 +20,7 @@ MAX_TEXT_BYTES = 16 * 1024 * 1024
 MAX_FIELDS = 4096
 """Most names of constraints and metrics, each a column of every table."""
 
-_OUTCOME = """
-  checksum INTEGER NOT NULL,
-  params TEXT NOT NULL,
+_OUTCOME = """  params TEXT NOT NULL,
   state TEXT NOT NULL,
   objectives TEXT NOT NULL,
   constraints TEXT NOT NULL,
@@ -36,24 +34,23 @@ _OUTCOME = """
   duration_s REAL NOT NULL,
   finished_unix_s REAL NOT NULL,
   repeats INTEGER,
-  provenance INTEGER NOT NULL
-"""
+  provenance INTEGER NOT NULL"""
 """What became of a design; in ``refined``, of one that was judged again at a finer level."""
 
 _COLUMNS = {
-    "study": "(name TEXT PRIMARY KEY, checksum INTEGER NOT NULL, value TEXT NOT NULL) "
-    "WITHOUT ROWID",
-    "trial": f"(number INTEGER PRIMARY KEY, {_OUTCOME})",
-    "refined": f"(number INTEGER NOT NULL, {_OUTCOME})",
-    "field": "(part TEXT NOT NULL, checksum INTEGER NOT NULL, name TEXT NOT NULL)",
-    "event": "(unix_s REAL NOT NULL, checksum INTEGER NOT NULL, kind TEXT NOT NULL, "
-    "text TEXT NOT NULL)",
-    "seal": "(name TEXT PRIMARY KEY, checksum INTEGER NOT NULL, rows INTEGER NOT NULL, "
-    "checksums INTEGER NOT NULL) WITHOUT ROWID",
+    "study": "name TEXT NOT NULL, value TEXT NOT NULL",
+    "trial": f"number INTEGER PRIMARY KEY, {_OUTCOME}",
+    "refined": f"number INTEGER NOT NULL, {_OUTCOME}",
+    "field": "part TEXT NOT NULL, name TEXT NOT NULL",
+    "event": "unix_s REAL NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL",
+    "seal": "name TEXT NOT NULL, rows INTEGER NOT NULL, checksums INTEGER NOT NULL",
 }
-"""Of each table; ``seal`` holds the totals of all others."""
+"""Of each table, behind the checksum of each row; ``seal`` holds the totals of all others."""
 
-_SCHEMA = {name: f"CREATE TABLE {name} {columns}" for name, columns in _COLUMNS.items()}
+_SCHEMA = {
+    name: f"CREATE TABLE {name} (checksum INTEGER NOT NULL, {columns})"
+    for name, columns in _COLUMNS.items()
+}
 
 SEALED = tuple(name for name in _COLUMNS if name != "seal")
 

@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from dse.store.checksum import Row, Total, is_sound
+from dse.garbage import no_collection
+from dse.store.checksum import Row, Total, unsound_rows
 from dse.store.database import MAX_FIELDS, open_to_read
 from dse.store.errors import damaged, told_of_store
 from dse.store.log import check_log
-from dse.store.rows import is_first, trials_of
+from dse.store.rows import trials_of
 from dse.trials import Trial
 from simcore import ConfigError
 
@@ -28,20 +29,20 @@ class StoreReader:
         connection.execute("BEGIN")
         self._totals = {}
         for seal in connection.execute("SELECT * FROM seal").fetchall():
-            if not is_sound("seal", seal):
-                raise damaged(path, f"a seal of the table {seal[0]} that is not as it was written")
-            self._totals[seal[0]] = Total(*seal[2:])
+            if unsound_rows("seal", [seal]):
+                raise damaged(path, f"a seal of the table {seal[1]} that is not as it was written")
+            self._totals[seal[1]] = Total(*seal[2:])
 
     def values(self) -> dict[str, str]:
         """What is noted of the study as a whole, by name."""
-        return {name: value for name, _, value in self._whole("study")}
+        return {name: value for _, name, value in self._whole("study")}
 
     def fields(self) -> list[tuple[str, str]]:
         """Parts and names of constraints and metrics, in the order of the names."""
         if self._total("field").rows > MAX_FIELDS:
             what = f"more than {MAX_FIELDS} names of constraints and metrics"
             raise damaged(self._path, what)
-        found = [(part, name) for part, _, name in self._whole("field")]
+        found = [(part, name) for _, part, name in self._whole("field")]
         return sorted(found, key=lambda field: field[1])
 
     def count(self) -> int:
@@ -54,12 +55,15 @@ class StoreReader:
         """Trials of *table* in ask order, those with *where*; all rows are checked."""
         for part in self._sound_rows(table):
             if chosen := part if where is None else list(filter(where, part)):
-                yield from trials_of(chosen)
+                with no_collection():
+                    trials = list(trials_of(chosen))
+                yield from trials
 
     def numbers(self) -> Iterator[int]:
-        """Numbers of all trials that are no repeats, in ask order."""
-        for part in self._sound_rows("trial"):
-            yield from (row[0] for row in part if is_first(row))
+        """Numbers of all trials that are no repeats, in ask order; not checked by themselves."""
+        statement = "SELECT number FROM trial WHERE repeats IS NULL ORDER BY number"
+        for row in self._connection.execute(statement):
+            yield row[0]
 
     def numbered(self, numbers: Iterable[int]) -> Iterator[Trial]:
         """The trials with *numbers*, in their order."""
@@ -96,7 +100,7 @@ class StoreReader:
         total, last = Total(), -1
         while part := rows.fetchmany(_TOGETHER):
             self._check(table, part)
-            numbers = [last, *(row[0] for row in part)]
+            numbers = [last, *(row[1] for row in part)]
             if numbers != sorted(numbers):  # pages have changed places
                 raise damaged(self._path, f"rows of the table {table} out of order")
             last = numbers[-1]
@@ -105,14 +109,13 @@ class StoreReader:
         self._compare(table, total)
 
     def _check(self, table: str, rows: Iterable[Row]) -> None:
-        for row in rows:
-            if not is_sound(table, row):
-                raise damaged(self._path, f"trial {row[0]} is not as it was written")
+        if unsound := unsound_rows(table, rows):
+            raise damaged(self._path, f"trial {unsound[0][1]} is not as it was written")
 
     def _whole(self, table: str) -> list[Row]:
         """All rows of one of the small tables."""
         rows = self._connection.execute(f"SELECT * FROM {table}").fetchall()
-        if not all(is_sound(table, row) for row in rows):
+        if unsound_rows(table, rows):
             what = f"a row of the table {table} that is not as it was written"
             raise damaged(self._path, what)
         self._compare(table, Total().plus(rows))

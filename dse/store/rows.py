@@ -12,9 +12,6 @@ from dse.store.checksum import Row, sealed_row
 from dse.store.errors import STORE, damaged
 from dse.trials import Trial
 
-_REPEATS = -2
-"""Place of the number that a row repeats."""
-
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _decode = json.JSONDecoder().decode
 
@@ -80,14 +77,9 @@ def row_of(table: str, trial: Trial) -> Row:
     return sealed_row(table, values)
 
 
-def is_first(row: Row) -> bool:
-    """Whether the row of a trial repeats no other one."""
-    return row[_REPEATS] is None
-
-
 def may_be_on_front(row: Row) -> bool:
     """Whether a front may be chosen from the trial in *row*."""
-    return row[3] == "complete" and is_first(row)
+    return row[3] == "complete" and row[-2] is None
 
 
 def _share_words(designs: Sequence[Design]) -> None:
@@ -109,8 +101,25 @@ def trials_of(rows: Sequence[Row]) -> Iterator[Trial]:
     texts = _decode(f"[{','.join(parts)}]")
     _share_words([params for params, *_ in texts])
     for row, (params, objectives, constraints, notes) in zip(rows, texts, strict=True):
-        number, _, _, state, _, _, metrics, fidelity, _, failure, attempts, *last = row
-        reason, worker, duration_s, _, repeats, provenance = last
+        (
+            _,
+            number,
+            _,
+            state,
+            _,
+            _,
+            metrics,
+            fidelity,
+            _,
+            failure,
+            attempts,
+            reason,
+            worker,
+            duration_s,
+            _,
+            repeats,
+            provenance,
+        ) = row
         yield Trial(
             number=number,
             design=params,

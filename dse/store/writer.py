@@ -117,7 +117,7 @@ class StoreWriter:
             StoreError: The store cannot be written any more.
         """
         if self._rows:
-            latest = {row[0]: row for row in self._rows}
+            latest = {row[1]: row for row in self._rows}
             numbers = f"number IN ({', '.join('?' * len(latest))})"
             self._news.append(_Change("trial", numbers, list(latest), list(latest.values())))
             self._rows = []
@@ -144,7 +144,7 @@ class StoreWriter:
         execute, many = self._connection.execute, self._connection.executemany
         for change in self._news:
             table = change.table
-            gone = execute(f"SELECT 0, checksum FROM {table} WHERE {change.gone}", change.given)
+            gone = execute(f"SELECT checksum FROM {table} WHERE {change.gone}", change.given)
             if old := gone.fetchall():
                 execute(f"DELETE FROM {table} WHERE {change.gone}", change.given)
             if change.rows:
@@ -154,7 +154,8 @@ class StoreWriter:
         for name, total in totals.items():
             if total != self._totals[name]:
                 seal = sealed_row("seal", (name, total.rows, total.checksums))
-                execute("INSERT OR REPLACE INTO seal VALUES (?, ?, ?, ?)", seal)
+                execute("DELETE FROM seal WHERE name = ?", (name,))
+                execute("INSERT INTO seal VALUES (?, ?, ?, ?)", seal)
         return totals
 
     def close(self) -> None:

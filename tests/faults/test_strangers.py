@@ -48,7 +48,7 @@ def test_a_row_that_no_study_would_write_is_told_in_one_sentence(
 def test_a_store_with_more_columns_than_any_study_has_is_refused(folder: Path) -> None:
     many = (
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) "
-        "INSERT INTO field SELECT 'metrics', 0, 'm' || i FROM n"
+        "INSERT INTO field SELECT 0, 'metrics', 'm' || i FROM n"
     )
     change_store(folder, many)
     from dse.cli.exporting import export_command

@@ -14,12 +14,12 @@ def change_store(folder: Path, *statements: str) -> None:
         for statement in statements:
             store.execute(statement)
         for table in SEALED:
-            order = "rowid" if table != "study" else "name"
-            rows = store.execute(f"SELECT * FROM {table} ORDER BY {order}").fetchall()
-            sealed = [sealed_row(table, (row[0], *row[2:])) for row in rows]
+            rows = store.execute(f"SELECT * FROM {table} ORDER BY rowid").fetchall()
+            sealed = [sealed_row(table, row[1:]) for row in rows]
             store.execute(f"DELETE FROM {table}")
             for row in sealed:
                 store.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
             total = Total().plus(sealed)
             seal = sealed_row("seal", (table, total.rows, total.checksums))
-            store.execute("REPLACE INTO seal VALUES (?, ?, ?, ?)", seal)
+            store.execute("DELETE FROM seal WHERE name = ?", (table,))
+            store.execute("INSERT INTO seal VALUES (?, ?, ?, ?)", seal)
