@@ -9,13 +9,16 @@ from simcore.errors import ConfigError
 from simcore.schema import BytesPerS, Schema, Seconds
 from simcore.terms import TopologyKind
 
+MOST_NPUS = 2**24
+"""NPUs of a dimension: far more than are built, few enough for steps of a ring to be counted."""
+
 
 class Dimension(Schema):
     """One level of the network; every NPU has its links of this level to itself.
 
     Attributes:
         topology: Shape in which the NPUs of this level are joined.
-        npus: NPUs joined, at least 2.
+        npus: NPUs joined, at least 2 and at most ``MOST_NPUS``.
         bandwidth_bytes_per_s: Of all links of one NPU in this dimension together, one direction.
         latency_s: Of one hop, whatever the size sent.
         oversubscription: Bandwidth into the top tier of the dimension's switches over bandwidth out
@@ -29,7 +32,7 @@ class Dimension(Schema):
     """
 
     topology: TopologyKind
-    npus: int = Field(ge=2)
+    npus: int = Field(ge=2, le=MOST_NPUS)
     bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", gt=0)
     latency_s: Seconds = Field(alias="latency", ge=0)
     oversubscription: float = Field(default=1.0, ge=1)

@@ -22,7 +22,7 @@ from simcore.system.shared_ends import SharedEnds
 from simcore.system.spec import ExecutionProfile
 from simcore.system.stage_axes import is_shared
 from simcore.terms import NodeKind
-from simcore.workload.graph import Axis, TrainingGraph
+from simcore.workload.graph import Axis, StageGraph, TrainingGraph
 
 _FIRST_ROOM = 64
 
@@ -165,12 +165,23 @@ class ClassExecutor:
 
     def _deadlock(self, state: ClassState) -> str:
         """Which nodes wait for ever."""
-        waiting = []
+        waiting, among_stages = [], len(self._graph.stages) > 1
         for stage, graph in enumerate(self._graph.stages):
             own = state.columns(stage)
             left = np.flatnonzero((state.waits[:, own] != f.ENDED).any(axis=0))
             if left.size:
                 at = graph.nodes - (own.stop - own.start) + int(left[0])
-                what = NodeKind(int(graph.kind[at])).name.lower()
-                waiting.append(f"stage {stage} waits at its {what} node {at}")
-        return "the stages wait for each other: " + "; ".join(waiting[:4])
+                place = f"stage {stage} " if among_stages else ""
+                waiting.append(f"{place}{self._described(graph, at)} (node {at})")
+        return (
+            "NPUs wait for each other for ever, as members of a group begin its collectives in "
+            f"different orders; they wait at: {'; '.join(waiting[:4])}"
+        )
+
+    def _described(self, graph: StageGraph, at: int) -> str:
+        """A node in words."""
+        kind = NodeKind(int(graph.kind[at]))
+        if kind is not NodeKind.COLLECTIVE:
+            return kind.name.lower()
+        operation = self._graph.collectives[int(graph.item[at])]
+        return f"{operation.kind.name.lower()} over {operation.axis}"

@@ -35,7 +35,7 @@ from bisect import bisect_left
 
 from simcore.config import Run
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.hardware import Platform
+from simcore.hardware import MOST_NPUS, Platform
 from simcore.memory import footprint
 from simcore.system.spec import System
 from simcore.terms import Precision
@@ -193,6 +193,8 @@ def _needed(row: Row, column: str) -> int:
 
 def _sizes(row: Row) -> tuple[int, int, int, int]:
     npus = _needed(row, "num_gpus")
+    if npus > MOST_NPUS:
+        raise UnsupportedRow(f"{npus} NPUs are more than the {MOST_NPUS} that can be simulated")
     tp, pp, cp = (row.count(axis) or 1 for axis in ("tp", "pp", "cp"))
     if not row.text("tp") and not row.text("dp"):
         tp = _least_tensor(npus // (pp * cp), row.count("global_batch") or npus)
