@@ -14,7 +14,7 @@ from dse.gap.designs import check_bounded, check_comparable, plan_knobs
 from dse.gap.least import LeastMetrics
 from dse.gap.machines import OF_MACHINE, PER_TIME
 from dse.objectives import Limit
-from dse.samplers.design import GenomeSpace
+from dse.samplers.design import Genome, GenomeSpace
 from dse.search import Screen
 from dse.space import Design, Value
 from dse.trials import Trial
@@ -22,6 +22,9 @@ from simcore import ConfigError, InfeasibleError
 
 _MEETINGS = 3
 """Trials with a plan before its closer bound is asked: it is worth what several simulations are."""
+
+_MOST_HOPELESS = 1 << 17
+"""Designs remembered as left no room; then they are forgotten, which costs time alone."""
 
 _TOGETHER = 256
 """Stored results that are compared with the front at once."""
@@ -55,6 +58,7 @@ class StudyScreen(Screen):
         self._plan_knobs = plan_knobs(study)
         self._plans: Counter[tuple[Value | None, ...]] = Counter()
         self._front = _Front(len(study.goals.objectives))
+        self._hopeless: set[Genome] = set()
 
     def canonical(self, design: Design) -> Design:
         return self._evaluator.canonical(design)
@@ -75,8 +79,21 @@ class StudyScreen(Screen):
             self._front.extend([trial.number for trial in found], points)
 
     def is_hopeful(self, design: Design) -> bool:
-        """Whether the trials so far leave room for *design*."""
-        return self.verdict(design) is None
+        """Whether the trials so far leave room for *design*.
+
+        Once they leave none, later ones do not either: samplers that come back to a design in a
+        small space, thousands of times, are answered from memory.
+        """
+        genome = self._genomes.genome(design)
+        assert genome is not None, "proposals are designs of the space"
+        if genome in self._hopeless:
+            return False
+        if self.verdict(design) is None:
+            return True
+        if len(self._hopeless) >= _MOST_HOPELESS:
+            self._hopeless.clear()
+        self._hopeless.add(genome)
+        return False
 
     def verdict(self, design: Design) -> Evaluation | None:
         if not self._is_bounded or not (self._decided.limits or self._front.numbers):

@@ -124,7 +124,7 @@ def test_quick_start_is_two_lines_that_the_makefile_has_and_ci_runs() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "\t$(BIN)/python -m dse study $(STUDY) $(STUDY_ARGS)\n" in makefile
     assert "STUDY ?= llm_gpt.yaml\n" in makefile
-    assert "\t$(BIN)/python -m pytest $(TEST_ARGS)\n" in makefile
+    assert "\t$(BIN)/python -m pytest -n auto " in makefile
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert "make test" in ci
     assert any(line.startswith("make study ") for line in ci)

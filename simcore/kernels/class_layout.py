@@ -46,10 +46,10 @@ MEMBER, AT_NODE, BEGAN, FIRST_TREE, MEMBER_FIELDS = range(5)
 
 # ``memo``: words in use, then a table of addresses by hash; what lies there: item, class of the
 # first member, first tree, members, then how long after the first of them each began and ended.
-TABLE_BITS = 16
+TABLE_BITS = 19
 MEMO_TABLE, MEMO_START = 1, 1 + (1 << TABLE_BITS)
 KEY_WORDS = 4
-MEMO_WORDS = MEMO_START + (1 << 18)
+MEMO_WORDS = MEMO_START + (1 << 21)
 """Size of ``memo``: the shortest entry has six words, so the table never fills up."""
 
 # Counters: how the run stands, sizes, and where things begin in ``table``. The first two are those

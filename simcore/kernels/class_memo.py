@@ -73,6 +73,15 @@ def _place_in_memo(node: Ints, counter: Ints, memo: Ints, members: Ints) -> int:
     place = (number >> 8) & mask
     while True:
         address = memo[MEMO_TABLE + place]
-        if address == 0 or (memo[address : address + size] == key).all():
+        if address == 0 or _is_at(memo, address, key):
             return place
         place = (place + 1) & mask
+
+
+@njit(cache=True)
+def _is_at(memo: Ints, address: int, key: Ints) -> bool:
+    """Whether *key* is written there: word by word, for a shorter entry may be the last one."""
+    for word in range(key.size):
+        if memo[address + word] != key[word]:
+            return False
+    return True

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from small_study import STUDY, exact_front, searched
 
+from dse import StudyResult
 from dse.config import compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
@@ -18,6 +19,12 @@ def front() -> set[tuple[float, ...]]:
     return exact_front(compile_study(STUDY))
 
 
+@pytest.fixture(scope="module")
+def drawn() -> StudyResult:
+    """The study with designs drawn at random, and the screen in front of them."""
+    return searched(STUDY, trials=300)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_no_design_of_the_front_is_left_out(front: set[tuple[float, ...]], seed: int) -> None:
     study = compile_study(STUDY)
@@ -28,8 +35,8 @@ def test_no_design_of_the_front_is_left_out(front: set[tuple[float, ...]], seed:
     assert result.summary["pruned"] > 0.2 * len(result.rows)
 
 
-def test_what_is_left_out_is_worse_than_the_trial_that_is_named() -> None:
-    result = searched(STUDY)
+def test_what_is_left_out_is_worse_than_the_trial_that_is_named(drawn: StudyResult) -> None:
+    result = drawn
     evaluator = build_evaluator(result.study.evaluator_input)
     pruned = [row for row in result.rows if row.state == "pruned" and row.repeats is None]
     assert len(pruned) > 20
@@ -44,8 +51,8 @@ def test_what_is_left_out_is_worse_than_the_trial_that_is_named() -> None:
         assert row.evaluation.fidelity == "bound"
 
 
-def test_a_pruned_design_is_told_and_counted_but_never_measured() -> None:
-    result = searched(STUDY)
+def test_a_pruned_design_is_told_and_counted_but_never_measured(drawn: StudyResult) -> None:
+    result = drawn
     rows = [row for row in result.rows if row.repeats is None]
     states = [row.state for row in rows]
     assert result.summary["pruned"] == states.count("pruned")

@@ -21,6 +21,7 @@ def run_with(prices: str, folder: Path) -> StudyResult:
     path = Path(load_study_file(STUDY).folder, STUDY)
     data = yaml.safe_load(path.read_text())
     data["cost"]["prices"] = prices
+    del data["search"]["fidelity"]  # prices do not depend on it
     file = folder / "study.yaml"
     file.write_text(yaml.safe_dump(data))
     return dse.run_study(file, trials=60, sampler="random", executor="serial")

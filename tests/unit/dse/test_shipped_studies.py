@@ -6,7 +6,10 @@ import pytest
 
 import dse
 from dse.config import load_study_file
+from dse.evaluate import build_evaluator
 from dse.evaluate.assign import trimmed_run
+from dse.evaluate.base import evaluate
+from dse.runner import Runner
 from simcore import load_run, shipped_folder, simulate_run
 
 MOST_MFU = {"p2_llama3_405b_16k_h100.yaml": 0.55}
@@ -14,6 +17,9 @@ MOST_MFU = {"p2_llama3_405b_16k_h100.yaml": 0.55}
 
 NOT_SIMULATED = {"p5_vit22b_64.yaml"}
 """Judged by MODEL-0, and enumerated by a test of its own."""
+
+MINUTES = {"llama3_405b_16384.yaml", "p3_moe_1p8t_9216.yaml"}
+"""A few designs of which, far from the best, take a minute each to be judged exactly."""
 
 LINKS = "links_within_capacity"
 
@@ -28,8 +34,10 @@ def test_every_knob_and_value_of_a_shipped_study_is_understood(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", [name for name in STUDIES if name not in NOT_SIMULATED])
-def test_a_shipped_study_runs_in_the_simulator(name: str, tmp_path: Path) -> None:
-    result = dse.run_study(name, trials=24, sampler="random", executor="serial", out=tmp_path / "o")
+def test_a_shipped_study_runs_in_the_simulator(name: str) -> None:
+    changed = {"search.trials": 24, "search.sampler": "random", "search.fidelity": []}
+    study = load_study_file(name, {**changed, "execution.executor": "serial"})
+    result = Runner(study, out=None, resume=False, watcher=None).search(None)
     complete = [row for row in result.rows if row.is_feasible]
     assert complete
     for row in complete:
@@ -45,6 +53,28 @@ def test_a_shipped_study_runs_in_the_simulator(name: str, tmp_path: Path) -> Non
             ]
             if not limits:
                 assert not row.evaluation.metrics  # known before anything was simulated
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in MINUTES else [])
+        for name in STUDIES
+        if name not in NOT_SIMULATED
+    ],
+)
+def test_the_front_of_a_shipped_study_is_judged_exactly_and_within_capacity(name: str) -> None:
+    result = dse.run_study(name, trials=12, executor="serial")
+    study = result.study
+    assert result.summary["failed"] == 0
+    finest = study.levels[-1] if study.levels else ""
+    evaluator = build_evaluator(study.judged_at(finest).evaluator_input)
+    assert result.front
+    for row in (result.rows[index] for index in result.front):
+        exact = evaluate(evaluator, study.goals, row.design)
+        assert exact.state == "complete"
+        assert exact.objectives == row.evaluation.objectives
+        assert exact.constraints.get(LINKS, 0) <= 0
 
 
 @pytest.mark.parametrize(
