@@ -81,7 +81,7 @@ def _place_in_memo(node: Ints, counter: Ints, memo: Ints, members: Ints) -> int:
 @njit(cache=True)
 def _is_at(memo: Ints, address: int, key: Ints) -> bool:
     """Whether *key* is written there: word by word, for a shorter entry may be the last one."""
-    for word in range(key.size):
-        if memo[address + word] != key[word]:
-            return False
-    return True
+    word = 0
+    while word < key.size and memo[address + word] == key[word]:
+        word += 1
+    return word == key.size

@@ -1,5 +1,4 @@
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
