@@ -16,7 +16,8 @@ from simcore.system.iteration import Iteration, IterationRunner
 from simcore.system.spec import System
 from simcore.terms import TopologyKind
 from simcore.workload import ParallelPlan, TrainingWorkload, Workload, build_graph, load_workload
-from simcore.workload.model import Experts, Model
+from simcore.workload.model import Model
+from simcore.workload.model_parts import Experts
 
 SHAPES = ((4,), (8,), (4, 2), (2, 4), (4, 4), (8, 2), (2, 2, 4), (2, 8), (3, 4), (6,))
 ALGORITHMS = ("ring", "direct", "halving_doubling", "double_binary_tree", "double_binary_tree")
