@@ -86,6 +86,14 @@ class IterationResult:
     def __post_init__(self) -> None:
         if not 0 < self.iteration_time_s < inf:
             raise _impossible("iteration_time_s", self.iteration_time_s)
+        found = (
+            *(self.mfu, self.hfu, self.footprint_bytes),
+            *self.figures.values(),
+            *self.dimension_utilization,
+            *self.sent_bytes,
+        )
+        if min(found) >= 0 and sum(found) < inf:  # NaN makes the sum NaN
+            return
         figures = [
             ("mfu", self.mfu),
             ("hfu", self.hfu),

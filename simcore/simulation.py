@@ -75,6 +75,7 @@ class Simulator:
         self._checks = RunChecks()
         self._plans = PlanCache()
         self._collectives = CollectiveCache()
+        self._model_flop: tuple[Workload, float] | None = None
 
     def prepare(self) -> None:
         """Get memory for the runs beforehand, so that the first one is no slower for it."""
@@ -93,7 +94,13 @@ class Simulator:
         runner = IterationRunner(
             run.platform, run.system, compute, self._plans, self._collectives, run.backend
         )
-        return _result(run, _iteration(runner, run), needed)
+        return _result(run, _iteration(runner, run), needed, self._flop_of(run.workload))
+
+    def _flop_of(self, workload: Workload) -> float:
+        """FLOP of the model, worked out again only for another workload than before."""
+        if self._model_flop is None or self._model_flop[0] is not workload:
+            self._model_flop = workload, total_model_flop(workload)
+        return self._model_flop[1]
 
 
 def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[IterationResult, Iteration]:
@@ -113,7 +120,8 @@ def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[Iteration
             iteration = replace(iteration, notes=(*iteration.notes, note))
     else:
         iteration = _iteration(runner, run)
-    return _result(run, iteration, footprint(run.workload, run.plan)), iteration
+    needed, flop = footprint(run.workload, run.plan), total_model_flop(run.workload)
+    return _result(run, iteration, needed, flop), iteration
 
 
 def _of_many(run: Run) -> str:
@@ -133,7 +141,9 @@ def _iteration(runner: IterationRunner, run: Run) -> Iteration:
     return run_mean(runner, run.workload, run.plan)
 
 
-def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResult:
+def _result(
+    run: Run, iteration: Iteration, needed: Footprint, model_flop: float
+) -> IterationResult:
     platform, work = run.platform, iteration.work
     time_s = int(iteration.finish_ns.max()) * _NS
     budget = time_s * platform.npus * platform.npu.peak(run.workload.precision)
@@ -147,7 +157,7 @@ def _result(run: Run, iteration: Iteration, needed: Footprint) -> IterationResul
         stages=_stage_times(iteration),
         footprint=needed,
         memory_bytes=platform.npu.memory_bytes,
-        mfu=total_model_flop(run.workload) / budget,
+        mfu=model_flop / budget,
         hfu=work.matrix_flop * run.plan.npus_per_stage / budget,
         dimension_utilization=used,
         sent_bytes=sent,

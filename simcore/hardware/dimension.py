@@ -9,6 +9,8 @@ from simcore.errors import ConfigError
 from simcore.schema import BytesPerS, Schema, Seconds
 from simcore.terms import TopologyKind
 
+_LEAST = float_info.min
+
 MOST_NPUS = 2**24
 """NPUs of a dimension: far more than are built, few enough for steps of a ring to be counted."""
 
@@ -61,8 +63,8 @@ class Dimension(Schema):
     @property
     def usable_bandwidth_bytes_per_s(self) -> float:
         """What messages get of an NPU's bandwidth: all of it, unless a tier is oversubscribed."""
-        # above 0, also where the quotient underflows
-        return max(float(self.bandwidth_bytes_per_s / self.oversubscription), float_info.min)
+        usable = self.bandwidth_bytes_per_s / self.oversubscription
+        return usable if usable > _LEAST else _LEAST  # above 0, also where the quotient underflows
 
     @property
     def link_bandwidth_bytes_per_s(self) -> float:

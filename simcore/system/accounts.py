@@ -28,15 +28,15 @@ class Work:
         link_bytes: (D,) float64, bytes that pass the ports of one NPU in each dimension, with
             those of dimensions that share them: what the NPUs of the stage that sends most send,
             or with what NPUs of a ring pass on, the mean over all NPUs.
-        held_ns: (S,) int64, how long members of collectives may have waited, done with a phase,
-            for its last member; 0 where all behave alike.
+        held_ns: How long members of a stage's collectives may have waited at most, done with a
+            phase, for its last member; 0 where all behave alike.
     """
 
     nodes: int
     matrix_flop: float
     sent_bytes: Floats
     link_bytes: Floats
-    held_ns: Ints
+    held_ns: int
 
 
 def count_work(
@@ -56,14 +56,16 @@ def count_work(
     stages, count = counts.collectives.shape[0], len(dimensions)
     own, passed = _message_bytes(counts, messages, count)
     sent = own.sum(axis=0)
-    held = np.zeros(stages, np.int64)
+    held = 0
     if times:
         nothing = (0.0,) * (2 * count)
         traffic = np.array([time.traffic if time else nothing for time in times])
         whole = counts.collectives.sum(axis=0) @ traffic
         sent, passed = sent + whole[:count], passed + whole[count:]
         own += counts.collectives @ traffic[:, :count] if stages > 1 else sent
-        held = counts.collectives @ np.array([time.held_ns if time else 0 for time in times])
+        each = [time.held_ns if time else 0 for time in times]
+        if any(each):
+            held = int((counts.collectives @ np.array(each)).max())
     passed /= stages
     for d in reversed(range(1, count)):
         if dimensions[d].shares_ports:
@@ -85,13 +87,17 @@ def _message_bytes(
     stages = messages.dimension.shape[1]
     if stages == 1:
         return np.zeros((1, dimensions)), np.zeros(dimensions)
-    sizes = (counts.messages * counts.message_bytes.astype(float)).ravel()
-    place = (np.arange(stages) * dimensions + messages.dimension).ravel()
-    own = np.asarray(np.bincount(place, sizes, stages * dimensions), np.float64)
-    if messages.passes.max() > 1:
-        sizes = sizes * messages.passes.ravel()
-    passed = np.bincount(messages.dimension.ravel(), sizes, dimensions)
-    return own.reshape(stages, dimensions), np.asarray(passed, np.float64)
+    sizes, place = counts.sent_bytes.ravel(), messages.dimension
+    each = (np.arange(stages) * dimensions + place).ravel()
+    own = _sums(each, sizes, stages * dimensions).reshape(stages, dimensions)
+    if np.maximum.reduce(messages.passes, axis=None) <= 1:
+        return own, own.sum(axis=0)
+    return own, _sums(place.ravel(), sizes * messages.passes.ravel(), dimensions)
+
+
+def _sums(place: Ints, amount: Floats, places: int) -> Floats:
+    """(P,) float64: what comes together at each of *places*."""
+    return np.asarray(np.bincount(place, amount, places), np.float64)
 
 
 def book(lowered: Lowered, start_ns: Ints, end_ns: Ints) -> Ints:

@@ -113,5 +113,5 @@ def _added_up(works: list[Work], gained: float) -> Work:
         matrix_flop=sum(work.matrix_flop for work in works) / gained,
         sent_bytes=np.sum([work.sent_bytes for work in works], axis=0) / gained,
         link_bytes=np.sum([work.link_bytes for work in works], axis=0) / gained,
-        held_ns=np.sum([work.held_ns for work in works], axis=0),
+        held_ns=sum(work.held_ns for work in works),
     )

@@ -93,7 +93,8 @@ class Iteration:
     nodes: NodeTimes | None = None
 
     def __post_init__(self) -> None:
-        if min(int(self.finish_ns.min()), int(self.booked_ns.min())) < 0:
+        least = np.minimum.reduce
+        if least(self.finish_ns) < 0 or least(self.booked_ns, axis=None) < 0:
             raise SimulationError(
                 "the iteration ended before it began, which is a fault of the simulator: "
                 "please report the run file"
@@ -132,6 +133,7 @@ class IterationRunner:
             platform=platform, system=system, compute=compute, messages_meet=self._messages_meet
         )
         self._member_ends = MemberEnds(platform, system)
+        self._placed: tuple[_Program, dict[Axis, Placement]] | None = None
 
     def run(self, workload: Workload, plan: ParallelPlan) -> Iteration:
         """One iteration, each situation of a stage worked out once where NPUs stay in step.
@@ -311,8 +313,11 @@ class IterationRunner:
         )
 
     def _placements(self, program: _Program) -> dict[Axis, Placement]:
-        known = self._collectives.placements
-        return place_groups(program.groups, self._platform.dimensions, known)
+        if self._placed is None or self._placed[0] is not program:
+            known = self._collectives.placements
+            found = place_groups(program.groups, self._platform.dimensions, known)
+            self._placed = program, found
+        return self._placed[1]
 
     def _messages(self, program: _Program, counts: NodeCounts) -> MessageTimes:
         return MessageTimes.of(program.plan, self._platform.dimensions, counts.message_bytes)
@@ -360,7 +365,7 @@ class IterationRunner:
     def _notes(self, program: _Program, work: Work, finish_ns: Ints) -> tuple[str, ...]:
         notes = self._stand_ins(program)
         held = self._held_ns(work)
-        if self._messages_meet and work.held_ns.any() and self._system.phase_end == "together":
+        if self._messages_meet and work.held_ns and self._system.phase_end == "together":
             notes.append(f"{self._backend} follows every NPU: phase_end: together is not in force")
         elif held:
             notes.append(
@@ -373,7 +378,7 @@ class IterationRunner:
     def _held_ns(self, work: Work) -> int:
         """How long members of collectives were held at most, where ``together`` is in force."""
         in_force = self._system.phase_end == "together" and not self._messages_meet
-        return int(work.held_ns.max()) if in_force else 0
+        return work.held_ns if in_force else 0
 
     def _stand_ins(self, program: _Program) -> list[str]:
         """Which algorithms stood in for chosen ones that cannot run."""

@@ -54,7 +54,7 @@ def _mean_work(plain: Work, last: Work, every: int) -> Work:
         last,
         sent_bytes=(plain.sent_bytes * (every - 1) + last.sent_bytes) / every,
         link_bytes=(plain.link_bytes * (every - 1) + last.link_bytes) / every,
-        held_ns=_whole_mean(plain.held_ns, last.held_ns, every),
+        held_ns=plain.held_ns + (last.held_ns - plain.held_ns) // every,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.system.engine_input import Ints
+from simcore.system.engine_input import Floats, Ints
 from simcore.system.traffic import Traffic
 from simcore.terms import NodeKind
 from simcore.workload.graph import Operator, TrainingGraph
@@ -25,6 +25,7 @@ class NodeCounts:
         collectives: (S, C) int64, runs of each collective.
         messages: (2, S) int64, messages to the next stage and to the one before.
         message_bytes: (2, S) int64, size of these messages.
+        sent_bytes: (2, S) float64, of all of these messages together.
         traffic: What collectives and messages send at most.
     """
 
@@ -34,6 +35,7 @@ class NodeCounts:
     collectives: Ints
     messages: Ints
     message_bytes: Ints
+    sent_bytes: Floats
     traffic: Traffic
 
 
@@ -59,6 +61,7 @@ def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
         collectives=joint,
         messages=messages,
         message_bytes=message_bytes,
+        sent_bytes=messages * message_bytes.astype(float),
         traffic=Traffic.of(program.collectives, program.groups, joint, messages, message_bytes),
     )
 
@@ -87,6 +90,7 @@ def counts_of_graph(graph: TrainingGraph) -> NodeCounts:
         collectives=joint,
         messages=messages,
         message_bytes=message_bytes,
+        sent_bytes=messages * message_bytes.astype(float),
         traffic=Traffic.of(graph.collectives, graph.groups, joint, messages, message_bytes),
     )
 

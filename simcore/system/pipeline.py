@@ -75,8 +75,7 @@ def run_pipeline(
     if not _takes_time(code, times):
         return None
     fixed = _write_times(code, times)
-    layout = _layout(code, times, profile)
-    at = f.as_record(layout)
+    layout, at = _layouts(code, times, profile)
     live = workspace.words(layout.pool_end)
     pipeline_calls.start(fixed, live, at)
     while (number := pipeline_calls.run(fixed, live, at)) >= 0:
@@ -116,7 +115,21 @@ def _write_times(code: PipelineCode, times: Times) -> Ints:
     return fixed
 
 
-def _layout(code: PipelineCode, times: Times, profile: ExecutionProfile) -> f.Layout:
+def _layouts(
+    code: PipelineCode, times: Times, profile: ExecutionProfile
+) -> tuple[f.Layout, f.Layout]:
+    """Where everything lies in ``live``, also as the kernels read it; both are kept."""
+    joint = times.item_ns[code.operators : -1]
+    instant = bool(joint.size - np.count_nonzero(joint) > len(code.shared))
+    key = (profile.compute_slots, profile.communication_streams, instant)
+    found = code.layouts.get(key)
+    if found is None:
+        layout = _layout(code, profile, instant=instant)
+        found = code.layouts[key] = layout, f.as_record(layout)
+    return found
+
+
+def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> f.Layout:
     """Where everything lies in ``live``."""
     stages, categories = code.stages, len(code.categories)
     slots = profile.compute_slots + profile.communication_streams
@@ -151,7 +164,7 @@ def _layout(code: PipelineCode, times: Times, profile: ExecutionProfile) -> f.La
         stages=stages,
         categories=categories,
         collectives=collectives,
-        instant=int(np.count_nonzero(times.item_ns[code.operators : -1] == 0) > collectives),
+        instant=int(instant),
         compute_slots=profile.compute_slots,
         slots=slots,
         shift=code.shift,

@@ -4,7 +4,7 @@ Depends on workload and plan alone, so it is worked out once for all machines.
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -55,6 +55,8 @@ class PipelineCode:
         shift: Bits of a position within a piece.
         categories: Names of what time is booked under: phases of compute, axes of communication.
         shared: Collectives between stages, by number.
+        layouts: Where a run's memory lies, by what an NPU does at once and whether a collective
+            takes no time: as ``f.Layout`` and as the kernels read it.
     """
 
     fixed: Ints
@@ -72,6 +74,7 @@ class PipelineCode:
     shift: int
     categories: tuple[str, ...]
     shared: tuple[SharedCollective, ...]
+    layouts: dict[Hashable, tuple[f.Layout, f.Layout]] = field(default_factory=dict)
 
     @property
     def repeats(self) -> Ints:

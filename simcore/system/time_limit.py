@@ -76,10 +76,11 @@ class TimeLimit:
         # messages that meet may wait for those of all NPUs
         npus = program.plan.npus_per_stage if self.messages_meet else 1
         compute_s = npus * float(counts.operators @ operator_ns.astype(np.float64)) * 1e-9
-        network_s = [npus * time_s for time_s in self._network_s(counts.traffic)]
-        total_s = compute_s + sum(network_s)
+        network_s = self._network_s(counts.traffic)
+        total_s = compute_s + npus * sum(network_s)
         if total_s < MAX_S:
             return
+        network_s = [npus * time_s for time_s in network_s]
         if compute_s >= max(network_s):
             raise too_long(self._slowest(program, counts), "an iteration computes", compute_s)
         field = self._network_fields()[network_s.index(max(network_s))]
@@ -103,9 +104,9 @@ class TimeLimit:
         times = [rounds * (2.0 * delay_s + _ROUND_S), over(_REDUCED * sent_bytes, memory_rate)]
         for dimension in self.platform.dimensions:
             hops = _hops(dimension)
-            sent_s = over(sent_bytes, dimension.link_bandwidth_bytes_per_s)
-            times += [rounds * hops * dimension.latency_s]
-            times += [sent_s * hops if self.messages_meet else sent_s]
+            sent_s = sent_bytes / dimension.link_bandwidth_bytes_per_s
+            times.append(rounds * hops * dimension.latency_s)
+            times.append(sent_s * hops if self.messages_meet else sent_s)
         return times
 
     def _network_fields(self) -> list[Setting]:
