@@ -53,7 +53,6 @@ CASES = {
     "ring_256_stragglers": Irregular(ALIKE["ring_256"], 2),
     "torus_16x8x8_stragglers": Irregular(ALIKE["torus_16x8x8"], 2),
     "switch_32x32_stragglers": Irregular(ALIKE["switch_32x32"], 2),
-    "torus_16x16x16_stragglers": Irregular(ALIKE["torus_16x16x16"], 2),
     "switch_64x64_stragglers": Irregular(ALIKE["switch_64x64"], 2),
     "nodes_256x10000": Irregular(llm_2d(32, TP, 1, None), 10_000),
     "nodes_1024x1000": Irregular(llm_2d(128, TP, 1, None), 1_000),
