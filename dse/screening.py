@@ -11,7 +11,7 @@ from dse.config import Study
 from dse.evaluate import Evaluation, Evaluator
 from dse.evaluate.base import BOUND
 from dse.gap.designs import check_bounded, check_comparable, plan_knobs
-from dse.gap.least import LeastMetrics
+from dse.gap.least import least_metrics
 from dse.gap.machines import OF_MACHINE, PER_TIME
 from dse.objectives import Limit
 from dse.samplers.design import Genome, GenomeSpace
@@ -54,7 +54,6 @@ class StudyScreen(Screen):
         limits = tuple(limit for limit in study.goals.limits if _is_decided(limit))
         self._decided = replace(study.goals, limits=limits)
         self._genomes = GenomeSpace(study.space)
-        self._known: dict[int, LeastMetrics] = {}
         self._plan_knobs = plan_knobs(study)
         self._plans: Counter[tuple[Value | None, ...]] = Counter()
         self._front = _Front(len(study.goals.objectives))
@@ -101,7 +100,7 @@ class StudyScreen(Screen):
         genome = self._genomes.genome(design)
         assert genome is not None, "proposals are designs of the space"
         row = np.array([self._genomes.rows(genome)], np.int32)
-        known = self._designs(genome.dimensions)
+        known = least_metrics(self._study, genome.dimensions)
         found = self._at(known.metrics(row, closer=False))
         if found is None and self._plans[self._plan_of(design)] >= _MEETINGS:
             found = self._at(known.metrics(row, closer=True))
@@ -129,11 +128,6 @@ class StudyScreen(Screen):
 
     def _plan_of(self, design: Design) -> tuple[Value | None, ...]:
         return tuple(map(design.get, self._plan_knobs))
-
-    def _designs(self, dimensions: int) -> LeastMetrics:
-        if dimensions not in self._known:
-            self._known[dimensions] = LeastMetrics(self._study, dimensions)
-        return self._known[dimensions]
 
 
 def why_blind(study: Study) -> str:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from dse.config import Study
 from dse.gap.designs import check_bounded
-from dse.gap.least import LeastMetrics
-from dse.samplers.design import GenomeSpace
+from dse.gap.least import least_metrics
+from dse.samplers.design import Genome, GenomeSpace
 from dse.space import Design
 from dse.trials import Trial
 from simcore import ConfigError, InfeasibleError
@@ -17,7 +17,10 @@ from simcore import ConfigError, InfeasibleError
 Floats = NDArray[np.float64]
 
 _KEPT = 16
-"""Tables of bounds that are kept: a study has one per number of network dimensions."""
+"""Studies whose genomes are kept."""
+
+_KEPT_BOUNDS = 1 << 14
+"""Designs whose bounds are kept."""
 
 
 def unbeaten(study: Study, rows: Sequence[Trial], front: Floats) -> tuple[Trial, ...]:
@@ -46,26 +49,32 @@ def _is_held(row: Trial) -> bool:
 
 def _is_beaten(study: Study, design: Design, front: Floats) -> bool:
     """Whether some design of the front is as good as the bounds of *design* in all objectives."""
-    space = _genomes(study)
-    genome = space.genome(design)
+    genome = _genomes(study).genome(design)
     if genome is None:  # a design by hand, which the space does not hold
         return False
-    known, row = _least(study, genome.dimensions), np.array([space.rows(genome)], np.int32)
     for closer in (False, True):  # the bound of a plan alone takes a tenth of the time
-        metrics = known.metrics(row, closer=closer)
-        if metrics is None or isinstance(metrics, InfeasibleError):
+        values = _bounds(study, genome, closer)
+        if values is None:
             return False
-        values = list(study.goals.values(metrics).values())
-        if (front <= np.array(values) * study.goals.signs).all(axis=1).any():
+        if (front <= np.array(values)).all(axis=1).any():
             return True
     return False
+
+
+@lru_cache(maxsize=_KEPT_BOUNDS)
+def _bounds(study: Study, genome: Genome, closer: bool) -> tuple[float, ...] | None:
+    """The least objectives of a design, all to be minimised; None where they are not known.
+
+    They are asked again when the levels are compared.
+    """
+    row = np.array([_genomes(study).rows(genome)], np.int32)
+    metrics = least_metrics(study, genome.dimensions).metrics(row, closer=closer)
+    if metrics is None or isinstance(metrics, InfeasibleError):
+        return None
+    values = np.array(list(study.goals.values(metrics).values())) * study.goals.signs
+    return tuple(values.tolist())
 
 
 @lru_cache(maxsize=_KEPT)
 def _genomes(study: Study) -> GenomeSpace:
     return GenomeSpace(study.space)
-
-
-@lru_cache(maxsize=_KEPT)
-def _least(study: Study, dimensions: int) -> LeastMetrics:
-    return LeastMetrics(study, dimensions)
