@@ -83,8 +83,7 @@ class StudyScreen(Screen):
         Once they leave none, later ones do not either: samplers that come back to a design in a
         small space, thousands of times, are answered from memory.
         """
-        genome = self._genomes.genome(design)
-        assert genome is not None, "proposals are designs of the space"
+        genome = self._genome_of(design)
         if genome in self._hopeless:
             return False
         if self.verdict(design) is None:
@@ -97,8 +96,7 @@ class StudyScreen(Screen):
     def verdict(self, design: Design) -> Evaluation | None:
         if not self._is_bounded or not (self._decided.limits or self._front.numbers):
             return None
-        genome = self._genomes.genome(design)
-        assert genome is not None, "proposals are designs of the space"
+        genome = self._genome_of(design)
         row = np.array([self._genomes.rows(genome)], np.int32)
         known = least_metrics(self._study, genome.dimensions)
         found = self._at(known.metrics(row, closer=False))
@@ -125,6 +123,11 @@ class StudyScreen(Screen):
             return None
         reason = f"trial {better} is better than this design can be"
         return Evaluation(state="pruned", objectives=objectives, fidelity=BOUND, reason=reason)
+
+    def _genome_of(self, design: Design) -> Genome:
+        genome = self._genomes.genome(design)
+        assert genome is not None, "proposals are designs of the space"
+        return genome
 
     def _plan_of(self, design: Design) -> tuple[Value | None, ...]:
         return tuple(map(design.get, self._plan_knobs))

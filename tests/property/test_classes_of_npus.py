@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from small_models import DLRM
 
 from simcore.compute import COMPUTE_MODELS
 from simcore.errors import ConfigError, InfeasibleError, SimulationError
@@ -23,15 +24,6 @@ SHAPES = ((4,), (8,), (4, 2), (2, 4), (4, 4), (8, 2), (2, 2, 4), (2, 8), (3, 4),
 ALGORITHMS = ("ring", "direct", "halving_doubling", "double_binary_tree", "double_binary_tree")
 EXPERTS_THAT_WAIT, TABLES_THAT_WAIT = 398, 456
 """Seeds of cases whose members take chunks or collectives in different orders."""
-TABLES = {
-    "name": "small",
-    "kind": "dlrm",
-    "dense_features": 16,
-    "bottom": [512, 64],
-    "top": [512, 1],
-    "width": 64,
-    "tables": [{"count": 8, "rows": 1000, "pooling": 5}],
-}
 SEEN: Counter[str] = Counter()
 
 Case = tuple[Workload, ParallelPlan, Platform, System]
@@ -114,7 +106,7 @@ def with_tables(seed: int) -> Case:
     workload = load_workload(
         {
             "kind": "dlrm",
-            "model": TABLES,
+            "model": DLRM,
             "global_batch": platform.npus * samples,
             "tables": tables,
         }

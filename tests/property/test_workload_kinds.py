@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_models import DLRM
 
 from simcore import RunTemplate, Simulator, footprints, lower_bounds
 from simcore.bounds.work_floor import WorkFloor
@@ -39,15 +40,6 @@ CNN = {
         },
         {"rows": [{"op": "dense", "inputs": 64, "outputs": 10}]},
     ],
-}
-DLRM = {
-    "name": "small",
-    "kind": "dlrm",
-    "dense_features": 16,
-    "bottom": [512, 64],
-    "top": [512, 1],
-    "width": 64,
-    "tables": [{"count": 8, "rows": 1000, "pooling": 5}],
 }
 
 
