@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcore.bounds.stage_paths import Pass, Segment, StageReader, after_entry, last_compute
+from simcore.bounds.stage_paths import (
+    KnownShapes,
+    Pass,
+    Segment,
+    StageReader,
+    after_entry,
+    last_compute,
+)
 from simcore.compute import ComputeModel
 from simcore.hardware import Platform
 from simcore.kernels import time_bound
@@ -146,6 +153,7 @@ class _PlanReader:
     collectives: dict[Collective, int] = field(default_factory=dict)
     segments: dict[Segment, int] = field(default_factory=dict)
     known: dict[bytes, StageSums] = field(default_factory=dict)
+    shapes: KnownShapes = field(default_factory=KnownShapes)
 
     def message_bytes(self) -> int:
         first = self.graph.stages[0]
@@ -178,7 +186,7 @@ class _PlanReader:
         if key not in self.known:
             batches = (stage.unit_start.size - 1) // (2 * plan.interleave)
             units = SCHEDULES[plan.schedule]().units(number, plan.pp, batches, plan.interleave)
-            self.known[key] = _StageSummer(self, StageReader(stage), units).sums()
+            self.known[key] = _StageSummer(self, StageReader(stage, self.shapes), units).sums()
         return self.known[key]
 
     def segment(self, segment: Segment) -> int:
@@ -193,6 +201,7 @@ class _StageSummer:
         self._units = [*zip(units.backward.tolist(), units.microbatch.tolist(), strict=True)]
         self._chunk = units.chunk.tolist()
         self._last_unit = len(self._units) - 1
+        self._passes: dict[int, Pass] = {}
 
     def sums(self) -> StageSums:
         chunks = range(self._plan.graph.plan.interleave)
@@ -233,10 +242,15 @@ class _StageSummer:
 
     def _pass(self, unit: int) -> Pass:
         """Its exit is what the message waits for; else what the backward pass of it waits for."""
+        if unit not in self._passes:
+            self._passes[unit] = self._reader.read(unit, self._leaves(unit))
+        return self._passes[unit]
+
+    def _leaves(self, unit: int) -> set[int]:
         leaves = set(self._reader.exits(unit))
         if not leaves and not self._units[unit][0] and unit < self._last_unit:
             leaves = set(self._reader.entry(unit + 1)) & set(self._nodes(unit))
-        return self._reader.read(unit, leaves or {last_compute(self._reader, unit)})
+        return leaves or {last_compute(self._reader, unit)}
 
     def _path(self, segments: Sequence[Segment], *, to_exit: bool) -> Counter[Key]:
         total: Counter[Key] = Counter(("exit", self._plan.segment(s)) for s in segments[:-1])

@@ -65,21 +65,45 @@ class Segment:
 class Pass:
     """One unit of the pipeline schedule: its segments in order, and where they begin."""
 
-    segments: list[Segment] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
+    segments: list[Segment]
+    starts: list[int]
+
+
+@dataclass(slots=True)
+class KnownShapes:
+    """What ranges of nodes were found to be, by their content: layers and stages are alike.
+
+    Attributes:
+        awaited: ``StageReader.awaited``, relative to the first node.
+        segments: By content, and by entry and exits relative to the first node.
+    """
+
+    awaited: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
+    segments: dict[tuple[bytes, tuple[int, ...], tuple[int, ...]], Segment] = field(
+        default_factory=dict
+    )
 
 
 class StageReader:
-    """The programs of one stage, node by node."""
+    """The programs of one stage, node by node.
 
-    def __init__(self, stage: StageGraph) -> None:
-        self._stage = stage
+    Args:
+        stage: Its graph.
+        known: Shared by the stages of one graph, for operators are told by their numbers.
+    """
+
+    def __init__(self, stage: StageGraph, known: KnownShapes) -> None:
+        self._stage, self._known = stage, known
         self.kind = stage.kind.tolist()
         self.item = stage.item.tolist()
-        self._layer = stage.layer.tolist()
         self._dep: list[int] = stage.dep.tolist()
         self._dep_start: list[int] = stage.dep_start.tolist()
         self.unit_start: list[int] = [*stage.unit_start.tolist(), stage.nodes]
+        widths = np.diff(stage.dep_start)
+        self._widths = widths.astype(np.int64)
+        self._ahead = stage.dep.astype(np.int64) - np.repeat(np.arange(stage.nodes), widths)
+        self._what = np.stack([stage.kind, stage.item]).astype(np.int64)
+        self._works = ~np.isin(stage.kind, _MESSAGES)
 
     def deps(self, node: int) -> list[int]:
         return self._dep[self._dep_start[node] : self._dep_start[node + 1]]
@@ -89,13 +113,15 @@ class StageReader:
         begin, end = self.unit_start[unit], self.unit_start[unit + 1]
         cuts = self._cuts(begin, end)
         spans = list(zip(cuts, [*cuts[1:], end], strict=True))
-        result = Pass()
         wanted = [self._awaited(*span) for span in spans]
-        following = [*wanted[1:], frozenset(leaves)]
-        for (first, stop), entry, ends in zip(spans, wanted, following, strict=True):
-            result.segments.append(self._segment(first, stop, entry, ends))
-            result.starts.append(first)
-        return result
+        following = [*wanted[1:], tuple(leaves)]
+        return Pass(
+            segments=[
+                self._segment(*span, entry, ends)
+                for span, entry, ends in zip(spans, wanted, following, strict=True)
+            ],
+            starts=cuts,
+        )
 
     def exits(self, unit: int) -> list[int]:
         """What the message to the next stage waits for; nothing where there is none."""
@@ -103,7 +129,7 @@ class StageReader:
         sends = [node for node in range(begin, end) if self.kind[node] == NodeKind.SEND]
         return [dep for node in sends for dep in self.deps(node)]
 
-    def entry(self, unit: int) -> frozenset[int]:
+    def entry(self, unit: int) -> tuple[int, ...]:
         """What the first segment of *unit* waits for."""
         begin, end = self.unit_start[unit], self.unit_start[unit + 1]
         cuts = [*self._cuts(begin, end), end]
@@ -111,28 +137,44 @@ class StageReader:
 
     def _cuts(self, begin: int, end: int) -> list[int]:
         """Where the layer changes and the new one waits for the one before."""
-        own = [node for node in range(begin, end) if self.kind[node] not in _MESSAGES]
-        cuts = [own[0]]
-        for before, node in pairwise(own):
-            if self._layer[node] != self._layer[before]:
-                cuts.append(node)
-        cuts.append(end)
-        kept = [cuts[0]]
-        for cut, stop in pairwise(cuts[1:]):
-            if any(dep >= kept[-1] for dep in self._awaited(cut, stop)):
+        own = begin + np.flatnonzero(self._works[begin:end])
+        layers = self._stage.layer[own]
+        cuts = own[1:][layers[1:] != layers[:-1]].tolist()
+        kept = [int(own[0])]
+        for cut, stop in pairwise([*cuts, end]):
+            if max(self._awaited(cut, stop), default=-1) >= kept[-1]:
                 kept.append(cut)
         return kept
 
-    def _awaited(self, begin: int, end: int) -> frozenset[int]:
+    def _awaited(self, begin: int, end: int) -> tuple[int, ...]:
         """The latest of the sets of earlier nodes that nodes of this range wait for."""
-        best: frozenset[int] = frozenset()
-        for node in range(begin, end):
-            outside = frozenset(dep for dep in self.deps(node) if dep < begin)
-            if (max(outside, default=-1), len(outside)) > (max(best, default=-1), len(best)):
-                best = outside
-        return best
+        key = self._dependencies(begin, end)
+        found = self._known.awaited.get(key)
+        if found is None:
+            sets = [
+                tuple(sorted({dep - begin for dep in self.deps(node) if dep < begin}))
+                for node in range(begin, end)
+            ]
+            found = max(sets, key=lambda outside: (outside[-1:], len(outside)))
+            self._known.awaited[key] = found
+        return tuple(begin + ahead for ahead in found)
 
-    def _segment(
+    def _dependencies(self, begin: int, end: int) -> bytes:
+        """What the nodes of a range wait for, relative to each."""
+        ahead = self._ahead[self._dep_start[begin] : self._dep_start[end]]
+        return self._widths[begin:end].tobytes() + ahead.tobytes()
+
+    def _segment(self, begin: int, end: int, entry: Iterable[int], ends: Iterable[int]) -> Segment:
+        content = self._what[:, begin:end].tobytes() + self._dependencies(begin, end)
+        entry, ends = frozenset(entry), frozenset(ends)
+        near = tuple(tuple(sorted(node - begin for node in nodes)) for nodes in (entry, ends))
+        key = (content, near[0], near[1])
+        found = self._known.segments.get(key)
+        if found is None:
+            found = self._known.segments[key] = self._cut_out(begin, end, entry, ends)
+        return found
+
+    def _cut_out(
         self, begin: int, end: int, entry: frozenset[int], ends: frozenset[int]
     ) -> Segment:
         own = [node for node in range(begin, end) if self.kind[node] not in _MESSAGES]

@@ -44,13 +44,13 @@ NEVER = 2**62
 # that it takes first.
 MEMBER, AT_NODE, BEGAN, FIRST_TREE, MEMBER_FIELDS = range(5)
 
-# ``memo``: words in use, then a table of addresses by hash; what lies there: item, class of the
-# first member, first tree, members, then how long after the first of them each began and ended.
-TABLE_BITS = 19
-MEMO_TABLE, MEMO_START = 1, 1 + (1 << TABLE_BITS)
+# ``memo``: words in use, and addresses in a table by hash that comes next; what lies there: item,
+# class of the first member, first tree, members, then how long after the first of them each began
+# and ended.
+MEMO_USED, MEMO_PLACES, MEMO_TABLE = 0, 1, 2
 KEY_WORDS = 4
-MEMO_WORDS = MEMO_START + (1 << 21)
-"""Size of ``memo``: the shortest entry has six words, so the table never fills up."""
+WORDS_PER_PLACE = 4
+"""Of ``memo`` behind its table: the shortest entry has six, so the table never fills up."""
 
 # Counters: how the run stands, sizes, and where things begin in ``table``. The first two are those
 # of ``event_heap``.

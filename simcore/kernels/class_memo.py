@@ -14,25 +14,35 @@ from simcore.kernels.class_layout import (
     ITEM,
     KEY_WORDS,
     MEMBER,
+    MEMO_PLACES,
     MEMO_TABLE,
-    TABLE_BITS,
+    MEMO_USED,
+    WORDS_PER_PLACE,
     Ints,
 )
 from simcore.kernels.jit import njit
 
 
+def empty_memo(places: int) -> Ints:
+    """A memory of so many places in its table, a power of two."""
+    memo = np.zeros(MEMO_TABLE + places * (1 + WORDS_PER_PLACE), np.int64)
+    memo[MEMO_USED], memo[MEMO_PLACES] = MEMO_TABLE + places, places
+    return memo
+
+
 @njit(cache=True)
-def remember(node: Ints, counter: Ints, memo: Ints, members: Ints, end: Ints) -> None:
-    """Write down when members ended that began so; nothing where there is no more room."""
-    count, address = end.size, memo[0]
+def remember(node: Ints, counter: Ints, memo: Ints, members: Ints, end: Ints) -> bool:
+    """Write down when members ended that began so; whether there was room."""
+    count, address = end.size, memo[MEMO_USED]
     if address + KEY_WORDS + 2 * count > memo.size:
-        return
+        return False
     place = _place_in_memo(node, counter, memo, members)
     memo[MEMO_TABLE + place] = address
     _write_key(node, counter, members, memo, address)
     for member in range(count):
         memo[address + KEY_WORDS + count + member] = end[member] - members[0, BEGAN]
-    memo[0] = address + KEY_WORDS + 2 * count
+    memo[MEMO_USED] = address + KEY_WORDS + 2 * count
+    return True
 
 
 @njit(cache=True)
@@ -69,7 +79,7 @@ def _place_in_memo(node: Ints, counter: Ints, memo: Ints, members: Ints) -> int:
     number = 17
     for word in key:  # of 40 bits, so that no product exceeds 64
         number = (number * 1000003 ^ (word & 0x7FFFFFFF)) & 0xFFFFFFFFFF
-    mask = (1 << TABLE_BITS) - 1
+    mask = memo[MEMO_PLACES] - 1
     place = (number >> 8) & mask
     while True:
         address = memo[MEMO_TABLE + place]

@@ -8,6 +8,8 @@ the last one has begun, whoever calls says when each of them ends.
 The rules are those of ``graph_schedule``, the arrays those of ``class_layout``. The kernel is left
 and entered again where something is to be decided outside: the ends of a collective, a group that
 tells NPUs apart for the first time, and the beginning of a period of the schedule.
+
+What an event calls is inlined: a call hands over each field of every array, a fifth of its time.
 """
 
 from simcore.kernels.class_collectives import begin_collective, book
@@ -138,7 +140,7 @@ def run(
                 _finish(node, table, waits, npu, lists, event, counter, who, other, now)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _column(node: Ints, table: Ints, counter: Ints, position: int) -> int:
     return int(position - table[counter[SHIFT] + node[position, STAGE]])
 
@@ -175,7 +177,7 @@ def _finish(
     _walk(node, table, waits, npu, lists, event, counter, who, now)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _make_ready(
     node: Ints, npu: Ints, lists: Lists, counter: Ints, who: int, position: int
 ) -> None:
@@ -196,7 +198,7 @@ def _make_ready(
     lists[lane, who, at] = position
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _take_ready(npu: Ints, lists: Lists, who: int, lane: int) -> None:
     """Drop the lowest position of a heap."""
     npu[who, COUNT + lane] -= 1
@@ -216,7 +218,7 @@ def _take_ready(npu: Ints, lists: Lists, who: int, lane: int) -> None:
     lists[lane, who, at] = last
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _walk(
     node: Ints,
     table: Ints,
@@ -255,7 +257,7 @@ def _walk(
         _begin(node, table, npu, event, counter, who, best, slot, now)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _begin(
     node: Ints,
     table: Ints,
@@ -287,7 +289,7 @@ def _begin(
     )
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _free_slot(npu: Ints, counter: Ints, who: int, lane: int) -> int:
     """A free compute slot (lane 0) or communication stream (lane 1), -1 if all are taken."""
     first = 0 if lane == 0 else counter[COMPUTE_SLOTS]

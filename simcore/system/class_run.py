@@ -8,11 +8,10 @@ import numpy as np
 from simcore.errors import InfeasibleError, SimulationError
 from simcore.kernels import class_layout as f
 from simcore.kernels.class_collectives import end_members, look_for_collectives, members_of
-from simcore.kernels.class_memo import remember
 from simcore.kernels.class_schedule import run, start
 from simcore.system.alike_places import AlikePlaces
 from simcore.system.class_period import Period, PeriodWatch, Repeats
-from simcore.system.class_state import ClassState, settle, started, tell_apart
+from simcore.system.class_state import ClassState, keep_ends, settle, started, tell_apart
 from simcore.system.class_tables import ClassTables
 from simcore.system.engine_input import Ints
 from simcore.system.lowering import Lowered
@@ -160,7 +159,7 @@ class ClassExecutor:
             place = self._ends.placements[operation.axis]
             own = np.searchsorted(number, state.classes.groups[operation.axis][number[0]])
             ends = self._ends.within.ends(operation, place, began, own, trees.pop())
-            remember(state.node, state.counter, state.memo, members, ends)
+            keep_ends(state, members, ends)
         end_members(state.node, state.npu, state.event, state.counter, members, ends)
 
     def _deadlock(self, state: ClassState) -> str:

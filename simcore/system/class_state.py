@@ -8,6 +8,7 @@ from simcore.errors import SimulationError
 from simcore.kernels import class_layout as f
 from simcore.kernels import graph_schedule
 from simcore.kernels.class_layout import Lists, Shorts
+from simcore.kernels.class_memo import empty_memo, remember
 from simcore.system.alike_places import Classes
 from simcore.system.class_tables import ClassTables
 from simcore.system.engine_input import Ints
@@ -15,6 +16,9 @@ from simcore.system.spec import ExecutionProfile
 
 _MOST_WAITS = 2**30
 """Entries of the largest table, of two bytes each."""
+
+_FIRST_PLACES, _MOST_PLACES = 1 << 10, 1 << 19
+"""Of the table of what is remembered."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -112,11 +116,19 @@ def settle(state: ClassState, tables: ClassTables, events: Ints) -> None:
     state.table = tables.write(counter, state.classes, state.marks, state.shift)
     most = npus * int(counter[f.SLOTS])
     state.counter = np.concatenate([counter, np.zeros(2 * most, np.int64)])
-    state.memo = np.zeros(f.MEMO_WORDS, np.int64)
-    state.memo[0] = f.MEMO_START
+    state.memo = empty_memo(_FIRST_PLACES)
     room = f.SPARE_EVENTS + most + 4 * npus + 8 * state.lists.shape[2]
     state.event = np.concatenate([events, np.empty((room, 4), np.int64)])
     state.counter[f.EVENTS] = state.counter[f.NUMBERS] = events.shape[0]
+
+
+def keep_ends(state: ClassState, members: Ints, ends: Ints) -> None:
+    """Remember when *members* ended that began so; a memory that is full starts anew, larger."""
+    while not remember(state.node, state.counter, state.memo, members, ends):
+        places = int(state.memo[f.MEMO_PLACES])
+        if places >= _MOST_PLACES:
+            return
+        state.memo = empty_memo(8 * places)
 
 
 def tell_apart(state: ClassState, tables: ClassTables, finer: Classes) -> Ints:

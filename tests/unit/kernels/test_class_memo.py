@@ -1,10 +1,18 @@
 """What is remembered of collectives, up to the last word of the memory."""
 
+from types import SimpleNamespace
+from typing import cast
+
 import numpy as np
 
 from simcore.kernels import class_layout as f
 from simcore.kernels import class_memo
-from simcore.kernels.class_memo import remember
+from simcore.kernels.class_memo import empty_memo, remember
+from simcore.system.class_state import ClassState, keep_ends
+
+NODE = np.zeros((2, f.ITEM + 1), np.int64)
+COUNTER = np.zeros(f.COUNTERS, np.int64)
+COUNTER[f.CLASSES] = 64
 
 
 def members_beginning_at(*began: int) -> f.Ints:
@@ -15,18 +23,32 @@ def members_beginning_at(*began: int) -> f.Ints:
 
 
 def test_a_longer_key_is_held_against_the_last_entry_without_reading_on() -> None:
-    node = np.zeros((2, f.ITEM + 1), np.int64)
-    counter = np.zeros(f.COUNTERS, np.int64)
-    counter[f.CLASSES] = 64
-    memo = np.zeros(f.MEMO_START + f.KEY_WORDS + 2 * 2, np.int64)
-    memo[0] = f.MEMO_START
-    remember(node, counter, memo, members_beginning_at(0, 5), np.array([7, 8]))
-    assert memo[0] == memo.size
+    first = f.MEMO_TABLE + 1024
+    memo = empty_memo(1024)[: first + f.KEY_WORDS + 2 * 2]
+    assert remember(NODE, COUNTER, memo, members_beginning_at(0, 5), np.array([7, 8]))
+    assert memo[f.MEMO_USED] == memo.size
     # every place but one leads to that entry, with which the memory ends
-    memo[f.MEMO_TABLE : f.MEMO_START] = f.MEMO_START
-    memo[f.MEMO_TABLE + 4711] = 0
+    memo[f.MEMO_TABLE : first] = first
+    memo[f.MEMO_TABLE + 471] = 0
     longer = members_beginning_at(*range(9))
-    assert class_memo._place_in_memo(node, counter, memo, longer) == 4711
+    assert class_memo._place_in_memo(NODE, COUNTER, memo, longer) == 471
     before = memo.copy()
-    remember(node, counter, memo, longer, np.arange(9))  # there is no room for it
+    assert not remember(NODE, COUNTER, memo, longer, np.arange(9))  # there is no room for it
     np.testing.assert_array_equal(memo, before)
+
+
+def test_a_memory_that_is_full_starts_anew_with_more_room() -> None:
+    assert not remember_all(empty_memo(1024), 1000)
+    state = SimpleNamespace(node=NODE, counter=COUNTER, memo=empty_memo(1024))
+    for number in range(1000):
+        keep_ends(cast(ClassState, state), members_beginning_at(0, number), np.array([7, number]))
+    assert state.memo[f.MEMO_PLACES] == 8192
+    last = members_beginning_at(0, 999)
+    place = class_memo._place_in_memo(NODE, COUNTER, state.memo, last)
+    at = int(state.memo[f.MEMO_TABLE + place]) + f.KEY_WORDS
+    assert state.memo[at : at + 4].tolist() == [0, 999, 7, 999]
+
+
+def remember_all(memo: f.Ints, count: int) -> bool:
+    starts = (members_beginning_at(0, number) for number in range(count))
+    return all(remember(NODE, COUNTER, memo, members, np.array([7, 8])) for members in starts)
