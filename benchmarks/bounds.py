@@ -11,6 +11,9 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,27 +48,56 @@ def random_codes(study: Study, designs: int, random: np.random.Generator) -> Cod
     return codes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundedStudy:
+    """A study whose designs with most network dimensions are bounded.
+
+    Attributes:
+        study: It.
+        kept: Of its network dimensions, those that are kept.
+        paths: Of the run file, per knob.
+        run: The run file that the knobs change.
+        template: The same, checked.
+        lower: Bounds of its designs.
+    """
+
+    study: Study
+    kept: Sequence[int]
+    paths: Mapping[str, Sequence[str]]
+    run: dict[str, Any]
+    template: RunTemplate
+    lower: DesignBounds
+
+    @classmethod
+    def of(cls, name: str) -> "BoundedStudy":
+        """The shipped study *name*."""
+        study = load_study_file(name, {"evaluator": "simulator"})
+        dimensions = max(study.space.dimensions)
+        kept = study.space.dimensions[dimensions]
+        paths = paths_of_knobs(study, kept)
+        run = run_with_lists(study, dimensions, paths)
+        run["system"] = {**run.get("system", {}), "phase_end": "together"}
+        template = RunTemplate.from_table(run)
+        parameters = study.space.parameters
+        choices = {
+            path: tuple(file_value(one, parameters[knob].unit) for one in parameters[knob].choices)
+            for knob, own in paths.items()
+            for path in own
+        }
+        lower = DesignBounds(template, choices)
+        return cls(study=study, kept=kept, paths=paths, run=run, template=template, lower=lower)
+
+    def by_path(self, codes: Codes) -> Codes:
+        """*codes* of knobs as those of the run file's values."""
+        return {path: codes[knob] for knob, own in self.paths.items() for path in own}
+
+
 def measure(name: str, designs: int, bounds: int, seed: int) -> dict[str, float | int | str]:
-    study = load_study_file(name, {"evaluator": "simulator"})
-    dimensions = max(study.space.dimensions)
-    kept = study.space.dimensions[dimensions]
-    paths = paths_of_knobs(study, kept)
-    run = run_with_lists(study, dimensions, paths)
-    run["system"] = {**run.get("system", {}), "phase_end": "together"}
-    template = RunTemplate.from_table(run)
-    parameters = study.space.parameters
-    choices = {
-        path: tuple(
-            file_value(choice, parameters[name].unit) for choice in parameters[name].choices
-        )
-        for name, own in paths.items()
-        for path in own
-    }
-    lower = DesignBounds(template, choices)
-    random = np.random.default_rng(seed)
-    codes = random_codes(study, bounds, random)
+    bounded = BoundedStudy.of(name)
+    lower, parameters = bounded.lower, bounded.study.space.parameters
+    codes = random_codes(bounded.study, bounds, np.random.default_rng(seed))
     begin = time.process_time()
-    by_path = {path: codes[name] for name, own in paths.items() for path in own}
+    by_path = bounded.by_path(codes)
     lower.times_s(by_path)
     cold_s = time.process_time() - begin
     begin = time.process_time()
@@ -85,8 +117,8 @@ def measure(name: str, designs: int, bounds: int, seed: int) -> dict[str, float 
             for knob, column in codes.items()
             if column[n] >= 0
         }
-        values = Assignment.of(list(design), parameters, kept, run).values(design)
-        candidate = template.with_values(values)
+        values = Assignment.of(list(design), parameters, bounded.kept, bounded.run).values(design)
+        candidate = bounded.template.with_values(values)
         try:
             result = simulator.simulate(candidate)
         except (InfeasibleError, SimulationError):
