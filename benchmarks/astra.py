@@ -31,6 +31,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from simcore.formats.astra import AstraFiles, load_run
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.formats.astra.export import write_configuration
 from simcore.formats.astra.network_file import BYTES_PER_GB
 from simcore.formats.chakra import Metadata, Node, attribute, write_trace
@@ -210,7 +211,7 @@ def write_settings(case: Case, prefix: Path, groups: dict[int, list[int]]) -> di
     options = SystemOptions(
         chunks=4,
         local_mem_bytes_per_ns=900.0 if case.layers else 1600.0,
-        algorithms={int(kind): case.algorithms for kind in COLLECTIVES},
+        algorithms={int(kind): algorithms_of(case.algorithms) for kind in COLLECTIVES},
     )
     rates = [rate * BYTES_PER_GB / 1e9 for rate in case.gb_per_s]
     dimensions = [

@@ -1,6 +1,6 @@
 """Registry: one kind of component, its names, and the class behind each name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 from simcore.errors import ConfigError
@@ -12,12 +12,31 @@ _LONGEST_NAME = 80
 class Registry(Generic[T]):
     """An explicit table from the names that files use to components.
 
-    A new component is one file and one line in the table of its package.
+    A new component is one file and one line in the table of its package; from outside, one call of
+    ``add``.
     """
 
-    def __init__(self, what: str, entries: Mapping[str, T]) -> None:
+    def __init__(
+        self, what: str, entries: Mapping[str, T], check: Callable[[T], None] | None = None
+    ) -> None:
         self.what = what
         self._entries = dict(entries)
+        self._check = check
+
+    def add(self, name: str, entry: T) -> None:
+        """Add a component of one's own.
+
+        Raises:
+            ConfigError: The name is taken or no name, or the component breaks a rule of its kind.
+        """
+        if name in self._entries:
+            raise ConfigError(self.what, "must have a name that is not taken", got=name)
+        if not name.isidentifier():
+            rule = "must have a name of letters, digits and underscores"
+            raise ConfigError(self.what, rule, got=name)
+        if self._check is not None:
+            self._check(entry)
+        self._entries[name] = entry
 
     def __getitem__(self, name: str) -> T:
         try:

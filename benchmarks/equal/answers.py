@@ -60,7 +60,10 @@ def golden(_: Settings) -> Answers:
             for backend in sorted({b.removesuffix("_lenient_stats") for b in case["expected"]}):
                 given = [entry | {"backend": backend}]
                 found = run_batch(given, Path(name), lambda case, status: None)
-                yield f"{case['id']} {backend}", digest(found[case["id"]][backend])
+                answer = dict(found[case["id"]][backend])
+                for text in ("message", "notes"):  # they name folders
+                    answer.pop(text, None)
+                yield f"{case['id']} {backend}", digest(answer)
 
 
 def systems(_: Settings) -> Answers:

@@ -8,19 +8,17 @@ under way (rings, halving-doubling) and for trees; the direct algorithm is count
 
 from dataclasses import astuple, dataclass
 from functools import lru_cache
+from math import lcm
 
 import numpy as np
 
-from simcore.collectives import algorithm_named
-from simcore.collectives.base import PhaseProgram
-from simcore.collectives.direct import Direct
-from simcore.collectives.double_binary_tree import DoubleBinaryTree
-from simcore.collectives.ring import Ring
+from simcore.collectives import CollectiveAlgorithm, PeerRule, StateMachine, algorithm_named
+from simcore.collectives.base import share
 from simcore.kernels import phase_row
 from simcore.kernels.phase_machine import hops_at, phase_time
 from simcore.kernels.topology_codes import FULLY_CONNECTED, SWITCH
 from simcore.recent import Recent
-from simcore.system.phase_rows import program_row
+from simcore.system.phase_record import program_row
 from simcore.system.phases import runnable
 from simcore.terms import CollectiveKind, TopologyKind
 
@@ -30,6 +28,7 @@ _CODES = {
     TopologyKind.SWITCH: SWITCH,
 }
 _PROBE_UNITS = 1024
+_MOST_PARTS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,21 +102,19 @@ def phase_cost(name: str, kind: CollectiveKind, line: Line, *, first: bool) -> P
     algorithm = algorithm_named(runs)
     grows = line.members if kind is CollectiveKind.ALL_GATHER else 1
     shrinks = line.members if kind is CollectiveKind.REDUCE_SCATTER else 1
-    if isinstance(algorithm, DoubleBinaryTree):
+    machine = algorithm.machine(kind, line.members)
+    if machine.peers is PeerRule.TREE:
         return _tree(line, first)
-    divisor = 2 * line.members if kind is CollectiveKind.ALL_REDUCE else line.members
-    if kind is CollectiveKind.ALL_GATHER:
-        divisor = 1
-    program = algorithm.program(kind, line.members, divisor * _PROBE_UNITS)
     alike = algorithm.alike(line.topology, line.npus, line.members, line.stride)
-    if isinstance(algorithm, Direct) and program is not None:
-        columns = _direct(program, kind, line, first)
-    elif program is not None and program.parallel == 1:
-        columns = _one_by_one(runs, program.steps, kind, line, divisor)
-        if isinstance(algorithm, Ring) and not alike:
-            columns["hops"] = _around(program.steps, line, first)
+    if machine.peers is PeerRule.TABLE:
+        columns = _by_table(machine, line)
+    elif machine.peers is PeerRule.ROTATING:
+        columns = _direct(machine, kind, line, first)
     else:
-        columns = {}
+        divisor = share(kind, line.members) * (2 if kind is CollectiveKind.ALL_REDUCE else 1)
+        columns = _one_by_one(algorithm, machine.steps, kind, line, divisor)
+        if machine.peers is PeerRule.NEIGHBOUR and not alike:
+            columns["hops"] = _around(machine.steps, line, first)
     unlike = {"grows": grows, "shrinks": shrinks, "unlike": int(not alike)}
     return PhaseCost(**{**_columns(NOTHING), **columns, **unlike})
 
@@ -126,25 +123,49 @@ def _columns(cost: PhaseCost) -> dict[str, int]:
     return {name: getattr(cost, name) for name in PhaseCost.__slots__}
 
 
+def _by_table(machine: StateMachine, line: Line) -> dict[str, int]:
+    """Step after step; of each, the nearest of the pairs that exchange messages in it."""
+    divisor = lcm(*(step.size.denominator for step in machine.table))
+    if divisor > _MOST_PARTS:  # what is left of a unit is rounded down: nothing is certain of it
+        return {"delays": machine.steps + 1}
+    hops = units = reduced = reductions = 0
+    for step in machine.table:
+        receivers = [step.peer.receiver(member, line.members) for member in range(line.members)]
+        nearest = min(line.hops(a, b) for a, b in enumerate(receivers) if b is not None)
+        parts = int(step.size * divisor) * step.times
+        hops, units = hops + nearest * step.times, units + parts
+        reduced += parts * step.reduces
+        reductions += step.times * step.reduces
+    return {
+        "divisor": divisor, "hops": hops, "units": units, "messages": machine.steps,
+        "delays": machine.steps + 1, "reduced": reduced, "reductions": reductions, "sent": units,
+    }  # fmt: skip
+
+
 def _one_by_one(
-    name: str, steps: int, kind: CollectiveKind, line: Line, divisor: int
+    algorithm: CollectiveAlgorithm, steps: int, kind: CollectiveKind, line: Line, divisor: int
 ) -> dict[str, int]:
     """A member with one packet under way: everything on its path adds up."""
-    hops = _probe(name, kind, line, divisor, latency_ns=1.0)
-    units = _probe(name, kind, line, divisor, bytes_per_ns=1.0) // _PROBE_UNITS
+
+    def probe(**rates: float) -> int:
+        return _probe(algorithm, kind, line, divisor, **rates)
+
+    units = probe(bytes_per_ns=1.0) // _PROBE_UNITS
     return {
         "divisor": divisor,
-        "hops": hops,
+        "hops": probe(latency_ns=1.0),
         "units": units,
         "messages": steps,
         "sent": units,
-        "delays": _probe(name, kind, line, divisor, endpoint_delay_ns=1),
-        "reduced": _probe(name, kind, line, divisor, memory_bytes_per_s=1e9) // (3 * _PROBE_UNITS),
+        "delays": probe(endpoint_delay_ns=1),
+        "reduced": probe(memory_bytes_per_s=1e9) // (3 * _PROBE_UNITS),
         "reductions": steps,
     }
 
 
-def _probe(name: str, kind: CollectiveKind, line: Line, divisor: int, **rates: float) -> int:
+def _probe(
+    algorithm: CollectiveAlgorithm, kind: CollectiveKind, line: Line, divisor: int, **rates: float
+) -> int:
     """How long the phase takes where only *rates* cost something."""
     costs = {
         "bytes_per_ns": 1e30,
@@ -153,7 +174,7 @@ def _probe(name: str, kind: CollectiveKind, line: Line, divisor: int, **rates: f
         "memory_bytes_per_s": 0.0,
         **rates,
     }
-    row = np.array(program_row(name, kind, line.members, Recent(1)), np.int64)
+    row = np.array(program_row(algorithm, kind, line.members, Recent(1)), np.int64)
     row[phase_row.STRIDE] = line.stride
     link = np.array(
         (_CODES[line.topology], line.npus, costs["bytes_per_ns"], costs["latency_ns"]), np.float64
@@ -173,7 +194,7 @@ def _around(steps: int, line: Line, first: bool) -> int:
     return min(paths) if first else max(paths)
 
 
-def _direct(program: PhaseProgram, kind: CollectiveKind, line: Line, first: bool) -> dict[str, int]:
+def _direct(machine: StateMachine, kind: CollectiveKind, line: Line, first: bool) -> dict[str, int]:
     """Messages to all others at once, or as many at a time as the window allows.
 
     Where distances differ, those who have heard from their neighbours go on before the farthest
@@ -182,14 +203,14 @@ def _direct(program: PhaseProgram, kind: CollectiveKind, line: Line, first: bool
     peers = line.members - 1
     halves = 2 if kind is CollectiveKind.ALL_REDUCE else 1
     divisor = 1 if kind is CollectiveKind.ALL_GATHER else line.members
-    if program.parallel < peers:
-        rounds = -(-program.steps // program.parallel)
+    if machine.parallel < peers:
+        rounds = -(-machine.steps // machine.parallel)
         nearest = min(line.hops(0, other) for other in range(1, line.members))
         hops = rounds * min(nearest, *(line.hops(i, i + 1) for i in range(peers)))
         hops = min(hops, rounds * line.hops(0, peers))
         return {
             "divisor": divisor, "hops": hops, "units": rounds,
-            "messages": rounds, "delays": rounds + 1, "sent": program.steps,
+            "messages": rounds, "delays": rounds + 1, "sent": machine.steps,
         }  # fmt: skip
     everyone = range(line.members)
     farthest = [max(line.hops(i, j) for j in everyone if j != i) for i in everyone]
@@ -204,7 +225,7 @@ def _direct(program: PhaseProgram, kind: CollectiveKind, line: Line, first: bool
         "delays": halves + 1 if even else 2,
         "reduced": int(certain),
         "reductions": int(certain),
-        "sent": program.steps,
+        "sent": machine.steps,
     }
 
 

@@ -2,13 +2,16 @@
 
 import re
 
-from simcore.collectives.base import CollectiveAlgorithm, PeerRule, PhaseProgram
+from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine, growth
+from simcore.collectives.checks import check_algorithm
 from simcore.collectives.direct import Direct
 from simcore.collectives.double_binary_tree import DoubleBinaryTree
 from simcore.collectives.halving_doubling import HalvingDoubling
 from simcore.collectives.in_network import InNetwork
 from simcore.collectives.ring import Ring
+from simcore.collectives.steps import Exchange, Offset, Step, Switch, Table
 from simcore.registry import Registry
+from simcore.terms import CollectiveKind
 
 ALGORITHMS: Registry[CollectiveAlgorithm] = Registry(
     "algorithm",
@@ -19,6 +22,7 @@ ALGORITHMS: Registry[CollectiveAlgorithm] = Registry(
         "double_binary_tree": DoubleBinaryTree(),
         "in_network": InNetwork(),
     },
+    check=check_algorithm,
 )
 
 _WINDOWED = re.compile(r"direct([1-9]\d{0,4})")
@@ -34,4 +38,45 @@ def algorithm_named(name: str) -> CollectiveAlgorithm:
     return Direct(window=int(windowed[1])) if windowed else ALGORITHMS[name]
 
 
-__all__ = ["ALGORITHMS", "CollectiveAlgorithm", "PeerRule", "PhaseProgram", "algorithm_named"]
+def runnable(
+    algorithm: CollectiveAlgorithm, kind: CollectiveKind, members: int
+) -> CollectiveAlgorithm:
+    """*algorithm*, or what stands in where it cannot do *kind* among *members*.
+
+    Halving-doubling and trees need powers of two and have no all-to-all: a ring stands in, for an
+    all-to-all the direct algorithm.
+    """
+    if algorithm.runs(kind, members):
+        return algorithm
+    return Direct() if kind is CollectiveKind.ALL_TO_ALL else Ring()
+
+
+def algorithm_name(algorithm: CollectiveAlgorithm) -> str:
+    """The name of the table that means *algorithm*; of one that is not in it, its class's."""
+    if isinstance(algorithm, Direct) and algorithm.window is not None:
+        return f"direct{algorithm.window}"
+    names = [name for name, known in ALGORITHMS.items() if known == algorithm]
+    return names[0] if names else type(algorithm).__name__
+
+
+__all__ = [
+    "ALGORITHMS",
+    "CollectiveAlgorithm",
+    "Direct",
+    "DoubleBinaryTree",
+    "Exchange",
+    "HalvingDoubling",
+    "InNetwork",
+    "Offset",
+    "PeerRule",
+    "Ring",
+    "StateMachine",
+    "Step",
+    "Switch",
+    "Table",
+    "algorithm_name",
+    "algorithm_named",
+    "check_algorithm",
+    "growth",
+    "runnable",
+]

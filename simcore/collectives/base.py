@@ -1,70 +1,85 @@
-"""What a collective algorithm says about one phase on one dimension."""
+"""What a collective algorithm states: its steps as data, and how the simulator carries them out."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from fractions import Fraction
 
+from simcore.collectives.steps import Exchange, Offset, Step
 from simcore.terms import CollectiveKind, TopologyKind
 
 
 class PeerRule(IntEnum):
-    """How the distance of a packet's receiver changes from packet to packet."""
+    """How a state machine finds the receiver of each packet."""
 
     NEIGHBOUR = 0
     """Always the next member."""
     ROTATING = 1
-    """1, 2, ..., members - 1, and again from 1."""
+    """The members 1, 2, ..., n - 1 further on, and again from 1."""
     HALVING = 2
-    """Doubles (or halves) with the packet's size."""
+    """Pairs; the distance doubles as the packet halves, or the other way round."""
+    TREE = 3
+    """Parents and children of a binary tree: members have different roles."""
+    TABLE = 5
+    """Whom each step names (4 is the engine's own number for custom collectives)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseProgram:
-    """The state machine of one member in one phase, as data.
+class StateMachine:
+    """One member in one phase, with the bookkeeping of ASTRA-sim 2.0.
 
-    A member keeps ``parallel`` packets under way and sends ``steps`` packets in all; each packet
+    A member keeps ``parallel`` packets under way and sends ``steps`` packets in all. Each packet
     costs the endpoint delay before it may be sent, and the reduction of its bytes where it is one
     of the ``reduced`` packets that follow each ``parallel`` plain ones.
 
     Attributes:
+        peers: How receivers are found.
         steps: Packets that a member sends.
         parallel: Packets under way at once.
         reduced: Packets of a round whose data is reduced on arrival.
-        first_bytes: Size of the first packet.
-        first_distance: Distance of the first packet's receiver, in members.
-        factor: What divides the size and multiplies the distance from packet to packet.
-        peers: How the receiver changes.
+        divisor: The first packet is the buffer over this, rounded down.
+        distance: Distance of the first packet's receiver, in members.
+        shrinks: Packets halve as their distance doubles; else the other way round.
         waits_for_all: The second half starts only when the first half has arrived whole.
-        result_bytes: Size of the buffer after the phase.
+        table: The steps, where ``peers`` is ``TABLE``.
     """
 
-    steps: int
-    parallel: int
-    reduced: int
-    first_bytes: int
-    first_distance: int
-    factor: float
     peers: PeerRule
-    waits_for_all: bool
-    result_bytes: int
+    steps: int = 0
+    parallel: int = 1
+    reduced: int = 0
+    divisor: int = 1
+    distance: int = 1
+    shrinks: bool = False
+    waits_for_all: bool = False
+    table: tuple[Step, ...] = ()
 
 
 class CollectiveAlgorithm(ABC):
     """How the members of one dimension carry out a phase.
 
-    Attributes:
-        astra_name: The algorithm's name in ASTRA-sim's system files.
+    A new algorithm is one class with ``runs`` and ``steps``. Each member sends the packet of its
+    first step, and that of each further step when it has sent the one before and received what
+    another member sent in that step; handling a packet takes the endpoint delay, reducing it two
+    reads and a write of its bytes. ``simcore.collectives.checks.check_algorithm`` says whether the
+    simulator can run what is stated.
     """
-
-    astra_name: str
 
     @abstractmethod
     def runs(self, kind: CollectiveKind, members: int) -> bool:
         """Whether the algorithm can do *kind* among *members* NPUs."""
 
     @abstractmethod
-    def program(self, kind: CollectiveKind, members: int, size_bytes: int) -> PhaseProgram | None:
-        """The state machine that every member runs; None where members have different roles."""
+    def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
+        """What every member sends, in order; asked where ``runs`` says yes."""
+
+    def machine(self, kind: CollectiveKind, members: int) -> StateMachine:
+        """What the simulator runs; by default the steps, one packet under way at a time."""
+        table = tuple(self.steps(kind, members))
+        return StateMachine(
+            peers=PeerRule.TABLE, steps=sum(step.times for step in table), table=table
+        )
 
     def alike(self, topology: TopologyKind, npus: int, members: int, stride: int) -> bool:
         """Whether each member sees the same distances, so that all of them behave alike.
@@ -78,16 +93,27 @@ class CollectiveAlgorithm(ABC):
         # on part of a ring the way back from the last member to the first is longer than a stride
         return topology is not TopologyKind.RING or members == 2 or members * stride == npus
 
+    def sent(self, kind: CollectiveKind, members: int) -> Fraction:
+        """The part of the buffer that a member sends, mean over the members."""
+        return sum(
+            (step.size * step.times * step.senders(members) for step in self.steps(kind, members)),
+            Fraction(0),
+        ) / members  # fmt: skip
 
-def split(kind: CollectiveKind, size_bytes: int, members: int) -> int:
-    """Bytes of one member's share: an all-gather's buffer is that share already."""
-    return size_bytes if kind is CollectiveKind.ALL_GATHER else size_bytes // members
+
+def share(kind: CollectiveKind, members: int) -> int:
+    """Shares that the buffer is cut into: that of an all-gather is one member's already."""
+    return 1 if kind is CollectiveKind.ALL_GATHER else members
 
 
-def result_bytes(kind: CollectiveKind, size_bytes: int, members: int) -> int:
-    """Size of a member's buffer after a phase of *kind* on *size_bytes*."""
+def growth(kind: CollectiveKind, members: int) -> Fraction:
+    """Size of a member's buffer after a phase of *kind*, over its size before."""
     if kind is CollectiveKind.ALL_GATHER:
-        return size_bytes * members
-    if kind is CollectiveKind.REDUCE_SCATTER:
-        return size_bytes // members
-    return size_bytes
+        return Fraction(members)
+    return Fraction(1, members if kind is CollectiveKind.REDUCE_SCATTER else 1)
+
+
+__all__ = [
+    "CollectiveAlgorithm", "Exchange", "Offset", "PeerRule", "StateMachine", "Step", "growth",
+    "share",
+]  # fmt: skip

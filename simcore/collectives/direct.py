@@ -1,14 +1,11 @@
 """Direct: every member sends to every other, a window of them at a time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from simcore.collectives.base import (
-    CollectiveAlgorithm,
-    PeerRule,
-    PhaseProgram,
-    result_bytes,
-    split,
-)
+from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine, share
+from simcore.collectives.steps import Offset, Step
 from simcore.terms import CollectiveKind
 
 
@@ -24,23 +21,28 @@ class Direct(CollectiveAlgorithm):
     """
 
     window: int | None = None
-    astra_name = "direct"
 
     def runs(self, kind: CollectiveKind, members: int) -> bool:
         return members >= 2
 
-    def program(self, kind: CollectiveKind, members: int, size_bytes: int) -> PhaseProgram:
+    def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
+        size = Fraction(1, share(kind, members))
+        reduces = kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
+        others = [Offset(ahead) for ahead in range(1, members)]
+        steps = [Step(size=size, peer=other, reduces=reduces) for other in others]
+        if kind is CollectiveKind.ALL_REDUCE:
+            steps += [Step(size=size, peer=other) for other in others]
+        return steps
+
+    def machine(self, kind: CollectiveKind, members: int) -> StateMachine:
         peers = members - 1
         parallel = peers if self.window is None else min(self.window, peers)
         whole = kind is CollectiveKind.ALL_REDUCE
-        return PhaseProgram(
+        return StateMachine(
+            peers=PeerRule.ROTATING,
             steps=2 * peers if whole else peers,
             parallel=parallel,
             reduced=parallel,
-            first_bytes=split(kind, size_bytes, members),
-            first_distance=1,
-            factor=1.0,
-            peers=PeerRule.ROTATING,
+            divisor=share(kind, members),
             waits_for_all=whole,
-            result_bytes=result_bytes(kind, size_bytes, members),
         )

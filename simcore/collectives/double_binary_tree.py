@@ -1,8 +1,11 @@
 """Double binary tree: reduce up a tree, broadcast down; chunks alternate between two trees."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from simcore.collectives.base import CollectiveAlgorithm, PhaseProgram
+from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine
+from simcore.collectives.steps import Step, Table
 from simcore.terms import CollectiveKind, TopologyKind
 
 
@@ -16,14 +19,44 @@ class DoubleBinaryTree(CollectiveAlgorithm):
     broadcast, reduction and scan", Parallel Computing 35(12), 2009.
     """
 
-    astra_name = "doubleBinaryTree"
-
     def runs(self, kind: CollectiveKind, members: int) -> bool:
         power_of_two = members >= 2 and members & (members - 1) == 0
         return power_of_two and kind is not CollectiveKind.ALL_TO_ALL
 
-    def program(self, kind: CollectiveKind, members: int, size_bytes: int) -> PhaseProgram | None:
-        return None
+    def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
+        """One of the two trees, edge by edge of each level: members do not wait for the others'."""
+        parents = _parents(members)
+        levels = [[place for place in parents if place & -place == 1 << level]
+                  for level in range(members.bit_length() - 1)]  # fmt: skip
+        up, down = list[Step](), list[Step]()
+        for places in levels:
+            for half in (places[::2], places[1::2]):  # a parent hears one child at a time
+                if not half:
+                    continue
+                pairs = {place: parents[place] for place in half}
+                up.append(_step(pairs, members, reduces=True))
+                down.append(_step({b: a for a, b in pairs.items()}, members, reduces=False))
+        return [*up, *reversed(down)]
+
+    def machine(self, kind: CollectiveKind, members: int) -> StateMachine:
+        return StateMachine(peers=PeerRule.TREE)
 
     def alike(self, topology: TopologyKind, npus: int, members: int, stride: int) -> bool:
         return False
+
+
+def _parents(members: int) -> dict[int, int]:
+    """The parent of each member but the root, which is member 0."""
+    parents = {}
+    for place in range(1, members):
+        step = place & -place
+        if step == members // 2:
+            parents[place] = 0
+        else:
+            parents[place] = place - step if place & (2 * step) else place + step
+    return parents
+
+
+def _step(receivers: dict[int, int], members: int, *, reduces: bool) -> Step:
+    table = Table(tuple(receivers.get(member) for member in range(members)))
+    return Step(size=Fraction(1), peer=table, reduces=reduces)

@@ -1,13 +1,11 @@
 """Recursive halving and doubling: pairs at distance 1, 2, 4, ..."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from simcore.collectives.base import (
-    CollectiveAlgorithm,
-    PeerRule,
-    PhaseProgram,
-    result_bytes,
-)
+from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine
+from simcore.collectives.steps import Exchange, Step
 from simcore.terms import CollectiveKind, TopologyKind
 
 
@@ -21,25 +19,34 @@ class HalvingDoubling(CollectiveAlgorithm):
     Operations in MPICH", IJHPCA 19(1), 2005; the bookkeeping of ASTRA-sim 2.0.
     """
 
-    astra_name = "halvingDoubling"
-
     def runs(self, kind: CollectiveKind, members: int) -> bool:
         power_of_two = members >= 2 and members & (members - 1) == 0
         return power_of_two and kind is not CollectiveKind.ALL_TO_ALL
 
-    def program(self, kind: CollectiveKind, members: int, size_bytes: int) -> PhaseProgram:
+    def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
+        masks = [1 << level for level in range(members.bit_length() - 1)]
+        if kind is CollectiveKind.ALL_GATHER:
+            return [
+                Step(size=Fraction(members // 2, mask), peer=Exchange(mask))
+                for mask in reversed(masks)
+            ]
+        halving = [
+            Step(size=Fraction(1, 2 * mask), peer=Exchange(mask), reduces=True) for mask in masks
+        ]
+        if kind is CollectiveKind.REDUCE_SCATTER:
+            return halving
+        return halving + [Step(size=step.size, peer=step.peer) for step in reversed(halving)]
+
+    def machine(self, kind: CollectiveKind, members: int) -> StateMachine:
         levels = members.bit_length() - 1
         gathers = kind is CollectiveKind.ALL_GATHER
-        return PhaseProgram(
-            steps=2 * levels if kind is CollectiveKind.ALL_REDUCE else levels,
-            parallel=1,
-            reduced=levels - 1,
-            first_bytes=size_bytes if gathers else size_bytes // 2,
-            first_distance=members // 2 if gathers else 1,
-            factor=0.5 if gathers else 2.0,
+        return StateMachine(
             peers=PeerRule.HALVING,
-            waits_for_all=False,
-            result_bytes=result_bytes(kind, size_bytes, members),
+            steps=2 * levels if kind is CollectiveKind.ALL_REDUCE else levels,
+            reduced=levels - 1,
+            divisor=1 if gathers else 2,
+            distance=members // 2 if gathers else 1,
+            shrinks=not gathers,
         )
 
     def alike(self, topology: TopologyKind, npus: int, members: int, stride: int) -> bool:

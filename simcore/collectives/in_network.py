@@ -1,8 +1,11 @@
 """In-network reduction: the switches add up what passes through them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from simcore.collectives.base import CollectiveAlgorithm, PeerRule, PhaseProgram
+from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine
+from simcore.collectives.steps import Step, Switch
 from simcore.terms import CollectiveKind
 
 
@@ -17,20 +20,11 @@ class InNetwork(CollectiveAlgorithm):
     Collectives", ISCA 2020.
     """
 
-    astra_name = "inNetwork"
-
     def runs(self, kind: CollectiveKind, members: int) -> bool:
         return members >= 2 and kind is CollectiveKind.ALL_REDUCE
 
-    def program(self, kind: CollectiveKind, members: int, size_bytes: int) -> PhaseProgram:
-        return PhaseProgram(
-            steps=1,
-            parallel=1,
-            reduced=1,
-            first_bytes=size_bytes,
-            first_distance=1,
-            factor=1.0,
-            peers=PeerRule.NEIGHBOUR,
-            waits_for_all=False,
-            result_bytes=size_bytes,
-        )
+    def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
+        return (Step(size=Fraction(1), peer=Switch()),)
+
+    def machine(self, kind: CollectiveKind, members: int) -> StateMachine:
+        return StateMachine(peers=PeerRule.NEIGHBOUR, steps=1)

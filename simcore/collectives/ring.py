@@ -1,14 +1,11 @@
 """Ring: every member sends to its neighbour."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from simcore.collectives.base import (
-    CollectiveAlgorithm,
-    PeerRule,
-    PhaseProgram,
-    result_bytes,
-    split,
-)
+from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine, share
+from simcore.collectives.steps import Offset, Step
 from simcore.terms import CollectiveKind
 
 
@@ -22,24 +19,23 @@ class Ring(CollectiveAlgorithm):
     Workstations", JPDC 69(2), 2009; the bookkeeping of ASTRA-sim 2.0.
     """
 
-    astra_name = "ring"
-
     def runs(self, kind: CollectiveKind, members: int) -> bool:
         return members >= 2
 
-    def program(self, kind: CollectiveKind, members: int, size_bytes: int) -> PhaseProgram:
-        steps = {
-            CollectiveKind.ALL_REDUCE: 2 * (members - 1),
-            CollectiveKind.ALL_TO_ALL: members * (members - 1) // 2,
-        }.get(kind, members - 1)
-        return PhaseProgram(
-            steps=steps,
-            parallel=1,
-            reduced=members - 1,
-            first_bytes=split(kind, size_bytes, members),
-            first_distance=1,
-            factor=1.0,
+    def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
+        size = Fraction(1, share(kind, members))
+        reduces = kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
+        round_ = Step(size=size, peer=Offset(1), reduces=reduces, times=members - 1)
+        if kind is CollectiveKind.ALL_REDUCE:
+            return (round_, Step(size=size, peer=Offset(1), times=members - 1))
+        if kind is CollectiveKind.ALL_TO_ALL:
+            return (Step(size=size, peer=Offset(1), times=members * (members - 1) // 2),)
+        return (round_,)
+
+    def machine(self, kind: CollectiveKind, members: int) -> StateMachine:
+        return StateMachine(
             peers=PeerRule.NEIGHBOUR,
-            waits_for_all=False,
-            result_bytes=result_bytes(kind, size_bytes, members),
+            steps=sum(step.times for step in self.steps(kind, members)),
+            reduced=members - 1,
+            divisor=share(kind, members),
         )

@@ -28,12 +28,16 @@ from simcore.kernels.phase_row import (
     MEMBERS,
     MEMORY_BYTES_PER_S,
     PARALLEL,
+    PEERS,
+    PEERS_TABLE,
     RESULT_OVER,
     RESULT_TIMES,
+    ROW_WORDS,
     SHRINKS,
     STEPS,
     STRIDE,
 )
+from simcore.kernels.step_table import step_bytes, step_reduces
 
 
 @njit(cache=True)
@@ -111,7 +115,7 @@ def _time_phase(row: Ints, size: int, link: Floats, local: Floats, time: Ints) -
     sent_bytes = member_ends(row, size, ids, link, local, start, end)
     if sent_bytes >= 0.0:
         time[SLOWEST_NS], time[FASTEST_NS] = end.max(), end.min()
-        if row[ALIKE] != 0 and is_reduced(row, row[STEPS] + row[PARALLEL] - 1):
+        if row[ALIKE] != 0 and _ends_in_reduction(row):
             packet = _last_packet(row, size)
             time[LAST_STEP_NS] = reduction_ns(packet, local[MEMORY_BYTES_PER_S])
         return sent_bytes
@@ -125,8 +129,17 @@ def _time_phase(row: Ints, size: int, link: Floats, local: Floats, time: Ints) -
 
 
 @njit(cache=True)
+def _ends_in_reduction(row: Ints) -> bool:
+    if row[PEERS] == PEERS_TABLE:
+        return step_reduces(row, ROW_WORDS, row[STEPS] - 1)
+    return is_reduced(row, row[STEPS] + row[PARALLEL] - 1)
+
+
+@njit(cache=True)
 def _last_packet(row: Ints, size: int) -> int:
     """Size of the packet that is put in line when the last message of a phase arrives."""
+    if row[PEERS] == PEERS_TABLE:
+        return step_bytes(row, ROW_WORDS, row[STEPS] - 1, size)
     packet, distance, shrinks = size // row[DIVISOR], row[DISTANCE], row[SHRINKS]
     for _ in range(row[STEPS]):
         packet, distance, shrinks = next_packet(row, packet, distance, shrinks)

@@ -13,12 +13,15 @@ from simcore.kernels.phase_row import (
     PEERS,
     PEERS_HALVING,
     PEERS_NEIGHBOUR,
+    PEERS_TABLE,
     PEERS_TREE,
+    ROW_WORDS,
     SHRINKS,
     STEPS,
     STRIDE,
     TOPOLOGY,
 )
+from simcore.kernels.step_table import step_bytes, step_receiver
 from simcore.kernels.topology_codes import RING
 
 _WHOLE = 1 << 40  # size of the first packet, so that halves of it are whole numbers
@@ -37,6 +40,8 @@ def mean_passes(row: Ints, link: Floats) -> float:
     npus = int(link[NPUS])
     if row[PEERS] == PEERS_TREE:
         return _passes_of_tree(row, npus)
+    if row[PEERS] == PEERS_TABLE:
+        return _passes_of_table(row, npus)
     if row[PEERS] == PEERS_NEIGHBOUR:
         return _passes_at(row, npus, row[DISTANCE])
     packet, distance, shrinks = _WHOLE, row[DISTANCE], row[SHRINKS]
@@ -67,3 +72,16 @@ def _passes_of_tree(row: Ints, npus: int) -> float:
         passed += members // (2 * step) * hops_at(RING, npus, step * row[STRIDE])
         step *= 2
     return passed / (members - 1)
+
+
+@njit(cache=True)
+def _passes_of_table(row: Ints, npus: int) -> float:
+    """Mean over what all members send in all steps."""
+    members, passed, sent = row[MEMBERS], 0.0, 0.0
+    for step in range(row[STEPS]):
+        packet = step_bytes(row, ROW_WORDS, step, _WHOLE)
+        for member in range(members):
+            receiver = step_receiver(row, ROW_WORDS, step, member, members)
+            passed += packet * hops_at(RING, npus, abs(receiver - member) * row[STRIDE])
+        sent += packet * members
+    return passed / sent

@@ -4,7 +4,7 @@ Where messages do not slow each other down, a phase is a chain of maxima: a memb
 has sent its own packet and received its partner's. So no event needs to be put in order, and the
 result is that of the event engine, to the nanosecond. Two programs have such a chain:
 
-* one packet under way at a time (ring, halving-doubling, trees): step after step;
+* one packet under way at a time (ring, halving-doubling, tables, trees): step after step;
 * all packets under way at once (direct): one round, or two where the second waits for the first.
 
 Members that all see the same distances and start together are one member, sending to itself.
@@ -38,14 +38,17 @@ from simcore.kernels.phase_row import (
     PEERS_HALVING,
     PEERS_NEIGHBOUR,
     PEERS_ROTATING,
+    PEERS_TABLE,
     PEERS_TREE,
     REDUCED,
+    ROW_WORDS,
     SHRINKS,
     STEPS,
     STRIDE,
     TOPOLOGY,
     WAITS,
 )
+from simcore.kernels.step_table import step_bytes, step_reduces, step_sender
 
 
 @njit(cache=True)
@@ -69,6 +72,8 @@ def member_ends(
     """
     if row[PEERS] == PEERS_TREE:
         return tree_ends(row, size, ids, network, local, start, end, False)
+    if row[PEERS] == PEERS_TABLE:
+        return _table_ends(row, size, ids, network, local, start, end)
     if row[PARALLEL] == 1:
         return _chain_ends(row, size, ids, network, local, start, end)
     whole = row[PEERS] == PEERS_ROTATING and row[PARALLEL] == row[MEMBERS] - 1
@@ -163,6 +168,32 @@ def _chain_ends(
         elif row[PEERS] == PEERS_ROTATING:
             packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
         cost_ns = delay_ns + (reduce_ns if is_reduced(row, step + 1) else 0)
+        for i in range(copies):
+            end[i] = received[i] + cost_ns
+    return sent_bytes
+
+
+@njit(cache=True)
+def _table_ends(
+    row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
+) -> float:
+    """One packet at a time, as each step of a table names it."""
+    copies, delay_ns = ids.size, int(local[DELAY_NS])
+    received = np.empty(copies, np.int64)
+    sent_bytes = 0.0
+    for i in range(copies):
+        end[i] = start[i] + delay_ns
+    for step in range(row[STEPS]):
+        packet = step_bytes(row, ROW_WORDS, step, size)
+        sent_bytes += packet
+        for i in range(copies):
+            other = step_sender(row, ROW_WORDS, step, i, row[MEMBERS])
+            arrival = end[0 if copies == 1 else other]
+            arrival += _from(row, ids, network, i, other, packet)
+            received[i] = max(end[i], arrival)
+        cost_ns = delay_ns
+        if step_reduces(row, ROW_WORDS, step):
+            cost_ns += reduction_ns(packet, local[MEMORY_BYTES_PER_S])
         for i in range(copies):
             end[i] = received[i] + cost_ns
     return sent_bytes

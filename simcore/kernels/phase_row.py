@@ -1,7 +1,7 @@
 """Words of a phase, of a network dimension and of an NPU, as the kernels of collectives read them.
 
-A phase is a row of int64: who takes part, and the program of ``collectives.PhaseProgram``, with
-sizes as parts of the size that the phase starts with.
+A phase is a row of int64: who takes part, and ``collectives.base.StateMachine``, with sizes as
+parts of the size that the phase starts with. Where PEERS is PEERS_TABLE a ``step_table`` follows.
 """
 
 MEMBERS = 0  # that take part
@@ -22,7 +22,17 @@ ALIKE = 14  # 1: every member sees the same distances
 ROW_WORDS = 15
 
 PEERS_NEIGHBOUR, PEERS_ROTATING, PEERS_HALVING, PEERS_TREE = 0, 1, 2, 3
+PEERS_CUSTOM, PEERS_TABLE = 4, 5
 REDUCE_NEVER, REDUCE_FIRST_HALF, REDUCE_ALWAYS = 0, 1, 2
+
+# Words of a step in a ``step_table``, of which there may be one behind a row.
+STEP_NUMERATOR, STEP_DENOMINATOR = 0, 1  # of the part of the buffer that is sent
+STEP_PEER = 2  # one of the constants below
+STEP_VALUE = 3  # members ahead; bits that differ; or where in the table the permutation lies:
+# the receiver of each member, then the sender to each
+STEP_REDUCES = 4  # 1: what a member receives is reduced
+STEP_WORDS = 5
+PEER_AHEAD, PEER_DIFFERING, PEER_NAMED = 0, 1, 2
 
 TOPOLOGY, NPUS, BYTES_PER_NS, LATENCY_NS = 0, 1, 2, 3
 LINK_WORDS = 4

@@ -4,12 +4,9 @@ from collections.abc import Hashable
 
 from simcore.recent import Recent
 from simcore.system.collective_time import CollectiveTime
+from simcore.system.phase_record import Rows
 from simcore.system.placement import Placement
 from simcore.terms import CollectiveKind
-
-Rows = Recent[tuple[str, CollectiveKind, int, bool], list[int]]
-"""By algorithm, kind, members and whether these are a list: a row of ``kernels.phase_row``."""
-
 
 Placements = Recent[tuple[int, int, tuple[int, ...]], Placement]
 """By stride, size and the sizes of the dimensions: where a group lies."""

@@ -14,7 +14,7 @@ from simcore.kernels.phase_row import RESULT_OVER, RESULT_TIMES
 from simcore.system.collective_cache import Collective, CollectiveCache
 from simcore.system.collective_time import CollectiveTime
 from simcore.system.engine_input import Ints
-from simcore.system.phase_rows import local_array, network_array, phase_row
+from simcore.system.phase_rows import local_array, network_array, phase_row, row_array
 from simcore.system.phases import (
     Phase,
     cut,
@@ -122,7 +122,7 @@ class CollectiveTimer:
             table.append((len(rows), *self._cut(kind, placement, size_bytes)))
             rows += self._phase_rows(kind, placement, placement.involved)
         table.append((len(rows), 0, 0))
-        phases, active = np.array(rows, np.int64), self._system.active_chunks_per_dimension
+        phases, active = row_array(rows), self._system.active_chunks_per_dimension
         times = np.empty((len(rows), TIME_WORDS), np.int64)
         answers, traffic = collective_times(
             np.array(table, np.int64), phases, active, self._network, self._local, times
@@ -159,7 +159,7 @@ class CollectiveTimer:
         chunks, chunk_bytes = self._cut(kind, placement, size_bytes)
         traffic = np.zeros((2, len(self._dimensions)))
         for order, uses in Counter(orders[c % len(orders)] for c in range(chunks)).items():
-            rows = np.array(self._phase_rows(kind, placement, order), np.int64)
+            rows = row_array(self._phase_rows(kind, placement, order))
             times = np.empty((len(rows), TIME_WORDS), np.int64)
             collective_time(rows, uses, chunk_bytes, 1, self._network, self._local, times, traffic)
         return CollectiveTime(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.collectives import CollectiveAlgorithm
 from simcore.system.programs import Program, Programs
 from simcore.system.programs_joined import joined
 
@@ -43,6 +44,14 @@ class SharedBus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenAlgorithm:
+    """An algorithm, and whether it runs over the whole machine as one dimension."""
+
+    algorithm: CollectiveAlgorithm
+    whole_machine: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SystemOptions:
     """How collectives are cut, ordered and run; defaults are ASTRA-sim's."""
 
@@ -53,10 +62,8 @@ class SystemOptions:
     queues_per_dimension: int = 1
     endpoint_delay_ns: int = 10
     local_mem_bytes_per_ns: float = 0.0
-    algorithms: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """Per ``CollectiveKind`` value, the algorithm of each logical dimension, by ASTRA-sim's names
-    (ring, oneRing, direct, direct<W>, oneDirect, halvingDoubling, oneHalvingDoubling,
-    doubleBinaryTree)."""
+    algorithms: Mapping[int, tuple[ChosenAlgorithm, ...]] = field(default_factory=dict)
+    """Per ``CollectiveKind`` value, the algorithm of each logical dimension."""
     inter_dimension: str = "ascending"
     """Order in which the chunks of a collective pass the dimensions: ascending; round_robin (chunk
     i starts at the i-th dimension, modulo their number); offline_greedy (Themis: where the

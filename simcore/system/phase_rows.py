@@ -4,28 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcore.collectives import CollectiveAlgorithm, PeerRule, algorithm_named
+from simcore.collectives import algorithm_named
 from simcore.hardware.dimension import Dimension
 from simcore.kernels import phase_row as words
 from simcore.kernels.topology_codes import FULLY_CONNECTED, RING, SWITCH
-from simcore.system.collective_cache import Rows
-from simcore.system.engine_input import Floats
+from simcore.system.engine_input import Floats, Ints
+from simcore.system.phase_record import Rows, program_row
 from simcore.system.phases import Phase
-from simcore.terms import CollectiveKind, TopologyKind
+from simcore.terms import TopologyKind
 
 TOPOLOGY_CODE = {
     TopologyKind.RING: RING,
     TopologyKind.FULLY_CONNECTED: FULLY_CONNECTED,
     TopologyKind.SWITCH: SWITCH,
-}
-_PEERS = {
-    PeerRule.NEIGHBOUR: words.PEERS_NEIGHBOUR,
-    PeerRule.ROTATING: words.PEERS_ROTATING,
-    PeerRule.HALVING: words.PEERS_HALVING,
-}
-_REDUCE_RULE = {
-    CollectiveKind.ALL_REDUCE: words.REDUCE_FIRST_HALF,
-    CollectiveKind.REDUCE_SCATTER: words.REDUCE_ALWAYS,
 }
 
 
@@ -38,62 +29,18 @@ def phase_rows(
 
 def phase_row(phase: Phase, over: Dimension, known: Rows) -> list[int]:
     """The row of one phase, *over* a dimension."""
-    row = program_row(phase.algorithm, phase.kind, phase.members, known)
-    alike = algorithm_named(phase.algorithm).alike
+    algorithm = algorithm_named(phase.algorithm)
+    row = program_row(algorithm, phase.kind, phase.members, known)
     row[words.STRIDE] = phase.stride
     row[words.DIMENSION] = phase.dimension
-    row[words.ALIKE] = alike(over.topology, over.npus, phase.members, phase.stride)
+    row[words.ALIKE] = algorithm.alike(over.topology, over.npus, phase.members, phase.stride)
     return row
 
 
-def program_row(
-    algorithm: str, kind: CollectiveKind, members: int, known: Rows, *, in_list: bool = False
-) -> list[int]:
-    """The row of *members* that differ, at stride 1 in dimension 0.
-
-    Args:
-        algorithm: What they run, by name.
-        kind: Of the phase.
-        members: At least 2.
-        known: Rows made before.
-        in_list: They are those of a list, in which ASTRA-sim 2.0 counts the reductions of the
-            direct algorithm otherwise.
-    """
-    key = (algorithm, kind, members, in_list)
-    row = known.get(key)
-    if row is None:
-        row = known.put(key, _program_row(algorithm_named(algorithm), kind, members, in_list))
-    return row.copy()
-
-
-def _program_row(
-    algorithm: CollectiveAlgorithm, kind: CollectiveKind, members: int, in_list: bool
-) -> list[int]:
-    probe_bytes = 4 * members
-    program = algorithm.program(kind, members, probe_bytes)
-    row = [0] * words.ROW_WORDS
-    row[words.MEMBERS] = members
-    row[words.STRIDE] = 1
-    row[words.REDUCE_RULE] = _REDUCE_RULE.get(kind, words.REDUCE_NEVER)
-    row[words.RESULT_TIMES] = row[words.RESULT_OVER] = 1
-    if program is None:  # members have different roles: a tree, which leaves the size as it is
-        row[words.PEERS] = words.PEERS_TREE
-        row[words.DIVISOR] = row[words.PARALLEL] = 1
-        return row
-    reduced = program.reduced
-    if in_list and program.peers is PeerRule.ROTATING:
-        reduced = (members - 1) * program.parallel
-    row[words.PEERS] = _PEERS[program.peers]
-    row[words.STEPS] = program.steps
-    row[words.PARALLEL] = program.parallel
-    row[words.REDUCED] = reduced
-    row[words.DIVISOR] = probe_bytes // program.first_bytes
-    row[words.DISTANCE] = program.first_distance
-    row[words.SHRINKS] = program.factor > 1.0
-    row[words.WAITS] = program.waits_for_all
-    row[words.RESULT_TIMES] = max(program.result_bytes // probe_bytes, 1)
-    row[words.RESULT_OVER] = max(probe_bytes // program.result_bytes, 1)
-    return row
+def row_array(rows: Sequence[Sequence[int]]) -> Ints:
+    """(P, W) int64, rows of unequal length, as step tables have, filled up with 0."""
+    widest = max(map(len, rows), default=words.ROW_WORDS)
+    return np.array([[*row, *[0] * (widest - len(row))] for row in rows], np.int64)
 
 
 def network_array(dimensions: Sequence[Dimension]) -> Floats:

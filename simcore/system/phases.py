@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simcore.collectives import algorithm_named
+from simcore.collectives import algorithm_name, algorithm_named
+from simcore.collectives import runnable as running_algorithm
 from simcore.system.placement import Placement
 from simcore.terms import CollectiveKind
 
@@ -46,14 +47,10 @@ def cut(kind: CollectiveKind, size_bytes: int, chunks: int, members: int) -> tup
 
 
 def runnable(name: str, kind: CollectiveKind, members: int) -> str:
-    """The algorithm *name*, or what stands in where it cannot do *kind* among *members*.
-
-    Halving-doubling and trees need powers of two and have no all-to-all: a ring stands in, for an
-    all-to-all the direct algorithm.
-    """
-    if algorithm_named(name).runs(kind, members):
-        return name
-    return "direct" if kind is CollectiveKind.ALL_TO_ALL else "ring"
+    """The name of what runs where *name* is asked for, see ``collectives.runnable``."""
+    algorithm = algorithm_named(name)
+    found = running_algorithm(algorithm, kind, members)
+    return name if found is algorithm else algorithm_name(found)
 
 
 def passes_of_chunk(

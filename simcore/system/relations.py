@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from simcore.collectives.base import PeerRule
+from simcore.collectives import Offset, PeerRule, Step
 from simcore.errors import SimulationError
 from simcore.kernels.engine.layout import UNAWARE
 from simcore.network import BACKENDS
@@ -66,18 +66,28 @@ def lines_of(inputs: EngineInput, program: Program, slots: Sequence[int], rows: 
 
 def _line(phase: Phase, slot: int) -> Line:
     over = phase.over
-    program = over.algorithm.program(phase.kind, over.members, 4 * over.members)
-    if program is None:
-        raise CannotFoldError(f"members of {over.algorithm.astra_name} have different roles")
-    pairs = program.peers is PeerRule.HALVING
+    machine = over.algorithm.machine(phase.kind, over.members)
+    if machine.peers is PeerRule.TREE:
+        raise CannotFoldError("members of a tree have different roles")
+    pairs = machine.peers is PeerRule.HALVING
     steps = tuple(range(1, over.members))
     if pairs:
         if over.members & (over.members - 1):
             raise CannotFoldError("pairs need a power of two")
         steps = tuple(1 << k for k in range(over.members.bit_length() - 1))
-    elif program.peers is PeerRule.NEIGHBOUR:
+    elif machine.peers is PeerRule.NEIGHBOUR:
         steps = (1, over.members - 1)
+    elif machine.peers is PeerRule.TABLE:
+        steps = _both_ways(machine.table, over.members)
     return Line(slot=slot, stride=over.stride, members=over.members, steps=steps, pairs=pairs)
+
+
+def _both_ways(table: Sequence[Step], members: int) -> tuple[int, ...]:
+    """How far ahead those are to whom a member sends, and those from whom it receives."""
+    if not all(isinstance(step.peer, Offset) for step in table):
+        raise CannotFoldError("members find their partners in a table")
+    ahead = {step.peer.ahead % members for step in table if isinstance(step.peer, Offset)}
+    return tuple(sorted(ahead | {members - one for one in ahead}))
 
 
 def partners_on(line: Line, npus: Ints, lists: Sequence[Ints]) -> Ints:

@@ -13,6 +13,7 @@ from simcore.kernels.phase_members import rounds_ends
 from simcore.kernels.phase_row import LIST_DELAY_NS, PEERS, PEERS_TREE
 from simcore.system.collective_cache import CollectiveCache
 from simcore.system.engine_input import (
+    ChosenAlgorithm,
     EngineInput,
     GridGroup,
     Ints,
@@ -20,7 +21,8 @@ from simcore.system.engine_input import (
     NetworkDimension,
     SystemOptions,
 )
-from simcore.system.phase_rows import local_array, network_array, program_row
+from simcore.system.phase_record import program_row
+from simcore.system.phase_rows import local_array, network_array
 from simcore.system.phases import cut, runnable
 from simcore.system.placement import Placement
 from simcore.system.programs import Program
@@ -66,7 +68,7 @@ def engine_options(
     )
     algorithms = {
         int(kind): tuple(
-            _astra_name(runnable(name, kind, extent) if extent > 1 else "ring")
+            _chosen(runnable(name, kind, extent) if extent > 1 else "ring")
             for name, extent in zip(system.algorithms(kind, topologies), members, strict=True)
         )
         for kind in kinds
@@ -85,10 +87,8 @@ def engine_options(
     )
 
 
-def _astra_name(name: str) -> str:
-    algorithm = algorithm_named(name)
-    window = getattr(algorithm, "window", None)
-    return algorithm.astra_name if window is None else f"{algorithm.astra_name}{window}"
+def _chosen(name: str) -> ChosenAlgorithm:
+    return ChosenAlgorithm(algorithm=algorithm_named(name))
 
 
 class Subsystem:
@@ -198,7 +198,8 @@ class Subsystem:
             return None
         if count < 2 or not (in_list or (members == np.arange(count)).all()):
             return None
-        words = program_row(name, kind, count, self._rows, in_list=in_list)
+        algorithm = algorithm_named(name)
+        words = program_row(algorithm, kind, count, self._rows, in_list=in_list)
         row = np.array(words, np.int64)
         return None if row[PEERS] == PEERS_TREE else row
 

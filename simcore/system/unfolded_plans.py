@@ -6,17 +6,23 @@ Distributed Training of DL Models", ISCA 2022 (hierarchical collectives); detail
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import log2, prod
+from math import prod
 
-from simcore.collectives.astra_names import NamedAlgorithm, astra_algorithm
-from simcore.collectives.base import CollectiveAlgorithm, PeerRule, PhaseProgram
-from simcore.collectives.double_binary_tree import DoubleBinaryTree
-from simcore.collectives.halving_doubling import HalvingDoubling
-from simcore.collectives.ring import Ring
+from simcore.collectives import (
+    CollectiveAlgorithm,
+    DoubleBinaryTree,
+    HalvingDoubling,
+    PeerRule,
+    Ring,
+    algorithm_name,
+    runnable,
+)
 from simcore.errors import ConfigError
 from simcore.kernels.engine import layout
+from simcore.kernels.phase_row import ROW_WORDS
 from simcore.system.dimension_order import DimensionCost, dimension_orders
-from simcore.system.engine_input import EngineInput, GridGroup, ListGroup
+from simcore.system.engine_input import ChosenAlgorithm, EngineInput, GridGroup, ListGroup
+from simcore.system.phase_record import Rows, program_row
 from simcore.terms import CollectiveKind
 
 _MOST_STREAMS_PER_CHUNK = 2  # where the size is no multiple of the chunks
@@ -81,6 +87,8 @@ def collective_phases(
     ):
         passed = [used[d] for d in order]
         phases = _in_order(kind, passed, local_bw_aware=options.local_bw_aware)
+        if not options.reference_quirks:
+            phases = [_with_stand_in(phase, kind) for phase in phases]
         for phase in phases:
             _check_runs(phase, quirks=options.reference_quirks)
         found.append(tuple(phases))
@@ -90,12 +98,11 @@ def collective_phases(
 def _cost(inputs: EngineInput, over: LogicalDimension) -> DimensionCost:
     """What the choice of an order counts with: idle links, steps one after the other."""
     dimension = inputs.dimensions[over.dimension]
-    probe_bytes = 4 * over.members
     steps, parallel = over.members - 1, 1
     if over.algorithm.runs(CollectiveKind.REDUCE_SCATTER, over.members):
-        program = over.algorithm.program(CollectiveKind.REDUCE_SCATTER, over.members, probe_bytes)
-        if program is not None:
-            steps, parallel = program.steps, program.parallel
+        machine = over.algorithm.machine(CollectiveKind.REDUCE_SCATTER, over.members)
+        if machine.peers is not PeerRule.TREE:
+            steps, parallel = machine.steps, machine.parallel
     hops = 2 if dimension.topology == "switch" else 1
     return DimensionCost(
         members=over.members,
@@ -117,25 +124,17 @@ def _logical_dimensions(
         raise ConfigError(at, "a collective needs an algorithm per dimension", got=names)
     if len(names) > len(inputs.dimensions):
         rule = f"the network has {len(inputs.dimensions)} dimension(s)"
-        raise ConfigError(at, rule, got=list(names))
-    named = [_named(name, at) for name in names]
+        raise ConfigError(at, rule, got=len(names))
     if isinstance(group, GridGroup):
-        return _grid_dimensions(inputs, named, group, at)
-    return _machine_dimensions(inputs, named, npus)
+        return _grid_dimensions(inputs, names, group, at)
+    return _machine_dimensions(inputs, names, npus)
 
 
-def _named(name: str, at: str) -> NamedAlgorithm:
-    try:
-        return astra_algorithm(name)
-    except ConfigError as error:
-        raise error.under(at) from None
-
-
-def _list_dimension(names: Sequence[str], group: ListGroup) -> LogicalDimension:
+def _list_dimension(names: Sequence[ChosenAlgorithm], group: ListGroup) -> LogicalDimension:
     """A list is one ring in the order given: its algorithm if there is just one, else ring."""
     algorithm: CollectiveAlgorithm = Ring()
     if len(names) == 1:
-        algorithm = _named(names[0], "options.algorithms").algorithm
+        algorithm = names[0].algorithm
     members = int(group.members.size)
     return LogicalDimension(
         algorithm=algorithm, members=members, stride=0, dimension=0, in_list=True
@@ -143,7 +142,7 @@ def _list_dimension(names: Sequence[str], group: ListGroup) -> LogicalDimension:
 
 
 def _machine_dimensions(
-    inputs: EngineInput, named: Sequence[NamedAlgorithm], npus: int
+    inputs: EngineInput, named: Sequence[ChosenAlgorithm], npus: int
 ) -> list[LogicalDimension]:
     dimensions: list[LogicalDimension] = []
     below = 1
@@ -161,7 +160,7 @@ def _machine_dimensions(
 
 
 def _grid_dimensions(
-    inputs: EngineInput, named: Sequence[NamedAlgorithm], group: GridGroup, at: str
+    inputs: EngineInput, named: Sequence[ChosenAlgorithm], group: GridGroup, at: str
 ) -> list[LogicalDimension]:
     dimensions = []
     below = 1
@@ -170,7 +169,7 @@ def _grid_dimensions(
         if extent > 1:
             if d >= len(named) or named[d].whole_machine:
                 rule = f"a grid group needs a per-dimension algorithm in dimension {d}"
-                raise ConfigError(at, rule, got=inputs.options.algorithms)
+                raise ConfigError(at, rule, got=len(named))
             if stride < 1 or dimension.npus % (extent * stride):
                 rule = f"extent x stride must divide the {dimension.npus} NPUs of dimension {d}"
                 raise ConfigError("groups", rule, got=(extent, stride))
@@ -211,6 +210,15 @@ def _in_order(
     return [Phase(kind=kind, over=over, queue_pass=layout.PASS_PLAIN) for over in order]
 
 
+def _with_stand_in(phase: Phase, kind: CollectiveKind) -> Phase:
+    """What runs where a collective of *kind* is split, and its algorithm cannot do a part of it."""
+    over = phase.over
+    algorithm = runnable(over.algorithm, phase.kind, over.members)
+    if phase.kind is kind or algorithm is over.algorithm:
+        return phase
+    return replace(phase, over=replace(over, algorithm=algorithm))
+
+
 def _check_runs(phase: Phase, *, quirks: bool) -> None:
     over = phase.over
     runs = over.algorithm.runs(phase.kind, over.members)
@@ -220,60 +228,31 @@ def _check_runs(phase: Phase, *, quirks: bool) -> None:
     elif quirks and is_tree:  # which performs an all-reduce, whatever is asked for
         runs = over.algorithm.runs(CollectiveKind.ALL_REDUCE, over.members)
     if not runs:
-        rule = f"{over.algorithm.astra_name} cannot run {phase.kind.name.lower()} here"
+        rule = f"{algorithm_name(over.algorithm)} cannot run {phase.kind.name.lower()} here"
         raise ConfigError("algorithm", f"{rule}: wrong kind or count of members", got=over.members)
     if is_tree and over.in_list:
-        rule = "doubleBinaryTree needs a dimension of the network, not a list of members"
+        rule = "double_binary_tree needs a dimension of the network, not a list of members"
         raise ConfigError("algorithm", rule, got=over.members)
 
 
-def phase_words(phase: Phase, *, members_at: int, tree: int) -> list[int]:
-    """The words of a phase in the arena.
+def phase_words(
+    phase: Phase, known: Rows, *, members_at: int, tree: int
+) -> tuple[list[int], list[int]]:
+    """The words of a phase in the arena, and those of its step table.
 
     Args:
         phase: The phase.
+        known: Rows made before.
         members_at: Where the list of its members lies, 0: none.
         tree: Number of its tree counter; without meaning for the other algorithms.
     """
     over = phase.over
-    probe_bytes = 4 * over.members
-    program = over.algorithm.program(phase.kind, over.members, probe_bytes)
-    reduce_rule = {
-        CollectiveKind.ALL_REDUCE: layout.REDUCE_FIRST_HALF,
-        CollectiveKind.REDUCE_SCATTER: layout.REDUCE_ALWAYS,
-    }.get(phase.kind, layout.REDUCE_NEVER)
-    words = [0] * layout.PHASE_WORDS
-    words[layout.PHASE_HALVES] = int(phase.kind is CollectiveKind.ALL_REDUCE)
-    words[layout.PHASE_REDUCE_RULE] = reduce_rule
-    words[layout.PHASE_MEMBERS] = over.members
+    row = program_row(over.algorithm, phase.kind, over.members, known, in_list=over.in_list)
+    words = row[:ROW_WORDS] + [0] * (layout.PHASE_WORDS - ROW_WORDS)
     words[layout.PHASE_STRIDE] = over.stride
     words[layout.PHASE_LIST] = members_at
     words[layout.PHASE_LOCAL] = int(over.in_list)
     words[layout.PHASE_DIMENSION] = over.dimension
     words[layout.PHASE_PASS] = phase.queue_pass
     words[layout.PHASE_TREE] = tree
-    words[layout.PHASE_RESULT_TIMES] = words[layout.PHASE_RESULT_OVER] = 1
-    words[layout.PHASE_PEERS] = layout.PEERS_TREE
-    if program is not None:
-        _write_program(words, program, over, probe_bytes)
-    return words
-
-
-def _write_program(
-    words: list[int], program: PhaseProgram, over: LogicalDimension, probe_bytes: int
-) -> None:
-    reduced = program.reduced
-    if over.in_list and program.peers is PeerRule.ROTATING:
-        reduced = (over.members - 1) * program.parallel  # as ASTRA-sim counts in groups
-    words[layout.PHASE_PEERS] = int(program.peers)
-    words[layout.PHASE_STEPS] = program.steps
-    if program.peers is PeerRule.HALVING and words[layout.PHASE_HALVES]:
-        # as ASTRA-sim counts on other member counts than powers of two; equal on those
-        words[layout.PHASE_STEPS] = int(2 * log2(over.members))
-    words[layout.PHASE_PARALLEL] = program.parallel
-    words[layout.PHASE_REDUCED] = reduced
-    words[layout.PHASE_DIVISOR] = probe_bytes // program.first_bytes
-    words[layout.PHASE_DISTANCE] = program.first_distance
-    words[layout.PHASE_SHRINKS] = int(program.factor > 1.0)
-    words[layout.PHASE_RESULT_TIMES] = max(program.result_bytes // probe_bytes, 1)
-    words[layout.PHASE_RESULT_OVER] = max(probe_bytes // program.result_bytes, 1)
+    return words, row[ROW_WORDS:]

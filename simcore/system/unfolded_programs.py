@@ -7,19 +7,24 @@ from math import prod
 
 import numpy as np
 
+from simcore.collectives import PeerRule
 from simcore.errors import ConfigError
 from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Ints
 from simcore.kernels.native import call
+from simcore.kernels.phase_row import PEERS_CUSTOM, PEERS_TREE
+from simcore.recent import Recent
 from simcore.system.cast import Cast
 from simcore.system.engine_input import EngineInput, GridGroup, ListGroup
 from simcore.system.issue_order import hashed_orders
+from simcore.system.phase_record import Rows
 from simcore.system.programs import Bodies, Program, Programs, fixed_nodes
 from simcore.system.programs_joined import joined
 from simcore.system.unfolded_arena import Image
 from simcore.system.unfolded_plans import Phase, collective_phases, phase_words
 from simcore.terms import CollectiveKind, NodeKind
 
+_KEPT_ROWS = 4096
 TAG_RANGE = 500_000_000  # ASTRA-sim folds the tags of sends into this range
 
 
@@ -65,6 +70,8 @@ class ProgramWriter:
         self._tree_of: dict[tuple[int, ...], int] = {}
         self._tree_uses: dict[int, int] = {}  # times that one chunk passes a tree
         self._custom_at: dict[int, int] = {}
+        self._table_at: dict[tuple[int, ...], int] = {}
+        self._rows: Rows = Recent(_KEPT_ROWS)
         self._lists: dict[int, Ints] = {}
         self._lines: dict[tuple[int, int], int] = {}
         self.longest_phase = 1
@@ -171,9 +178,7 @@ class ProgramWriter:
             tables = [[self._phase(kind, group_key, phase) for phase in o] for o in orders]
         if not tables[0]:
             return 0
-        uses = [
-            w[layout.PHASE_TREE] for w in tables[0] if w[layout.PHASE_PEERS] == layout.PEERS_TREE
-        ]
+        uses = [w[layout.PHASE_TREE] for w in tables[0] if w[layout.PHASE_PEERS] == PEERS_TREE]
         self._tree_uses |= Counter(uses)
         group = self._inputs.groups.get(group_key)
         smallest = self._npus
@@ -203,13 +208,23 @@ class ProgramWriter:
         grid = isinstance(self._inputs.groups.get(group_key), GridGroup)
         tree_key = (int(kind), phase.over.dimension, group_key if grid else 0)
         tree = 0
-        if phase.over.algorithm.program(phase.kind, phase.over.members, 0) is None:
+        machine = phase.over.algorithm.machine(phase.kind, phase.over.members)
+        if machine.peers is PeerRule.TREE:
             tree = self._tree_of.setdefault(tree_key, len(self._tree_of))
-        words = phase_words(phase, members_at=members_at, tree=tree)
+        words, table = phase_words(phase, self._rows, members_at=members_at, tree=tree)
+        if table:
+            words[layout.PHASE_TABLE] = self._table(table)
         line = (phase.over.members, phase.over.stride)
         words[layout.PHASE_LINE] = self._lines.setdefault(line, len(self._lines) + 1)
         self.longest_phase = max(self.longest_phase, words[layout.PHASE_PARALLEL])
         return words
+
+    def _table(self, words: list[int]) -> int:
+        """Where a step table lies; equal ones are written once."""
+        key = tuple(words)
+        if key not in self._table_at:
+            self._table_at[key] = self._image.add(np.array(words, np.int64))
+        return self._table_at[key]
 
     def _list(self, group_key: int) -> int:
         """Where the members of a list group lie: count, in order, sorted, position of sorted."""
@@ -261,7 +276,7 @@ class ProgramWriter:
                 rule = f"peers of a custom collective must be below {members}"
                 raise ConfigError("custom", rule, got=int(bad[0]))
         words = [0] * layout.PHASE_WORDS
-        words[layout.PHASE_PEERS] = layout.PEERS_CUSTOM
+        words[layout.PHASE_PEERS] = PEERS_CUSTOM
         words[layout.PHASE_MEMBERS] = members
         words[layout.PHASE_LIST] = 0 if group is None else self._list(group_key)
         words[layout.PHASE_PASS] = layout.PASS_FIXED

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.system.engine_input import (
     CustomCollectives,
     EngineInput,
@@ -133,7 +134,7 @@ def options_of(case: Mapping[str, Any]) -> SystemOptions:
             local_reduction_delay_ns=system.get("local-reduction-delay", 1),
         )
     algorithms = {
-        int(kind): tuple(system[f"{key}-implementation"])
+        int(kind): algorithms_of(system[f"{key}-implementation"])
         for kind, key in KEYS.items()
         if f"{key}-implementation" in system
     }

@@ -21,7 +21,7 @@ UNFOLDED = {
     "the order of simultaneous events depends on the order of the NPUs": 13,
     "no two NPUs are alike": 22,
     "custom collectives give every member a program of its own": 18,
-    "members of doubleBinaryTree have different roles": 12,
+    "members of a tree have different roles": 12,
     "NPUs share memory servers": 6,
     "pairs need a power of two": 4,
     "NPUs wait for ever, or messages are never received": 4,

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from simcore.collectives import ALGORITHMS
 from simcore.hardware import Dimension
 from simcore.system.collective_timer import CollectiveTimer
 from simcore.system.placement import Placement
@@ -19,7 +18,11 @@ TOPOLOGY = {
     "FullyConnected": TopologyKind.FULLY_CONNECTED,
     "Switch": TopologyKind.SWITCH,
 }
-NAMES = {algorithm.astra_name: name for name, algorithm in ALGORITHMS.items()}
+NAMES = {
+    "ring": "ring",
+    "halvingDoubling": "halving_doubling",
+    "doubleBinaryTree": "double_binary_tree",
+}
 KEYS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 
 

@@ -11,6 +11,7 @@ from math import prod
 from plain_network import Call, Clock, Network
 from plain_steps import ALL_REDUCE, GATHER, SCATTER, Phase, Steps, Stream
 
+from simcore.formats.astra.collective_names import name_of
 from simcore.system.engine_input import EngineInput, ListGroup
 from simcore.system.programs import Program
 from simcore.terms import CollectiveKind, NodeKind
@@ -122,7 +123,7 @@ class Npu:
 
     def logical(self, kind: CollectiveKind, key: int) -> list[tuple[str, list[int], bool]]:
         """Algorithm, members in order and whether they are a list, per logical dimension."""
-        names = self.inputs.options.algorithms[int(kind)]
+        names = [name_of(chosen) for chosen in self.inputs.options.algorithms[int(kind)]]
         group = self.inputs.groups.get(key)
         everyone = len(self.run.npus)
         if isinstance(group, ListGroup) and group.members.size != everyone:

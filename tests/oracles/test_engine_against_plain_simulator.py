@@ -9,6 +9,7 @@ import pytest
 from engine_runs import program
 from plain_astra import PlainRun
 
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.system.engine_input import (
     EngineInput,
     ListGroup,
@@ -137,7 +138,7 @@ def random_run(rng: Random) -> EngineInput:
         queues_per_dimension=rng.randint(1, 4),
         endpoint_delay_ns=rng.choice([1, 10, 33]),
         local_mem_bytes_per_ns=rng.choice([0.0, 1.7, 50.0]),
-        algorithms={int(kind): names for kind, names in used.items()},
+        algorithms={int(kind): algorithms_of(names) for kind, names in used.items()},
         compute_slots=rng.randint(1, 2),
         communication_streams=rng.choice([1, 1, 2, 3]),
         rendezvous=rng.random() < 0.3,

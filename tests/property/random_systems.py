@@ -5,6 +5,7 @@ from math import prod
 
 import numpy as np
 
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.system.engine_input import (
     EngineInput,
     GridGroup,
@@ -240,7 +241,7 @@ def _options(rng: np.random.Generator, shape: tuple[int, ...]) -> SystemOptions:
         queues_per_dimension=int(rng.choice([1, 1, 1, 2, 3])),
         endpoint_delay_ns=int(rng.choice([0, 10, 10, 10])),
         local_mem_bytes_per_ns=float(rng.choice([0.0, 1600.0, 1.0])),
-        algorithms={int(kind): algorithms for kind in KINDS},
+        algorithms={int(kind): algorithms_of(algorithms) for kind in KINDS},
         inter_dimension=str(
             rng.choice(["ascending", "ascending", "round_robin", "offline_greedy"])
         ),

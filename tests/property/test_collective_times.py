@@ -88,7 +88,7 @@ def test_members_of_a_list_end_when_the_engine_says_whenever_they_start(
     name = machine[1].algorithms(kind, [dimension.topology for dimension in network])[0]
     one = len(network) == 1 and len(ids) < npus
     if one and runnable(name, kind, len(ids)) == "double_binary_tree":
-        with pytest.raises(ConfigError, match="doubleBinaryTree needs a dimension"):
+        with pytest.raises(ConfigError, match="double_binary_tree needs a dimension"):
             subsystem.shared_ends(*arguments)
         return
     expected = Subsystem(*machine).engine_ends(*arguments)

@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.system.dimension_order import POLICIES
 from simcore.system.engine_input import (
     EngineInput,
@@ -79,7 +80,7 @@ def runs(draw: st.DrawFn) -> EngineInput:
         active_chunks_per_dimension=draw(st.integers(1, 3)),
         queues_per_dimension=draw(st.integers(1, 3)),
         local_mem_bytes_per_ns=1600.0,
-        algorithms={int(kind): names for kind in KINDS},
+        algorithms={int(kind): algorithms_of(names) for kind in KINDS},
         inter_dimension=draw(st.sampled_from(POLICIES)),
         communication_streams=draw(st.integers(1, 3)),
         rendezvous=draw(st.booleans()),

@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.system.engine_input import EngineInput, EngineOutput, NetworkDimension, SystemOptions
 from simcore.system.programs import Program
 from simcore.system.unfolded import run_unfolded
@@ -65,7 +66,7 @@ def runs(draw: st.DrawFn, backend: str) -> EngineInput:
         endpoint_delay_ns=draw(st.sampled_from([0, 10])),
         local_mem_bytes_per_ns=draw(st.sampled_from([0.0, 1600.0])),
         algorithms={
-            int(kind): exchanges if kind is CollectiveKind.ALL_TO_ALL else names
+            int(kind): algorithms_of(exchanges if kind is CollectiveKind.ALL_TO_ALL else names)
             for kind in everything
         },
         rendezvous=draw(st.booleans()),

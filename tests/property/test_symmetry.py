@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from random_systems import Node, program_of, random_system
 
 from simcore.errors import ConfigError
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.kernels.engine import layout
 from simcore.system import unfolded
 from simcore.system.engine_input import (
@@ -108,7 +109,7 @@ def one_ring(programs: list[list[Node]], **options: object) -> EngineInput:
         dimensions=(RING,),
         options=SystemOptions(
             local_mem_bytes_per_ns=1600.0,
-            algorithms={int(kind): ("ring",) for kind in CollectiveKind},
+            algorithms={int(kind): algorithms_of(["ring"]) for kind in CollectiveKind},
             **options,  # type: ignore[arg-type]
         ),
         programs=tuple(program_of(nodes, [0], npu, 1) for npu, nodes in enumerate(programs)),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.system.engine_input import (
     EngineInput,
     GridGroup,
@@ -74,7 +75,7 @@ def options(algorithm: str | Sequence[str], *, chunks: int = 1) -> SystemOptions
     return SystemOptions(
         chunks=chunks,
         local_mem_bytes_per_ns=1600.0,
-        algorithms={int(kind): names for kind in CollectiveKind},
+        algorithms={int(kind): algorithms_of(names) for kind in CollectiveKind},
     )
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from simcore.formats.astra.collective_names import name_of
 from simcore.formats.astra.network_file import BYTES_PER_GB
 from simcore.system.engine_input import NetworkDimension, SystemOptions
 from simcore.terms import CollectiveKind, TopologyKind
@@ -72,7 +73,7 @@ def system_keys(options: SystemOptions) -> dict[str, object]:
         "collective-optimization": "localBWAware" if options.local_bw_aware else "baseline",
         "local-mem-bw": options.local_mem_bytes_per_ns,
     }
-    for kind, names in options.algorithms.items():
+    for kind, chosen in options.algorithms.items():
         name = CollectiveKind(kind).name.lower().replace("_", "-")
-        keys[f"{name}-implementation"] = list(names)
+        keys[f"{name}-implementation"] = [name_of(one) for one in chosen]
     return keys

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simcore.collectives import DoubleBinaryTree
 from simcore.formats.astra.printed import finish_line, memory_lines, statistics_lines
 from simcore.formats.astra.result import AstraResult
 from simcore.formats.astra.run import AstraRun
@@ -81,13 +82,13 @@ def _rings(run: AstraRun) -> Iterator[LogLine]:
     sizes = [dimension.npus for dimension in run.engine_input.dimensions]
     for kind in _TOPOLOGIES:
         offset = 1
-        for size, name in zip(
+        for size, chosen in zip(
             sizes, run.system.options.algorithms.get(int(kind), ()), strict=False
         ):
-            if name.startswith("one"):
+            if chosen.whole_machine:
                 yield _ring(int(np.prod(sizes)), 1)
                 break
-            if name != "doubleBinaryTree":
+            if not isinstance(chosen.algorithm, DoubleBinaryTree):
                 yield _ring(size, offset)
             offset *= size
 

@@ -166,9 +166,9 @@ class NodeTable:
     def _logical_dimensions(self) -> dict[int, int]:
         """How many dimensions the algorithms of each kind cover: ``oneX`` is the last of a list."""
         covered = {}
-        for kind, names in self._machine.system.options.algorithms.items():
-            whole = [d for d, name in enumerate(names) if name.startswith("one")]
-            covered[kind] = min([len(names), self._machine.dimensions, *(d + 1 for d in whole)])
+        for kind, chosen in self._machine.system.options.algorithms.items():
+            whole = [d for d, one in enumerate(chosen) if one.whole_machine]
+            covered[kind] = min([len(chosen), self._machine.dimensions, *(d + 1 for d in whole)])
         return covered
 
     def peers(self) -> Ints:

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from simcore.errors import ConfigError
+from simcore.formats.astra.collective_names import algorithm_of
 from simcore.formats.astra.json_table import Table
 from simcore.json_file import read_json
-from simcore.system.engine_input import SharedBus, SystemOptions
+from simcore.system.engine_input import ChosenAlgorithm, SharedBus, SystemOptions
 from simcore.terms import CollectiveKind
 
 _COLLECTIVES = {
@@ -134,7 +135,7 @@ def _options(table: Table, command: CommandOptions) -> SystemOptions:
     for kind, key in _COLLECTIVES.items():
         names = table.texts(key)
         if names is not None:
-            algorithms[int(kind)] = names
+            algorithms[int(kind)] = tuple(_algorithm(name, key) for name in names)
     optimization = table.choice("collective-optimization", ("baseline", "localBWAware"), "baseline")
     scheduling = table.choice("scheduling-policy", ("LIFO", "FIFO", "EXPLICIT"), "LIFO")
     local_mem_gb_per_s = table.number("local-mem-bw", 0.0)
@@ -156,6 +157,13 @@ def _options(table: Table, command: CommandOptions) -> SystemOptions:
         reference_quirks=True,
         shared_bus=_shared_bus(table) if table.flag("model-shared-bus") else None,
     )
+
+
+def _algorithm(name: str, key: str) -> ChosenAlgorithm:
+    try:
+        return algorithm_of(name)
+    except ConfigError as error:
+        raise error.under(key) from None
 
 
 def _shared_bus(table: Table) -> SharedBus:

@@ -16,7 +16,6 @@ from simcore.kernels.engine.layout import (
     NO,
     NOT_REDUCED,
     NOTHING,
-    PEERS_TREE,
     PHASE_MEMBERS,
     STREAM_BYTES,
     WALK_BYTES,
@@ -39,6 +38,7 @@ from simcore.kernels.engine.layout import (
 from simcore.kernels.engine.messages import new_message, receive, send
 from simcore.kernels.engine.stepwise import member_id
 from simcore.kernels.phase_machine import reduction_ns
+from simcore.kernels.phase_row import PEERS_TREE
 
 
 @kernel

@@ -68,8 +68,6 @@ from simcore.kernels.engine.layout import (
     OUTBOX_HEAD,
     PAUSE_AT,
     PAUSED,
-    PEERS_ROTATING,
-    PEERS_TREE,
     PLACES,
     RESERVE_WORDS,
     STREAM_COLLECTIVE,
@@ -91,6 +89,7 @@ from simcore.kernels.engine.shared_bus import begin_bus_event, bundle_of, end_bu
 from simcore.kernels.engine.stepwise import go_on, receive_step
 from simcore.kernels.engine.streams import is_last_phase, leave_queue, next_phase, start_waiting
 from simcore.kernels.engine.ties import MIXED, OWN, RECEIVER, act_for, join_strands, touch
+from simcore.kernels.phase_row import PEERS_ROTATING, PEERS_TREE
 
 
 @kernel

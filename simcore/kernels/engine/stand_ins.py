@@ -10,7 +10,6 @@ from simcore.kernels.engine.layout import (
     LIST_MEMBERS,
     MSG_DST,
     NPU_ID,
-    PEERS_HALVING,
     PHASE_LINE,
     PHASE_LIST,
     PHASE_MEMBERS,
@@ -33,6 +32,7 @@ from simcore.kernels.engine.layout import (
 from simcore.kernels.engine.members import listed_id
 from simcore.kernels.engine.messages import present_as
 from simcore.kernels.engine.ties import LINE_SHIFT, LIST_LINES, PAIRED
+from simcore.kernels.phase_row import PEERS_HALVING
 
 
 @kernel

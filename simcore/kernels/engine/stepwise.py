@@ -1,4 +1,4 @@
-"""Ring, direct and halving-doubling: every member runs the same machine.
+"""Ring, direct, halving-doubling and tables of steps: every member runs the same machine.
 
 A member keeps packets in line. Each packet's bundle passes the local bus first; then it is sent,
 the receive from the mirrored member is posted, and each message received puts the next packet in
@@ -17,12 +17,8 @@ from simcore.kernels.engine.layout import (
     NO,
     NOT_REDUCED,
     NOTHING,
-    PEERS_HALVING,
-    PEERS_NEIGHBOUR,
-    PEERS_ROTATING,
     PHASE_DISTANCE,
     PHASE_DIVISOR,
-    PHASE_HALVES,
     PHASE_LIST,
     PHASE_MEMBERS,
     PHASE_PARALLEL,
@@ -32,9 +28,9 @@ from simcore.kernels.engine.layout import (
     PHASE_SHRINKS,
     PHASE_STEPS,
     PHASE_STRIDE,
+    PHASE_TABLE,
+    PHASE_WAITS,
     PLACES,
-    REDUCE_ALWAYS,
-    REDUCE_FIRST_HALF,
     STREAM_BYTES,
     WALK_AHEAD,
     WALK_BACKWARDS,
@@ -69,6 +65,15 @@ from simcore.kernels.engine.members import listed_id
 from simcore.kernels.engine.messages import new_message, receive, send
 from simcore.kernels.engine.stand_ins import present_to_stand_in
 from simcore.kernels.phase_machine import reduction_ns
+from simcore.kernels.phase_row import (
+    PEERS_HALVING,
+    PEERS_NEIGHBOUR,
+    PEERS_ROTATING,
+    PEERS_TABLE,
+    REDUCE_ALWAYS,
+    REDUCE_FIRST_HALF,
+)
+from simcore.kernels.step_table import step_bytes, step_receiver, step_reduces, step_sender
 
 _NEXT = np.int64(1)
 
@@ -112,11 +117,23 @@ def insert(arena: Ints, rates: Floats, walk: int) -> None:
             reduce_ns = arena[walk + WALK_REDUCE_NS]
         sends_back = arena[walk + WALK_REDUCED] > arena[walk + WALK_PARALLEL]
         arena[walk + WALK_REDUCED] -= 1
+    if arena[walk + WALK_PEERS] == PEERS_TABLE and arena[walk + WALK_INSERTED] > 0:
+        reduce_ns = _table_reduce_ns(arena, rates, walk)
     arena[walk + WALK_INSERTED] += 1
     size = arena[walk + WALK_BYTES]
     if arena[walk + WALK_PEERS] == PEERS_HALVING:
         _advance(arena, rates, walk)
     pass_bundle(arena, rates, walk, reduce_ns, size, plain, sends_back)
+
+
+@kernel
+def _table_reduce_ns(arena: Ints, rates: Floats, walk: int) -> int:
+    """Time to reduce what arrived in the last step of a table, or that it is not reduced."""
+    table, step = arena[arena[walk + WALK_PHASE] + PHASE_TABLE], arena[walk + WALK_INSERTED] - 1
+    if not step_reduces(arena, table, step):
+        return NOT_REDUCED
+    size = step_bytes(arena, table, step, arena[arena[walk + WALK_STREAM] + STREAM_BYTES])
+    return reduction_ns(size, rates[MEMORY_BYTES_PER_S])
 
 
 @kernel
@@ -132,7 +149,7 @@ def _advance(arena: Ints, rates: Floats, walk: int) -> None:
         arena[walk + WALK_BYTES] *= 2
     phase = arena[walk + WALK_PHASE]
     if (
-        arena[phase + PHASE_HALVES] != 0
+        arena[phase + PHASE_REDUCE_RULE] == REDUCE_FIRST_HALF
         and arena[walk + WALK_DISTANCE] == arena[phase + PHASE_MEMBERS]
     ):
         arena[walk + WALK_SHRINKS] = 0
@@ -155,8 +172,7 @@ def go_on(arena: Ints, rates: Floats, walk: int) -> bool:
     arena[walk + WALK_FREE] += 1
     tries = 1
     if (
-        arena[walk + WALK_PEERS] == PEERS_ROTATING
-        and arena[phase + PHASE_HALVES] != 0
+        arena[phase + PHASE_WAITS] != 0
         and arena[walk + WALK_LEFT] <= arena[phase + PHASE_MEMBERS] - 1
     ):
         if arena[walk + WALK_RECEIVED] < arena[phase + PHASE_MEMBERS] - 1:
@@ -184,6 +200,8 @@ def _try_to_send(arena: Ints, rates: Floats, walk: int) -> bool:
     elif arena[walk + WALK_PEERS] == PEERS_HALVING:
         size = arena[walk + WALK_OUT_BYTES]
         _meet_pair(arena, walk)
+    elif arena[walk + WALK_PEERS] == PEERS_TABLE:
+        size = _meet_in_table(arena, walk, taken)
     me, tag = arena[walk + WALK_ID], arena[walk + WALK_TAG]
     arena[walk + WALK_TAKEN] = taken + 1
     arena[walk + WALK_LEFT] -= 1
@@ -219,6 +237,19 @@ def _meet_pair(arena: Ints, walk: int) -> None:
     arena[walk + WALK_AHEAD] = ahead
     arena[walk + WALK_TO] = member_id(arena, walk, ahead)
     arena[walk + WALK_FROM] = arena[walk + WALK_TO]
+
+
+@kernel
+def _meet_in_table(arena: Ints, walk: int, step: int) -> int:
+    """Send to whom a *step* of the table names, receive from who names this one; its bytes."""
+    phase, index = arena[walk + WALK_PHASE], arena[walk + WALK_INDEX]
+    table, members = arena[phase + PHASE_TABLE], arena[phase + PHASE_MEMBERS]
+    ahead = step_receiver(arena, table, step, index, members) - index
+    arena[walk + WALK_AHEAD] = ahead % members
+    arena[walk + WALK_TO] = member_id(arena, walk, ahead)
+    behind = step_sender(arena, table, step, index, members) - index
+    arena[walk + WALK_FROM] = member_id(arena, walk, behind)
+    return step_bytes(arena, table, step, arena[arena[walk + WALK_STREAM] + STREAM_BYTES])
 
 
 @kernel

@@ -31,8 +31,6 @@ from simcore.kernels.engine.layout import (
     PASS_FIXED,
     PASS_LAST,
     PASS_PLAIN,
-    PEERS_CUSTOM,
-    PEERS_TREE,
     PHASE_DIMENSION,
     PHASE_LOCAL,
     PHASE_PASS,
@@ -83,7 +81,7 @@ from simcore.kernels.engine.layout import (
 from simcore.kernels.engine.members import position_of
 from simcore.kernels.engine.stepwise import begin_steps
 from simcore.kernels.engine.ties import touch
-from simcore.kernels.phase_row import LIST_DELAY_NS
+from simcore.kernels.phase_row import LIST_DELAY_NS, PEERS_CUSTOM, PEERS_TREE
 
 LIFO, FIFO, EXPLICIT = 0, 1, 2
 _CHOICE_QUEUE = CHOICE_BACKWARDS - 1

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from simcore.errors import ConfigError
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.formats.astra.node_table import Machine
 from simcore.formats.astra.program import BuiltPrograms, build_programs
 from simcore.formats.astra.system_file import AstraSystem, Roofline
@@ -137,7 +138,7 @@ def test_collectives_run_over_all_dimensions_unless_told(tmp_path: Path) -> None
 def test_only_dimensions_with_an_algorithm_need_a_flag(
     tmp_path: Path, names: tuple[str, ...], flags: int
 ) -> None:
-    options = SystemOptions(algorithms={0: names} if names else {})
+    options = SystemOptions(algorithms={0: algorithms_of(names)} if names else {})
     machine = replace(MACHINE, system=AstraSystem(options=options))
 
     def involved(count: int) -> list[int]:

@@ -1,0 +1,58 @@
+"""Collective algorithms as a user would add them: steps, and nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from simcore.collectives import CollectiveAlgorithm, Exchange, Offset, Step, Table
+from simcore.terms import CollectiveKind
+
+
+@dataclass(frozen=True)
+class Bruck(CollectiveAlgorithm):
+    """All-to-all in ceil(log2 n) steps, of about half the buffer each, among any n members.
+
+    Source: J. Bruck et al., "Efficient Algorithms for All-to-All Communications in Multiport
+    Message-Passing Systems", IEEE TPDS 8(11), 1997.
+    """
+
+    def runs(self, kind: CollectiveKind, members: int) -> bool:
+        return kind is CollectiveKind.ALL_TO_ALL and members >= 2
+
+    def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
+        return [
+            Step(
+                size=Fraction(sum(block >> k & 1 for block in range(members)), members),
+                peer=Offset(1 << k),
+            )
+            for k in range((members - 1).bit_length())
+        ]
+
+
+@dataclass(frozen=True)
+class RecursiveDoubling(CollectiveAlgorithm):
+    """All-reduce of the whole buffer with the member 1, 2, 4, ... away, each time reduced."""
+
+    def runs(self, kind: CollectiveKind, members: int) -> bool:
+        return kind is CollectiveKind.ALL_REDUCE and members & (members - 1) == 0
+
+    def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
+        masks = [1 << level for level in range(members.bit_length() - 1)]
+        return [Step(size=Fraction(1), peer=Exchange(mask), reduces=True) for mask in masks]
+
+
+@dataclass(frozen=True)
+class Backwards(CollectiveAlgorithm):
+    """A ring that runs the other way, its receivers named one by one."""
+
+    def runs(self, kind: CollectiveKind, members: int) -> bool:
+        return kind in (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER) and members > 1
+
+    def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
+        gathers = kind is CollectiveKind.ALL_GATHER
+        table = Table(tuple((member - 1) % members for member in range(members)))
+        size = Fraction(1, 1 if gathers else members)
+        return [Step(size=size, peer=table, reduces=not gathers, times=members - 1)]
+
+
+OUTSIDE = {"bruck": Bruck(), "recursive_doubling": RecursiveDoubling(), "backwards": Backwards()}
