@@ -7,6 +7,7 @@ of every design of a box, and the slowest corner its price.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from dse.gap.designs import PLAN, KnownDesigns, Rows
 from dse.space import Block, Parameter, Space, Value
-from simcore import parse_quantity
+from simcore import ConfigError, parse_quantity
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -22,6 +23,9 @@ Values = tuple[float, ...]
 
 _PART = 1 << 18
 _ASKED = 64
+_MOST_WAYS = 1 << 22
+"""Designs of some plans that are bounded together."""
+
 _MACHINE = ("platform.",)
 
 
@@ -75,6 +79,13 @@ class Boxes:
             for i in range(len(blocks))
             if i not in self._plan and i not in self.ladders and i not in self._alike
         ]
+        self._ways_of_plan = prod(max(map(len, self._heads[i])) for i in self._ways)
+        if self._ways_of_plan > _MOST_WAYS:
+            rule = (
+                f"a gap is proven where a plan can be run in at most {_MOST_WAYS:,} ways "
+                "(algorithms, chunks, order): let fewer of them vary"
+            )
+            raise ConfigError("space", rule, got=self._ways_of_plan)
 
     def whole(self) -> Iterator[Box]:
         """A box per machine that has a price, with the least time of all plans as its bound."""
@@ -115,10 +126,11 @@ class Boxes:
     def first_plans(
         self, box: Box, wanted: int, covered: Callable[[Floats], Flags]
     ) -> tuple[Box, Box]:
-        """The designs of the plans with the least floors, and a box of the other plans.
+        """The designs of at most *wanted* plans with the least floors, and a box of the others.
 
         Of these plans, those that are *covered* even on a network that takes no time are left out.
         """
+        wanted = max(1, min(wanted, _MOST_WAYS // self._ways_of_plan))
         order = np.argsort(box.times_s, kind="stable")
         rows = box.rows[order[:wanted]]
         rows = rows[self._known.fit(rows)]

@@ -49,9 +49,7 @@ BYTES_PER_NS, LATENCY_NS, MEMORY_BYTES_PER_NS = 50.0, 500.0, 1600.0
 
 @pytest.fixture(autouse=True)
 def _with_those_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ALGORITHMS, "_entries", dict(ALGORITHMS.items()))
-    for name, algorithm in OUTSIDE.items():
-        ALGORITHMS.add(name, algorithm)
+    monkeypatch.setattr(ALGORITHMS, "_entries", {**dict(ALGORITHMS.items()), **OUTSIDE})
 
 
 def algorithm_of(name: str) -> CollectiveAlgorithm:
@@ -282,7 +280,9 @@ def test_what_cannot_be_run_as_stated_is_refused_with_the_reason(
     assert "wrong" not in ALGORITHMS
 
 
-def test_names_are_taken_once() -> None:
+def test_an_algorithm_from_outside_is_added_once() -> None:
+    ALGORITHMS.add("bruck_too", OUTSIDE["bruck"])
+    assert "bruck_too" in ALGORITHMS
     with pytest.raises(ConfigError, match="a name that is not taken, but got 'ring'"):
         ALGORITHMS.add("ring", Direct())
     with pytest.raises(ConfigError, match="letters, digits and underscores"):

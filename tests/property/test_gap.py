@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_study import STUDY as SMALL
 
-from dse.config import Study, compile_study
+from dse.config import Study, compile_study, load_study_file
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.gap import Effort, Prover, close_gap
@@ -146,3 +146,9 @@ def test_designs_that_no_bound_tells_apart_are_all_asked_for() -> None:
     first, second = ({**design, "system.scheduling": ""} for design in asked)
     assert first == second
     assert {design["system.scheduling"] for design in asked} == {"lifo", "fifo"}
+
+
+def test_a_plan_that_can_be_run_in_too_many_ways_is_refused_before_memory_is_full() -> None:
+    study = load_study_file("p1_cosmic_1024_4vec.yaml")
+    with pytest.raises(ConfigError, match=r"at most 4,194,304 ways .* but got 134217728"):
+        close_gap(study)

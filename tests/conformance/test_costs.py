@@ -1,0 +1,64 @@
+"""Every cost model: what it is made of, and more of a machine never costs less."""
+
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+
+from dse.costs import COSTS, Cost, load_prices
+from simcore import Dimension, InfeasibleError, Platform, TopologyKind, load_npu
+
+PRICES = load_prices()
+UNITS = {"USD", "USD/h", "W"}
+TOPOLOGIES = list(TopologyKind)
+
+
+def machine(
+    topologies: tuple[TopologyKind, ...], npus: tuple[int, ...], gb_per_s: tuple[float, ...]
+) -> Platform:
+    dimensions = tuple(
+        Dimension.build(
+            topology=topology, npus=count, bandwidth_bytes_per_s=rate * 1e9, latency_s=1e-6
+        )
+        for topology, count, rate in zip(topologies, npus, gb_per_s, strict=True)
+    )
+    return Platform.build(npu=load_npu("h100_80"), dimensions=dimensions)
+
+
+@pytest.mark.parametrize("name", list(COSTS))
+@pytest.mark.parametrize("topologies", list(product(TOPOLOGIES, TOPOLOGIES)))
+def test_more_bandwidth_and_more_npus_never_cost_less(
+    name: str, topologies: tuple[TopologyKind, ...]
+) -> None:
+    model = COSTS[name](PRICES)
+    for npus, grown in (((4, 8), (8, 8)), ((8, 8), (8, 16)), ((8, 4), (8, 32))):
+        costs = []
+        for sizes, rates in ((npus, (100, 25)), (npus, (200, 25)), (npus, (200, 50))):
+            costs.append(total(model.cost, topologies, sizes, rates))
+        costs.append(total(model.cost, topologies, grown, (200, 50)))
+        known = [cost for cost in costs if cost is not None]
+        assert known == sorted(known)
+
+
+def total(
+    cost: Callable[[Platform], Cost],
+    topologies: tuple[TopologyKind, ...],
+    npus: tuple[int, ...],
+    rates: tuple[float, ...],
+) -> float | None:
+    """None: the model knows no such machine."""
+    try:
+        found = cost(machine(topologies, npus, rates))
+    except InfeasibleError:
+        return None
+    assert found.unit in UNITS
+    assert all(amount >= 0 for amount in found.parts.values())
+    assert found.total == pytest.approx(sum(found.parts.values()))
+    return found.total
+
+
+@pytest.mark.parametrize("name", list(COSTS))
+def test_the_same_machine_costs_the_same(name: str) -> None:
+    platform = machine((TopologyKind.SWITCH, TopologyKind.SWITCH), (8, 16), (450, 50))
+    first, second = (COSTS[name](load_prices()).cost(platform) for _ in range(2))
+    assert first == second
