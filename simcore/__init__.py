@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     )
     from simcore.simulation import Simulator, simulate, simulate_run
     from simcore.system.spec import System
-    from simcore.terms import CollectiveKind, Precision, TopologyKind
+    from simcore.terms import CollectiveKind, Precision
+    from simcore.topologies import TOPOLOGIES, Topology
     from simcore.units import FACTORS, format_quantity, parse_quantity
     from simcore.validation import validated_band
     from simcore.workload import (
@@ -94,7 +95,8 @@ _HOMES = {
     "Simulator": "simcore.simulation",
     "StageTimes": "simcore.result",
     "System": "simcore.system.spec",
-    "TopologyKind": "simcore.terms",
+    "TOPOLOGIES": "simcore.topologies",
+    "Topology": "simcore.topologies",
     "TrainingWorkload": "simcore.workload",
     "Usd": "simcore.schema",
     "UsdPerGBps": "simcore.schema",
@@ -145,6 +147,7 @@ _HOMES = {
 
 __all__ = [
     "FACTORS",
+    "TOPOLOGIES",
     "Bytes",
     "BytesPerS",
     "CnnWorkload",
@@ -179,7 +182,7 @@ __all__ = [
     "Simulator",
     "StageTimes",
     "System",
-    "TopologyKind",
+    "Topology",
     "TrainingWorkload",
     "Updates",
     "Usd",

@@ -26,14 +26,6 @@ class NodeKind(IntEnum):
     COLLECTIVE = 7
 
 
-class TopologyKind(StrEnum):
-    """Shape of one network dimension."""
-
-    RING = "ring"
-    FULLY_CONNECTED = "fully_connected"
-    SWITCH = "switch"
-
-
 class Precision(StrEnum):
     """Number format of weights and activations."""
 

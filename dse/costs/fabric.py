@@ -6,7 +6,7 @@ from math import prod
 
 from dse.costs.base import GB
 from dse.costs.prices import PriceBook
-from simcore import Dimension, InfeasibleError, Platform, TopologyKind
+from simcore import Dimension, InfeasibleError, Platform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ def _scale_up(platform: Platform, prices: PriceBook) -> tuple[ScaleUpLink, ...]:
         gb_per_s = dimension.bandwidth_bytes_per_s / GB
         free = min(gb_per_s, included_gb_per_s) if joined <= native.npus else 0.0
         included_gb_per_s -= free
-        has_switch = dimension.topology is TopologyKind.SWITCH
+        has_switch = dimension.shape.has_switches
         links.append(ScaleUpLink(has_switch=has_switch, priced_gb_per_s=gb_per_s - free))
     return tuple(links)
 
@@ -105,7 +105,7 @@ def _fabrics(platform: Platform, inner: int) -> list[list[int]]:
 
 def _check_shared(position: int, dimension: Dimension, before: Dimension | None) -> None:
     """Whether *dimension* can be a further level of the switches of the one before."""
-    if before is None or {before.topology, dimension.topology} != {TopologyKind.SWITCH}:
+    if before is None or not (before.shape.has_switches and dimension.shape.has_switches):
         reason = f"dimension {position} shares ports, and the one before is no scale-out switch"
         raise InfeasibleError("shares_ports", reason)
     if dimension.bandwidth_bytes_per_s > before.bandwidth_bytes_per_s:
@@ -122,7 +122,7 @@ def _levels(
     for level, position in enumerate(positions):
         dimension = platform.dimensions[position]
         shares: tuple[float, ...] = ()
-        if dimension.topology is TopologyKind.SWITCH:
+        if dimension.shape.has_switches:
             below = (0.0,) * (spare + level) if level else (1.0,) * spare
             shares = _oversubscribed((*below, 1.0), dimension.oversubscription)
         gb_per_s = dimension.bandwidth_bytes_per_s / GB

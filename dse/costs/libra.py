@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dse.costs.base import GB, Cost, CostModel
 from dse.costs.prices import PriceBook, TierPrice
-from simcore import Dimension, InfeasibleError, Platform, TopologyKind
+from simcore import Dimension, InfeasibleError, Platform
 
 TIER_NAMES = {
     1: ("package",),
@@ -68,7 +68,7 @@ def _network_usd(platform: Platform, prices: PriceBook, *, switch_links: int) ->
 def _usd_per_gb_per_s(
     dimension: Dimension, price: TierPrice, tier: str, switch_links: int
 ) -> float:
-    if dimension.topology is not TopologyKind.SWITCH:
+    if not dimension.shape.has_switches:
         return float(price.link)
     if price.switch is None:
         raise InfeasibleError("network_tiers", f"LIBRA prices no switch on the {tier} tier")

@@ -2,7 +2,7 @@
 
 from dse.objectives import OBJECTIVES
 from dse.space import Parameter
-from simcore import FACTORS, format_quantity
+from simcore import FACTORS, TOPOLOGIES, format_quantity
 
 
 def show_objective(name: str, value: float) -> str:
@@ -18,8 +18,6 @@ def show_amount(value: float, unit: str) -> str:
 
 
 _SHORT = {
-    "fully_connected": "FC",
-    "switch": "SW",
     "halving_doubling": "hd",
     "double_binary_tree": "dbt",
     "local_bw_aware": "local bw",
@@ -45,6 +43,8 @@ def show_value(parameter: Parameter, value: object) -> str:
 def show_short(parameter: Parameter, value: object) -> str:
     """The same, in fewer letters: ``FC`` for ``fully_connected``."""
     text = show_value(parameter, value)
+    if text in TOPOLOGIES:
+        return TOPOLOGIES[text].symbol or text
     return _SHORT.get(text, text)
 
 

@@ -14,7 +14,8 @@ from simcore.hardware import Dimension
 from simcore.kernels import time_bound
 from simcore.system.placement import place_group
 from simcore.system.spec import System
-from simcore.terms import CollectiveKind, TopologyKind
+from simcore.terms import CollectiveKind
+from simcore.topologies import TOPOLOGIES
 from simcore.workload.graph import Axis, GroupLayout
 
 KINDS = {
@@ -48,7 +49,7 @@ T = TypeVar("T")
 class Link:
     """One kind of network dimension, with its algorithm for each kind of collective."""
 
-    topology: TopologyKind
+    topology: str
     npus: int
     algorithms: tuple[str, ...]
 
@@ -64,12 +65,10 @@ class Link:
 
     @property
     def row(self) -> tuple[int, int, int]:
-        """Links of one NPU, NPUs, and hops of a message (0: the shorter way round)."""
-        if self.topology is TopologyKind.RING:
-            return 2, self.npus, 0
-        if self.topology is TopologyKind.FULLY_CONNECTED:
-            return self.npus - 1, self.npus, 1
-        return 1, self.npus, 2
+        """Links of one NPU, NPUs, and least hops of a message (0: the shorter way round)."""
+        shape = TOPOLOGIES[self.topology]
+        hops = 0 if shape.cyclic else shape.least_hops(self.npus)
+        return shape.links_per_npu(self.npus), self.npus, hops
 
 
 @dataclass(slots=True, eq=False)

@@ -15,18 +15,15 @@ import numpy as np
 from simcore.collectives import CollectiveAlgorithm, PeerRule, StateMachine, algorithm_named
 from simcore.collectives.base import share
 from simcore.kernels import phase_row
-from simcore.kernels.phase_machine import hops_at, phase_time
-from simcore.kernels.topology_codes import FULLY_CONNECTED, SWITCH
+from simcore.kernels.phase_machine import phase_time
 from simcore.recent import Recent
+from simcore.system.members_alike import members_alike
 from simcore.system.phase_record import program_row
+from simcore.system.phase_rows import link_row
 from simcore.system.phases import runnable
-from simcore.terms import CollectiveKind, TopologyKind
+from simcore.terms import CollectiveKind
+from simcore.topologies import TOPOLOGIES, Topology
 
-_CODES = {
-    TopologyKind.RING: 0,
-    TopologyKind.FULLY_CONNECTED: FULLY_CONNECTED,
-    TopologyKind.SWITCH: SWITCH,
-}
 _PROBE_UNITS = 1024
 _MOST_PARTS = 1 << 40
 
@@ -35,15 +32,19 @@ _MOST_PARTS = 1 << 40
 class Line:
     """Members of a group in one dimension: coordinates 0, stride, 2 x stride, ..."""
 
-    topology: TopologyKind
+    topology: str
     npus: int
     members: int
     stride: int
 
     def hops(self, first: int, second: int) -> int:
         """Links between two members, by their number in the group."""
-        apart = abs(first - second) * self.stride
-        return int(hops_at(_CODES[self.topology], self.npus, apart))  # numba: any integer
+        return self.shape.hops(self.npus, first * self.stride, second * self.stride)
+
+    @property
+    def shape(self) -> Topology:
+        """What joins the NPUs."""
+        return TOPOLOGIES[self.topology]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +106,7 @@ def phase_cost(name: str, kind: CollectiveKind, line: Line, *, first: bool) -> P
     machine = algorithm.machine(kind, line.members)
     if machine.peers is PeerRule.TREE:
         return _tree(line, first)
-    alike = algorithm.alike(line.topology, line.npus, line.members, line.stride)
+    alike = members_alike(machine, line.shape, line.npus, line.members, line.stride)
     if machine.peers is PeerRule.TABLE:
         columns = _by_table(machine, line)
     elif machine.peers is PeerRule.ROTATING:
@@ -115,6 +116,8 @@ def phase_cost(name: str, kind: CollectiveKind, line: Line, *, first: bool) -> P
         columns = _one_by_one(algorithm, machine.steps, kind, line, divisor)
         if machine.peers is PeerRule.NEIGHBOUR and not alike:
             columns["hops"] = _around(machine.steps, line, first)
+        elif not alike:
+            columns["hops"] = _nearest_pairs(machine.steps, line)
     unlike = {"grows": grows, "shrinks": shrinks, "unlike": int(not alike)}
     return PhaseCost(**{**_columns(NOTHING), **columns, **unlike})
 
@@ -177,7 +180,7 @@ def _probe(
     row = np.array(program_row(algorithm, kind, line.members, Recent(1)), np.int64)
     row[phase_row.STRIDE] = line.stride
     link = np.array(
-        (_CODES[line.topology], line.npus, costs["bytes_per_ns"], costs["latency_ns"]), np.float64
+        [link_row(line.shape, line.npus, costs["bytes_per_ns"], costs["latency_ns"])], np.float64
     )
     local = np.array((costs["endpoint_delay_ns"], costs["memory_bytes_per_s"]), np.float64)
     duration, _, _ = phase_time(row, divisor * _PROBE_UNITS, link, local)
@@ -194,6 +197,16 @@ def _around(steps: int, line: Line, first: bool) -> int:
     return min(paths) if first else max(paths)
 
 
+def _nearest_pairs(steps: int, line: Line) -> int:
+    """Hops of *steps* exchanges, each over twice the distance; of each, the nearest pair."""
+    levels = line.members.bit_length() - 1
+    nearest = [
+        min(line.hops(member, member ^ (1 << level)) for member in range(line.members))
+        for level in range(levels)
+    ]
+    return steps // levels * sum(nearest)
+
+
 def _direct(machine: StateMachine, kind: CollectiveKind, line: Line, first: bool) -> dict[str, int]:
     """Messages to all others at once, or as many at a time as the window allows.
 
@@ -205,16 +218,16 @@ def _direct(machine: StateMachine, kind: CollectiveKind, line: Line, first: bool
     divisor = 1 if kind is CollectiveKind.ALL_GATHER else line.members
     if machine.parallel < peers:
         rounds = -(-machine.steps // machine.parallel)
-        nearest = min(line.hops(0, other) for other in range(1, line.members))
-        hops = rounds * min(nearest, *(line.hops(i, i + 1) for i in range(peers)))
-        hops = min(hops, rounds * line.hops(0, peers))
+        everyone = range(line.members)
+        firsts = everyone if not (line.shape.uniform or line.shape.cyclic) else range(1)
+        nearest = min(line.hops(i, other) for i in firsts for other in everyone if other != i)
         return {
-            "divisor": divisor, "hops": hops, "units": rounds,
+            "divisor": divisor, "hops": rounds * nearest, "units": rounds,
             "messages": rounds, "delays": rounds + 1, "sent": machine.steps,
         }  # fmt: skip
     everyone = range(line.members)
     farthest = [max(line.hops(i, j) for j in everyone if j != i) for i in everyone]
-    even = line.topology is not TopologyKind.RING
+    even = line.shape.uniform
     reduces = kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
     certain = reduces and (even or halves == 1)
     return {

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 
-from simcore.collectives.steps import Exchange, Offset, Step
-from simcore.terms import CollectiveKind, TopologyKind
+from simcore.collectives.steps import Step
+from simcore.terms import CollectiveKind
 
 
 class PeerRule(IntEnum):
@@ -81,18 +81,6 @@ class CollectiveAlgorithm(ABC):
             peers=PeerRule.TABLE, steps=sum(step.times for step in table), table=table
         )
 
-    def alike(self, topology: TopologyKind, npus: int, members: int, stride: int) -> bool:
-        """Whether each member sees the same distances, so that all of them behave alike.
-
-        Args:
-            topology: Of the dimension.
-            npus: Of the dimension.
-            members: Of the group in this dimension.
-            stride: Distance of neighbouring members.
-        """
-        # on part of a ring the way back from the last member to the first is longer than a stride
-        return topology is not TopologyKind.RING or members == 2 or members * stride == npus
-
     def sent(self, kind: CollectiveKind, members: int) -> Fraction:
         """The part of the buffer that a member sends, mean over the members."""
         return sum(
@@ -111,9 +99,3 @@ def growth(kind: CollectiveKind, members: int) -> Fraction:
     if kind is CollectiveKind.ALL_GATHER:
         return Fraction(members)
     return Fraction(1, members if kind is CollectiveKind.REDUCE_SCATTER else 1)
-
-
-__all__ = [
-    "CollectiveAlgorithm", "Exchange", "Offset", "PeerRule", "StateMachine", "Step", "growth",
-    "share",
-]  # fmt: skip

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine
 from simcore.collectives.steps import Step, Table
-from simcore.terms import CollectiveKind, TopologyKind
+from simcore.terms import CollectiveKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,6 @@ class DoubleBinaryTree(CollectiveAlgorithm):
 
     def machine(self, kind: CollectiveKind, members: int) -> StateMachine:
         return StateMachine(peers=PeerRule.TREE)
-
-    def alike(self, topology: TopologyKind, npus: int, members: int, stride: int) -> bool:
-        return False
 
 
 def _parents(members: int) -> dict[int, int]:

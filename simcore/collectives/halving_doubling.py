@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine
 from simcore.collectives.steps import Exchange, Step
-from simcore.terms import CollectiveKind, TopologyKind
+from simcore.terms import CollectiveKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,3 @@ class HalvingDoubling(CollectiveAlgorithm):
             distance=members // 2 if gathers else 1,
             shrinks=not gathers,
         )
-
-    def alike(self, topology: TopologyKind, npus: int, members: int, stride: int) -> bool:
-        return True  # the members of each pair are equally far apart, wherever the pair lies

@@ -1,13 +1,14 @@
 """One dimension of a multi-dimensional network."""
 
 from sys import float_info
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from simcore.errors import ConfigError
+from simcore.kernels.topology_codes import TABLE
 from simcore.schema import BytesPerS, Schema, Seconds
-from simcore.terms import TopologyKind
+from simcore.topologies import MOST_TABLED_NPUS, TOPOLOGIES, Topology
 
 _LEAST = float_info.min
 
@@ -15,11 +16,23 @@ MOST_NPUS = 2**24
 """NPUs of a dimension: far more than are built, few enough for steps of a ring to be counted."""
 
 
+def _known(name: str) -> str:
+    if name not in TOPOLOGIES:
+        raise TOPOLOGIES.unknown(name)
+    return name
+
+
+TopologyName = Annotated[
+    str, AfterValidator(_known), Field(description=f"one of {', '.join(TOPOLOGIES)}")
+]
+"""A name of the table of topologies."""
+
+
 class Dimension(Schema):
     """One level of the network; every NPU has its links of this level to itself.
 
     Attributes:
-        topology: Shape in which the NPUs of this level are joined.
+        topology: Name of the shape in which the NPUs of this level are joined.
         npus: NPUs joined, at least 2 and at most ``MOST_NPUS``.
         bandwidth_bytes_per_s: Of all links of one NPU in this dimension together, one direction.
         latency_s: Of one hop, whatever the size sent.
@@ -33,7 +46,7 @@ class Dimension(Schema):
             per place, each with fewer endpoints. Prices and power count that.
     """
 
-    topology: TopologyKind
+    topology: TopologyName
     npus: int = Field(ge=2, le=MOST_NPUS)
     bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", gt=0)
     latency_s: Seconds = Field(alias="latency", ge=0)
@@ -42,23 +55,26 @@ class Dimension(Schema):
     rails: bool = False
 
     @model_validator(mode="after")
-    def _has_switches(self) -> Self:
-        if self.topology is not TopologyKind.SWITCH and self.oversubscription > 1:
+    def _fits_shape(self) -> Self:
+        if not self.shape.has_switches and self.oversubscription > 1:
             rule = f"must be 1 where no switches are ({self.topology})"
             raise ConfigError("oversubscription", rule, got=self.oversubscription)
+        if self.shape.kernel_code == TABLE and self.npus > MOST_TABLED_NPUS:
+            rule = f"must be {MOST_TABLED_NPUS} or less for {self.topology}"
+            raise ConfigError("npus", rule, got=self.npus)
+        if not self.shape.joins(self.npus):
+            raise ConfigError("npus", f"is no number of NPUs of a {self.topology}", got=self.npus)
         return self
 
     @property
-    def links_per_npu(self) -> int:
-        """Links of one NPU: 2 neighbours on a ring, all others if fully connected, 1 to a switch.
+    def shape(self) -> Topology:
+        """The topology: its links, routes and distances."""
+        return TOPOLOGIES[self.topology]
 
-        A ring of two keeps its two links, which then run side by side.
-        """
-        if self.topology is TopologyKind.RING:
-            return 2
-        if self.topology is TopologyKind.FULLY_CONNECTED:
-            return self.npus - 1
-        return 1
+    @property
+    def links_per_npu(self) -> int:
+        """Links of one NPU in this dimension."""
+        return self.shape.links_per_npu(self.npus)
 
     @property
     def usable_bandwidth_bytes_per_s(self) -> float:

@@ -8,7 +8,6 @@ from pydantic import Field
 from simcore.hardware.dimension import Dimension
 from simcore.resources import find_config
 from simcore.schema import Schema, Seconds
-from simcore.terms import TopologyKind
 from simcore.yaml_file import read_table
 
 
@@ -69,7 +68,7 @@ class Fabric(Schema):
 
     def dimension(
         self,
-        topology: TopologyKind,
+        topology: str,
         npus: int,
         bandwidth_bytes_per_s: float,
         protocol: Protocol | None = None,

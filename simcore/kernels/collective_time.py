@@ -18,7 +18,7 @@ from simcore.kernels.phase_machine import (
     phase_time,
     reduction_ns,
 )
-from simcore.kernels.phase_members import member_ends
+from simcore.kernels.phase_members import member_ends, tree_ends
 from simcore.kernels.phase_row import (
     ALIKE,
     DELAY_NS,
@@ -30,14 +30,17 @@ from simcore.kernels.phase_row import (
     PARALLEL,
     PEERS,
     PEERS_TABLE,
+    PEERS_TREE,
     RESULT_OVER,
     RESULT_TIMES,
     ROW_WORDS,
     SHRINKS,
     STEPS,
     STRIDE,
+    TOPOLOGY,
 )
 from simcore.kernels.step_table import step_bytes, step_reduces
+from simcore.kernels.topology_codes import TABLE
 
 
 @njit(cache=True)
@@ -74,7 +77,7 @@ def collective_time(
         d = row[DIMENSION]
         sent_bytes = chunks * _time_phase(row, size, network[d : d + 1], local, times[p])
         traffic[0, d] += sent_bytes
-        traffic[1, d] += sent_bytes * mean_passes(row, network[d])
+        traffic[1, d] += sent_bytes * mean_passes(row, network[d : d + 1])
         missing += times[p, SLOWEST_NS] < 0
         size = size * row[RESULT_TIMES] // row[RESULT_OVER]
     if missing > 0:
@@ -115,6 +118,11 @@ def _time_phase(row: Ints, size: int, link: Floats, local: Floats, time: Ints) -
     sent_bytes = member_ends(row, size, ids, link, local, start, end)
     if sent_bytes >= 0.0:
         time[SLOWEST_NS], time[FASTEST_NS] = end.max(), end.min()
+        if row[PEERS] == PEERS_TREE and int(link[0, TOPOLOGY]) == TABLE:
+            # the two trees, which chunks take in turns, may lie differently
+            tree_ends(row, size, ids, link, local, start, end, True)
+            time[SLOWEST_NS] = max(time[SLOWEST_NS], end.max())
+            time[FASTEST_NS] = min(time[FASTEST_NS], end.min())
         if row[ALIKE] != 0 and _ends_in_reduction(row):
             packet = _last_packet(row, size)
             time[LAST_STEP_NS] = reduction_ns(packet, local[MEMORY_BYTES_PER_S])
@@ -122,7 +130,7 @@ def _time_phase(row: Ints, size: int, link: Floats, local: Floats, time: Ints) -
     if row[ALIKE] == 0:
         time[SLOWEST_NS] = time[FASTEST_NS] = -1
         return float(row[STEPS] * (size // row[DIVISOR]))
-    duration, sent, last_step = phase_time(row, size, link[0], local)
+    duration, sent, last_step = phase_time(row, size, link, local)
     time[SLOWEST_NS] = time[FASTEST_NS] = duration
     time[LAST_STEP_NS] = last_step
     return float(sent)

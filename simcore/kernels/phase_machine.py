@@ -15,6 +15,7 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.kernels.hops import hops
 from simcore.kernels.jit import njit
 from simcore.kernels.phase_row import (
     BYTES_PER_NS,
@@ -24,7 +25,6 @@ from simcore.kernels.phase_row import (
     LATENCY_NS,
     MEMBERS,
     MEMORY_BYTES_PER_S,
-    NPUS,
     PARALLEL,
     PEERS,
     PEERS_HALVING,
@@ -36,10 +36,8 @@ from simcore.kernels.phase_row import (
     SHRINKS,
     STEPS,
     STRIDE,
-    TOPOLOGY,
     WAITS,
 )
-from simcore.kernels.topology_codes import FULLY_CONNECTED, SWITCH
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -47,16 +45,6 @@ Floats = NDArray[np.float64]
 LONGEST_NS = float(1 << 61)  # of one delay, so that times never pass the range of 64 bits
 _DELAYED, _READY, _ARRIVED = 0, 1, 2
 _INSERTED, _TAKEN, _LEFT, _FREE, _RECEIVED, _NEXT_BYTES, _NEXT_DISTANCE, _NEXT_SHRINKS = range(8)
-
-
-@njit(cache=True)
-def hops_at(topology: int, npus: int, distance: int) -> int:
-    """Links that a message crosses to an NPU *distance* coordinates away in one dimension."""
-    if topology == FULLY_CONNECTED:
-        return 1
-    if topology == SWITCH:
-        return 2
-    return min(distance, npus - distance)
 
 
 @njit(cache=True)
@@ -106,7 +94,7 @@ def phase_time(row: Ints, size_bytes: int, link: Floats, local: Floats) -> tuple
     Args:
         row: (ROW_WORDS,) int64, the phase.
         size_bytes: Of the chunk.
-        link: (LINK_WORDS,) float64, the dimension.
+        link: (1, LINK_WORDS) float64, the dimension; see ``hops``.
         local: (LOCAL_WORDS,) float64, the NPU.
 
     Returns:
@@ -164,8 +152,8 @@ def phase_time(row: Ints, size_bytes: int, link: Floats, local: Floats) -> tuple
 
 @njit(cache=True)
 def _travel_ns(row: Ints, link: Floats, distance: int, size: int) -> int:
-    hops = hops_at(int(link[TOPOLOGY]), int(link[NPUS]), distance * row[STRIDE])
-    return message_ns(hops, link[LATENCY_NS], size, link[BYTES_PER_NS])
+    crossed = hops(link, 0, 0, distance * row[STRIDE])
+    return message_ns(crossed, link[0, LATENCY_NS], size, link[0, BYTES_PER_NS])
 
 
 @njit(cache=True)

@@ -14,11 +14,11 @@ Source: the rules of ASTRA-sim 2.0's collective algorithms.
 
 import numpy as np
 
+from simcore.kernels.hops import hops, lowest_difference
 from simcore.kernels.jit import njit
 from simcore.kernels.phase_machine import (
     Floats,
     Ints,
-    hops_at,
     is_reduced,
     message_ns,
     next_packet,
@@ -32,7 +32,6 @@ from simcore.kernels.phase_row import (
     LATENCY_NS,
     MEMBERS,
     MEMORY_BYTES_PER_S,
-    NPUS,
     PARALLEL,
     PEERS,
     PEERS_HALVING,
@@ -45,7 +44,6 @@ from simcore.kernels.phase_row import (
     SHRINKS,
     STEPS,
     STRIDE,
-    TOPOLOGY,
     WAITS,
 )
 from simcore.kernels.step_table import step_bytes, step_reduces, step_sender
@@ -112,22 +110,18 @@ def rounds_ends(
 @njit(cache=True)
 def travel_ns(network: Floats, a: int, b: int, size: int) -> int:
     """Time of a message over the lowest dimension in which *a* and *b* differ; 0 to oneself."""
-    for d in range(network.shape[0]):
-        npus = int(network[d, NPUS])
-        x, y = a % npus, b % npus
-        if x != y:
-            hops = hops_at(int(network[d, TOPOLOGY]), npus, abs(x - y))
-            return message_ns(hops, network[d, LATENCY_NS], size, network[d, BYTES_PER_NS])
-        a //= npus
-        b //= npus
-    return 0
+    d, x, y = lowest_difference(network, a, b)
+    if d < 0:
+        return 0
+    crossed = hops(network, d, x, y)
+    return message_ns(crossed, network[d, LATENCY_NS], size, network[d, BYTES_PER_NS])
 
 
 @njit(cache=True)
 def _from(row: Ints, ids: Ints, network: Floats, to: int, sender: int, size: int) -> int:
     """Time of a message between two positions, counted over all members."""
     if ids.size == 1:
-        return travel_ns(network, 0, abs(to - sender) * row[STRIDE], size)
+        return travel_ns(network, sender * row[STRIDE], to * row[STRIDE], size)
     return travel_ns(network, ids[sender], ids[to], size)
 
 
@@ -306,7 +300,7 @@ def tree_ends(
     while step > 0:
         for place in range(step, members, 2 * step):
             me = place - shift
-            parent = _parent(place, step, members, root) - shift
+            parent = tree_parent(place, step, members, root) - shift
             arrival = end[parent] + travel_ns(network, ids[parent], ids[me], size)
             end[me] = arrival + (both_ns if step > 1 else delay_ns)
         step //= 2
@@ -315,7 +309,7 @@ def tree_ends(
 
 
 @njit(cache=True)
-def _parent(place: int, step: int, members: int, root: int) -> int:
+def tree_parent(place: int, step: int, members: int, root: int) -> int:
     """Place of the parent of *place*, whose lowest set bit is *step*."""
     if step == members // 2:
         return root

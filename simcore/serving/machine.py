@@ -1,15 +1,16 @@
 """The part of a machine that a pool of NPUs has to itself."""
 
+from fractions import Fraction
+
 from simcore.errors import InfeasibleError
 from simcore.hardware import Dimension, Platform
-from simcore.terms import TopologyKind
 
 
 def part_of(platform: Platform, first: int, npus: int, what: str) -> Platform:
     """*npus* NPUs of *platform* from id *first* on, as a machine of their own.
 
     They are whole units of the inner dimensions and lie side by side in the next one, of which
-    they may be a part: switches and full connections can be cut, rings cannot.
+    they may be a part: switches, full connections and meshes can be cut, rings cannot.
 
     Args:
         platform: The whole machine.
@@ -28,17 +29,19 @@ def part_of(platform: Platform, first: int, npus: int, what: str) -> Platform:
         if left == 1:
             break
         extent, start = min(left, dimension.npus), at % dimension.npus
-        is_cut = extent < dimension.npus
-        fits = left % extent == 0 and start + extent <= dimension.npus
-        if is_cut:
-            fits &= left == extent and dimension.topology is not TopologyKind.RING
-        if not fits:
+        share: Fraction | None = Fraction(1)
+        if extent < dimension.npus:
+            share = dimension.shape.part_of_bandwidth(dimension.npus, extent)
+            share = share if left == extent else None
+        if share is None or left % extent != 0 or start + extent > dimension.npus:
             shape = " x ".join(str(each.npus) for each in platform.dimensions)
             reason = (
                 f"{what} has {npus} NPUs from id {first} on, which are no whole part of the "
                 f"dimensions {shape}"
             )
             raise InfeasibleError("pools_tile_machine", reason)
-        dimensions.append(dimension.model_copy(update={"npus": extent}))
+        bandwidth = dimension.bandwidth_bytes_per_s * float(share)
+        part = {"npus": extent, "bandwidth_bytes_per_s": bandwidth}
+        dimensions.append(dimension.model_copy(update=part))
         left, at = left // extent, at // dimension.npus
     return platform.model_copy(update={"dimensions": tuple(dimensions)})

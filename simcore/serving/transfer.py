@@ -8,11 +8,10 @@ import numpy as np
 
 from simcore.errors import InfeasibleError
 from simcore.hardware import Dimension, Platform
-from simcore.kernels.phase_machine import hops_at, message_ns
+from simcore.kernels.phase_machine import message_ns
 from simcore.serving.routes import CacheRoutes, Piece, seats
 from simcore.system.counted_time import MAX_NS, dimension_fields, too_long
 from simcore.system.iteration import NodeTimes
-from simcore.system.phase_rows import TOPOLOGY_CODE
 from simcore.terms import NodeKind
 from simcore.workload.graph import TrainingGraph
 
@@ -99,9 +98,9 @@ class _Links:
     def _time_ns(self, source: int, target: int, size_bytes: int) -> int:
         found = 0
         for number, dimension in enumerate(self._dimensions):
-            apart = abs(source % dimension.npus - target % dimension.npus)
-            if apart:
-                hops = hops_at(TOPOLOGY_CODE[dimension.topology], dimension.npus, apart)
+            at, to = source % dimension.npus, target % dimension.npus
+            if at != to:
+                hops = dimension.shape.hops(dimension.npus, at, to)
                 link = dimension.link_bandwidth_bytes_per_s / 1e9
                 time_ns = message_ns(hops, dimension.latency_s * 1e9, size_bytes, link)
                 if time_ns >= MAX_NS:

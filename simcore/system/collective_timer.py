@@ -14,6 +14,7 @@ from simcore.kernels.phase_row import RESULT_OVER, RESULT_TIMES
 from simcore.system.collective_cache import Collective, CollectiveCache
 from simcore.system.collective_time import CollectiveTime
 from simcore.system.engine_input import Ints
+from simcore.system.members_alike import members_alike, partners_alike
 from simcore.system.phase_rows import local_array, network_array, phase_row, row_array
 from simcore.system.phases import (
     Phase,
@@ -84,19 +85,26 @@ class CollectiveTimer:
             known = self._cache.stand_ins.put(key, stand_ins(kind, placement, names))
         return known
 
-    def uneven(self, kind: CollectiveKind, placement: Placement) -> set[int]:
-        """Dimensions along which members of a collective do not all behave alike."""
-        dimensions = self._dimensions
-        return {
-            phase.dimension
-            for phase in self._phases(kind, placement)
-            if not algorithm_named(phase.algorithm).alike(
-                dimensions[phase.dimension].topology,
-                dimensions[phase.dimension].npus,
-                phase.members,
-                phase.stride,
-            )
-        }
+    def uneven(self, kind: CollectiveKind, placement: Placement, *, held: bool) -> set[int]:
+        """Dimensions along which members of a collective do not all behave alike.
+
+        Args:
+            kind: Of the collective.
+            placement: Where its members are.
+            held: Members that start together end one by one. Where they do not, places differ
+                only if members that start one by one find their partners place by place.
+        """
+        found = set()
+        for phase in self._phases(kind, placement):
+            machine = algorithm_named(phase.algorithm).machine(phase.kind, phase.members)
+            over = self._dimensions[phase.dimension]
+            alike = partners_alike(machine, phase.members)
+            if held:
+                place = over.shape, over.npus, phase.members, phase.stride
+                alike &= members_alike(machine, *place)
+            if not alike:
+                found.add(phase.dimension)
+        return found
 
     def _key(self) -> Hashable:
         """Everything that decides the times."""

@@ -20,8 +20,14 @@ from simcore.workload.graph import TrainingGraph
 MAX_NODES = 2_000_000
 
 
-def check_nodes(graph: TrainingGraph, lowered: Lowered, backend: str) -> None:
+def check_nodes(graph: TrainingGraph, lowered: Lowered, backend: str, topology: str) -> None:
     """Check that all NPUs together have few enough nodes for this engine.
+
+    Args:
+        graph: The iteration.
+        lowered: Its nodes.
+        backend: Of the network.
+        topology: On which groups of one axis lie differently; "": there is none.
 
     Raises:
         ConfigError: They have not; says what to choose.
@@ -33,6 +39,9 @@ def check_nodes(graph: TrainingGraph, lowered: Lowered, backend: str) -> None:
     if BACKENDS[backend].messages_meet:
         rule = f"{limit}; choose {DEFAULT_BACKEND}, fewer NPUs or fewer micro-batches"
         raise ConfigError("backend", rule, got=backend)
+    if topology:
+        rule = f"where groups lie differently on it, {limit}; choose another topology or fewer NPUs"
+        raise ConfigError("platform.dimensions", rule, got=topology)
     rule = f"where members of a collective end one by one, {limit}; choose together"
     raise ConfigError("system.phase_end", rule, got="each")
 

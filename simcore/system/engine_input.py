@@ -20,7 +20,7 @@ class NetworkDimension:
     """One dimension as the network backends see it.
 
     Attributes:
-        topology: ``ring``, ``fully_connected`` or ``switch``.
+        topology: A name of ``simcore.topologies.TOPOLOGIES``.
         npus: NPUs joined, at least 2.
         bytes_per_ns: Bandwidth of one link in one direction.
         latency_ns: Of one link (hop).

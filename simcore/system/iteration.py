@@ -29,6 +29,7 @@ from simcore.system.machine_times import (
     place_groups,
 )
 from simcore.system.member_ends import MemberEnds
+from simcore.system.members_alike import unlike_groups
 from simcore.system.node_counts import NodeCounts, counts_of_graph
 from simcore.system.pipeline import PipelineRun, Times, run_pipeline
 from simcore.system.pipeline_code import PipelineCode
@@ -146,11 +147,13 @@ class IterationRunner:
         if self._messages_meet:
             return self.run_graph(build_graph(workload, plan))
         known = self._plans.code(workload, plan)
+        if self._unlike_groups(known.program):
+            return self.run_graph(build_graph(workload, plan))
         operator_ns = known.operator_ns(self._platform.npu, self._compute)
         self._limit.check(known.program, known.counts, operator_ns)
         times = self._collective_times(known.program)
         messages = self._messages(known.program, known.counts)
-        if self._each_by_itself(times):
+        if self._one_by_one(times):
             return self._by_classes(known, times, messages)
         for batches in known.runs:
             code = known.code(batches)
@@ -211,8 +214,9 @@ class IterationRunner:
         placements, dimensions = self._placements(graph), self._platform.dimensions
         uneven: dict[Axis, set[int]] = {}
         for operation, time in zip(graph.collectives, times, strict=True):
-            if time is not None and time.held_ns:
-                found = self._timer.uneven(operation.kind, placements[operation.axis])
+            if time is not None:
+                held, place = time.held_ns > 0, placements[operation.axis]
+                found = self._timer.uneven(operation.kind, place, held=held)
                 uneven.setdefault(operation.axis, set()).update(found)
         return ClassExecutor(
             graph,
@@ -245,7 +249,7 @@ class IterationRunner:
             events=execution.events,
             simulated_npus=execution.npus,
             notes=self._notes(graph, work, execution.finish_ns),
-            held_ns=self._held_ns(work),
+            held_ns=self._held_ns(graph, work),
             nodes=NodeTimes(graph=graph, lowered=lowered, execution=execution),
         )
 
@@ -302,7 +306,7 @@ class IterationRunner:
             events=work.nodes,
             simulated_npus=known.program.plan.pp,
             notes=self._notes(known.program, work, finish_ns),
-            held_ns=self._held_ns(work),
+            held_ns=self._held_ns(known.program, work),
             situations=ran.situations,
             repeated=repeated,
         )
@@ -326,13 +330,16 @@ class IterationRunner:
     def _messages_meet(self) -> bool:
         return BACKENDS[self._backend].messages_meet
 
-    def _each_by_itself(self, times: Sequence[CollectiveTime | None]) -> bool:
-        """Whether NPUs of a stage may fall out of step, so that every one is followed.
+    def _one_by_one(self, times: Sequence[CollectiveTime | None]) -> bool:
+        """Whether members of a collective end one by one, and each goes on at once."""
+        return self._system.phase_end == "each" and any(time and time.held_ns for time in times)
 
-        Messages meet; or members of a collective end one by one, and each goes on at once.
-        """
-        one_by_one = any(time and time.held_ns for time in times)
-        return self._messages_meet or (self._system.phase_end == "each" and one_by_one)
+    def _unlike_groups(self, program: _Program) -> str:
+        return unlike_groups(self._platform.dimensions, self._placements(program).values())
+
+    def _follows_all(self, program: _Program) -> str:
+        """Backend or topology that makes NPUs of a stage differ, so that none stands for all."""
+        return self._backend if self._messages_meet else self._unlike_groups(program)
 
     def _execute(
         self, graph: TrainingGraph, times: Sequence[CollectiveTime | None]
@@ -340,10 +347,10 @@ class IterationRunner:
         platform, system = self._platform, self._system
         operator_ns = self._operator_ns(graph)
         lowered = lower(graph, platform.dimensions, operator_ns, times)
-        if self._each_by_itself(times):
+        if self._one_by_one(times) or self._follows_all(graph):
             placements = self._placements(graph)
             shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
-            check_nodes(graph, lowered, self._backend)
+            check_nodes(graph, lowered, self._backend, self._unlike_groups(graph))
             inputs = expand(graph, platform, system, operator_ns, placements, shared)
             return lowered, execute_each(graph, lowered, replace(inputs, backend=self._backend))
         ends = self._shared_ends(graph)
@@ -364,9 +371,9 @@ class IterationRunner:
 
     def _notes(self, program: _Program, work: Work, finish_ns: Ints) -> tuple[str, ...]:
         notes = self._stand_ins(program)
-        held = self._held_ns(work)
-        if self._messages_meet and work.held_ns and self._system.phase_end == "together":
-            notes.append(f"{self._backend} follows every NPU: phase_end: together is not in force")
+        held, who = self._held_ns(program, work), self._follows_all(program)
+        if who and work.held_ns and self._system.phase_end == "together":
+            notes.append(f"{who} follows every NPU: phase_end: together is not in force")
         elif held:
             notes.append(
                 "collectives held members until the last one was done with a phase (phase_end: "
@@ -375,20 +382,18 @@ class IterationRunner:
             )
         return tuple(notes)
 
-    def _held_ns(self, work: Work) -> int:
+    def _held_ns(self, program: _Program, work: Work) -> int:
         """How long members of collectives were held at most, where ``together`` is in force."""
-        in_force = self._system.phase_end == "together" and not self._messages_meet
+        in_force = self._system.phase_end == "together" and not self._follows_all(program)
         return work.held_ns if in_force else 0
 
     def _stand_ins(self, program: _Program) -> list[str]:
         """Which algorithms stood in for chosen ones that cannot run."""
         placements = self._placements(program)
-        used = dict.fromkeys(
-            [(op.kind, op.axis) for op in program.collectives if op.axis in placements]
-        )
+        all_used = [(op.kind, op.axis) for op in program.collectives if op.axis in placements]
         found = [
             self._timer.stand_ins(kind, placements[axis])
-            for kind, axis in used
+            for kind, axis in dict.fromkeys(all_used)
             if not is_shared(program.plan, axis)
         ]
         return list(dict.fromkeys([note for notes in found for note in notes]))

@@ -10,9 +10,8 @@ from simcore.errors import SimulationError
 from simcore.hardware import Dimension
 from simcore.kernels import graph_schedule
 from simcore.kernels.graph_schedule import Ints
-from simcore.kernels.phase_machine import hops_at, message_ns
+from simcore.kernels.phase_machine import message_ns
 from simcore.system.collective_time import CollectiveTime
-from simcore.system.phase_rows import TOPOLOGY_CODE
 from simcore.terms import NodeKind
 from simcore.workload.graph import StageGraph, TrainingGraph
 
@@ -61,9 +60,9 @@ def p2p_hop(dimensions: Sequence[Dimension], source: int, target: int) -> tuple[
     rule).
     """
     for index, dimension in enumerate(dimensions):
-        apart = abs(source % dimension.npus - target % dimension.npus)
-        if apart:
-            return index, hops_at(TOPOLOGY_CODE[dimension.topology], dimension.npus, apart)
+        at, to = source % dimension.npus, target % dimension.npus
+        if at != to:
+            return index, dimension.shape.hops(dimension.npus, at, to)
         source //= dimension.npus
         target //= dimension.npus
     raise SimulationError("an NPU sends to itself")

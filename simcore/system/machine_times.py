@@ -14,7 +14,7 @@ from simcore.system.collective_time import CollectiveTime
 from simcore.system.collective_timer import CollectiveTimer
 from simcore.system.counted_time import MAX_NS, too_long
 from simcore.system.engine_input import Ints
-from simcore.system.phase_rows import TOPOLOGY_CODE
+from simcore.system.phase_rows import network_array
 from simcore.system.placement import Placement, place_group
 from simcore.system.slowest_field import slowest_field
 from simcore.system.stage_axes import is_shared
@@ -82,7 +82,7 @@ class MessageTimes:
     Attributes:
         dimension: (2, S) int64, to the next stage (around) and to the one before.
         time_ns: (2, S) int64; 0 where there is one stage.
-        passes: (2, S) int64, links of the dimension's NPUs on the way; 1 but on a ring.
+        passes: (2, S) int64, links of the dimension's NPUs on the way; 1 on switches.
     """
 
     dimension: Ints
@@ -97,14 +97,12 @@ class MessageTimes:
         if plan.pp == 1:
             nothing = np.zeros((2, 1), np.int64)
             return cls(dimension=nothing, time_ns=nothing, passes=nothing)
-        network = np.array([(TOPOLOGY_CODE[d.topology], d.npus) for d in dimensions], np.int64)
-        latency_ns = np.array([d.latency_s * 1e9 for d in dimensions])
-        bytes_per_ns = np.array([d.link_bandwidth_bytes_per_s / 1e9 for d in dimensions])
+        network = network_array(dimensions)
         stages, stride = plan.pp, plan.stage_stride
         sizes = sorted(set(size_bytes.ravel().tolist()))
-        found = neighbour_messages(stages, stride, network, latency_ns, bytes_per_ns, sizes[0])
+        found = neighbour_messages(stages, stride, network, sizes[0])
         dimension, time_ns = found[:, 0], found[:, 1]
         for size in sizes[1:]:
-            other = neighbour_messages(stages, stride, network, latency_ns, bytes_per_ns, size)
+            other = neighbour_messages(stages, stride, network, size)
             time_ns = np.where(size_bytes == size, other[:, 1], time_ns)
         return cls(dimension=dimension, time_ns=time_ns, passes=found[:, 2])

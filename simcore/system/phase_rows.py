@@ -7,17 +7,12 @@ import numpy as np
 from simcore.collectives import algorithm_named
 from simcore.hardware.dimension import Dimension
 from simcore.kernels import phase_row as words
-from simcore.kernels.topology_codes import FULLY_CONNECTED, RING, SWITCH
+from simcore.kernels.topology_codes import TABLE
 from simcore.system.engine_input import Floats, Ints
+from simcore.system.members_alike import members_alike
 from simcore.system.phase_record import Rows, program_row
 from simcore.system.phases import Phase
-from simcore.terms import TopologyKind
-
-TOPOLOGY_CODE = {
-    TopologyKind.RING: RING,
-    TopologyKind.FULLY_CONNECTED: FULLY_CONNECTED,
-    TopologyKind.SWITCH: SWITCH,
-}
+from simcore.topologies import Topology, distances
 
 
 def phase_rows(
@@ -33,7 +28,8 @@ def phase_row(phase: Phase, over: Dimension, known: Rows) -> list[int]:
     row = program_row(algorithm, phase.kind, phase.members, known)
     row[words.STRIDE] = phase.stride
     row[words.DIMENSION] = phase.dimension
-    row[words.ALIKE] = algorithm.alike(over.topology, over.npus, phase.members, phase.stride)
+    machine = algorithm.machine(phase.kind, phase.members)
+    row[words.ALIKE] = members_alike(machine, over.shape, over.npus, phase.members, phase.stride)
     return row
 
 
@@ -44,17 +40,28 @@ def row_array(rows: Sequence[Sequence[int]]) -> Ints:
 
 
 def network_array(dimensions: Sequence[Dimension]) -> Floats:
-    """(D, LINK_WORDS) float64."""
-    links = [
-        (
-            TOPOLOGY_CODE[dimension.topology],
+    """(D, W) float64, W >= LINK_WORDS: a row of ``kernels.hops`` per dimension."""
+    rows = [
+        link_row(
+            dimension.shape,
             dimension.npus,
             dimension.link_bandwidth_bytes_per_s / 1e9,
             dimension.latency_s * 1e9,
         )
         for dimension in dimensions
     ]
-    return np.array(links, np.float64)
+    network = np.zeros((len(rows), max(map(len, rows))), np.float64)
+    for row, known in zip(network, rows, strict=True):
+        row[: len(known)] = known
+    return network
+
+
+def link_row(shape: Topology, npus: int, bytes_per_ns: float, latency_ns: float) -> list[float]:
+    """The row of one dimension: its links and, where kernels need one, the table of distances."""
+    row = [shape.kernel_code, npus, bytes_per_ns, latency_ns]
+    if shape.kernel_code == TABLE:
+        row += distances(shape, npus).ravel().tolist() + shape.npu_links(npus).ravel().tolist()
+    return row
 
 
 def local_array(delay_ns: int, memory_bytes_per_s: float) -> Floats:

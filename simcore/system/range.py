@@ -9,7 +9,6 @@ from simcore.hardware import Dimension, Npu, Platform
 from simcore.system.counted_time import MAX_S, delay_field, dimension_fields, over, too_long
 from simcore.system.slowest_field import slowest_field
 from simcore.system.spec import System
-from simcore.terms import TopologyKind
 from simcore.workload import ParallelPlan, Workload, microbatches
 
 MAX_COUNT = 2**62
@@ -94,7 +93,7 @@ class Demand:
     def _network_s(self, dimension: Dimension, system: System) -> tuple[float, float, float]:
         """Bounds of the times due to latency and bandwidth of a dimension, and to the delay."""
         npus = float(dimension.npus)
-        hops = npus / 2 if dimension.topology is TopologyKind.RING else 1.0
+        hops = dimension.shape.most_hops(dimension.npus)
         steps = 2.0 * npus * system.chunks * self.operations
         sent_s = over(self.moved_bytes * npus, dimension.usable_bandwidth_bytes_per_s)
         return steps * hops * dimension.latency_s, sent_s, steps * system.endpoint_delay_s

@@ -9,11 +9,13 @@ import numpy as np
 from simcore.collectives import Offset, PeerRule, Step
 from simcore.errors import SimulationError
 from simcore.kernels.engine.layout import UNAWARE
+from simcore.kernels.topology_codes import FULLY_CONNECTED
 from simcore.network import BACKENDS
-from simcore.system.engine_input import EngineInput, Ints, ListGroup
+from simcore.system.engine_input import EngineInput, Ints, ListGroup, NetworkDimension
 from simcore.system.programs import Program
 from simcore.system.unfolded_plans import Phase, collective_phases
 from simcore.terms import CollectiveKind
+from simcore.topologies import TOPOLOGIES, Topology, distances
 
 _MOST_PARTNERS = 4_000_000
 _FAR = 1 << 32
@@ -131,15 +133,30 @@ def ways(inputs: EngineInput, npus: Ints, partners: Ints) -> Ints:
     for d, dimension in enumerate(inputs.dimensions):
         a = npus[:, None] // below % dimension.npus
         b = partners // below % dimension.npus
-        ring = dimension.topology == "ring"
-        apart = (b - a) % dimension.npus
-        steps = np.minimum(apart, dimension.npus - apart) if unaware else apart
-        here = d * _FAR + (steps if ring else 0)
+        here = d * _FAR + _steps(dimension, a, b, unaware=unaware)
         if not unaware and bool(((a != b) & (way >= 0)).any()):
             raise CannotFoldError("messages turn from one dimension into another")
         way = np.where((a != b) & (way < 0), here, way)
         below *= dimension.npus
     return way
+
+
+def _shape(dimension: NetworkDimension) -> Topology:
+    return TOPOLOGIES[dimension.topology]
+
+
+def _steps(dimension: NetworkDimension, a: Ints, b: Ints, *, unaware: bool) -> Ints:
+    """What distinguishes ways within one dimension: links, or where messages meet, which NPU."""
+    shape, npus = _shape(dimension), dimension.npus
+    if shape.uniform:
+        return np.zeros_like(b)
+    if not shape.cyclic:
+        if not unaware:
+            raise CannotFoldError("NPUs pass on messages by a table of routes")
+        found: Ints = distances(shape, npus)[np.broadcast_to(a, b.shape), b]
+        return found
+    apart: Ints = (b - a) % npus
+    return np.minimum(apart, npus - apart) if unaware else apart
 
 
 def shared_links(inputs: EngineInput, partners: Ints) -> Ints:
@@ -150,7 +167,7 @@ def shared_links(inputs: EngineInput, partners: Ints) -> Ints:
     """
     unaware = BACKENDS[inputs.backend].kernel_code == UNAWARE
     none = partners.shape[1] == 0
-    if none or unaware or all(d.topology != "fully_connected" for d in inputs.dimensions):
+    if none or unaware or all(_shape(d).kernel_code != FULLY_CONNECTED for d in inputs.dimensions):
         return np.empty((partners.shape[0], 0), np.int64)
     if partners.size * partners.shape[1] > _MOST_PARTNERS:
         raise CannotFoldError(_TOO_MANY)
@@ -165,7 +182,7 @@ def passed_rings(inputs: EngineInput, way: Ints) -> list[int]:
     return [
         d
         for d, dimension in enumerate(inputs.dimensions)
-        if dimension.topology == "ring"
+        if _shape(dimension).cyclic
         and bool(((way // _FAR == d) & (way % _FAR > 1) & (way % _FAR < dimension.npus - 1)).any())
     ]
 

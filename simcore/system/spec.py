@@ -9,17 +9,11 @@ from simcore.collectives import ALGORITHMS, algorithm_named
 from simcore.errors import ConfigError
 from simcore.registry import Registry
 from simcore.schema import Schema, Seconds
-from simcore.terms import CollectiveKind, TopologyKind
+from simcore.terms import CollectiveKind
+from simcore.topologies import TOPOLOGIES
 
 BY_TOPOLOGY = "by_topology"
 """Stands for the algorithm that suits a dimension's topology."""
-
-_SUITABLE = {
-    TopologyKind.RING: "ring",
-    TopologyKind.FULLY_CONNECTED: "direct",
-    TopologyKind.SWITCH: "halving_doubling",
-}
-
 
 ALGORITHM_KEYS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 
@@ -134,9 +128,7 @@ class System(Schema):
         """The endpoint delay in whole nanoseconds."""
         return round(self.endpoint_delay_s * 1e9)
 
-    def algorithms(
-        self, kind: CollectiveKind, topologies: Sequence[TopologyKind]
-    ) -> tuple[str, ...]:
+    def algorithms(self, kind: CollectiveKind, topologies: Sequence[str]) -> tuple[str, ...]:
         """The algorithm of each dimension for one kind of collective.
 
         Args:
@@ -154,6 +146,6 @@ class System(Schema):
             rule = f"must hold one algorithm, or one per dimension ({len(topologies)})"
             raise ConfigError(f"system.{key}", rule, got=list(vector))
         return tuple(
-            _SUITABLE[topology] if name == BY_TOPOLOGY else name
+            TOPOLOGIES[topology].algorithm if name == BY_TOPOLOGY else name
             for name, topology in zip(vector, topologies, strict=True)
         )

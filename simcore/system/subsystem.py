@@ -27,7 +27,7 @@ from simcore.system.phases import cut, runnable
 from simcore.system.placement import Placement
 from simcore.system.programs import Program
 from simcore.system.spec import System
-from simcore.terms import CollectiveKind, NodeKind, TopologyKind
+from simcore.terms import CollectiveKind, NodeKind
 
 _GROUP = 1
 
@@ -36,7 +36,7 @@ def engine_dimensions(dimensions: Sequence[Dimension]) -> tuple[NetworkDimension
     """The network as the engine takes it: link bandwidths in B/ns."""
     return tuple(
         NetworkDimension(
-            topology=str(dimension.topology),
+            topology=dimension.topology,
             npus=dimension.npus,
             bytes_per_ns=dimension.link_bandwidth_bytes_per_s / 1e9,
             latency_ns=dimension.latency_s * 1e9,
@@ -47,7 +47,7 @@ def engine_dimensions(dimensions: Sequence[Dimension]) -> tuple[NetworkDimension
 
 def engine_options(
     system: System,
-    topologies: Sequence[TopologyKind],
+    topologies: Sequence[str],
     memory_bytes_per_s: float,
     members: Sequence[int],
 ) -> SystemOptions:

@@ -27,7 +27,6 @@ from simcore.system.range import MAX_COUNT
 from simcore.system.slowest_field import slowest_field
 from simcore.system.spec import System
 from simcore.system.traffic import Traffic
-from simcore.terms import TopologyKind
 from simcore.workload.graph import TrainingGraph
 from simcore.workload.program import TrainingProgram
 
@@ -124,6 +123,4 @@ class TimeLimit:
 
 def _hops(dimension: Dimension) -> float:
     """Most links that a message crosses in the dimension."""
-    if dimension.topology is TopologyKind.RING:
-        return float(dimension.npus // 2)
-    return 2.0
+    return float(max(dimension.shape.most_hops(dimension.npus), 2))

@@ -20,8 +20,8 @@ from simcore.system.engine_input import (
 )
 from simcore.system.programs import Program, Programs
 from simcore.terms import CollectiveKind, NodeKind
+from simcore.topologies import TOPOLOGIES
 
-_TOPOLOGIES = ("ring", "fully_connected", "switch")
 _SCHEDULING = ("lifo", "fifo", "explicit")
 _MOST_SLOTS = 1024
 _MOST_CHUNKS = 100_000
@@ -59,8 +59,8 @@ def _require(holds: bool, at: str, rule: str, got: object) -> None:
 def _check_network(inputs: EngineInput) -> None:
     for d, dimension in enumerate(inputs.dimensions):
         at = f"dimensions[{d}]"
-        rule = f"topology must be one of {', '.join(_TOPOLOGIES)}"
-        _require(dimension.topology in _TOPOLOGIES, at, rule, dimension.topology)
+        if dimension.topology not in TOPOLOGIES:
+            raise TOPOLOGIES.unknown(dimension.topology, at=at)
         _require(dimension.npus >= 2, at, "must join at least 2 NPUs", dimension.npus)
         rate = dimension.bytes_per_ns
         _require(rate > 0, at, "bandwidth must be above 0 B/ns", rate)

@@ -8,15 +8,15 @@ from simcore.kernels.engine import layout
 from simcore.kernels.engine.layout import Floats, Ints
 from simcore.kernels.engine.set_layout import set_words
 from simcore.kernels.native import call
-from simcore.kernels.topology_codes import FULLY_CONNECTED, RING, SWITCH
+from simcore.kernels.topology_codes import TABLE
 from simcore.network import BACKENDS
 from simcore.system.cast import Cast
-from simcore.system.engine_input import EngineInput, SharedBus
+from simcore.system.engine_input import EngineInput, NetworkDimension, SharedBus
 from simcore.system.unfolded_arena import Image
 from simcore.system.unfolded_programs import ProgramWriter, Written
 from simcore.terms import NodeKind
+from simcore.topologies import TOPOLOGIES, distances
 
-_TOPOLOGIES = {"ring": RING, "fully_connected": FULLY_CONNECTED, "switch": SWITCH}
 _SCHEDULING = {"lifo": 0, "fifo": 1, "explicit": 2}
 _SPARE_WORDS = 4096
 _WORDS_PER_NPU = 512  # for what happens; what a run does not touch takes no memory
@@ -51,7 +51,7 @@ def build_arena(inputs: EngineInput, cast: Cast, *, outside: bool) -> tuple[Ints
 
 
 def _write_network(image: Image, inputs: EngineInput, *, outside: bool) -> None:
-    table = [[_TOPOLOGIES[d.topology], d.npus] for d in inputs.dimensions]
+    table = [_dimension(image, d) for d in inputs.dimensions]
     words = image.words
     words[layout.DIMENSION_TABLE] = image.add(table)
     words[layout.DIMENSIONS] = len(table)
@@ -59,6 +59,17 @@ def _write_network(image: Image, inputs: EngineInput, *, outside: bool) -> None:
     backend = BACKENDS[inputs.backend].kernel_code
     words[layout.BACKEND] = layout.OUTSIDE if outside else backend
     words[layout.HORIZON_NS] = layout.LAST_NS
+
+
+def _dimension(image: Image, over: NetworkDimension) -> list[int]:
+    """The DIM_WORDS of a dimension."""
+    shape = TOPOLOGIES[over.topology]
+    if shape.kernel_code != TABLE:
+        return [shape.kernel_code, over.npus, 0, 0, 0]
+    routes = shape.next_nodes(over.npus)
+    hops_at = image.add(distances(shape, over.npus).ravel())
+    routes_at = image.add(routes.astype(np.int64).ravel())
+    return [TABLE, over.npus, routes.shape[0], hops_at, routes_at]
 
 
 def _write_options(image: Image, inputs: EngineInput) -> None:

@@ -24,6 +24,7 @@ from simcore.system.dimension_order import DimensionCost, dimension_orders
 from simcore.system.engine_input import ChosenAlgorithm, EngineInput, GridGroup, ListGroup
 from simcore.system.phase_record import Rows, program_row
 from simcore.terms import CollectiveKind
+from simcore.topologies import TOPOLOGIES
 
 _MOST_STREAMS_PER_CHUNK = 2  # where the size is no multiple of the chunks
 
@@ -103,7 +104,7 @@ def _cost(inputs: EngineInput, over: LogicalDimension) -> DimensionCost:
         machine = over.algorithm.machine(CollectiveKind.REDUCE_SCATTER, over.members)
         if machine.peers is not PeerRule.TREE:
             steps, parallel = machine.steps, machine.parallel
-    hops = 2 if dimension.topology == "switch" else 1
+    hops = TOPOLOGIES[dimension.topology].least_hops(dimension.npus)
     return DimensionCost(
         members=over.members,
         bytes_per_ns=dimension.bytes_per_ns * parallel,

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from simcore.terms import TopologyKind
-
 GB = 1e9
 
 
@@ -26,7 +24,7 @@ class Accelerator:
     scale_up_bytes_per_s: float
     scale_out_bytes_per_s: float
     torus_dimensions: int = 0
-    topology: TopologyKind = TopologyKind.SWITCH
+    topology: str = "switch"
 
 
 def _gpu(npu: str, fabric: str, per_node: int, up: float, out: float) -> Accelerator:
@@ -47,7 +45,7 @@ def _tpu(npu: str, links: float, torus: int, slice_chips: int) -> Accelerator:
         scale_up_bytes_per_s=links * GB,
         scale_out_bytes_per_s=6.25 * GB,
         torus_dimensions=torus,
-        topology=TopologyKind.RING,
+        topology="ring",
     )
 
 

@@ -10,7 +10,7 @@ from simcore.hardware.fabric import Fabric
 from simcore.system.collective_timer import CollectiveTimer
 from simcore.system.placement import place_group
 from simcore.system.spec import System
-from simcore.terms import CollectiveKind, TopologyKind
+from simcore.terms import CollectiveKind
 from simcore.validation.accelerators import GB, Accelerator
 from simcore.validation.machine import SCALE_OUT, Machines, accelerator_of
 from simcore.validation.mapping import SYSTEM
@@ -107,7 +107,7 @@ def _ways(
     asked: MeasuredCollective, up: Fabric, out: Fabric
 ) -> Iterator[tuple[tuple[Dimension, ...], str]]:
     """Dimensions and algorithm of each protocol of both fabrics, and of the switches."""
-    inner, switch = asked.npus // asked.nodes, TopologyKind.SWITCH
+    inner, switch = asked.npus // asked.nodes, "switch"
     reduces = asked.kind is CollectiveKind.ALL_REDUCE and not asked.forced_ring
     if reduces and asked.nodes == 1 and up.in_network and inner >= up.in_network_from:
         rate = asked.scale_up_bytes_per_s

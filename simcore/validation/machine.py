@@ -7,7 +7,6 @@ from simcore.errors import InfeasibleError
 from simcore.hardware import Dimension, Npu, Platform, load_npu
 from simcore.hardware.fabric import Fabric
 from simcore.system.placement import place_group
-from simcore.terms import TopologyKind
 from simcore.validation.accelerators import ACCELERATORS, GB, Accelerator
 from simcore.validation.rows import Row
 from simcore.validation.sharding import leaves_nodes
@@ -60,7 +59,7 @@ class Machines:
                 dimensions.append(scale_up.dimension(accelerator.topology, inner, up_rate))
             if plan.npus > inner:
                 nodes = plan.npus // inner
-                dimensions.append(scale_out.dimension(TopologyKind.SWITCH, nodes, out_rate))
+                dimensions.append(scale_out.dimension("switch", nodes, out_rate))
         return Platform.build(
             "platform",
             name=f"{plan.npus} x {accelerator.npu}",
@@ -72,7 +71,7 @@ class Machines:
         """Every NPU by its own network port, first to those that share weights with it."""
         fabric = self.fabric(SCALE_OUT)
         sizes = (plan.shard_npus, plan.shard_copies)
-        return [fabric.dimension(TopologyKind.SWITCH, size, rate) for size in sizes if size > 1]
+        return [fabric.dimension("switch", size, rate) for size in sizes if size > 1]
 
     def _torus(self, accelerator: Accelerator, npus: int) -> list[Dimension]:
         """Rings as equal as can be.
@@ -83,7 +82,7 @@ class Machines:
         sides = near_equal(npus, accelerator.torus_dimensions)
         rate = accelerator.scale_up_bytes_per_s / accelerator.torus_dimensions
         fabric = self.fabric(accelerator.fabric)
-        return [fabric.dimension(TopologyKind.RING, side, rate) for side in sides if side > 1]
+        return [fabric.dimension("ring", side, rate) for side in sides if side > 1]
 
 
 def accelerator_of(row: Row) -> Accelerator:

@@ -13,12 +13,12 @@ import pytest
 
 from dse.analytic import Goal, SplitProblem, bytes_per_dimension, split_bandwidth
 from dse.costs import COSTS, load_prices
-from simcore import CollectiveKind, Dimension, Platform, TopologyKind, load_npu
+from simcore import CollectiveKind, Dimension, Platform, load_npu
 
 pytest.importorskip("scipy")
 
 HERE = Path(__file__).parent
-RING, FC, SWITCH = TopologyKind.RING, TopologyKind.FULLY_CONNECTED, TopologyKind.SWITCH
+RING, FC, SWITCH = "ring", "fully_connected", "switch"
 NETWORKS = {
     3: ((RING, 16), (FC, 8), (SWITCH, 32)),
     4: ((RING, 4), (FC, 8), (RING, 4), (SWITCH, 32)),

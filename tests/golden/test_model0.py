@@ -71,13 +71,13 @@ def test_the_front_has_exactly_the_seven_published_points(
 ) -> None:
     rows = []
     for i in front_of(outcomes):
-        row = [
+        row: list[float | str] = [
             round(float(outcomes.iteration_time_s[i]), 6),
             round(float(outcomes.capital_cost_usd[i]), 6),
             round(float(outcomes.footprint_bytes[i]) / 1e9, 3),
         ]
         row += [int(getattr(feasible, f.name)[i]) for f in fields(Designs)[:5]]
-        row += [TOPOLOGIES[feasible.topology0[i]].value, TOPOLOGIES[feasible.topology1[i]].value]
+        row += [TOPOLOGIES[feasible.topology0[i]], TOPOLOGIES[feasible.topology1[i]]]
         row += [float(feasible.bandwidth0[i]) / 1e9, float(feasible.bandwidth1[i]) / 1e9]
         rows.append(tuple(row))
     assert rows == FRONT

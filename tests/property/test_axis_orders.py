@@ -16,7 +16,6 @@ from simcore.system.machine_times import operator_times_ns, place_groups
 from simcore.system.spec import System
 from simcore.system.stage_axes import is_shared
 from simcore.system.unfolded import run_unfolded
-from simcore.terms import TopologyKind
 from simcore.workload import (
     Axis,
     Model,
@@ -43,7 +42,7 @@ COMPARED: list[tuple[str, ...]] = []
 def platform_of(*npus: int) -> Platform:
     dimensions = tuple(
         Dimension(
-            topology=TopologyKind.SWITCH,
+            topology="switch",
             npus=count,
             bandwidth_bytes_per_s=200e9 / 4**level,
             latency_s=1e-6,

@@ -1,26 +1,30 @@
 """NPUs that fall out of step, followed class by class, against the engine that runs every NPU."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from random import Random
 
 import numpy as np
 import pytest
+from outside_algorithms import OUTSIDE
+from outside_topologies import OUTSIDE_TOPOLOGIES
 from small_models import DLRM
 
+from simcore.collectives import ALGORITHMS as registered
 from simcore.compute import COMPUTE_MODELS
 from simcore.errors import ConfigError, InfeasibleError, SimulationError
 from simcore.hardware import Dimension, Platform, load_npu
 from simcore.system import iteration
 from simcore.system.iteration import Iteration, IterationRunner
 from simcore.system.spec import System
-from simcore.terms import TopologyKind
+from simcore.topologies import TOPOLOGIES
 from simcore.workload import ParallelPlan, TrainingWorkload, Workload, build_graph, load_workload
 from simcore.workload.model import Model
 from simcore.workload.model_parts import Experts
 
 SHAPES = ((4,), (8,), (4, 2), (2, 4), (4, 4), (8, 2), (2, 2, 4), (2, 8), (3, 4), (6,))
+SHAPES_OF_LINES = ("ring", "fully_connected", "switch")
 ALGORITHMS = ("ring", "direct", "halving_doubling", "double_binary_tree", "double_binary_tree")
 EXPERTS_THAT_WAIT, TABLES_THAT_WAIT = 398, 456
 """Seeds of cases whose members take chunks or collectives in different orders."""
@@ -29,10 +33,12 @@ SEEN: Counter[str] = Counter()
 Case = tuple[Workload, ParallelPlan, Platform, System]
 
 
-def case_of(seed: int, experts: Experts | None = None) -> Case:
+def case_of(
+    seed: int, experts: Experts | None = None, shapes: Sequence[tuple[int, ...]] = SHAPES
+) -> Case:
     """A small iteration, most of them with collectives whose members end one by one."""
     rng = Random(seed)
-    shape = rng.choice(SHAPES)
+    shape = rng.choice(shapes)
     npus = prod(shape)
     tp = rng.choice([d for d in (1, 2, 3, 4, 8) if npus % d == 0])
     pp = rng.choice([d for d in (1, 2, 4) if npus % (tp * d) == 0])
@@ -52,7 +58,7 @@ def case_of(seed: int, experts: Experts | None = None) -> Case:
     workload = TrainingWorkload(model=model, sequence=96, global_batch=dp * batches)
     dimensions = tuple(
         Dimension(
-            topology=rng.choice(list(TopologyKind)),
+            topology=rng.choice(SHAPES_OF_LINES),
             npus=size,
             bandwidth_bytes_per_s=rng.choice([20e9, 50e9, 333e9]),
             latency_s=rng.choice([0.0, 25e-9, 700e-9]),
@@ -186,11 +192,60 @@ def test_most_of_these_were_compared() -> None:
     assert SEEN["leapt over a steady state"] > 0
 
 
+def on_other_networks(seed: int) -> Case:
+    """As the first kind of case, on topologies and with algorithms from outside the product."""
+    rng = Random(seed)
+    workload, plan, platform, system = case_of(seed, shapes=((8,), (4, 4), (8, 2), (12,), (16,)))
+    dimensions = []
+    for dimension in platform.dimensions:
+        names = [name for name in NETWORKS if TOPOLOGIES[name].joins(dimension.npus)]
+        dimensions.append(dimension.model_copy(update={"topology": rng.choice(names)}))
+    chosen = {
+        "all_reduce": tuple(rng.choice([*ALGORITHMS, *OUTSIDE]) for _ in dimensions),
+        "all_gather": tuple(rng.choice(["ring", "zigzag", "backwards"]) for _ in dimensions),
+        "reduce_scatter": tuple(rng.choice(["ring", "zigzag", "backwards"]) for _ in dimensions),
+    }
+    other = platform.model_copy(update={"dimensions": tuple(dimensions)})
+    return workload, plan, other, system.model_copy(update=chosen)
+
+
+NETWORKS = ("ring", "switch", "mesh", *OUTSIDE_TOPOLOGIES)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_components_from_outside_end_when_every_single_npu_ends(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registered, "_entries", {**dict(registered.items()), **OUTSIDE})
+    everywhere = {**dict(TOPOLOGIES.items()), **OUTSIDE_TOPOLOGIES}
+    monkeypatch.setattr(TOPOLOGIES, "_entries", everywhere)
+    workload, plan, platform, system = on_other_networks(seed)
+    try:
+        found = runner(platform, system).run(workload, plan)
+    except (InfeasibleError, ConfigError, SimulationError):
+        return  # groups do not tile the machine, or an algorithm does not run in all of them
+    monkeypatch.setattr(IterationRunner, "_follows_all", lambda *_: "this test")
+    expected = every_npu((workload, plan, platform, system))
+    if not isinstance(expected, Iteration):
+        return
+    assert expected.nodes is not None
+    np.testing.assert_array_equal(found.finish_ns, expected.finish_ns)
+    SEEN["on other networks"] += 1
+    SEEN["as one run of the engine"] += found.nodes is not None
+    SEEN["by classes, on other networks"] += 1 < found.simulated_npus < platform.npus
+
+
+def test_many_of_these_ran_by_classes() -> None:
+    if SEEN["on other networks"] == 0:
+        pytest.skip("the cases above were not part of this session")
+    assert SEEN["on other networks"] > 100
+    assert SEEN["as one run of the engine"] > 10
+    assert SEEN["by classes, on other networks"] > 20
+
+
 def pipeline(all_reduce: tuple[str, ...], chunks: int, batches: int) -> Case:
     model = Model.build(name="small", layers=4, hidden=384, heads=24, ffn=1536, vocabulary=0)
-    dimension = Dimension(
-        topology=TopologyKind.SWITCH, npus=4, bandwidth_bytes_per_s=50e9, latency_s=700e-9
-    )
+    dimension = Dimension(topology="switch", npus=4, bandwidth_bytes_per_s=50e9, latency_s=700e-9)
     platform = Platform(npu=load_npu("a100_80"), dimensions=(dimension, dimension))
     workload = TrainingWorkload(model=model, sequence=96, global_batch=2 * batches)
     plan = ParallelPlan(tp=4, pp=2, dp=2, sequence_parallel=True)

@@ -20,7 +20,8 @@ from simcore.system.phases import Phase, runnable
 from simcore.system.placement import Placement
 from simcore.system.spec import System
 from simcore.system.subsystem import Subsystem
-from simcore.terms import CollectiveKind, TopologyKind
+from simcore.terms import CollectiveKind
+from simcore.topologies import TOPOLOGIES
 
 MANY = settings(derandomize=True, deadline=None, max_examples=250)
 KINDS = [kind for kind in CollectiveKind if kind is not CollectiveKind.BROADCAST]
@@ -45,7 +46,7 @@ class Counted(Subsystem):
 @st.composite
 def dimensions(draw: st.DrawFn, npus: int) -> Dimension:
     return Dimension(
-        topology=draw(st.sampled_from(list(TopologyKind))),
+        topology=draw(st.sampled_from(list(TOPOLOGIES))),
         npus=npus,
         bandwidth_bytes_per_s=draw(st.sampled_from([1e9, 50e9, 333e9])),
         latency_s=draw(st.sampled_from([0.0, 25e-9, 700e-9])),
@@ -165,10 +166,12 @@ def test_chain_of_maxima_ends_when_the_state_machine_of_one_member_does(
     row = np.array(phase_rows([phase], [dimension], CollectiveCache().rows)[0], np.int64)
     network = network_array([dimension])
     local = local_array(delay_ns, memory_bytes_per_s)
-    duration, sent_bytes, _ = phase_time(row, size_bytes, network[0], local)
+    duration, sent_bytes, _ = phase_time(row, size_bytes, network, local)
     zero, end = np.zeros(1, np.int64), np.zeros(1, np.int64)
     sent = member_ends(row, size_bytes, zero, network, local, zero, end)
-    assert row[phase_row.ALIKE]
+    assert row[phase_row.ALIKE] or dimension.topology == "mesh"
+    if not row[phase_row.ALIKE]:
+        return  # every member of a line is followed
     if sent < 0:  # a window of messages, or a tie
         assert algorithm.startswith("direct")
     else:

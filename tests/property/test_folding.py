@@ -15,7 +15,7 @@ from simcore.system.machine_times import operator_times_ns, place_groups
 from simcore.system.spec import System
 from simcore.system.stage_axes import is_shared
 from simcore.system.unfolded import run_unfolded
-from simcore.terms import TopologyKind
+from simcore.topologies import TOPOLOGIES
 from simcore.workload import Axis, Model, ParallelPlan, TrainingWorkload, build_graph
 
 SHAPES = [(4,), (8,), (2, 4), (4, 4), (2, 2, 4), (4, 2, 2), (8, 2)]
@@ -45,7 +45,7 @@ def designs(draw: st.DrawFn) -> tuple[TrainingWorkload, Platform, ParallelPlan, 
     workload = TrainingWorkload(model=model, sequence=64, global_batch=dp * micro_batch * batches)
     dimensions = tuple(
         Dimension(
-            topology=draw(st.sampled_from(list(TopologyKind))),
+            topology=draw(st.sampled_from([*TOPOLOGIES, "ring", "switch", "fully_connected"])),
             npus=size,
             bandwidth_bytes_per_s=draw(st.sampled_from([20e9, 50e9, 333e9])),
             latency_s=draw(st.sampled_from([0.0, 25e-9, 700e-9])),
@@ -123,9 +123,7 @@ def test_most_of_those_designs_were_compared() -> None:
 @pytest.mark.parametrize("algorithm", ["double_binary_tree", "ring"])
 def test_members_held_together_never_end_before_the_unfolded_ones(algorithm: str) -> None:
     npu = load_npu("a100_80")
-    ring = Dimension(
-        topology=TopologyKind.RING, npus=8, bandwidth_bytes_per_s=50e9, latency_s=700e-9
-    )
+    ring = Dimension(topology="ring", npus=8, bandwidth_bytes_per_s=50e9, latency_s=700e-9)
     platform = Platform(npu=npu, dimensions=(ring,))
     model = Model.build(name="small", layers=2, hidden=512, heads=8, ffn=2048, vocabulary=0)
     workload = TrainingWorkload(model=model, sequence=64, global_batch=8)

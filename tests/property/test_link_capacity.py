@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from outside_topologies import OUTSIDE_TOPOLOGIES
 from test_folding import designs
 
 from simcore import Dimension, Model, ParallelPlan, Platform, System, load_npu, simulate
@@ -22,7 +23,8 @@ from simcore.recent import Recent
 from simcore.result import IterationResult
 from simcore.system.phase_rows import network_array, phase_row
 from simcore.system.phases import Phase, runnable
-from simcore.terms import CollectiveKind, TopologyKind
+from simcore.terms import CollectiveKind
+from simcore.topologies import TOPOLOGIES
 from simcore.workload import TrainingWorkload
 
 KINDS = (
@@ -57,7 +59,7 @@ def crowded(design: Design) -> Design:
 
 def ring(npus: int, bandwidth_bytes_per_s: float = 1e9) -> Dimension:
     return Dimension(
-        topology=TopologyKind.RING,
+        topology="ring",
         npus=npus,
         bandwidth_bytes_per_s=bandwidth_bytes_per_s,
         latency_s=0.0,
@@ -121,17 +123,43 @@ def test_what_a_ring_carries_is_what_its_links_carry_one_by_one(
             links[at % npus] += part
             at += step
         sent, passed = sent + part, passed + sum(links)
-    found = mean_passes(np.array(row, np.int64), network_array((ring(npus),))[0])
+    found = mean_passes(np.array(row, np.int64), network_array((ring(npus),)))
     assert found == pytest.approx(passed / sent)
 
 
-@pytest.mark.parametrize("topology", [TopologyKind.SWITCH, TopologyKind.FULLY_CONNECTED])
-def test_a_message_leaves_over_one_link_where_npus_pass_nothing_on(topology: TopologyKind) -> None:
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("topology", ["mesh", *OUTSIDE_TOPOLOGIES])
+@pytest.mark.parametrize(("members", "stride"), [(8, 1), (8, 2), (4, 4), (16, 1), (2, 8)])
+def test_what_other_topologies_carry_is_what_their_links_carry_one_by_one(
+    name: str, topology: str, members: int, stride: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {**dict(TOPOLOGIES.items()), **OUTSIDE_TOPOLOGIES}
+    monkeypatch.setattr(TOPOLOGIES, "_entries", known)
+    npus, kind = 16, CollectiveKind.REDUCE_SCATTER
+    over = ring(npus).model_copy(update={"topology": topology})
+    phase = Phase(dimension=0, kind=kind, algorithm=name, members=members, stride=stride)
+    row = phase_row(phase, over, Recent(4))
+    routes, size = known[topology].next_nodes(npus), 1 << 20
+    is_tree, sent, passed = name == "double_binary_tree", 0, 0
+    for first in [b + o for b in range(0, npus, members * stride) for o in range(stride)]:
+        all_sent = tree_messages(members, size) if is_tree else messages(row, size)
+        for source, target, part in all_sent:
+            at, to = first + source * stride, first + target * stride
+            sent += part
+            while at != to:
+                passed += part * (at < npus)  # a link of an NPU, not of a switch
+                at = int(routes[at, to])
+    found = mean_passes(np.array(row, np.int64), network_array((over,)))
+    assert found == pytest.approx(passed / sent)
+
+
+@pytest.mark.parametrize("topology", ["switch", "fully_connected"])
+def test_a_message_leaves_over_one_link_where_npus_pass_nothing_on(topology: str) -> None:
     over = ring(8).model_copy(update={"topology": topology})
     kind = CollectiveKind.ALL_TO_ALL
     phase = Phase(dimension=0, kind=kind, algorithm="direct", members=8, stride=1)
     row = phase_row(phase, over, Recent(4))
-    assert mean_passes(np.array(row, np.int64), network_array((over,))[0]) == 1.0
+    assert mean_passes(np.array(row, np.int64), network_array((over,))) == 1.0
 
 
 def run(*dimensions: Dimension, **system: object) -> IterationResult:
@@ -152,9 +180,7 @@ def test_npus_of_a_ring_carry_what_others_send_through_them() -> None:
 
 
 def test_dimensions_without_ports_of_their_own_load_those_of_the_dimension_before() -> None:
-    inner, outer = (
-        ring(size).model_copy(update={"topology": TopologyKind.SWITCH}) for size in (2, 4)
-    )
+    inner, outer = (ring(size).model_copy(update={"topology": "switch"}) for size in (2, 4))
     apart = run(inner, outer, all_reduce="ring")
     shared = run(inner, outer.model_copy(update={"shares_ports": True}), all_reduce="ring")
     assert shared.iteration_time_s == apart.iteration_time_s

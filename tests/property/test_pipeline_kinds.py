@@ -9,7 +9,7 @@ from test_pipeline_memo import Job, compare
 
 from simcore.hardware import Dimension, Platform, load_npu
 from simcore.system.spec import System
-from simcore.terms import TopologyKind
+from simcore.topologies import TOPOLOGIES
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 
 SEEN: list[str] = []
@@ -71,7 +71,7 @@ def jobs(draw: st.DrawFn, choice: dict[str, Any]) -> Job:
         batches = max(batches // pp, 1) * pp
     dimensions = tuple(
         Dimension(
-            topology=draw(st.sampled_from(list(TopologyKind))),
+            topology=draw(st.sampled_from(list(TOPOLOGIES))),
             npus=size,
             bandwidth_bytes_per_s=draw(st.sampled_from([2e9, 20e9, 333e9])),
             latency_s=draw(st.sampled_from([0.0, 700e-9])),
@@ -111,9 +111,7 @@ def test_groups_of_any_size_take_the_time_of_their_nodes(pp: int, group: int, gr
         model=Model.model_validate(SHAPE), sequence=128, global_batch=2 * group * groups
     )
     dimensions = tuple(
-        Dimension(
-            topology=TopologyKind.SWITCH, npus=size, bandwidth_bytes_per_s=20e9, latency_s=1e-6
-        )
+        Dimension(topology="switch", npus=size, bandwidth_bytes_per_s=20e9, latency_s=1e-6)
         for size in (2, pp)
     )
     platform = Platform(npu=load_npu("a100_80"), dimensions=dimensions)

@@ -15,7 +15,7 @@ from simcore.system import plan_code
 from simcore.system.iteration import Iteration, IterationRunner
 from simcore.system.pipeline import PipelineRun, run_pipeline
 from simcore.system.spec import EXECUTION_PROFILES, ExecutionProfile, System
-from simcore.terms import TopologyKind
+from simcore.topologies import TOPOLOGIES
 from simcore.workload import Model, ParallelPlan, TrainingWorkload, build_graph, load_model
 
 Job = tuple[TrainingWorkload, Platform, ParallelPlan, System]
@@ -57,7 +57,7 @@ def jobs(draw: st.DrawFn) -> Job:
     )
     dimensions = tuple(
         Dimension(
-            topology=draw(st.sampled_from(list(TopologyKind))),
+            topology=draw(st.sampled_from(list(TOPOLOGIES))),
             npus=size,
             bandwidth_bytes_per_s=draw(st.sampled_from([2e9, 20e9, 333e9])),
             latency_s=draw(st.sampled_from([0.0, 700e-9, 20e-6])),
@@ -159,9 +159,7 @@ def test_a_run_leaps_over_its_steady_state(
 
 def test_situations_do_not_multiply_with_stages_and_microbatches() -> None:
     model = Model.build(name="m", layers=32, hidden=256, heads=8, ffn=1024, vocabulary=1024)
-    dimension = Dimension(
-        topology=TopologyKind.SWITCH, npus=16, bandwidth_bytes_per_s=20e9, latency_s=1e-6
-    )
+    dimension = Dimension(topology="switch", npus=16, bandwidth_bytes_per_s=20e9, latency_s=1e-6)
     platform = Platform(npu=load_npu("a100_80"), dimensions=(dimension,))
     workload = TrainingWorkload(model=model, sequence=128, global_batch=24)
     runner = IterationRunner(platform, System(), COMPUTE_MODELS["roofline"]())

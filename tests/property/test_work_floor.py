@@ -17,7 +17,6 @@ from simcore.config import Run
 from simcore.hardware import Dimension, Platform, load_npu
 from simcore.simulation import run_with_iteration
 from simcore.system.spec import System
-from simcore.terms import TopologyKind
 from simcore.workload import ParallelPlan, load_workload
 from simcore.workload.schedules import SCHEDULES
 
@@ -84,7 +83,7 @@ def run_of(plan: ParallelPlan, workload: dict[str, Any], bandwidth_bytes_per_s: 
             npu=load_npu("h100_80"),
             dimensions=(
                 Dimension(
-                    topology=TopologyKind.SWITCH,
+                    topology="switch",
                     npus=plan.npus,
                     bandwidth_bytes_per_s=bandwidth_bytes_per_s,
                     latency_s=0.0,

@@ -22,7 +22,7 @@ from simcore.system.iteration import IterationRunner
 from simcore.system.machine_times import operator_times_ns, place_groups
 from simcore.system.spec import System
 from simcore.system.stage_axes import is_shared
-from simcore.terms import TopologyKind
+from simcore.topologies import TOPOLOGIES
 from simcore.workload import ParallelPlan, Updates, build_graph, load_workload
 
 CNN = {
@@ -109,7 +109,7 @@ def runs(draw: st.DrawFn) -> Run:
     workload = load_workload(draw(kind(dp * micro_batch * draw(st.integers(1, batches)))))
     dimensions = tuple(
         Dimension(
-            topology=draw(st.sampled_from(list(TopologyKind))),
+            topology=draw(st.sampled_from(list(TOPOLOGIES))),
             npus=size,
             bandwidth_bytes_per_s=draw(st.sampled_from([5e9, 50e9, 333e9])),
             latency_s=draw(st.sampled_from([25e-9, 700e-9])),

@@ -55,4 +55,38 @@ class Backwards(CollectiveAlgorithm):
         return [Step(size=size, peer=table, reduces=not gathers, times=members - 1)]
 
 
-OUTSIDE = {"bruck": Bruck(), "recursive_doubling": RecursiveDoubling(), "backwards": Backwards()}
+@dataclass(frozen=True)
+class Pairwise(CollectiveAlgorithm):
+    """All-to-all in n - 1 exchanges, with the member whose number differs in some bits."""
+
+    def runs(self, kind: CollectiveKind, members: int) -> bool:
+        return kind is CollectiveKind.ALL_TO_ALL and members & (members - 1) == 0
+
+    def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
+        size = Fraction(1, members)
+        return [Step(size=size, peer=Exchange(mask)) for mask in range(1, members)]
+
+
+@dataclass(frozen=True)
+class Zigzag(CollectiveAlgorithm):
+    """A ring over the even members upwards and the odd ones downwards: some are farther apart."""
+
+    def runs(self, kind: CollectiveKind, members: int) -> bool:
+        return kind in (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER) and members > 1
+
+    def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
+        order = [*range(0, members, 2), *reversed(range(1, members, 2))]
+        after = dict(zip(order, [*order[1:], order[0]], strict=True))
+        gathers = kind is CollectiveKind.ALL_GATHER
+        table = Table(tuple(after[member] for member in range(members)))
+        size = Fraction(1, 1 if gathers else members)
+        return [Step(size=size, peer=table, reduces=not gathers, times=members - 1)]
+
+
+OUTSIDE: dict[str, CollectiveAlgorithm] = {
+    "bruck": Bruck(),
+    "recursive_doubling": RecursiveDoubling(),
+    "backwards": Backwards(),
+    "pairwise": Pairwise(),
+    "zigzag": Zigzag(),
+}

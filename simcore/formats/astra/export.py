@@ -4,16 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from simcore.errors import ConfigError
 from simcore.formats.astra.collective_names import name_of
-from simcore.formats.astra.network_file import BYTES_PER_GB
+from simcore.formats.astra.network_file import BYTES_PER_GB, TOPOLOGY_NAMES
 from simcore.system.engine_input import NetworkDimension, SystemOptions
-from simcore.terms import CollectiveKind, TopologyKind
-
-_TOPOLOGIES = {
-    TopologyKind.RING: "Ring",
-    TopologyKind.FULLY_CONNECTED: "FullyConnected",
-    TopologyKind.SWITCH: "Switch",
-}
+from simcore.terms import CollectiveKind
 
 
 def write_configuration(
@@ -53,7 +48,12 @@ def write_configuration(
 
 def network_text(dimensions: Sequence[NetworkDimension]) -> str:
     """A network file; its GB are 2^30 bytes."""
-    names = [_TOPOLOGIES[TopologyKind(dimension.topology)] for dimension in dimensions]
+    astra_names = {name: astra for astra, name in TOPOLOGY_NAMES.items()}
+    for d, dimension in enumerate(dimensions):
+        if dimension.topology not in astra_names:
+            rule = f"ASTRA-sim knows {', '.join(astra_names)} alone"
+            raise ConfigError(f"platform.dimensions[{d}].topology", rule, got=dimension.topology)
+    names = [astra_names[dimension.topology] for dimension in dimensions]
     rates = [dimension.bytes_per_ns * 1e9 / BYTES_PER_GB for dimension in dimensions]
     return (
         f"topology: [ {', '.join(names)} ]\n"

@@ -8,15 +8,14 @@ from simcore.formats.astra.json_table import Table
 from simcore.input_file import MAX_TABLE_BYTES, read_text
 from simcore.registry import did_you_mean
 from simcore.system.engine_input import NetworkDimension
-from simcore.terms import TopologyKind
 
 BYTES_PER_GB = 1 << 30
 """A GB of this file, and of no other: 2^30 bytes."""
 
-_TOPOLOGIES = {
-    "Ring": TopologyKind.RING,
-    "FullyConnected": TopologyKind.FULLY_CONNECTED,
-    "Switch": TopologyKind.SWITCH,
+TOPOLOGY_NAMES = {
+    "Ring": "ring",
+    "FullyConnected": "fully_connected",
+    "Switch": "switch",
 }
 LONGEST_LATENCY_NS = float(1 << 53)
 _LONGEST_NUMBER = 30  # characters that surely need no reader of rarer forms
@@ -72,7 +71,7 @@ def plain_lists(text: str) -> dict[str, list[object]] | None:
 
 
 def _plain_word(word: str) -> object:
-    if word in _TOPOLOGIES:
+    if word in TOPOLOGY_NAMES:
         return word
     whole, point, part = word.partition(".")
     digits = word.isascii() and whole.isdigit() and (whole == "0" or whole[0] != "0")
@@ -90,8 +89,8 @@ def _list(path: Path, data: dict[object, object], key: str) -> list[object]:
 
 def _dimension(path: Path, lists: dict[str, list[object]], d: int) -> NetworkDimension:
     name = lists["topology"][d]
-    if not isinstance(name, str) or name not in _TOPOLOGIES:
-        rule = f"must be one of {', '.join(_TOPOLOGIES)}{did_you_mean(name, _TOPOLOGIES)}"
+    if not isinstance(name, str) or name not in TOPOLOGY_NAMES:
+        rule = f"must be one of {', '.join(TOPOLOGY_NAMES)}{did_you_mean(name, TOPOLOGY_NAMES)}"
         raise ConfigError(f"{path} topology[{d}]", rule, got=name)
     npus = lists["npus_count"][d]
     if not isinstance(npus, int) or isinstance(npus, bool) or npus < 2:
@@ -103,7 +102,7 @@ def _dimension(path: Path, lists: dict[str, list[object]], d: int) -> NetworkDim
     if not 0 <= latency <= LONGEST_LATENCY_NS:
         raise ConfigError(f"{path} latency[{d}]", "must be from 0 to 2^53 ns", got=latency)
     return NetworkDimension(
-        topology=_TOPOLOGIES[name].value,
+        topology=TOPOLOGY_NAMES[name],
         npus=npus,
         bytes_per_ns=bandwidth * BYTES_PER_GB / 1e9,
         latency_ns=latency,

@@ -95,7 +95,10 @@ FIRST_DIMENSION = 2  # then bytes per ns and latency of each dimension
 
 # One dimension of the network.
 DIM_TOPOLOGY, DIM_NPUS = 0, 1
-DIM_WORDS = 2
+DIM_NODES = 2  # NPUs and switches, where the topology is TABLE
+DIM_HOPS = 3  # where the table of distances between its NPUs starts
+DIM_ROUTES = 4  # and that of routes: per node and receiver, the node that follows
+DIM_WORDS = 5
 
 # Anything that is scheduled starts with these three words; what waits in a FIFO with the first one.
 EVENT_NEXT, EVENT_KIND, EVENT_BORN, EVENT_A, EVENT_B = 0, 1, 2, 3, 4

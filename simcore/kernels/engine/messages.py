@@ -17,7 +17,10 @@ from simcore.kernels.engine.keyed_fifo import append, drop_fifo, find_fifo, new_
 from simcore.kernels.engine.layout import (
     AWARE,
     BACKEND,
+    DIM_HOPS,
+    DIM_NODES,
     DIM_NPUS,
+    DIM_ROUTES,
     DIM_TOPOLOGY,
     DIM_WORDS,
     DIMENSION_TABLE,
@@ -71,8 +74,9 @@ from simcore.kernels.engine.layout import (
 )
 from simcore.kernels.engine.matching import post_receive
 from simcore.kernels.engine.ties import OWN, RING_STEP, act_for, touch
-from simcore.kernels.phase_machine import hops_at, message_ns
-from simcore.kernels.topology_codes import RING, SWITCH
+from simcore.kernels.hops import hops_by_rule
+from simcore.kernels.phase_machine import message_ns
+from simcore.kernels.topology_codes import RING, SWITCH, TABLE
 
 CONTROL_BYTES = np.int64(8192)
 CONTROL_TAG = 1 << 61
@@ -193,13 +197,22 @@ def idle_network_ns(arena: Ints, rates: Floats, message: int) -> int:
         npus = arena[dimension + DIM_NPUS]
         x, y = a % npus, b % npus
         if x != y:
-            hops = hops_at(arena[dimension + DIM_TOPOLOGY], npus, abs(x - y))
+            hops = _hops(arena, dimension, x, y)
             rate = rates[FIRST_DIMENSION + 2 * d]
             latency_ns = rates[FIRST_DIMENSION + 2 * d + 1]
             return message_ns(hops, latency_ns, arena[message + MSG_BYTES], rate)
         a //= npus
         b //= npus
     return 0
+
+
+@kernel
+def _hops(arena: Ints, dimension: int, x: int, y: int) -> int:
+    """Links between two coordinates of a *dimension*."""
+    topology, npus = arena[dimension + DIM_TOPOLOGY], arena[dimension + DIM_NPUS]
+    if topology == TABLE:
+        return int(arena[arena[dimension + DIM_HOPS] + x * npus + y])
+    return hops_by_rule(topology, npus, x, y)
 
 
 @kernel
@@ -223,7 +236,14 @@ def _take_link(arena: Ints, rates: Floats, message: int, d: int, x: int, y: int)
     dimension = arena[DIMENSION_TABLE] + d * DIM_WORDS
     npus, topology = arena[dimension + DIM_NPUS], arena[dimension + DIM_TOPOLOGY]
     npu = arena[message + MSG_AT]
-    if topology == RING:
+    if topology == TABLE:
+        switch = arena[message + MSG_IN_SWITCH]
+        node = x if switch == 0 else npus + switch - 1
+        follows = arena[arena[dimension + DIM_ROUTES] + node * npus + y]
+        port = _DIRECT + node * arena[dimension + DIM_NODES] + follows
+        if switch != 0:  # its links are kept with the first NPU of the dimension
+            npu -= x * _below(arena, d)
+    elif topology == RING:
         forwards = (y - x) % npus
         port = _BACKWARD if npus - forwards < forwards else _FORWARD
     elif topology == SWITCH:
@@ -264,9 +284,10 @@ def _start_transfer(arena: Ints, rates: Floats, link: int, message: int) -> None
     """Send *message* over a link that is free now: its arrival first, then the free link."""
     d = arena[link + FIFO_KEY] % arena[DIMENSIONS]
     port = LINK_OWNER - arena[link + FIFO_OWNER]
-    npus = arena[arena[DIMENSION_TABLE] + d * DIM_WORDS + DIM_NPUS]
+    dimension = arena[DIMENSION_TABLE] + d * DIM_WORDS
+    npus = arena[dimension + DIM_NPUS]
     below = _below(arena, d)
-    at = arena[message + MSG_AT]
+    at, in_switch = arena[message + MSG_AT], 1 if port == _UP else 0
     x, y = at // below % npus, arena[message + MSG_DST] // below % npus
     if port == _FORWARD:
         y = (x + 1) % npus
@@ -274,11 +295,15 @@ def _start_transfer(arena: Ints, rates: Floats, link: int, message: int) -> None
         y = (x - 1) % npus
     elif port == _UP:
         y = x
+    elif arena[dimension + DIM_TOPOLOGY] == TABLE:
+        follows = (port - _DIRECT) % arena[dimension + DIM_NODES]
+        y = follows if follows < npus else x
+        in_switch = max(follows - npus + 1, 0)
     if port <= _BACKWARD:
         arena[message + MSG_VIA] = RING_STEP + 2 * d + port
     else:
         arena[message + MSG_VIA] = OWN if port == _DOWN else arena[message + MSG_SENDER]
-    arena[message + MSG_IN_SWITCH] = 1 if port == _UP else 0
+    arena[message + MSG_IN_SWITCH] = in_switch
     arena[message + MSG_AT] = at + (y - x) * below
     rate, latency_ns = rates[FIRST_DIMENSION + 2 * d], rates[FIRST_DIMENSION + 2 * d + 1]
     size = arena[message + MSG_BYTES]

@@ -254,9 +254,9 @@ def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
     sizes = []
     check = each_npu.check_nodes
 
-    def small_alone(graph: Any, lowered: Any, backend: str) -> None:
+    def small_alone(graph: Any, lowered: Any, *where: str) -> None:
         sizes.append(lowered.node.shape[0] * graph.plan.npus_per_stage)
-        check(graph, lowered, backend)
+        check(graph, lowered, *where)
 
     monkeypatch.setattr("simcore.system.iteration.check_nodes", small_alone)
     run(study_of())

@@ -1,19 +1,18 @@
 import pytest
 
 from simcore.hardware import Dimension
-from simcore.terms import TopologyKind
 
 
 @pytest.mark.parametrize(
     ("topology", "links", "link_bytes_per_s"),
     [
-        (TopologyKind.RING, 2, 210e9),
-        (TopologyKind.FULLY_CONNECTED, 7, 60e9),
-        (TopologyKind.SWITCH, 1, 420e9),
+        ("ring", 2, 210e9),
+        ("fully_connected", 7, 60e9),
+        ("switch", 1, 420e9),
     ],
 )
 def test_the_aggregate_bandwidth_is_split_over_the_links(
-    topology: TopologyKind, links: int, link_bytes_per_s: float
+    topology: str, links: int, link_bytes_per_s: float
 ) -> None:
     dimension = Dimension.build(
         topology=topology, npus=8, bandwidth_bytes_per_s=420e9, latency_s=1e-6

@@ -36,7 +36,7 @@ def test_an_unknown_npu_name_lists_the_shipped_ones() -> None:
 
 
 def test_a_misspelt_topology_is_answered_with_the_choices() -> None:
-    with pytest.raises(ConfigError, match=r"dimensions\[0\]\.topology: .*'fully_connected'"):
+    with pytest.raises(ConfigError, match=r"\[0\]\.topology: .* fully_connected, .*mean 'ring'"):
         load_platform({"npu": "a100_80", "dimensions": [{**LINK, "topology": "rinng"}]})
 
 

@@ -8,11 +8,12 @@ from simcore.hardware import Dimension
 from simcore.system.collective_timer import CollectiveTimer
 from simcore.system.placement import Placement
 from simcore.system.spec import System
-from simcore.terms import CollectiveKind, TopologyKind
+from simcore.terms import CollectiveKind
+from simcore.topologies import TOPOLOGIES
 
 DIMENSIONS = [
     Dimension(topology=topology, npus=8, bandwidth_bytes_per_s=rate, latency_s=500e-9)
-    for topology, rate in zip(TopologyKind, (200e9, 100e9, 50e9), strict=False)
+    for topology, rate in zip(TOPOLOGIES, (200e9, 100e9, 50e9), strict=False)
 ]
 PLACEMENTS = [
     Placement(extent=(8, 1, 1), stride=(1, 1, 1)),

@@ -8,9 +8,9 @@ from simcore.system.collective_cache import CollectiveCache
 from simcore.system.phase_rows import phase_rows
 from simcore.system.phases import cut, phases_of_chunk, runnable
 from simcore.system.placement import Placement
-from simcore.terms import CollectiveKind, TopologyKind
+from simcore.terms import CollectiveKind
 
-RING = Dimension(topology=TopologyKind.RING, npus=8, bandwidth_bytes_per_s=50e9, latency_s=0.0)
+RING = Dimension(topology="ring", npus=8, bandwidth_bytes_per_s=50e9, latency_s=0.0)
 GRID = Placement(extent=(4, 1, 8), stride=(1, 1, 1))
 
 

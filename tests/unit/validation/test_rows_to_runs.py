@@ -6,7 +6,7 @@ import pytest
 
 from simcore.errors import ConfigError
 from simcore.memory import footprint
-from simcore.terms import Precision, TopologyKind
+from simcore.terms import Precision
 from simcore.validation.machine import Machines, near_equal
 from simcore.validation.mapping import OVERCOMMIT, run_of
 from simcore.validation.rows import Row
@@ -128,7 +128,7 @@ def test_empty_parallel_sizes_leave_each_replica_a_sequence() -> None:
     empty = dict.fromkeys(("tp", "pp", "dp", "micro_batch", "recompute"), "")
     run = run_of(row(**empty, gpu="TPUv5p", global_batch="128", gpus_per_node=""), MACHINES)
     assert (run.plan.tp, run.plan.pp, run.plan.dp) == (2, 1, 128)
-    assert all(d.topology is TopologyKind.RING for d in run.platform.dimensions)
+    assert all(d.topology == "ring" for d in run.platform.dimensions)
 
 
 @pytest.mark.parametrize("micro_batch", ["8", "16"])

@@ -8,7 +8,7 @@ from simcore.checks import check_memory
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.hardware import Dimension, Platform, load_npu
 from simcore.memory import footprint
-from simcore.terms import CollectiveKind, NodeKind, TopologyKind
+from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import (
     Axis,
     ParallelPlan,
@@ -169,9 +169,7 @@ def test_memory_holds_tables_with_a_number_per_row_and_the_rest_is_the_hosts() -
 
 
 def test_tables_beyond_the_memory_of_the_host_are_refused() -> None:
-    link = Dimension(
-        topology=TopologyKind.SWITCH, npus=4, bandwidth_bytes_per_s=1e11, latency_s=1e-6
-    )
+    link = Dimension(topology="switch", npus=4, bandwidth_bytes_per_s=1e11, latency_s=1e-6)
     plan = ParallelPlan(dp=4, micro_batch=SAMPLES // 4)
     large = {**SMALL, "tables": [{"count": 16, "rows": 10**9}]}
     platform = Platform(npu=load_npu("h100_80"), dimensions=(link,))

@@ -8,7 +8,7 @@ from simcore import Dimension, Model, ParallelPlan, Platform, System, load_npu, 
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.memory import footprint
 from simcore.result import IterationResult
-from simcore.terms import CollectiveKind, NodeKind, TopologyKind
+from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import Axis, Phase, TrainingGraph, TrainingWorkload, build_graph
 
 MODEL = Model.build(name="small", layers=4, hidden=256, heads=8, ffn=1024, vocabulary=512)
@@ -37,9 +37,7 @@ def traffic(graph: TrainingGraph, stage: int = 0) -> dict[Phase, int]:
 
 
 def timed(all_to_all: str = "direct1", **updates: Any) -> IterationResult:
-    link = Dimension(
-        topology=TopologyKind.SWITCH, npus=WORKERS, bandwidth_bytes_per_s=RATE, latency_s=0.0
-    )
+    link = Dimension(topology="switch", npus=WORKERS, bandwidth_bytes_per_s=RATE, latency_s=0.0)
     platform = Platform(npu=load_npu("a100_80"), dimensions=(link,))
     system = System(all_to_all=all_to_all, chunks=1)
     plan = ParallelPlan(dp=WORKERS, micro_batch=2, updates=updates)

@@ -1,0 +1,29 @@
+"""How NPUs are joined: one file per topology, and the table of their names."""
+
+from simcore.registry import Registry
+from simcore.topologies.base import MOST_TABLED_NPUS, Topology, distances
+from simcore.topologies.checks import check_topology
+from simcore.topologies.fully_connected import FullyConnected
+from simcore.topologies.mesh import Mesh
+from simcore.topologies.ring import Ring
+from simcore.topologies.switch import Switch
+
+TOPOLOGIES: Registry[Topology] = Registry(
+    "topology",
+    {
+        "ring": Ring(),
+        "fully_connected": FullyConnected(),
+        "switch": Switch(),
+        "mesh": Mesh(),
+    },
+    check=check_topology,
+)
+
+
+__all__ = [
+    "MOST_TABLED_NPUS",
+    "TOPOLOGIES",
+    "Topology",
+    "check_topology",
+    "distances",
+]
