@@ -213,4 +213,8 @@ def _about(study: Study) -> str:
 
 def code_that_decides() -> dict[str, str]:
     """Hashes of the code that turns a run into metrics."""
-    return {name: digest for name, digest in code_digests().items() if name.startswith(_DECIDING)}
+    return {
+        name: digest
+        for name, digest in code_digests().items()
+        if name.startswith(_DECIDING) or not name.startswith("dse/")
+    }

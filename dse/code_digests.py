@@ -7,15 +7,25 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 
+from simcore import source_digests
+
 DECIDING = ("simcore-dse", "numpy", "numba", "llvmlite", "optuna", "scipy")
 """Packages that results depend on."""
 
 OTHERS = ("ray", "pandas")
 
 
-@lru_cache(1)
 def code_digests() -> dict[str, str]:
-    """Hashes of the sources of both packages, part by part: ``simcore/system``, ``dse/search``."""
+    """Hashes of the sources that results depend on.
+
+    Those of both packages, part by part: ``simcore/system``, ``dse/search``; and of components
+    from outside, by the names under which they were used.
+    """
+    return {**_own_digests(), **source_digests()}
+
+
+@lru_cache(1)
+def _own_digests() -> dict[str, str]:
     digests = {}
     for package in ("simcore", "dse"):
         root = Path(str(files(package)))

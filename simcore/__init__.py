@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from simcore.kept_files import files_kept
     from simcore.last_resort import last_words
     from simcore.memory import Footprint, footprint
-    from simcore.registry import Registry, did_you_mean
+    from simcore.plugins import source_digests
+    from simcore.registry import Registry, class_of, did_you_mean
     from simcore.resources import find_config, shipped_folder, shipped_names
     from simcore.result import IterationResult, StageTimes
     from simcore.schema import (
@@ -106,7 +107,9 @@ _HOMES = {
     "check_memory": "simcore.checks",
     "check_run": "simcore.checks",
     "check_structure": "simcore.checks",
+    "class_of": "simcore.registry",
     "did_you_mean": "simcore.registry",
+    "source_digests": "simcore.plugins",
     "files_kept": "simcore.kept_files",
     "find_config": "simcore.resources",
     "footprint": "simcore.memory",
@@ -194,6 +197,7 @@ __all__ = [
     "check_memory",
     "check_run",
     "check_structure",
+    "class_of",
     "did_you_mean",
     "files_kept",
     "find_config",
@@ -225,6 +229,7 @@ __all__ = [
     "simulate",
     "simulate_run",
     "simulate_service",
+    "source_digests",
     "validated_band",
 ]
 

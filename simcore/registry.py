@@ -1,7 +1,9 @@
 """Registry: one kind of component, its names, and the class behind each name."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, TypeVar
+from inspect import isabstract
+from typing import Any, Generic, TypeVar
 
 from simcore.errors import ConfigError
 
@@ -12,16 +14,31 @@ _LONGEST_NAME = 80
 class Registry(Generic[T]):
     """An explicit table from the names that files use to components.
 
-    A new component is one file and one line in the table of its package; from outside, one call of
-    ``add``.
+    A new component is one file and one line in the table of its package. From outside it is one
+    file: files name it ``package.module:Object``, or a call of ``add`` gives it a name.
+
+    Args:
+        what: Kind of component, for messages.
+        entries: The table.
+        check: Refuses a component from outside that breaks a rule of its kind.
+        adapt: Makes an entry of the object that ``package.module:Object`` names, or refuses it;
+            None: the table takes no such names.
+        reserved: Form of names that mean something already.
     """
 
     def __init__(
-        self, what: str, entries: Mapping[str, T], check: Callable[[T], None] | None = None
+        self,
+        what: str,
+        entries: Mapping[str, T],
+        check: Callable[[T], None] | None = None,
+        *,
+        adapt: Callable[[object], T] | None = None,
+        reserved: str = "",
     ) -> None:
         self.what = what
         self._entries = dict(entries)
-        self._check = check
+        self._outside: dict[str, T] = {}
+        self._check, self._adapt, self._reserved = check, adapt, reserved
 
     def add(self, name: str, entry: T) -> None:
         """Add a component of one's own.
@@ -29,7 +46,7 @@ class Registry(Generic[T]):
         Raises:
             ConfigError: The name is taken or no name, or the component breaks a rule of its kind.
         """
-        if name in self._entries:
+        if name in self._entries or (self._reserved and re.fullmatch(self._reserved, name)):
             raise ConfigError(self.what, "must have a name that is not taken", got=name)
         if not name.isidentifier():
             rule = "must have a name of letters, digits and underscores"
@@ -37,15 +54,46 @@ class Registry(Generic[T]):
         if self._check is not None:
             self._check(entry)
         self._entries[name] = entry
+        from simcore.plugins import note  # needed only where something comes from outside
+
+        note(name, entry)
 
     def __getitem__(self, name: str) -> T:
-        try:
-            return self._entries[name]
-        except KeyError:
-            raise self.unknown(name) from None
+        found = self._entries.get(name)
+        if found is None:
+            found = self._from_outside(name)
+        if found is None:
+            raise self.unknown(name)
+        return found
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._entries
+        """Whether there is a component of this name.
+
+        Raises:
+            ConfigError: The name is of the form ``package.module:Object``, and names none.
+        """
+        return name in self._entries or self._from_outside(name) is not None
+
+    def _from_outside(self, name: object) -> T | None:
+        if self._adapt is None or not isinstance(name, str) or ":" not in name:
+            return None
+        from simcore.plugins import is_outside, load_object
+
+        found = self._outside.get(name)
+        if found is None and is_outside(name):
+            try:
+                found = self._adapt(load_object(name))
+                if self._check is not None:
+                    self._check(found)
+            except ConfigError as error:
+                raise ConfigError(error.at, f"{self.what} {error.rule}", got=name) from None
+            self._outside[name] = found
+        return found
+
+    def named(self, entry: object) -> str:
+        """The name that means *entry*; empty: there is none."""
+        everything = [*self._entries.items(), *self._outside.items()]
+        return next((name for name, known in everything if known == entry), "")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -60,6 +108,35 @@ class Registry(Generic[T]):
         """The error for a *name* that is not in the table: lists the choices."""
         rule = f"{self.what} must be one of {', '.join(self._entries)}"
         return ConfigError(at, rule + did_you_mean(name, self._entries), got=name)
+
+
+def instance_of(base: type[Any]) -> Callable[[object], Any]:
+    """Takes an object of *base*, or a class derived from it, of which it makes one."""
+
+    def adapt(found: object) -> Any:
+        made = found
+        if isinstance(found, type) and issubclass(found, base) and not isabstract(found):
+            try:
+                made = found()
+            except TypeError as error:
+                rule = f"must be a class that can be called without arguments ({error})"
+                raise ConfigError("", rule, got=found) from None
+        if not isinstance(made, base):
+            raise ConfigError("", f"must be a {base.__name__}, or a class of it", got=found)
+        return made
+
+    return adapt
+
+
+def class_of(base: type[Any]) -> Callable[[object], Any]:
+    """Takes a class derived from *base*."""
+
+    def adapt(found: object) -> Any:
+        if isinstance(found, type) and issubclass(found, base) and not isabstract(found):
+            return found
+        raise ConfigError("", f"must be a class derived from {base.__name__}", got=found)
+
+    return adapt
 
 
 def did_you_mean(name: object, choices: object) -> str:

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 SIMCORE_LAYERS = [  # a module may import from the rows above its own, and from its own package
     ["errors", "terms", "kernels", "kept_files"],
-    ["units", "registry", "recent", "input_file", "last_resort"],
+    ["units", "registry", "plugins", "recent", "input_file", "last_resort"],
     ["schema", "resources", "yaml_file", "json_file", "topologies"],
     ["hardware", "workload", "collectives"],
     ["network", "compute", "memory"],

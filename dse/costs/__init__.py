@@ -9,7 +9,7 @@ from dse.costs.power import Power, carbon_kg
 from dse.costs.prices import PriceBook, load_prices
 from dse.costs.tco import TotalCostOfOwnership, hourly_cost, usd_per_token
 from dse.costs.whole_machine import WholeMachine
-from simcore import Registry
+from simcore import Registry, class_of
 
 COSTS: Registry[Callable[[PriceBook], CostModel]] = Registry(
     "cost model",
@@ -21,6 +21,7 @@ COSTS: Registry[Callable[[PriceBook], CostModel]] = Registry(
         "power": Power,
         "tco": TotalCostOfOwnership,
     },
+    adapt=class_of(CostModel),
 )
 
 __all__ = [

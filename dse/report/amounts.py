@@ -43,7 +43,7 @@ def show_value(parameter: Parameter, value: object) -> str:
 def show_short(parameter: Parameter, value: object) -> str:
     """The same, in fewer letters: ``FC`` for ``fully_connected``."""
     text = show_value(parameter, value)
-    if text in TOPOLOGIES:
+    if text in list(TOPOLOGIES):
         return TOPOLOGIES[text].symbol or text
     return _SHORT.get(text, text)
 

@@ -128,6 +128,22 @@ _INDEX, _WEIGHTS = Look(style="index"), Look(style="weights")
 _STEPS = Look(style="weights", keeps_words=False)
 _STEPS_BY_VALUE = Look(style="weights", keeps_words=False, knows_limits=False)
 
+
+def _from_outside(found: object) -> SamplerEntry:
+    """One whose class is derived from ``Proposer``, or from a sampler of Optuna."""
+    from optuna.samplers import BaseSampler
+
+    if isinstance(found, SamplerEntry):
+        return found
+    if isinstance(found, type) and issubclass(found, Proposer):
+        return SamplerEntry(build=found)
+    if isinstance(found, type) and issubclass(found, BaseSampler):
+        make: Callable[..., BaseSampler] = found
+        return SamplerEntry(build=_of_optuna(lambda seed, _: make(seed=seed), _INDEX))
+    rule = "must be a class derived from Proposer, or from optuna.samplers.BaseSampler"
+    raise ConfigError("", rule, got=found)
+
+
 SAMPLERS: Registry[SamplerEntry] = Registry(
     "a sampler",
     {
@@ -145,6 +161,7 @@ SAMPLERS: Registry[SamplerEntry] = Registry(
         ),
         "qmc": SamplerEntry(build=_of_optuna(_qmc, _STEPS), needs=("scipy",)),
     },
+    adapt=_from_outside,
 )
 
 

@@ -10,7 +10,7 @@ from simcore.collectives.halving_doubling import HalvingDoubling
 from simcore.collectives.in_network import InNetwork
 from simcore.collectives.ring import Ring
 from simcore.collectives.steps import Exchange, Offset, Step, Switch, Table
-from simcore.registry import Registry
+from simcore.registry import Registry, instance_of
 from simcore.terms import CollectiveKind
 
 ALGORITHMS: Registry[CollectiveAlgorithm] = Registry(
@@ -23,6 +23,8 @@ ALGORITHMS: Registry[CollectiveAlgorithm] = Registry(
         "in_network": InNetwork(),
     },
     check=check_algorithm,
+    adapt=instance_of(CollectiveAlgorithm),
+    reserved=r"direct\d+|by_topology",
 )
 
 _WINDOWED = re.compile(r"direct([1-9]\d{0,4})")
@@ -55,8 +57,7 @@ def algorithm_name(algorithm: CollectiveAlgorithm) -> str:
     """The name of the table that means *algorithm*; of one that is not in it, its class's."""
     if isinstance(algorithm, Direct) and algorithm.window is not None:
         return f"direct{algorithm.window}"
-    names = [name for name, known in ALGORITHMS.items() if known == algorithm]
-    return names[0] if names else type(algorithm).__name__
+    return ALGORITHMS.named(algorithm) or type(algorithm).__name__
 
 
 __all__ = [

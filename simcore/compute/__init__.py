@@ -1,10 +1,11 @@
 """Compute models: how long one NPU works on a kernel."""
 
 from simcore.compute.base import ComputeModel
+from simcore.compute.checks import check_compute_model
 from simcore.compute.ideal import IdealRoofline
 from simcore.compute.recorded import RecordedRoofline
 from simcore.compute.roofline import Roofline
-from simcore.registry import Registry
+from simcore.registry import Registry, class_of
 
 COMPUTE_MODELS: Registry[type[ComputeModel]] = Registry(
     "compute model",
@@ -13,6 +14,8 @@ COMPUTE_MODELS: Registry[type[ComputeModel]] = Registry(
         "recorded": RecordedRoofline,
         "ideal": IdealRoofline,
     },
+    check=check_compute_model,
+    adapt=class_of(ComputeModel),
 )
 
 __all__ = ["COMPUTE_MODELS", "ComputeModel", "IdealRoofline", "RecordedRoofline", "Roofline"]

@@ -26,7 +26,7 @@ def private_folder(bases: Iterable[Path], name: str) -> Path:
     for base in bases:
         real = Path(os.path.realpath(base))
         try:
-            danger = _danger_above(real) or _made(real / name)
+            danger = danger_above(real) or _made(real / name)
         except OSError:
             continue
         if not danger:
@@ -75,8 +75,8 @@ def _danger_in(folder: Path) -> str:
     return ""
 
 
-def _danger_above(base: Path) -> str:
-    """Why somebody else could put another folder in the place of *base* or of one above it."""
+def danger_above(base: Path) -> str:
+    """Tell why somebody else could put another folder in the place of *base* or of one above it."""
     if sys.platform == "win32":
         return ""
     for folder in (base, *base.parents):
@@ -110,7 +110,7 @@ def _folder_of_this_process() -> Path:
     from tempfile import mkdtemp
 
     made = Path(os.path.realpath(mkdtemp(prefix="simcore-")))
-    if danger := _danger_above(made.parent):
+    if danger := danger_above(made.parent):
         made.rmdir()
         rule = "nowhere to keep compiled kernels; set SIMCORE_CACHE_DIR to a folder of your own"
         raise PermissionError(EACCES, f"{rule} ({danger})", str(made.parent))

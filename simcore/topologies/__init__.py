@@ -1,6 +1,6 @@
 """How NPUs are joined: one file per topology, and the table of their names."""
 
-from simcore.registry import Registry
+from simcore.registry import Registry, instance_of
 from simcore.topologies.base import MOST_TABLED_NPUS, Topology, distances
 from simcore.topologies.checks import check_topology
 from simcore.topologies.fully_connected import FullyConnected
@@ -17,6 +17,7 @@ TOPOLOGIES: Registry[Topology] = Registry(
         "mesh": Mesh(),
     },
     check=check_topology,
+    adapt=instance_of(Topology),
 )
 
 

@@ -323,7 +323,7 @@ def _interleave_rules(plan: ParallelPlan, batches: int) -> Iterator[Rule]:
     )
     able = [name for name, schedule in SCHEDULES.items() if schedule.interleaves]
     yield (
-        plan.schedule in able,
+        SCHEDULES[plan.schedule].interleaves,
         "schedule_interleaves",
         f"schedule {plan.schedule} takes interleave 1 only; others: {', '.join(able)}",
     )

@@ -169,7 +169,7 @@ def check_splits(workload: Workload, plan: ParallelPlan) -> None:
 def _schedule_rule(workload: Workload, plan: ParallelPlan) -> Rule:
     able = [name for name, schedule in SCHEDULES.items() if schedule.trains == workload.trains]
     return (
-        plan.schedule in able,
+        SCHEDULES[plan.schedule].trains == workload.trains,
         "schedule_suits_kind",
         f"workloads of kind {workload.kind} take schedule {' or '.join(able)}, not {plan.schedule}",
     )

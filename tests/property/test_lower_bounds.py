@@ -1,9 +1,16 @@
 """No design is simulated faster than its lower bound, and vectorised footprints are exact."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import pytest
+from outside_algorithms import OUTSIDE
+from outside_topologies import OUTSIDE_TOPOLOGIES
 
 from simcore import (
+    TOPOLOGIES,
+    ConfigError,
     InfeasibleError,
     RunTemplate,
     SimulationError,
@@ -11,6 +18,7 @@ from simcore import (
     footprints,
     lower_bounds,
 )
+from simcore.collectives import ALGORITHMS
 
 SMALL = {
     "workload": {"model": "gpt3_175b_4layers", "sequence": 256, "global_batch": 64},
@@ -24,7 +32,7 @@ SMALL = {
     "plan": {"tp": 2, "dp": 4, "pp": 2},
 }
 DEGREES = [1, 2, 4, 8, 16]
-KNOBS = {
+KNOBS: dict[str, list[Any]] = {
     "workload.model": ["gpt3_175b_4layers", "gpt3_175b_4layers", "llama3_8b"],
     "plan.tp": DEGREES[:4],
     "plan.cp": DEGREES[:3],
@@ -57,8 +65,23 @@ KNOBS = {
 }
 
 
+NETWORKS = ["ring", "mesh", *OUTSIDE_TOPOLOGIES]
+FROM_OUTSIDE: dict[str, list[Any]] = {
+    **KNOBS,
+    "platform.dimensions[0].topology": NETWORKS,
+    "platform.dimensions[1].topology": NETWORKS,
+    "platform.dimensions[0].npus": [2, 4, 8],
+    "platform.dimensions[1].npus": [2, 8],
+    "system.all_reduce[0]": ["ring", "direct", "recursive_doubling", "halving_doubling"],
+    "system.all_reduce[1]": ["ring", "direct2", "recursive_doubling", "double_binary_tree"],
+    "system.all_gather": ["backwards", "zigzag", "ring"],
+    "system.reduce_scatter": ["backwards", "zigzag", "halving_doubling"],
+}
+"""With topologies and algorithms that are not the product's."""
+
+
 def random_designs(
-    template: RunTemplate, seed: int, wanted: int
+    template: RunTemplate, seed: int, wanted: int, knobs: Mapping[str, Sequence[Any]] = KNOBS
 ) -> tuple[list[dict[str, object]], list[tuple[float, float, float]]]:
     """Designs that can be simulated, and iteration time, footprint and link load of each."""
     random = np.random.default_rng(seed)
@@ -66,21 +89,23 @@ def random_designs(
     designs: list[dict[str, object]] = []
     answers: list[tuple[float, float, float]] = []
     while len(designs) < wanted:
-        values = random_values(random)
+        values = random_values(random, knobs)
         if values is None:
             continue
         try:
             result = simulator.simulate(template.with_values(values))
-        except (InfeasibleError, SimulationError):
+        except (InfeasibleError, SimulationError, ConfigError):
             continue
         designs.append(values)
         answers.append((result.iteration_time_s, result.footprint_bytes, max(result.link_loads)))
     return designs, answers
 
 
-def random_values(random: np.random.Generator) -> dict[str, object] | None:
+def random_values(
+    random: np.random.Generator, knobs: Mapping[str, Sequence[Any]]
+) -> dict[str, object] | None:
     """A value for each knob, and the data parallel degree that fills the machine, if any does."""
-    drawn = {path: random.choice(np.array(values, object)) for path, values in KNOBS.items()}
+    drawn = {path: random.choice(np.array(values, object)) for path, values in knobs.items()}
     npus = drawn["platform.dimensions[0].npus"] * drawn["platform.dimensions[1].npus"]
     others = drawn["plan.tp"] * drawn["plan.cp"] * drawn["plan.pp"]
     if npus % others:
@@ -99,6 +124,24 @@ def test_no_random_design_is_faster_than_its_bound(seed: int) -> None:
     assert not above.size, (bound_s[above] / time_s[above], [designs[i] for i in above])
     assert np.median(bound_s / time_s) > 0.7
     assert np.array_equal(footprints(template, designs), footprint_bytes)
+
+
+@pytest.mark.parametrize("within_capacity", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_none_is_with_components_from_outside_either(
+    seed: int, within_capacity: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ALGORITHMS, "_entries", {**dict(ALGORITHMS.items()), **OUTSIDE})
+    known = {**dict(TOPOLOGIES.items()), **OUTSIDE_TOPOLOGIES}
+    monkeypatch.setattr(TOPOLOGIES, "_entries", known)
+    template = RunTemplate.from_table(SMALL)
+    designs, answers = random_designs(template, seed, 40, FROM_OUTSIDE)
+    time_s, _, load = np.array(answers).T
+    bound_s = lower_bounds(template, designs, within_capacity=within_capacity)
+    assert (bound_s > 0).all()
+    above = np.flatnonzero(bound_s > time_s * np.maximum(load, 1))
+    assert not above.size, (bound_s[above] / time_s[above], [designs[i] for i in above])
+    assert np.median(bound_s / time_s) > 0.6
 
 
 @pytest.mark.parametrize("seed", range(3))

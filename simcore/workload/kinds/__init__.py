@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 from pydantic import BeforeValidator, SerializeAsAny, ValidationInfo
 
 from simcore.errors import ConfigError
-from simcore.registry import Registry
+from simcore.registry import Registry, class_of
 from simcore.schema import Schema
 from simcore.workload.base import Workload
 from simcore.workload.kinds.cnn import CnnWorkload
@@ -30,6 +30,7 @@ KINDS: Registry[type[Workload]] = Registry(
         "dlrm": DlrmWorkload,
         "inference": InferenceWorkload,
     },
+    adapt=class_of(Workload),
 )
 
 

@@ -1,6 +1,6 @@
 """Pipeline schedules by the names that plans use."""
 
-from simcore.registry import Registry
+from simcore.registry import Registry, class_of
 from simcore.workload.schedules.base import PipelineSchedule, Units, stacked
 from simcore.workload.schedules.dualpipe import DualPipe
 from simcore.workload.schedules.forward import ForwardOnly
@@ -19,6 +19,7 @@ SCHEDULES: Registry[type[PipelineSchedule]] = Registry(
         "dualpipe": DualPipe,
         "forward": ForwardOnly,
     },
+    adapt=class_of(PipelineSchedule),
 )
 
 __all__ = ["SCHEDULES", "PipelineSchedule", "Units", "stacked"]

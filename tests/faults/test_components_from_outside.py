@@ -1,0 +1,149 @@
+"""Components of a user's own: built from the guide in a folder of their own, used by name."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "extending.md").read_text()
+BLOCKS = re.findall(r"```python\n# (parts/\w+\.py)\n(.*?)```", PAGE, re.DOTALL)
+DIMENSIONS = [
+    {"topology": "switch", "npus": 8, "bandwidth": "300 GB/s", "latency": "700 ns"},
+    {"topology": "ring", "npus": 2, "bandwidth": "25 GB/s", "latency": "1700 ns"},
+]
+RUN = {
+    "version": 1,
+    "workload": {"model": "gpt3_175b_4layers", "sequence": 256, "global_batch": 32},
+    "platform": {"npu": "a100_80", "dimensions": DIMENSIONS},
+    "plan": {"tp": 8, "dp": 2},
+    "system": {"all_reduce": "ring"},
+}
+MLP = {
+    **RUN,
+    "workload": {
+        "kind": "parts.mlp:MlpWorkload",
+        "model": {"kind": "mlp", "name": "wide", "width": 1024, "layers": 4},
+        "global_batch": 256,
+    },
+    "plan": {"dp": 16, "micro_batch": 16},
+}
+STUDY = {
+    "version": 1,
+    "run": {key: value for key, value in RUN.items() if key != "version"},
+    "space": {
+        "axes": {
+            "platform.dimensions[0].topology": {"choices": ["parts.express:ExpressLine", "switch"]},
+            "system.all_to_all": {"choices": ["parts.bruck:Bruck", "direct"]},
+            "compute": {"choices": ["parts.derated:Derated", "roofline"]},
+        }
+    },
+    "objectives": {"iteration_time": "minimise", "capital_cost": "minimise"},
+    "cost": {"model": "parts.rent:Rent", "network": "parts.rent:Rent", "prices": "default"},
+    "search": {"trials": 6, "sampler": "parts.annealing:Hasty"},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "__init__.py").touch()
+    for name, text in BLOCKS:
+        (tmp_path / name).write_text(text)
+    for name, table in (("run", RUN), ("mlp", MLP), ("study", STUDY)):
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(table))
+    return tmp_path
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    root = str(Path(__file__).resolve().parents[2])
+    path = {"PYTHONPATH": os.pathsep.join([str(folder), root])}
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=folder,
+        env={**os.environ, **path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def time_s(folder: Path, file: str, **values: str) -> float:
+    sets = [word for path, value in values.items() for word in ("--set", f"{path}={value}")]
+    ran = command(folder, "simcore", "simulate", file, *sets, "--json", "out.json")
+    assert ran.returncode == 0, ran.stderr
+    answer = json.loads((folder / "out.json").read_text())
+    return float(answer["metrics"]["iteration_time_s"])
+
+
+def test_the_guide_shows_a_whole_component_of_each_of_these_kinds() -> None:
+    assert {name for name, _ in BLOCKS} == {
+        f"parts/{name}.py" for name in ("bruck", "express", "derated", "rent", "annealing", "mlp")
+    }
+
+
+def test_the_components_of_the_guide_are_simulated_by_name(folder: Path) -> None:
+    plain = time_s(folder, "run.yaml")
+    derated = time_s(folder, "run.yaml", compute="parts.derated:Derated")
+    assert plain < derated < 1.6 * plain
+    topology = {"platform.dimensions[0].topology": "parts.express:ExpressLine"}
+    assert time_s(folder, "run.yaml", **topology) > plain
+    assert time_s(folder, "mlp.yaml") > 0
+
+
+@pytest.mark.parametrize("executor", ["serial", "local", "ray"])
+def test_they_run_in_studies_on_workers_that_know_them_by_name_alone(
+    folder: Path, executor: str
+) -> None:
+    words = ("--executor", executor, "--workers", "2", "--out", "out")
+    ran = command(folder, "dse", "study", "study.yaml", *words)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    summary = json.loads((folder / "out" / "summary.json").read_text())
+    assert summary["failed"] == 0
+    assert summary["evaluated"] == 6
+
+
+def test_a_changed_component_is_noticed_when_a_study_goes_on(folder: Path) -> None:
+    words = ("dse", "study", "study.yaml", "--executor", "serial", "--out", "out")
+    assert command(folder, *words).returncode == 0
+    with (folder / "parts" / "rent.py").open("a") as file:
+        file.write("# dearer\n")
+    again = command(folder, *words, "--resume", "--trials", "8")
+    assert again.returncode != 0
+    assert "the code of" in again.stderr
+    assert "parts.rent:Rent" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("os:system", "must name a module that is not Python's own"),
+        ("parts.nowhere:Thing", "must name a module on the import path"),
+        ("parts.bruck:Nothing", "must name what .*parts/bruck.py defines"),
+        ("parts.express:ExpressLine", "must be a CollectiveAlgorithm, or a class of it"),
+        ("parts.broken:Thing", r"can be imported \(ZeroDivisionError: division by zero\)"),
+        ("parts.open:Thing", "code that nobody else can change: other users can write to"),
+    ],
+)
+def test_what_is_no_component_is_refused_in_one_sentence(
+    folder: Path, name: str, rule: str
+) -> None:
+    (folder / "parts" / "broken.py").write_text("1 / 0\n")
+    (folder / "parts" / "open.py").write_text("Thing = 1\n")
+    (folder / "parts" / "open.py").chmod(0o666)
+    ran = command(folder, "simcore", "simulate", "run.yaml", "--set", f"system.all_to_all={name}")
+    assert ran.returncode == 2
+    assert re.search(rule, ran.stderr), ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+def test_a_compute_model_that_would_not_be_asked_is_refused(folder: Path) -> None:
+    text = "from simcore.compute import Roofline\nclass Half(Roofline):\n"
+    text += "    def kernel_time_ns(self, kernel, npu, precision): return 1\n"
+    (folder / "parts" / "half.py").write_text(text)
+    ran = command(folder, "simcore", "simulate", "run.yaml", "--set", "compute=parts.half:Half")
+    assert ran.returncode == 2
+    assert "must define operator_time_ns too" in ran.stderr
