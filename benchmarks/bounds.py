@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.config import Study, load_study_file
 from dse.evaluate.assign import Assignment
-from dse.gap.designs import paths_of_knobs, run_with_lists
+from dse.proof.designs import paths_of_knobs, run_with_lists
 from dse.space.parameters import file_value
+from dse.study.compile import Study, load_study_file
 from simcore import (
     DesignBounds,
     InfeasibleError,

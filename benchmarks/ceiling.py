@@ -16,9 +16,9 @@ import json
 
 import numpy as np
 
-from dse.config import load_study_file
-from dse.gap import Effort, Proof, close_gap
+from dse.proof import Effort, Proof, close_gap
 from dse.rank import study_quality
+from dse.study.compile import load_study_file
 
 
 def volumes(proof: Proof, reference: tuple[float, ...]) -> tuple[float, float]:

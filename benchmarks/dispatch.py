@@ -27,13 +27,13 @@ from pathlib import Path
 
 from queueing import fed_workers, least_rate, most_rate
 
-from dse.config import Study, load_study_file
 from dse.evaluate import Answer, Crew, Dispatcher, Evaluation, EvaluatorInput, Task, start_crew
-from dse.evaluate.crew import Message
-from dse.evaluate.worker import Worker
+from dse.evaluate.workers.crew import Message
+from dse.evaluate.workers.worker import Worker
 from dse.provenance import Provenance
 from dse.store import StudyFolder
-from dse.trials import Trial
+from dse.study.compile import Study, load_study_file
+from dse.study.trials import Trial
 
 STUDY = "p5_vit22b_64.yaml"
 AHEAD = 512

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from dse import load_study
-from dse.trials import Trial
+from dse.study.trials import Trial
 
 COLUMNS = ("number", "state", "on_front", "footprint_bytes")
 

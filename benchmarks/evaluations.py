@@ -25,11 +25,11 @@ from pathlib import Path
 import numpy as np
 from page import markdown_table, write_table
 
-from dse.config import Study, load_study_file
 from dse.evaluate import Task, build_evaluator
 from dse.evaluate.simulator import SimulatorEvaluator
-from dse.evaluate.worker import Worker
+from dse.evaluate.workers.worker import Worker
 from dse.space import Design
+from dse.study.compile import Study, load_study_file
 from simcore import InfeasibleError, RunChecks
 
 STUDIES = [

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from simcore.errors import SimcoreError
-from simcore.hardware.fabric import Fabric
+from simcore.machine.fabric import Fabric
 from simcore.resources import find_config, shipped_names
 from simcore.validation.accelerators import Accelerator
 from simcore.validation.collectives import MeasuredCollective, collective_s

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simcore import errors
 from simcore.compute import Roofline
 from simcore.config import Run
-from simcore.hardware import Efficiency, Npu
+from simcore.machine import Efficiency, Npu
 from simcore.simulation import Simulator
 from simcore.terms import NodeKind
 from simcore.validation.machine import Machines

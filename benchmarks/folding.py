@@ -15,10 +15,10 @@ import numpy as np
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "property"))
 from random_systems import random_system
 
+from simcore.engines.events.fold.run import run_folded
+from simcore.engines.events.input import EngineOutput
+from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
-from simcore.system.engine_input import EngineOutput
-from simcore.system.folded import run_folded
-from simcore.system.unfolded import run_unfolded
 
 
 def differs(one: EngineOutput, other: EngineOutput) -> bool:

@@ -201,8 +201,8 @@ def use_service(content: bytes, folder: Path) -> None:
 def use_study(content: bytes, folder: Path) -> None:
     """Check it, and evaluate the first design that it starts with, or that there is."""
     from dse.evaluate import build_evaluator
-    from dse.start import starting_designs
-    from dse.study import check_study
+    from dse.run.api import check_study
+    from dse.run.start import starting_designs
 
     study = check_study(_file(content, folder))
     designs = starting_designs(study) or [next(study.space.designs())]
@@ -212,8 +212,8 @@ def use_study(content: bytes, folder: Path) -> None:
 def use_start(content: bytes, folder: Path) -> None:
     from dataclasses import replace
 
-    from dse.start import starting_designs
-    from dse.study_file import SearchFile
+    from dse.run.start import starting_designs
+    from dse.study.file import SearchFile
     from simcore import read_yaml
 
     study = _study(folder)
@@ -223,7 +223,7 @@ def use_start(content: bytes, folder: Path) -> None:
 
 @lru_cache(1)
 def _study(folder: Path) -> Any:
-    from dse.config import compile_study
+    from dse.study.compile import compile_study
 
     return compile_study(STUDY, folder=str(folder))
 
@@ -271,7 +271,7 @@ def use_prices(content: bytes, folder: Path) -> None:
 
 
 def use_fabric(content: bytes, folder: Path) -> None:
-    from simcore.hardware.fabric import Fabric
+    from simcore.machine.fabric import Fabric
 
     Fabric.read(_file(content, folder))
 

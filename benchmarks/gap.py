@@ -13,8 +13,8 @@ from pathlib import Path
 
 from page import markdown_table, write_table
 
-from dse.config import Study, load_study_file
-from dse.gap import Effort, close_gap
+from dse.proof import Effort, close_gap
+from dse.study.compile import Study, load_study_file
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simcore.compute.roofline import TILES
 from simcore.config import Run
-from simcore.hardware import Efficiency
+from simcore.machine import Efficiency
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel
 

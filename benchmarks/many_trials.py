@@ -22,7 +22,7 @@ from busy import BusyInput
 import dse
 from dse.cli.progress import Progress
 from dse.evaluate import Crew, EvaluatorInput, start_crew
-from dse.trials import Trial
+from dse.study.trials import Trial
 
 STEPS = 5
 
@@ -61,7 +61,7 @@ def main() -> None:
     options = parser.parse_args()
     meter = Meter(options.trials)
     chosen = {"trials": options.trials, "sampler": "exhaustive", "executor": "serial"}
-    with tempfile.TemporaryDirectory() as scratch, patch("dse.study.start_crew", start_idle_crew):
+    with tempfile.TemporaryDirectory() as scratch, patch("dse.run.api.start_crew", start_idle_crew):
         dse.run_study(options.study, out=Path(scratch) / "study", watcher=meter, **chosen)
     notes = meter.notes
     spent = [

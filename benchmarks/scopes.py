@@ -10,10 +10,10 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from dse.config import compile_study, load_study_file
 from dse.evaluate import build_evaluator
-from dse.result import StudyResult
-from dse.study import Runner
+from dse.results.result import StudyResult
+from dse.run.api import Runner
+from dse.study.compile import compile_study, load_study_file
 
 FULL = "p1_cosmic_1024.yaml"
 REWARDS = ("time_network_cost", "time_bandwidth")

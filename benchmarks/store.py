@@ -19,12 +19,12 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from dse.config import Study, load_study_file
 from dse.evaluate import Task
-from dse.evaluate.worker import Worker
+from dse.evaluate.workers.worker import Worker
 from dse.provenance import Provenance
 from dse.store import STORE, StudyFolder
-from dse.trials import Trial
+from dse.study.compile import Study, load_study_file
+from dse.study.trials import Trial
 
 FIGURES: dict[str, float] = {}
 

@@ -7,21 +7,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dse.config import Study
-    from dse.gap import Effort, Proof, close_gap
-    from dse.result import StudyResult, load_study
-    from dse.study import check_study, enumerate_study, run_study
+    from dse.proof import Effort, Proof, close_gap
+    from dse.results.result import StudyResult, load_study
+    from dse.run.api import check_study, enumerate_study, run_study
+    from dse.study.compile import Study
 
 _HOMES = {
-    "Effort": "dse.gap",
-    "Proof": "dse.gap",
-    "Study": "dse.config",
-    "StudyResult": "dse.result",
-    "check_study": "dse.study",
-    "close_gap": "dse.gap",
-    "enumerate_study": "dse.study",
-    "load_study": "dse.result",
-    "run_study": "dse.study",
+    "Effort": "dse.proof",
+    "Proof": "dse.proof",
+    "Study": "dse.study.compile",
+    "StudyResult": "dse.results.result",
+    "check_study": "dse.run.api",
+    "close_gap": "dse.proof",
+    "enumerate_study": "dse.run.api",
+    "load_study": "dse.results.result",
+    "run_study": "dse.run.api",
 }
 
 __all__ = [

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from dse.code_digests import DECIDING, code_digests, versions
-from dse.config import Study
 from dse.space import Design
-from dse.trials import Trial
+from dse.study.compile import Study
+from dse.study.trials import Trial
 from simcore import ConfigError, files_kept, parse_json, parse_yaml, read_yaml, shipped_folder
 
 _SHIPPED = "shipped:"

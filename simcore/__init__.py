@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from simcore.checks import RunChecks, check_memory, check_run, check_structure
     from simcore.config import Run, RunTemplate, get_path, load_run, parse_path, set_path
     from simcore.errors import ConfigError, InfeasibleError, SimcoreError, SimulationError
-    from simcore.hardware import Dimension, Npu, Platform, json_schemas, load_npu, load_platform
     from simcore.input_file import is_there
     from simcore.json_file import parse_json, read_json
     from simcore.kept_files import files_kept
     from simcore.last_resort import last_words
+    from simcore.machine import Dimension, Npu, Platform, json_schemas, load_npu, load_platform
+    from simcore.machine.system import System
     from simcore.memory import Footprint, footprint
     from simcore.plugins import source_digests
     from simcore.registry import Registry, class_of, did_you_mean
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
         simulate_service,
     )
     from simcore.simulation import Simulator, simulate, simulate_run
-    from simcore.system.spec import System
     from simcore.terms import CollectiveKind, Precision
     from simcore.topologies import TOPOLOGIES, Topology
     from simcore.units import FACTORS, format_quantity, parse_quantity
@@ -69,17 +69,17 @@ _HOMES = {
     "CollectiveKind": "simcore.terms",
     "ConfigError": "simcore.errors",
     "DesignBounds": "simcore.bounds",
-    "Dimension": "simcore.hardware",
+    "Dimension": "simcore.machine",
     "FACTORS": "simcore.units",
     "Footprint": "simcore.memory",
     "InfeasibleError": "simcore.errors",
     "IterationResult": "simcore.result",
     "KgPerKwh": "simcore.schema",
     "Model": "simcore.workload",
-    "Npu": "simcore.hardware",
+    "Npu": "simcore.machine",
     "ParallelPlan": "simcore.workload",
     "PerYear": "simcore.schema",
-    "Platform": "simcore.hardware",
+    "Platform": "simcore.machine",
     "Precision": "simcore.terms",
     "Registry": "simcore.registry",
     "Run": "simcore.config",
@@ -95,7 +95,7 @@ _HOMES = {
     "ServiceTemplate": "simcore.serving",
     "Simulator": "simcore.simulation",
     "StageTimes": "simcore.result",
-    "System": "simcore.system.spec",
+    "System": "simcore.machine.system",
     "TOPOLOGIES": "simcore.topologies",
     "Topology": "simcore.topologies",
     "TrainingWorkload": "simcore.workload",
@@ -117,13 +117,13 @@ _HOMES = {
     "format_quantity": "simcore.units",
     "get_path": "simcore.config",
     "is_there": "simcore.input_file",
-    "json_schemas": "simcore.hardware",
+    "json_schemas": "simcore.machine",
     "last_words": "simcore.last_resort",
-    "load_npu": "simcore.hardware",
+    "load_npu": "simcore.machine",
     "load_workload": "simcore.workload",
     "load_plan": "simcore.workload",
     "load_model": "simcore.workload",
-    "load_platform": "simcore.hardware",
+    "load_platform": "simcore.machine",
     "load_run": "simcore.config",
     "load_service": "simcore.serving",
     "lower_bounds": "simcore.bounds",

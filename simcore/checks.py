@@ -6,12 +6,12 @@ from math import prod
 
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
+from simcore.engines.collectives.placement import place_group
+from simcore.engines.limits.size_range import Demand
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.hardware import Npu, Platform
+from simcore.machine import Npu, Platform
 from simcore.memory import Footprint, footprint
 from simcore.network import BACKENDS
-from simcore.system.placement import place_group
-from simcore.system.range import Demand
 from simcore.units import format_quantity
 from simcore.workload import ParallelPlan, Workload, check_plan
 from simcore.workload.graph import Axis

@@ -6,16 +6,16 @@ from dataclasses import replace
 from simcore.checks import RunChecks, check_run
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
-from simcore.hardware import Platform
+from simcore.engines.collectives.cache import CollectiveCache
+from simcore.engines.decoding import run_step
+from simcore.engines.iteration import Iteration, IterationRunner
+from simcore.engines.local_training import run_mean
+from simcore.engines.stages.plan_code import PlanCache
+from simcore.machine import Platform
+from simcore.machine.system import System
 from simcore.memory import Footprint, footprint
 from simcore.network import DEFAULT_BACKEND
 from simcore.result import IterationResult, StageTimes
-from simcore.system.collective_cache import CollectiveCache
-from simcore.system.decoding import run_step
-from simcore.system.iteration import Iteration, IterationRunner
-from simcore.system.local_training import run_mean
-from simcore.system.plan_code import PlanCache
-from simcore.system.spec import System
 from simcore.workload import ParallelPlan, Workload, build_graph, total_model_flop
 from simcore.workload.graph import Phase
 from simcore.workload.kinds import InferenceWorkload

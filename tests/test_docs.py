@@ -142,7 +142,7 @@ def test_names_in_the_tables_of_study_files_are_those_of_the_code() -> None:
 
 def test_keys_of_study_and_run_files_are_all_described() -> None:
     from dse.space.file import AxisFile, ProductFile, SpaceFile
-    from dse.study_file import ExecutionFile, SearchFile, StudyFile
+    from dse.study.file import ExecutionFile, SearchFile, StudyFile
     from simcore.workload import Updates
     from simcore.workload.kinds.cnn import CnnWorkload, ConvolutionalNet, LayerGroup, Row
     from simcore.workload.kinds.dlrm import DlrmWorkload, RecommendationNet, Table, Tables

@@ -71,8 +71,8 @@ def systems(_: Settings) -> Answers:
     from random_systems import random_system
 
     from simcore import ConfigError
-    from simcore.system.folded import run_folded
-    from simcore.system.unfolded import run_unfolded
+    from simcore.engines.events.fold.run import run_folded
+    from simcore.engines.events.run import run_unfolded
 
     for seed in range(_SYSTEMS):
         outputs: list[Any] = []

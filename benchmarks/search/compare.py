@@ -31,7 +31,7 @@ from dse.samplers.baselines import (
     RawSpace,
 )
 from dse.space import Design, design_key
-from dse.trials import Trial
+from dse.study.trials import Trial
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from page import markdown_table, write_table

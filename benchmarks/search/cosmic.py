@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from cosmic_runs import FOLDER, OURS, SEARCHERS, TRACKS, Run, stored
 
-from dse.config import load_study_file
-from dse.gap import Effort, close_gap
+from dse.proof import Effort, close_gap
+from dse.study.compile import load_study_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from chart import Panel, Points, svg

@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from problems import Problem, study
 from scipy.stats.qmc import Sobol
 
-from dse.config import load_study_file
 from dse.rank.hypervolume import hypervolume
 from dse.samplers import ProposerInput, build_proposer
 from dse.space import Design, Encoding
+from dse.study.compile import load_study_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from page import markdown_table, write_table

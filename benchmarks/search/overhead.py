@@ -19,12 +19,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import dse
-from dse.config import Study
 from dse.evaluate import EVALUATORS
 from dse.evaluate.base import Account
 from dse.evaluate.simulator import SimulatorEvaluator
 from dse.space import Design
-from dse.trials import Trial
+from dse.study.compile import Study
+from dse.study.trials import Trial
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from page import markdown_table, write_table

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.config import load_study_file
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
-from dse.gap.machines import machine_prices
 from dse.objectives import Goals
+from dse.proof.machines import machine_prices
+from dse.proof.screening import StudyScreen
 from dse.rank.hypervolume import hypervolume
 from dse.samplers import Prices
-from dse.screening import StudyScreen
 from dse.space import Design, Setting, Space, SpaceFile, build_space, design_key
+from dse.study.compile import load_study_file
 
 STAND_IN = Path(__file__).resolve().parents[3] / "shared" / "bench" / "search"
 """Folder of ``problem.py``, the closed form of 200 million designs whose front is known."""

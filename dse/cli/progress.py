@@ -11,9 +11,9 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from dse.config import Study
 from dse.report.amounts import show_objective
-from dse.trials import Tally, Trial
+from dse.study.compile import Study
+from dse.study.trials import Tally, Trial
 
 MAX_MACHINES = 8
 """Machines whose speed is shown, the busiest first."""

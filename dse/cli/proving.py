@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from dse.config import find_study
-from dse.gap import Effort, Proof, close_gap
 from dse.objectives import OBJECTIVES
-from dse.study import check_study
+from dse.proof import Effort, Proof, close_gap
+from dse.run.api import check_study
+from dse.study.compile import find_study
 from simcore import ConfigError, read_yaml
 
 

@@ -10,8 +10,8 @@ import click
 
 from dse.cli.progress import Progress
 from dse.cli.showing import show_result
-from dse.result import StudyResult
-from dse.study import enumerate_study, run_study
+from dse.results.result import StudyResult
+from dse.run.api import enumerate_study, run_study
 
 
 class StopSwitch:

@@ -9,22 +9,22 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from dse.config import Study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import judge, measure
-from dse.failures import failure_lines
 from dse.fidelity import fidelity_lines
-from dse.gap.told import gap_lines
-from dse.notes import note_lines
 from dse.objectives import OBJECTIVES
+from dse.proof.screening import why_blind
+from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
-from dse.regret import regret_lines
 from dse.report import FrontTable, explain_trial, front_bands, front_table, report_page
 from dse.report.amounts import show_amount
-from dse.result import StudyResult, load_study
-from dse.screening import why_blind
+from dse.results.failures import failure_lines
+from dse.results.notes import note_lines
+from dse.results.regret import regret_lines
+from dse.results.result import StudyResult, load_study
+from dse.run.api import check_study
 from dse.store import REPORT, StudyFolder
-from dse.study import check_study
+from dse.study.compile import Study
 
 MAX_ROWS = 24
 """Most designs of a front that are printed; the others are in the tables."""

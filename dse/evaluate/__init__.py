@@ -1,13 +1,13 @@
 """Evaluators turn designs into metrics; crews of workers run them."""
 
 from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Failure, State
-from dse.evaluate.crew import Crew
-from dse.evaluate.dispatch import Dispatcher
-from dse.evaluate.executors import EXECUTORS, start_crew
 from dse.evaluate.fidelity import FIDELITIES
-from dse.evaluate.limits import Limits
 from dse.evaluate.registry import EVALUATORS, build_evaluator
-from dse.evaluate.worker import Answer, Task
+from dse.evaluate.workers.crew import Crew
+from dse.evaluate.workers.dispatch import Dispatcher
+from dse.evaluate.workers.executors import EXECUTORS, start_crew
+from dse.evaluate.workers.limits import Limits
+from dse.evaluate.workers.worker import Answer, Task
 
 __all__ = [
     "EVALUATORS",

@@ -6,12 +6,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.config import Study
-from dse.gap.designs import check_bounded
-from dse.gap.least import least_metrics
+from dse.proof.designs import check_bounded
+from dse.proof.least import least_metrics
 from dse.samplers.design import Genome, GenomeSpace
 from dse.space import Design
-from dse.trials import Trial
+from dse.study.compile import Study
+from dse.study.trials import Trial
 from simcore import ConfigError, InfeasibleError
 
 Floats = NDArray[np.float64]

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.config import Study
 from dse.fidelity.promote import promotion
 from dse.fidelity.ranking import front_fidelity, refined_rows, searched_rows
 from dse.rank import non_dominated
 from dse.rank.agreement import common_best, kendall_tau, spearman
-from dse.trials import Trial
+from dse.study.compile import Study
+from dse.study.trials import Trial
 
 Floats = NDArray[np.float64]
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.config import Study
 from dse.fidelity.challengers import unbeaten
 from dse.rank import non_dominated
-from dse.trials import Trial
+from dse.study.compile import Study
+from dse.study.trials import Trial
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ judged again, level by level. A row tells its level by its ``fidelity``.
 
 from collections.abc import Sequence
 
-from dse.config import Study
-from dse.trials import Trial
+from dse.study.compile import Study
+from dse.study.trials import Trial
 
 
 def searched_rows(study: Study, rows: Sequence[Trial]) -> Sequence[Trial]:

@@ -9,8 +9,8 @@ from dse.provenance import changed_since
 from dse.report.amounts import plain, short_names, show_metric, show_objective, show_value
 from dse.report.measured import design_band
 from dse.report.prices import price_sensitivity, told
-from dse.result import StudyResult
-from dse.trials import Trial
+from dse.results.result import StudyResult
+from dse.study.trials import Trial
 from simcore import ConfigError, files_kept
 
 NEIGHBOURS = 3

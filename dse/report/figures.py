@@ -5,8 +5,8 @@ from typing import Any
 
 from dse.objectives import OBJECTIVES
 from dse.report.amounts import short_names, show_objective, show_value
-from dse.result import StudyResult
-from dse.trials import Trial
+from dse.results.result import StudyResult
+from dse.study.trials import Trial
 
 MAX_POINTS = 5000
 """Most dominated points in a picture; the newest are kept."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dse.objectives import OBJECTIVES
 from dse.report.amounts import NO_MEANING, join_values, short_names, show_objective, show_short
-from dse.result import StudyResult
+from dse.results.result import StudyResult
 from dse.space import Parameter
 
 _HEADINGS = {

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from dse.evaluate import build_evaluator
 from dse.fidelity import front_fidelity
-from dse.result import StudyResult
+from dse.results.result import StudyResult
 from dse.space import Design
 
 

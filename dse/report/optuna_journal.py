@@ -6,9 +6,9 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from dse.config import Study
 from dse.space import Parameter
-from dse.trials import Trial
+from dse.study.compile import Study
+from dse.study.trials import Trial
 
 if TYPE_CHECKING:
     import optuna

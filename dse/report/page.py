@@ -3,18 +3,18 @@
 import html
 import importlib.util
 
-from dse.failures import failure_lines
 from dse.fidelity import fidelity_lines
-from dse.gap.told import gap_lines
-from dse.notes import note_lines
+from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
-from dse.regret import regret_lines
 from dse.report.amounts import show_amount
 from dse.report.figures import draw_front, front_data
 from dse.report.front_table import FrontTable, front_table
 from dse.report.measured import front_bands
 from dse.report.prices import price_sensitivity, told
-from dse.result import StudyResult
+from dse.results.failures import failure_lines
+from dse.results.notes import note_lines
+from dse.results.regret import regret_lines
+from dse.results.result import StudyResult
 from simcore import files_kept
 
 _STYLE = """

@@ -11,8 +11,8 @@ from dse.evaluate.cost_file import CostFile
 from dse.evaluate.money import CostMeter
 from dse.evaluate.runs import DesignRuns
 from dse.objectives import COST_METRICS, OBJECTIVES, Objective
-from dse.result import StudyResult
-from dse.trials import Trial
+from dse.results.result import StudyResult
+from dse.study.trials import Trial
 from simcore import Platform
 
 SHARE = 0.3

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from dse.config import Study
 from dse.garbage import no_collection
 from dse.plain_files import written_whole
 from dse.provenance import Provenance
@@ -17,9 +16,10 @@ from dse.store.lock import DriverLock
 from dse.store.reader import reading
 from dse.store.rows import may_be_on_front
 from dse.store.study_text import check_same, study_text
+from dse.store.tables import Columns, write_csv, write_parquet
 from dse.store.writer import StoreWriter
-from dse.tables import Columns, write_csv, write_parquet
-from dse.trials import Trial
+from dse.study.compile import Study
+from dse.study.trials import Trial
 from simcore import ConfigError, is_there
 
 STUDY, TRIALS, PARETO = "study.yaml", "trials.parquet", "pareto.csv"

@@ -12,7 +12,7 @@ from dse.store.database import MAX_FIELDS, open_to_read
 from dse.store.errors import damaged, told_of_store
 from dse.store.log import check_log
 from dse.store.rows import trials_of
-from dse.trials import Trial
+from dse.study.trials import Trial
 from simcore import ConfigError
 
 _TOGETHER = 256

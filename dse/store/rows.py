@@ -10,7 +10,7 @@ from dse.evaluate.metrics import Metrics, PackedMetrics, plain
 from dse.space import Design
 from dse.store.checksum import Row, sealed_row
 from dse.store.errors import STORE, damaged
-from dse.trials import Trial
+from dse.study.trials import Trial
 
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _decode = json.JSONDecoder().decode

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from dse.code_digests import versions
-from dse.config import Study
+from dse.study.compile import Study
 from simcore import ConfigError, files_kept, read_yaml
 
 _MAY_DIFFER = ("execution", "versions", "question", "source", "reference_point")

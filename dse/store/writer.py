@@ -11,7 +11,7 @@ from typing import Any
 from dse.store.checksum import Row, Total, sealed_row
 from dse.store.errors import told_of_store
 from dse.store.rows import row_of
-from dse.trials import Trial
+from dse.study.trials import Trial
 
 BATCH_S = 0.05
 """The most that a row waits while others come in."""

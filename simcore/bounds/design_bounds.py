@@ -28,8 +28,8 @@ from simcore.config import Run, RunTemplate
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.kernels.time_bound import BoundTables, time_bounds
 from simcore.kernels.traffic_floor import traffic_floors
+from simcore.machine.system import ALGORITHM_KEYS
 from simcore.memory import footprint
-from simcore.system.spec import ALGORITHM_KEYS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

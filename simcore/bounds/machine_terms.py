@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.bounds.phase_costs import NOTHING, Line, PhaseCost, phase_cost
+from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
-from simcore.hardware import Dimension
 from simcore.kernels import time_bound
-from simcore.system.placement import place_group
-from simcore.system.spec import System
+from simcore.machine import Dimension
+from simcore.machine.system import System
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
 from simcore.workload.graph import Axis, GroupLayout

@@ -14,13 +14,13 @@ import numpy as np
 
 from simcore.collectives import CollectiveAlgorithm, PeerRule, StateMachine, algorithm_named
 from simcore.collectives.base import share
+from simcore.collectives.record import program_row
+from simcore.engines.collectives.alike import members_alike
+from simcore.engines.collectives.phases import runnable
+from simcore.engines.collectives.rows import link_row
 from simcore.kernels import phase_row
 from simcore.kernels.phase_machine import phase_time
 from simcore.recent import Recent
-from simcore.system.members_alike import members_alike
-from simcore.system.phase_record import program_row
-from simcore.system.phase_rows import link_row
-from simcore.system.phases import runnable
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES, Topology
 

@@ -19,9 +19,9 @@ from simcore.bounds.stage_paths import (
     last_compute,
 )
 from simcore.compute import ComputeModel
-from simcore.hardware import Platform
+from simcore.engines.stages.times import operator_times_ns
 from simcore.kernels import time_bound
-from simcore.system.machine_times import operator_times_ns
+from simcore.machine import Platform
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import ParallelPlan, Workload, build_graph, microbatches
 from simcore.workload.graph import Axis, GroupLayout, TrainingGraph

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
+from simcore.engines.stages.times import operator_times_ns
 from simcore.errors import InfeasibleError
-from simcore.hardware import Npu
-from simcore.system.machine_times import operator_times_ns
+from simcore.machine import Npu
 from simcore.terms import NodeKind
 from simcore.workload import ParallelPlan, Updates, Workload, build_graph, microbatches
 from simcore.workload.workload import check_splits, chunk_spans

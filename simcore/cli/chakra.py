@@ -11,8 +11,8 @@ from simcore.errors import ConfigError
 
 if TYPE_CHECKING:
     from simcore.formats.chakra.summary import TraceSummary
-    from simcore.hardware import Platform
-    from simcore.system.spec import System
+    from simcore.machine import Platform
+    from simcore.machine.system import System
 
 _SHOWN_GROUPS = 12
 
@@ -90,9 +90,9 @@ def generate(run_file: Path, settings: tuple[str, ...], count: int | None, out: 
     Of a service it is a batch of prompts and the step of answering that follows. With the traces go
     ASTRA-sim's network, system, memory and communicator group files.
     """
+    from simcore.engines.collectives.members import engine_dimensions, engine_options
     from simcore.formats.astra.export import write_configuration
     from simcore.serving import is_service
-    from simcore.system.subsystem import engine_dimensions, engine_options
 
     values = dict(setting(text) for text in settings)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -127,8 +127,8 @@ def _write_run(file: Path, values: Mapping[str, object], count: int | None, out:
     from simcore.checks import check_run
     from simcore.compute import COMPUTE_MODELS
     from simcore.config import load_run
+    from simcore.engines.stages.times import operator_times_ns
     from simcore.formats.chakra.generate import communicator_groups, write_iteration
-    from simcore.system.machine_times import operator_times_ns
     from simcore.workload import build_graph
 
     run = load_run(file, values)

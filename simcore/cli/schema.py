@@ -11,7 +11,7 @@ import click
 def schema(folder: Path) -> None:
     """Write one JSON Schema per kind of file into FOLDER."""
     from simcore.config import Run
-    from simcore.hardware import json_schemas
+    from simcore.machine import json_schemas
     from simcore.serving import Service
     from simcore.workload.kinds import DEFAULT_KIND, KINDS, net_class
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import ceil
 from sys import float_info
 
-from simcore.hardware import Npu
+from simcore.machine import Npu
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel, Operator
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from simcore.compute.base import ComputeModel, whole_ns
-from simcore.hardware import Npu
+from simcore.machine import Npu
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel
 

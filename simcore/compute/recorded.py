@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from simcore.compute.base import ComputeModel
 from simcore.compute.roofline import Roofline
-from simcore.hardware import Npu
+from simcore.machine import Npu
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from simcore.compute.base import ComputeModel, reached, whole_ns
-from simcore.hardware import Efficiency, Npu
+from simcore.machine import Efficiency, Npu
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel, Operator
 

@@ -15,9 +15,9 @@ from simcore.config.names import NAMED, NPU, PLATFORM, resolved
 from simcore.config.paths import Steps, parse_path, set_steps
 from simcore.config.run import Run
 from simcore.errors import ConfigError
-from simcore.hardware import Dimension, load_npu, load_platform
+from simcore.machine import Dimension, load_npu, load_platform
+from simcore.machine.system import System
 from simcore.schema import Schema
-from simcore.system.spec import System
 from simcore.workload import ParallelPlan, TrainingWorkload, read_workload
 
 _KEPT = 4096

@@ -5,7 +5,7 @@ from typing import Any
 
 from simcore.config.paths import Steps
 from simcore.errors import ConfigError
-from simcore.hardware import Npu, Platform, load_npu, load_platform
+from simcore.machine import Npu, Platform, load_npu, load_platform
 from simcore.resources import find_config
 from simcore.schema import Schema
 from simcore.workload import load_net

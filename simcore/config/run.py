@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from simcore.hardware import Platform
+from simcore.machine import Platform
+from simcore.machine.system import System
 from simcore.network import DEFAULT_BACKEND
 from simcore.schema import Schema
-from simcore.system.spec import System
 from simcore.workload import AnyWorkload, ParallelPlan
 
 

@@ -12,7 +12,7 @@ from simcore.config.names import NPU, model_table, platform_table, resolved
 from simcore.config.paths import parse_path, set_steps
 from simcore.config.run import Run
 from simcore.errors import ConfigError
-from simcore.hardware import load_npu
+from simcore.machine import load_npu
 from simcore.yaml_file import read_yaml
 
 _SHAPES_KEPT = 64

@@ -13,12 +13,12 @@ from math import ceil
 
 from simcore.workload.base import Workload, microbatches
 from simcore.workload.blocks import blocks_of
-from simcore.workload.gradients import served
 from simcore.workload.model import LayerKind
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
+from simcore.workload.program.gradients import served
+from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.schedules import SCHEDULES
-from simcore.workload.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.workload import check_splits, chunk_spans, stage_spans
 
 _MOMENT_BYTES = 4

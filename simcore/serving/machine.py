@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from simcore.errors import InfeasibleError
-from simcore.hardware import Dimension, Platform
+from simcore.machine import Dimension, Platform
 
 
 def part_of(platform: Platform, first: int, npus: int, what: str) -> Platform:

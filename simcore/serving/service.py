@@ -6,10 +6,10 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from simcore.config import Run
-from simcore.hardware import Platform
+from simcore.machine import Platform
+from simcore.machine.system import System
 from simcore.schema import Schema
 from simcore.serving.machine import part_of
-from simcore.system.spec import System
 from simcore.terms import Precision
 from simcore.workload import ParallelPlan
 from simcore.workload.expert_load import ExpertLoad

@@ -6,6 +6,8 @@ from itertools import zip_longest
 from simcore.checks import RunChecks
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
+from simcore.engines.decoding import pace_s
+from simcore.engines.iteration import IterationRunner, NodeTimes
 from simcore.errors import InfeasibleError
 from simcore.recent import Recent
 from simcore.result import IterationResult
@@ -14,8 +16,6 @@ from simcore.serving.routes import CacheRoutes
 from simcore.serving.service import Service
 from simcore.serving.transfer import made_ns, transfer
 from simcore.simulation import Simulator, run_with_iteration
-from simcore.system.decoding import pace_s
-from simcore.system.iteration import IterationRunner, NodeTimes
 
 MAX_PIECES = 10_000_000
 """Messages between the pools, each of one prompt, layer and pair of NPUs."""

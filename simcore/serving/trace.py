@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
+from simcore.engines.stages.times import operator_times_ns
 from simcore.formats.chakra.encode import encode_node
 from simcore.formats.chakra.generate import (
     CommunicatorGroups,
@@ -24,7 +25,6 @@ from simcore.formats.chakra.messages import Node, attribute
 from simcore.serving.routes import CacheRoutes, Piece, seats
 from simcore.serving.service import Service
 from simcore.serving.transfer import attention_nodes
-from simcore.system.machine_times import operator_times_ns
 from simcore.terms import NodeKind
 from simcore.workload import build_graph
 from simcore.workload.graph import TrainingGraph

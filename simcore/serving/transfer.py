@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcore.engines.iteration import NodeTimes
+from simcore.engines.limits.counted_time import MAX_NS, dimension_fields, too_long
 from simcore.errors import InfeasibleError
-from simcore.hardware import Dimension, Platform
 from simcore.kernels.phase_machine import message_ns
+from simcore.machine import Dimension, Platform
 from simcore.serving.routes import CacheRoutes, Piece, seats
-from simcore.system.counted_time import MAX_NS, dimension_fields, too_long
-from simcore.system.iteration import NodeTimes
 from simcore.terms import NodeKind
 from simcore.workload.graph import TrainingGraph
 

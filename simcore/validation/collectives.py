@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from simcore.engines.collectives.placement import place_group
+from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.errors import SimcoreError
-from simcore.hardware import Dimension
-from simcore.hardware.fabric import Fabric
-from simcore.system.collective_timer import CollectiveTimer
-from simcore.system.placement import place_group
-from simcore.system.spec import System
+from simcore.machine import Dimension
+from simcore.machine.fabric import Fabric
+from simcore.machine.system import System
 from simcore.terms import CollectiveKind
 from simcore.validation.accelerators import GB, Accelerator
 from simcore.validation.machine import SCALE_OUT, Machines, accelerator_of

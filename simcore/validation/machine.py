@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from math import isqrt
 
+from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
-from simcore.hardware import Dimension, Npu, Platform, load_npu
-from simcore.hardware.fabric import Fabric
-from simcore.system.placement import place_group
+from simcore.machine import Dimension, Npu, Platform, load_npu
+from simcore.machine.fabric import Fabric
 from simcore.validation.accelerators import ACCELERATORS, GB, Accelerator
 from simcore.validation.rows import Row
 from simcore.validation.sharding import leaves_nodes

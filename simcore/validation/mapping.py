@@ -35,9 +35,9 @@ from bisect import bisect_left
 
 from simcore.config import Run
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.hardware import MOST_NPUS, Platform
+from simcore.machine import MOST_NPUS, Platform
+from simcore.machine.system import System
 from simcore.memory import footprint
-from simcore.system.spec import System
 from simcore.terms import Precision
 from simcore.validation.accelerators import GB
 from simcore.validation.machine import Machines

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simcore.config import Run
 from simcore.errors import ConfigError
-from simcore.hardware import Npu, load_npu
+from simcore.machine import Npu, load_npu
 from simcore.resources import shipped_names
 from simcore.validation.band import TABLE, measured_runs, write_table
 from simcore.validation.charts import scatter

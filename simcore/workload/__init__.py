@@ -1,7 +1,6 @@
 """The job: what is trained, how it is spread, and the graph of one iteration."""
 
 from simcore.workload.base import Workload, microbatches
-from simcore.workload.build import build_graph
 from simcore.workload.graph import (
     Axis,
     CollectiveOp,
@@ -16,6 +15,7 @@ from simcore.workload.kinds import KINDS, NETS, AnyWorkload, read_workload
 from simcore.workload.load import load_model, load_net, load_plan, load_workload
 from simcore.workload.model import Model
 from simcore.workload.plan import ParallelPlan
+from simcore.workload.program.build import build_graph
 from simcore.workload.totals import (
     bytes_by_axis,
     flop_by_stage,

@@ -1,7 +1,8 @@
 """The kernels before the first layer, after the last one, and after the last backward pass."""
 
 from simcore.workload.graph import Kernel
-from simcore.workload.kernel_costs import (
+from simcore.workload.npu_share import NpuShare
+from simcore.workload.program.kernel_costs import (
     elementwise,
     gemm,
     lookup,
@@ -9,7 +10,6 @@ from simcore.workload.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
-from simcore.workload.npu_share import NpuShare
 
 
 def embedding(share: NpuShare) -> list[Kernel]:

@@ -24,16 +24,16 @@ from simcore.collectives import (
     algorithm_named,
     check_algorithm,
 )
-from simcore.hardware import Dimension
+from simcore.engines.collectives.members import engine_dimensions, engine_options
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.timer import CollectiveTimer
+from simcore.engines.events.fold.run import run_folded
+from simcore.engines.events.input import ChosenAlgorithm, EngineInput, EngineOutput, SystemOptions
+from simcore.engines.events.run import run_unfolded
 from simcore.kernels import phase_row
+from simcore.machine import Dimension
+from simcore.machine.system import System
 from simcore.network import BACKENDS
-from simcore.system.collective_timer import CollectiveTimer
-from simcore.system.engine_input import ChosenAlgorithm, EngineInput, EngineOutput, SystemOptions
-from simcore.system.folded import run_folded
-from simcore.system.placement import Placement
-from simcore.system.spec import System
-from simcore.system.subsystem import engine_dimensions, engine_options
-from simcore.system.unfolded import run_unfolded
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
 

@@ -3,7 +3,7 @@
 import pytest
 
 from simcore.compute import COMPUTE_MODELS
-from simcore.hardware import Npu, load_npu
+from simcore.machine import Npu, load_npu
 from simcore.resources import shipped_names
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel

@@ -11,14 +11,14 @@ import yaml
 from optuna.samplers import BaseSampler, NSGAIISampler
 
 from dse import StudyResult, run_study
-from dse.config import load_study_file
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.samplers import SAMPLERS
 from dse.samplers.design import LOCAL
-from dse.samplers.design_sampler import DesignSampler
+from dse.samplers.design.optuna_sampler import DesignSampler
 from dse.samplers.portfolio import PortfolioSampler
 from dse.space import Design, Space, design_key
+from dse.study.compile import load_study_file
 from simcore import ConfigError
 
 VALID = {design_key(design) for design in load_study_file("p5_vit22b_64.yaml").space.designs()}

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from outside_topologies import OUTSIDE_TOPOLOGIES, TABLED
 
 from simcore import ConfigError
-from simcore.hardware import Dimension, load_platform
+from simcore.engines.collectives.members import engine_dimensions
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.rows import network_array
+from simcore.engines.collectives.timer import CollectiveTimer
+from simcore.engines.events.fold.run import run_folded
+from simcore.engines.events.input import EngineOutput
+from simcore.engines.events.run import run_unfolded
 from simcore.kernels.hops import hops, npu_links
+from simcore.machine import Dimension, load_platform
+from simcore.machine.system import System
 from simcore.network import BACKENDS
-from simcore.system.collective_timer import CollectiveTimer
-from simcore.system.engine_input import EngineOutput
-from simcore.system.folded import run_folded
-from simcore.system.phase_rows import network_array
-from simcore.system.placement import Placement
-from simcore.system.spec import System
-from simcore.system.subsystem import engine_dimensions
-from simcore.system.unfolded import run_unfolded
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES, Topology, check_topology, distances
 from simcore.topologies.checks import check_routes

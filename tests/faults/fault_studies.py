@@ -19,11 +19,11 @@ import pandas as pd
 
 import dse
 from dse.cli.errors import told_plainly
-from dse.config import load_study_file
 from dse.evaluate import EVALUATORS, Crew, EvaluatorInput, start_crew
 from dse.evaluate.base import Account
 from dse.evaluate.closed_form import ClosedFormEvaluator
 from dse.space import Design, design_key
+from dse.study.compile import load_study_file
 
 STUDY = "p5_vit22b_64.yaml"
 P5 = Path(load_study_file(STUDY).folder, STUDY)
@@ -95,7 +95,7 @@ def start_faulty_crew(name: str, what: EvaluatorInput, **options: Any) -> Crew:
 def run_faulty(out: Path | None = None, **options: Any) -> dse.StudyResult:
     """``dse.run_study`` with workers that misbehave."""
     faulty = patch.dict(EVALUATORS._entries, {"faulty": Faulty})
-    with faulty, patch("dse.runner.start_crew", start_faulty_crew):
+    with faulty, patch("dse.run.runner.start_crew", start_faulty_crew):
         return dse.run_study(STUDY, out=out, **{"sampler": "random", **options})
 
 
@@ -105,7 +105,7 @@ def run_faulty_command(out: Path, *, resume: bool = False, **overrides: Any) -> 
 
     faulty = patch.dict(EVALUATORS._entries, {"faulty": Faulty})
     chosen = {"sampler": "random", **overrides}
-    with faulty, patch("dse.runner.start_crew", start_faulty_crew), told_plainly():
+    with faulty, patch("dse.run.runner.start_crew", start_faulty_crew), told_plainly():
         run_command(STUDY, out=out, resume=resume, quiet=True, timeout_s=None, overrides=chosen)
 
 

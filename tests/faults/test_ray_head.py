@@ -26,8 +26,8 @@ from fault_studies import (
 )
 
 import dse
-from dse.evaluate import ray_head
-from dse.evaluate.ray_head import RayHead
+from dse.evaluate.workers import ray_head
+from dse.evaluate.workers.ray_head import RayHead
 from simcore import SimulationError
 
 CHOICES: dict[str, Any] = {"trials": 3000, "seed": 4, "window": 64}

@@ -60,7 +60,7 @@ def test_a_store_with_more_columns_than_any_study_has_is_refused(folder: Path) -
 def test_more_trials_than_fit_in_memory_are_exported_but_not_shown(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dse.result.MAX_HELD", 20)
+    monkeypatch.setattr("dse.results.result.MAX_HELD", 20)
     with pytest.raises(ConfigError, match=r"at most 20 trials .*dse export has no limit.*got 30"):
         dse.load_study(folder)
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simcore.formats.astra.collective_names import algorithms_of
-from simcore.system.engine_input import (
+from simcore.engines.events.input import (
     CustomCollectives,
     EngineInput,
     ListGroup,
@@ -17,7 +16,8 @@ from simcore.system.engine_input import (
     SharedBus,
     SystemOptions,
 )
-from simcore.system.programs import Program
+from simcore.engines.events.programs import Program
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.terms import CollectiveKind
 
 ROOT = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "astra"

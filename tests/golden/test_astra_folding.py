@@ -10,9 +10,9 @@ import pytest
 from engine_cases import inputs_of, load_case
 from test_engine_goldens import CASES
 
-from simcore.system.engine_input import EngineOutput
-from simcore.system.folded import run_folded
-from simcore.system.unfolded import run_unfolded
+from simcore.engines.events.fold.run import run_folded
+from simcore.engines.events.input import EngineOutput
+from simcore.engines.events.run import run_unfolded
 
 pytestmark = pytest.mark.skipif(not CASES, reason="golden ASTRA-sim cases are not here")
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from simcore.hardware import Dimension
-from simcore.system.collective_timer import CollectiveTimer
-from simcore.system.placement import Placement
-from simcore.system.spec import System
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.timer import CollectiveTimer
+from simcore.machine import Dimension
+from simcore.machine.system import System
 from simcore.terms import CollectiveKind
 
 GOLDEN = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "astra"

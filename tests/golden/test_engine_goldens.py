@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from engine_cases import ROOT, inputs_of, load_case
 
+from simcore.engines.events.input import EngineOutput
+from simcore.engines.events.programs import Program
+from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
-from simcore.system.engine_input import EngineOutput
-from simcore.system.programs import Program
-from simcore.system.unfolded import run_unfolded
 
 INDEX = ROOT / "index.csv"
 COMPARED = ("ok", "incomplete")

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.config import load_study_file
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.rank import study_quality
+from dse.study.compile import load_study_file
 
 FOLDER = Path(__file__).parent / "enumerated"
 SLICES = {

@@ -11,9 +11,9 @@ from math import prod
 from plain_network import Call, Clock, Network
 from plain_steps import ALL_REDUCE, GATHER, SCATTER, Phase, Steps, Stream
 
+from simcore.engines.events.input import EngineInput, ListGroup
+from simcore.engines.events.programs import Program
 from simcore.formats.astra.collective_names import name_of
-from simcore.system.engine_input import EngineInput, ListGroup
-from simcore.system.programs import Program
 from simcore.terms import CollectiveKind, NodeKind
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
-from simcore.system.engine_input import EngineInput
+from simcore.engines.events.input import EngineInput
 
 Call = Callable[[], None]
 CONTROL_BYTES = 8192

@@ -9,15 +9,15 @@ import pytest
 from engine_runs import program
 from plain_astra import PlainRun
 
-from simcore.formats.astra.collective_names import algorithms_of
-from simcore.system.engine_input import (
+from simcore.engines.events.input import (
     EngineInput,
     ListGroup,
     NetworkDimension,
     RemoteMemory,
     SystemOptions,
 )
-from simcore.system.unfolded import run_unfolded
+from simcore.engines.events.run import run_unfolded
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.terms import CollectiveKind, NodeKind
 
 KINDS = [

@@ -5,8 +5,7 @@ from math import prod
 
 import numpy as np
 
-from simcore.formats.astra.collective_names import algorithms_of
-from simcore.system.engine_input import (
+from simcore.engines.events.input import (
     EngineInput,
     GridGroup,
     ListGroup,
@@ -15,7 +14,8 @@ from simcore.system.engine_input import (
     SharedBus,
     SystemOptions,
 )
-from simcore.system.programs import Program
+from simcore.engines.events.programs import Program
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.terms import CollectiveKind, NodeKind
 
 KINDS = (

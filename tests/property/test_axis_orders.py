@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from simcore.compute import COMPUTE_MODELS
+from simcore.engines.each_npu import execute_each
+from simcore.engines.events.run import run_unfolded
+from simcore.engines.expand import expand
+from simcore.engines.iteration import IterationRunner
+from simcore.engines.stages.stage_axes import is_shared
+from simcore.engines.stages.times import operator_times_ns, place_groups
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.hardware import Dimension, Platform, load_npu
-from simcore.system.each_npu import execute_each
-from simcore.system.expand import expand
-from simcore.system.iteration import IterationRunner
-from simcore.system.machine_times import operator_times_ns, place_groups
-from simcore.system.spec import System
-from simcore.system.stage_axes import is_shared
-from simcore.system.unfolded import run_unfolded
+from simcore.machine import Dimension, Platform, load_npu
+from simcore.machine.system import System
 from simcore.workload import (
     Axis,
     Model,

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from random_systems import random_system
 
+from simcore.engines.events.fold.run import run_folded
+from simcore.engines.events.input import EngineInput, EngineOutput
+from simcore.engines.events.programs import Program
+from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
-from simcore.system.engine_input import EngineInput, EngineOutput
-from simcore.system.folded import run_folded
-from simcore.system.programs import Program
-from simcore.system.unfolded import run_unfolded
 from simcore.terms import NodeKind
 
 ACCOUNT_OF_KIND = {

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.config import load_study_file
 from dse.evaluate import build_evaluator
 from dse.evaluate.simulator import SimulatorEvaluator
 from dse.space import Design
+from dse.study.compile import load_study_file
 from simcore import InfeasibleError
 
 SCHEDULING = "system.scheduling"

@@ -13,11 +13,11 @@ from small_models import DLRM
 
 from simcore.collectives import ALGORITHMS as registered
 from simcore.compute import COMPUTE_MODELS
+from simcore.engines import iteration
+from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.errors import ConfigError, InfeasibleError, SimulationError
-from simcore.hardware import Dimension, Platform, load_npu
-from simcore.system import iteration
-from simcore.system.iteration import Iteration, IterationRunner
-from simcore.system.spec import System
+from simcore.machine import Dimension, Platform, load_npu
+from simcore.machine.system import System
 from simcore.topologies import TOPOLOGIES
 from simcore.workload import ParallelPlan, TrainingWorkload, Workload, build_graph, load_workload
 from simcore.workload.model import Model

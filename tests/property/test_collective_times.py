@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simcore.engines.collectives.cache import CollectiveCache
+from simcore.engines.collectives.members import Subsystem
+from simcore.engines.collectives.phases import Phase, runnable
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.rows import local_array, network_array, phase_rows
+from simcore.engines.collectives.timer import CollectiveTimer
+from simcore.engines.events.input import Ints
 from simcore.errors import ConfigError
-from simcore.hardware import Dimension
 from simcore.kernels import phase_row
 from simcore.kernels.phase_machine import phase_time
 from simcore.kernels.phase_members import member_ends
-from simcore.system.collective_cache import CollectiveCache
-from simcore.system.collective_timer import CollectiveTimer
-from simcore.system.engine_input import Ints
-from simcore.system.phase_rows import local_array, network_array, phase_rows
-from simcore.system.phases import Phase, runnable
-from simcore.system.placement import Placement
-from simcore.system.spec import System
-from simcore.system.subsystem import Subsystem
+from simcore.machine import Dimension
+from simcore.machine.system import System
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
 

@@ -12,22 +12,22 @@ from test_folding import designs
 from simcore.compute import COMPUTE_MODELS
 from simcore.compute.roofline import Roofline
 from simcore.config import Run, RunTemplate
+from simcore.engines import each_npu
+from simcore.engines.collectives.members import engine_dimensions, engine_options
+from simcore.engines.events.fold.run import run_folded
+from simcore.engines.events.input import EngineInput
+from simcore.engines.events.run import run_unfolded
+from simcore.engines.expand import expand
+from simcore.engines.iteration import IterationRunner
+from simcore.engines.stages.stage_axes import is_shared
+from simcore.engines.stages.times import operator_times_ns, place_groups
 from simcore.errors import ConfigError, InfeasibleError, SimulationError
 from simcore.formats.astra import AstraFiles, as_plain, simulate_files
 from simcore.formats.astra.export import write_configuration
 from simcore.formats.chakra.generate import communicator_groups, write_iteration
-from simcore.hardware import Npu, Platform
+from simcore.machine import Npu, Platform
+from simcore.machine.system import System
 from simcore.simulation import Simulator, simulate_run
-from simcore.system import each_npu
-from simcore.system.engine_input import EngineInput
-from simcore.system.expand import expand
-from simcore.system.folded import run_folded
-from simcore.system.iteration import IterationRunner
-from simcore.system.machine_times import operator_times_ns, place_groups
-from simcore.system.spec import System
-from simcore.system.stage_axes import is_shared
-from simcore.system.subsystem import engine_dimensions, engine_options
-from simcore.system.unfolded import run_unfolded
 from simcore.terms import Precision
 from simcore.workload import Axis, ParallelPlan, TrainingWorkload, build_graph
 from simcore.workload.graph import Operator

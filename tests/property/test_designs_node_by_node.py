@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from dse.config import load_study_file
 from dse.evaluate import build_evaluator
 from dse.evaluate.simulator import SimulatorEvaluator
+from dse.study.compile import load_study_file
 from simcore import InfeasibleError, Run, RunChecks
+from simcore.engines.stages.accounts import book
 from simcore.simulation import Simulator, run_with_iteration
-from simcore.system.accounts import book
 from simcore.workload.graph import Phase
 
 

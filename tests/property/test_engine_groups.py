@@ -7,17 +7,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcore.formats.astra.collective_names import algorithms_of
-from simcore.system.dimension_order import POLICIES
-from simcore.system.engine_input import (
+from simcore.engines.events.dimension_order import POLICIES
+from simcore.engines.events.input import (
     EngineInput,
     EngineOutput,
     ListGroup,
     NetworkDimension,
     SystemOptions,
 )
-from simcore.system.programs import Program
-from simcore.system.unfolded import run_unfolded
+from simcore.engines.events.programs import Program
+from simcore.engines.events.run import run_unfolded
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.terms import CollectiveKind, NodeKind
 
 MIXED = settings(derandomize=True, deadline=None, max_examples=60)

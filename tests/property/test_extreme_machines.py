@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from simcore import IterationResult, Run, RunTemplate, SimcoreError, simulate_run
 from simcore.compute import COMPUTE_MODELS
 from simcore.compute.roofline import TILES
-from simcore.hardware import Npu
-from simcore.system.counted_time import MAX_S
-from simcore.system.machine_times import operator_times_ns
-from simcore.system.node_counts import counts_of_graph
+from simcore.engines.limits.counted_time import MAX_S
+from simcore.engines.stages.counts import counts_of_graph
+from simcore.engines.stages.times import operator_times_ns
+from simcore.machine import Npu
 from simcore.terms import Precision
 from simcore.workload import build_graph
 from simcore.workload.graph import Kernel

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from small_study import STUDY, exact_front, searched
 
-from dse.config import compile_study
 from dse.evaluate.base import Account
 from dse.evaluate.simulator import SimulatorEvaluator
-from dse.failures import failure_lines
-from dse.gap.told import gap_lines
+from dse.proof.told import gap_lines
 from dse.rank import study_quality
-from dse.runner import Runner, Unwatched
+from dse.results.failures import failure_lines
+from dse.run.runner import Runner, Unwatched
 from dse.samplers import SAMPLERS
 from dse.space import Design
-from dse.trials import Trial
+from dse.study.compile import compile_study
+from dse.study.trials import Trial
 from simcore import ConfigError
 
 
@@ -194,7 +194,7 @@ def test_a_failed_design_leaves_the_gap_open(
         return account(self, design)
 
     monkeypatch.setattr(SimulatorEvaluator, "account", broken_for_some)
-    monkeypatch.setattr("dse.trials.ALIKE", 1000)
+    monkeypatch.setattr("dse.study.trials.ALIKE", 1000)
     summary = searched(data, sampler="exhaustive", trials=5000, gap=0).summary
     assert summary["failed"] > 0
     assert not summary["gap_closed"]

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dse.config import load_study_file
 from dse.evaluate.simulator import SimulatorEvaluator
 from dse.space import Design, Space
+from dse.study.compile import load_study_file
 from simcore import InfeasibleError, IterationResult, Run, SimulationError, simulate_run
 
 STUDIES = ["llm_gpt.yaml", "p1_cosmic_1024.yaml", "p5_vit22b_64.yaml"]

@@ -9,6 +9,8 @@ from outside_topologies import OUTSIDE_TOPOLOGIES
 from test_folding import designs
 
 from simcore import Dimension, Model, ParallelPlan, Platform, System, load_npu, simulate
+from simcore.engines.collectives.phases import Phase, runnable
+from simcore.engines.collectives.rows import network_array, phase_row
 from simcore.errors import InfeasibleError, SimulationError
 from simcore.kernels.link_passes import mean_passes
 from simcore.kernels.phase_row import (
@@ -21,8 +23,6 @@ from simcore.kernels.phase_row import (
 )
 from simcore.recent import Recent
 from simcore.result import IterationResult
-from simcore.system.phase_rows import network_array, phase_row
-from simcore.system.phases import Phase, runnable
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
 from simcore.workload import TrainingWorkload

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dse.config import load_study_file
 from dse.evaluate.assign import Assignment, trimmed_run
+from dse.study.compile import load_study_file
 from simcore import InfeasibleError, RunTemplate, SimulationError, Simulator, lower_bounds
 
 WANTED = 40

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pipeline_memo import Job, compare
 
-from simcore.hardware import Dimension, Platform, load_npu
-from simcore.system.spec import System
+from simcore.machine import Dimension, Platform, load_npu
+from simcore.machine.system import System
 from simcore.topologies import TOPOLOGIES
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcore.compute import COMPUTE_MODELS
+from simcore.engines import iteration as iteration_module
+from simcore.engines.iteration import Iteration, IterationRunner
+from simcore.engines.stages import plan_code
+from simcore.engines.stages.run import PipelineRun, run_pipeline
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.hardware import Dimension, Platform, load_npu
-from simcore.system import iteration as iteration_module
-from simcore.system import plan_code
-from simcore.system.iteration import Iteration, IterationRunner
-from simcore.system.pipeline import PipelineRun, run_pipeline
-from simcore.system.spec import EXECUTION_PROFILES, ExecutionProfile, System
+from simcore.machine import Dimension, Platform, load_npu
+from simcore.machine.system import EXECUTION_PROFILES, ExecutionProfile, System
 from simcore.topologies import TOPOLOGIES
 from simcore.workload import Model, ParallelPlan, TrainingWorkload, build_graph, load_model
 

@@ -7,11 +7,11 @@ import pytest
 from small_study import STUDY, exact_front, searched
 
 from dse import StudyResult
-from dse.config import compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
-from dse.screening import StudyScreen, why_blind
-from dse.trials import Trial
+from dse.proof.screening import StudyScreen, why_blind
+from dse.study.compile import compile_study
+from dse.study.trials import Trial
 
 
 @pytest.fixture(scope="module")

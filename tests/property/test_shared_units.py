@@ -5,11 +5,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from simcore.engines.stages.counts import counts_of_graph, counts_of_program
+from simcore.engines.stages.plan_code import PlanCode, PlanParts
 from simcore.errors import InfeasibleError
 from simcore.kernels.piece_rows import PART_DEP, PART_NODES
 from simcore.kernels.piece_runs import lay_out
-from simcore.system.node_counts import counts_of_graph, counts_of_program
-from simcore.system.plan_code import PlanCode, PlanParts
 from simcore.workload import (
     Model,
     ParallelPlan,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.config import load_study_file
 from dse.space import Encoding, Gene, Setting, Space, SpaceFile, build_space, design_key
+from dse.study.compile import load_study_file
 
 SPACES = {name: load_study_file(name).space for name in ("llm_gpt.yaml", "p1_cosmic_1024.yaml")}
 ENCODINGS = {

@@ -8,20 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_systems import Node, program_of, random_system
 
-from simcore.errors import ConfigError
-from simcore.formats.astra.collective_names import algorithms_of
-from simcore.kernels.engine import layout
-from simcore.system import unfolded
-from simcore.system.engine_input import (
+from simcore.engines.events import run as unfolded
+from simcore.engines.events.fold.run import run_folded
+from simcore.engines.events.fold.symmetry import Block, alike
+from simcore.engines.events.input import (
     EngineInput,
     EngineOutput,
     ListGroup,
     NetworkDimension,
     SystemOptions,
 )
-from simcore.system.folded import run_folded
-from simcore.system.symmetry import Block, alike
-from simcore.system.unfolded import run_unfolded
+from simcore.engines.events.run import run_unfolded
+from simcore.errors import ConfigError
+from simcore.formats.astra.collective_names import algorithms_of
+from simcore.kernels.engine import layout
 from simcore.terms import CollectiveKind, NodeKind
 
 SEEDS = range(200)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from simcore import InfeasibleError
 from simcore.bounds.work_floor import WorkFloor
 from simcore.config import Run
-from simcore.hardware import Dimension, Platform, load_npu
+from simcore.machine import Dimension, Platform, load_npu
+from simcore.machine.system import System
 from simcore.simulation import run_with_iteration
-from simcore.system.spec import System
 from simcore.workload import ParallelPlan, load_workload
 from simcore.workload.schedules import SCHEDULES
 

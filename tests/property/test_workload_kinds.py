@@ -14,14 +14,14 @@ from simcore.bounds.work_floor import WorkFloor
 from simcore.checks import check_run
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
-from simcore.hardware import Dimension, Platform, load_npu
+from simcore.engines.each_npu import execute_each
+from simcore.engines.expand import expand
+from simcore.engines.iteration import IterationRunner
+from simcore.engines.stages.stage_axes import is_shared
+from simcore.engines.stages.times import operator_times_ns, place_groups
+from simcore.machine import Dimension, Platform, load_npu
+from simcore.machine.system import System
 from simcore.simulation import run_with_iteration
-from simcore.system.each_npu import execute_each
-from simcore.system.expand import expand
-from simcore.system.iteration import IterationRunner
-from simcore.system.machine_times import operator_times_ns, place_groups
-from simcore.system.spec import System
-from simcore.system.stage_axes import is_shared
 from simcore.topologies import TOPOLOGIES
 from simcore.workload import ParallelPlan, Updates, build_graph, load_workload
 

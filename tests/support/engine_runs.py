@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from simcore.formats.astra.collective_names import algorithms_of
-from simcore.system.engine_input import (
+from simcore.engines.events.input import (
     EngineInput,
     GridGroup,
     Ints,
@@ -14,7 +13,8 @@ from simcore.system.engine_input import (
     NetworkDimension,
     SystemOptions,
 )
-from simcore.system.programs import Program
+from simcore.engines.events.programs import Program
+from simcore.formats.astra.collective_names import algorithms_of
 from simcore.terms import CollectiveKind, NodeKind
 
 GB_PER_S = 1.0  # bytes per ns

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 import dse
-from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.rank.pareto import non_dominated
-from dse.runner import Runner
+from dse.run.runner import Runner
+from dse.study.compile import Study, compile_study
 
 STUDY: dict[str, Any] = {
     "version": 1,

@@ -11,9 +11,9 @@ from simcore.collectives import (
     Ring,
     algorithm_name,
 )
+from simcore.engines.events.input import ChosenAlgorithm
 from simcore.errors import ConfigError
 from simcore.registry import did_you_mean
-from simcore.system.engine_input import ChosenAlgorithm
 
 _PLAIN: dict[str, CollectiveAlgorithm] = {
     "ring": Ring(),

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from simcore.engines.events.input import CustomCollectives
+from simcore.engines.events.programs import Program, Programs, starts
 from simcore.errors import ConfigError, short
 from simcore.formats.astra.groups_file import Groups
 from simcore.formats.astra.node_table import Machine
@@ -13,8 +15,6 @@ from simcore.formats.astra.system_file import AstraSystem
 from simcore.formats.astra.traces import trace_path
 from simcore.formats.chakra.read import read_trace
 from simcore.formats.chakra.trace import Trace
-from simcore.system.engine_input import CustomCollectives
-from simcore.system.programs import Program, Programs, starts
 from simcore.terms import CollectiveKind, NodeKind
 
 _ALLOWED = (NodeKind.SEND, NodeKind.RECV, NodeKind.COMPUTE)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcore.engines.events.joined import joined
+from simcore.engines.events.programs import Program, starts
 from simcore.formats.astra.statistics import ProgramTotals
 from simcore.formats.astra.traces import LoadedTraces
 from simcore.formats.chakra.trace import Flags, Ids, Ints
-from simcore.system.programs import Program, starts
-from simcore.system.programs_joined import joined
 from simcore.terms import CollectiveKind, NodeKind
 
 if TYPE_CHECKING:

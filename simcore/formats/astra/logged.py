@@ -6,14 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from simcore.collectives import DoubleBinaryTree
+from simcore.engines.events.issue_order import walked_set
+from simcore.engines.events.programs import Program
 from simcore.formats.astra.printed import finish_line, memory_lines, statistics_lines
 from simcore.formats.astra.result import AstraResult
 from simcore.formats.astra.run import AstraRun
 from simcore.formats.astra.statistics import ACCOUNTS
 from simcore.formats.chakra.trace import Flags, Ints
 from simcore.kernels.engine.layout import ACCOUNT_SHIFT
-from simcore.system.issue_order import walked_set
-from simcore.system.programs import Program
 from simcore.terms import CollectiveKind, NodeKind
 
 _TOPOLOGIES = (  # in the order in which an NPU builds them

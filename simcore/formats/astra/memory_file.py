@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from simcore.engines.events.input import RemoteMemory
 from simcore.formats.astra.json_table import Table
 from simcore.json_file import read_json
-from simcore.system.engine_input import RemoteMemory
 
 _KINDS = {
     "NO_MEMORY_EXPANSION": "none",

@@ -3,11 +3,11 @@
 from math import inf
 from pathlib import Path
 
+from simcore.engines.events.input import NetworkDimension
 from simcore.errors import ConfigError
 from simcore.formats.astra.json_table import Table
 from simcore.input_file import MAX_TABLE_BYTES, read_text
 from simcore.registry import did_you_mean
-from simcore.system.engine_input import NetworkDimension
 
 BYTES_PER_GB = 1 << 30
 """A GB of this file, and of no other: 2^30 bytes."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from math import isfinite, nan
 from pathlib import Path
 
+from simcore.engines.events.dimension_order import POLICIES
 from simcore.errors import ConfigError
 from simcore.formats.astra.system_file import CommandOptions
 from simcore.registry import did_you_mean
-from simcore.system.dimension_order import POLICIES
 
 BACKENDS = ("congestion_unaware", "congestion_aware", "congestion_aware_multidim")
 IGNORED = ("compute-scale", "comm-scale", "logging-configuration", "logging-folder")

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.engines.events.programs import Bodies, Transfers, accounts, fixed_nodes, node_codes
 from simcore.formats.astra.groups_file import Groups
 from simcore.formats.astra.node_table import Machine, NodeTable
 from simcore.formats.astra.roofline import RooflineTimes, Utilization
 from simcore.formats.chakra.graph import DependencyGraph, build_graph, refuse_endless
 from simcore.formats.chakra.trace import Flags, Ints, Trace
-from simcore.system.programs import Bodies, Transfers, accounts, fixed_nodes, node_codes
 from simcore.terms import CollectiveKind, NodeKind
 
 __all__ = ["BuiltPrograms", "Machine", "build_programs"]

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcore.engines.events.input import EngineOutput
 from simcore.formats.astra.run import AstraRun
 from simcore.formats.astra.statistics import LABELS, NpuStatistics, statistics_of
 from simcore.formats.astra.traces import trace_path
-from simcore.system.engine_input import EngineOutput
 
 if TYPE_CHECKING:
     from simcore.formats.astra.memory_use import MemoryUse

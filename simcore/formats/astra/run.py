@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from simcore.engines.events.input import CustomCollectives, EngineInput, EngineOutput, ListGroup
 from simcore.errors import ConfigError
 from simcore.formats.astra.custom import check_custom, load_custom, runs_natively
 from simcore.formats.astra.groups_file import read_groups
@@ -16,7 +17,6 @@ from simcore.formats.astra.options import BACKENDS, AstraFiles, read_command
 from simcore.formats.astra.system_file import AstraSystem, read_system
 from simcore.formats.astra.traces import LoadedTraces, load_traces
 from simcore.registry import did_you_mean
-from simcore.system.engine_input import CustomCollectives, EngineInput, EngineOutput, ListGroup
 
 _KEYS = {
     "chunks": "preferred-dataset-splits",
@@ -140,8 +140,8 @@ def simulate_run(run: AstraRun) -> EngineOutput:
     Raises:
         SimcoreError: The engine refuses the input.
     """
-    from simcore.system.folded import run_folded
-    from simcore.system.unfolded import run_unfolded
+    from simcore.engines.events.fold.run import run_folded
+    from simcore.engines.events.run import run_unfolded
 
     try:
         return (run_folded if run.folding else run_unfolded)(run.engine_input)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from simcore.engines.events.input import ChosenAlgorithm, SharedBus, SystemOptions
 from simcore.errors import ConfigError
 from simcore.formats.astra.collective_names import algorithm_of
 from simcore.formats.astra.json_table import Table
 from simcore.json_file import read_json
-from simcore.system.engine_input import ChosenAlgorithm, SharedBus, SystemOptions
 from simcore.terms import CollectiveKind
 
 _COLLECTIVES = {

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcore.engines.events.joined import ProgramCollector
+from simcore.engines.events.programs import Names, Programs
 from simcore.errors import ConfigError
 from simcore.formats.astra.groups_file import Groups, process_groups
 from simcore.formats.astra.node_names import NodeNames
@@ -16,8 +18,6 @@ from simcore.formats.astra.statistics import ProgramTotals
 from simcore.formats.chakra.read_many import TraceReader
 from simcore.formats.chakra.trace import OFFSET, Ints, Trace
 from simcore.input_file import MissingFileError, open_descriptor
-from simcore.system.programs import Names, Programs
-from simcore.system.programs_joined import ProgramCollector
 from simcore.terms import NodeKind
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from simcore.workload.blocks.base import Block, BlockParameters
 from simcore.workload.blocks.context import context_parallel
 from simcore.workload.blocks.core import scores_bytes
 from simcore.workload.graph import Kernel
-from simcore.workload.kernel_costs import (
+from simcore.workload.program.kernel_costs import (
     gemm,
     input_gradient,
     norm,
     norm_gradient,
     weight_gradient,
 )
-from simcore.workload.work import Work
+from simcore.workload.program.work import Work
 
 
 class Attention(Block):

@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from simcore.workload.kernel_costs import norm
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
+from simcore.workload.program.kernel_costs import norm
+from simcore.workload.program.work import Work
 from simcore.workload.share import Share
-from simcore.workload.work import Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

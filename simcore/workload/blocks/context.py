@@ -7,8 +7,8 @@ from simcore.terms import CollectiveKind
 from simcore.workload.blocks.core import core, core_gradient
 from simcore.workload.graph import Axis, Kernel
 from simcore.workload.plan import ParallelPlan
+from simcore.workload.program.work import Work
 from simcore.workload.share import Share
-from simcore.workload.work import Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

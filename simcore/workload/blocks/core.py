@@ -6,7 +6,7 @@ and its steps in fp32 where not).
 """
 
 from simcore.workload.graph import Kernel
-from simcore.workload.kernel_costs import elementwise
+from simcore.workload.program.kernel_costs import elementwise
 from simcore.workload.share import Share
 
 _SOFTMAX_BATCH = 4

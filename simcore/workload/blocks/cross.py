@@ -5,15 +5,15 @@ from dataclasses import replace
 from simcore.workload import ends
 from simcore.workload.blocks.base import Block, BlockParameters
 from simcore.workload.blocks.core import core, core_gradient, scores_bytes
-from simcore.workload.kernel_costs import (
+from simcore.workload.program.kernel_costs import (
     gemm,
     input_gradient,
     norm,
     norm_gradient,
     weight_gradient,
 )
+from simcore.workload.program.work import Work
 from simcore.workload.share import Share
-from simcore.workload.work import Work
 
 
 class DecoderStart(Block):

@@ -11,7 +11,7 @@ from simcore.workload.blocks.mlp import (
     up_weight_gradient,
 )
 from simcore.workload.graph import Axis, Kernel
-from simcore.workload.kernel_costs import (
+from simcore.workload.program.kernel_costs import (
     elementwise,
     gemm,
     grouped_gemm,
@@ -21,8 +21,8 @@ from simcore.workload.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
+from simcore.workload.program.work import Work
 from simcore.workload.share import ExpertShare
-from simcore.workload.work import Work
 
 _COUNT_BYTES = 4
 _ROUTER_BYTES = 4  # the router works in fp32

@@ -4,7 +4,7 @@ from simcore.workload.blocks.base import Block, BlockParameters
 from simcore.workload.blocks.context import context_parallel
 from simcore.workload.blocks.core import scores_bytes
 from simcore.workload.graph import Kernel
-from simcore.workload.kernel_costs import (
+from simcore.workload.program.kernel_costs import (
     elementwise,
     gemm,
     input_gradient,
@@ -12,8 +12,8 @@ from simcore.workload.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
+from simcore.workload.program.work import Work
 from simcore.workload.share import LatentShare
-from simcore.workload.work import Work
 
 _NORM_FLOP = 5
 

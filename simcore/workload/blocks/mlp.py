@@ -2,7 +2,7 @@
 
 from simcore.workload.blocks.base import Block, BlockParameters
 from simcore.workload.graph import Kernel
-from simcore.workload.kernel_costs import (
+from simcore.workload.program.kernel_costs import (
     elementwise,
     gemm,
     input_gradient,
@@ -10,8 +10,8 @@ from simcore.workload.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
+from simcore.workload.program.work import Work
 from simcore.workload.share import Share
-from simcore.workload.work import Work
 
 
 class Mlp(Block):

@@ -3,7 +3,7 @@
 from simcore.terms import CollectiveKind
 from simcore.workload.blocks.base import Block, BlockParameters
 from simcore.workload.graph import Axis
-from simcore.workload.kernel_costs import (
+from simcore.workload.program.kernel_costs import (
     elementwise,
     gemm,
     input_gradient,
@@ -11,8 +11,8 @@ from simcore.workload.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
+from simcore.workload.program.work import Work
 from simcore.workload.share import VisionShare
-from simcore.workload.work import Work
 
 _LOSS_BYTES = 4  # logits and what they are summed to are fp32
 

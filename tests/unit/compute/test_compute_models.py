@@ -2,7 +2,7 @@ import pytest
 
 from simcore.compute import COMPUTE_MODELS, IdealRoofline, RecordedRoofline, Roofline
 from simcore.errors import ConfigError
-from simcore.hardware import Efficiency, Npu, load_npu
+from simcore.machine import Efficiency, Npu, load_npu
 from simcore.resources import shipped_names
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel, Operator, Phase

@@ -6,10 +6,10 @@ import pytest
 import yaml
 
 import dse
-from dse.config import load_study_file
 from dse.costs import load_prices, price_lines
 from dse.report.prices import price_sensitivity, told
-from dse.result import StudyResult
+from dse.results.result import StudyResult
+from dse.study.compile import load_study_file
 from simcore import load_npu
 
 STUDY = "llm_gpt.yaml"

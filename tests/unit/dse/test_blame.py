@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dse.evaluate import Answer, Crew, Dispatcher, Evaluation, Task
-from dse.evaluate.crew import Death, Message
+from dse.evaluate.workers.crew import Death, Message
 
 
 class DyingCrew(Crew):

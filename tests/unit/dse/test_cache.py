@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from small_study import STUDY, searched
 
-import dse.cache
-from dse.cache import FILE, WORKER
-from dse.result import StudyResult
+import dse.run.cache
+from dse.results.result import StudyResult
+from dse.run.cache import FILE, WORKER
 from simcore import ConfigError
 
 
@@ -77,12 +77,12 @@ def test_another_version_of_the_code_finds_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_cache(tmp_path, trials=10)
-    monkeypatch.setattr(dse.cache, "code_that_decides", lambda: {"simcore/system": "another"})
+    monkeypatch.setattr(dse.run.cache, "code_that_decides", lambda: {"simcore/system": "another"})
     assert simulated(with_cache(tmp_path, trials=10)) == 10
 
 
 def test_the_oldest_entries_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dse.cache, "MAX_ENTRIES", 7)
+    monkeypatch.setattr(dse.run.cache, "MAX_ENTRIES", 7)
     with_cache(tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE)) as cache:
         assert cache.execute("SELECT count(*) FROM evaluation").fetchone()[0] == 7
@@ -127,7 +127,7 @@ def test_a_cache_that_another_study_is_writing_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_cache(tmp_path, trials=1)
-    monkeypatch.setattr(dse.cache, "_BUSY_S", 0.01)
+    monkeypatch.setattr(dse.run.cache, "_BUSY_S", 0.01)
     with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         result = with_cache(tmp_path)

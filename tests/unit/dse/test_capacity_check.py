@@ -10,16 +10,16 @@ import pytest
 from small_study import STUDY, exact_front, searched
 
 import dse
-from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import Evaluation, evaluate
 from dse.evaluate.simulator import SimulatorEvaluator
-from dse.gap.designs import KnownDesigns
-from dse.notes import note_lines, notes_summary
+from dse.proof.designs import KnownDesigns
 from dse.report import explain_trial, report_page
-from dse.result import load_study
-from dse.runner import Runner
-from dse.trials import Trial
+from dse.results.notes import note_lines, notes_summary
+from dse.results.result import load_study
+from dse.run.runner import Runner
+from dse.study.compile import Study, compile_study
+from dse.study.trials import Trial
 from simcore import ConfigError
 
 CHECK = "links_within_capacity"

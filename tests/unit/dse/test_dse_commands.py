@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from dse.cli import main
-from dse.config import load_study_file
 from dse.evaluate.registry import EVALUATORS
 from dse.samplers import SAMPLERS
+from dse.study.compile import load_study_file
 
 P5 = Path(load_study_file("p5_vit22b_64.yaml").folder, "p5_vit22b_64.yaml")
 GPT = P5.with_name("llm_gpt.yaml")

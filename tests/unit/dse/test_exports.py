@@ -11,11 +11,11 @@ import pytest
 
 import dse
 from dse.cli.exporting import export_command, journal_command, streamed_front
-from dse.config import load_study_file
 from dse.evaluate.metrics import Metrics, plain
 from dse.report.optuna_journal import chosen_numbers
 from dse.store import StudyFolder
-from dse.tables import number_columns, write_json
+from dse.store.tables import number_columns, write_json
+from dse.study.compile import load_study_file
 
 STUDY = "p5_vit22b_64.yaml"
 
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dse.tables.CHUNK_ROWS", 37)
+    monkeypatch.setattr("dse.store.tables.CHUNK_ROWS", 37)
     monkeypatch.setattr("dse.cli.exporting.CHUNK_ROWS", 37)
 
 

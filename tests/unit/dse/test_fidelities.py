@@ -14,10 +14,8 @@ from small_study import STUDY
 import dse
 from dse.cli.exporting import export_command, streamed_front
 from dse.cli.showing import show_result
-from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
-from dse.failures import failure_lines
 from dse.fidelity import (
     fidelity_lines,
     fidelity_summary,
@@ -25,15 +23,17 @@ from dse.fidelity import (
     refined_rows,
     searched_rows,
 )
-from dse.gap.told import gap_lines
+from dse.proof.told import gap_lines
 from dse.rank import non_dominated
 from dse.report import explain_trial, front_bands
-from dse.result import StudyResult
-from dse.runner import Runner, Unwatched
+from dse.results.failures import failure_lines
+from dse.results.result import StudyResult
+from dse.run.runner import Runner, Unwatched
 from dse.store import StudyFolder
-from dse.trials import Trial
+from dse.study.compile import Study, compile_study
+from dse.study.trials import Trial
 from simcore import ConfigError
-from simcore.system import each_npu
+from simcore.engines import each_npu
 
 ORDER = "system.inter_dimension"
 COARSE, FINE = "phases_together", "congestion_aware_multidim"
@@ -258,7 +258,7 @@ def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
         sizes.append(lowered.node.shape[0] * graph.plan.npus_per_stage)
         check(graph, lowered, *where)
 
-    monkeypatch.setattr("simcore.system.iteration.check_nodes", small_alone)
+    monkeypatch.setattr("simcore.engines.iteration.check_nodes", small_alone)
     run(study_of())
     monkeypatch.setattr(each_npu, "MAX_NODES", int(np.median(sizes)))
     found = run(study_of(), tmp_path)

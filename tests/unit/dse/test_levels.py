@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from small_study import STUDY
 
-from dse.config import compile_study
+from dse.study.compile import compile_study
 from simcore import ConfigError
 
 COARSE, FINE = "phases_together", "congestion_aware_multidim"

@@ -6,8 +6,8 @@ import pytest
 
 from dse.evaluate import simulator
 from dse.report import front_bands
-from dse.result import StudyResult
-from dse.study import run_study
+from dse.results.result import StudyResult
+from dse.run.api import run_study
 from simcore import Run
 
 

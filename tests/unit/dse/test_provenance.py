@@ -14,6 +14,7 @@ import dse.code_digests
 import dse.provenance
 from dse.cli.exporting import export_command
 from dse.cli.showing import explain_command, report_command
+from dse.run.runner import Unwatched
 from simcore import ConfigError, shipped_folder
 
 OPTIONS: dict[str, Any] = {"executor": "serial", "workers": 1}
@@ -160,7 +161,7 @@ def test_what_is_shown_later_is_by_the_files_as_they_were(
 def test_a_file_that_changes_while_a_study_runs_changes_nothing(file: Path) -> None:
     whole = dse.run_study(file, trials=20, **OPTIONS)
 
-    class Editor(dse.runner.Unwatched):
+    class Editor(Unwatched):
         def folded(self, trial: Any, duplicates: int) -> None:
             edit(file, *CHANGES[0])
 

@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 
 import dse
-from dse.config import load_study_file
 from dse.evaluate import Evaluation, build_evaluator
 from dse.objectives import Goals
+from dse.proof.screening import StudyScreen
 from dse.samplers import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design import GenomeSpace
-from dse.samplers.design_proposer import DesignProposer
-from dse.screening import StudyScreen
+from dse.samplers.design.proposer import DesignProposer
 from dse.space import Design, Setting, SpaceFile, build_space
-from dse.trials import Trial
+from dse.study.compile import load_study_file
+from dse.study.trials import Trial
 
 FILE = {
     "products": [

@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from small_study import STUDY, searched
 
 from dse.cli.commands import main
-from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import Evaluation, evaluate
 from dse.objectives import Aggregate
-from dse.regret import regret_lines
+from dse.results.regret import regret_lines
+from dse.study.compile import Study, compile_study
 from simcore import ConfigError
 
 LONGER = {"workload": {"sequence": 1024}}

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from small_study import STUDY
 
-from dse.config import Study, compile_study
 from dse.evaluate import build_evaluator
-from dse.result import StudyResult
-from dse.runner import Runner, Unwatched
+from dse.results.result import StudyResult
+from dse.run.runner import Runner, Unwatched
 from dse.samplers import SAMPLERS
-from dse.trials import Trial
+from dse.study.compile import Study, compile_study
+from dse.study.trials import Trial
 
 TIGHT: dict[str, Any] = {
     **STUDY,

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 import dse
 from dse.cli import main
-from dse.config import compile_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.services import METRICS, ServiceEvaluator
 from dse.objectives import OBJECTIVES
 from dse.rank.pareto import non_dominated
+from dse.study.compile import compile_study
 from simcore import ConfigError, ServiceTemplate, simulate_service
 
 STUDY: dict[str, Any] = {

@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 
 import dse
-from dse.config import load_study_file
 from dse.evaluate import build_evaluator
 from dse.evaluate.assign import trimmed_run
 from dse.evaluate.base import evaluate
-from dse.runner import Runner
+from dse.run.runner import Runner
+from dse.study.compile import load_study_file
 from simcore import load_run, shipped_folder, simulate_run
 
 MOST_MFU = {"p2_llama3_405b_16k_h100.yaml": 0.55}

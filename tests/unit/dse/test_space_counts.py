@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from dse.config import load_study_file
 from dse.space import Setting, SpaceFile, build_space
+from dse.study.compile import load_study_file
 from simcore import ConfigError
 
 POWERS = [2**i for i in range(10)]

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from dse import StudyResult, run_study
-from dse.config import load_study_file
 from dse.space import Design, design_key
+from dse.study.compile import load_study_file
 from simcore import ConfigError, load_run, simulate_run
 
 STUDY = "p5_vit22b_64.yaml"

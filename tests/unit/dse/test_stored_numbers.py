@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from small_study import STUDY
 
-from dse.config import compile_study
 from dse.evaluate.base import Account, Evaluation, Measured, evaluate, judge
 from dse.evaluate.registry import build_evaluator
 from dse.objectives import Aggregate, Goals, Scenario
 from dse.store.rows import row_of
-from dse.trials import Trial
+from dse.study.compile import compile_study
+from dse.study.trials import Trial
 from simcore import ConfigError, set_path
 
 MICRO_BATCH, RATE = "plan.micro_batch", "platform.npu.memory_bandwidth"

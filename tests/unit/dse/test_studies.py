@@ -14,10 +14,10 @@ import pytest
 from store_changes import change_store
 
 import dse
-from dse.config import load_study_file
 from dse.evaluate import Answer, Dispatcher, Task
-from dse.evaluate.local_pool import LocalCrew
+from dse.evaluate.workers.local_pool import LocalCrew
 from dse.store import StudyFolder
+from dse.study.compile import load_study_file
 from simcore import ConfigError, SimulationError
 
 STUDY = "p5_vit22b_64.yaml"

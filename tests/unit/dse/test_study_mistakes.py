@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from dse.config import find_study
-from dse.result import load_study
-from dse.study import check_study, run_study
+from dse.results.result import load_study
+from dse.run.api import check_study, run_study
+from dse.study.compile import find_study
 from simcore import ConfigError, read_yaml
 
 Path = tuple[str | int, ...]

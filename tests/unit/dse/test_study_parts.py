@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 import dse
-from dse.config import compile_study, load_study_file
 from dse.objectives import OBJECTIVES, Goals, Limit
 from dse.report import report_page
 from dse.report.figures import front_data
+from dse.study.compile import compile_study, load_study_file
 from simcore import ConfigError, shipped_folder
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simcore.engines.events.input import SystemOptions
+from simcore.engines.events.programs import Program, Programs
 from simcore.errors import ConfigError
 from simcore.formats.astra.collective_names import algorithms_of
 from simcore.formats.astra.node_table import Machine
@@ -14,8 +16,6 @@ from simcore.formats.astra.program import BuiltPrograms, build_programs
 from simcore.formats.astra.system_file import AstraSystem, Roofline
 from simcore.formats.astra.traces import load_traces
 from simcore.formats.chakra import IoInfo, Metadata, Node, attribute, read_trace, write_trace
-from simcore.system.engine_input import SystemOptions
-from simcore.system.programs import Program, Programs
 from simcore.terms import CollectiveKind, NodeKind
 
 SYSTEM = AstraSystem(options=SystemOptions())

@@ -1,6 +1,6 @@
 import pytest
 
-from simcore.hardware import Dimension
+from simcore.machine import Dimension
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from simcore.hardware import Dimension, json_schemas
+from simcore.machine import Dimension, json_schemas
 from simcore.resources import find_config, shipped_names
 from simcore.yaml_file import read_yaml
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from simcore.errors import ConfigError
-from simcore.hardware import Npu, load_npu, load_platform
+from simcore.machine import Npu, load_npu, load_platform
 from simcore.resources import shipped_names
 from simcore.terms import Precision
 

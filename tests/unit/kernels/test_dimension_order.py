@@ -7,10 +7,10 @@ from statistics import mean
 import pytest
 from engine_runs import collective, dimension, options, program, run_of
 
+from simcore.engines.events.dimension_order import POLICIES, DimensionCost, dimension_orders
+from simcore.engines.events.input import EngineOutput, NetworkDimension
+from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
-from simcore.system.dimension_order import POLICIES, DimensionCost, dimension_orders
-from simcore.system.engine_input import EngineOutput, NetworkDimension
-from simcore.system.unfolded import run_unfolded
 from simcore.terms import CollectiveKind
 
 GIB = 1 << 30

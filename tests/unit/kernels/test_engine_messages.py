@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from engine_runs import collective, dimension, options, program, receive, run_of, send
 
+from simcore.engines.events.cast import everybody
+from simcore.engines.events.image import build_arena
+from simcore.engines.events.input import GridGroup, ListGroup, RemoteMemory, SystemOptions
+from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
 from simcore.kernels.engine import layout
 from simcore.kernels.engine.run_loop import run_events, schedule_starts
 from simcore.network import BACKENDS
-from simcore.system.cast import everybody
-from simcore.system.engine_input import GridGroup, ListGroup, RemoteMemory, SystemOptions
-from simcore.system.unfolded import run_unfolded
-from simcore.system.unfolded_image import build_arena
 from simcore.terms import CollectiveKind, NodeKind
 
 STEP_NS = 10
@@ -218,8 +218,8 @@ def test_the_kernels_run_without_compilation_too() -> None:
 import sys
 sys.path.insert(0, sys.argv[1])
 from engine_runs import collective, dimension, options, program, run_of
-from simcore.system.unfolded import run_unfolded
-from simcore.system.unfolded_image import build_arena
+from simcore.engines.events.run import run_unfolded
+from simcore.engines.events.image import build_arena
 from simcore.terms import CollectiveKind
 nodes = program([collective(CollectiveKind.ALL_REDUCE, 1 << 20)])
 network = [dimension("ring", 4), dimension("switch", 2)]

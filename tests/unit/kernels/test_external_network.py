@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from engine_runs import collective, dimension, options, program, receive, run_of, send
 
+from simcore.engines.events.input import EngineInput, NetworkDimension, SystemOptions
+from simcore.engines.events.run import run_unfolded
 from simcore.network import Arrival, ExternalNetwork
-from simcore.system.engine_input import EngineInput, NetworkDimension, SystemOptions
-from simcore.system.unfolded import run_unfolded
 from simcore.terms import CollectiveKind
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from engine_runs import collective, dimension, options, program, receive, run_of, send
 
+from simcore.engines.events.input import SystemOptions
+from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError, SimulationError
-from simcore.system.engine_input import SystemOptions
-from simcore.system.unfolded import run_unfolded
 from simcore.terms import CollectiveKind
 
 TIB = 1 << 40

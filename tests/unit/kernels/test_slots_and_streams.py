@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from engine_runs import collective, dimension, options, program, run_of
 
+from simcore.engines.events.input import EngineInput, EngineOutput, ListGroup
+from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
-from simcore.system.engine_input import EngineInput, EngineOutput, ListGroup
-from simcore.system.unfolded import run_unfolded
 from simcore.terms import CollectiveKind
 
 MIB = 1 << 20

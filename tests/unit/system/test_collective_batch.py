@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
-from simcore.hardware import Dimension
-from simcore.system.collective_timer import CollectiveTimer
-from simcore.system.placement import Placement
-from simcore.system.spec import System
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.timer import CollectiveTimer
+from simcore.machine import Dimension
+from simcore.machine.system import System
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from simcore.hardware import Dimension
+from simcore.engines.collectives.cache import CollectiveCache
+from simcore.engines.collectives.phases import cut, phases_of_chunk, runnable
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.rows import phase_rows
 from simcore.kernels import phase_row
-from simcore.system.collective_cache import CollectiveCache
-from simcore.system.phase_rows import phase_rows
-from simcore.system.phases import cut, phases_of_chunk, runnable
-from simcore.system.placement import Placement
+from simcore.machine import Dimension
 from simcore.terms import CollectiveKind
 
 RING = Dimension(topology="ring", npus=8, bandwidth_bytes_per_s=50e9, latency_s=0.0)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
-from simcore.system.placement import place_group
 
 
 def test_group_that_fills_the_first_dimension_lies_in_it_alone() -> None:

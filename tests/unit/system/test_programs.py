@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from engine_runs import collective, program, receive, send
 
-from simcore.system.programs import Program, Programs
-from simcore.system.programs_joined import joined
+from simcore.engines.events.joined import joined
+from simcore.engines.events.programs import Program, Programs
 from simcore.terms import CollectiveKind
 
 COLUMNS = [field.name for field in fields(Program) if field.name != "name"]

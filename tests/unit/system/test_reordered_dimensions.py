@@ -4,10 +4,10 @@ from random import Random
 
 import pytest
 
-from simcore.hardware.dimension import Dimension
-from simcore.system.collective_timer import CollectiveTimer
-from simcore.system.placement import Placement
-from simcore.system.spec import System
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.timer import CollectiveTimer
+from simcore.machine.dimension import Dimension
+from simcore.machine.system import System
 from simcore.terms import CollectiveKind
 
 SWITCH = {"topology": "switch", "npus": 4, "bandwidth": "100 GB/s", "latency": "700 ns"}

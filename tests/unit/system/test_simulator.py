@@ -4,8 +4,8 @@ import pytest
 
 from simcore import Dimension, ParallelPlan, Platform, Simulator, TrainingWorkload, load_npu
 from simcore.config import Run
+from simcore.engines.stages.plan_code import PlanCache
 from simcore.simulation import run_with_iteration, simulate_run
-from simcore.system.plan_code import PlanCache
 from simcore.workload import Model
 
 MODEL = Model.build(name="m", layers=8, hidden=256, heads=8, ffn=1024, vocabulary=1024)
@@ -56,9 +56,9 @@ def test_only_the_plans_met_last_are_kept() -> None:
 
 @pytest.mark.parametrize("batches", [24, 48])
 def test_counts_are_those_of_the_graph(batches: int) -> None:
-    from simcore.system.node_counts import counts_of_graph, counts_of_program
+    from simcore.engines.stages.counts import counts_of_graph, counts_of_program
     from simcore.workload import build_graph
-    from simcore.workload.program import write_program
+    from simcore.workload.program.write import write_program
 
     workload = TrainingWorkload(model=MODEL, sequence=128, global_batch=batches)
     plan = ParallelPlan(pp=4, interleave=2)

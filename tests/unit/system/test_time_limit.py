@@ -19,13 +19,13 @@ from simcore import (
 )
 from simcore.compute import COMPUTE_MODELS
 from simcore.compute.base import BEYOND_NS, whole_ns
+from simcore.engines.iteration import Iteration
+from simcore.engines.limits.counted_time import MAX_NS, MAX_S
+from simcore.engines.local_training import _whole_mean
+from simcore.engines.stages.counts import counts_of_graph
+from simcore.engines.stages.time_limit import TimeLimit
+from simcore.engines.stages.times import operator_times_ns
 from simcore.simulation import run_with_iteration
-from simcore.system.counted_time import MAX_NS, MAX_S
-from simcore.system.iteration import Iteration
-from simcore.system.local_training import _whole_mean
-from simcore.system.machine_times import operator_times_ns
-from simcore.system.node_counts import counts_of_graph
-from simcore.system.time_limit import TimeLimit
 from simcore.workload import build_graph
 
 TABLE: dict[str, Any] = {

@@ -2,11 +2,11 @@
 
 import pytest
 
-from simcore.hardware import Dimension
-from simcore.system.collective_timer import CollectiveTimer
-from simcore.system.placement import Placement
-from simcore.system.spec import System
-from simcore.system.subsystem import Subsystem
+from simcore.engines.collectives.members import Subsystem
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.timer import CollectiveTimer
+from simcore.machine import Dimension
+from simcore.machine.system import System
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
 

@@ -6,7 +6,7 @@ import pytest
 
 from simcore.checks import check_memory
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.hardware import Dimension, Platform, load_npu
+from simcore.machine import Dimension, Platform, load_npu
 from simcore.memory import footprint
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import (

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from simcore.workload.blocks import BlockParameters, LayerRow, LayerWork
 from simcore.workload.graph import Kernel
-from simcore.workload.kernel_costs import elementwise, gemm, input_gradient, weight_gradient
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.work import Work
+from simcore.workload.program.kernel_costs import elementwise, gemm, input_gradient, weight_gradient
+from simcore.workload.program.work import Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

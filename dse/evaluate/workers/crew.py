@@ -1,0 +1,103 @@
+"""How chunks of designs reach the workers and how their answers come back."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dse.evaluate.base import Failure
+from dse.evaluate.workers.worker import Answer, Task
+from simcore import SimulationError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Death:
+    """Why a worker will answer no more.
+
+    Attributes:
+        failure: Class of the failure.
+        reason: The cause in words.
+        position: Which design of its oldest chunk it was busy with; -1: none of them; None if
+            nobody knows.
+    """
+
+    failure: Failure
+    reason: str
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """News of one worker: it is ready, it has answered its oldest chunk, or it is dead.
+
+    Attributes:
+        worker: Which one.
+        machine: Where it runs, if it has just become ready; empty otherwise.
+        answers: To its oldest chunk; fewer than asked where memory ran out.
+        death: Why it is gone.
+    """
+
+    worker: int
+    machine: str = ""
+    answers: tuple[Answer, ...] = ()
+    death: Death | None = None
+
+
+class StartGuard:
+    """Tells workers that cannot start from workers that were killed while they did."""
+
+    def __init__(self) -> None:
+        self._deaths, self._most = 0, 3
+
+    def ready(self) -> None:
+        """A worker has started, so that others can."""
+        self._deaths, self._most = 0, 100
+
+    def died(self, cause: str) -> None:
+        """A worker has died while it started.
+
+        Raises:
+            SimulationError: So many have in a row that another one would too.
+        """
+        self._deaths += 1
+        if self._deaths >= self._most:
+            raise SimulationError(f"workers cannot start: {self._deaths} in a row died, {cause}")
+
+
+class Crew(ABC):
+    """Some workers. Each answers its chunks in the order in which they were sent.
+
+    Nothing may be sent to a worker before a message has said that it is ready.
+    """
+
+    @property
+    @abstractmethod
+    def workers(self) -> int:
+        """Workers that are ready or about to be."""
+
+    @abstractmethod
+    def send(self, worker: int, chunk: Sequence[Task]) -> None:
+        """Give a worker one more chunk; does not wait."""
+
+    @abstractmethod
+    def receive(self, timeout_s: float) -> list[Message]:
+        """News of the workers; waits at most *timeout_s*, and may return none.
+
+        Raises:
+            SimulationError: Workers cannot start.
+        """
+
+    @abstractmethod
+    def replace(self, worker: int) -> bool:
+        """End a worker, dead or alive; its chunks are lost.
+
+        Returns:
+            Whether a new one starts in its place, and will be heard of under the same number.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """End all workers."""
+
+    def events(self) -> list[tuple[str, str]]:
+        """What has happened to the machines since the last call: kinds and texts."""
+        return []

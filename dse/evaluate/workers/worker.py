@@ -1,0 +1,122 @@
+"""What runs inside a worker process: one evaluator, built once, and chunks of designs."""
+
+import gc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Measured, judge, measure
+from dse.evaluate.registry import build_evaluator
+from dse.evaluate.workers.limits import Limits, end_after, limit_memory
+from dse.space import Design
+from simcore import files_kept
+
+_YOUNG_OBJECTS = 50_000
+"""New objects between two collections: evaluations leave no cycles, and keep many objects."""
+
+_COLLECTIONS = 1000
+"""Collections before objects that outlived one are looked at again: most are kept on purpose, in
+caches with a limit, and looking through those of 1,000 designs takes as long as 40 designs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A design to be evaluated, and its place in ask order."""
+
+    number: int
+    design: Design
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel as plain values, which is fast."""
+        return _task, (self.number, self.design)
+
+
+def _task(number: int, design: Design) -> Task:
+    return Task(number=number, design=design)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The outcome of one task, and who found it."""
+
+    number: int
+    evaluation: Evaluation
+    worker: str
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel as plain values, which is fast."""
+        return _answer, (self.number, self.evaluation, self.worker)
+
+
+def _answer(number: int, evaluation: Evaluation, worker: str) -> Answer:
+    return Answer(number=number, evaluation=evaluation, worker=worker)
+
+
+class Worker:
+    """Evaluates chunks within limits.
+
+    A worker that has its process to itself (*alone*) takes what its first evaluation loaded out of
+    Python's garbage collection, which would else walk over it again and again, 0.1 s each time, and
+    lets it begin less often.
+    """
+
+    def __init__(
+        self,
+        what: EvaluatorInput,
+        name: str,
+        limits: Limits | None = None,
+        starting: Callable[[int], None] | None = None,
+        *,
+        alone: bool = False,
+    ) -> None:
+        self._input, self._name, self._alone = what, name, alone
+        self._limits = limits or Limits()
+        self._starting = starting
+        self._evaluator: Evaluator | None = None
+        self._is_first = True
+
+    def start(self) -> None:
+        """Build the evaluator and bound the memory; done by the first chunk otherwise.
+
+        Raises:
+            SimcoreError: The evaluator cannot be built.
+        """
+        if self._evaluator is None:
+            self._evaluator = build_evaluator(self._input)
+            limit_memory(self._limits.memory_bytes)
+
+    def evaluate(self, chunk: Sequence[Task]) -> list[Answer]:
+        """Outcomes of all designs of *chunk*, in its order; the last one where memory ran out."""
+        self.start()
+        assert self._evaluator is not None, "the worker has started"
+        found: list[Measured] = []
+        with files_kept(self._input.files):
+            for position, task in enumerate(chunk):
+                if self._starting is not None:
+                    self._starting(position)
+                found.append(self._timed(task.design))
+                if found[-1].is_out_of_memory:
+                    break
+        if self._limits.timeout_s is not None:
+            end_after(0)
+        # all at once, while this code is in the processor's caches
+        goals, fidelity = self._input.goals, self._evaluator.fidelity
+        return [
+            Answer(
+                number=task.number,
+                evaluation=judge(measured, goals, fidelity),
+                worker=self._name,
+            )
+            for task, measured in zip(chunk, found, strict=False)
+        ]
+
+    def _timed(self, design: Design) -> Measured:
+        assert self._evaluator is not None, "the worker has started"
+        if self._limits.timeout_s is not None:
+            grace_s = self._limits.first_s if self._is_first else 0.0
+            end_after(self._limits.timeout_s + grace_s)
+        measured = measure(self._evaluator, design)
+        if self._is_first and self._alone:
+            gc.freeze()
+            gc.set_threshold(_YOUNG_OBJECTS, _COLLECTIONS)
+        self._is_first = False
+        return measured

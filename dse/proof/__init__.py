@@ -1,0 +1,7 @@
+"""How good a study's answer is at least: a proven gap to the best that could exist."""
+
+from dse.proof.close import Effort, close_gap
+from dse.proof.proposer import ProvingProposer
+from dse.proof.prove import Proof, Prover
+
+__all__ = ["Effort", "Proof", "Prover", "ProvingProposer", "close_gap"]

@@ -1,0 +1,272 @@
+"""Boxes of designs: the same machine but for its bandwidths, which lie between two corners.
+
+A bound on time falls and a price rises with bandwidth, so that the fastest corner bounds the time
+of every design of a box, and the slowest corner its price.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.proof.designs import PLAN, KnownDesigns, Rows
+from dse.space import Block, Parameter, Space, Value
+from simcore import ConfigError, parse_quantity
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Values = tuple[float, ...]
+
+_PART = 1 << 18
+_ASKED = 64
+_MOST_WAYS = 1 << 22
+"""Designs of some plans that are bounded together."""
+
+_MACHINE = ("platform.",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Box:
+    """Designs of one machine between two corners.
+
+    Attributes:
+        low: Per block the row of the slowest corner; of blocks that are no ladder, any of the
+            machine's rows.
+        high: Likewise of the fastest corner.
+        values: Per objective, a lower bound.
+        stage: What is known of its designs: nothing, floors of their plans, or their bounds.
+        rows: (N, blocks) plans that may be good; in the last stage, designs at the fastest corner.
+        times_s: (N,) their floors or bounds.
+    """
+
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    values: Values
+    stage: Literal["machine", "plans", "designs"] = "machine"
+    rows: Rows = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+    times_s: Floats = field(default_factory=lambda: np.zeros(0))
+
+
+class Boxes:
+    """All designs with one number of dimensions, as boxes."""
+
+    def __init__(self, space: Space, dimensions: int, known: KnownDesigns) -> None:
+        self._known = known
+        blocks = space.blocks
+        self._tables = [block.tables[dimensions] for block in blocks]
+        self.ladders = [
+            index
+            for index, block in enumerate(blocks)
+            if _is_ladder(block, space.parameters) and self._tables[index].shape[0] > 1
+        ]
+        machine = [_columns(block, space.parameters, _MACHINE) for block in blocks]
+        self._heads = [
+            [np.arange(table.shape[0])] if index in self.ladders else _same(table, columns)
+            for index, (table, columns) in enumerate(zip(self._tables, machine, strict=True))
+        ]
+        self._least_s = 0.0
+        self._plan = [
+            i for i, block in enumerate(blocks) if _columns(block, space.parameters, PLAN)
+        ]
+        unbounded = set(range(len(blocks))) - known.bounded_blocks
+        self._alike = [i for i in sorted(unbounded) if not machine[i]]
+        self._ways = [
+            i
+            for i in range(len(blocks))
+            if i not in self._plan and i not in self.ladders and i not in self._alike
+        ]
+        self._ways_of_plan = prod(max(map(len, self._heads[i])) for i in self._ways)
+        if self._ways_of_plan > _MOST_WAYS:
+            rule = (
+                f"a gap is proven where a plan can be run in at most {_MOST_WAYS:,} ways "
+                "(algorithms, chunks, order): let fewer of them vary"
+            )
+            raise ConfigError("space", rule, got=self._ways_of_plan)
+
+    def whole(self) -> Iterator[Box]:
+        """A box per machine that has a price, with the least time of all plans as its bound."""
+        self._least_s = self._floor_s()
+        for heads in product(*self._heads):
+            low = tuple(int(head[0]) for head in heads)
+            high = tuple(
+                int(head[-1] if index in self.ladders else head[0])
+                for index, head in enumerate(heads)
+            )
+            values = self.values(low, self._least_s)
+            if values is not None:
+                yield Box(low=low, high=high, values=values)
+
+    def values(self, row: Sequence[int], time_s: float) -> Values | None:
+        """Objectives of the machine of *row* at an iteration time; None where it has no price."""
+        prices = self._known.prices(row)
+        if prices is None:
+            return None
+        return tuple(amount * time_s**power for amount, power in prices)
+
+    def all_values(self, box: Box) -> Floats:
+        """(N, objectives) lower bounds of the designs of *box*."""
+        prices = self._known.prices(box.low)
+        assert prices is not None
+        columns = [amount * box.times_s**power for amount, power in prices]
+        return np.stack(columns, axis=1)
+
+    def with_plans(self, box: Box) -> Box:
+        """*box* with all its plans and the least times of their computing."""
+        rows = np.array([box.high], np.int32)
+        for index in self._plan:
+            rows = self._crossed(rows, index)
+        times_s = self._roomy_s(rows)
+        box = replace(box, stage="plans")
+        return self.kept(box, rows, times_s, np.isfinite(times_s))
+
+    def first_plans(
+        self, box: Box, wanted: int, covered: Callable[[Floats], Flags]
+    ) -> tuple[Box, Box]:
+        """The designs of at most *wanted* plans with the least floors, and a box of the others.
+
+        Of these plans, those that are *covered* even on a network that takes no time are left out.
+        """
+        wanted = max(1, min(wanted, _MOST_WAYS // self._ways_of_plan))
+        order = np.argsort(box.times_s, kind="stable")
+        rows = box.rows[order[:wanted]]
+        rows = rows[self._known.fit(rows)]
+        alone = replace(box, times_s=self._known.compute_times_s(rows))
+        rows = rows[~covered(self.all_values(alone))]
+        for index in self._ways:
+            rows = self._crossed(rows, index)
+        rest = np.zeros(len(order), np.bool_)
+        rest[order[wanted:]] = True
+        others = self.kept(box, box.rows, box.times_s, rest)
+        return self.bounded(replace(box, stage="designs"), rows), others
+
+    def alike(self, row: Rows) -> Rows:
+        """The designs that no bound tells from that of *row*, ``(blocks,)``, and itself."""
+        rows = row[np.newaxis]
+        for index in self._alike:
+            rows = self._crossed(rows, index)
+        return rows
+
+    def _crossed(self, rows: Rows, index: int) -> Rows:
+        """*rows* with every row of a block that the same machine has."""
+        if not len(rows):
+            return rows
+        own = next(head for head in self._heads[index] if rows[0, index] in head)
+        crossed = np.repeat(rows, own.size, axis=0)
+        crossed[:, index] = np.tile(own, rows.shape[0])
+        return crossed
+
+    def bounded(self, box: Box, rows: Rows) -> Box:
+        """*box* with *rows* at its fastest corner and their bounds; without those that fail."""
+        rows = rows.copy()
+        rows[:, self.ladders] = [box.high[index] for index in self.ladders]
+        parts = [self._known.times_s(rows[at : at + _PART]) for at in range(0, len(rows), _PART)]
+        times_s = np.concatenate(parts) if parts else np.zeros(0)
+        return self.kept(box, rows, times_s, np.isfinite(times_s))
+
+    def kept(self, box: Box, rows: Rows, times_s: Floats, chosen: NDArray[np.bool_]) -> Box:
+        """*box* with the *chosen* ones of its designs, and the bound that they leave."""
+        rows, times_s = rows[chosen], times_s[chosen]
+        values = self.values(box.low, float(times_s.min())) if times_s.size else box.values
+        assert values is not None
+        return replace(box, rows=rows, times_s=times_s, values=values)
+
+    def trimmed(self, box: Box, covered: Callable[[Floats], Flags]) -> Box:
+        """*box* without the fastest rungs of each ladder that cost too much, whatever the plan.
+
+        A rung is too dear where a machine that has it and the lowest rungs of the other ladders is
+        *covered* even at the least time of the box.
+        """
+        least_s = float(box.times_s.min()) if box.times_s.size else self._least_s
+        high = box.high
+        for index in self.ladders:
+            while high[index] > box.low[index]:
+                values = self.values(_with(box.low, index, high[index]), least_s)
+                if values is None or not covered(np.array([values]))[0]:
+                    break
+                high = _with(high, index, high[index] - 1)
+        if high == box.high:
+            return box
+        box = replace(box, high=high)
+        return self.bounded(box, box.rows) if box.stage == "designs" else box
+
+    def halves(self, box: Box) -> list[Box]:
+        """*box* cut in two along the ladder that its price depends on most."""
+        wide = [index for index in self.ladders if box.low[index] < box.high[index]]
+        index = max(wide, key=lambda at: self._growth(box, at))
+        middle = (box.low[index] + box.high[index]) // 2
+        slow = replace(box, high=_with(box.high, index, middle))
+        fast = replace(box, low=_with(box.low, index, middle + 1))
+        return [
+            self.bounded(slow, box.rows),
+            self.kept(fast, box.rows, box.times_s, np.ones(len(box.rows), np.bool_)),
+        ]
+
+    def _growth(self, box: Box, index: int) -> float:
+        """How much the objectives grow along a ladder."""
+        ends = [self.values(_with(box.low, index, at[index]), 1.0) for at in (box.low, box.high)]
+        low, high = ends
+        return sum(b / a for a, b in zip(low or (), high or (), strict=True))
+
+    def _floor_s(self) -> float:
+        """The least time that computing takes with any plan of any machine."""
+        rows = np.zeros((1, len(self._tables)), np.int32)
+        for index in self._plan:
+            count = self._tables[index].shape[0]
+            crossed = np.repeat(rows, count, axis=0)
+            crossed[:, index] = np.tile(np.arange(count), rows.shape[0])
+            rows = crossed
+        return float(self._roomy_s(rows).min())
+
+    def _roomy_s(self, rows: Rows) -> Floats:
+        """Floors of the plans of *rows*; infinite where one does not fit into the memory.
+
+        Memory is asked for the plans with the least floors, until one of them fits: of the others
+        few will ever be looked at.
+        """
+        times_s = self._known.plan_times_s(rows)
+        order = np.argsort(times_s, kind="stable")[: np.isfinite(times_s).sum()]
+        for at in range(0, len(order), _ASKED):
+            part = order[at : at + _ASKED]
+            fit = self._known.fit(rows[part])
+            times_s[part[~fit]] = np.inf
+            if fit.any():
+                break
+        return times_s
+
+
+def _is_ladder(block: Block, parameters: Mapping[str, Parameter]) -> bool:
+    """One bandwidth that no rule ties to others, in rising order."""
+    name = block.names[0]
+    return (
+        len(block.names) == 1
+        and name.endswith(".bandwidth")
+        and name.startswith("platform.dimensions[")
+        and list(parameters[name].choices) == sorted(parameters[name].choices, key=_rate)
+    )
+
+
+def _rate(value: Value) -> float:
+    """A bandwidth in bytes per second, also where the file gives it with its unit."""
+    return parse_quantity(value, "B/s") if isinstance(value, str) else float(value)
+
+
+def _columns(
+    block: Block, parameters: Mapping[str, Parameter], roots: tuple[str, ...]
+) -> list[int]:
+    """Positions of the knobs that set something under *roots*."""
+    targets = [parameters[name].targets or (name,) for name in block.names]
+    return [at for at, own in enumerate(targets) if any(p.startswith(roots) for p in own)]
+
+
+def _same(table: NDArray[np.int32], columns: Sequence[int]) -> list[NDArray[np.int64]]:
+    """Numbers of the rows that agree in *columns*, group by group."""
+    _, group = np.unique(table[:, columns], axis=0, return_inverse=True)
+    return [np.flatnonzero(group == number) for number in range(int(group.max()) + 1)]
+
+
+def _with(corner: tuple[int, ...], index: int, value: int) -> tuple[int, ...]:
+    return (*corner[:index], value, *corner[index + 1 :])

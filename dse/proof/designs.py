@@ -1,0 +1,240 @@
+"""What is certain about many designs of a study before any of them is simulated.
+
+Designs are rows of the space's blocks, as columns of integers. Times are lower bounds; memory and
+costs are exact.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.assign import moved_path, trimmed_run
+from dse.evaluate.simulator import UNAWARE
+from dse.objectives import OBJECTIVES
+from dse.proof.machines import OF_MACHINE, PER_TIME, Machines
+from dse.space import Design, file_value, slot_of
+from dse.study.compile import Study
+from simcore import ConfigError, DesignBounds, InfeasibleError, RunTemplate
+
+Rows = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+PLAN = ("workload.", "plan.", "compute", "platform.npu")
+"""Starts of the paths that the work of an accelerator depends on."""
+
+
+class KnownDesigns:
+    """Bounds, memory and prices of the designs with one number of network dimensions."""
+
+    def __init__(self, study: Study, dimensions: int) -> None:
+        """Prepare the tables.
+
+        The study must be one that ``check_bounded`` passes.
+        """
+        self._space, self._dimensions = study.space, dimensions
+        self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
+        self._machines = Machines(study)
+        what = study.evaluator_input
+        paths = paths_of_knobs(study, study.space.dimensions[dimensions])
+        beside = Path(what.folder) if what.folder else None
+        template = RunTemplate.from_table(run_with_lists(study, dimensions, paths), beside=beside)
+        parameters = study.space.parameters
+        self._places = [
+            (path, block, column)
+            for block, part in enumerate(study.space.blocks)
+            for column, knob in enumerate(part.names)
+            for path in paths.get(knob, ())
+        ]
+        choices = {
+            path: tuple(file_value(choice, parameters[knob].unit)
+                        for choice in parameters[knob].choices)
+            for knob, own in paths.items() for path in own
+        }  # fmt: skip
+        self._bounds = DesignBounds(template, choices)
+        limits = {limit.name for limit in what.goals.limits}
+        self._limits_memory = "fits_in_memory" in limits
+        self._within_capacity = "links_within_capacity" in limits
+        self._known = lru_cache(1 << 16)(self._machine)
+
+    @property
+    def bounded_blocks(self) -> frozenset[int]:
+        """Numbers of the blocks that the bounds depend on."""
+        return frozenset(block for path, block, _ in self._places if path in self._bounds.paths)
+
+    def times_s(self, rows: Rows) -> Floats:
+        """Lower bounds of the iteration times; infinite where a design cannot be built or used.
+
+        Args:
+            rows: (N, blocks) row of each block; all with the same accelerator.
+        """
+        codes = self._codes(rows)
+        times_s = self._bounds.times_s(codes, within_capacity=self._within_capacity)
+        return self._usable(times_s, rows, codes)
+
+    def floor_times_s(self, rows: Rows) -> Floats:
+        """As ``times_s``, but of the computing alone and known sooner, whatever the network."""
+        codes = self._codes(rows)
+        return self._usable(self._bounds.floor_times_s(codes), rows, codes)
+
+    def plan_times_s(self, rows: Rows) -> Floats:
+        """As ``floor_times_s``, whether or not the memory has room."""
+        return self._bounds.floor_times_s(self._codes(rows))
+
+    def fit(self, rows: Rows) -> Flags:
+        """(N,) whether each design fits into the memory, where that is asked for."""
+        return np.isfinite(self._usable(np.zeros(len(rows)), rows, self._codes(rows)))
+
+    def compute_times_s(self, rows: Rows) -> Floats:
+        """As ``times_s`` with a network that takes no time, whatever the machine's knobs."""
+        return self._bounds.compute_times_s(self._codes(rows))
+
+    def prices(self, row: Sequence[int]) -> tuple[tuple[float, int], ...] | None:
+        """Per objective its amount on this machine for a second, and the power of time in it.
+
+        None where the cost model knows no such machine.
+        """
+        metrics = self.machine(row)
+        if isinstance(metrics, InfeasibleError):
+            return None
+        return tuple(
+            (objective.value(metrics), sum(name in PER_TIME for name in objective.metrics))
+            for objective in self._objectives
+        )
+
+    def machine(self, row: Sequence[int]) -> Mapping[str, float] | InfeasibleError:
+        """Metrics of a design's machine, with an iteration of one second; or why it has none."""
+        return self._known(tuple(int(number) for number in row))
+
+    def _machine(self, row: tuple[int, ...]) -> Mapping[str, float] | InfeasibleError:
+        return self._machines.metrics(self._design(row))
+
+    def _usable(self, times_s: Floats, rows: Rows, codes: dict[str, NDArray[np.int64]]) -> Floats:
+        if self._limits_memory and rows.shape[0]:
+            room = self._machines.run(self._design(rows[0].tolist())).platform.npu.memory_bytes
+            times_s[self._bounds.footprint_bytes(codes) > room] = inf
+        return times_s
+
+    def _design(self, row: Sequence[int]) -> Design:
+        return self._space.design(self._dimensions, list(row))
+
+    def _codes(self, rows: Rows) -> dict[str, NDArray[np.int64]]:
+        tables = [block.tables[self._dimensions] for block in self._space.blocks]
+        return {
+            path: tables[block][rows[:, block], column].astype(np.int64)
+            for path, block, column in self._places
+        }
+
+
+def check_bounded(study: Study) -> None:
+    """See whether the times of the study's designs have bounds.
+
+    Raises:
+        ConfigError: They have none; says why.
+    """
+    what = study.evaluator_input
+    runs = [what.run, *(scenario.run for scenario in what.scenarios)]
+    backends = {str(run.get("backend", UNAWARE)) for run in runs}
+    if study.file.evaluator != "simulator" or backends != {UNAWARE}:
+        rule = f"bounds are known for the simulator with the {UNAWARE} backend alone"
+        got = f"{study.file.evaluator} with {', '.join(sorted(backends))}"
+        raise ConfigError("evaluator", rule, got=got)
+    if study.space.continuous:
+        knob = study.space.continuous[0].name
+        raise ConfigError(
+            f"space.axes.{knob}", "bounds need a ladder in place of a range", got=knob
+        )
+
+
+def check_provable(study: Study) -> None:
+    """See whether a gap can be proven for the objectives of the study.
+
+    Raises:
+        ConfigError: The designs or an objective have no bounds, or there are scenarios.
+    """
+    check_comparable(study)
+    if study.goals.scenarios:
+        names = [scenario.name for scenario in study.goals.scenarios]
+        raise ConfigError("scenarios", "a gap is proven where there are none", got=names)
+
+
+def why_unproven(study: Study) -> str:
+    """Why no gap can be proven from bounds for *study*; empty: it can."""
+    try:
+        check_provable(study)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def check_visits_all(study: Study, is_complete: bool) -> None:
+    """See whether a study without bounds proves its gap by visiting every design.
+
+    Args:
+        study: Asks for a gap.
+        is_complete: Whether its sampler leaves out no design that may be feasible.
+
+    Raises:
+        ConfigError: Not every design is visited; says why there are no bounds.
+    """
+    if not is_complete:
+        check_provable(study)
+    designs = study.space.counts.searched
+    if study.file.search.trials < designs:
+        rule = f"must reach all {designs:,} designs for a gap, as nothing bounds them"
+        got = f"{study.file.search.trials:,} ({why_unproven(study)})"
+        raise ConfigError("search.trials", rule, got=got)
+
+
+def check_comparable(study: Study) -> None:
+    """See whether the objectives of the study's designs have bounds.
+
+    Raises:
+        ConfigError: The designs have no bounds, or an objective has none.
+    """
+    check_bounded(study)
+    for name, sense in study.goals.objectives.items():
+        if sense != "minimise" or set(OBJECTIVES[name].metrics) - PER_TIME - OF_MACHINE:
+            rule = "bounds are known for objectives of time and cost that are minimised"
+            raise ConfigError(f"objectives.{name}", rule, got=sense)
+
+
+def plan_knobs(study: Study) -> tuple[str, ...]:
+    """Names of the knobs that the plan, the model and the accelerator depend on."""
+    return tuple(
+        name
+        for name, parameter in study.space.parameters.items()
+        if any(path.startswith(PLAN) for path in parameter.targets or (name,))
+    )
+
+
+def paths_of_knobs(study: Study, kept: Sequence[int]) -> dict[str, tuple[str, ...]]:
+    """Per knob that has a meaning, its paths in the run with the dimensions *kept*."""
+    position = {slot: index for index, slot in enumerate(kept)}
+    result = {}
+    for name, parameter in study.space.parameters.items():
+        paths = parameter.targets or (name,)
+        own = [path for path in paths if slot_of(path) is None or slot_of(path) in position]
+        if own:
+            result[name] = tuple(moved_path(path, position) for path in own)
+    return result
+
+
+def run_with_lists(
+    study: Study, dimensions: int, paths: dict[str, tuple[str, ...]]
+) -> dict[str, Any]:
+    """The run of that many dimensions; lists that knobs set entry by entry have all entries."""
+    run = trimmed_run(study.file.run, study.space.dimensions[dimensions])
+    system = dict(run.get("system") or {})
+    for knob, own in paths.items():
+        for path in own:
+            stem, bracket, _ = path.removeprefix("system.").partition("[")
+            if path.startswith("system.") and bracket and not isinstance(system.get(stem), list):
+                spare = system.get(stem, study.space.parameters[knob].choices[0])
+                system[stem] = [spare] * dimensions
+    return {**run, "system": system} if system else run

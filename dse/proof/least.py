@@ -1,0 +1,78 @@
+"""The least that the metrics of a design can be, in every scenario of its study."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from math import isfinite
+
+from dse.evaluate.base import ScenarioInput
+from dse.evaluate.cost_file import CostFile
+from dse.proof.designs import KnownDesigns, Rows
+from dse.proof.machines import PER_TIME
+from dse.study.compile import Study
+from simcore import InfeasibleError
+
+_KEPT = 16
+"""Tables of bounds that are kept: a study has one per number of network dimensions."""
+
+
+class LeastMetrics:
+    """Bounds of the designs with one number of network dimensions; metrics named as measured.
+
+    Sums, means, the worst and quantiles of values do not fall where a value rises, so an objective
+    of these metrics is a bound of the objective. A scenario in which links can be used in part is
+    bounded as if they could be used whole.
+    """
+
+    def __init__(self, study: Study, dimensions: int) -> None:
+        """Prepare the tables.
+
+        The study must be one that ``check_bounded`` passes.
+        """
+        scenarios = study.evaluator_input.scenarios
+        self._each = {
+            f"@{one.name}": KnownDesigns(_alone(study, one), dimensions) for one in scenarios
+        } or {"": KnownDesigns(study, dimensions)}
+
+    def metrics(self, row: Rows, *, closer: bool) -> Mapping[str, float] | InfeasibleError | None:
+        """The metrics of a design with the shortest iteration that it could have.
+
+        Args:
+            row: (1, blocks) row of each block.
+            closer: Ask the bound of the design, not only that of its computing.
+
+        Returns:
+            None where the design breaks a rule of the plan, which its evaluation tells; an error
+            where the cost model knows no such machine.
+        """
+        found: dict[str, float] = {}
+        for ending, known in self._each.items():
+            machine = known.machine(row[0])
+            if isinstance(machine, InfeasibleError):
+                return machine
+            times_s = known.times_s(row) if closer else known.floor_times_s(row)
+            time_s = float(times_s[0])
+            if not isfinite(time_s):
+                return None
+            for name, value in machine.items():
+                found[name + ending] = value * time_s if name in PER_TIME else value
+        return found
+
+
+@lru_cache(maxsize=_KEPT)
+def least_metrics(study: Study, dimensions: int) -> LeastMetrics:
+    """The bounds of *study*, one for all that ask: to know a new plan takes milliseconds."""
+    return LeastMetrics(study, dimensions)
+
+
+def _alone(study: Study, scenario: ScenarioInput) -> Study:
+    """The study of one scenario."""
+    cost = None
+    if scenario.cost is not None:
+        cost = CostFile.from_file_data(dict(scenario.cost), at="cost")
+    changed = {"run": dict(scenario.run), "cost": cost, "scenarios": ()}
+    return replace(
+        study,
+        file=study.file.model_copy(update=changed),
+        goals=replace(study.goals, scenarios=()),
+    )

@@ -1,0 +1,103 @@
+"""Prices of the machines of a study: exact before anything is simulated."""
+
+from collections.abc import Mapping
+
+from dse.evaluate.cost_file import CostFile
+from dse.evaluate.money import CostMeter
+from dse.evaluate.runs import DesignRuns
+from dse.objectives import OBJECTIVES, Limit
+from dse.samplers import Prices
+from dse.space import Design
+from dse.study.compile import Study
+from simcore import InfeasibleError, Run
+
+PER_TIME = frozenset(
+    {"iteration_time_s", "usd_per_token", "energy_j", "energy_j_per_token", "carbon_kg_per_token"}
+)
+"""Metrics in proportion to the iteration time, the machine being the same."""
+
+OF_MACHINE = frozenset(
+    {
+        "capital_cost_usd",
+        "network_cost_usd",
+        "power_w",
+        "usd_per_hour",
+        "npu_bandwidth_bytes_per_s",
+    }
+)
+"""Metrics of the machine alone; none falls when a bandwidth rises."""
+
+_MACHINE = ("platform.", "workload.")
+"""Starts of the paths that the price of a machine and of a token depends on."""
+
+
+class Machines:
+    """The machines of a study's designs."""
+
+    def __init__(self, study: Study) -> None:
+        what = study.evaluator_input
+        self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
+        self._limits = [limit for limit in study.goals.limits if is_of_machine(limit)]
+        self._runs = DesignRuns(what)
+        self._meter: CostMeter | None = None
+        if what.cost is not None:
+            file = CostFile.from_file_data(dict(what.cost), at="cost")
+            self._meter = CostMeter(file, study.goals, what.folder)
+
+    def run(self, design: Design) -> Run:
+        """The run that *design* means."""
+        return self._runs.run(design)
+
+    def metrics(self, design: Design) -> Mapping[str, float] | InfeasibleError:
+        """Metrics of a design's machine, with an iteration of one second; or why it has none."""
+        run = self._runs.run(design)
+        bandwidth = sum(dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions)
+        metrics = {"iteration_time_s": 1.0, "npu_bandwidth_bytes_per_s": float(bandwidth)}
+        if self._meter is not None:
+            try:
+                metrics |= self._meter.metrics(run.platform, 1.0, run.workload.tokens)
+            except InfeasibleError as error:
+                return error
+        return metrics
+
+    def amounts(self, design: Design) -> tuple[float, ...] | None:
+        """Per objective its amount with an iteration of one second.
+
+        None where the machine has no price, or one that is over a limit.
+        """
+        metrics = self.metrics(design)
+        if isinstance(metrics, InfeasibleError):
+            return None
+        if any(limit.violation(metrics) > 0 for limit in self._limits):
+            return None
+        return tuple(objective.value(metrics) for objective in self._objectives)
+
+
+def is_of_machine(limit: Limit) -> bool:
+    """Whether the machine alone decides if the limit is kept."""
+    return OF_MACHINE.issuperset(limit.metric.metrics)
+
+
+def machine_prices(study: Study) -> Prices | None:
+    """What is exact about the designs of *study*, where all but their time is.
+
+    None where an objective depends on more than the machine and the iteration time.
+    """
+    objectives = [OBJECTIVES[name] for name in study.goals.objectives]
+    metrics = {name for objective in objectives for name in objective.metrics}
+    minimises = all(sense == "minimise" for sense in study.goals.objectives.values())
+    is_timed = bool(metrics & PER_TIME)
+    if study.file.evaluator != "simulator" or study.goals.scenarios:
+        return None
+    if not minimises or not is_timed or metrics - PER_TIME - OF_MACHINE:
+        return None
+    parameters = study.space.parameters
+    return Prices(
+        powers=tuple(sum(n in PER_TIME for n in objective.metrics) for objective in objectives),
+        amounts=Machines(study).amounts,
+        deciding=frozenset(
+            name
+            for name, parameter in parameters.items()
+            if any(path.startswith(_MACHINE) for path in parameter.targets or (name,))
+        ),
+    )

@@ -1,0 +1,189 @@
+"""Answers for designs that need no simulation: over a limit for certain, or proven to be beaten."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dse.evaluate import Evaluation, Evaluator
+from dse.evaluate.base import BOUND
+from dse.objectives import Limit
+from dse.proof.designs import check_bounded, check_comparable, plan_knobs
+from dse.proof.least import least_metrics
+from dse.proof.machines import OF_MACHINE, PER_TIME
+from dse.proof.screen import NoScreen
+from dse.samplers.design import Genome, GenomeSpace
+from dse.space import Design, Value
+from dse.study.compile import Study
+from dse.study.trials import Trial
+from simcore import ConfigError, InfeasibleError
+
+_MEETINGS = 3
+"""Trials with a plan before its closer bound is asked: it is worth what several simulations are."""
+
+_MOST_HOPELESS = 1 << 17
+"""Designs remembered as left no room; then they are forgotten, which costs time alone."""
+
+_TOGETHER = 256
+"""Stored results that are compared with the front at once."""
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+Metrics = Mapping[str, float]
+
+
+class StudyScreen(NoScreen):
+    """What a study knows of its designs before they are simulated.
+
+    The price of a machine is exact, and no iteration is shorter than its lower bound. So a design
+    is over a limit if it is at that bound, and beaten if a finished feasible design is as good as
+    that bound in all objectives and better in one. Neither can be wrong: no design of the front is
+    ever turned down.
+
+    The floor of a plan is asked first. The bound of a design is closer, but a plan that is new to
+    it takes as long as several simulations: it is asked for plans that have been met before.
+
+    """
+
+    def __init__(self, study: Study, evaluator: Evaluator) -> None:
+        self._study, self._evaluator = study, evaluator
+        self._compares = not why_blind(study)
+        self._is_bounded = study.file.search.screening and not _objection(check_bounded, study)
+        limits = tuple(limit for limit in study.goals.limits if _is_decided(limit))
+        self._decided = replace(study.goals, limits=limits)
+        self._genomes = GenomeSpace(study.space)
+        self._plan_knobs = plan_knobs(study)
+        self._plans: Counter[tuple[Value | None, ...]] = Counter()
+        self._front = _Front(len(study.goals.objectives))
+        self._hopeless: set[Genome] = set()
+
+    def canonical(self, design: Design) -> Design:
+        return self._evaluator.canonical(design)
+
+    def learn(self, trial: Trial) -> None:
+        self._plans[self._plan_of(trial.design)] += 1
+        if self._compares and trial.is_feasible and trial.repeats is None:
+            found = trial.evaluation.objectives
+            self._front.add(trial.number, [found[name] for name in self._study.goals.objectives])
+
+    def recall(self, trials: Sequence[Trial]) -> None:
+        self._plans.update(self._plan_of(trial.design) for trial in trials)
+        if self._compares:
+            found = [t for t in trials if t.is_feasible and t.repeats is None]
+            names = tuple(self._study.goals.objectives)
+            values = [[trial.evaluation.objectives[name] for name in names] for trial in found]
+            points = np.array(values).reshape(-1, len(names))
+            self._front.extend([trial.number for trial in found], points)
+
+    def is_hopeful(self, design: Design) -> bool:
+        """Whether the trials so far leave room for *design*.
+
+        Once they leave none, later ones do not either: samplers that come back to a design in a
+        small space, thousands of times, are answered from memory.
+        """
+        genome = self._genome_of(design)
+        if genome in self._hopeless:
+            return False
+        if self.verdict(design) is None:
+            return True
+        if len(self._hopeless) >= _MOST_HOPELESS:
+            self._hopeless.clear()
+        self._hopeless.add(genome)
+        return False
+
+    def verdict(self, design: Design) -> Evaluation | None:
+        if not self._is_bounded or not (self._decided.limits or self._front.numbers):
+            return None
+        genome = self._genome_of(design)
+        row = np.array([self._genomes.rows(genome)], np.int32)
+        known = least_metrics(self._study, genome.dimensions)
+        found = self._at(known.metrics(row, closer=False))
+        if found is None and self._plans[self._plan_of(design)] >= _MEETINGS:
+            found = self._at(known.metrics(row, closer=True))
+        return found
+
+    def _at(self, metrics: Metrics | InfeasibleError | None) -> Evaluation | None:
+        """The verdict on a design whose metrics are no less than that, where they are known."""
+        if metrics is None:
+            return None
+        if isinstance(metrics, InfeasibleError):
+            return _infeasible({metrics.rule: 1.0}, str(metrics))
+        excess = self._decided.violations(metrics)
+        broken = {name: value for name, value in excess.items() if value > 0}
+        if broken:
+            told = (f"{name} is exceeded by at least {part:.1%}" for name, part in broken.items())
+            return _infeasible(excess, "; ".join(told))
+        if not self._front.numbers:
+            return None
+        objectives = self._study.goals.values(metrics)
+        better = self._front.better_than(list(objectives.values()))
+        if better is None:
+            return None
+        reason = f"trial {better} is better than this design can be"
+        return Evaluation(state="pruned", objectives=objectives, fidelity=BOUND, reason=reason)
+
+    def _genome_of(self, design: Design) -> Genome:
+        genome = self._genomes.genome(design)
+        assert genome is not None, "proposals are designs of the space"
+        return genome
+
+    def _plan_of(self, design: Design) -> tuple[Value | None, ...]:
+        return tuple(map(design.get, self._plan_knobs))
+
+
+def why_blind(study: Study) -> str:
+    """Why the designs of *study* are not compared with their bounds; empty: they are."""
+    if not study.file.search.screening:
+        return "search.screening is false"
+    return _objection(check_comparable, study)
+
+
+class _Front:
+    """The best designs found, all objectives to be minimised."""
+
+    def __init__(self, objectives: int) -> None:
+        self._points = np.zeros((0, objectives))
+        self.numbers: list[int] = []
+
+    def add(self, number: int, values: ArrayLike) -> None:
+        point = np.array(values)
+        if (self._points <= point).all(axis=1).any():
+            return
+        kept = np.flatnonzero(~(point <= self._points).all(axis=1))
+        self._points = np.concatenate([self._points[kept], point[None]])
+        self.numbers = [*(self.numbers[place] for place in kept), number]
+
+    def extend(self, numbers: Sequence[int], points: Floats) -> None:
+        """Add *points*, (N, M); those that are beaten already are left out many at a time."""
+        for first in range(0, len(points), _TOGETHER):
+            part = points[first : first + _TOGETHER]
+            is_beaten = np.any((self._points <= part[:, None]).all(axis=2), axis=1)
+            for at in np.flatnonzero(~is_beaten).tolist():
+                self.add(numbers[first + at], part[at])
+
+    def better_than(self, values: list[float]) -> int | None:
+        """A trial that is nowhere worse than *values*, and better in one."""
+        point = np.array(values)
+        is_better = (self._points <= point).all(axis=1) & (self._points < point).any(axis=1)
+        places = np.flatnonzero(is_better)
+        return self.numbers[places[0]] if places.size else None
+
+
+def _infeasible(excess: Mapping[str, float], reason: str) -> Evaluation:
+    return Evaluation(state="infeasible", constraints=excess, fidelity=BOUND, reason=reason)
+
+
+def _is_decided(limit: Limit) -> bool:
+    """Whether a least time and the exact price of a machine may show that the limit is exceeded."""
+    metrics = set(limit.metric.metrics)
+    return metrics <= OF_MACHINE or (limit.sense == "at_most" and metrics <= OF_MACHINE | PER_TIME)
+
+
+def _objection(check: Callable[[Study], None], study: Study) -> str:
+    try:
+        check(study)
+    except ConfigError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,96 @@
+"""What a study tells about its gap."""
+
+from collections.abc import Iterable, Mapping
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from dse.objectives import OBJECTIVES
+from dse.proof.prove import Proof
+from dse.rank import Quality, study_quality
+
+
+def proven_gap(proof: Proof, quality: Quality) -> dict[str, Any]:
+    """``lower_bounds``, ``optimality_gap`` and ``gap_closed`` of a summary.
+
+    The gap of the hypervolume is the share that could at most be added to that of the designs
+    found, if all points existed that nothing rules out.
+
+    Args:
+        proof: All feasible designs of the study are known to it.
+        quality: Of the study.
+    """
+    names = proof.objectives
+    if proof.is_closed and not len(proof.values):
+        return no_gap({})
+    gaps: dict[str, float | None] = {n: float(g) for n, g in zip(names, proof.gaps, strict=True)}
+    gaps["hypervolume"] = _hypervolume_gap(proof, quality)
+    return {
+        "lower_bounds": dict(zip(names, proof.lower_bounds, strict=True)),
+        "optimality_gap": gaps,
+        "gap_closed": proof.is_closed,
+    }
+
+
+def no_gap(best: Mapping[str, float]) -> dict[str, Any]:
+    """As ``proven_gap``, of a study that knows the outcome of all designs that may be feasible.
+
+    Args:
+        best: Value of each objective; empty if no design is feasible.
+    """
+    return {
+        "lower_bounds": dict(best),
+        "optimality_gap": dict.fromkeys((*best, "hypervolume"), 0.0),
+        "gap_closed": True,
+    }
+
+
+def open_gap(objectives: Iterable[str]) -> dict[str, Any]:
+    """As ``proven_gap``, of a study that asks for a gap and has proven nothing."""
+    return {
+        "lower_bounds": {},
+        "optimality_gap": dict.fromkeys((*objectives, "hypervolume")),
+        "gap_closed": False,
+    }
+
+
+def gap_lines(summary: Mapping[str, Any]) -> list[str]:
+    """What a summary says about the gap, line by line; nothing where nobody asked."""
+    gaps, bounds = summary.get("optimality_gap"), summary.get("lower_bounds", {})
+    if not gaps:
+        return []
+    level = summary.get("gap_fidelity")
+    lines = [f"proven at {level} alone:"] if level else []
+    if summary["gap_closed"] and not bounds:
+        return [*lines, "no design of the space is feasible"]
+    for name, bound in bounds.items():
+        objective = OBJECTIVES[name]
+        word = "above" if objective.sense == "maximise" else "below"
+        lines.append(
+            f"{objective.label}: no design is {word} {bound:.6g} {objective.unit}".rstrip()
+            + f", a gap of {_percent(gaps[name])}"
+        )
+    volume = gaps.get("hypervolume")
+    if volume is None:
+        lines.append("hypervolume: no gap is proven")
+    else:
+        lines.append(f"hypervolume: at most {_percent(volume)} of what could exist is missing")
+    if not summary["gap_closed"]:
+        lines.append("the gap that was asked for is not proven")
+    return lines
+
+
+def _percent(share: float) -> str:
+    """Rounded up: less than that is not proven."""
+    return f"{ceil(share * 1e4) / 100:.2f}%"
+
+
+def _hypervolume_gap(proof: Proof, quality: Quality) -> float | None:
+    if quality.reference is None or quality.hypervolume is None:
+        return None
+    points = np.concatenate([proof.values, proof.possible])
+    most = study_quality(points, (1,) * len(proof.objectives), quality.reference)
+    if most.axes != quality.axes or not most.hypervolume:
+        return None
+    return max(0.0, 1 - quality.hypervolume / most.hypervolume)

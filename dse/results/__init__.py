@@ -1,0 +1,1 @@
+"""The outcome of a study: its front, summary, failures and notes."""

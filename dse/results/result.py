@@ -1,0 +1,93 @@
+"""A study that has been run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dse.fidelity import compared_rows
+from dse.provenance import Provenance, provenance_summary
+from dse.results.summary import study_front
+from dse.store import SUMMARY, StudyFolder
+from dse.store.tables import trials_frame
+from dse.study.compile import Study, load_study_file
+from dse.study.trials import Trial
+from simcore import ConfigError, read_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_HELD = 2_000_000
+"""Trials that are read into memory at once: 2 to 4 kB each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StudyResult:
+    """All trials of a study, and its front.
+
+    Attributes:
+        study: What was asked.
+        rows: The trials, in ask order; after them, level by level, those that were judged again at
+            a finer fidelity, under the same numbers.
+        front: Positions in *rows* of the front, sorted by the first objective.
+        summary: Counts and quality, as in ``summary.json``.
+        folder: Where it is stored, or None.
+        provenances: What its rows come from, in the order of ``Trial.provenance``.
+    """
+
+    study: Study
+    rows: Sequence[Trial]
+    front: Sequence[int]
+    summary: Mapping[str, Any]
+    folder: Path | None = None
+    provenances: Sequence[Provenance] = ()
+
+    @property
+    def trials(self) -> "pd.DataFrame":
+        """One row per proposal, and one more per finer fidelity at which it was judged again."""
+        return trials_frame(self.study, self.rows)
+
+    @property
+    def compared(self) -> list[Trial]:
+        """The feasible trials that the front was chosen from: no repeats, one fidelity."""
+        return [row for _, row in compared_rows(self.study, self.rows)]
+
+    def pareto_front(self) -> "pd.DataFrame":
+        """The non-dominated feasible trials, sorted by the first objective."""
+        return self.trials.iloc[list(self.front)].reset_index(drop=True)
+
+
+def load_study(folder: Path | str) -> StudyResult:
+    """Read a study back from its folder.
+
+    Raises:
+        ConfigError: The folder holds no study.
+    """
+    store = StudyFolder(Path(folder))
+    if not store.holds_study:
+        raise ConfigError("DIR", "must be the folder of a study", got=str(folder))
+    path, provenances = store.study_file(), store.read_provenances()
+    study = load_study_file(path, files=provenances[-1].texts() if provenances else None)
+    if store.count_trials() > MAX_HELD:
+        rule = f"at most {MAX_HELD:,} trials can be shown at once (dse export has no limit)"
+        raise ConfigError(str(folder), rule, got=store.count_trials())
+    rows = list(store.read_trials()) + store.read_refined(study)
+    summary: dict[str, Any] = {}
+    if (store.path / SUMMARY).is_file():
+        summary = _summary(store.path / SUMMARY)
+    front = study_front(study, rows).front
+    return StudyResult(
+        study=study,
+        rows=rows,
+        front=front,
+        summary={**summary, **provenance_summary(provenances, rows, [rows[i] for i in front])},
+        folder=store.path,
+        provenances=provenances,
+    )
+
+
+def _summary(path: Path) -> dict[str, Any]:
+    summary = read_json(path)
+    if not isinstance(summary, dict):
+        raise ConfigError(str(path), "must be the summary of a study", got="something else")
+    return summary

@@ -1,0 +1,147 @@
+"""Runs studies: searches a space, or enumerates it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dse.evaluate import build_evaluator
+from dse.evaluate.base import BOUND
+from dse.proof.designs import check_bounded
+from dse.results.result import StudyResult
+from dse.run.runner import Runner, Watcher
+from dse.study.compile import Study, load_study_file
+from simcore import ConfigError, files_kept
+
+MAX_ENUMERATED = 200_000
+"""Most designs that ``enumerate_study`` takes on."""
+
+
+def check_study(name: str | Path, overrides: Mapping[str, Any] | None = None) -> Study:
+    """Read a study and see whether its evaluator understands every knob and value.
+
+    Args:
+        name: A path, or the bare name of a shipped study.
+        overrides: Values by ``part.key`` that replace the file's.
+
+    Raises:
+        ConfigError: What is wrong, where, and what would be right.
+    """
+    study = load_study_file(name, overrides)
+    try:
+        for level in study.levels or ("",):
+            evaluator = build_evaluator(study.judged_at(level).evaluator_input)
+            evaluator.check()
+        if BOUND in study.file.search.fidelity:
+            check_bounded(study)
+        evaluator.check_example(next(study.space.designs()))
+    except ConfigError as error:
+        raise error.in_file(name) from None
+    return study
+
+
+def run_study(  # noqa: PLR0913 - all but the first by name, with defaults
+    name: str | Path,
+    *,
+    out: Path | str | None = None,
+    resume: bool = False,
+    retry_failed: bool = False,
+    accept_changes: bool = False,
+    watcher: Watcher | None = None,
+    timeout_s: float | None = None,
+    **overrides: Any,
+) -> StudyResult:
+    """Search the space of a study.
+
+    Args:
+        name: A path, or the bare name of a shipped study.
+        out: Folder for the results; nothing is written if left out.
+        resume: Go on with the study in *out*.
+        retry_failed: Evaluate designs again that failed there.
+        accept_changes: Go on though a named file, the code or a package is another one than
+            before; the rows that follow are marked.
+        watcher: Told about every trial.
+        timeout_s: Time after which nothing more is proposed.
+        **overrides: ``trials``, ``seed``, ``sampler``, ``workers``, ``executor``, ``address``,
+            ``evaluator``: in place of the file's.
+
+    Raises:
+        ConfigError: What is wrong with the study, its folder or the executor.
+        SimulationError: Several designs failed alike, one after the other.
+        StoreError: Results cannot be written any more.
+    """
+    study = check_study(name, _places(overrides))
+    runner = Runner(
+        study,
+        out=out,
+        resume=resume,
+        watcher=watcher,
+        retry_failed=retry_failed,
+        accept_changes=accept_changes,
+    )
+    with files_kept(study.files):
+        return runner.search(timeout_s)
+
+
+def enumerate_study(
+    name: str | Path,
+    *,
+    out: Path | str | None = None,
+    resume: bool = False,
+    retry_failed: bool = False,
+    accept_changes: bool = False,
+    watcher: Watcher | None = None,
+    **overrides: Any,
+) -> StudyResult:
+    """Evaluate every design of a study's space; arguments as of ``run_study``.
+
+    Raises:
+        ConfigError: As ``run_study``, or the space is too large; says how large.
+    """
+    study = check_study(name, _places(overrides))
+    counts = study.space.counts
+    if counts.continuous:
+        rule = "every knob must have a list of values to be enumerated"
+        raise ConfigError("space", rule, got=f"{counts.continuous} with a range")
+    if counts.searched > MAX_ENUMERATED:
+        rule = f"at most {MAX_ENUMERATED:,} designs can be enumerated"
+        raise ConfigError("space", rule, got=counts.searched)
+    runner = Runner(
+        study,
+        out=out,
+        resume=resume,
+        watcher=watcher,
+        retry_failed=retry_failed,
+        accept_changes=accept_changes,
+    )
+    with files_kept(study.files):
+        return runner.enumerate()
+
+
+_OVERRIDES = {
+    "trials": "search.trials",
+    "sampler": "search.sampler",
+    "population": "search.population",
+    "window": "search.window",
+    "variations": "search.variations",
+    "screening": "search.screening",
+    "gap": "search.gap",
+    "fidelity": "search.fidelity",
+    "promote": "search.promote",
+    "controls": "search.controls",
+    "seed": "seed",
+    "evaluator": "evaluator",
+    "workers": "execution.workers",
+    "executor": "execution.executor",
+    "address": "execution.address",
+    "timeout": "execution.timeout",
+    "memory": "execution.memory",
+    "cache": "execution.cache",
+}
+
+
+def _places(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    for name in overrides:
+        if name not in _OVERRIDES:
+            rule = f"the arguments are {', '.join(_OVERRIDES)}"
+            raise ConfigError("run_study", rule, got=name)
+    return {_OVERRIDES[name]: value for name, value in overrides.items() if value is not None}

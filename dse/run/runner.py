@@ -1,0 +1,363 @@
+"""One run of one study: workers, store, search, proof and what is written at the end."""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from dse.evaluate import Dispatcher, Evaluator, Limits, Task, build_evaluator, start_crew
+from dse.fidelity import searched_rows
+from dse.proof import Prover, ProvingProposer
+from dse.proof.designs import check_visits_all, why_unproven
+from dse.proof.machines import machine_prices
+from dse.proof.screening import StudyScreen
+from dse.proof.told import no_gap, open_gap, proven_gap
+from dse.provenance import Provenance, next_number, provenance_summary
+from dse.report import report_page
+from dse.results.result import StudyResult
+from dse.results.summary import study_front, study_summary, tally_of
+from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
+from dse.run.refine import RefineHooks, Refinement
+from dse.run.search import Budget, Evaluations, Hooks, Search, each_evaluated
+from dse.run.start import starting_designs
+from dse.samplers import Proposer, ProposerInput, build_proposer
+from dse.space import Design
+from dse.store import REPORT, StoreError, StudyFolder
+from dse.study.compile import Study
+from dse.study.trials import FailureStreak, Trial
+
+_ENUMERATE_AHEAD = 4096
+
+
+class Watcher(Protocol):
+    """Who wants to see a study run."""
+
+    def started(self, study: Study, known: int, total: int) -> None:
+        """Workers are up; *known* of *total* trials are there already."""
+
+    def folded(self, trial: Trial, duplicates: int) -> None:
+        """One more row, in ask order."""
+
+    def stopping(self) -> bool:
+        """Whether to propose nothing more."""
+
+
+class Unwatched:
+    """Nobody looks, nobody stops."""
+
+    def started(self, study: Study, known: int, total: int) -> None:
+        """Nothing to do."""
+
+    def folded(self, trial: Trial, duplicates: int) -> None:
+        """Nothing to do."""
+
+    def stopping(self) -> bool:
+        """Never."""
+        return False
+
+
+class Runner:
+    """One run of one study."""
+
+    def __init__(
+        self,
+        study: Study,
+        *,
+        out: Path | str | None,
+        resume: bool,
+        watcher: Watcher | None,
+        retry_failed: bool = False,
+        accept_changes: bool = False,
+    ) -> None:
+        self._study = study
+        self._folder = StudyFolder(Path(out)) if out is not None else None
+        self._resume, self._retries, self._accepts = resume, retry_failed, accept_changes
+        self._watcher = watcher or Unwatched()
+        self._streak = FailureStreak()
+        self._prover: Prover | None = None
+        self._refinement: Refinement | None = None
+        self._is_whole = False
+        self._starts: list[Design] = []
+        self._provenances: list[Provenance] = []
+        self._start_s = time.monotonic()
+
+    def search(self, timeout_s: float | None) -> StudyResult:
+        """Propose, evaluate and tell until the budget is spent."""
+        study, file = self._study, self._study.file
+        evaluator = build_evaluator(study.evaluator_input)
+        screen = StudyScreen(study, evaluator)
+        proposer = self._proposer(evaluator, screen)
+        counts = study.space.counts
+        budget = Budget(
+            trials=file.search.trials,
+            window=file.search.window,
+            variations=file.search.variations,
+            designs=None if counts.continuous else counts.searched,
+            until_s=None if timeout_s is None else self._start_s + timeout_s,
+        )
+        with self._stage(budget.trials) as stage:
+            hooks = Hooks(
+                finished=self._finished,
+                folded=self._folded,
+                stopping=self._watcher.stopping,
+                provenance=self._provenance,
+            )
+            search = Search(proposer, stage.evaluations, budget, hooks, stage.known, screen)
+
+            def run() -> None:
+                search.run()
+                self._is_whole = search.is_whole
+                self._refine(search.trials, stage)
+
+            return self._ended(run, lambda: (search.finished(), search.duplicates))
+
+    def _proposer(self, evaluator: Evaluator, screen: StudyScreen) -> Proposer[Any]:
+        """The sampler; beside it a proof, if the study asks for a gap."""
+        study, file = self._study, self._study.file
+        gap = file.search.gap
+        if gap is not None and not why_unproven(study):
+            self._prover = Prover(study, gap, evaluator.canonical)
+        proposer = build_proposer(
+            file.search.sampler,
+            ProposerInput(
+                space=study.space,
+                goals=study.goals,
+                seed=file.seed,
+                population=file.search.population,
+                admits=evaluator.admits,
+                deciding=frozenset(filter(evaluator.decides, study.space.parameters)),
+                prices=machine_prices(study),
+                is_hopeful=screen.is_hopeful,
+                trials=None if self._prover is not None else file.search.trials,
+            ),
+        )
+        self._starts = starting_designs(study)
+        for design in self._starts:
+            proposer.enqueue(design)
+        if self._prover is not None:
+            return ProvingProposer(proposer, self._prover)
+        if gap is not None:
+            check_visits_all(study, proposer.is_complete)
+        return proposer
+
+    def enumerate(self) -> StudyResult:
+        """Evaluate every design."""
+        study = self._study
+        with self._stage(study.space.counts.searched) as stage:
+            rows = {trial.number: trial for trial in stage.known}
+            designs = (
+                Task(number=number, design=design)
+                for number, design in enumerate(study.space.designs())
+                if number not in rows
+            )
+
+            def run() -> None:
+                stopping, ahead = self._watcher.stopping, _ENUMERATE_AHEAD
+                found = (stage.evaluations, designs, ahead, stopping, self._provenance)
+                for trial in each_evaluated(*found):
+                    rows[trial.number] = trial
+                    self._finished(trial)
+                    self._folded(trial, 0)
+                self._is_whole = len(rows) == study.space.counts.searched
+                self._refine(in_order(), stage)
+
+            def in_order() -> list[Trial]:
+                return [rows[number] for number in sorted(rows)]
+
+            return self._ended(run, lambda: (in_order(), 0))
+
+    def _refine(self, rows: list[Trial], stage: "_Stage") -> None:
+        """Judge the best designs again, once the workers of the first level have gone."""
+        if len(self._study.levels) < 2:
+            return
+        stage.workers.close()
+        refined = [] if self._folder is None else self._folder.read_refined(self._study)
+        if self._retries:
+            refined = [row for row in refined if row.state != "failed"]
+
+        def finished(trial: Trial) -> None:
+            if self._folder is not None:
+                self._folder.writer.add_refined(trial)
+            self._watcher.folded(trial, 0)
+
+        def dropped(trial: Trial) -> None:
+            if self._folder is not None:
+                self._folder.writer.forget_refined(trial)
+
+        hooks = RefineHooks(
+            workers=self._workers,
+            finished=finished,
+            dropped=dropped,
+            stopping=self._watcher.stopping,
+            provenance=self._provenance,
+        )
+        self._refinement = Refinement(self._study, refined, hooks)
+        self._refinement.run(rows)
+
+    @contextmanager
+    def _stage(self, total: int) -> Iterator["_Stage"]:
+        """Workers that are up, a folder that is open, and the trials that it holds."""
+        with ExitStack() as held, ExitStack() as workers:
+            known = self._known(held)
+            evaluations, count = self._started(self._study, workers)
+            self._study = _with_workers(self._study, count)
+            self._open()
+            self._watcher.started(self._study, len(known), total)
+            yield _Stage(evaluations=evaluations, workers=workers, known=known)
+
+    @contextmanager
+    def _workers(self, study: Study, total: int) -> Iterator[Evaluations]:
+        """Workers for *total* designs at a finer level."""
+        with ExitStack() as stack:
+            evaluations, _ = self._started(study, stack)
+            self._watcher.started(study, 0, total)
+            yield evaluations
+
+    def _started(self, study: Study, stack: ExitStack) -> tuple[Evaluations, int]:
+        """Where designs of *study* are evaluated until *stack* closes, and by how many workers."""
+        execution = study.file.execution
+        limits = Limits(timeout_s=execution.timeout_s, memory_bytes=execution.memory_bytes)
+        crew = start_crew(
+            execution.executor,
+            study.evaluator_input,
+            workers=execution.workers,
+            address=execution.address,
+            limits=limits,
+        )
+        dispatcher = stack.enter_context(
+            Dispatcher(crew, limits=limits, waiting=self._waiting, happened=self._happened)
+        )
+        folder = execution.cache
+        if folder is None or not can_be_cached(study):
+            return dispatcher, crew.workers
+        cache = EvaluationCache(Path(folder).expanduser(), study)
+        stack.callback(cache.close)
+        return CachedEvaluations(dispatcher, cache), crew.workers
+
+    def _known(self, stack: ExitStack) -> list[Trial]:
+        now = Provenance.of(self._study, self._starts)
+        self._provenances = [now]
+        if self._folder is None:
+            return []
+        stack.enter_context(self._folder)
+        known = self._folder.known_trials(self._study, resume=self._resume)
+        before = self._folder.read_provenances(to_mend=True)
+        number = next_number(before, now, accepts=self._accepts)
+        self._provenances = [*before[:number], now]
+        if self._retries:
+            known = [trial for trial in known if trial.state != "failed"]
+        return known
+
+    @property
+    def _provenance(self) -> int:
+        """Number of that of what is evaluated now."""
+        return len(self._provenances) - 1
+
+    def _open(self) -> None:
+        """Start to write, once the workers have started."""
+        if self._folder is None:
+            return
+        self._folder.open(self._study, self._provenances[-1], self._provenance)
+        if self._retries:
+            self._folder.writer.forget_failures()
+        self._happened("started", f"process {os.getpid()} on {socket.gethostname()}")
+
+    def _waiting(self) -> None:
+        if self._folder is not None:
+            self._folder.writer.flush_if_due()
+
+    def _happened(self, kind: str, text: str) -> None:
+        if self._folder is not None:
+            self._folder.writer.event(kind, text)
+
+    def _finished(self, trial: Trial) -> None:
+        if self._folder is not None:
+            self._folder.writer.add(trial)
+
+    def _folded(self, trial: Trial, duplicates: int) -> None:
+        if trial.repeats is not None:
+            self._finished(trial)
+        if self._prover is not None:
+            self._prover.learn(trial.design, trial.evaluation)
+        self._watcher.folded(trial, duplicates)
+        self._streak.add(trial)
+
+    def _ended(
+        self, run: Callable[[], None], state: Callable[[], tuple[list[Trial], int]]
+    ) -> StudyResult:
+        """Run, then write what there is, whatever ended it; a full disk ends that too."""
+        try:
+            run()
+        except StoreError:
+            raise
+        except BaseException as error:
+            self._happened("stopped", f"{type(error).__name__}: {error}")
+            self._end(*state())
+            raise
+        return self._end(*state())
+
+    def _end(self, rows: list[Trial], duplicates: int) -> StudyResult:
+        """Front, summary and files, whatever has been done so far."""
+        if self._folder is not None:
+            self._folder.close()
+        if self._refinement is not None:
+            rows = rows + self._refinement.rows
+        elif self._folder is not None:
+            rows = rows + self._folder.read_refined(self._study)
+        quality = study_front(self._study, rows)
+        wall_s = time.monotonic() - self._start_s
+        summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
+        summary |= self._gap(searched_rows(self._study, rows))
+        front = [rows[index] for index in quality.front]
+        summary |= provenance_summary(self._provenances, rows, front)
+        result = StudyResult(
+            study=self._study,
+            rows=rows,
+            front=quality.front,
+            summary=summary,
+            folder=None if self._folder is None else self._folder.path,
+            provenances=self._provenances,
+        )
+        if self._folder is not None:
+            columns = self._folder.columns(self._study)
+            self._folder.write_exports(columns, rows, front, summary)
+            self._folder.write_text(REPORT, report_page(result))
+        return result
+
+    def _gap(self, rows: Sequence[Trial]) -> dict[str, Any]:
+        """What is proven about designs that were not found, at the first level."""
+        study, tally, found = self._study, tally_of(self._study, rows), dict[str, Any]()
+        if self._is_whole and not tally.failed:
+            found = no_gap(tally.best)
+        elif self._prover is not None:
+            found = proven_gap(self._prover.proof(), study_front(study, rows))
+        elif study.file.search.gap is not None:
+            found = open_gap(study.goals.objectives)
+        if found and len(study.levels) > 1:
+            found["gap_fidelity"] = study.levels[0]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stage:
+    """What a run begins with.
+
+    Attributes:
+        evaluations: Where designs are judged at the first level.
+        workers: Closes when they are not needed any more.
+        known: The trials that the folder holds.
+    """
+
+    evaluations: Evaluations
+    workers: ExitStack
+    known: list[Trial]
+
+
+def _with_workers(study: Study, workers: int) -> Study:
+    """The study with its number of workers filled in."""
+    filled = study.file.execution.model_copy(update={"workers": workers})
+    return replace(study, file=study.file.model_copy(update={"execution": filled}))

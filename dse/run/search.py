@@ -1,0 +1,299 @@
+"""The search loop: ask, evaluate, tell, in an order that no worker can change."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from typing import Any, Protocol
+
+from dse.evaluate import Answer, Task
+from dse.evaluate.base import Evaluation
+from dse.garbage import no_collection
+from dse.objectives import total_violation
+from dse.proof.screen import NoScreen
+from dse.samplers import Outcome, Proposal, Proposer
+from dse.space import Design, Value
+from dse.study.trials import Trial
+
+WAIT_S = 0.25
+
+Key = tuple[tuple[str, ...], tuple[Value, ...]]
+"""Names and values of the knobs of a design."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """When a search ends.
+
+    Attributes:
+        trials: Proposals, all in all.
+        window: Proposal i knows the results of proposals 0 to i - window, and no others.
+        variations: How many variations of a repeated design are tried for a new one.
+        designs: Number of designs in the space, or None if it is infinite.
+        until_s: Value of ``time.monotonic()`` after which nothing more is proposed, or None.
+    """
+
+    trials: int
+    window: int
+    variations: int
+    designs: int | None = None
+    until_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """What a search tells its surroundings.
+
+    Attributes:
+        finished: Called for each new evaluation, as it comes in.
+        folded: Called for each trial, in ask order, with the duplicates so far.
+        stopping: Whether to propose nothing more; what is under way is awaited.
+        provenance: Of what is evaluated.
+    """
+
+    finished: Callable[[Trial], None]
+    folded: Callable[[Trial, int], None]
+    stopping: Callable[[], bool]
+    provenance: int = 0
+
+
+class Evaluations(Protocol):
+    """Where designs are evaluated."""
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        """Queue designs."""
+
+    def finished(self, timeout_s: float) -> list[Answer]:
+        """Answers that have come in; waits at most about *timeout_s*, and may return none."""
+
+
+def each_evaluated(
+    evaluations: Evaluations,
+    tasks: Iterator[Task],
+    ahead: int,
+    stopping: Callable[[], bool],
+    provenance: int = 0,
+) -> Iterator[Trial]:
+    """The outcomes of *tasks* as they come in, at most *ahead* of them under way."""
+    under_way: dict[int, Task] = {}
+    while True:
+        room = ahead - len(under_way)
+        more = [] if stopping() else list(islice(tasks, room))
+        under_way |= {task.number: task for task in more}
+        evaluations.submit(more)
+        if not under_way:
+            return
+        for answer in evaluations.finished(WAIT_S):
+            task = under_way.pop(answer.number)
+            yield Trial(
+                number=task.number,
+                design=task.design,
+                evaluation=answer.evaluation,
+                worker=answer.worker,
+                provenance=provenance,
+            )
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Slot:
+    """A row of the study under way."""
+
+    number: int
+    key: Key
+    proposal: Proposal[Any]
+    trial: Trial | None = None
+
+
+class Search:
+    """One search; the state of a study while it runs.
+
+    Attributes:
+        trials: The rows so far, in ask order.
+        duplicates: Proposals of a known design.
+    """
+
+    def __init__(
+        self,
+        proposer: Proposer[Any],
+        dispatcher: Evaluations,
+        budget: Budget,
+        hooks: Hooks,
+        known: Iterable[Trial] = (),
+        screen: NoScreen | None = None,
+    ) -> None:
+        """*known*: stored trials; *screen*: answers for designs that need no simulation."""
+        self._proposer, self._dispatcher = proposer, dispatcher
+        self._budget, self._hooks = budget, hooks
+        self._screen = screen or NoScreen()
+        self._stored: Mapping[int, Trial] = {trial.number: trial for trial in known}
+        self._slots: deque[_Slot] = deque()
+        self._by_key: dict[Key, int] = {}  # numbers of the first rows with these designs
+        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}  # one tuple each, for all keys
+        self._by_number: dict[int, _Slot] = {}
+        self.trials: list[Trial] = []
+        self.duplicates = 0
+        self._asked = 0
+        self._is_exhausted = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no design was left to propose, but for those that cannot be feasible."""
+        return self._knows_all or (self._is_exhausted and self._proposer.is_complete)
+
+    @property
+    def _knows_all(self) -> bool:
+        """Whether every design of the space has been proposed."""
+        designs = self._budget.designs
+        return designs is not None and len(self._by_key) >= designs
+
+    def run(self) -> None:
+        """Search until the budget is spent, the space is exhausted or someone says stop."""
+        with no_collection():
+            self._recall()
+        while True:
+            while len(self._slots) < self._budget.window and self._may_ask():
+                self._ask()
+            if not self._slots:
+                return
+            while self._slots[0].trial is None:
+                self._collect()
+            self._fold(self._slots.popleft())
+
+    def finished(self) -> list[Trial]:
+        """All trials that have an outcome, in ask order, those not yet told included."""
+        return self.trials + [slot.trial for slot in self._slots if slot.trial is not None]
+
+    def _may_ask(self) -> bool:
+        budget = self._budget
+        if self._is_exhausted or self._asked >= budget.trials or self._hooks.stopping():
+            return False
+        if self._knows_all:
+            return False
+        return budget.until_s is None or time.monotonic() < budget.until_s
+
+    def _recall(self) -> None:
+        """Go on behind the stored trials that follow each other, if the sampler can do that.
+
+        Those of the last window are open: the next one is proposed after the first is told.
+        What is told at once is told to each listener in one go: many rows come back fast.
+        """
+        numbers = takewhile(self._stored.__contains__, range(self._budget.trials))
+        rows = [self._stored[number] for number in numbers]
+        told = max(len(rows) - self._budget.window, 0)
+        if not told:
+            return
+        outcomes = [_outcome(row.evaluation) for row in rows[:told]]
+        proposals = self._proposer.recall([row.design for row in rows], outcomes)
+        if proposals is None:
+            return
+        self._screen.recall(rows[:told])
+        for row in rows[:told]:
+            self._by_key.setdefault(self._key(row.design), row.number)
+            self.duplicates += row.repeats is not None
+            self.trials.append(row)
+            self._hooks.folded(row, self.duplicates)
+        for row, proposal in zip(rows[told:], proposals, strict=True):
+            slot = _Slot(number=row.number, key=self._key(row.design), proposal=proposal, trial=row)
+            self._by_key.setdefault(slot.key, row.number)
+            self.duplicates += row.repeats is not None
+            self._slots.append(slot)
+        self._asked = len(rows)
+
+    def _ask(self) -> None:
+        """One new row: a new design, or a repeat if no new one is found near it."""
+        proposal = self._proposer.ask()
+        if proposal is not None and not self._is_new(proposal.design):
+            varied = self._proposer.vary(proposal, self._is_new, self._budget.variations)
+            proposal = varied or (None if self._proposer.is_complete else proposal)
+        if proposal is None:
+            self._is_exhausted = True
+            return
+        key = self._key(proposal.design)
+        slot = _Slot(number=self._asked, key=key, proposal=proposal)
+        twin = self._by_key.get(key)
+        if twin is None:
+            self._start(slot)
+        else:
+            self._repeat(slot, self._trial(twin))
+        self._asked += 1
+
+    def _is_new(self, design: Design) -> bool:
+        return self._key(design) not in self._by_key
+
+    def _key(self, design: Design) -> Key:
+        """What designs share that are the same; names of knobs in one order, as in the space."""
+        known = self._screen.canonical(design)
+        names = tuple(known)
+        return self._names.setdefault(names, names), tuple(known.values())
+
+    def _start(self, slot: _Slot) -> None:
+        self._slots.append(slot)
+        self._by_key[slot.key] = slot.number
+        self._by_number[slot.number] = slot
+        stored = self._stored.get(slot.number)
+        if stored is not None and self._key(stored.design) == slot.key:
+            slot.trial = stored
+            return
+        verdict = self._screen.verdict(slot.proposal.design)
+        if verdict is None:
+            self._dispatcher.submit([Task(number=slot.number, design=slot.proposal.design)])
+        else:
+            self._file(Answer(number=slot.number, evaluation=verdict, worker=""))
+
+    def _repeat(self, slot: _Slot, twin: Trial | None) -> None:
+        """A row that only refers to an earlier one, whose outcome is *twin* if it is there."""
+        self.duplicates += 1
+        self._slots.append(slot)
+        if twin is not None:
+            slot.trial = twin.repeated_as(slot.number)
+
+    def _trial(self, number: int) -> Trial | None:
+        """The outcome of a row, if it is there."""
+        told = len(self.trials)
+        return self.trials[number] if number < told else self._slots[number - told].trial
+
+    def _collect(self) -> None:
+        head = self._slots[0]
+        twin = self._trial(self._by_key[head.key])
+        if twin is not None:
+            head.trial = twin.repeated_as(head.number)
+            return
+        for answer in self._dispatcher.finished(WAIT_S):
+            self._file(answer)
+
+    def _file(self, answer: Answer) -> None:
+        slot = self._by_number.pop(answer.number)
+        slot.trial = Trial(
+            number=slot.number,
+            design=slot.proposal.design,
+            evaluation=answer.evaluation,
+            worker=answer.worker,
+            provenance=self._hooks.provenance,
+        )
+        self._hooks.finished(slot.trial)
+
+    def _fold(self, slot: _Slot) -> None:
+        """Tell the sampler the oldest result."""
+        trial = slot.trial
+        assert trial is not None
+        if trial.state == "failed":
+            self._proposer.tell_nothing(slot.proposal)
+        else:
+            outcome = _outcome(trial.evaluation)
+            self._proposer.tell(slot.proposal, outcome.objectives, outcome.violation)
+        self._conclude(trial)
+
+    def _conclude(self, trial: Trial) -> None:
+        self.trials.append(trial)
+        self._screen.learn(trial)
+        self._hooks.folded(trial, self.duplicates)
+
+
+def _outcome(evaluation: Evaluation) -> Outcome:
+    """What a sampler is told of an evaluation: of one that failed, nothing."""
+    if evaluation.state == "failed":
+        return Outcome(objectives={}, violation=0.0)
+    limits = evaluation.constraints
+    violation = total_violation(limits) if limits else 0.0
+    return Outcome(objectives=evaluation.objectives, violation=violation)

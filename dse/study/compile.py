@@ -1,0 +1,289 @@
+"""From a study file to a study that is ready to run."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+from pathlib import Path
+from typing import Any, Self
+
+from dse.evaluate import EVALUATORS, EXECUTORS, FIDELITIES, EvaluatorInput
+from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, OBJECTIVES, Goals, Limit
+from dse.samplers import SAMPLERS
+from dse.space import Setting, Space, Value, build_space
+from dse.study.file import LimitFile, StudyFile
+from dse.study.levels import levels_of
+from dse.study.scenarios import aggregate_of, scenario_goals, scenario_inputs
+from simcore import (
+    FACTORS,
+    ConfigError,
+    did_you_mean,
+    files_kept,
+    is_there,
+    load_platform,
+    parse_quantity,
+    read_yaml,
+    shipped_folder,
+)
+
+POOLS = ("prefill", "decode")
+"""Keys of a service file that a run file does not have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Study:
+    """A checked study.
+
+    Attributes:
+        file: As written, with overrides.
+        folder: Folder that relative paths of the run start from, or empty.
+        space: The compiled space.
+        goals: Objectives and limits.
+        reference: Reference point of the hypervolume, or None for the default.
+        levels: Fidelities that designs are judged at, from coarse to fine; empty: there is one.
+        fidelity: The one of them that ``evaluator_input`` judges at, or empty.
+        files: Texts of the files that the study names, by absolute path: each is read once, and
+            its text sent to the workers, so that all that is evaluated is of the same files.
+    """
+
+    file: StudyFile
+    folder: str
+    space: Space
+    goals: Goals
+    reference: tuple[float, ...] | None
+    levels: tuple[str, ...] = ()
+    fidelity: str = ""
+    files: dict[str, str] = field(default_factory=dict)
+
+    def judged_at(self, level: str) -> Self:
+        """The same study, whose designs are judged at another of its levels."""
+        return replace(self, fidelity=level)
+
+    @property
+    def evaluator_input(self) -> EvaluatorInput:
+        """What workers build their evaluator from."""
+        file = self.file
+        what = EvaluatorInput(
+            name=file.evaluator,
+            run=file.run,
+            folder=self.folder,
+            parameters=self.space.parameters,
+            dimensions=self.space.dimensions,
+            goals=self.goals,
+            cost=None if file.cost is None else file.cost.model_dump(by_alias=True),
+            scenarios=scenario_inputs(file),
+            files=self.files,
+        )
+        return FIDELITIES[self.fidelity].judging(what) if self.fidelity else what
+
+
+def find_study(name: str | Path) -> Path:
+    """The study file that *name* means: a path, or the bare name of a shipped study.
+
+    Raises:
+        ConfigError: Neither exists; lists the shipped studies.
+    """
+    path = Path(name)
+    if is_there(path) and not path.is_dir():
+        return path
+    shipped = sorted(file.name for file in shipped_folder("studies").glob("*.yaml"))
+    bare = path.name if path.suffix else f"{path.name}.yaml"
+    if path.parent == Path() and bare in shipped:
+        return shipped_folder("studies") / bare
+    rule = f"must be a study file, or one of {', '.join(shipped)}{did_you_mean(bare, shipped)}"
+    raise ConfigError("study", rule, got=str(name))
+
+
+def load_study_file(
+    name: str | Path,
+    overrides: Mapping[str, Any] | None = None,
+    files: Mapping[str, str] | None = None,
+) -> Study:
+    """Read, override and compile a study file.
+
+    Args:
+        name: A path, or the bare name of a shipped study.
+        overrides: Values by ``part.key`` (``search.trials``) that replace the file's; None stays
+            out of the way.
+        files: Texts of files that the study names, by absolute path, in place of the files.
+
+    Raises:
+        ConfigError: What is wrong, where, and what would be right.
+    """
+    path = find_study(name)
+    texts = dict(files or {})
+    with files_kept({}):  # the study itself is no file that it names
+        data = read_yaml(path)
+    try:
+        if not isinstance(data, dict):
+            raise ConfigError("", "must be a table of keys and values", got=data)
+        with files_kept(texts):
+            folder = str(path.parent.resolve())
+            study = compile_study(_overridden(data, overrides or {}), folder=folder)
+        return replace(study, files=texts)
+    except ConfigError as error:
+        raise error.in_file(path) from None
+
+
+def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
+    """Check the content of a study file and compile its space.
+
+    Raises:
+        ConfigError: What is wrong, where, and what would be right.
+    """
+    file = StudyFile.from_file_data(dict(data), at="")
+    for key, table in (("evaluator", EVALUATORS), ("search.sampler", SAMPLERS)):
+        name = file.evaluator if key == "evaluator" else file.search.sampler
+        if name not in table:
+            raise table.unknown(name, at=key)
+    if file.evaluator != "service" and not file.run.keys().isdisjoint(POOLS):
+        rule = f"must be service, for a run with the pools {' and '.join(POOLS)}"
+        raise ConfigError("evaluator", rule, got=file.evaluator)
+    if file.execution.executor not in EXECUTORS:
+        rule = f"must be one of {', '.join(EXECUTORS)}"
+        rule += did_you_mean(file.execution.executor, EXECUTORS)
+        raise ConfigError("execution.executor", rule, got=file.execution.executor)
+    folder = file.folder or folder
+    goals = Goals(
+        objectives=dict(file.objectives),
+        limits=tuple(_limits(file)),
+        scenarios=scenario_goals(file),
+        aggregate=aggregate_of(file),
+    )
+    if goals.needs_costs and file.cost is None and file.evaluator != "model0":
+        raise ConfigError("cost", "this key is required for objectives in USD or W", got=None)
+    SAMPLERS[file.search.sampler].check(file.search.sampler, len(goals.objectives))
+    levels = levels_of(file)
+    return Study(
+        file=file,
+        folder=folder,
+        space=build_space(file.space, _setting(file, folder)),
+        goals=goals,
+        reference=_reference(file),
+        levels=levels,
+        fidelity=levels[0] if levels else "",
+    )
+
+
+def _overridden(data: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(data)
+    for path, value in overrides.items():
+        if value is None:
+            continue
+        part, _, key = path.partition(".")
+        if not key:
+            result[part] = value
+            continue
+        inner = result.get(part) or {}
+        if isinstance(inner, dict):
+            result[part] = {**inner, key: value}
+    return result
+
+
+def _limits(file: StudyFile) -> list[Limit]:
+    limits = [CONSTRAINTS[name] for name in DEFAULT_CHECKS if _is_on(name, file)]
+    for index, item in enumerate(file.constraints):
+        at = f"constraints[{index}]"
+        if isinstance(item, str):
+            if item not in CONSTRAINTS:
+                raise CONSTRAINTS.unknown(item, at=at)
+            if item not in DEFAULT_CHECKS:
+                limits.append(CONSTRAINTS[item])
+        else:
+            limits.append(_limit(item, at))
+    return limits
+
+
+def _is_on(name: str, file: StudyFile) -> bool:
+    """Whether a check that needs not be asked for holds in a study."""
+    if name in file.constraints and name in file.unchecked:
+        raise ConfigError("unchecked", "must not hold what constraints asks for", got=name)
+    if name in file.constraints and file.evaluator == "model0":
+        raise ConfigError("constraints", "model0 counts no traffic; leave this out", got=name)
+    return name not in file.unchecked and file.evaluator != "model0"
+
+
+def _limit(item: LimitFile, at: str) -> Limit:
+    if item.objective not in OBJECTIVES:
+        raise OBJECTIVES.unknown(item.objective, at=f"{at}.objective")
+    given = [key for key in ("at_most", "at_least") if getattr(item, key) is not None]
+    if len(given) != 1:
+        raise ConfigError(at, "must hold exactly one of at_most and at_least", got=given)
+    key = given[0]
+    bound = _amount(getattr(item, key), OBJECTIVES[item.objective].unit, at=f"{at}.{key}")
+    if not bound > 0:
+        raise ConfigError(f"{at}.{key}", "must be above 0", got=bound)
+    return Limit(
+        name=f"{item.objective}_{key}",
+        metric=OBJECTIVES[item.objective],
+        bound=bound,
+        sense="at_most" if key == "at_most" else "at_least",
+    )
+
+
+def _amount(value: str | float, unit: str, *, at: str) -> float:
+    """A quantity in *unit*; a bare number only where the unit is a product or there is none."""
+    if unit not in FACTORS:
+        if isinstance(value, str):
+            raise ConfigError(at, f"must be a number ({unit or 'a ratio'})", got=value)
+        return value
+    if not isinstance(value, str):
+        raise ConfigError(at, f"must have a unit, such as '{value:g} {unit}'", got=value)
+    try:
+        amount = parse_quantity(value, unit)
+    except ValueError as error:
+        raise ConfigError(at, str(error), got=value) from None
+    if not math.isfinite(amount):
+        raise ConfigError(at, "must be a finite number", got=value)
+    return amount
+
+
+def _reference(file: StudyFile) -> tuple[float, ...] | None:
+    if file.reference_point is None:
+        return None
+    given = file.reference_point
+    if set(given) != set(file.objectives):
+        rule = f"must have one line for each of {', '.join(file.objectives)}"
+        raise ConfigError("reference_point", rule, got=list(given))
+    point = []
+    for name in file.objectives:
+        value = _amount(given[name], OBJECTIVES[name].unit, at=f"reference_point.{name}")
+        if not 0 < value < math.inf:
+            raise ConfigError(f"reference_point.{name}", "must be above 0", got=given[name])
+        point.append(value)
+    return tuple(point)
+
+
+def _setting(file: StudyFile, folder: str) -> Setting:
+    """What the run fixes that the space depends on."""
+    platform = file.run.get("platform")
+    fixed = _scalars(file.run)
+    if isinstance(platform, str):
+        if any(product.dimensions is not None for product in file.space.products):
+            rule = "must hold its dimensions in place, for a space that varies their number"
+            raise ConfigError("run.platform", rule, got=platform)
+        beside = Path(folder) if folder else None
+        machine = load_platform(platform, at="run.platform", beside=beside)
+        sizes = [dimension.npus for dimension in machine.dimensions]
+        return Setting(dimensions=len(sizes), npus=prod(sizes), fixed=fixed)
+    listed = platform.get("dimensions") if isinstance(platform, dict) else None
+    if not isinstance(listed, list):
+        return Setting(dimensions=0, npus=None, fixed=fixed)
+    found = [item.get("npus") for item in listed if isinstance(item, dict)]
+    sizes = [size for size in found if isinstance(size, int)]
+    npus = prod(sizes) if len(sizes) == len(listed) else None
+    return Setting(dimensions=len(listed), npus=npus, fixed=fixed)
+
+
+def _scalars(table: object, path: str = "") -> dict[str, Value]:
+    """Single values of a run by path, as rules may name them."""
+    if isinstance(table, bool | int | float | str):
+        return {path: table}
+    result: dict[str, Value] = {}
+    if isinstance(table, dict):
+        for key, value in table.items():
+            result |= _scalars(value, f"{path}.{key}" if path else str(key))
+    if isinstance(table, list):
+        for index, value in enumerate(table):
+            result |= _scalars(value, f"{path}[{index}]")
+    return result

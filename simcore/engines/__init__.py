@@ -1,0 +1,1 @@
+"""Engines that carry out an iteration, and the choice among them (``iteration``)."""

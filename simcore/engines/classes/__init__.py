@@ -1,0 +1,1 @@
+"""NPUs that fall out of step: one is followed for each class of alike ones."""

@@ -1,0 +1,186 @@
+"""Executes an iteration whose NPUs fall out of step: one NPU for each class of alike ones."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.engines.classes.period import Period, PeriodWatch, Repeats
+from simcore.engines.classes.places import AlikePlaces
+from simcore.engines.classes.state import ClassState, keep_ends, settle, started, tell_apart
+from simcore.engines.classes.tables import ClassTables
+from simcore.engines.collectives.ends import MemberEnds
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.events.input import Ints
+from simcore.engines.stages.lowering import Lowered
+from simcore.engines.stages.shared_ends import SharedEnds
+from simcore.engines.stages.stage_axes import is_shared
+from simcore.errors import InfeasibleError, SimulationError
+from simcore.kernels import class_layout as f
+from simcore.kernels.class_collectives import end_members, look_for_collectives, members_of
+from simcore.kernels.class_schedule import run, start
+from simcore.machine.system import ExecutionProfile
+from simcore.terms import NodeKind
+from simcore.workload.graph import Axis, StageGraph, TrainingGraph
+
+_FIRST_ROOM = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassRun:
+    """An executed iteration: S stages, C categories.
+
+    Attributes:
+        finish_ns: (S,) int64, end of each stage's NPU that ends last.
+        booked_ns: (S, C + 1) int64, that NPU's time by category; idle time is last.
+        period: What one period of the steady state adds; None where none was looked for or found.
+        events: Nodes that have ended, on all classes.
+        npus: Classes of NPUs, all stages together.
+    """
+
+    finish_ns: Ints
+    booked_ns: Ints
+    period: Period | None
+    events: int
+    npus: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EndsOfCollectives:
+    """Tells when the members of a collective end that begin at different times.
+
+    Attributes:
+        within: Of members at one stage.
+        between: Of members at several stages.
+        placements: Of the groups within a stage.
+    """
+
+    within: MemberEnds
+    between: SharedEnds
+    placements: Mapping[Axis, Placement]
+
+
+class ClassExecutor:
+    """Runs the stages' programs against each other.
+
+    Args:
+        graph: The iteration.
+        lowered: Its nodes with their times.
+        tables: The same as the kernels read it.
+        places: Tells which NPUs are alike.
+        ends: Tells when collectives end.
+    """
+
+    def __init__(
+        self,
+        graph: TrainingGraph,
+        lowered: Lowered,
+        tables: ClassTables,
+        places: AlikePlaces,
+        ends: EndsOfCollectives,
+    ) -> None:
+        self._graph, self._lowered, self._tables = graph, lowered, tables
+        self._places, self._ends = places, ends
+
+    def run(self, profile: ExecutionProfile, repeats: Repeats | None = None) -> ClassRun:
+        """Run to the end.
+
+        Args:
+            profile: What an NPU does at once.
+            repeats: Where the programs repeat themselves; None: no steady state is looked for.
+
+        Raises:
+            InfeasibleError: The NPUs wait for each other for ever.
+            SimulationError: They are too many.
+        """
+        room = _FIRST_ROOM
+        while True:
+            watch = PeriodWatch(self._graph, self._lowered.stage_start, repeats)
+            state = self._started(profile, room, watch.marks)
+            if self._run(state, watch):
+                break
+            room *= 4
+        if (state.waits != f.ENDED).any():
+            raise InfeasibleError("collectives_end", self._deadlock(state))
+        classes = state.classes.count
+        finish = state.npu[:, f.BOOKED_UNTIL].reshape(-1, classes)
+        last = finish.argmax(axis=1) + np.arange(len(self._graph.stages)) * classes
+        booked = state.npu[last, state.booked :].copy()
+        booked[:, -1] += finish.max() - state.npu[last, f.BOOKED_UNTIL]
+        return ClassRun(
+            finish_ns=finish.max(axis=1),
+            booked_ns=booked,
+            period=watch.found(last),
+            events=int(state.counter[f.ENDED_NODES]),
+            npus=state.npu.shape[0],
+        )
+
+    def _started(self, profile: ExecutionProfile, room: int, marks: Ints) -> ClassState:
+        first, members = self._lowered.stage_start, self._graph.plan.npus_per_stage
+        categories = len(self._lowered.categories)
+        state = started(self._tables, first, categories, profile, members, room)
+        state.marks = marks
+        settle(state, self._tables, np.empty((0, 4), np.int64))
+        state.counter[f.LEAD] = self._ends.between.lead_ns
+        return state
+
+    def _run(self, state: ClassState, watch: PeriodWatch) -> bool:
+        """Run from the start; whether there was room enough."""
+        known: list[Axis] = []
+        start(*state.arrays)
+        while (why := run(*state.arrays, state.memo)) != f.FINISHED:
+            if why == f.NO_ROOM:
+                return False
+            if why == f.AT_MARK:
+                watch.look(state)
+            elif why == f.APART:
+                number = int(state.counter[f.NEW_AXIS])
+                known.append(self._tables.axes[number])
+                watch.tell_apart(tell_apart(state, self._tables, self._places.classes(known)))
+                look_for_collectives(
+                    state.node, state.table, state.npu, state.event, state.counter, number
+                )
+            else:
+                self._end_collective(state)
+        return True
+
+    def _end_collective(self, state: ClassState) -> None:
+        """Work out when the members of the collective end whose last member has begun."""
+        members = members_of(state.node, state.table, state.npu, state.counter)
+        item = int(state.node[members[0, f.AT_NODE], f.ITEM])
+        operation, began = self._graph.collectives[item], members[:, f.BEGAN]
+        stage, number = np.divmod(members[:, f.MEMBER], state.classes.count)
+        if is_shared(self._graph.plan, operation.axis):
+            ends = self._ends.between.ends(item, stage.tolist(), began)
+        else:
+            trees = set(members[:, f.FIRST_TREE].tolist())
+            if len(trees) > 1:
+                raise SimulationError(f"members of {operation.name} are at different trees")
+            place = self._ends.placements[operation.axis]
+            own = np.searchsorted(number, state.classes.groups[operation.axis][number[0]])
+            ends = self._ends.within.ends(operation, place, began, own, trees.pop())
+            keep_ends(state, members, ends)
+        end_members(state.node, state.npu, state.event, state.counter, members, ends)
+
+    def _deadlock(self, state: ClassState) -> str:
+        """Which nodes wait for ever."""
+        waiting, among_stages = [], len(self._graph.stages) > 1
+        for stage, graph in enumerate(self._graph.stages):
+            own = state.columns(stage)
+            left = np.flatnonzero((state.waits[:, own] != f.ENDED).any(axis=0))
+            if left.size:
+                at = graph.nodes - (own.stop - own.start) + int(left[0])
+                place = f"stage {stage} " if among_stages else ""
+                waiting.append(f"{place}{self._described(graph, at)} (node {at})")
+        return (
+            "NPUs wait for each other for ever, as members of a group begin its collectives in "
+            f"different orders; they wait at: {'; '.join(waiting[:4])}"
+        )
+
+    def _described(self, graph: StageGraph, at: int) -> str:
+        """A node in words."""
+        kind = NodeKind(int(graph.kind[at]))
+        if kind is not NodeKind.COLLECTIVE:
+            return kind.name.lower()
+        operation = self._graph.collectives[int(graph.item[at])]
+        return f"{operation.kind.name.lower()} over {operation.axis}"

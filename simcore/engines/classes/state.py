@@ -1,0 +1,189 @@
+"""How a run of classes of NPUs stands, and how classes fall apart while it goes on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.engines.classes.places import Classes
+from simcore.engines.classes.tables import ClassTables
+from simcore.engines.events.input import Ints
+from simcore.errors import SimulationError
+from simcore.kernels import class_layout as f
+from simcore.kernels import graph_schedule
+from simcore.kernels.class_layout import Lists, Shorts
+from simcore.kernels.class_memo import empty_memo, remember
+from simcore.machine.system import ExecutionProfile
+
+_MOST_WAITS = 2**30
+"""Entries of the largest table, of two bytes each."""
+
+_FIRST_PLACES, _MOST_PLACES = 1 << 10, 1 << 19
+"""Of the table of what is remembered."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ClassState:
+    """The kernels' arrays, see ``kernels.class_layout``.
+
+    Attributes:
+        classes: Those that are told apart.
+        first: (S + 1,) int64, where the nodes of each stage begin.
+        shift: (S,) int64, difference of a node's position and its column in ``waits``.
+        marks: Nodes of the first stage at which the kernel stops.
+    """
+
+    node: Ints
+    table: Ints
+    waits: Shorts
+    npu: Ints
+    lists: Lists
+    event: Ints
+    counter: Ints
+    memo: Ints
+    classes: Classes
+    first: Ints
+    shift: Ints
+    marks: Ints
+
+    @property
+    def arrays(self) -> tuple[Ints, Ints, Shorts, Ints, Lists, Ints, Ints]:
+        """As the kernels take them."""
+        return (
+            self.node, self.table, self.waits, self.npu, self.lists, self.event, self.counter
+        )  # fmt: skip
+
+    @property
+    def booked(self) -> int:
+        """Column of ``npu`` at which times by category begin."""
+        return int(f.SLOT + self.counter[f.SLOTS] * f.SLOT_FIELDS)
+
+    @property
+    def coming(self) -> Ints:
+        """(E, 4) int64: the events to come, in their order."""
+        events = self.event[: int(self.counter[f.EVENTS])]
+        return events[np.lexsort((events[:, 2], events[:, 1], events[:, 0]))]
+
+    def columns(self, stage: int) -> slice:
+        """The columns of ``waits`` that tell of a stage."""
+        begin = int(self.first[stage] - self.shift[stage - 1]) if stage else 0
+        return slice(begin, int(self.first[stage + 1] - self.shift[stage]))
+
+
+def started(
+    tables: ClassTables,
+    first: Ints,
+    categories: int,
+    profile: ExecutionProfile,
+    members: int,
+    room: int,
+) -> ClassState:
+    """The arrays before anything has happened: all *members* of a stage are one.
+
+    Args:
+        tables: The iteration.
+        first: (S + 1,) int64, where the nodes of each stage begin.
+        categories: What time is booked under, beside idle.
+        profile: What an NPU does at once.
+        members: NPUs of a stage.
+        room: Nodes that an NPU may have ready at once.
+    """
+    stages, node = first.size - 1, tables.node
+    slots = profile.compute_slots + profile.communication_streams
+    counter = np.zeros(f.COUNTERS, np.int64)
+    counter[f.COMPUTE_SLOTS], counter[f.SLOTS] = profile.compute_slots, slots
+    npu = np.zeros((stages, f.SLOT + slots * f.SLOT_FIELDS + categories + 1), np.int64)
+    npu[:, f.SLOT : f.SLOT + slots * f.SLOT_FIELDS : f.SLOT_FIELDS] = -1
+    return ClassState(
+        node=node,
+        table=np.empty(0, np.int64),
+        waits=np.ascontiguousarray(node[None, :-1, graph_schedule.MISSING], np.int16),
+        npu=npu,
+        lists=np.empty((3, stages, room), np.int32),
+        event=np.empty((0, 4), np.int64),
+        counter=counter,
+        memo=np.empty(0, np.int64),
+        classes=Classes(class_of=np.zeros(members, np.int64), groups={}),
+        first=first,
+        shift=np.zeros(stages, np.int64),
+        marks=np.empty(0, np.int64),
+    )
+
+
+def settle(state: ClassState, tables: ClassTables, events: Ints) -> None:
+    """Lay out what depends on the classes: the table, the memo, and the heap with its *events*."""
+    counter, npus = state.counter[: f.COUNTERS], state.npu.shape[0]
+    counter[f.CLASSES], counter[f.NEW_AXIS] = state.classes.count, -1
+    state.table = tables.write(counter, state.classes, state.marks, state.shift)
+    most = npus * int(counter[f.SLOTS])
+    state.counter = np.concatenate([counter, np.zeros(2 * most, np.int64)])
+    state.memo = empty_memo(_FIRST_PLACES)
+    room = f.SPARE_EVENTS + most + 4 * npus + 8 * state.lists.shape[2]
+    state.event = np.concatenate([events, np.empty((room, 4), np.int64)])
+    state.counter[f.EVENTS] = state.counter[f.NUMBERS] = events.shape[0]
+
+
+def keep_ends(state: ClassState, members: Ints, ends: Ints) -> None:
+    """Remember when *members* ended that began so; a memory that is full starts anew, larger."""
+    while not remember(state.node, state.counter, state.memo, members, ends):
+        places = int(state.memo[f.MEMO_PLACES])
+        if places >= _MOST_PLACES:
+            return
+        state.memo = empty_memo(8 * places)
+
+
+def tell_apart(state: ClassState, tables: ClassTables, finer: Classes) -> Ints:
+    """Go on with *finer* classes, each of which was part of one class.
+
+    Returns:
+        (S K,) int64: what each NPU was before.
+
+    Raises:
+        SimulationError: They are too many.
+    """
+    before = state.classes
+    _, first = np.unique(finer.class_of, return_index=True)
+    parent = before.class_of[first]
+    events = _for_each(state, parent)
+    _drop_ended(state)
+    if state.waits.shape[1] * finer.count > _MOST_WAITS:
+        raise SimulationError(
+            f"{finer.count} places in the groups of a stage end their collectives at different "
+            f"times, with {state.waits.shape[1]} nodes to go: too many to follow each; choose "
+            "system.phase_end: together"
+        )
+    old = np.arange(state.shift.size)[:, None] * before.count + parent[None, :]
+    state.waits = state.waits[parent]
+    state.npu = state.npu[old.ravel()]
+    state.lists = np.ascontiguousarray(state.lists[:, old.ravel()])
+    state.classes = finer
+    settle(state, tables, events)
+    return old.ravel()
+
+
+def _for_each(state: ClassState, parent: Ints) -> Ints:
+    """The events to come, once for each class that a class becomes; *parent*, (K,), of each."""
+    coming = state.coming
+    who, position = coming[:, 3] >> f.POSITION_BITS, coming[:, 3] & f.POSITION
+    stage, c = np.divmod(who, state.classes.count)
+    # a node that ended together with another one has its event still to come
+    left = state.waits[c, position - state.shift[stage]] != f.ENDED
+    at, now = np.nonzero((c[:, None] == parent[None, :]) & left[:, None])
+    events = coming[at]
+    events[:, 2] = np.arange(at.size)
+    events[:, 3] = (stage[at] * parent.size + now) << f.POSITION_BITS | position[at]
+    return events
+
+
+def _drop_ended(state: ClassState) -> None:
+    """Forget the columns of nodes that all NPUs of their stage have behind them."""
+    behind = (state.waits == f.ENDED).all(axis=0)
+    keep, shift, kept = list[Ints](), list[int](), 0
+    for stage, last in enumerate(state.first[1:].tolist()):
+        own = state.columns(stage)
+        left = np.flatnonzero(~behind[own])
+        low = own.start + int(left[0]) if left.size else own.stop
+        keep.append(np.arange(low, own.stop))
+        kept += own.stop - low
+        shift.append(last - kept)
+    state.waits = state.waits[:, np.concatenate(keep)]
+    state.shift = np.array(shift, np.int64)

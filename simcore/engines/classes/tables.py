@@ -1,0 +1,97 @@
+"""What the kernels read of an iteration whose NPUs are followed class by class."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from simcore.engines.classes.places import Classes
+from simcore.engines.collectives.phases import cut
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.time import CollectiveTime
+from simcore.engines.events.input import Ints
+from simcore.engines.stages.lowering import Lowered
+from simcore.errors import SimulationError
+from simcore.kernels import class_layout as f
+from simcore.kernels import graph_schedule
+from simcore.terms import NodeKind
+from simcore.workload.graph import Axis, TrainingGraph
+
+
+class ClassTables:
+    """Nodes and collectives of one iteration, and their groups as classes.
+
+    Args:
+        graph: The iteration.
+        lowered: Its nodes with their times.
+        times: Of each collective, its members all in step; None between stages.
+        placements: Of the groups within a stage.
+        chunks: Pieces that a collective's buffer is cut into.
+
+    Attributes:
+        node: (T + 1, F) int64, see ``kernels.class_layout``.
+        axes: Axes of the collectives, as the kernels number them.
+    """
+
+    def __init__(
+        self,
+        graph: TrainingGraph,
+        lowered: Lowered,
+        times: Sequence[CollectiveTime | None],
+        placements: Mapping[Axis, Placement],
+        chunks: int,
+    ) -> None:
+        self.node = _nodes(graph, lowered)
+        self.axes = list(dict.fromkeys(operation.axis for operation in graph.collectives))
+        lines = list(dict.fromkeys((op.kind, op.axis) for op in graph.collectives))
+        shared = lowered.shared
+        self._parts = {
+            f.CHILD: lowered.child,
+            f.AXIS_OF: [self.axes.index(op.axis) for op in graph.collectives],
+            f.IN_STEP: [time is not None and time.held_ns == 0 for time in times],
+            f.SHARED_AT: np.cumsum([0, *[len(one.nodes) for one in shared]]),
+            f.SHARED_NODE: [node for one in shared for node in one.nodes],
+            f.TURN_OF: [lines.index((op.kind, op.axis)) for op in graph.collectives],
+            f.TAKES_TURN: [
+                cut(op.kind, op.size_bytes, chunks, placements[op.axis].members)[0] % 2
+                if time is not None and time.held_ns
+                else 0
+                for op, time in zip(graph.collectives, times, strict=True)
+            ],
+        }
+
+    def write(self, counter: Ints, classes: Classes, marks: Ints, shift: Ints) -> Ints:
+        """The table with the groups of *classes*; where its parts lie is written to *counter*."""
+        parts = {**self._parts, **self._groups(classes), f.MARKS: [*marks, -1], f.SHIFT: shift}
+        arrays = [np.asarray(part, np.int64).ravel() for part in parts.values()]
+        counter[list(parts)] = np.cumsum([0, *[array.size for array in arrays[:-1]]])
+        return np.concatenate(arrays)
+
+    def _groups(self, classes: Classes) -> dict[int, object]:
+        """Per axis and class the number of its group; the classes of each group, ascending."""
+        numbers = np.full((len(self.axes), classes.count), -1, np.int64)
+        starts, members = [0], list[int]()
+        for axis, groups in classes.groups.items():
+            seen: dict[tuple[int, ...], int] = {}
+            for c, group in enumerate(groups):
+                met = tuple(np.unique(group).tolist())
+                if met not in seen:
+                    seen[met] = len(starts) - 1
+                    members += met
+                    starts.append(len(members))
+                numbers[self.axes.index(axis), c] = seen[met]
+        return {f.ORBIT: numbers, f.ORBIT_AT: starts, f.ORBIT_CLASS: members}
+
+
+def _nodes(graph: TrainingGraph, lowered: Lowered) -> Ints:
+    node = np.zeros((lowered.node.shape[0] + 1, f.ITEM + 1), np.int64)
+    node[:-1, :-1] = lowered.node
+    node[-1, graph_schedule.CHILDREN] = lowered.child.size
+    items = [np.where(s.kind == NodeKind.COLLECTIVE, s.item, -1) for s in graph.stages]
+    node[:, f.ITEM] = np.concatenate([*items, [-1]])
+    most = int(node[:, graph_schedule.MISSING].max())
+    if most >= f.ARRIVED:
+        raise SimulationError(
+            f"a node waits for {most} others, at most {f.ARRIVED - 1} can be counted where members "
+            "of collectives end one by one; choose system.phase_end: together"
+        )
+    return node

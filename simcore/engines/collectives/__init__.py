@@ -1,0 +1,1 @@
+"""Times of collectives: phases on the dimensions, and when their members end."""

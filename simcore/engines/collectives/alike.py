@@ -1,0 +1,126 @@
+"""Which members of a group, and which groups, see the same distances in a dimension."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.collectives import Exchange, Offset, PeerRule, StateMachine
+from simcore.engines.collectives.placement import Placement
+from simcore.machine import Dimension
+from simcore.topologies import Topology, distances
+
+Ints = NDArray[np.int64]
+Pairs = tuple[Ints, Ints]
+
+
+def members_alike(
+    machine: StateMachine, topology: Topology, npus: int, members: int, stride: int
+) -> bool:
+    """Whether one member can stand for all: in each step every pair is equally far apart.
+
+    Args:
+        machine: What the members run.
+        topology: Of the dimension.
+        npus: Of the dimension.
+        members: Of the group, at the coordinates 0, *stride*, 2 x *stride*, ...
+        stride: Distance of neighbouring members.
+    """
+    if machine.peers is PeerRule.TREE:
+        return False
+    if topology.uniform:
+        return True
+    if topology.cyclic:
+        if members == 2 or members * stride == npus:
+            return all(not _is_uneven(step.peer, members) for step in machine.table) or (
+                _all_equal(machine, topology, npus, members, stride)
+            )
+        if machine.peers is PeerRule.HALVING:
+            return True  # those of each pair are equally far apart, wherever the pair lies
+        if machine.peers is not PeerRule.TABLE:
+            return False  # the way back from the last member to the first is another one
+    return _all_equal(machine, topology, npus, members, stride)
+
+
+def _is_uneven(peer: object, members: int) -> bool:
+    """Whether pairs of a step may be apart by different numbers of members."""
+    if isinstance(peer, Exchange):
+        return peer.mask & (peer.mask - 1) != 0
+    return not isinstance(peer, Offset)
+
+
+@lru_cache(maxsize=4096)
+def _all_equal(
+    machine: StateMachine, topology: Topology, npus: int, members: int, stride: int
+) -> bool:
+    for senders, receivers in _pairs(machine, members):
+        if topology.cyclic:
+            apart = np.abs(senders - receivers) * stride
+            found = np.minimum(apart, npus - apart)
+        else:
+            found = distances(topology, npus)[senders * stride, receivers * stride]
+        if bool((found != found[0]).any()):
+            return False
+    return True
+
+
+def _pairs(machine: StateMachine, members: int) -> Iterator[Pairs]:
+    """Who sends, and to whom, in each step that differs from the others."""
+    everyone = np.arange(members)
+    match machine.peers:
+        case PeerRule.NEIGHBOUR:
+            yield everyone, (everyone + 1) % members
+        case PeerRule.ROTATING:
+            for ahead in range(1, members):
+                yield everyone, (everyone + ahead) % members
+        case PeerRule.HALVING:
+            for level in range(members.bit_length() - 1):
+                yield everyone, everyone ^ (1 << level)
+        case _:
+            for step in machine.table:
+                found = [step.peer.receiver(member, members) for member in range(members)]
+                yield everyone, np.array(found, np.int64)
+
+
+@lru_cache(maxsize=4096)
+def groups_alike(topology: Topology, npus: int, members: int, stride: int) -> bool:
+    """Whether all groups of *members* that lie *stride* apart see the same distances.
+
+    Where they do not, no group can stand for the others, and every NPU is followed.
+    """
+    if topology.uniform or topology.cyclic:
+        return True
+    table = distances(topology, npus)
+    inner = np.arange(members) * stride
+    first = table[np.ix_(inner, inner)]
+    for block in range(0, npus, members * stride):
+        for offset in range(stride):
+            at = inner + block + offset
+            if bool((table[np.ix_(at, at)] != first).any()):
+                return False
+    return True
+
+
+def unlike_groups(dimensions: Sequence[Dimension], placements: Iterable[Placement]) -> str:
+    """The first topology on which groups of one of *placements* lie differently; "": none."""
+    for d, dimension in enumerate(dimensions):
+        shape, npus = dimension.shape, dimension.npus
+        if shape.uniform or shape.cyclic:
+            continue
+        if not all(groups_alike(shape, npus, at.extent[d], at.stride[d]) for at in placements):
+            return dimension.topology
+    return ""
+
+
+def partners_alike(machine: StateMachine, members: int) -> bool:
+    """Whether members find their partners by a rule that is the same at every place.
+
+    The next ones by so many places; or, among a power of two, those whose number differs in
+    some bits. Permutations tell the places apart.
+    """
+    power_of_two = members & (members - 1) == 0
+    return all(
+        isinstance(step.peer, Offset) or (isinstance(step.peer, Exchange) and power_of_two)
+        for step in machine.table
+    )

@@ -1,0 +1,102 @@
+"""Ends of the members of one collective that begin at different times, each worked out once."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simcore.engines.collectives.members import Subsystem
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.events.input import Ints
+from simcore.errors import InfeasibleError, SimulationError
+from simcore.machine import Dimension, Platform
+from simcore.machine.system import ALGORITHM_KEYS, System
+from simcore.workload.graph import CollectiveOp
+
+
+class MemberEnds:
+    """Runs collectives of a machine on the unfolded engine, message by message.
+
+    No message slows down another, and an NPU begins a collective when the one before it on the same
+    stream has ended; so a collective depends on nothing but when its members begin.
+
+    Args:
+        platform: The machine.
+        system: Its collectives.
+    """
+
+    def __init__(self, platform: Platform, system: System) -> None:
+        self._platform, self._system = platform, system
+        self._subsystems: dict[tuple[int, ...], Subsystem] = {}
+        self._known: dict[tuple[object, ...], Ints] = {}
+
+    def ends(
+        self,
+        operation: CollectiveOp,
+        placement: Placement,
+        start_ns: Ints,
+        class_of: Ints,
+        chunks_before: int = 0,
+    ) -> Ints:
+        """When the members of each class end.
+
+        Args:
+            operation: The collective.
+            placement: Where its groups lie.
+            start_ns: (C,) int64, when the members of each class begin.
+            class_of: (G,) int64, class of each member, in the order of their NPU ids.
+            chunks_before: Chunks of the same kind and axis so far, for trees take turns; 0 or 1.
+
+        Returns:
+            (C,) int64 absolute times.
+
+        Raises:
+            InfeasibleError: Members take their chunks in different orders, so that they wait for
+                each other for ever.
+            SimulationError: Members of one class do not end together.
+        """
+        first = int(start_ns.min())
+        starts = start_ns - first
+        kind, size = operation.kind, operation.size_bytes
+        key = (kind, placement, size, starts.tobytes(), class_of.tobytes(), chunks_before)
+        known = self._known.get(key)
+        if known is None:
+            subsystem, inner = self._subsystem(placement)
+            try:
+                ends = subsystem.collective_ends(kind, inner, size, starts[class_of], chunks_before)
+            except SimulationError as error:
+                raise InfeasibleError("collectives_end", str(error)) from None
+            known = np.zeros(starts.size, np.int64)
+            known[class_of] = ends
+            if (known[class_of] != ends).any():
+                raise SimulationError("members at alike places do not end together")
+            self._known[key] = known
+        return known + first
+
+    def _subsystem(self, placement: Placement) -> tuple[Subsystem, Placement]:
+        """The dimensions that a group uses as a machine of their own, and the group on it."""
+        used = placement.involved
+        inner = Placement(
+            extent=tuple(placement.extent[d] for d in used),
+            stride=tuple(placement.stride[d] for d in used),
+        )
+        key = tuple(used)
+        if key not in self._subsystems:
+            dimensions = self._platform.dimensions
+            self._subsystems[key] = Subsystem(
+                [dimensions[d] for d in used],
+                _restricted(self._system, dimensions, used),
+                self._platform.npu.memory_bandwidth_bytes_per_s,
+            )
+        return self._subsystems[key], inner
+
+
+def _restricted(system: System, dimensions: Sequence[Dimension], used: Sequence[int]) -> System:
+    """*system* with the algorithms of some dimensions alone."""
+    vectors = {name: getattr(system, name) for name in ALGORITHM_KEYS}
+    return system.model_copy(
+        update={
+            name: tuple(vector[d] for d in used)
+            for name, vector in vectors.items()
+            if vector is not None and len(vector) == len(dimensions)
+        }
+    )

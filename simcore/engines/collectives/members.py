@@ -1,0 +1,298 @@
+"""Single collectives of which every member counts: by their chain of maxima, or on the engine."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from simcore.collectives import algorithm_named
+from simcore.collectives.record import program_row
+from simcore.engines.collectives.cache import CollectiveCache
+from simcore.engines.collectives.phases import cut, runnable
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.rows import local_array, network_array
+from simcore.engines.events.input import (
+    ChosenAlgorithm,
+    EngineInput,
+    GridGroup,
+    Ints,
+    ListGroup,
+    NetworkDimension,
+    SystemOptions,
+)
+from simcore.engines.events.programs import Program
+from simcore.errors import SimulationError
+from simcore.kernels.phase_members import rounds_ends
+from simcore.kernels.phase_row import LIST_DELAY_NS, PEERS, PEERS_TREE
+from simcore.machine.dimension import Dimension
+from simcore.machine.system import System
+from simcore.terms import CollectiveKind, NodeKind
+
+_GROUP = 1
+
+
+def engine_dimensions(dimensions: Sequence[Dimension]) -> tuple[NetworkDimension, ...]:
+    """The network as the engine takes it: link bandwidths in B/ns."""
+    return tuple(
+        NetworkDimension(
+            topology=dimension.topology,
+            npus=dimension.npus,
+            bytes_per_ns=dimension.link_bandwidth_bytes_per_s / 1e9,
+            latency_ns=dimension.latency_s * 1e9,
+        )
+        for dimension in dimensions
+    )
+
+
+def engine_options(
+    system: System,
+    topologies: Sequence[str],
+    memory_bytes_per_s: float,
+    members: Sequence[int],
+) -> SystemOptions:
+    """The system layer as the engine takes it.
+
+    Args:
+        system: The system layer.
+        topologies: Of the network's dimensions.
+        memory_bytes_per_s: Bandwidth at which received data is reduced.
+        members: Per dimension, members of the group; decides which algorithm stands in where the
+            chosen one cannot run.
+    """
+    kinds = (
+        CollectiveKind.ALL_REDUCE,
+        CollectiveKind.ALL_GATHER,
+        CollectiveKind.REDUCE_SCATTER,
+        CollectiveKind.ALL_TO_ALL,
+    )
+    algorithms = {
+        int(kind): tuple(
+            _chosen(runnable(name, kind, extent) if extent > 1 else "ring")
+            for name, extent in zip(system.algorithms(kind, topologies), members, strict=True)
+        )
+        for kind in kinds
+    }
+    return SystemOptions(
+        scheduling=system.scheduling,
+        local_bw_aware=system.collective_optimization == "local_bw_aware",
+        inter_dimension=system.inter_dimension,
+        chunks=system.chunks,
+        active_chunks_per_dimension=system.active_chunks_per_dimension,
+        endpoint_delay_ns=system.endpoint_delay_ns,
+        local_mem_bytes_per_ns=memory_bytes_per_s / 1e9,
+        algorithms=algorithms,
+        compute_slots=system.profile.compute_slots,
+        communication_streams=system.profile.communication_streams,
+    )
+
+
+def _chosen(name: str) -> ChosenAlgorithm:
+    return ChosenAlgorithm(algorithm=algorithm_named(name))
+
+
+class Subsystem:
+    """Runs one collective at a time on the NPUs of one group."""
+
+    def __init__(
+        self,
+        dimensions: Sequence[Dimension],
+        system: System,
+        memory_bytes_per_s: float,
+        cache: CollectiveCache | None = None,
+    ) -> None:
+        self._dimensions = tuple(dimensions)
+        self._system = system
+        self._memory_bytes_per_s = memory_bytes_per_s
+        self._npus = prod(dimension.npus for dimension in self._dimensions)
+        self._rows = (cache or CollectiveCache()).rows
+
+    def collective_ends(
+        self,
+        kind: CollectiveKind,
+        placement: Placement,
+        size_bytes: int,
+        start_ns: Ints | None = None,
+        chunks_before: int = 0,
+    ) -> Ints:
+        """When each member of the group of NPU 0 is done.
+
+        Args:
+            kind: What the members do.
+            placement: Where they are.
+            size_bytes: The full buffer, of an all-gather the shard.
+            start_ns: (G,) int64, when each of them starts; all at 0 if left out.
+            chunks_before: Chunks that the group has been through before; trees take turns.
+
+        Returns:
+            (G,) int64, in the order of the members' NPU ids, as is *start_ns*.
+        """
+        members = self._members(placement)
+        inputs = self._inputs(
+            kind, size_bytes, _grid(placement), members, start_ns, placement.extent
+        )
+        return self._ends(replace(inputs, chunks_before=chunks_before), members)
+
+    def dimension_orders(
+        self, kind: CollectiveKind, placement: Placement, size_bytes: int
+    ) -> tuple[tuple[int, ...], ...]:
+        """The dimensions in the order in which chunk 0, 1, ... (and again) reduces over them."""
+        from simcore.engines.events.phases import collective_phases
+
+        members = self._members(placement)
+        group, extents = _grid(placement), placement.extent
+        inputs = self._inputs(kind, size_bytes, group, members, None, extents)
+        found = []
+        for phases in collective_phases(inputs, kind, _GROUP, -1, size_bytes):
+            order = tuple(dict.fromkeys(phase.over.dimension for phase in phases))
+            found.append(order[::-1] if kind is CollectiveKind.ALL_GATHER else order)
+        return tuple(found)
+
+    def shared_ends(
+        self, kind: CollectiveKind, members: Ints, size_bytes: int, start_ns: Ints
+    ) -> Ints:
+        """When each of *members*, (G,) int64 NPU ids in ring order, ends, given its start.
+
+        Returns:
+            (G,) int64 absolute times.
+        """
+        row = self._row_of_list(kind, members)
+        if row is not None:
+            chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, self._npus)
+            in_list = members.size < self._npus
+            delay_ns = LIST_DELAY_NS if in_list else self._system.endpoint_delay_ns
+            ends = np.empty(members.size, np.int64)
+            if rounds_ends(
+                row,
+                chunk_bytes,
+                members,
+                network_array(self._dimensions),
+                local_array(delay_ns, self._memory_bytes_per_s),
+                start_ns,
+                ends,
+                -(-chunks // self._system.active_chunks_per_dimension),
+            ):
+                return ends
+        return self.engine_ends(kind, members, size_bytes, start_ns)
+
+    def engine_ends(
+        self, kind: CollectiveKind, members: Ints, size_bytes: int, start_ns: Ints
+    ) -> Ints:
+        """As ``shared_ends``, every message on the unfolded engine."""
+        # A list is one logical dimension, and a ring unless the network too has only one; the
+        # whole machine runs over all dimensions.
+        whole = members.size == self._npus
+        sizes = [dimension.npus if whole else int(members.size) for dimension in self._dimensions]
+        extents = sizes if whole or len(sizes) == 1 else [1] * len(sizes)
+        group = ListGroup(members=members)
+        return self._run(kind, size_bytes, group, members, start_ns, extents)
+
+    def _row_of_list(self, kind: CollectiveKind, members: Ints) -> Ints | None:
+        """The one phase of a list of NPUs; None where it has several, or has trees."""
+        count = int(members.size)
+        in_list, name = count < self._npus, "ring"
+        if len(self._dimensions) == 1:
+            topologies = [dimension.topology for dimension in self._dimensions]
+            name = runnable(self._system.algorithms(kind, topologies)[0], kind, count)
+        elif not in_list:
+            return None
+        if count < 2 or not (in_list or (members == np.arange(count)).all()):
+            return None
+        algorithm = algorithm_named(name)
+        words = program_row(algorithm, kind, count, self._rows, in_list=in_list)
+        row = np.array(words, np.int64)
+        return None if row[PEERS] == PEERS_TREE else row
+
+    def _members(self, placement: Placement) -> Ints:
+        ids = np.zeros(1, np.int64)
+        inner = 1
+        for dimension, extent, stride in zip(
+            self._dimensions, placement.extent, placement.stride, strict=True
+        ):
+            steps = np.arange(extent, dtype=np.int64) * stride * inner
+            ids = (steps[:, None] + ids[None, :]).ravel()
+            inner *= dimension.npus
+        return ids
+
+    def _run(
+        self,
+        kind: CollectiveKind,
+        size_bytes: int,
+        group: GridGroup | ListGroup,
+        members: Ints,
+        start_ns: Ints | None,
+        extents: Sequence[int],
+    ) -> Ints:
+        return self._ends(
+            self._inputs(kind, size_bytes, group, members, start_ns, extents), members
+        )
+
+    def _ends(self, inputs: EngineInput, members: Ints) -> Ints:
+        from simcore.engines.events.run import run_unfolded
+
+        output = run_unfolded(inputs)
+        ends = output.finish_ns[members]
+        if (ends < 0).any():
+            raise SimulationError(f"a collective never ended: {'; '.join(output.waiting[:3])}")
+        return ends
+
+    def _inputs(
+        self,
+        kind: CollectiveKind,
+        size_bytes: int,
+        group: GridGroup | ListGroup,
+        members: Ints,
+        start_ns: Ints | None,
+        extents: Sequence[int],
+    ) -> EngineInput:
+        program_of_npu = np.zeros(self._npus, np.int64)
+        program_of_npu[members] = 1
+        starts = np.zeros(self._npus, np.int64)
+        if start_ns is not None:
+            starts[members] = start_ns
+        return EngineInput(
+            backend="congestion_unaware",
+            dimensions=engine_dimensions(self._dimensions),
+            options=engine_options(
+                self._system,
+                [dimension.topology for dimension in self._dimensions],
+                self._memory_bytes_per_s,
+                extents,
+            ),
+            programs=(_program(None, 0), _program(kind, size_bytes)),
+            program_of_npu=program_of_npu,
+            groups={_GROUP: group},
+            start_ns=starts,
+            record_nodes=False,
+        )
+
+
+def _grid(placement: Placement) -> GridGroup:
+    return GridGroup(
+        extent=np.array(placement.extent, np.int64), stride=np.array(placement.stride, np.int64)
+    )
+
+
+def _program(kind: CollectiveKind | None, size_bytes: int) -> Program:
+    """A program of one collective node of group 1, or without any node."""
+    nodes = 0 if kind is None else 1
+
+    def full(value: int) -> Ints:
+        return np.full(nodes, value, np.int64)
+
+    return Program(
+        node_id=np.arange(nodes, dtype=np.uint64),
+        kind=np.full(nodes, int(NodeKind.COLLECTIVE), np.int8),
+        on_cpu=np.zeros(nodes, np.bool_),
+        skipped=np.zeros(nodes, np.bool_),
+        duration_ns=full(0),
+        comm_kind=np.full(nodes, 0 if kind is None else int(kind), np.int8),
+        size_bytes=full(size_bytes),
+        priority=full(0),
+        group=full(_GROUP),
+        involved_dims=full(-1),
+        peer=full(-1),
+        tag=full(0),
+        dep_start=np.zeros(nodes + 1, np.int64),
+        dep=np.zeros(0, np.int64),
+    )

@@ -1,0 +1,106 @@
+"""From a collective to its chunks, and from a chunk to its phases on the dimensions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simcore.collectives import algorithm_name, algorithm_named
+from simcore.collectives import runnable as running_algorithm
+from simcore.engines.collectives.placement import Placement
+from simcore.terms import CollectiveKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """One chunk's work on one dimension.
+
+    Attributes:
+        dimension: Where; also the number of its queue.
+        kind: What the members of the dimension do there.
+        algorithm: How, by name.
+        members: How many of them.
+        stride: Distance of neighbouring members in the dimension's coordinate.
+    """
+
+    dimension: int
+    kind: CollectiveKind
+    algorithm: str
+    members: int
+    stride: int
+
+
+def cut(kind: CollectiveKind, size_bytes: int, chunks: int, members: int) -> tuple[int, int]:
+    """Number and size of the chunks of a collective.
+
+    A chunk holds at least one byte per member (of an all-gather: one byte), and the last chunk is
+    as large as the others, as in ASTRA-sim 2.0.
+
+    Returns:
+        Chunks; bytes of each.
+    """
+    chunk_bytes = size_bytes // chunks
+    if kind is CollectiveKind.ALL_GATHER:
+        chunk_bytes = max(chunk_bytes, 1)
+        size_bytes = max(size_bytes, 1)
+    elif chunk_bytes < members:
+        chunk_bytes, size_bytes = members, chunks * members
+    return -(-size_bytes // chunk_bytes), chunk_bytes
+
+
+def runnable(name: str, kind: CollectiveKind, members: int) -> str:
+    """The name of what runs where *name* is asked for, see ``collectives.runnable``."""
+    algorithm = algorithm_named(name)
+    found = running_algorithm(algorithm, kind, members)
+    return name if found is algorithm else algorithm_name(found)
+
+
+def passes_of_chunk(
+    kind: CollectiveKind, involved: Sequence[int], local_bw_aware: bool
+) -> list[tuple[int, CollectiveKind]]:
+    """The dimensions in the order in which a chunk passes them, and what is done there.
+
+    All-gathers run the *involved* dimensions outside in, the others inside out; a bandwidth-aware
+    all-reduce reduce-scatters up to the last dimension, all-reduces there and gathers back.
+    """
+    if kind is CollectiveKind.ALL_GATHER:
+        return [(d, kind) for d in reversed(involved)]
+    if kind is CollectiveKind.ALL_REDUCE and local_bw_aware:
+        inner = [(d, CollectiveKind.REDUCE_SCATTER) for d in involved[:-1]]
+        outer = [(d, CollectiveKind.ALL_GATHER) for d in reversed(involved[:-1])]
+        return [*inner, (involved[-1], CollectiveKind.ALL_REDUCE), *outer]
+    return [(d, kind) for d in involved]
+
+
+def phases_of_chunk(
+    kind: CollectiveKind,
+    placement: Placement,
+    algorithms: Sequence[str],
+    local_bw_aware: bool,
+    passed: Sequence[int] | None = None,
+) -> tuple[Phase, ...]:
+    """The phases of one chunk, each starting with the size that the one before left.
+
+    *passed* is the order of the involved dimensions, if it is not the ascending one.
+    """
+    return tuple(
+        Phase(
+            dimension=d,
+            kind=what,
+            algorithm=runnable(algorithms[d], what, placement.extent[d]),
+            members=placement.extent[d],
+            stride=placement.stride[d],
+        )
+        for d, what in passes_of_chunk(kind, passed or placement.involved, local_bw_aware)
+    )
+
+
+def stand_ins(kind: CollectiveKind, placement: Placement, names: Sequence[str]) -> tuple[str, ...]:
+    """Which algorithms stand in for those of the dimensions, *names*, that cannot run."""
+    notes = []
+    for dimension, (name, members) in enumerate(zip(names, placement.extent, strict=True)):
+        stand_in = runnable(name, kind, members) if members > 1 else name
+        if stand_in != name:
+            notes.append(
+                f"{stand_in} stood in for {name} in {kind.name.lower()} among "
+                f"{members} NPUs of dimension {dimension}"
+            )
+    return tuple(notes)

@@ -1,0 +1,69 @@
+"""Phases, networks and NPUs as the kernels of collectives read them: arrays of numbers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simcore.collectives import algorithm_named
+from simcore.collectives.record import Rows, program_row
+from simcore.engines.collectives.alike import members_alike
+from simcore.engines.collectives.phases import Phase
+from simcore.engines.events.input import Floats, Ints
+from simcore.kernels import phase_row as words
+from simcore.kernels.topology_codes import TABLE
+from simcore.machine.dimension import Dimension
+from simcore.topologies import Topology, distances
+
+
+def phase_rows(
+    phases: Sequence[Phase], dimensions: Sequence[Dimension], known: Rows
+) -> list[list[int]]:
+    """A row of ``kernels.phase_row`` per phase of a chunk; *known* keeps what recurs."""
+    return [phase_row(phase, dimensions[phase.dimension], known) for phase in phases]
+
+
+def phase_row(phase: Phase, over: Dimension, known: Rows) -> list[int]:
+    """The row of one phase, *over* a dimension."""
+    algorithm = algorithm_named(phase.algorithm)
+    row = program_row(algorithm, phase.kind, phase.members, known)
+    row[words.STRIDE] = phase.stride
+    row[words.DIMENSION] = phase.dimension
+    machine = algorithm.machine(phase.kind, phase.members)
+    row[words.ALIKE] = members_alike(machine, over.shape, over.npus, phase.members, phase.stride)
+    return row
+
+
+def row_array(rows: Sequence[Sequence[int]]) -> Ints:
+    """(P, W) int64, rows of unequal length, as step tables have, filled up with 0."""
+    widest = max(map(len, rows), default=words.ROW_WORDS)
+    return np.array([[*row, *[0] * (widest - len(row))] for row in rows], np.int64)
+
+
+def network_array(dimensions: Sequence[Dimension]) -> Floats:
+    """(D, W) float64, W >= LINK_WORDS: a row of ``kernels.hops`` per dimension."""
+    rows = [
+        link_row(
+            dimension.shape,
+            dimension.npus,
+            dimension.link_bandwidth_bytes_per_s / 1e9,
+            dimension.latency_s * 1e9,
+        )
+        for dimension in dimensions
+    ]
+    network = np.zeros((len(rows), max(map(len, rows))), np.float64)
+    for row, known in zip(network, rows, strict=True):
+        row[: len(known)] = known
+    return network
+
+
+def link_row(shape: Topology, npus: int, bytes_per_ns: float, latency_ns: float) -> list[float]:
+    """The row of one dimension: its links and, where kernels need one, the table of distances."""
+    row = [shape.kernel_code, npus, bytes_per_ns, latency_ns]
+    if shape.kernel_code == TABLE:
+        row += distances(shape, npus).ravel().tolist() + shape.npu_links(npus).ravel().tolist()
+    return row
+
+
+def local_array(delay_ns: int, memory_bytes_per_s: float) -> Floats:
+    """(LOCAL_WORDS,) float64; the bandwidth rounded as the unfolded engine's, given in B/ns."""
+    return np.array((delay_ns, memory_bytes_per_s / 1e9 * 1e9), np.float64)

@@ -1,0 +1,236 @@
+"""Times collectives whose members start together; each distinct one is worked out once."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+
+from simcore.collectives import algorithm_named
+from simcore.engines.collectives.alike import members_alike, partners_alike
+from simcore.engines.collectives.cache import Collective, CollectiveCache
+from simcore.engines.collectives.members import Subsystem
+from simcore.engines.collectives.phases import (
+    Phase,
+    cut,
+    passes_of_chunk,
+    phases_of_chunk,
+    runnable,
+    stand_ins,
+)
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.rows import local_array, network_array, phase_row, row_array
+from simcore.engines.collectives.time import CollectiveTime
+from simcore.engines.events.input import Ints
+from simcore.kernels.chunk_pipeline import FASTEST_NS, LAST_STEP_NS, SLOWEST_NS, TIME_WORDS
+from simcore.kernels.collective_batch import collective_times
+from simcore.kernels.collective_time import collective_time, through_phases
+from simcore.kernels.phase_row import RESULT_OVER, RESULT_TIMES
+from simcore.machine.dimension import Dimension
+from simcore.machine.system import ALGORITHM_KEYS, System
+from simcore.terms import CollectiveKind
+
+
+class CollectiveTimer:
+    """Collectives of one machine and one system layer.
+
+    Phases whose members behave alike are timed on one member that stands for all; of the others
+    (trees, rings on part of a dimension) every member is, and such a phase lasts until its last
+    member is done: ``held_ns`` says how long others may have waited. The chunks then go through
+    the queues of the system layer. Only what the order of events among all members decides runs on
+    the unfolded engine. Where members behave alike, the times are the engine's to the nanosecond.
+    """
+
+    def __init__(
+        self,
+        dimensions: Sequence[Dimension],
+        system: System,
+        memory_bytes_per_s: float,
+        cache: CollectiveCache | None = None,
+    ) -> None:
+        self._dimensions = tuple(dimensions)
+        self._topologies = [dimension.topology for dimension in self._dimensions]
+        self._places = [(i, d.topology, d.npus) for i, d in enumerate(self._dimensions)]
+        self._system = system
+        self._memory_bytes_per_s = memory_bytes_per_s
+        self._network = network_array(self._dimensions)
+        self._local = local_array(system.endpoint_delay_ns, memory_bytes_per_s)
+        self._aware = system.collective_optimization == "local_bw_aware"
+        self._algorithms: dict[CollectiveKind, tuple[str, ...]] = {}
+        self._cache = cache = cache or CollectiveCache()
+        machine = self._key()
+        known = cache.times.get(machine)
+        self._known = cache.times.put(machine, {}) if known is None else known
+
+    def time(self, kind: CollectiveKind, placement: Placement, size_bytes: int) -> CollectiveTime:
+        """Time of one collective; *size_bytes* is the full buffer, of an all-gather the shard."""
+        return self.times([(kind, placement, size_bytes)])[0]
+
+    def times(self, wanted: Sequence[Collective]) -> list[CollectiveTime]:
+        """Time of each of the collectives *wanted*; see ``time``."""
+        new = list(dict.fromkeys([one for one in wanted if one not in self._known]))
+        if self._system.inter_dimension != "ascending":
+            mixed = [one for one in new if len(one[1].involved) > 1]
+            self._known.update({one: self._reordered(*one) for one in mixed})
+            new = [one for one in new if one not in self._known]
+        if new:
+            self._known.update(zip(new, self._work_out(new), strict=True))
+        return [self._known[one] for one in wanted]
+
+    def stand_ins(self, kind: CollectiveKind, placement: Placement) -> tuple[str, ...]:
+        """Which algorithms stand in for chosen ones that cannot run, as sentences."""
+        names = self._algorithms_of(kind)
+        key = (kind, placement.extent, names)
+        known = self._cache.stand_ins.get(key)
+        if known is None:
+            known = self._cache.stand_ins.put(key, stand_ins(kind, placement, names))
+        return known
+
+    def uneven(self, kind: CollectiveKind, placement: Placement, *, held: bool) -> set[int]:
+        """Dimensions along which members of a collective do not all behave alike.
+
+        Args:
+            kind: Of the collective.
+            placement: Where its members are.
+            held: Members that start together end one by one. Where they do not, places differ
+                only if members that start one by one find their partners place by place.
+        """
+        found = set()
+        for phase in self._phases(kind, placement):
+            machine = algorithm_named(phase.algorithm).machine(phase.kind, phase.members)
+            over = self._dimensions[phase.dimension]
+            alike = partners_alike(machine, phase.members)
+            if held:
+                place = over.shape, over.npus, phase.members, phase.stride
+                alike &= members_alike(machine, *place)
+            if not alike:
+                found.add(phase.dimension)
+        return found
+
+    def _key(self) -> Hashable:
+        """Everything that decides the times."""
+        system = self._system
+        return (
+            self._network.tobytes(),
+            self._local.tobytes(),
+            system.chunks,
+            system.active_chunks_per_dimension,
+            system.collective_optimization,
+            system.inter_dimension,
+            system.all_reduce,
+            system.all_gather,
+            system.reduce_scatter,
+            system.all_to_all,
+        )
+
+    def _work_out(self, wanted: Sequence[Collective]) -> Iterator[CollectiveTime]:
+        """Times of collectives whose chunks pass the dimensions in ascending order."""
+        rows: list[list[int]] = []
+        table = []
+        for kind, placement, size_bytes in wanted:
+            table.append((len(rows), *self._cut(kind, placement, size_bytes)))
+            rows += self._phase_rows(kind, placement, placement.involved)
+        table.append((len(rows), 0, 0))
+        phases, active = row_array(rows), self._system.active_chunks_per_dimension
+        times = np.empty((len(rows), TIME_WORDS), np.int64)
+        answers, traffic = collective_times(
+            np.array(table, np.int64), phases, active, self._network, self._local, times
+        )
+        for number, (missing, duration, held, last, tied) in enumerate(answers.tolist()):
+            first, chunks, chunk_bytes = table[number]
+            own = slice(first, table[number + 1][0])
+            one = wanted[number]
+            if missing:
+                self._time_on_engine(self._phases(*one[:2]), phases[own], chunk_bytes, times[own])
+                duration, held, last, tied = through_phases(
+                    phases[own], chunks, active, len(self._dimensions), times[own]
+                )
+            if tied and not held:  # the order of events on one member does not decide: run all
+                ends = self._subsystem().collective_ends(*one)
+                duration, last = ends.max(), self._system.endpoint_delay_ns
+            yield CollectiveTime(
+                duration_ns=int(duration),
+                held_ns=int(held),
+                last_step_ns=int(last),
+                traffic=tuple(traffic[number].ravel().tolist()),
+            )
+
+    def _cut(self, kind: CollectiveKind, placement: Placement, size_bytes: int) -> tuple[int, int]:
+        return cut(kind, size_bytes, self._system.chunks, placement.members)
+
+    def _reordered(
+        self, kind: CollectiveKind, placement: Placement, size_bytes: int
+    ) -> CollectiveTime:
+        """Where chunks pass the dimensions in different orders: the engine runs all members."""
+        subsystem = self._subsystem()
+        ends = subsystem.collective_ends(kind, placement, size_bytes)
+        orders = subsystem.dimension_orders(kind, placement, size_bytes)
+        chunks, chunk_bytes = self._cut(kind, placement, size_bytes)
+        traffic = np.zeros((2, len(self._dimensions)))
+        for order, uses in Counter(orders[c % len(orders)] for c in range(chunks)).items():
+            rows = row_array(self._phase_rows(kind, placement, order))
+            times = np.empty((len(rows), TIME_WORDS), np.int64)
+            collective_time(rows, uses, chunk_bytes, 1, self._network, self._local, times, traffic)
+        return CollectiveTime(
+            duration_ns=int(ends.max()),
+            held_ns=int(ends.max() - ends.min()),
+            last_step_ns=self._system.endpoint_delay_ns,
+            traffic=tuple(traffic.ravel().tolist()),
+        )
+
+    def _phases(self, kind: CollectiveKind, placement: Placement) -> tuple[Phase, ...]:
+        return phases_of_chunk(kind, placement, self._algorithms_of(kind), self._aware)
+
+    def _phase_rows(
+        self, kind: CollectiveKind, placement: Placement, passed: Sequence[int]
+    ) -> list[list[int]]:
+        """A row per phase of a chunk that passes the dimensions in the order *passed*."""
+        names, known = self._algorithms_of(kind), self._cache.phase_rows
+        rows = []
+        for d, what in passes_of_chunk(kind, passed, self._aware):
+            members, stride = placement.extent[d], placement.stride[d]
+            key = (what, names[d], members, stride, self._places[d])
+            row = known.get(key)
+            if row is None:
+                name = runnable(names[d], what, members)
+                phase = Phase(
+                    dimension=d, kind=what, algorithm=name, members=members, stride=stride
+                )
+                row = known.put(key, phase_row(phase, self._dimensions[d], self._cache.rows))
+            rows.append(row)
+        return rows
+
+    def _algorithms_of(self, kind: CollectiveKind) -> tuple[str, ...]:
+        """The algorithm of each dimension."""
+        if kind not in self._algorithms:
+            self._algorithms[kind] = self._system.algorithms(kind, self._topologies)
+        return self._algorithms[kind]
+
+    def _subsystem(self) -> Subsystem:
+        return Subsystem(self._dimensions, self._system, self._memory_bytes_per_s)
+
+    def _time_on_engine(
+        self, phases: Sequence[Phase], rows: Ints, size_bytes: int, times: Ints
+    ) -> None:
+        """Write the times that are missing of *phases*: all members, on the unfolded engine."""
+        for phase, row, time in zip(phases, rows, times, strict=True):
+            if time[SLOWEST_NS] < 0:
+                ends = self._phase_ends(phase, size_bytes)
+                time[SLOWEST_NS], time[FASTEST_NS] = ends.max(), ends.min()
+                time[LAST_STEP_NS] = self._system.endpoint_delay_ns
+            size_bytes = size_bytes * int(row[RESULT_TIMES]) // int(row[RESULT_OVER])
+
+    def _phase_ends(self, phase: Phase, size_bytes: int) -> Ints:
+        alone = self._system.model_copy(
+            update={
+                "chunks": 1,
+                "collective_optimization": "baseline",
+                "inter_dimension": "ascending",
+                **dict.fromkeys(ALGORITHM_KEYS, (phase.algorithm,)),
+            }
+        )
+        dimension = self._dimensions[phase.dimension]
+        return Subsystem((dimension,), alone, self._memory_bytes_per_s).collective_ends(
+            phase.kind,
+            Placement(extent=(phase.members,), stride=(phase.stride,)),
+            size_bytes,
+        )

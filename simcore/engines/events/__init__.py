@@ -1,0 +1,1 @@
+"""The event engine: every NPU and every message."""

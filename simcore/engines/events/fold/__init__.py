@@ -1,0 +1,1 @@
+"""NPUs that must behave identically: one of each class is simulated."""

@@ -1,0 +1,214 @@
+"""With whom each NPU exchanges messages, relation by relation, and over which way."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from simcore.collectives import Offset, PeerRule, Step
+from simcore.engines.events.input import EngineInput, Ints, ListGroup, NetworkDimension
+from simcore.engines.events.phases import Phase, collective_phases
+from simcore.engines.events.programs import Program
+from simcore.errors import SimulationError
+from simcore.kernels.engine.layout import UNAWARE
+from simcore.kernels.topology_codes import FULLY_CONNECTED
+from simcore.network import BACKENDS
+from simcore.terms import CollectiveKind
+from simcore.topologies import TOPOLOGIES, Topology, distances
+
+_MOST_PARTNERS = 4_000_000
+_FAR = 1 << 32
+_TOO_MANY = "there are too many pairs of partners to compare"
+
+
+class CannotFoldError(SimulationError):
+    """NPUs cannot be proven alike; says why. The run is simulated unfolded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """How members of a phase are numbered, and which of them exchange messages.
+
+    Attributes:
+        slot: Which of the program's list groups they form, -1: they lie *stride* apart.
+        stride: Difference of neighbouring members' NPU ids.
+        members: How many there are.
+        steps: How far ahead the partners are.
+        pairs: Partners exchange pairwise: ahead or behind.
+    """
+
+    slot: int
+    stride: int
+    members: int
+    steps: tuple[int, ...]
+    pairs: bool
+
+
+def lines_of(inputs: EngineInput, program: Program, slots: Sequence[int], rows: Ints) -> list[Line]:
+    """The lines along which the collectives at positions *rows* of a program communicate.
+
+    Args:
+        inputs: The run.
+        program: The program.
+        slots: Keys of its list groups.
+        rows: Positions of its collectives.
+    """
+    sized = inputs.options.inter_dimension == "offline_greedy"
+    size = program.size_bytes[rows] if sized else np.zeros(rows.size, np.int64)
+    columns = (program.comm_kind[rows], program.group[rows], program.involved_dims[rows], size)
+    found: dict[Line, None] = {}
+    for kind, key, involved, size_bytes in {tuple(row) for row in np.stack(columns, 1).tolist()}:
+        orders = collective_phases(inputs, CollectiveKind(kind), key, involved, size_bytes)
+        for phase in {phase for order in orders for phase in order}:
+            slot = slots.index(key) if phase.over.in_list else -1
+            found[_line(phase, slot)] = None
+    return sorted(found, key=repr)
+
+
+def _line(phase: Phase, slot: int) -> Line:
+    over = phase.over
+    machine = over.algorithm.machine(phase.kind, over.members)
+    if machine.peers is PeerRule.TREE:
+        raise CannotFoldError("members of a tree have different roles")
+    pairs = machine.peers is PeerRule.HALVING
+    steps = tuple(range(1, over.members))
+    if pairs:
+        if over.members & (over.members - 1):
+            raise CannotFoldError("pairs need a power of two")
+        steps = tuple(1 << k for k in range(over.members.bit_length() - 1))
+    elif machine.peers is PeerRule.NEIGHBOUR:
+        steps = (1, over.members - 1)
+    elif machine.peers is PeerRule.TABLE:
+        steps = _both_ways(machine.table, over.members)
+    return Line(slot=slot, stride=over.stride, members=over.members, steps=steps, pairs=pairs)
+
+
+def _both_ways(table: Sequence[Step], members: int) -> tuple[int, ...]:
+    """How far ahead those are to whom a member sends, and those from whom it receives."""
+    if not all(isinstance(step.peer, Offset) for step in table):
+        raise CannotFoldError("members find their partners in a table")
+    ahead = {step.peer.ahead % members for step in table if isinstance(step.peer, Offset)}
+    return tuple(sorted(ahead | {members - one for one in ahead}))
+
+
+def partners_on(line: Line, npus: Ints, lists: Sequence[Ints]) -> Ints:
+    """(I, steps) int64, the partners of each NPU on one line.
+
+    Args:
+        line: The line.
+        npus: (I,) int64.
+        lists: Where it is a list: the members of each NPU's group, (I, members).
+    """
+    if npus.size * len(line.steps) > _MOST_PARTNERS:
+        raise CannotFoldError(_TOO_MANY)
+    members = None
+    if line.slot >= 0:
+        members = np.stack(lists)
+        index = np.argmax(members == npus[:, None], axis=1)
+    else:
+        index = npus // line.stride % line.members
+    steps = np.array(line.steps, np.int64)
+    ahead = np.broadcast_to(steps, (npus.size, steps.size))
+    if line.pairs:
+        ahead = np.where(index[:, None] // steps % 2 == 1, -ahead, ahead)
+    place = (index[:, None] + ahead) % line.members
+    if members is not None:
+        return np.take_along_axis(members, place, axis=1)
+    partners: Ints = npus[:, None] + (place - index[:, None]) * line.stride
+    return partners
+
+
+def ways(inputs: EngineInput, npus: Ints, partners: Ints) -> Ints:
+    """(I, P) int64, what distinguishes the ways to the partners: equal numbers, equal ways.
+
+    Without congestion a way is a dimension and a number of links. With it, a message must stay in
+    one dimension, as the other NPUs on its way are looked for there.
+    """
+    if bool((partners == npus[:, None]).any()):
+        raise CannotFoldError("an NPU sends to itself")
+    unaware = BACKENDS[inputs.backend].kernel_code == UNAWARE
+    way = np.full(partners.shape, -1, np.int64)
+    below = 1
+    for d, dimension in enumerate(inputs.dimensions):
+        a = npus[:, None] // below % dimension.npus
+        b = partners // below % dimension.npus
+        here = d * _FAR + _steps(dimension, a, b, unaware=unaware)
+        if not unaware and bool(((a != b) & (way >= 0)).any()):
+            raise CannotFoldError("messages turn from one dimension into another")
+        way = np.where((a != b) & (way < 0), here, way)
+        below *= dimension.npus
+    return way
+
+
+def _shape(dimension: NetworkDimension) -> Topology:
+    return TOPOLOGIES[dimension.topology]
+
+
+def _steps(dimension: NetworkDimension, a: Ints, b: Ints, *, unaware: bool) -> Ints:
+    """What distinguishes ways within one dimension: links, or where messages meet, which NPU."""
+    shape, npus = _shape(dimension), dimension.npus
+    if shape.uniform:
+        return np.zeros_like(b)
+    if not shape.cyclic:
+        if not unaware:
+            raise CannotFoldError("NPUs pass on messages by a table of routes")
+        found: Ints = distances(shape, npus)[np.broadcast_to(a, b.shape), b]
+        return found
+    apart: Ints = (b - a) % npus
+    return np.minimum(apart, npus - apart) if unaware else apart
+
+
+def shared_links(inputs: EngineInput, partners: Ints) -> Ints:
+    """(I, P) int64, for each partner the first relation with it, where it has a link of its own.
+
+    In a fully connected dimension, with congestion, messages of two relations share a link where
+    they go to one partner.
+    """
+    unaware = BACKENDS[inputs.backend].kernel_code == UNAWARE
+    none = partners.shape[1] == 0
+    if none or unaware or all(_shape(d).kernel_code != FULLY_CONNECTED for d in inputs.dimensions):
+        return np.empty((partners.shape[0], 0), np.int64)
+    if partners.size * partners.shape[1] > _MOST_PARTNERS:
+        raise CannotFoldError(_TOO_MANY)
+    first: Ints = np.argmax(partners[:, :, None] == partners[:, None, :], axis=1)
+    return first
+
+
+def passed_rings(inputs: EngineInput, way: Ints) -> list[int]:
+    """Dimensions in which messages pass NPUs on a ring, with congestion, on these ways."""
+    if BACKENDS[inputs.backend].kernel_code == UNAWARE:
+        return []
+    return [
+        d
+        for d, dimension in enumerate(inputs.dimensions)
+        if _shape(dimension).cyclic
+        and bool(((way // _FAR == d) & (way % _FAR > 1) & (way % _FAR < dimension.npus - 1)).any())
+    ]
+
+
+def ring_neighbours(inputs: EngineInput, npus: Ints, rings: Sequence[int]) -> Ints:
+    """(I, 2 R) int64, the next and the previous NPU in each of R dimensions.
+
+    Where messages pass NPUs, an NPU's links also carry what NPUs further back send.
+    """
+    columns = [np.empty((npus.size, 0), np.int64)]
+    for d in rings:
+        below, size = prod(o.npus for o in inputs.dimensions[:d]), inputs.dimensions[d].npus
+        at = npus // below % size
+        for step in (1, size - 1):
+            columns.append((npus + ((at + step) % size - at) * below)[:, None])
+    return np.concatenate(columns, axis=1)
+
+
+def list_slots(inputs: EngineInput, program: Program, rows: Ints) -> tuple[int, ...]:
+    """Keys of the list groups of the collectives at positions *rows*, in order of appearance.
+
+    A list of all NPUs is none: it follows the dimensions of the machine.
+    """
+    npus = inputs.program_of_npu.size
+    return tuple(
+        key
+        for key in dict.fromkeys(program.group[rows].tolist())
+        if isinstance(group := inputs.groups.get(key), ListGroup) and group.members.size != npus
+    )

@@ -1,0 +1,239 @@
+"""Writes the arena in which the unfolded engine runs: network, options, NPUs and tables."""
+
+from math import prod
+
+import numpy as np
+
+from simcore.engines.events.arena import Image
+from simcore.engines.events.cast import Cast
+from simcore.engines.events.input import EngineInput, NetworkDimension, SharedBus
+from simcore.engines.events.writer import ProgramWriter, Written
+from simcore.kernels.engine import layout
+from simcore.kernels.engine.layout import Floats, Ints
+from simcore.kernels.engine.set_layout import set_words
+from simcore.kernels.native import call
+from simcore.kernels.topology_codes import TABLE
+from simcore.network import BACKENDS
+from simcore.terms import NodeKind
+from simcore.topologies import TOPOLOGIES, distances
+
+_SCHEDULING = {"lifo": 0, "fifo": 1, "explicit": 2}
+_SPARE_WORDS = 4096
+_WORDS_PER_NPU = 512  # for what happens; what a run does not touch takes no memory
+_UNLIMITED = 1 << 62
+
+
+def build_arena(inputs: EngineInput, cast: Cast, *, outside: bool) -> tuple[Ints, Floats]:
+    """The arena of a run, ready for its first event, and the rates that go with it.
+
+    Args:
+        inputs: The run, which has been checked.
+        cast: The NPUs that are simulated.
+        outside: Whether a network outside the kernel carries the messages.
+
+    Raises:
+        ConfigError: The input breaks a rule.
+    """
+    image = Image()
+    _write_network(image, inputs, outside=outside)
+    _write_options(image, inputs)
+    writer = ProgramWriter(image, inputs)
+    written = writer.write(cast.programs, cast.seen)
+    _write_npus(image, inputs, cast, written, writer)
+    if cast.folded:
+        writer.write_stand_ins(cast)
+    reserve, burst = _reserve(inputs, cast, writer)
+    image.words[layout.RESERVE_WORDS] = reserve
+    image.words[layout.BURST] = burst
+    starts = 1 if inputs.start_ns is None else np.unique(inputs.start_ns).size
+    _write_tables(image, burst + starts)
+    return image.finished(2 * reserve + cast.npus.size * _WORDS_PER_NPU), _rates(inputs)
+
+
+def _write_network(image: Image, inputs: EngineInput, *, outside: bool) -> None:
+    table = [_dimension(image, d) for d in inputs.dimensions]
+    words = image.words
+    words[layout.DIMENSION_TABLE] = image.add(table)
+    words[layout.DIMENSIONS] = len(table)
+    words[layout.NPUS] = prod(d.npus for d in inputs.dimensions)
+    backend = BACKENDS[inputs.backend].kernel_code
+    words[layout.BACKEND] = layout.OUTSIDE if outside else backend
+    words[layout.HORIZON_NS] = layout.LAST_NS
+
+
+def _dimension(image: Image, over: NetworkDimension) -> list[int]:
+    """The DIM_WORDS of a dimension."""
+    shape = TOPOLOGIES[over.topology]
+    if shape.kernel_code != TABLE:
+        return [shape.kernel_code, over.npus, 0, 0, 0]
+    routes = shape.next_nodes(over.npus)
+    hops_at = image.add(distances(shape, over.npus).ravel())
+    routes_at = image.add(routes.astype(np.int64).ravel())
+    return [TABLE, over.npus, routes.shape[0], hops_at, routes_at]
+
+
+def _write_options(image: Image, inputs: EngineInput) -> None:
+    options, memory, words = inputs.options, inputs.remote_memory, image.words
+    queues = options.queues_per_dimension
+    words[layout.RENDEZVOUS] = int(options.rendezvous)
+    words[layout.EMPTY_GATHERS_WAIT] = int(options.reference_quirks)
+    words[layout.CHUNKS] = options.chunks
+    words[layout.GATHERED] = int(options.inter_dimension != "ascending")
+    words[layout.SCHEDULING] = _SCHEDULING[options.scheduling]
+    words[layout.ACTIVE_LIMIT] = -(-options.active_chunks_per_dimension // queues)
+    words[layout.QUEUES] = queues
+    limits = {
+        layout.SLOT_CPU: 1,
+        layout.SLOT_COMPUTE: options.compute_slots,
+        layout.SLOT_COMM: options.communication_streams,
+        layout.SLOT_NONE: _UNLIMITED,
+    }
+    for slot, limit in limits.items():
+        words[layout.SLOT_LIMITS + slot] = limit
+    words[layout.RECORD_NODES] = int(inputs.record_nodes)
+    words[layout.ENDPOINT_DELAY_NS] = options.endpoint_delay_ns
+    words[layout.MEMORY_LATENCY_NS] = memory.latency_ns
+    words[layout.MEMORY_BYTES_PER_NS] = memory.bytes_per_ns
+    if memory.kind in ("per_node", "pool"):
+        npus = inputs.program_of_npu.size
+        per_server = memory.npus_per_node if memory.kind == "per_node" else npus
+        servers = -(-npus // per_server)
+        words[layout.NPUS_PER_SERVER] = per_server
+        servers_at = image.add(np.zeros(servers * layout.SERVER_WORDS, np.int64))
+        words[layout.MEMORY_SERVERS] = servers_at
+    if options.shared_bus is not None:
+        words[layout.BUS_LATENCY_NS] = options.shared_bus.latency_ns
+        words[layout.BUS_OVERHEAD_NS] = options.shared_bus.overhead_ns
+        words[layout.BUS_GAP_NS] = options.shared_bus.gap_ns
+        words[layout.BUS_REDUCTION_NS] = options.shared_bus.local_reduction_delay_ns
+
+
+def _rates(inputs: EngineInput) -> Floats:
+    bus = inputs.options.shared_bus or SharedBus()
+    rates = [inputs.options.local_mem_bytes_per_ns * 1e9, bus.gap_ns_per_byte]
+    for dimension in inputs.dimensions:
+        rates += [dimension.bytes_per_ns, dimension.latency_ns]
+    return np.array(rates, np.float64)
+
+
+def _write_npus(
+    image: Image,
+    inputs: EngineInput,
+    cast: Cast,
+    written: Written,
+    writer: ProgramWriter,
+) -> None:
+    """The NPUs, the segments that each of them owns, and their start events."""
+    npus = cast.npus.size
+    dimensions, queues = len(inputs.dimensions), inputs.options.queues_per_dimension
+    trees = writer.trees
+    own = dimensions * (queues * layout.QUEUE_WORDS + layout.ROUND_WORDS) + len(trees)
+    before = layout.NPU_WORDS_BEFORE if cast.folded else 0
+    rows = np.zeros((npus, before + layout.NPU_WORDS + own), np.int64)
+    table = rows[:, before:]
+    rows[:, rows.shape[1] - len(trees) :] = trees
+    nodes = cast.programs.sizes[cast.program_of]
+    groups = written.groups[cast.program_of]
+    times = nodes if inputs.record_nodes else np.zeros_like(nodes)
+    custom = writer.custom_nodes
+    if custom:
+        custom += layout.CUSTOM_WORDS + set_words(custom)
+    bus = 4 * layout.END_WORDS if inputs.options.shared_bus else 0
+    lengths = {
+        layout.NPU_STATE: nodes,
+        layout.NPU_READY: nodes,
+        layout.NPU_START: times,
+        layout.NPU_END: times,
+        layout.NPU_GROUP_COUNTS: groups,
+        layout.NPU_CUSTOM: np.full(npus, custom),
+        layout.NPU_BUS: np.full(npus, bus),
+    }
+    table_at = image.add(rows) + before
+    own_parts = image.reserve(np.stack(list(lengths.values()), axis=1).reshape(-1))
+    table[:, list(lengths)] = own_parts.reshape(npus, len(lengths))
+    if not bus:
+        table[:, layout.NPU_BUS] = 0
+    table[:, layout.NPU_ID] = cast.npus
+    table[:, layout.NPU_PROGRAM] = written.at[cast.program_of]
+    table[:, layout.NPU_FINISH_NS] = -1
+    busy = layout.NPU_ACCOUNTS + layout.ACCOUNT_BUSY_NS
+    table[:, busy : layout.NPU_WORDS : layout.ACCOUNT_WORDS] = -1
+    if cast.folded:
+        rows[:, before + layout.NPU_ALIKE] = cast.alike
+        places = table_at + cast.class_of_npu * rows.shape[1]
+        image.words[layout.TIE_NS] = -1
+    image.words[layout.NPU_TABLE] = table_at
+    image.words[layout.NPU_STRIDE] = rows.shape[1]
+    image.later.append(lambda arena: _fill(arena, table, cast, times=times))
+    if bus:
+        image.later.append(lambda arena: _fill_buses(arena, table, table_at))
+    if cast.folded:
+        image.words[layout.PLACES] = image.add(places)
+
+
+def _fill(arena: Ints, table: Ints, cast: Cast, *, times: Ints) -> None:
+    """Open dependencies of each node, and -1 as the times of nodes never issued or ended."""
+    bodies = cast.programs.bodies
+    states = table[:, layout.NPU_STATE].copy()
+    of_npu = cast.programs.body_of[cast.program_of]
+    call("write_states", arena, states, of_npu, bodies.first, bodies.dep_start)
+    for column in (layout.NPU_START, layout.NPU_END):
+        for first, nodes in zip(table[:, column].tolist(), times.tolist(), strict=True):
+            arena[first : first + nodes] = -1
+
+
+def _fill_buses(arena: Ints, table: Ints, table_at: int) -> None:
+    npu_at = table_at + np.arange(table.shape[0]) * (table.strides[0] // table.itemsize)
+    for role in range(4):
+        end = table[:, layout.NPU_BUS] + role * layout.END_WORDS
+        arena[end + layout.END_ROLE] = role
+        arena[end + layout.END_NPU] = npu_at
+
+
+def _reserve(inputs: EngineInput, cast: Cast, writer: ProgramWriter) -> tuple[int, int]:
+    """Words and distinct times that one event may take at most.
+
+    One event can end a node, which can issue every receive that is free and one collective with all
+    of its chunks, of which each queue starts some, each with its packets.
+    """
+    options = inputs.options
+    transfers = cast.programs.transfers
+    received = transfers.program[transfers.kind == NodeKind.RECV]
+    receives = int(np.bincount(received, minlength=1).max())
+    skips = 0
+    if bool((cast.programs.bodies.action == layout.ACTION_SKIP).any()):
+        skips = int(cast.programs.sizes.max())
+    collectives = options.communication_streams
+    streams = 2 * max(options.chunks, 1) * collectives
+    active = min(options.active_chunks_per_dimension, streams) + options.queues_per_dimension
+    started = active * (writer.longest_phase + 1)
+    burst = (
+        receives
+        + streams * (options.inter_dimension != "ascending")
+        + 2 * started * collectives
+        + writer.custom_nodes
+        + 16
+    )
+    words_per_transfer = 2 * (
+        layout.MSG_WORDS
+        + layout.EVENT_WORDS
+        + layout.MATCH_WORDS
+        + layout.HELD_WORDS
+        + 2 * layout.FIFO_WORDS
+        + 2 * layout.TRANSFER_WORDS
+    )
+    words = burst * words_per_transfer + skips * layout.EVENT_WORDS
+    words += streams * (layout.STREAM_WORDS + writer.most_phases)
+    words += collectives * (active * layout.WALK_WORDS + layout.COLLECTIVE_WORDS)
+    return int(words) + _SPARE_WORDS, 4 * burst
+
+
+def _write_tables(image: Image, burst: int) -> None:
+    words = image.words
+    capacity = 1 << max(burst - 1, 1023).bit_length()
+    words[layout.HEAP] = image.add(np.zeros(2 * capacity, np.int64))
+    words[layout.HEAP_CAPACITY] = capacity
+    words[layout.FIFOS] = image.add(np.zeros(1024, np.int64))
+    words[layout.FIFO_CAPACITY] = 1024
+    words[layout.MATCHES] = image.add(np.zeros(1024, np.int64))
+    words[layout.MATCH_CAPACITY] = 1024

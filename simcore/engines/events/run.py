@@ -1,0 +1,189 @@
+"""The unfolded simulation: every NPU and every message, event by event.
+
+Source: W. Won et al., "ASTRA-sim2.0: Modeling Hierarchical Networks and Disaggregated Systems for
+Large-model Training at Scale", ISPASS 2023; the rules are those of its analytical simulator.
+Where that program aborts or hangs, this one goes on or says what is wrong:
+
+* a deadlock ends the run; the NPUs that never finished are named with what they wait for;
+* an all-gather of fewer bytes than chunks is cut into one-byte chunks (of 0 bytes: into one);
+* a collective without partners (a group of one, no dimension involved) ends at once;
+* a custom collective is one stream, whatever the number of chunks;
+* delays of 0 ns are legal at time 0, messages of 0 bytes take their latency.
+
+Beyond that program: groups that are sub-grids of the machine (their chunks hold at least one byte
+per member), NPUs that start late, networks outside the kernel, and tags that never meet, however
+many collectives run.
+"""
+
+import numpy as np
+
+from simcore.engines.events.cast import Cast, everybody
+from simcore.engines.events.checks import check_inputs
+from simcore.engines.events.fold.relations import CannotFoldError
+from simcore.engines.events.image import build_arena
+from simcore.engines.events.input import EngineInput, EngineOutput
+from simcore.engines.events.waiting import waiting_sentences
+from simcore.errors import SimulationError
+from simcore.kernels.engine import layout
+from simcore.kernels.engine.layout import Floats, Ints
+from simcore.kernels.native import call
+from simcore.network import ExternalNetwork
+
+_EVENTS_BETWEEN_PAUSES = 5_000_000  # about a second, so that an interrupt is heard
+_GROWTH_WORDS = 1 << 22
+
+
+def run_unfolded(inputs: EngineInput, *, network: ExternalNetwork | None = None) -> EngineOutput:
+    """Simulate every NPU of a machine until nothing is left to happen.
+
+    Args:
+        inputs: The run.
+        network: Carries the messages instead of the backend that *inputs* names.
+
+    Returns:
+        Finish times in ns; NPUs that wait for ever finish at -1 and are explained in ``waiting``.
+
+    Raises:
+        ConfigError: The input breaks a rule.
+        SimulationError: *network* delivers a message before it was sent, or the run never comes to
+            an end within the range of time.
+    """
+    check_inputs(inputs)
+    return run_cast(inputs, everybody(inputs), network=network)
+
+
+def run_cast(
+    inputs: EngineInput, cast: Cast, *, network: ExternalNetwork | None = None
+) -> EngineOutput:
+    """Simulate the NPUs of a cast; the arguments have been checked.
+
+    Raises:
+        CannotFoldError: NPUs that stand for others meet what these might meet in another order.
+        SimulationError: See ``run_unfolded``.
+    """
+    arena, rates = build_arena(inputs, cast, outside=network is not None)
+    arena = _start(arena, inputs, cast)
+    if network is None:
+        arena, code = _go_on(arena, rates)
+    else:
+        arena, code = _run_with(arena, rates, network)
+    if arena[layout.UNSAFE]:
+        raise CannotFoldError("the order of simultaneous events depends on the order of the NPUs")
+    if code == layout.AT_HORIZON:
+        raise SimulationError(
+            f"The run lasts longer than {layout.LAST_NS} ns (73 years): "
+            "look for a size, delay or bandwidth that is wrong by orders of magnitude."
+        )
+    return _output(arena, inputs, cast)
+
+
+def _start(arena: Ints, inputs: EngineInput, cast: Cast) -> Ints:
+    """Schedule the start of each NPU."""
+    npus = cast.npus.size
+    arena = _with_room(arena, npus * (layout.EVENT_WORDS + layout.FIFO_WORDS))
+    starts = np.zeros(npus, np.int64)
+    if inputs.start_ns is not None:
+        starts = np.ascontiguousarray(inputs.start_ns[cast.npus])
+    call("schedule_starts", arena, starts)
+    return arena
+
+
+def _with_room(arena: Ints, words: int) -> Ints:
+    """The arena, larger if need be, with at least *words* words never used.
+
+    It grows in place: the programs in it never exist twice.
+    """
+    needed = int(arena[layout.NEXT_WORD]) + words
+    if needed > arena.size:
+        arena.resize(needed + min(needed >> 1, _GROWTH_WORDS), refcheck=False)
+    return arena
+
+
+def _go_on(arena: Ints, rates: Floats) -> tuple[Ints, int]:
+    """Run until something other than a full arena or a pause stops the kernel."""
+    while True:
+        arena[layout.PAUSE_AT] = arena[layout.EVENTS] + _EVENTS_BETWEEN_PAUSES
+        code = call("run_events", arena, rates)
+        if code == layout.FULL:
+            needed = int(arena[layout.NEEDED_WORDS] - arena[layout.NEXT_WORD])
+            arena = _with_room(arena, needed)
+        elif code != layout.PAUSED or arena[layout.UNSAFE]:
+            return arena, code
+
+
+def _run_with(arena: Ints, rates: Floats, network: ExternalNetwork) -> tuple[Ints, int]:
+    """Alternate between the kernel and a network outside it, whoever has the earlier event."""
+    while True:
+        due_ns = network.next_event_ns()
+        arena[layout.HORIZON_NS] = layout.LAST_NS if due_ns is None else due_ns - 1
+        arena, code = _go_on(arena, rates)
+        if code == layout.OUTBOX_FILLED:
+            _hand_out(arena, network)
+        elif due_ns is None:
+            return arena, code
+        else:
+            for arrival in network.advance(due_ns):
+                if arrival.time_ns < arena[layout.NOW_NS]:
+                    raise SimulationError(f"the network delivers into the past: {arrival}")
+                arena = _with_room(arena, layout.FIFO_WORDS)
+                call("add_event", arena, arrival.time_ns, arrival.message)
+
+
+def _hand_out(arena: Ints, network: ExternalNetwork) -> None:
+    message = int(arena[layout.OUTBOX_HEAD])
+    arena[layout.OUTBOX_HEAD] = 0
+    while message:
+        following = int(arena[message + layout.EVENT_NEXT])
+        network.send(
+            int(arena[layout.NOW_NS]),
+            message,
+            int(arena[message + layout.MSG_SRC]),
+            int(arena[message + layout.MSG_DST]),
+            int(arena[message + layout.MSG_BYTES]),
+        )
+        message = following
+
+
+def _output(arena: Ints, inputs: EngineInput, cast: Cast) -> EngineOutput:
+    npus = cast.npus.size
+    stride = int(arena[layout.NPU_STRIDE])
+    at = int(arena[layout.NPU_TABLE])
+    table = arena[at + np.arange(npus)[:, None] * stride + np.arange(layout.NPU_WORDS)]
+    finish_ns = table[:, layout.NPU_FINISH_NS].copy()
+    starts: list[Ints] = []
+    ends: list[Ints] = []
+    if inputs.record_nodes:
+        sizes = cast.programs.sizes.tolist()
+        for npu, program in enumerate(cast.program_of.tolist()):
+            nodes = sizes[program]
+            for times, column in ((starts, layout.NPU_START), (ends, layout.NPU_END)):
+                first = int(table[npu, column])
+                times.append(arena[first : first + nodes].copy())
+    accounts = table[:, layout.NPU_ACCOUNTS :].reshape(npus, layout.ACCOUNTS, layout.ACCOUNT_WORDS)
+    busy_ns = accounts[:, : layout.ACCOUNT_NONE, layout.ACCOUNT_BUSY_NS].copy()
+    last_end_ns = table[:, layout.NPU_LAST_END_NS].copy()
+    received = int(arena[layout.RECEIVED_MESSAGES]), int(arena[layout.RECEIVED_BYTES])
+    if cast.folded:
+        if arena[layout.MATCH_COUNT] or (finish_ns < 0).any():
+            raise CannotFoldError("NPUs wait for ever, or messages are never received")
+        received = int(arena[layout.SENT_MESSAGES]), int(arena[layout.SENT_BYTES])
+        finish_ns = finish_ns[cast.class_of_npu]
+        busy_ns, last_end_ns = busy_ns[cast.class_of_npu], last_end_ns[cast.class_of_npu]
+        if inputs.record_nodes:
+            classes = cast.class_of_npu.tolist()
+            starts, ends = [starts[i] for i in classes], [ends[i] for i in classes]
+    return EngineOutput(
+        finish_ns=finish_ns,
+        node_start_ns=tuple(starts),
+        node_end_ns=tuple(ends),
+        busy_ns=busy_ns,
+        last_end_ns=last_end_ns,
+        messages=int(arena[layout.SENT_MESSAGES]),
+        received_messages=received[0],
+        sent_bytes=int(arena[layout.SENT_BYTES]),
+        received_bytes=received[1],
+        events=int(arena[layout.EVENTS]),
+        empty_messages=bool(arena[layout.EMPTY_MESSAGES]),
+        waiting=() if cast.folded else waiting_sentences(arena, table, inputs),
+        class_of_npu=cast.class_of_npu if cast.folded else None,
+    )

@@ -1,0 +1,1 @@
+"""Limits of what can be counted, in time and in bytes."""

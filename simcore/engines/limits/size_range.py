@@ -1,0 +1,107 @@
+"""Designs beyond what whole nanoseconds and bytes in 64 bits can count are refused beforehand."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Self
+
+from simcore.engines.limits.counted_time import MAX_S, delay_field, dimension_fields, over, too_long
+from simcore.engines.limits.slowest_field import slowest_field
+from simcore.errors import InfeasibleError
+from simcore.machine import Dimension, Npu, Platform
+from simcore.machine.system import System
+from simcore.workload import ParallelPlan, Workload, microbatches
+
+MAX_COUNT = 2**62
+"""Bytes of one buffer and FLOP of one kernel, with room for one addition."""
+
+MAX_LAYER_PASSES = 1_000_000
+"""Micro-batches times layers: each is some ten nodes of the graphs."""
+
+_BUFFERS = 64
+"""More than the buffers of one size that a layer's forward and backward pass moves."""
+
+_RING_STEPS = 6
+"""More than the steps per NPU in which keys go round in both passes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """Bounds of what one NPU does in an iteration, far above any real one.
+
+    Attributes:
+        moved_bytes: Through memory or the network.
+        operations: Kernels and collectives.
+        flop: Of all kernels.
+    """
+
+    moved_bytes: float
+    operations: int
+    flop: float
+
+    @classmethod
+    def of(cls, workload: Workload, plan: ParallelPlan) -> Self:
+        """The demand of a plan, once its sizes are known to be countable.
+
+        Raises:
+            InfeasibleError: They are not; says which value makes it so.
+        """
+        passes = microbatches(workload, plan) * workload.model.layers
+        if passes > MAX_LAYER_PASSES:
+            reason = (
+                f"micro-batches x layers is {passes}, and at most {MAX_LAYER_PASSES} can be "
+                "simulated"
+            )
+            raise InfeasibleError("size_in_range", reason)
+        sizes = workload.extent(plan)
+        if max(sizes.buffer_bytes, sizes.weights_bytes, sizes.layer_flop) > MAX_COUNT:
+            together = workload.tokens // workload.global_batch * plan.micro_batch
+            reason = (
+                f"a model of {Decimal(workload.model.parameters):.3g} parameters with "
+                f"{Decimal(together):.3g} {workload.unit} per micro-batch is "
+                "beyond 64-bit sizes"
+            )
+            raise InfeasibleError("size_in_range", reason)
+        parts = _BUFFERS + _RING_STEPS * plan.cp
+        return cls(
+            moved_bytes=float(sizes.buffer_bytes) * passes * parts + 8.0 * sizes.weights_bytes,
+            operations=passes * parts + 8,
+            flop=float(sizes.flop) + float(sizes.layer_flop) * passes,
+        )
+
+    def check_times(self, workload: Workload, platform: Platform, system: System) -> None:
+        """Check that no part of the machine could take longer than can be counted.
+
+        Raises:
+            InfeasibleError: One could; says which, and to which of its fields that is due.
+        """
+        for index, dimension in enumerate(platform.dimensions):
+            times_s = self._network_s(dimension, system)
+            if not sum(times_s) < MAX_S:
+                place = f"platform.dimensions[{index}]"
+                fields = (*dimension_fields(dimension, place), delay_field(system))
+                slowest = fields[times_s.index(max(times_s))]
+                raise too_long(slowest, "an iteration could take", sum(times_s))
+
+        def time_s_on(npu: Npu) -> float:
+            return self._npu_s(npu, npu.peak(workload.precision))
+
+        time_s = time_s_on(platform.npu)
+        if not time_s < MAX_S:
+            field = slowest_field(platform.npu, time_s_on)
+            raise too_long(field, "an iteration could compute", time_s)
+
+    def _network_s(self, dimension: Dimension, system: System) -> tuple[float, float, float]:
+        """Bounds of the times due to latency and bandwidth of a dimension, and to the delay."""
+        npus = float(dimension.npus)
+        hops = dimension.shape.most_hops(dimension.npus)
+        steps = 2.0 * npus * system.chunks * self.operations
+        sent_s = over(self.moved_bytes * npus, dimension.usable_bandwidth_bytes_per_s)
+        return steps * hops * dimension.latency_s, sent_s, steps * system.endpoint_delay_s
+
+    def _npu_s(self, npu: Npu, peak: float) -> float:
+        efficiency = npu.efficiency
+        kernel_s = efficiency.kernel_overhead_s + efficiency.gemm_ramp_s
+        rate = npu.memory_bandwidth_bytes_per_s * efficiency.memory
+        moving_s = over(16.0 * self.moved_bytes, rate)
+        computing_s = over(self.flop, peak * min(efficiency.gemm, efficiency.attention))
+        return self.operations * kernel_s + moving_s + computing_s

@@ -1,0 +1,299 @@
+"""A program as the stage kernels read it, all but what the machine decides.
+
+Depends on workload and plan alone, so it is worked out once for all machines.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+
+from simcore.engines.events.input import Ints
+from simcore.engines.stages.stage_axes import is_shared
+from simcore.engines.stages.unit_table import UnitTable, UnitTables
+from simcore.kernels import graph_schedule, piece_rows
+from simcore.kernels import stage_layout as f
+from simcore.kernels.piece_runs import lay_out
+from simcore.recent import Recent, in_bytes
+from simcore.terms import NodeKind
+from simcore.workload.graph import Axis
+from simcore.workload.program.write import StagePieces, TrainingProgram
+from simcore.workload.schedules import SCHEDULES
+
+_KERNEL_KIND = np.zeros(max(NodeKind) + 1, np.int64)
+_KERNEL_KIND[NodeKind.COMPUTE] = graph_schedule.COMPUTE
+_KERNEL_KIND[NodeKind.COLLECTIVE] = graph_schedule.COMMUNICATION
+_KERNEL_KIND[NodeKind.SEND] = graph_schedule.SEND
+_KERNEL_KIND[NodeKind.RECV] = graph_schedule.RECV
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SharedCollective:
+    """A collective whose members are at several stages: its item and the stages."""
+
+    item: int
+    stages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PipelineCode:
+    """The kernels' ``fixed`` array, with R rows of nodes and P pieces.
+
+    Its times are those of the machine that it was run on last: each run writes its own.
+
+    Attributes:
+        fixed: From the nodes to the programs, see ``stage_layout``.
+        stages, operators: How many there are.
+        time_of: (R,) int64, where each node finds its time: operators, collectives, then 0.
+        pieces: (P, PIECE_FIELDS) int64 without the times of messages.
+        piece: Address of the pieces; there is room for them once per stage, as each may have other
+            times of messages.
+        program, message, members, messages: Addresses, and how many messages there are.
+        period: Units per period of the schedule, 0: none.
+        period_batches: Micro-batches in it.
+        shift: Bits of a position within a piece.
+        categories: Names of what time is booked under: phases of compute, axes of communication.
+        shared: Collectives between stages, by number.
+        layouts: Where a run's memory lies, by what an NPU does at once and whether a collective
+            takes no time: as ``f.Layout`` and as the kernels read it.
+    """
+
+    fixed: Ints
+    stages: int
+    operators: int
+    time_of: Ints
+    pieces: Ints
+    piece: int
+    program: int
+    message: int
+    members: int
+    messages: int
+    period: int
+    period_batches: int
+    shift: int
+    categories: tuple[str, ...]
+    shared: tuple[SharedCollective, ...]
+    layouts: dict[Hashable, tuple[f.Layout, f.Layout]] = field(default_factory=dict)
+
+    @property
+    def repeats(self) -> Ints:
+        """(S, 2) int64, between which units each stage's program repeats."""
+        programs = self.fixed[self.program :].reshape(self.stages, f.PROGRAM_FIELDS)
+        return programs[:, f.REPEATS_FROM :]
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory taken by the arrays."""
+        return self.fixed.nbytes + self.time_of.nbytes + self.pieces.nbytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Coded:
+    """A code, or that there is none."""
+
+    code: PipelineCode | None
+
+    @property
+    def size_bytes(self) -> int:
+        return self.code.size_bytes if self.code else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Structured:
+    """A program and its structure: all that its code depends on.
+
+    Two programs with the same structure differ in what operators and collectives amount to alone.
+    """
+
+    program: TrainingProgram
+    structure: Hashable
+
+    @classmethod
+    def of(cls, program: TrainingProgram) -> Self:
+        """*program* and its structure."""
+        table, number = program.table, {stage.pieces: 0 for stage in program.stages}
+        number.update({shape: at for at, shape in enumerate(number)})
+        structure = (
+            program.pipeline,
+            table.structure,
+            tuple([number[stage.pieces] for stage in program.stages]),
+            tuple([(table.numbers(shape.pieces), shape.chunks, shape.finale) for shape in number]),
+            tuple([operator.phase for operator in program.operators]),
+            tuple([operation.axis for operation in program.collectives]),
+        )
+        return cls(program=program, structure=structure)
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory taken by the arrays, and by what the structure tells of them."""
+        return 2 * self.program.table.size_bytes
+
+
+class PipelineCodes:
+    """Codes of the programs met last, one for all with the same structure.
+
+    Args:
+        limit_bytes: Memory that they may take.
+    """
+
+    def __init__(self, limit_bytes: int = 3 * 2**26) -> None:
+        self._known: Recent[Hashable, _Coded] = Recent(limit_bytes, in_bytes)
+        self._tables = UnitTables()
+
+    def of(self, known: Structured) -> PipelineCode | None:
+        """See ``code_program``."""
+        return self._known.of(known.structure, lambda: self._coded(known.program)).code
+
+    def _coded(self, program: TrainingProgram) -> _Coded:
+        schedule = SCHEDULES[program.plan.schedule]
+        if schedule.overlaps or not schedule.trains:  # these run node by node
+            return _Coded(code=None)
+        return _Coded(code=code_program(program, self._tables.of(program)))
+
+
+def code_program(program: TrainingProgram, table: UnitTable) -> PipelineCode | None:
+    """*program*, whose units are those of *table*, for the kernels.
+
+    None where they are not such that they can be looked up.
+    """
+    shared = _shared_collectives(program)
+    categories, items = _items(program, shared)
+    wholes = _Wholes(program)
+    head, time_of, pieces = wholes.rows(items, len(program.operators))
+    if not wholes.may_be_remembered(head, pieces):
+        return None
+    stages, members = len(program.stages), [len(collective.stages) for collective in shared]
+    room = stages * pieces.size
+    sizes = [head.size, table.units.size, table.messages.size, len(members), room]
+    _, unit_at, message_at, members_at, piece_at, stages_at = np.cumsum([0, *sizes]).tolist()
+    fixed = np.zeros(stages_at + stages * f.PROGRAM_FIELDS, np.int64)
+    fixed[:unit_at] = head
+    if not wholes.write_units(table, fixed[unit_at:message_at].reshape(table.units.shape)):
+        return None
+    fixed[message_at:members_at] = table.messages.ravel()
+    fixed[members_at:piece_at] = members
+    programs = fixed[stages_at:].reshape(stages, f.PROGRAM_FIELDS)
+    programs[:, f.UNITS] = unit_at + np.arange(stages) * table.units[0].size
+    programs[:, f.FINALE_UNIT] = wholes.finale_unit(table)
+    programs[:, f.REPEATS_FROM :] = table.repeats
+    return PipelineCode(
+        fixed=fixed,
+        stages=stages,
+        operators=len(program.operators),
+        time_of=time_of,
+        pieces=pieces,
+        piece=piece_at,
+        program=stages_at,
+        message=message_at,
+        members=members_at,
+        messages=table.messages.shape[0],
+        period=table.period,
+        period_batches=table.period_batches,
+        shift=int(pieces[:, f.NODES].max() - 1).bit_length(),
+        categories=categories,
+        shared=shared,
+    )
+
+
+def _shared_collectives(program: TrainingProgram) -> tuple[SharedCollective, ...]:
+    last = program.plan.pp - 1
+    return tuple(
+        SharedCollective(
+            item=item,
+            stages=(0, last) if operation.axis is Axis.EMBEDDING else tuple(range(last + 1)),
+        )
+        for item, operation in enumerate(program.collectives)
+        if is_shared(program.plan, operation.axis)
+    )
+
+
+def _items(
+    program: TrainingProgram, shared: tuple[SharedCollective, ...]
+) -> tuple[tuple[str, ...], Ints]:
+    """Names of the categories; category and shared number of operators, collectives, messages."""
+    phases = [str(operator.phase) for operator in program.operators]
+    axes = [*(str(operation.axis) for operation in program.collectives), "pp"]
+    categories = (*dict.fromkeys(phases), *dict.fromkeys(axes))
+    number = {name: index for index, name in enumerate(categories)}
+    items = np.full((2, len(phases) + len(axes)), -1, np.int64)
+    items[0] = [number[name] for name in [*phases, *axes]]
+    for index, collective in enumerate(shared):
+        items[1, len(phases) + collective.item] = index
+    return categories, items
+
+
+class _Wholes:
+    """The pieces of all stages, each once: units of many stages and chunks are the same."""
+
+    def __init__(self, program: TrainingProgram) -> None:
+        self._table = program.table
+        self._whole: dict[tuple[tuple[int, int], ...], int] = {}
+        shapes = {stage.pieces: 0 for stage in program.stages}
+        shapes.update({shape: number for number, shape in enumerate(shapes)})
+        self._numbers = np.array([self._shape(shape) for shape in shapes], np.int64)
+        self._asks = np.array([[p.asks_loss for p in shape.pieces[:-1]] for shape in shapes])
+        self._finales = np.array([len(shape.finale) for shape in shapes], np.int64)
+        self._shape_of = np.array([shapes[stage.pieces] for stage in program.stages], np.int64)
+
+    def _shape(self, shape: StagePieces) -> list[int]:
+        """Numbers of a stage's pieces; the last one is the end of its iteration."""
+        numbers = enumerate(self._table.numbers(shape.pieces))
+        entries = [(number, int(which > shape.chunks)) for which, number in numbers]
+        wholes: list[tuple[tuple[int, int], ...]] = [(entry,) for entry in entries[:-1]]
+        wholes.append((*[entries[which] for which in shape.finale], entries[-1]))
+        return [self._whole.setdefault(whole, len(self._whole)) for whole in wholes]
+
+    def finale_unit(self, table: UnitTable) -> Ints:
+        """(S,) int64: the first unit of each stage's finale."""
+        first: Ints = table.units.shape[1] - self._finales[self._shape_of]
+        return first
+
+    def write_units(self, table: UnitTable, out: Ints) -> bool:
+        """Write the units with the pieces that they run to *out*, (S, U, UNIT_FIELDS).
+
+        Returns:
+            Whether they can be: no unit of the finale but the first asks for the end of its
+            forward pass.
+        """
+        out[:] = table.units
+        shape, finale = self._shape_of[:, None], self.finale_unit(table)
+        which = table.units[:, :, f.WHICH]
+        out[:, :, f.WHICH] = self._numbers[shape, which]
+        if self._asks.any():
+            asks = self._asks[shape, which]
+            if (asks & (np.arange(which.shape[1]) > finale[:, None])).any():
+                return False
+            out[:, :, f.FORWARD_AGE] = np.where(asks, table.forward_age(), 0)
+        out[np.arange(finale.size), finale, f.WHICH] = self._numbers[self._shape_of, -1]
+        return True
+
+    def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, Ints]:
+        """Nodes, children and receives of all pieces; see ``write_rows``."""
+        table = self._table
+        node = table.node.copy()
+        node[0] = _KERNEL_KIND.take(node[0])
+        part = np.empty((len(table.pieces), 5), np.int64)
+        part[:, piece_rows.PART_LAST] = [piece.last_compute for piece in table.pieces]
+        part[:, piece_rows.PART_EXIT] = [piece.exits[-1] for piece in table.pieces]
+        laid_out = lay_out(
+            table.runs, table.section_nodes, table.section_deps, node, table.dep, part
+        )
+        return piece_rows.write_rows(
+            *laid_out,
+            part,
+            np.array([entry for whole in self._whole for entry in whole], np.int64),
+            np.cumsum([0, *[len(whole) for whole in self._whole]]),
+            items,
+            operators,
+        )
+
+    def may_be_remembered(self, head: Ints, pieces: Ints) -> bool:
+        """Whether the units can be looked up."""
+        firsts, units = (
+            set(self._numbers[:, 0].tolist()),
+            set(self._numbers[:, :-1].ravel().tolist()),
+        )
+        return all(
+            piece_rows.may_be_remembered(head, pieces[which], which in firsts) for which in units
+        )

@@ -1,0 +1,214 @@
+"""From the workload's graphs to the executor's arrays: every node gets its time on this machine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.engines.collectives.time import CollectiveTime
+from simcore.errors import SimulationError
+from simcore.kernels import graph_schedule
+from simcore.kernels.graph_schedule import Ints
+from simcore.kernels.phase_machine import message_ns
+from simcore.machine import Dimension
+from simcore.terms import NodeKind
+from simcore.workload.graph import StageGraph, TrainingGraph
+
+ON_ITS_START = -1
+"""``last_step_ns`` of a node whose end is scheduled when it starts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SharedCollective:
+    """A collective whose members are at several stages.
+
+    Attributes:
+        item: Index into ``TrainingGraph.collectives``.
+        nodes: (stages that take part,) int64 positions in the executor's arrays, by stage.
+        stages: The stages.
+    """
+
+    item: int
+    nodes: tuple[int, ...]
+    stages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lowered:
+    """The executor's programs and what its results are booked under.
+
+    Attributes:
+        node: (T, NODE_FIELDS) int64, all stages' nodes, one stage after another, before they run.
+        child: (E,) int64, their children.
+        stage_start: (S + 1,) int64, where each stage's nodes begin.
+        categories: Names of the booking categories: phases of compute, axes of communication.
+        shared: Collectives between stages, by number.
+    """
+
+    node: Ints
+    child: Ints
+    stage_start: Ints
+    categories: tuple[str, ...]
+    shared: tuple[SharedCollective, ...]
+
+
+def p2p_hop(dimensions: Sequence[Dimension], source: int, target: int) -> tuple[int, int]:
+    """Dimension and number of links that a message between two NPUs crosses.
+
+    It is charged for the lowest dimension in which they differ (ASTRA-sim's congestion-unaware
+    rule).
+    """
+    for index, dimension in enumerate(dimensions):
+        at, to = source % dimension.npus, target % dimension.npus
+        if at != to:
+            return index, dimension.shape.hops(dimension.npus, at, to)
+        source //= dimension.npus
+        target //= dimension.npus
+    raise SimulationError("an NPU sends to itself")
+
+
+def p2p_ns(dimensions: Sequence[Dimension], source: int, target: int, size_bytes: int) -> int:
+    """Time of one message between two NPUs on idle links, in whole ns."""
+    index, hops = p2p_hop(dimensions, source, target)
+    dimension = dimensions[index]
+    link = dimension.link_bandwidth_bytes_per_s / 1e9
+    return int(message_ns(hops, dimension.latency_s * 1e9, size_bytes, link))
+
+
+def lower(
+    graph: TrainingGraph,
+    dimensions: Sequence[Dimension],
+    operator_ns: NDArray[np.int64],
+    collective_times: Sequence[CollectiveTime | None],
+) -> Lowered:
+    """Give every node its duration, and its place in the executor's arrays.
+
+    Args:
+        graph: The iteration.
+        dimensions: Of the network.
+        operator_ns: (O,) int64, time of each operator.
+        collective_times: Of each collective; None where its members are at several stages.
+    """
+    phases = list(dict.fromkeys(str(operator.phase) for operator in graph.operators))
+    axes = list(dict.fromkeys([*(str(c.axis) for c in graph.collectives), "pp"]))
+    categories = (*phases, *axes)
+    tables = _Tables(
+        operator_ns=operator_ns,
+        operator_category=_indices([str(o.phase) for o in graph.operators], categories),
+        collective_ns=np.array([t.duration_ns if t else 0 for t in collective_times], np.int64),
+        last_step_ns=np.array([t.last_step_ns if t else 0 for t in collective_times], np.int64),
+        collective_category=_indices([str(c.axis) for c in graph.collectives], categories),
+        is_shared=np.array([time is None for time in collective_times], np.bool_),
+        p2p_category=categories.index("pp"),
+    )
+    sizes = [stage.nodes for stage in graph.stages]
+    stage_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    node = np.zeros((int(stage_start[-1]), graph_schedule.NODE_FIELDS), np.int64)
+    node[:, [graph_schedule.MATE, graph_schedule.START, graph_schedule.END]] = -1
+    child = np.empty(sum(stage.dep.size for stage in graph.stages), np.int64)
+    edges = 0
+    for stage, first in zip(graph.stages, stage_start.tolist(), strict=False):
+        own = node[first : first + stage.nodes]
+        _lower_stage(stage, tables, dimensions, graph.plan.stage_stride, own)
+        node[first, graph_schedule.CHILDREN] = edges
+        graph_schedule.invert_dependencies(stage.dep_start, stage.dep, first, child, node)
+        edges += stage.dep.size
+    _pair_messages(graph.stages, stage_start, node)
+    shared = _shared_collectives(graph, stage_start, node)
+    for number, collective in enumerate(shared):
+        node[list(collective.nodes), graph_schedule.MATE] = number
+    return Lowered(
+        node=node, child=child, stage_start=stage_start, categories=categories, shared=shared
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Tables:
+    """Per operator and per collective, what its nodes get."""
+
+    operator_ns: Ints
+    operator_category: NDArray[np.int32]
+    collective_ns: Ints
+    last_step_ns: Ints
+    collective_category: NDArray[np.int32]
+    is_shared: NDArray[np.bool_]
+    p2p_category: int
+
+
+def _indices(names: list[str], categories: tuple[str, ...]) -> NDArray[np.int32]:
+    return np.array([categories.index(name) for name in names], np.int32)
+
+
+def _lower_stage(
+    stage: StageGraph,
+    tables: _Tables,
+    dimensions: Sequence[Dimension],
+    stage_stride: int,
+    node: Ints,
+) -> None:
+    """Fill the records *node*, (N, NODE_FIELDS), of one stage's nodes."""
+    node[:, graph_schedule.STAGE] = stage.stage
+    kind, duration = node[:, graph_schedule.KIND], node[:, graph_schedule.DURATION]
+    last_step, category = node[:, graph_schedule.LAST_STEP], node[:, graph_schedule.CATEGORY]
+    last_step[:] = ON_ITS_START
+    category[:] = tables.p2p_category
+    compute = np.flatnonzero(stage.kind == NodeKind.COMPUTE)
+    item = stage.item[compute]
+    kind[compute] = graph_schedule.COMPUTE
+    duration[compute] = tables.operator_ns[item]
+    category[compute] = tables.operator_category[item]
+    collective = np.flatnonzero(stage.kind == NodeKind.COLLECTIVE)
+    item = stage.item[collective]
+    local, shared = graph_schedule.COMMUNICATION, graph_schedule.SHARED
+    kind[collective] = np.where(tables.is_shared[item], shared, local)
+    duration[collective] = tables.collective_ns[item]
+    last_step[collective] = tables.last_step_ns[item]
+    category[collective] = tables.collective_category[item]
+    kind[stage.kind == NodeKind.RECV] = graph_schedule.RECV
+    sends = np.flatnonzero(stage.kind == NodeKind.SEND)
+    kind[sends] = graph_schedule.SEND
+    for peer in np.unique(stage.peer_stage[sends]).tolist():
+        to_peer = sends[stage.peer_stage[sends] == peer]
+        for size in np.unique(stage.size_bytes[to_peer]).tolist():
+            own, other = stage.stage * stage_stride, peer * stage_stride
+            same = to_peer[stage.size_bytes[to_peer] == size]
+            duration[same] = p2p_ns(dimensions, own, other, size)
+
+
+def _pair_messages(stages: Sequence[StageGraph], stage_start: Ints, node: Ints) -> None:
+    """Point each send to its receive; their tags are the same and unique."""
+    ends = {}
+    for what in (NodeKind.SEND, NodeKind.RECV):
+        positions = [np.flatnonzero(stage.kind == what) for stage in stages]
+        tags = [stage.tag[at] for stage, at in zip(stages, positions, strict=True)]
+        nodes = [at + first for at, first in zip(positions, stage_start[:-1], strict=True)]
+        tag, at = np.concatenate(tags), np.concatenate(nodes)
+        order = np.argsort(tag, kind="stable")
+        ends[what] = tag[order], at[order]
+    (send_tag, send), (receive_tag, receive) = ends[NodeKind.SEND], ends[NodeKind.RECV]
+    if not np.array_equal(send_tag, receive_tag):
+        raise SimulationError("the stages' sends and receives do not pair up")
+    node[send, graph_schedule.MATE] = receive
+
+
+def _shared_collectives(
+    graph: TrainingGraph, stage_start: Ints, node: Ints
+) -> tuple[SharedCollective, ...]:
+    """The collectives between stages: the k-th node of an item on each stage is one of them."""
+    is_shared = node[:, graph_schedule.KIND] == graph_schedule.SHARED
+    nodes: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for stage, first in zip(graph.stages, stage_start[:-1].tolist(), strict=True):
+        met: dict[int, int] = {}
+        for position in np.flatnonzero(is_shared[first : first + stage.nodes]).tolist():
+            item = int(stage.item[position])
+            met[item] = met.get(item, 0) + 1
+            nodes.setdefault((item, met[item]), []).append((stage.stage, first + position))
+    return tuple(
+        SharedCollective(
+            item=item,
+            nodes=tuple(node for _, node in members),
+            stages=tuple(stage for stage, _ in members),
+        )
+        for (item, _), members in nodes.items()
+    )

@@ -1,0 +1,211 @@
+"""Executes a program unit by unit: one NPU per stage, each situation worked out once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.engines.events.input import Ints
+from simcore.engines.stages.code import PipelineCode
+from simcore.engines.stages.shared_ends import SharedEnds
+from simcore.engines.stages.workspace import Workspace
+from simcore.kernels import pipeline_calls
+from simcore.kernels import stage_layout as f
+from simcore.kernels.pipeline_period import KEPT
+from simcore.kernels.pipeline_run import FINISHED
+from simcore.machine.system import ExecutionProfile
+
+_BLOCKS = 16
+_ENTRIES = 2048
+_STATES, _POOL = 2**13, 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Times:
+    """What a machine decides: times in ns of O operators, C collectives and of messages.
+
+    Attributes:
+        item_ns: (O + C + 1,) int64, operators, collectives (0 where members are at several
+            stages), then 0.
+        lead_ns: (O + C + 1,) int64, how long before its end the event that ends it is scheduled;
+            -1: at its start.
+        next_ns, previous_ns: (S,) int64, a message to the next stage and to the one before.
+    """
+
+    item_ns: Ints
+    lead_ns: Ints
+    next_ns: Ints
+    previous_ns: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PipelineRun:
+    """What a run gave: S stages, C categories.
+
+    Attributes:
+        finished: It came to its end. Else two events came at once and nothing here says which of
+            them is first, or more units were under way than there is room for; only the plain
+            executor can tell what happens. The period holds all the same.
+        finish_ns: (S,) int64, end of each stage's last node.
+        booked_ns: (S, C + 1) int64, time by category up to the last end; idle time comes last.
+        period_ns, periods: One period of the steady state, and how many periods of the schedule
+            it has; 0: none was seen.
+        period_booked_ns: (S, C + 1) int64, time by category in it.
+        situations: Transitions that were worked out node by node.
+        followed: Transitions taken.
+    """
+
+    finished: bool
+    finish_ns: Ints
+    booked_ns: Ints
+    period_ns: int
+    periods: int
+    period_booked_ns: Ints
+    situations: int
+    followed: int
+
+
+def run_pipeline(
+    code: PipelineCode,
+    times: Times,
+    profile: ExecutionProfile,
+    shared_ends: SharedEnds,
+    workspace: Workspace,
+) -> PipelineRun | None:
+    """Run *code* on a machine, or None where a node takes no time, which is not foreseen here."""
+    if not _takes_time(code, times):
+        return None
+    fixed = _write_times(code, times)
+    layout, at = _layouts(code, times, profile)
+    live = workspace.words(layout.pool_end)
+    pipeline_calls.start(fixed, live, at)
+    while (number := pipeline_calls.run(fixed, live, at)) >= 0:
+        collective = code.shared[number]
+        first = layout.started + number * (layout.stages + 1) + 1
+        starts = live[first : first + layout.stages][list(collective.stages)]
+        ends = shared_ends.ends(collective.item, collective.stages, starts)
+        pipeline_calls.resolve(fixed, live, at, number, ends, shared_ends.lead_ns)
+    return _result(live, layout, finished=number == FINISHED)
+
+
+def _takes_time(code: PipelineCode, times: Times) -> bool:
+    """Whether no compute node and no message ends in the moment in which it starts."""
+    if code.stages > 1 and min(times.next_ns.min(), times.previous_ns.min()) <= 0:
+        return False
+    return bool((times.item_ns[: code.operators] > 0).all())
+
+
+def _write_times(code: PipelineCode, times: Times) -> Ints:
+    """Put the times of a machine in the place of those of the last one; a copy would take long."""
+    fixed = code.fixed
+    rows = fixed[: code.time_of.size * f.NODE_FIELDS].reshape(-1, f.NODE_FIELDS)
+    rows[:, f.DURATION] = times.item_ns.take(code.time_of)
+    rows[:, f.LAST_STEP] = times.lead_ns.take(code.time_of)
+    size = code.pieces.size
+    programs = fixed[code.program :].reshape(-1, f.PROGRAM_FIELDS)
+    known: dict[tuple[int, int], int] = {}
+    keys = zip(times.next_ns.tolist(), times.previous_ns.tolist(), strict=True)
+    for stage, key in enumerate(keys):
+        at = known.get(key)
+        if at is None:
+            at = known[key] = code.piece + len(known) * size
+            pieces = fixed[at : at + size].reshape(-1, f.PIECE_FIELDS)
+            pieces[:] = code.pieces
+            pieces[:, f.NEXT_NS :] = key
+        programs[stage, f.PIECES] = at
+    return fixed
+
+
+def _layouts(
+    code: PipelineCode, times: Times, profile: ExecutionProfile
+) -> tuple[f.Layout, f.Layout]:
+    """Where everything lies in ``live``, also as the kernels read it; both are kept."""
+    joint = times.item_ns[code.operators : -1]
+    instant = bool(joint.size - np.count_nonzero(joint) > len(code.shared))
+    key = (profile.compute_slots, profile.communication_streams, instant)
+    found = code.layouts.get(key)
+    if found is None:
+        layout = _layout(code, profile, instant=instant)
+        found = code.layouts[key] = layout, f.as_record(layout)
+    return found
+
+
+def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> f.Layout:
+    """Where everything lies in ``live``."""
+    stages, categories = code.stages, len(code.categories)
+    slots = profile.compute_slots + profile.communication_streams
+    nodes = _BLOCKS << code.shift
+    booked = f.SLOT + slots * f.SLOT_FIELDS
+    log = booked + categories + 1
+    block = log + (_BLOCKS + slots) * f.LOG_FIELDS
+    ready = block + 2 * _BLOCKS
+    node, npu_size = ready + 2 * nodes, ready + 3 * nodes
+    table, buffer = 2 * _STATES, 10 * _ENTRIES
+    accounts, collectives = stages * (categories + 1), len(code.shared)
+    snapshot = 2 + accounts + 80 * stages
+    sizes = {
+        "npu": (stages + 3) * npu_size,
+        "due": stages,
+        "stage": stages * f.STAGE_FIELDS,
+        "account": accounts,
+        "steady": accounts,
+        "arrival": code.messages * f.ARRIVAL_FIELDS,
+        "started": collectives * (stages + 1),
+        "state": _STATES * f.STATE_FIELDS,
+        "state_table": table,
+        "edge": _STATES * f.EDGE_FIELDS,
+        "edge_table": table,
+        "buffer": buffer,
+        "snapshot": (KEPT + 1) * snapshot,
+        "pool": _POOL,
+    }
+    starts = f.COUNTERS + np.cumsum([0, *sizes.values()])
+    address = dict(zip(sizes, starts.tolist(), strict=False))
+    return f.Layout(
+        stages=stages,
+        categories=categories,
+        collectives=collectives,
+        instant=int(instant),
+        compute_slots=profile.compute_slots,
+        slots=slots,
+        shift=code.shift,
+        blocks=_BLOCKS,
+        program=code.program,
+        message=code.message,
+        members=code.members,
+        period=code.period,
+        booked=booked,
+        log=log,
+        block=block,
+        ready=ready,
+        node=node,
+        npu_size=npu_size,
+        scratch=address["npu"] + stages * npu_size,
+        messages=code.messages,
+        table_size=table,
+        states=_STATES,
+        edges=_STATES,
+        buffer_size=buffer,
+        snapshot_size=snapshot,
+        pool_end=address["pool"] + _POOL,
+        **address,
+    )
+
+
+def _result(live: Ints, at: f.Layout, *, finished: bool) -> PipelineRun:
+    stages, columns = at.stages, at.categories + 1
+    account = live[at.account : at.account + stages * columns].reshape(stages, columns)
+    npus = live[at.npu : at.npu + stages * at.npu_size].reshape(stages, at.npu_size)
+    finish = npus[:, f.BOOKED_UNTIL].copy()
+    booked = account + npus[:, at.booked : at.booked + columns]
+    booked[:, -1] += finish.max() - finish
+    steady = live[at.steady : at.steady + stages * columns].reshape(stages, columns)
+    return PipelineRun(
+        finished=finished,
+        finish_ns=finish,
+        booked_ns=booked,
+        period_ns=int(live[f.PERIOD_NS]),
+        periods=int(live[f.PERIODS]),
+        period_booked_ns=steady.copy(),
+        situations=int(live[f.EDGES]),
+        followed=int(live[f.FOLLOWED]),
+    )

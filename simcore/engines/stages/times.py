@@ -1,0 +1,108 @@
+"""Times of operators, collectives and messages on one machine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+
+import numpy as np
+
+from simcore.compute import ComputeModel
+from simcore.engines.collectives.cache import Placements
+from simcore.engines.collectives.placement import Placement, place_group
+from simcore.engines.collectives.rows import network_array
+from simcore.engines.collectives.time import CollectiveTime
+from simcore.engines.collectives.timer import CollectiveTimer
+from simcore.engines.events.input import Ints
+from simcore.engines.limits.counted_time import MAX_NS, too_long
+from simcore.engines.limits.slowest_field import slowest_field
+from simcore.engines.stages.stage_axes import is_shared
+from simcore.kernels.stage_messages import neighbour_messages
+from simcore.machine import Dimension, Npu
+from simcore.terms import Precision
+from simcore.workload import ParallelPlan
+from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
+
+
+def place_groups(
+    groups: Mapping[Axis, GroupLayout],
+    dimensions: Sequence[Dimension],
+    known: Placements | None = None,
+) -> dict[Axis, Placement]:
+    """Where the groups of each axis lie; those of one NPU, and between two stages, are left out.
+
+    Raises:
+        InfeasibleError: A group does not tile the dimensions.
+    """
+    sizes = tuple([dimension.npus for dimension in dimensions])
+    known, placed = known or Placements(len(groups)), dict[Axis, Placement]()
+    for axis, group in groups.items():
+        if group.size > 1 and axis is not Axis.EMBEDDING:
+            key = (group.stride, group.size, sizes)
+            found = known.get(key)
+            placed[axis] = found or known.put(key, place_group(str(axis), *key))
+    return placed
+
+
+def operator_times_ns(
+    operators: Sequence[Operator], npu: Npu, precision: Precision, compute: ComputeModel
+) -> Ints:
+    """(O,) int64: how long one NPU works on each operator, kernel after kernel.
+
+    Raises:
+        InfeasibleError: One takes longer than is counted; names the field to which that is due.
+    """
+    times = compute.operator_times_ns(operators, npu, precision)
+    slowest = max(times, default=0)
+    if slowest >= MAX_NS:
+        one = operators[times.index(slowest)]
+        field = slowest_field(
+            npu, lambda other: compute.operator_times_ns([one], other, precision)[0]
+        )
+        raise too_long(field, f"one operator, {one.name}, takes at least", slowest * 1e-9)
+    return np.array(times, np.int64)
+
+
+def collective_times(
+    collectives: Sequence[CollectiveOp],
+    plan: ParallelPlan,
+    placements: Mapping[Axis, Placement],
+    timer: CollectiveTimer,
+) -> list[CollectiveTime | None]:
+    """Time of each collective; None where its members are at several stages."""
+    whole = [not is_shared(plan, operation.axis) for operation in collectives]
+    wanted = [(op.kind, placements[op.axis], op.size_bytes) for op in compress(collectives, whole)]
+    times = iter(timer.times(wanted))
+    return [next(times) if timed else None for timed in whole]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MessageTimes:
+    """Messages between the S stages: dimension that each crosses, its time, its way.
+
+    Attributes:
+        dimension: (2, S) int64, to the next stage (around) and to the one before.
+        time_ns: (2, S) int64; 0 where there is one stage.
+        passes: (2, S) int64, links of the dimension's NPUs on the way; 1 on switches.
+    """
+
+    dimension: Ints
+    time_ns: Ints
+    passes: Ints
+
+    @classmethod
+    def of(
+        cls, plan: ParallelPlan, dimensions: Sequence[Dimension], size_bytes: Ints
+    ) -> "MessageTimes":
+        """Times of messages of *size_bytes*, (2, S) int64, the same way round."""
+        if plan.pp == 1:
+            nothing = np.zeros((2, 1), np.int64)
+            return cls(dimension=nothing, time_ns=nothing, passes=nothing)
+        network = network_array(dimensions)
+        stages, stride = plan.pp, plan.stage_stride
+        sizes = sorted(set(size_bytes.ravel().tolist()))
+        found = neighbour_messages(stages, stride, network, sizes[0])
+        dimension, time_ns = found[:, 0], found[:, 1]
+        for size in sizes[1:]:
+            other = neighbour_messages(stages, stride, network, size)
+            time_ns = np.where(size_bytes == size, other[:, 1], time_ns)
+        return cls(dimension=dimension, time_ns=time_ns, passes=found[:, 2])

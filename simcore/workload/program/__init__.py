@@ -1,0 +1,1 @@
+"""Writing what every stage does: operators, pieces, units and the end of an iteration."""

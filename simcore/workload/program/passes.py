@@ -1,0 +1,167 @@
+"""The forward and backward pass through one layer, the token table and the output head.
+
+Work between two communications is one compute node. Element-wise work between a reduce-scatter
+and the all-gather that follows it is counted in the compute node after the all-gather: nothing
+else can run in between, so the sum of times is the same with fewer nodes.
+
+The weight gradient of the first product of a block is a node of its own, which runs beside the
+communication of the input gradient; all other weight gradients are in the chain.
+
+With ZeRO 2 and 3 each layer's gradients are scattered after each of its backward passes. With
+ZeRO 3 its weights are gathered before each pass, while the layer before is at work: at most two
+layers' weights are on their way or in use. The table and the head are gathered once per forward
+pass and the head kept for the backward pass.
+
+Source: V. Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models",
+MLSys 2023, sections 4.2.1-4.2.2 (collectives of tensor and sequence parallelism); M. Shoeybi et
+al., arXiv:1909.08053, section 3 (tensor parallelism, vocabulary-parallel loss); Y. Zhao et al.,
+"PyTorch FSDP", VLDB 2023, sections 3.2-3.3 (units and prefetch of ZeRO 3).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from simcore.workload import ends
+from simcore.workload.blocks import LayerWork
+from simcore.workload.graph import Phase
+from simcore.workload.model import LayerKind
+from simcore.workload.program.gradients import Bucket
+from simcore.workload.program.piece import Section
+from simcore.workload.program.work import Means, Part, Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerMeans:
+    """What the passes through a kind of layer are written with.
+
+    Attributes:
+        means: With its own share.
+        blocks: What one NPU does for it.
+        buckets: Its weights.
+    """
+
+    means: Means
+    blocks: tuple[LayerWork, ...]
+    buckets: tuple[Bucket, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Passes:
+    """Writes the sections of a forward or backward pass, which have still to be placed.
+
+    Where weights are not *gathered*, they are there.
+
+    Attributes:
+        layers: Of each kind of layer.
+        head, table: Weights of output head and token table.
+    """
+
+    means: Means
+    layers: Mapping[LayerKind, LayerMeans]
+    head: Bucket
+    table: Bucket
+
+    def gathering(self, buckets: Sequence[Bucket]) -> Section:
+        """All-gathers that wait for nothing and for which nothing waits."""
+        work = Work(self.means)
+        work.phase(Phase.FORWARD)
+        work.gather_weights(buckets)
+        return work.section()
+
+    def forward_layer(self, kind: LayerKind, *, gathered: bool = False) -> Section:
+        work = Work(self.layers[kind].means, in_layer=True)
+        if gathered:
+            work.gather_weights(self.layers[kind].buckets)
+        self._run_layer(kind, work, Phase.FORWARD)
+        return work.section()
+
+    def backward_layer(self, kind: LayerKind, *, gathered: bool = False) -> Section:
+        return self._backward_layer(kind, gathered=gathered, redone=False)
+
+    def redone_layer(self, kind: LayerKind, *, gathered: bool = False) -> Section:
+        """The forward pass once more, then the backward pass."""
+        return self._backward_layer(kind, gathered=gathered, redone=True)
+
+    def layer_inputs(self, kind: LayerKind) -> Section:
+        """The backward pass but for the weight gradients."""
+        return self._gradients(kind, Part.INPUT_GRADIENTS)
+
+    def layer_weights(self, kind: LayerKind) -> Section:
+        """The weight gradients."""
+        return self._gradients(kind, Part.WEIGHT_GRADIENTS)
+
+    def _gradients(self, kind: LayerKind, part: Part) -> Section:
+        work = Work(self.layers[kind].means, in_layer=True, part=part)
+        work.phase(Phase.BACKWARD)
+        for block in reversed(self.layers[kind].blocks):
+            block.backward(work)
+        return work.section()
+
+    def _backward_layer(self, kind: LayerKind, *, gathered: bool, redone: bool) -> Section:
+        layer = self.layers[kind]
+        work = Work(layer.means, in_layer=True)
+        work.phase(Phase.BACKWARD)
+        if gathered:
+            work.gather_weights(layer.buckets)
+        if redone:
+            self._run_layer(kind, work, Phase.RECOMPUTE)
+        work.phase(Phase.BACKWARD)
+        for block in reversed(layer.blocks):
+            block.backward(work)
+        work.scatter_gradients(layer.buckets)
+        return work.section()
+
+    def embedding_forward(self, *, gathered: bool = False) -> Section:
+        means = replace(self.means, share=self.means.share.entry)
+        work = Work(means)
+        work.phase(Phase.FORWARD)
+        if gathered:
+            work.gather_weights([self.table])
+        work.compute("embedding", ends.embedding(means.share))
+        work.reduce("embedding")
+        return work.section()
+
+    def embedding_backward(self) -> Section:
+        means = replace(self.means, share=self.means.share.entry)
+        work = Work(means)
+        work.phase(Phase.BACKWARD)
+        work.gather("embedding gradient")
+        kernels = ends.embedding_gradient(means.share, means.plan.tp)
+        work.compute("embedding", kernels)
+        work.scatter_gradients([self.table])
+        return work.section()
+
+    def head_forward(self, *, gathered: bool = False) -> Section:
+        """Output head and the vocabulary-parallel cross entropy with its 3 all-reduces.
+
+        Without labels the largest logit is the answer.
+        """
+        means = replace(self.means, share=self.means.share.exit)
+        work = Work(means)
+        work.phase(Phase.FORWARD)
+        if gathered:
+            work.gather_weights([self.head])
+        work.gather("head input")
+        work.compute("head", ends.head(means.share))
+        work.reduce_scalars("largest logit")
+        if not means.share.with_loss:
+            return work.section()
+        work.compute("loss", ends.loss(means.share))
+        work.reduce_scalars("logit of the label")
+        work.reduce_scalars("sum of exponentials")
+        return work.section()
+
+    def head_backward(self) -> Section:
+        work = Work(self.means)
+        work.phase(Phase.BACKWARD)
+        regather = work.regather("head input")
+        work.compute("head", ends.head_gradient(self.means.share))
+        work.input_gradient("head", ends.head_weight_gradient(self.means.share), regather)
+        work.compute("final norm", ends.final_norm_gradient(self.means.share))
+        work.scatter_gradients([self.head])
+        return work.section()
+
+    def _run_layer(self, kind: LayerKind, work: Work, phase: Phase) -> None:
+        work.phase(phase)
+        for block in self.layers[kind].blocks:
+            block.forward(work)

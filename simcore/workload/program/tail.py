@@ -1,0 +1,160 @@
+"""The end of an iteration on one stage: the sums of gradients that are left, and the optimizer.
+
+Source: S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
+Models", SC 2020, section 5 (stages 1 to 3); S. Li et al., "PyTorch Distributed", VLDB 2020, section
+3.2 (buckets); V. Korthikanti et al., MLSys 2023 (norm gradients under sequence parallelism); M.
+Shoeybi et al., arXiv:1909.08053 (tied token table).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from simcore.terms import CollectiveKind, NodeKind
+from simcore.workload.graph import Axis, CollectiveOp, Phase
+from simcore.workload.program.gradients import Bucket, gradient_reductions
+from simcore.workload.program.optimizer_step import NUMBER_BYTES, OptimizerStep
+from simcore.workload.program.piece import CHAIN, Piece, Run, SectionBuilder, join, piece_of
+from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.program.unit_pieces import Chunk
+from simcore.workload.program.work import Means
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tail:
+    """Writes the tail of one stage.
+
+    Attributes:
+        parameters: Of the stage.
+        layers: Of each kind of layer.
+        chunks: Of the stage's layers.
+        backward: The backward unit of each chunk; that of chunk 0 is the last unit of the stage.
+        starts: For each chunk, where its last backward unit starts, relative to the tail.
+        weights: The weight gradients that complete the sums of the layers, where the schedule cuts
+            backward passes: the end of the last backward unit, or the last of *late*.
+        late: Weight gradients that are computed first of all in the tail.
+    """
+
+    means: Means
+    parameters: StageParameters
+    layers: LayerParameters
+    chunks: Sequence[Chunk]
+    backward: Sequence[Piece]
+    starts: Sequence[int]
+    weights: Piece | None = None
+    late: Sequence[Piece] = ()
+
+    def piece(self) -> Piece:
+        rest = self._sums_and_step()
+        return join([*self.late, rest]) if self.late else rest
+
+    def _sums_and_step(self) -> Piece:
+        plan, gradient_bytes = self.means.plan, self.means.share.gradient_bytes
+        builder = SectionBuilder()
+        completed = [self._completed(number) for number in range(len(self.chunks))]
+        last = max(completed[0])
+        if plan.scatters_passes:
+            buckets = self._scattered()
+        else:
+            buckets = self._reduce_buckets(builder, completed)
+        summed = (last, *buckets)
+        if plan.splits_sequence:
+            whole = self.parameters.whole * gradient_bytes
+            operation = self._all_reduce("gradients of whole weights", Axis.TP, whole)
+            summed += (builder.add(NodeKind.COLLECTIVE, operation, summed),)
+        if self.parameters.shared_table:
+            table = self.parameters.shared_table * gradient_bytes
+            operation = self._all_reduce("tied token table", Axis.EMBEDDING, table)
+            summed += (builder.add(NodeKind.COLLECTIVE, operation, (last, *buckets)),)
+        if plan.average_loss and self.parameters.is_last and plan.gradient_replicas > 1:
+            operation = self._all_reduce("loss", Axis.DP, NUMBER_BYTES)
+            summed += (builder.add(NodeKind.COLLECTIVE, operation, (last,)),)
+        builder.frontier = summed
+        OptimizerStep(means=self.means, parameters=self.parameters).write(builder)
+        return piece_of([Run(builder.section())])
+
+    def _reduce_buckets(
+        self, builder: SectionBuilder, completed: Sequence[Sequence[int]]
+    ) -> list[int]:
+        """The sum of each bucket, ready with its last gradient or with the last of all."""
+        plan, element_bytes = self.means.plan, self.means.share.gradient_bytes
+        known: dict[Bucket, list[int]] = {}
+        positions = []
+        last = max(completed[0])
+        for bucket, ready in self._filled_buckets(completed):
+            if bucket not in known:
+                steps = gradient_reductions(bucket, plan, element_bytes)
+                known[bucket] = [self.means.catalog.collective(step) for step in steps]
+            after = ready if plan.overlap_gradients else last
+            for item in known[bucket]:
+                after = builder.add(NodeKind.COLLECTIVE, item, (after,))
+            positions += [after] if known[bucket] else []
+        return positions
+
+    def _filled_buckets(self, completed: Sequence[Sequence[int]]) -> Iterator[tuple[Bucket, int]]:
+        """Buckets of at least the size that the plan asks for, and the node that completes each."""
+        wanted_bytes = self.means.plan.bucket_bytes or 0
+        for number in range(len(self.chunks))[::-1]:
+            chunk, ready = self.chunks[number], completed[number]
+            waiting: dict[Axis, Bucket] = {}
+            for buckets, position in zip(self._buckets(chunk), ready, strict=True):
+                for bucket in buckets:
+                    filled = waiting.pop(bucket.axis, None)
+                    filled = filled.joined(bucket) if filled else bucket
+                    if filled.parameters * self.means.share.gradient_bytes < wanted_bytes:
+                        waiting[bucket.axis] = filled
+                    else:
+                        yield filled, position
+            yield from ((bucket, ready[-1]) for bucket in waiting.values())
+
+    def _completed(self, number: int) -> list[int]:
+        """The nodes that complete head, layers and token table of a chunk, from the sums on."""
+        start = self.starts[number] - sum([piece.nodes for piece in self.late])
+        positions = _last_computes(self.backward[number], start)
+        if self.weights is None:
+            missing = len(list(self._buckets(self.chunks[number]))) - len(positions)
+            return positions[:1] * missing + positions  # the head's are there before the layers'
+        end = 0 if self.late else start + self.backward[number].nodes
+        own = _last_computes(self.weights, end - self.weights.nodes)
+        return positions[:1] + own if self.chunks[number].has_head else own
+
+    def _buckets(self, chunk: Chunk) -> Iterator[tuple[Bucket, ...]]:
+        """Gradient buckets in the order of the backward pass, those that are ready together."""
+        if chunk.has_head:
+            yield (self.parameters.head_bucket,)
+        for kind in reversed(chunk.layers):
+            yield self.layers.buckets(kind)
+        if chunk.has_table:
+            yield (self.parameters.table_bucket,)
+
+    def _scattered(self) -> list[int]:
+        """The sums of gradients in the last backward unit of each chunk (ZeRO 2 and up)."""
+        positions: list[int] = []
+        for piece, start in zip(self.backward, self.starts, strict=True):
+            for section, layers in piece.runs:
+                end = start + section.nodes * len(layers)
+                if section.sums:
+                    begins = range(start, end, section.nodes)
+                    positions += [begin + at for begin in begins for at in section.sums]
+                start = end
+        return positions
+
+    def _all_reduce(self, name: str, axis: Axis, size_bytes: int) -> int:
+        operation = CollectiveOp(
+            name=name,
+            kind=CollectiveKind.ALL_REDUCE,
+            axis=axis,
+            size_bytes=size_bytes,
+            phase=Phase.GRADIENTS,
+        )
+        return self.means.catalog.collective(operation)
+
+
+def _last_computes(backward: Piece, start: int) -> list[int]:
+    """Positions of the last compute node of each section, where the piece begins at *start*."""
+    positions: list[int] = []
+    for section, layers in backward.runs:
+        end = start + section.nodes * len(layers)
+        if section.last_compute != CHAIN:
+            positions += range(start + section.last_compute, end, section.nodes)
+        start = end
+    return positions

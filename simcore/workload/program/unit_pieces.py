@@ -1,0 +1,263 @@
+"""The pieces of a stage: one forward and one backward pass through a chunk of its layers."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from simcore.terms import NodeKind
+from simcore.workload.model import LayerKind
+from simcore.workload.program.gradients import Bucket
+from simcore.workload.program.passes import Passes
+from simcore.workload.program.piece import (
+    CHAIN,
+    ENTRY,
+    LOSS,
+    TURN,
+    Piece,
+    Run,
+    Section,
+    SectionBuilder,
+    join,
+    piece_of,
+    seen_from_end,
+)
+from simcore.workload.program.servers import Server
+from simcore.workload.program.stage_parameters import LayerParameters
+
+_Write = Callable[..., Section]
+"""Writes a section that has still to be placed, from the kind of layer if it is one."""
+
+_Gates = Callable[[Sequence[Section]], tuple[int, ...] | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Neighbouring layers on one stage, and what comes before and after them.
+
+    Attributes:
+        layers: Their kinds, in order.
+        is_first, is_last: The chunk begins or ends the model, or turns there; otherwise it has
+            messages.
+        turns: The chunk before or after it in the model is the other one of its stage.
+        has_table, has_head: It looks tokens up; it computes logits and loss.
+    """
+
+    layers: tuple[LayerKind, ...]
+    is_first: bool
+    is_last: bool
+    has_table: bool
+    has_head: bool
+    turns: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnitWriter:
+    """Writes units; equal sections and equal pieces are written once.
+
+    Attributes:
+        parameters: Of each kind of layer.
+    """
+
+    passes: Passes
+    parameters: LayerParameters
+    sections: dict[Hashable, Section] = field(default_factory=dict)
+    known: dict[Hashable, Piece] = field(default_factory=dict)
+
+    def first(self, chunks: Sequence[Chunk]) -> Piece:
+        """The first unit of a stage, which waits for nothing.
+
+        Where the new weights of the iteration before are gathered beside it, those of the later
+        *chunks* follow as soon as the network is free.
+        """
+        plan = self.passes.means.plan
+        if plan.updates.runs_beside and plan.gradient_replicas > 1:
+            exchange = Server(means=self.passes.means, parameters=self._parameters(chunks))
+            return join([exchange.beside(), self.forward(chunks[0], chain=())])
+        if not plan.overlap_weights or plan.zero_stage not in (1, 2):
+            return self.forward(chunks[0], chain=())
+        unit = self._forward(chunks[0], (), lambda layers: ())
+        later = [bucket for chunk in chunks[1:] for bucket in self._buckets(chunk)]
+        gathering = piece_of([Run(self.passes.gathering(later).placed(()))])
+        return replace(join([unit, gathering]), exits=unit.exits)
+
+    def forward(self, chunk: Chunk, *, chain: tuple[int, ...]) -> Piece:
+        """A forward pass that follows *chain*: CHAIN, or nothing for a stage's first unit."""
+        key = ("forward", chunk, chain)
+        if key not in self.known:
+            gate = self._gate(chain, sharded=self._sharded)
+            self.known[key] = self._forward(chunk, chain, gate)
+        return self.known[key]
+
+    def backward(self, chunk: Chunk, forward: Piece) -> Piece:
+        """The backward pass of what *forward* computed."""
+        key = ("backward", chunk)
+        if key not in self.known:
+            self.known[key] = self._whole_backward(chunk, forward)
+        return self.known[key]
+
+    def _whole_backward(self, chunk: Chunk, forward: Piece) -> Piece:
+        plan = self.passes.means.plan
+        redone = plan.redone_layers(len(chunk.layers))
+        writers = [self.passes.redone_layer] * redone + [self.passes.backward_layer] * (
+            len(chunk.layers) - redone
+        )
+        gate = self._gate((CHAIN,), sharded=self._sharded and plan.reshard)
+        runs = self._backward(chunk, forward, writers, gate)
+        if chunk.has_table:
+            runs.append(self._end(self.passes.embedding_backward, runs))
+        return piece_of(self._sent(runs, chunk))
+
+    def input_gradients(self, chunk: Chunk, forward: Piece) -> Piece:
+        """The backward pass but for the weight gradients of the layers."""
+        writers = [self.passes.layer_inputs] * len(chunk.layers)
+        return piece_of(self._sent(self._backward(chunk, forward, writers, _no_gate), chunk))
+
+    def weight_gradients(self, chunk: Chunk, entry: tuple[int, ...]) -> Piece:
+        """The weight gradients of the layers, and the gradient of the token table."""
+        writers = [self.passes.layer_weights] * len(chunk.layers)
+        layers = self._layers(writers, chunk.layers[::-1], entry, _no_gate)
+        runs = _runs(layers, range(len(layers))[::-1])
+        if chunk.has_table:
+            runs.append(self._end(self.passes.embedding_backward, runs))
+        return piece_of(runs)
+
+    def _backward(
+        self, chunk: Chunk, forward: Piece, writers: Sequence[_Write], gate: _Gates
+    ) -> list[Run]:
+        """Receive, head, and the layers from the last to the first."""
+        runs: list[Run] = []
+        entry: tuple[int, ...] = (CHAIN,)
+        if not chunk.is_last:
+            runs.append(Run(self._section(_receive, entry=entry)))
+        elif chunk.turns:
+            entry = (CHAIN, TURN)
+        elif forward.exits != (forward.last_compute,):
+            entry = (CHAIN, LOSS)
+        if chunk.has_head:
+            runs.append(Run(self._section(self.passes.head_backward, entry=entry)))
+        if runs:
+            entry = seen_from_end(runs[-1].section)
+        layers = self._layers(writers[::-1], chunk.layers[::-1], entry, gate)
+        return runs + _runs(layers, range(len(layers))[::-1])
+
+    def _forward(self, chunk: Chunk, chain: tuple[int, ...], gate: _Gates) -> Piece:
+        runs: list[Run] = []
+        entry = chain
+        if chunk.turns and chunk.is_first:
+            entry = (*chain, TURN)
+        elif not chunk.is_first:
+            runs.append(Run(self._section(_receive, entry=chain)))
+        elif chunk.has_table:
+            runs.append(
+                Run(self._section(self.passes.embedding_forward, entry=chain, gate=gate([])))
+            )
+        if runs:
+            entry = seen_from_end(runs[-1].section)
+        writers = [self.passes.forward_layer] * len(chunk.layers)
+        layers = self._layers(writers, chunk.layers, entry, gate)
+        runs += _runs(layers, range(len(layers)))
+        if chunk.has_head:
+            runs.append(self._end(self.passes.head_forward, runs, gate(layers)))
+        if not chunk.is_last:
+            runs.append(self._end(_send, runs))
+        return piece_of(runs)
+
+    def _layers(
+        self,
+        writers: Sequence[_Write],
+        kinds: Sequence[LayerKind],
+        entry: tuple[int, ...],
+        gates: _Gates,
+    ) -> list[Section]:
+        """A section per layer; once enough neighbours are equal, so are all further ones."""
+        layers: list[Section] = []
+        settled = self.passes.means.plan.prefetch + 2 if self._sharded else 1
+        for (write, kind), group in groupby(zip(writers, kinds, strict=True)):
+            count, equal = len(list(group)), 0
+            for number in range(count):
+                section = self._section(write, kind, entry=entry, gate=gates(layers))
+                equal = equal + 1 if layers and section is layers[-1] else 0
+                layers.append(section)
+                entry = seen_from_end(section)
+                if equal == settled:
+                    layers += [section] * (count - number - 1)
+                    break
+        return layers
+
+    def _end(self, write: _Write, runs: Sequence[Run], gate: tuple[int, ...] | None = None) -> Run:
+        """A pass through an end of the model, after *runs*."""
+        return Run(self._section(write, entry=seen_from_end(runs[-1].section), gate=gate))
+
+    def _sent(self, runs: list[Run], chunk: Chunk) -> list[Run]:
+        """*runs* of a backward pass, and its message unless the chunk begins the model."""
+        return runs if chunk.is_first else [*runs, self._end(_send, runs)]
+
+    def _section(
+        self,
+        write: _Write,
+        *kinds: LayerKind,
+        entry: tuple[int, ...],
+        gate: tuple[int, ...] | None = None,
+    ) -> Section:
+        """What *write* writes, placed; with no *gate* the weights are there."""
+        key = (write.__name__, kinds, entry, gate)
+        section = self.sections.get(key)
+        if section is None:
+            plain = (write.__name__, kinds, gate is None)
+            if plain not in self.sections:
+                written = write(*kinds) if gate is None else write(*kinds, gathered=True)
+                self.sections[plain] = written
+            section = self.sections[key] = self.sections[plain].placed(entry, gate or ())
+        return section
+
+    @property
+    def _sharded(self) -> bool:
+        return self.passes.means.plan.zero_stage >= 3
+
+    def _gate(self, chain: tuple[int, ...], *, sharded: bool) -> _Gates:
+        """When a layer's weights are gathered, told from the layers before it in the unit.
+
+        Sharded ones when the layer before the *prefetch* that are still ahead has ended, and the
+        first ones after *chain*.
+        """
+        ahead = self.passes.means.plan.prefetch
+
+        def gate(layers: Sequence[Section]) -> tuple[int, ...]:
+            if len(layers) <= ahead:
+                return chain
+            since = layers[-1 - ahead :]
+            return (since[0].last_compute - sum([section.nodes for section in since]),)
+
+        return gate if sharded else _no_gate
+
+    def _parameters(self, chunks: Sequence[Chunk]) -> int:
+        """All that the stage holds."""
+        held = sum(bucket.parameters for chunk in chunks for bucket in self._buckets(chunk))
+        return held + sum(self.passes.table.parameters for chunk in chunks if chunk.has_table)
+
+    def _buckets(self, chunk: Chunk) -> list[Bucket]:
+        buckets = [bucket for kind in chunk.layers for bucket in self.passes.layers[kind].buckets]
+        return [*buckets, self.passes.head] if chunk.has_head else buckets
+
+
+def _no_gate(_layers: Sequence[Section]) -> None:
+    """Weights are there."""
+
+
+def _runs(layers: Sequence[Section], order: range) -> list[Run]:
+    """The *layers*, neighbours that are equal as one run."""
+    starts = [i for i, section in enumerate(layers) if i == 0 or section is not layers[i - 1]]
+    ends = [*starts[1:], len(layers)]
+    return [Run(layers[start], order[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def _receive() -> Section:
+    builder = SectionBuilder()
+    builder.frontier = (builder.add(NodeKind.RECV, -1, ()), ENTRY)
+    return builder.section()
+
+
+def _send() -> Section:
+    builder = SectionBuilder()
+    builder.then(NodeKind.SEND, -1)
+    return builder.section()

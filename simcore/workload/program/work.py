@@ -1,0 +1,224 @@
+"""Turns a pass through a layer into nodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from simcore.terms import CollectiveKind, NodeKind
+from simcore.workload.graph import Axis, CollectiveOp, Kernel, Phase
+from simcore.workload.groups import group_size
+from simcore.workload.npu_share import NpuShare
+from simcore.workload.plan import ParallelPlan
+from simcore.workload.program.catalog import Catalog
+from simcore.workload.program.gradients import Bucket, WeightGathering, gradient_reductions, sharing
+from simcore.workload.program.kernel_costs import gradient_sum
+from simcore.workload.program.piece import GATE, Section, SectionBuilder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Means:
+    """What every pass is written with."""
+
+    plan: ParallelPlan
+    share: NpuShare
+    catalog: Catalog
+
+
+class Part(Enum):
+    """Which part of a pass is written: the backward pass may be cut in two."""
+
+    WHOLE = auto()
+    INPUT_GRADIENTS = auto()
+    WEIGHT_GRADIENTS = auto()
+
+
+class Work:
+    """Turns a pass into nodes: kernels pile up until a communication ends the compute node.
+
+    Of a backward pass that is cut in two, the part with the weight gradients has no communication
+    but the gathering of saved inputs.
+    """
+
+    def __init__(
+        self,
+        means: Means,
+        *,
+        in_layer: bool = False,
+        part: Part = Part.WHOLE,
+    ) -> None:
+        self._part = part
+        self._plan, self._share, self._catalog = means.plan, means.share, means.catalog
+        self._builder = SectionBuilder(in_layer=in_layer)
+        self._phase = Phase.FORWARD
+        self._names: list[str] = []
+        self._kernels: list[Kernel] = []
+        self._weights: tuple[int, ...] = ()
+        self._before: tuple[int, ...] = ()  # what the last compute node waited for
+        self._beside: tuple[int, ...] = ()  # collectives that end with the next compute node
+
+    def phase(self, phase: Phase) -> None:
+        self._flush()
+        self._phase = phase
+
+    def compute(
+        self, name: str, kernels: list[Kernel], weight_gradients: Sequence[Kernel] = ()
+    ) -> None:
+        """Kernels for the next compute node; those of weight gradients are named apart."""
+        chosen = [
+            *(kernels if self._part is not Part.WEIGHT_GRADIENTS else ()),
+            *(self._summed(weight_gradients) if self._part is not Part.INPUT_GRADIENTS else ()),
+        ]
+        if chosen:
+            self._names.append(name)
+            self._kernels.extend(chosen)
+
+    def collective(self, name: str, kind: CollectiveKind, axis: Axis, size_bytes: int) -> None:
+        """A collective of all that was computed; nothing where the group is one NPU."""
+        if self._part is Part.WEIGHT_GRADIENTS:
+            return
+        if group_size(axis, self._plan) > 1 and size_bytes > 0:
+            self._flush()
+            self._builder.then(NodeKind.COLLECTIVE, self._collective(name, kind, axis, size_bytes))
+
+    def fork(self) -> tuple[int, ...]:
+        """What the next node would wait for: a place to ``resume`` from."""
+        if self._part is not Part.WEIGHT_GRADIENTS:
+            self._flush()
+        return self._builder.frontier
+
+    def resume(self, after: Sequence[int]) -> None:
+        """Let the next node wait for *after*."""
+        if self._part is not Part.WEIGHT_GRADIENTS:
+            self._flush()
+            self._builder.frontier = tuple(dict.fromkeys(after))
+
+    @property
+    def last_compute(self) -> tuple[int, ...]:
+        """The last compute node; nothing where weight gradients pile up."""
+        if self._part is Part.WEIGHT_GRADIENTS:
+            return ()
+        self._flush()
+        return (self._builder.last_compute,)
+
+    def gather(self, name: str, size_bytes: int | None = None) -> None:
+        """All-gather over tp of what sequence parallelism has split: by default the stream."""
+        size = self._share.thin_bytes if size_bytes is None else size_bytes
+        if not self._plan.splits_sequence or size == 0 or self._part is Part.WEIGHT_GRADIENTS:
+            return
+        if not self._plan.overlap_tensor:
+            self.collective(name, CollectiveKind.ALL_GATHER, Axis.TP, size)
+            return
+        self._flush()
+        item = self._collective(name, CollectiveKind.ALL_GATHER, Axis.TP, size)
+        self._beside += (self._builder.add(NodeKind.COLLECTIVE, item, self._builder.frontier),)
+
+    def regather(self, name: str, size_bytes: int | None = None) -> tuple[int, ...]:
+        """All-gather of a saved input for a weight gradient; nothing but that waits for it."""
+        size = self._share.thin_bytes if size_bytes is None else size_bytes
+        if not self._plan.splits_sequence or size == 0 or self._part is Part.INPUT_GRADIENTS:
+            return ()
+        item = self._collective(f"{name} again", CollectiveKind.ALL_GATHER, Axis.TP, size)
+        if self._part is Part.WEIGHT_GRADIENTS:
+            before = self._builder.frontier
+            self._weights += (self._builder.add(NodeKind.COLLECTIVE, item, before),)
+            return ()
+        self._flush()
+        return (self._builder.add(NodeKind.COLLECTIVE, item, self._builder.frontier),)
+
+    def reduce(self, name: str) -> None:
+        """Sum over tp: a reduce-scatter with sequence parallelism, else an all-reduce."""
+        size = self._share.stream_bytes
+        if not self._plan.overlap_tensor or self._plan.tp == 1:
+            self.collective(name, self._summing(), Axis.TP, size)
+        elif self._part is not Part.WEIGHT_GRADIENTS:
+            self._flush()
+            item = self._collective(name, self._summing(), Axis.TP, size)
+            self._builder.frontier += (self._builder.add(NodeKind.COLLECTIVE, item, self._before),)
+
+    def reduce_scalars(self, name: str) -> None:
+        """All-reduce over tp of one fp32 number per token."""
+        self.collective(name, CollectiveKind.ALL_REDUCE, Axis.TP, 4 * self._share.rows)
+
+    def gather_weights(self, buckets: Sequence[Bucket]) -> None:
+        """All-gather of the sharded weights that the next compute node needs."""
+        self._flush()
+        for bucket in buckets:
+            _, sharers = sharing(bucket.axis, self._plan)
+            if sharers > 1 and bucket.parameters > 0:
+                gathering = WeightGathering(
+                    bucket=bucket, weight_bytes=self._share.weight_bytes, phase=self._phase
+                )
+                item = self._catalog.collective(gathering)
+                self._weights += (self._builder.add(NodeKind.COLLECTIVE, item, (GATE,)),)
+
+    def scatter_gradients(self, buckets: Sequence[Bucket]) -> None:
+        """From ZeRO 2 on, sums the gradients just computed; no pass waits for it."""
+        if not self._plan.scatters_passes:
+            return
+        self._flush()
+        for bucket in buckets:
+            after = self._builder.last_compute
+            for step in gradient_reductions(bucket, self._plan, self._share.gradient_bytes):
+                item = self._catalog.collective(step)
+                after = self._builder.add(NodeKind.COLLECTIVE, item, (after,))
+                self._builder.sums.append(after)
+
+    def input_gradient(
+        self,
+        name: str,
+        weight_kernels: list[Kernel],
+        regathered: tuple[int, ...],
+        size_bytes: int | None = None,
+    ) -> None:
+        """Sums the input gradient over tp; the weight gradient is computed beside it or after it.
+
+        Args:
+            name: Of the product.
+            weight_kernels: The weight gradient.
+            regathered: What else it waits for.
+            size_bytes: Of the whole input gradient; by default as the residual stream.
+        """
+        size = self._share.stream_bytes if size_bytes is None else size_bytes
+        beside = self._plan.tp > 1 and self._plan.fused_gradients and self._part is Part.WHOLE
+        if not beside:
+            self.collective(f"{name} input gradient", self._summing(), Axis.TP, size)
+            self._weights += regathered
+            self.compute(f"{name} weight gradient", [], weight_kernels)
+            return
+        self._flush()
+        before = self._builder.frontier
+        item = self._collective(f"{name} input gradient", self._summing(), Axis.TP, size)
+        reduced = self._builder.add(NodeKind.COLLECTIVE, item, before)
+        kernels = self._summed(weight_kernels)
+        item = self._catalog.operator(f"{name} weight gradient", self._phase, kernels)
+        weights = self._builder.add(NodeKind.COMPUTE, item, (*before, *regathered))
+        self._builder.frontier = (reduced, weights)
+
+    def section(self) -> Section:
+        self._flush()
+        return self._builder.section()
+
+    def _flush(self) -> None:
+        if self._kernels:
+            name = " to ".join(dict.fromkeys([self._names[0], self._names[-1]]))
+            item = self._catalog.operator(name, self._phase, self._kernels)
+            self._builder.frontier += self._weights
+            self._before = self._builder.frontier
+            self._builder.then(NodeKind.COMPUTE, item)
+            self._builder.frontier += self._beside
+            self._names, self._kernels, self._weights, self._beside = [], [], (), ()
+
+    def _collective(self, name: str, kind: CollectiveKind, axis: Axis, size_bytes: int) -> int:
+        operation = CollectiveOp(
+            name=name, kind=kind, axis=axis, size_bytes=size_bytes, phase=self._phase
+        )
+        return self._catalog.collective(operation)
+
+    def _summed(self, weight_gradients: Sequence[Kernel]) -> list[Kernel]:
+        """Weight gradients, each with what adds it to its sum."""
+        share = self._share
+        return [k for one in weight_gradients for k in (one, *gradient_sum(one, share))]
+
+    def _summing(self) -> CollectiveKind:
+        thin = self._plan.splits_sequence
+        return CollectiveKind.REDUCE_SCATTER if thin else CollectiveKind.ALL_REDUCE
