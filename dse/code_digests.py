@@ -1,6 +1,7 @@
 """What the code and the packages are that results depend on."""
 
 import platform
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
@@ -15,13 +16,15 @@ DECIDING = ("simcore-dse", "numpy", "numba", "llvmlite", "optuna", "scipy")
 OTHERS = ("ray", "pandas")
 
 
-def code_digests() -> dict[str, str]:
+def code_digests(texts: Iterable[str] = ()) -> dict[str, str]:
     """Hashes of the sources that results depend on.
 
-    Those of both packages, part by part: ``simcore/system``, ``dse/search``; and of components
-    from outside, by the names under which they were used.
+    Those of both packages, part by part: ``simcore/engines``, ``dse/run``; and of the components
+    from outside whose names stand in *texts*.
     """
-    return {**_own_digests(), **source_digests()}
+    found = source_digests()
+    named = [name for name in found if any(name in text for text in texts)] if found else []
+    return {**_own_digests(), **{name: found[name] for name in named}}
 
 
 @lru_cache(1)

@@ -45,7 +45,7 @@ class Provenance:
             folder=study.folder,
             files={_name(path, study.folder): text for path, text in study.files.items()},
             start=json.dumps(list(start)),
-            code=code_digests(),
+            code=code_digests(study.texts),
             versions=_deciding_versions(),
         )
 
@@ -70,10 +70,15 @@ class Provenance:
         return {str(_path(name, self.folder)): text for name, text in self.files.items()}
 
     def now(self) -> Self:
-        """What it has become: the same files as they are today, today's code and packages."""
+        """What it has become: the same files as they are today, today's code and packages.
+
+        Components from outside count as they were: nothing of theirs is loaded to look at it.
+        """
         texts = {name: _text_of(_path(name, self.folder)) for name in self.files}
         files = {name: text for name, text in texts.items() if text is not None}
-        return replace(self, files=files, code=code_digests(), versions=_deciding_versions())
+        own = code_digests()
+        outside = {name: digest for name, digest in self.code.items() if "/" not in name}
+        return replace(self, files=files, code={**own, **outside}, versions=_deciding_versions())
 
     def changes_to(self, other: "Provenance") -> list[str]:
         """What is different in *other*, in words; empty: nothing that matters."""

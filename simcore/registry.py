@@ -72,10 +72,12 @@ class Registry(Generic[T]):
         Raises:
             ConfigError: The name is of the form ``package.module:Object``, and names none.
         """
+        if not isinstance(name, str):
+            return False
         return name in self._entries or self._from_outside(name) is not None
 
-    def _from_outside(self, name: object) -> T | None:
-        if self._adapt is None or not isinstance(name, str) or ":" not in name:
+    def _from_outside(self, name: str) -> T | None:
+        if self._adapt is None or ":" not in name:
             return None
         from simcore.plugins import is_outside, load_object
 

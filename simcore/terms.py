@@ -1,5 +1,6 @@
 """Words of the glossary that files and code share, as enums."""
 
+from collections.abc import Hashable
 from enum import IntEnum, StrEnum
 
 
@@ -47,3 +48,7 @@ class Precision(StrEnum):
         Source: DeepSeek-AI, arXiv:2412.19437, section 3.3.2; NVIDIA, NVFP4.
         """
         return {"fp8": 4 / 128, "fp4": 1 / 16}.get(self.value, 0.0)
+
+
+LayerKind = tuple[Hashable, ...]
+"""Parts that a layer is made of; layers of equal kinds do the same work."""

@@ -146,7 +146,7 @@ def test_keys_of_study_and_run_files_are_all_described() -> None:
     from simcore.workload import Updates
     from simcore.workload.kinds.cnn import CnnWorkload, ConvolutionalNet, LayerGroup, Row
     from simcore.workload.kinds.dlrm import DlrmWorkload, RecommendationNet, Table, Tables
-    from simcore.workload.model_parts import Vision
+    from simcore.workload.kinds.transformer.model_parts import Vision
 
     study = (ROOT / "docs" / "study-files.md").read_text(encoding="utf-8")
     for model in (StudyFile, SearchFile, ExecutionFile, SpaceFile, ProductFile, AxisFile):

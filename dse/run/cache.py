@@ -200,7 +200,7 @@ def _about(study: Study) -> str:
     goals, file = study.goals, study.file
     parts: dict[str, Any] = {
         "evaluator": file.evaluator,
-        "code": code_that_decides(),
+        "code": code_that_decides(study),
         "metrics": sorted(needed_metrics(goals)),
         "memory": any(limit.name == "fits_in_memory" for limit in goals.limits),
     }
@@ -211,10 +211,10 @@ def _about(study: Study) -> str:
     return json.dumps(parts, sort_keys=True)
 
 
-def code_that_decides() -> dict[str, str]:
+def code_that_decides(study: Study) -> dict[str, str]:
     """Hashes of the code that turns a run into metrics."""
     return {
         name: digest
-        for name, digest in code_digests().items()
+        for name, digest in code_digests(study.texts).items()
         if name.startswith(_DECIDING) or not name.startswith("dse/")
     }

@@ -55,6 +55,11 @@ class Study:
     fidelity: str = ""
     files: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that names the components of the study: its own text and its files'."""
+        return (self.file.model_dump_json(), *self.files.values())
+
     def judged_at(self, level: str) -> Self:
         """The same study, whose designs are judged at another of its levels."""
         return replace(self, fidelity=level)

@@ -26,8 +26,8 @@ from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import ParallelPlan, Workload, build_graph, microbatches
 from simcore.workload.graph import Axis, GroupLayout, TrainingGraph
 from simcore.workload.groups import group_layouts
+from simcore.workload.rules import check_splits
 from simcore.workload.schedules import SCHEDULES, Units
-from simcore.workload.workload import check_splits
 
 Collective = tuple[CollectiveKind, Axis, int]
 """Kind, axis and bytes."""

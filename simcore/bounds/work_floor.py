@@ -20,7 +20,8 @@ from simcore.errors import InfeasibleError
 from simcore.machine import Npu
 from simcore.terms import NodeKind
 from simcore.workload import ParallelPlan, Updates, Workload, build_graph, microbatches
-from simcore.workload.workload import check_splits, chunk_spans
+from simcore.workload.rules import check_splits
+from simcore.workload.spans import chunk_spans
 
 Floats = NDArray[np.float64]
 _Key = tuple[ParallelPlan, Workload, int, str]

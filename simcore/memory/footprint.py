@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
 
+from simcore.terms import LayerKind
 from simcore.workload.base import Workload, microbatches
-from simcore.workload.blocks import blocks_of
-from simcore.workload.model import LayerKind
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.gradients import served
+from simcore.workload.program.layer import blocks_of
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.rules import check_splits
 from simcore.workload.schedules import SCHEDULES
-from simcore.workload.workload import check_splits, chunk_spans, stage_spans
+from simcore.workload.spans import chunk_spans, stage_spans
 
 _MOMENT_BYTES = 4
 _MASTER_BYTES = 4

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from simcore.serving.service import Service
 from simcore.workload import ParallelPlan
-from simcore.workload.workload import chunk_spans
+from simcore.workload.spans import chunk_spans
 
 
 class Piece(NamedTuple):

@@ -12,10 +12,10 @@ from simcore.schema import Schema
 from simcore.serving.machine import part_of
 from simcore.terms import Precision
 from simcore.workload import ParallelPlan
-from simcore.workload.expert_load import ExpertLoad
 from simcore.workload.kinds import InferenceWorkload
 from simcore.workload.kinds.inference import Speculation
-from simcore.workload.named import NamedModel
+from simcore.workload.kinds.transformer.expert_load import ExpertLoad
+from simcore.workload.kinds.transformer.named import NamedModel
 
 
 class Pool(Schema):

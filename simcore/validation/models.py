@@ -7,7 +7,7 @@ from simcore.resources import shipped_names
 from simcore.validation.rows import Row
 from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import Model, load_net
-from simcore.workload.model_parts import Experts
+from simcore.workload.kinds.transformer.model_parts import Experts
 
 MAX_LAYERS = 10_000
 _SHAPE = ("layers", "hidden", "heads")

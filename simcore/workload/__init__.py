@@ -12,10 +12,13 @@ from simcore.workload.graph import (
     TrainingGraph,
 )
 from simcore.workload.kinds import KINDS, NETS, AnyWorkload, read_workload
+from simcore.workload.kinds.transformer.model import Model
+from simcore.workload.kinds.transformer.workload import TrainingWorkload
 from simcore.workload.load import load_model, load_net, load_plan, load_workload
-from simcore.workload.model import Model
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.build import build_graph
+from simcore.workload.rules import check_plan
+from simcore.workload.spans import stage_layers
 from simcore.workload.totals import (
     bytes_by_axis,
     flop_by_stage,
@@ -23,7 +26,6 @@ from simcore.workload.totals import (
     total_model_flop,
 )
 from simcore.workload.updates import Updates
-from simcore.workload.workload import TrainingWorkload, check_plan, stage_layers
 
 __all__ = [
     "KINDS",

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 from pydantic import Field
 
 from simcore.schema import Schema
-from simcore.terms import Precision
-from simcore.workload.model import LayerKind
+from simcore.terms import LayerKind, Precision
 from simcore.workload.npu_share import NpuShare, StoredFormats
 from simcore.workload.plan import ParallelPlan
 

@@ -8,7 +8,7 @@ from simcore.resources import find_config
 from simcore.schema import Schema
 from simcore.workload.base import Workload
 from simcore.workload.kinds import DEFAULT_NET, NETS, read_workload
-from simcore.workload.model import Model
+from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.plan import ParallelPlan
 from simcore.yaml_file import read_table
 

@@ -1,9 +1,14 @@
 """What one NPU holds of a micro-batch, whatever the net is."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from simcore.workload.model import LayerKind
+from simcore.terms import LayerKind
+
+if TYPE_CHECKING:  # which is written with a share
+    from simcore.workload.plan import ParallelPlan
+    from simcore.workload.program.layer import LayerWork
 
 
 class StoredFormats(TypedDict):
@@ -58,6 +63,10 @@ class NpuShare:
     def with_loss(self) -> bool:
         """Logits are held against labels."""
         return True
+
+    def named_work(self, part: Hashable, plan: "ParallelPlan") -> "LayerWork":
+        """The work of a *part* of a layer that is given by name; kinds without names have none."""
+        raise AssertionError(f"{part!r} is no part of a layer that works on {type(self).__name__}")
 
     @property
     def exit(self) -> "NpuShare":

@@ -1,16 +1,43 @@
-"""What a plan must obey to carry a workload: conditions, their names, and what to say."""
+"""What a plan must obey, whatever the workload: conditions, their names, and what to say."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from simcore.workload.base import Rule, Workload, microbatches
-from simcore.workload.model import Model
-from simcore.workload.model_parts import Experts
-from simcore.workload.plan import AXIS_ORDER, ParallelPlan
+from simcore.errors import InfeasibleError
+from simcore.workload.base import Rule, Workload
+from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES
 
-if TYPE_CHECKING:  # which asks these rules itself
-    from simcore.workload.workload import TrainingWorkload
+
+def check_plan(workload: Workload, plan: ParallelPlan, npus: int) -> None:
+    """Check that *plan* can spread *workload* over *npus* NPUs.
+
+    Raises:
+        InfeasibleError: The first rule that is broken, with its name.
+    """
+    if plan.npus != npus:
+        reason = f"tp x cp x pp x dp is {plan.npus}, but the platform has {npus} NPUs"
+        raise InfeasibleError("splits_match_npus", reason)
+    check_splits(workload, plan)
+
+
+def check_splits(workload: Workload, plan: ParallelPlan) -> None:
+    """Check everything about *plan* that does not depend on the platform.
+
+    Raises:
+        InfeasibleError: The first rule that is broken, with its name.
+    """
+    for fits, rule, reason in (_schedule_rule(workload, plan), *workload.rules(plan)):
+        if not fits:
+            raise InfeasibleError(rule, reason)
+
+
+def _schedule_rule(workload: Workload, plan: ParallelPlan) -> Rule:
+    able = [name for name, schedule in SCHEDULES.items() if schedule.trains == workload.trains]
+    return (
+        SCHEDULES[plan.schedule].trains == workload.trains,
+        "schedule_suits_kind",
+        f"workloads of kind {workload.kind} take schedule {' or '.join(able)}, not {plan.schedule}",
+    )
 
 
 def replica_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
@@ -23,13 +50,14 @@ def replica_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
         yield degree == 1, f"{axis}_is_one", f"workloads of kind {workload.kind} take {axis} 1 only"
     reason = f"workloads of kind {workload.kind} take no recompute_parts"
     yield not plan.recompute_parts, "parts_exist", reason
-    yield _batch_rule(workload, plan)
-    yield from _layer_rules(workload.model.layers, plan)
-    yield from _split_rules(plan)
-    yield from _update_rules(workload, plan)
+    yield batch_rule(workload, plan)
+    yield from layer_rules(workload.model.layers, plan)
+    yield from split_rules(plan)
+    yield from update_rules(workload, plan)
 
 
-def _batch_rule(workload: Workload, plan: ParallelPlan) -> Rule:
+def batch_rule(workload: Workload, plan: ParallelPlan) -> Rule:
+    """Divisibility of the global batch."""
     return (
         workload.global_batch % (plan.dp * plan.micro_batch) == 0,
         "batch_divides",
@@ -38,7 +66,7 @@ def _batch_rule(workload: Workload, plan: ParallelPlan) -> Rule:
     )
 
 
-def _layer_rules(layers: int, plan: ParallelPlan) -> Iterator[Rule]:
+def layer_rules(layers: int, plan: ParallelPlan) -> Iterator[Rule]:
     """Choices that name layers or NPUs which must be there."""
     if plan.chunk_layers:
         chunks, given = plan.pp * plan.interleave, plan.chunk_layers
@@ -66,7 +94,7 @@ def _layer_rules(layers: int, plan: ParallelPlan) -> Iterator[Rule]:
     )
 
 
-def _update_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
+def update_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
     """Schemes in which replicas do not sum their gradients in each iteration."""
     if plan.updates.kind == "all_reduce":
         return
@@ -93,196 +121,8 @@ def _update_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
     )
 
 
-def token_rules(workload: "TrainingWorkload", plan: ParallelPlan) -> Iterator[Rule]:
-    """The rules of transformers, those that are broken most often first."""
-    model, tp, cp = workload.model, plan.tp, plan.cp
-    yield (
-        model.heads % tp == 0,
-        "heads_divide_by_tp",
-        f"{model.heads} heads do not divide by tp = {tp}",
-    )
-    groups = model.key_value_heads  # fewer than tp: each is held by tp / groups NPUs
-    yield (
-        groups % tp == 0 or tp % groups == 0,
-        "kv_heads_divide_by_tp",
-        f"{groups} key-value heads neither divide by tp = {tp} nor divide it",
-    )
-    yield model.ffn % tp == 0, "ffn_divides_by_tp", f"ffn {model.ffn} does not divide by tp = {tp}"
-    yield _batch_rule(workload, plan)
-    yield (
-        plan.pp * plan.interleave <= model.layers,
-        "layers_cover_pp",
-        f"{model.layers} layers are fewer than pp x interleave = {plan.pp} x {plan.interleave}",
-    )
-    yield from _choice_rules(model, plan)
-    yield from _expert_rules(workload, plan)
-    yield from _mamba_rules(model, plan)
-    if model.encoder_layers or model.vision:
-        yield from _end_rules(workload, plan)
-    yield from _split_rules(plan)
-    yield from _update_rules(workload, plan)
-    yield from _interleave_rules(plan, microbatches(workload, plan))
-    parts = cp * (tp if plan.splits_sequence else 1)
-    yield (
-        workload.sequence % parts == 0,
-        "sequence_divides",
-        f"sequence {workload.sequence} does not divide into {parts} parts (cp x tp)",
-    )
-    yield (
-        cp == 1 or workload.sequence % (2 * cp) == 0,
-        "sequence_divides_by_cp",
-        f"sequence {workload.sequence} does not divide into 2 x cp = {2 * cp} chunks",
-    )
-
-
-def _choice_rules(model: Model, plan: ParallelPlan) -> Iterator[Rule]:
-    yield from _layer_rules(model.layers, plan)
-    yield (
-        plan.recompute != "full" or not plan.recompute_parts,
-        "parts_are_repeated_once",
-        "recompute: full repeats all parts, so that recompute_parts must be empty",
-    )
-    yield (
-        model.latent is not None or "latent_heads" not in plan.recompute_parts,
-        "parts_exist",
-        "recompute_parts: latent_heads needs a model with latent attention",
-    )
-    if plan.cp > 1:
-        yield from _context_rules(model, plan)
-    if plan.order != AXIS_ORDER:
-        yield from _order_rules(plan)
-
-
-def _context_rules(model: Model, plan: ParallelPlan) -> Iterator[Rule]:
-    yield (
-        plan.cp_kind != "ring" or plan.flash_attention,
-        "ring_needs_flash_attention",
-        "cp_kind ring needs flash_attention, which works block by block",
-    )
-    heads, groups = model.heads // plan.tp, max(1, model.key_value_heads // plan.tp)
-    yield (
-        plan.cp_kind != "ulysses" or heads % plan.cp == 0,
-        "heads_divide_by_cp",
-        f"{heads} heads per NPU of a tp group do not divide by cp = {plan.cp}, as ulysses needs",
-    )
-    yield (
-        plan.cp_kind != "ulysses" or groups % plan.cp == 0 or plan.cp % groups == 0,
-        "kv_heads_divide_by_cp",
-        f"{groups} key-value heads neither divide by cp = {plan.cp} nor divide it",
-    )
-
-
-def _order_rules(plan: ParallelPlan) -> Iterator[Rule]:
-    strides, order = plan.strides, ", ".join(plan.order)
-    together = {strides["cp"] * plan.cp == strides["dp"], strides["dp"] * plan.dp == strides["cp"]}
-    yield (
-        plan.cp == 1 or plan.dp == 1 or True in together,
-        "order_joins_replicas",
-        f"order {order} puts another axis between cp and dp, whose NPUs add up gradients together",
-    )
-
-
-def _expert_rules(workload: "TrainingWorkload", plan: ParallelPlan) -> Iterator[Rule]:
-    experts, ep, etp = workload.model.experts, plan.ep, plan.expert_tp
-    if experts is None:
-        alone = ep == 1 and plan.etp is None and plan.dispatch_group is None
-        reason = "ep, etp and dispatch_group need a model with experts"
-        yield alone, "experts_exist", reason
-        return
-    yield from _dispatch_rules(experts, plan)
-    yield (
-        experts.count % ep == 0,
-        "experts_divide_by_ep",
-        f"{experts.count} experts do not divide by ep = {ep}",
-    )
-    yield (
-        plan.npus_per_stage % (ep * etp) == 0,
-        "expert_groups_fill_stage",
-        f"tp x cp x dp = {plan.npus_per_stage} does not divide by etp x ep = {etp} x {ep}",
-    )
-    yield (
-        plan.expert_strides["pp"] == plan.strides["pp"],
-        "order_places_experts",
-        f"order {', '.join(plan.order)} gives the stages of experts other NPUs than those of dense "
-        "layers",
-    )
-    yield (
-        experts.ffn % etp == 0,
-        "expert_ffn_divides_by_etp",
-        f"ffn {experts.ffn} of an expert does not divide by etp = {etp}",
-    )
-    yield (
-        experts.shared_ffn % plan.tp == 0,
-        "shared_ffn_divides_by_tp",
-        f"ffn {experts.shared_ffn} of the shared experts does not divide by tp = {plan.tp}",
-    )
-    yield (
-        plan.tp == 1 or plan.sequence_parallel,
-        "experts_need_sequence_parallel",
-        "with tp above 1, routed experts need sequence_parallel",
-    )
-    shares = len(workload.expert_load.shares)
-    yield (
-        shares in (0, experts.count),
-        "shares_match_experts",
-        f"expert_load gives {shares} shares for {experts.count} experts",
-    )
-
-
-def _dispatch_rules(experts: Experts, plan: ParallelPlan) -> Iterator[Rule]:
-    group = plan.dispatch_group
-    if group is None:
-        return
-    yield (
-        plan.ep % group == 0,
-        "dispatch_groups_fill_ep",
-        f"ep = {plan.ep} does not divide by dispatch_group = {group}",
-    )
-    groups = max(1, plan.ep // group)
-    held = experts.count * min(groups, experts.node_limit or groups) // groups
-    yield (
-        experts.active <= held,
-        "node_limit_holds_experts",
-        f"{experts.active} experts per token are more than the {held} on node_limit = "
-        f"{experts.node_limit} of {groups} dispatch groups",
-    )
-
-
-def _mamba_rules(model: Model, plan: ParallelPlan) -> Iterator[Rule]:
-    if model.mamba is None:
-        return
-    heads, groups, parts = model.mamba.heads, model.mamba.groups, plan.tp * plan.cp
-    yield (
-        heads % parts == 0,
-        "mamba_heads_divide",
-        f"{heads} mamba heads do not divide by tp x cp = {parts}",
-    )
-    yield (
-        groups % parts == 0 or parts % groups == 0,
-        "mamba_groups_divide",
-        f"{groups} mamba groups neither divide by tp x cp = {parts} nor divide it",
-    )
-
-
-def _end_rules(workload: "TrainingWorkload", plan: ParallelPlan) -> Iterator[Rule]:
-    """Of models that read patches, or that have an encoder before the decoder."""
-    reason = "models with vision or encoder_layers take cp 1 only"
-    yield plan.cp == 1, "sequence_is_whole", reason
-    stacks = workload.model.encoder_layers > 0
-    yield (
-        not stacks or plan.interleave == 1,
-        "encoder_is_not_interleaved",
-        "models with encoder_layers take interleave 1 only",
-    )
-    parts = plan.tp if plan.splits_sequence else 1
-    yield (
-        workload.encoder_sequence % parts == 0,
-        "encoder_sequence_divides",
-        f"encoder_sequence {workload.encoder_sequence} does not divide by tp = {parts}",
-    )
-
-
-def _split_rules(plan: ParallelPlan) -> Iterator[Rule]:
+def split_rules(plan: ParallelPlan) -> Iterator[Rule]:
+    """Conditions of schedules that compute weight gradients apart."""
     if not SCHEDULES[plan.schedule].splits_backward:
         return
     yield plan.pp > 1, "split_needs_pp", f"schedule {plan.schedule} needs pp above 1"
@@ -295,7 +135,8 @@ def _split_rules(plan: ParallelPlan) -> Iterator[Rule]:
     )
 
 
-def _interleave_rules(plan: ParallelPlan, batches: int) -> Iterator[Rule]:
+def interleave_rules(plan: ParallelPlan, batches: int) -> Iterator[Rule]:
+    """Conditions of stages that hold several chunks of the model."""
     yield (
         not plan.mirrors or plan.interleave == 2,
         "mirrored_chunks_are_two",

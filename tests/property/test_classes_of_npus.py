@@ -20,8 +20,8 @@ from simcore.machine import Dimension, Platform, load_npu
 from simcore.machine.system import System
 from simcore.topologies import TOPOLOGIES
 from simcore.workload import ParallelPlan, TrainingWorkload, Workload, build_graph, load_workload
-from simcore.workload.model import Model
-from simcore.workload.model_parts import Experts
+from simcore.workload.kinds.transformer.model import Model
+from simcore.workload.kinds.transformer.model_parts import Experts
 
 SHAPES = ((4,), (8,), (4, 2), (2, 4), (4, 4), (8, 2), (2, 2, 4), (2, 8), (3, 4), (6,))
 SHAPES_OF_LINES = ("ring", "fully_connected", "switch")

@@ -19,8 +19,8 @@ from simcore.workload import (
     build_graph,
     load_workload,
 )
-from simcore.workload.model_parts import Experts
-from simcore.workload.workload import check_splits
+from simcore.workload.kinds.transformer.model_parts import Experts
+from simcore.workload.rules import check_splits
 
 DENSE = Model(name="dense", layers=6, hidden=192, heads=12, ffn=768, vocabulary=1200)
 TIED = DENSE.model_copy(update={"name": "tied", "tied_embeddings": True})

@@ -18,7 +18,7 @@ from simcore.workload import (
     total_flop,
     total_model_flop,
 )
-from simcore.workload.model_parts import Experts, LatentAttention
+from simcore.workload.kinds.transformer.model_parts import Experts, LatentAttention
 from simcore.workload.schedules import SCHEDULES
 
 CHECKED = settings(derandomize=True, deadline=None, max_examples=60)

@@ -17,7 +17,7 @@ from simcore.workload.base import Workload
 from simcore.workload.kinds.cnn import CnnWorkload
 from simcore.workload.kinds.dlrm import DlrmWorkload
 from simcore.workload.kinds.inference import InferenceWorkload
-from simcore.workload.workload import TrainingWorkload
+from simcore.workload.kinds.transformer.workload import TrainingWorkload
 
 DEFAULT_KIND = "transformer"
 DEFAULT_NET = "gpt"

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload import ends
 from simcore.workload.graph import Axis, CollectiveOp, Phase
+from simcore.workload.program import ends
 from simcore.workload.program.gradients import sharing
 from simcore.workload.program.kernel_costs import elementwise
 from simcore.workload.program.piece import SectionBuilder

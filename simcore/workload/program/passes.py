@@ -21,11 +21,11 @@ al., arXiv:1909.08053, section 3 (tensor parallelism, vocabulary-parallel loss);
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from simcore.workload import ends
-from simcore.workload.blocks import LayerWork
+from simcore.terms import LayerKind
 from simcore.workload.graph import Phase
-from simcore.workload.model import LayerKind
+from simcore.workload.program import ends
 from simcore.workload.program.gradients import Bucket
+from simcore.workload.program.layer import LayerWork
 from simcore.workload.program.piece import Section
 from simcore.workload.program.work import Means, Part, Work
 

@@ -8,8 +8,8 @@ other, one worker at a time with no sums on the way: see ``gradients.served_exch
 from dataclasses import dataclass
 
 from simcore.terms import NodeKind
-from simcore.workload import ends
 from simcore.workload.graph import Kernel, Phase
+from simcore.workload.program import ends
 from simcore.workload.program.gradients import served, served_exchange
 from simcore.workload.program.kernel_costs import elementwise
 from simcore.workload.program.piece import Piece, Run, SectionBuilder, piece_of

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from simcore.terms import LayerKind
 from simcore.workload.base import Net
-from simcore.workload.blocks import BlockParameters, blocks_of
 from simcore.workload.graph import Axis
-from simcore.workload.model import LayerKind
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.gradients import Bucket
+from simcore.workload.program.layer import BlockParameters, blocks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from simcore.terms import NodeKind
-from simcore.workload.model import LayerKind
+from simcore.terms import LayerKind, NodeKind
 from simcore.workload.program.gradients import Bucket
 from simcore.workload.program.passes import Passes
 from simcore.workload.program.piece import (

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from simcore.recent import Recent
 from simcore.workload.base import Net, Workload
-from simcore.workload.blocks import BlockParameters, blocks_of
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.catalog import Catalog
 from simcore.workload.program.gradients import movers
+from simcore.workload.program.layer import BlockParameters, blocks_of
 from simcore.workload.program.passes import LayerMeans, Passes
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.program.unit_pieces import UnitWriter

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from simcore.terms import LayerKind
 from simcore.workload.base import Workload, microbatches
-from simcore.workload.blocks import BlockParameters
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
 from simcore.workload.groups import group_layouts
-from simcore.workload.model import LayerKind
 from simcore.workload.plan import ParallelPlan
+from simcore.workload.program.layer import BlockParameters
 from simcore.workload.program.piece import Piece, nothing
 from simcore.workload.program.piece_table import PieceTable
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
@@ -23,8 +23,9 @@ from simcore.workload.program.unit_orders import PipelineKey, UnitOrder, UnitOrd
 from simcore.workload.program.unit_pieces import Chunk, UnitWriter
 from simcore.workload.program.unit_writers import UnitWriters
 from simcore.workload.program.work import Means
+from simcore.workload.rules import check_splits
 from simcore.workload.schedules import SCHEDULES, Units
-from simcore.workload.workload import check_splits, chunk_spans, stage_spans
+from simcore.workload.spans import chunk_spans, stage_spans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -77,7 +77,7 @@ def test_another_version_of_the_code_finds_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_cache(tmp_path, trials=10)
-    monkeypatch.setattr(dse.run.cache, "code_that_decides", lambda: {"simcore/system": "another"})
+    monkeypatch.setattr(dse.run.cache, "code_that_decides", lambda _: {"simcore/system": "another"})
     assert simulated(with_cache(tmp_path, trials=10)) == 10
 
 

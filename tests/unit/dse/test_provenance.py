@@ -110,7 +110,7 @@ def test_other_code_and_other_packages_are_told(
     run(file, 5)
     code = {**dse.code_digests.code_digests(), "simcore/system": "another"}
     with monkeypatch.context() as patch:
-        patch.setattr(dse.provenance, "code_digests", lambda: code)
+        patch.setattr(dse.provenance, "code_digests", lambda _=(): code)
         with pytest.raises(ConfigError, match="the code of simcore/system has changed"):
             run(file, 10, resume=True)
     found = {**dse.code_digests.versions(), "numpy": "0.1"}

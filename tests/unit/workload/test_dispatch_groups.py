@@ -18,7 +18,7 @@ from simcore.workload import (
     load_model,
     total_flop,
 )
-from simcore.workload.expert_paths import ExpertPaths, met
+from simcore.workload.kinds.transformer.expert_paths import ExpertPaths, met
 
 HIDDEN, SEQUENCE, BATCH = 64, 64, 16
 PLAIN: dict[str, Any] = {

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from math import ceil
 
 from simcore.terms import CollectiveKind
-from simcore.workload.blocks import BlockParameters, LayerRow, LayerWork
 from simcore.workload.graph import Axis, Kernel
 from simcore.workload.kinds.cnn.row import Row
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.kernel_costs import elementwise
+from simcore.workload.program.layer import BlockParameters, LayerRow, LayerWork
 from simcore.workload.program.work import Work
 
 _SUM_BYTES = 4  # the sums of a norm are fp32

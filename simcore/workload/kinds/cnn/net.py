@@ -6,10 +6,10 @@ from typing import Literal
 from pydantic import Field
 
 from simcore.schema import Schema
+from simcore.terms import LayerKind
 from simcore.workload.base import WithoutTokens
 from simcore.workload.kinds.cnn.layers import ImageLayer
 from simcore.workload.kinds.cnn.row import Row
-from simcore.workload.model import LayerKind
 
 
 class LayerGroup(Schema):

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from simcore.workload.blocks import BlockParameters, LayerRow, LayerWork
 from simcore.workload.graph import Kernel
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.kernel_costs import elementwise, gemm, input_gradient, weight_gradient
+from simcore.workload.program.layer import BlockParameters, LayerRow, LayerWork
 from simcore.workload.program.work import Work
 
 

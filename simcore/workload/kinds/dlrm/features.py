@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from math import ceil
 
 from simcore.terms import CollectiveKind
-from simcore.workload.blocks import BlockParameters, LayerRow, LayerWork
 from simcore.workload.graph import Axis, Kernel
 from simcore.workload.kinds.dlrm.dense import DenseLayer
 from simcore.workload.kinds.dlrm.placement import INDEX_BYTES, Holding, Tables
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.kernel_costs import host_lookup, lookup
+from simcore.workload.program.layer import BlockParameters, LayerRow, LayerWork
 from simcore.workload.program.work import Work
 
 

@@ -9,10 +9,10 @@ from pydantic import Field, model_validator
 
 from simcore.errors import ConfigError
 from simcore.schema import Schema
+from simcore.terms import LayerKind
 from simcore.workload.base import WithoutTokens
 from simcore.workload.kinds.dlrm.dense import CrossLayer, DenseLayer, DotLayer
 from simcore.workload.kinds.dlrm.features import FeatureLayer
-from simcore.workload.model import LayerKind
 
 _WIDEST = 2**24
 _Width = Annotated[int, Field(ge=1, le=_WIDEST)]

@@ -3,9 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
+from simcore.terms import LayerKind
 from simcore.workload.kinds.inference.chunk import PromptChunk
-from simcore.workload.model import LayerKind, Model
-from simcore.workload.share import Share, visible_share
+from simcore.workload.kinds.transformer.layers import TransformerShare
+from simcore.workload.kinds.transformer.model import Model
+from simcore.workload.kinds.transformer.share import Share, visible_share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ class ChunkShare:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServingShare(Share):
+class ServingShare(TransformerShare):
     """One NPU's part of a step: the rows are the tokens that the step reads.
 
     Attributes:

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from simcore.schema import Schema
-from simcore.workload.named import NamedModel
+from simcore.workload.kinds.transformer.named import NamedModel
 
 
 class Speculation(Schema):

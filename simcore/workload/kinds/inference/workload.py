@@ -8,18 +8,18 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from simcore.errors import ConfigError
-from simcore.terms import Precision
+from simcore.terms import LayerKind, Precision
 from simcore.workload.base import Extent, Rule, Workload
-from simcore.workload.expert_load import ExpertLoad
 from simcore.workload.kinds.inference.chunk import PromptChunk
 from simcore.workload.kinds.inference.rules import draft_rules, forward_rules
 from simcore.workload.kinds.inference.share import ChunkShare, ServingShare
 from simcore.workload.kinds.inference.speculation import Speculation
-from simcore.workload.model import LayerKind, Model
+from simcore.workload.kinds.transformer.expert_load import ExpertLoad
+from simcore.workload.kinds.transformer.model import Model
+from simcore.workload.kinds.transformer.rules import token_rules
+from simcore.workload.kinds.transformer.share import visible_share
+from simcore.workload.kinds.transformer.workload import TrainingWorkload
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.rules import token_rules
-from simcore.workload.share import visible_share
-from simcore.workload.workload import TrainingWorkload
 
 _TRAINING_KEYS = ("optimizer", "gradient_format")
 """Keys of every kind that mean nothing here."""

@@ -6,8 +6,8 @@ and its steps in fp32 where not).
 """
 
 from simcore.workload.graph import Kernel
+from simcore.workload.kinds.transformer.share import Share
 from simcore.workload.program.kernel_costs import elementwise
-from simcore.workload.share import Share
 
 _SOFTMAX_BATCH = 4
 """The fused softmax works on so many score matrices at once, and only on multiples of that."""

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from simcore.resources import find_config
-from simcore.workload.model import Model
+from simcore.workload.kinds.transformer.model import Model
 from simcore.yaml_file import read_table
 
 

@@ -1,7 +1,7 @@
 """The net being trained: a stack of layers, each an attention or state space part and an MLP."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -9,10 +9,12 @@ from pydantic import Field, model_validator
 
 from simcore.errors import ConfigError
 from simcore.schema import Schema
-from simcore.workload.model_parts import Experts, LatentAttention, StateSpace, Vision
-
-LayerKind = tuple[Hashable, ...]
-"""What a layer is made of: names in ``blocks.BLOCKS``, or rows of a table of layers."""
+from simcore.workload.kinds.transformer.model_parts import (
+    Experts,
+    LatentAttention,
+    StateSpace,
+    Vision,
+)
 
 _Blocks = tuple[str, ...]
 

@@ -1,22 +1,22 @@
-"""The training of a transformer, and what all workloads ask of a plan."""
+"""The training of a transformer."""
 
 from collections.abc import Iterator
-from itertools import accumulate, pairwise
 from math import ceil
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from simcore.errors import ConfigError, InfeasibleError
+from simcore.errors import ConfigError
 from simcore.terms import Precision
 from simcore.workload.base import Extent, Rule, Workload
-from simcore.workload.expert_load import ExpertLoad
-from simcore.workload.model import Model
+from simcore.workload.kinds.transformer.expert_load import ExpertLoad
+from simcore.workload.kinds.transformer.layers import TransformerShare
+from simcore.workload.kinds.transformer.model import Model
+from simcore.workload.kinds.transformer.rules import token_rules
+from simcore.workload.kinds.transformer.share import Share, visible_share
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.rules import token_rules
-from simcore.workload.schedules import SCHEDULES
-from simcore.workload.share import Share, visible_share
+from simcore.workload.spans import chunk_spans
 
 
 class TrainingWorkload(Workload):
@@ -91,7 +91,7 @@ class TrainingWorkload(Workload):
         return token_rules(self, plan)
 
     def share(self, plan: ParallelPlan) -> Share:
-        return Share.of(self, plan)
+        return TransformerShare.of(self, plan)
 
     def message_bytes(self, plan: ParallelPlan, share: NpuShare) -> tuple[int, ...]:
         """Within the decoder the encoder's output travels along, and its gradient back."""
@@ -121,55 +121,3 @@ class TrainingWorkload(Workload):
             layer_flop=16 * tokens * sequence * model.heads * model.head_width,
             flop=16 * self.tokens * model.parameters,
         )
-
-
-def stage_layers(layers: int, stages: int) -> tuple[range, ...]:
-    """Layers of each stage; where *stages* does not divide *layers*, early ones hold one more."""
-    share, more = divmod(layers, stages)
-    starts = [stage * share + min(stage, more) for stage in range(stages + 1)]
-    return tuple(range(starts[stage], starts[stage + 1]) for stage in range(stages))
-
-
-def chunk_spans(workload: Workload, plan: ParallelPlan) -> tuple[range, ...]:
-    """Layers of each chunk of the model; ``stage_spans`` are those of a stage."""
-    if not plan.chunk_layers:
-        return stage_layers(workload.model.layers, plan.pp * plan.interleave)
-    ends = list(accumulate(plan.chunk_layers, initial=0))
-    return tuple(range(start, end) for start, end in pairwise(ends))
-
-
-def stage_spans(spans: tuple[range, ...], plan: ParallelPlan, stage: int) -> tuple[range, ...]:
-    """Those of *spans* that *stage* holds: every pp-th one, or one from each end of the model."""
-    return (spans[stage], spans[-1 - stage]) if plan.mirrors else spans[stage :: plan.pp]
-
-
-def check_plan(workload: Workload, plan: ParallelPlan, npus: int) -> None:
-    """Check that *plan* can spread *workload* over *npus* NPUs.
-
-    Raises:
-        InfeasibleError: The first rule that is broken, with its name.
-    """
-    if plan.npus != npus:
-        reason = f"tp x cp x pp x dp is {plan.npus}, but the platform has {npus} NPUs"
-        raise InfeasibleError("splits_match_npus", reason)
-    check_splits(workload, plan)
-
-
-def check_splits(workload: Workload, plan: ParallelPlan) -> None:
-    """Check everything about *plan* that does not depend on the platform.
-
-    Raises:
-        InfeasibleError: The first rule that is broken, with its name.
-    """
-    for fits, rule, reason in (_schedule_rule(workload, plan), *workload.rules(plan)):
-        if not fits:
-            raise InfeasibleError(rule, reason)
-
-
-def _schedule_rule(workload: Workload, plan: ParallelPlan) -> Rule:
-    able = [name for name, schedule in SCHEDULES.items() if schedule.trains == workload.trains]
-    return (
-        SCHEDULES[plan.schedule].trains == workload.trains,
-        "schedule_suits_kind",
-        f"workloads of kind {workload.kind} take schedule {' or '.join(able)}, not {plan.schedule}",
-    )

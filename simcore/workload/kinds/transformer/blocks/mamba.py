@@ -1,8 +1,9 @@
 """A Mamba-2 mixer in the place of attention."""
 
 from simcore.terms import CollectiveKind
-from simcore.workload.blocks.base import Block, BlockParameters
 from simcore.workload.graph import Axis, Kernel
+from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.share import StateShare
 from simcore.workload.program.kernel_costs import (
     elementwise,
     gemm,
@@ -11,8 +12,8 @@ from simcore.workload.program.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
+from simcore.workload.program.layer import BlockParameters
 from simcore.workload.program.work import Work
-from simcore.workload.share import StateShare
 
 _STATE_BYTES = 4  # states are kept in fp32
 _NORM_FLOP = 5

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import comb
 from typing import Self
 
-from simcore.workload.model_parts import Experts
+from simcore.workload.kinds.transformer.model_parts import Experts
 from simcore.workload.plan import ParallelPlan
 
 

@@ -1,8 +1,9 @@
 """The two ends of a vision transformer: patches in, classes out."""
 
 from simcore.terms import CollectiveKind
-from simcore.workload.blocks.base import Block, BlockParameters
 from simcore.workload.graph import Axis
+from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.share import VisionShare
 from simcore.workload.program.kernel_costs import (
     elementwise,
     gemm,
@@ -11,8 +12,8 @@ from simcore.workload.program.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
+from simcore.workload.program.layer import BlockParameters
 from simcore.workload.program.work import Work
-from simcore.workload.share import VisionShare
 
 _LOSS_BYTES = 4  # logits and what they are summed to are fp32
 

@@ -4,11 +4,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from simcore.terms import CollectiveKind
-from simcore.workload.blocks.core import core, core_gradient
 from simcore.workload.graph import Axis, Kernel
+from simcore.workload.kinds.transformer.blocks.core import core, core_gradient
+from simcore.workload.kinds.transformer.share import Share
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.work import Work
-from simcore.workload.share import Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
 """The plain MLP, and the kernels that expert MLPs share with it."""
 
-from simcore.workload.blocks.base import Block, BlockParameters
 from simcore.workload.graph import Kernel
+from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.share import Share
 from simcore.workload.program.kernel_costs import (
     elementwise,
     gemm,
@@ -10,8 +11,8 @@ from simcore.workload.program.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
+from simcore.workload.program.layer import BlockParameters
 from simcore.workload.program.work import Work
-from simcore.workload.share import Share
 
 
 class Mlp(Block):

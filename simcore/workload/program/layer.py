@@ -1,13 +1,12 @@
-"""What a residual block of a layer decides: its kernels, its traffic and what it keeps."""
+"""Contract of a layer: what one NPU holds of it, keeps of it, and does in its passes."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from simcore.terms import LayerKind
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.kernel_costs import norm
 from simcore.workload.program.work import Work
-from simcore.workload.share import Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,43 +80,14 @@ class LayerRow(ABC):
         """What one NPU does for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block(LayerWork):
-    """A norm, what follows it, and the sum with the residual stream, as one NPU holds them.
+def blocks_of(kind: LayerKind, share: NpuShare, plan: ParallelPlan) -> tuple[LayerWork, ...]:
+    """What one NPU does for a layer, part by part.
 
-    The norm's parameters are the block's. The sum is counted with the norm that follows it, so
-    that of the last layer is in the final norm; the backward pass of a block starts with the norm
-    that follows it.
+    A part is a ``LayerRow``, or a name that the *share* of its kind of workload knows.
     """
-
-    share: Share
-    plan: ParallelPlan
-
-    @property
-    def input_bytes(self) -> int:
-        return self.share.thin_bytes
-
-    @property
-    def keeps_scores(self) -> bool:
-        """The attention scores are written to memory and kept."""
-        return not self.share.flash and self.plan.recompute != "selective"
-
-    @property
-    def entry_bytes(self) -> int:
-        """What every block keeps: the inputs of its norm and of the product after it, its mask."""
-        share, tensors = self.share, 1 if self.repeats("norms") else 2
-        return share.thin_rows * share.hidden * (tensors * share.element_bytes + share.mask_bytes)
-
-    @property
-    def inner_tensors(self) -> int:
-        """Tensors of the inner width of an MLP that are kept: what it activates, and the result."""
-        return self.share.mlp_inputs + (0 if self.repeats("activations") else 1)
-
-    def repeats(self, part: str) -> bool:
-        """The forward pass of *part*, one of ``recompute_parts``, is repeated."""
-        return part in self.plan.recompute_parts
-
-    def repeat_norm(self, work: Work, name: str) -> None:
-        """The norm of the block once more, where its output was not kept."""
-        if self.repeats("norms"):
-            work.compute(name, norm(self.share, f"{name} again")[1:])
+    return tuple(
+        [
+            part.work(share, plan) if isinstance(part, LayerRow) else share.named_work(part, plan)
+            for part in kind
+        ]
+    )

@@ -1,9 +1,10 @@
 """Multi-head latent attention."""
 
-from simcore.workload.blocks.base import Block, BlockParameters
-from simcore.workload.blocks.context import context_parallel
-from simcore.workload.blocks.core import scores_bytes
 from simcore.workload.graph import Kernel
+from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.blocks.context import context_parallel
+from simcore.workload.kinds.transformer.blocks.core import scores_bytes
+from simcore.workload.kinds.transformer.share import LatentShare
 from simcore.workload.program.kernel_costs import (
     elementwise,
     gemm,
@@ -12,8 +13,8 @@ from simcore.workload.program.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
+from simcore.workload.program.layer import BlockParameters
 from simcore.workload.program.work import Work
-from simcore.workload.share import LatentShare
 
 _NORM_FLOP = 5
 

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from simcore.workload import ends
-from simcore.workload.blocks.base import Block, BlockParameters
-from simcore.workload.blocks.core import core, core_gradient, scores_bytes
+from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.blocks.core import core, core_gradient, scores_bytes
+from simcore.workload.kinds.transformer.share import Share
+from simcore.workload.program import ends
 from simcore.workload.program.kernel_costs import (
     gemm,
     input_gradient,
@@ -12,8 +13,8 @@ from simcore.workload.program.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
+from simcore.workload.program.layer import BlockParameters
 from simcore.workload.program.work import Work
-from simcore.workload.share import Share
 
 
 class DecoderStart(Block):

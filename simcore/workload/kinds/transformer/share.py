@@ -4,13 +4,14 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Self
 
-from simcore.workload.expert_paths import ExpertPaths
-from simcore.workload.model import ENCODER_BLOCKS, LayerKind, Model
+from simcore.terms import LayerKind
+from simcore.workload.kinds.transformer.expert_paths import ExpertPaths
+from simcore.workload.kinds.transformer.model import ENCODER_BLOCKS, Model
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 
 if TYPE_CHECKING:  # which gives its share itself
-    from simcore.workload.workload import TrainingWorkload
+    from simcore.workload.kinds.transformer.workload import TrainingWorkload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,15 @@
 from math import ceil
 
 from simcore.terms import CollectiveKind
-from simcore.workload.blocks.base import Block, BlockParameters
-from simcore.workload.blocks.mlp import (
+from simcore.workload.graph import Axis, Kernel
+from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.blocks.mlp import (
     activation_again,
     product_gradients,
     products,
     up_weight_gradient,
 )
-from simcore.workload.graph import Axis, Kernel
+from simcore.workload.kinds.transformer.share import ExpertShare
 from simcore.workload.program.kernel_costs import (
     elementwise,
     gemm,
@@ -21,8 +22,8 @@ from simcore.workload.program.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
+from simcore.workload.program.layer import BlockParameters
 from simcore.workload.program.work import Work
-from simcore.workload.share import ExpertShare
 
 _COUNT_BYTES = 4
 _ROUTER_BYTES = 4  # the router works in fp32

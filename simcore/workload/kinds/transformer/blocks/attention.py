@@ -1,9 +1,9 @@
 """Multi-head attention, with as many key-value heads as queries or fewer."""
 
-from simcore.workload.blocks.base import Block, BlockParameters
-from simcore.workload.blocks.context import context_parallel
-from simcore.workload.blocks.core import scores_bytes
 from simcore.workload.graph import Kernel
+from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.blocks.context import context_parallel
+from simcore.workload.kinds.transformer.blocks.core import scores_bytes
 from simcore.workload.program.kernel_costs import (
     gemm,
     input_gradient,
@@ -11,6 +11,7 @@ from simcore.workload.program.kernel_costs import (
     norm_gradient,
     weight_gradient,
 )
+from simcore.workload.program.layer import BlockParameters
 from simcore.workload.program.work import Work
 
 

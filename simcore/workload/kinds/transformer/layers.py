@@ -1,0 +1,21 @@
+"""Layers of a transformer as one NPU holds them: residual blocks by their names."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+from simcore.workload.kinds.transformer.blocks import BLOCKS, Block
+from simcore.workload.kinds.transformer.share import Share
+from simcore.workload.plan import ParallelPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformerShare(Share):
+    """One NPU's part of a transformer's work, which knows the residual blocks of its layers."""
+
+    def named_work(self, part: Hashable, plan: ParallelPlan) -> Block:
+        """The residual block *part*, a name of ``BLOCKS``, as this NPU holds it."""
+        name = str(part)
+        share = self.of_layer((name,))
+        if name == "windowed":  # a window only hides more scores
+            share = replace(share, visible=share.windowed_visible)
+        return BLOCKS[name](share=share, plan=plan)
