@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.assign import Assignment
+from dse.evaluate.designs.assign import Assignment
 from dse.proof.designs import paths_of_knobs, run_with_lists
 from dse.space.parameters import file_value
 from dse.study.compile import Study, load_study_file

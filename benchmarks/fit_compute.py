@@ -29,8 +29,8 @@ from kernel_table import Floats
 from numpy.typing import NDArray
 from scipy.optimize import differential_evolution, minimize
 
+from simcore.files.resources import find_config
 from simcore.machine import Efficiency
-from simcore.resources import find_config
 from simcore.validation.machine import Machines
 from simcore.validation.rows import Row
 

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from simcore.errors import SimcoreError
+from simcore.files.resources import find_config, shipped_names
 from simcore.machine.fabric import Fabric
-from simcore.resources import find_config, shipped_names
 from simcore.validation.accelerators import Accelerator
 from simcore.validation.collectives import MeasuredCollective, collective_s
 from simcore.validation.machine import SCALE_OUT, Machines, accelerator_of

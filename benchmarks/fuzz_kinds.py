@@ -232,7 +232,7 @@ def use_rule(content: bytes, folder: Path) -> None:
     import numpy as np
 
     from dse.space.expressions import parse_expression
-    from simcore.input_file import text_of
+    from simcore.files.input_file import text_of
 
     rule = parse_expression(text_of(content, "rule"), at="space.require[0]")
     column = np.array([1, 2, 4, 8])
@@ -242,7 +242,7 @@ def use_rule(content: bytes, folder: Path) -> None:
 def use_settings(content: bytes, folder: Path) -> None:
     from simcore import RunTemplate, simulate_run
     from simcore.cli.settings import setting
-    from simcore.input_file import text_of
+    from simcore.files.input_file import text_of
 
     words = [line for line in text_of(content, "--set").split("\n") if line]
     template = RunTemplate.from_table(RUN, beside=folder)

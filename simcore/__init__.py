@@ -13,16 +13,17 @@ if TYPE_CHECKING:
     from simcore.checks import RunChecks, check_memory, check_run, check_structure
     from simcore.config import Run, RunTemplate, get_path, load_run, parse_path, set_path
     from simcore.errors import ConfigError, InfeasibleError, SimcoreError, SimulationError
-    from simcore.input_file import is_there
-    from simcore.json_file import parse_json, read_json
-    from simcore.kept_files import files_kept
+    from simcore.files.input_file import is_there
+    from simcore.files.json_file import parse_json, read_json
+    from simcore.files.kept_files import files_kept
+    from simcore.files.resources import find_config, shipped_folder, shipped_names
+    from simcore.files.yaml_file import parse_yaml, read_table, read_yaml
     from simcore.last_resort import last_words
     from simcore.machine import Dimension, Npu, Platform, json_schemas, load_npu, load_platform
     from simcore.machine.system import System
     from simcore.memory import Footprint, footprint
     from simcore.plugins import source_digests
     from simcore.registry import Registry, class_of, did_you_mean
-    from simcore.resources import find_config, shipped_folder, shipped_names
     from simcore.result import IterationResult, StageTimes
     from simcore.schema import (
         Bytes,
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
         load_workload,
     )
     from simcore.workload.kinds import CnnWorkload, DlrmWorkload, InferenceWorkload
-    from simcore.yaml_file import parse_yaml, read_table, read_yaml
 
 _HOMES = {
     "Bytes": "simcore.schema",
@@ -110,13 +110,13 @@ _HOMES = {
     "class_of": "simcore.registry",
     "did_you_mean": "simcore.registry",
     "source_digests": "simcore.plugins",
-    "files_kept": "simcore.kept_files",
-    "find_config": "simcore.resources",
+    "files_kept": "simcore.files.kept_files",
+    "find_config": "simcore.files.resources",
     "footprint": "simcore.memory",
     "footprints": "simcore.bounds",
     "format_quantity": "simcore.units",
     "get_path": "simcore.config",
-    "is_there": "simcore.input_file",
+    "is_there": "simcore.files.input_file",
     "json_schemas": "simcore.machine",
     "last_words": "simcore.last_resort",
     "load_npu": "simcore.machine",
@@ -127,16 +127,16 @@ _HOMES = {
     "load_run": "simcore.config",
     "load_service": "simcore.serving",
     "lower_bounds": "simcore.bounds",
-    "parse_json": "simcore.json_file",
+    "parse_json": "simcore.files.json_file",
     "parse_path": "simcore.config",
-    "parse_yaml": "simcore.yaml_file",
+    "parse_yaml": "simcore.files.yaml_file",
     "parse_quantity": "simcore.units",
-    "read_json": "simcore.json_file",
-    "read_table": "simcore.yaml_file",
-    "read_yaml": "simcore.yaml_file",
+    "read_json": "simcore.files.json_file",
+    "read_table": "simcore.files.yaml_file",
+    "read_yaml": "simcore.files.yaml_file",
     "set_path": "simcore.config",
-    "shipped_folder": "simcore.resources",
-    "shipped_names": "simcore.resources",
+    "shipped_folder": "simcore.files.resources",
+    "shipped_names": "simcore.files.resources",
     "simulate": "simcore.simulation",
     "simulate_run": "simcore.simulation",
     "simulate_service": "simcore.serving",

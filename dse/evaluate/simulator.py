@@ -4,11 +4,11 @@ from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.cost_file import CostFile
-from dse.evaluate.knobs import bears_on_memory
-from dse.evaluate.links import usable
+from dse.evaluate.designs.knobs import bears_on_memory
+from dse.evaluate.designs.links import usable
+from dse.evaluate.designs.run_check import RunChecker, told_of_run
+from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostMeter
-from dse.evaluate.run_check import RunChecker, told_of_run
-from dse.evaluate.runs import DesignRuns
 from dse.space import Design
 from simcore import (
     InfeasibleError,

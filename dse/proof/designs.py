@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.assign import moved_path, trimmed_run
+from dse.evaluate.designs.assign import moved_path, trimmed_run
 from dse.evaluate.simulator import UNAWARE
 from dse.objectives import OBJECTIVES
 from dse.proof.machines import OF_MACHINE, PER_TIME, Machines

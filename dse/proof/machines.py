@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from dse.evaluate.cost_file import CostFile
+from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostMeter
-from dse.evaluate.runs import DesignRuns
 from dse.objectives import OBJECTIVES, Limit
 from dse.samplers import Prices
 from dse.space import Design

@@ -18,7 +18,7 @@ from dse.code_digests import code_digests
 from dse.costs import load_prices
 from dse.evaluate import Answer, Evaluation, Task
 from dse.evaluate.base import Account, Measured, judge
-from dse.evaluate.runs import DesignRuns
+from dse.evaluate.designs.runs import DesignRuns
 from dse.objectives import needed_metrics
 from dse.plain_files import check_database
 from dse.run.search import Evaluations

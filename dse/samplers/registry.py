@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.samplers.base import Proposer, ProposerInput
 from dse.samplers.design import LOCAL
-from dse.samplers.design.proposer import DesignProposer
+from dse.samplers.design_proposer import DesignProposer
 from dse.samplers.exhaustive import ExhaustiveProposer, fits
 from dse.samplers.optuna_proposer import Look, OptunaProposer
 from dse.samplers.screened import ScreenedProposer
@@ -106,7 +106,7 @@ def _local(what: ProposerInput) -> Proposer[Any]:
 
 
 def _portfolio(what: ProposerInput) -> Proposer[Any]:
-    from dse.samplers.design.optuna_sampler import DesignSampler
+    from dse.samplers.design_sampler import DesignSampler
     from dse.samplers.portfolio import PortfolioSampler
 
     own = DesignSampler(what.space, seed=what.seed, style="weights", admits=what.admits)

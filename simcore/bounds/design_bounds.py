@@ -26,8 +26,8 @@ from simcore.bounds.work_floor import WorkFloor
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run, RunTemplate
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.kernels.time_bound import BoundTables, time_bounds
-from simcore.kernels.traffic_floor import traffic_floors
+from simcore.kernels.bounds.time_bound import BoundTables, time_bounds
+from simcore.kernels.bounds.traffic_floor import traffic_floors
 from simcore.machine.system import ALGORITHM_KEYS
 from simcore.memory import footprint
 

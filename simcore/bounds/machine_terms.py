@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simcore.bounds.phase_costs import NOTHING, Line, PhaseCost, phase_cost
 from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
-from simcore.kernels import time_bound
+from simcore.kernels.bounds import time_bound
 from simcore.machine import Dimension
 from simcore.machine.system import System
 from simcore.terms import CollectiveKind

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simcore.bounds.machine_terms import AXES, KINDS
 from simcore.bounds.plan_terms import Key, PlanTerms, StageSums
 from simcore.bounds.stage_paths import Segment
-from simcore.kernels import time_bound
+from simcore.kernels.bounds import time_bound
 from simcore.terms import NodeKind
 
 Ints = NDArray[np.int64]

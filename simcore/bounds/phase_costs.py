@@ -18,8 +18,8 @@ from simcore.collectives.record import program_row
 from simcore.engines.collectives.alike import members_alike
 from simcore.engines.collectives.phases import runnable
 from simcore.engines.collectives.rows import link_row
-from simcore.kernels import phase_row
-from simcore.kernels.phase_machine import phase_time
+from simcore.kernels.collectives import phase_row
+from simcore.kernels.collectives.phase_machine import phase_time
 from simcore.recent import Recent
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES, Topology

@@ -20,7 +20,7 @@ from simcore.bounds.stage_paths import (
 )
 from simcore.compute import ComputeModel
 from simcore.engines.stages.times import operator_times_ns
-from simcore.kernels import time_bound
+from simcore.kernels.bounds import time_bound
 from simcore.machine import Platform
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import ParallelPlan, Workload, build_graph, microbatches
@@ -40,7 +40,7 @@ _BETWEEN_STAGES = (Axis.PP, Axis.EMBEDDING)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StageSums:
-    """The times of one kind of stage as sums, by the indices of ``simcore.kernels.time_bound``."""
+    """Times of one kind of stage as sums, by the indices of ``kernels.bounds.time_bound``."""
 
     terms: Mapping[int, Counter[Key]]
     constants: Mapping[int, float]

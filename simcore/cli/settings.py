@@ -25,7 +25,7 @@ def setting(text: str) -> tuple[str, object]:
     Raises:
         ConfigError: There is no path, or the value is no YAML.
     """
-    from simcore.yaml_file import parse_yaml
+    from simcore.files.yaml_file import parse_yaml
 
     path, equals, value = text.partition("=")
     if not equals or not path:

@@ -14,7 +14,7 @@ from simcore.collectives import (
 )
 from simcore.collectives.checks import check_steps
 from simcore.collectives.steps import Peer
-from simcore.kernels import phase_row as words
+from simcore.kernels.collectives import phase_row as words
 from simcore.recent import Recent
 from simcore.terms import CollectiveKind
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from simcore.config.paths import Steps
 from simcore.errors import ConfigError
+from simcore.files.resources import find_config
+from simcore.files.yaml_file import read_table
 from simcore.machine import Npu, Platform, load_npu, load_platform
-from simcore.resources import find_config
 from simcore.schema import Schema
 from simcore.workload import load_net
-from simcore.yaml_file import read_table
 
 PLATFORM: Steps = ("platform",)
 NPU: Steps = ("platform", "npu")

@@ -12,8 +12,8 @@ from simcore.config.names import NPU, model_table, platform_table, resolved
 from simcore.config.paths import parse_path, set_steps
 from simcore.config.run import Run
 from simcore.errors import ConfigError
+from simcore.files.yaml_file import read_yaml
 from simcore.machine import load_npu
-from simcore.yaml_file import read_yaml
 
 _SHAPES_KEPT = 64
 """Sets of paths, of which a study has one per number of network dimensions or so."""

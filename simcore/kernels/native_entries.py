@@ -8,12 +8,17 @@ from typing import Any
 
 from numba import carray  # type: ignore[attr-defined]
 
-from simcore.kernels.chakra_columns import COLUMNS
-from simcore.kernels.chakra_decode import decode_nodes, find_all_frames, find_frames
-from simcore.kernels.chakra_graph import link_dependencies, longest_paths
-from simcore.kernels.engine.issue_order import order_nodes
-from simcore.kernels.engine.run_loop import add_event, run_events, schedule_starts
-from simcore.kernels.program_tables import count_lists, mark_bodies, write_bodies, write_states
+from simcore.kernels.chakra.columns import COLUMNS
+from simcore.kernels.chakra.decode import decode_nodes, find_all_frames, find_frames
+from simcore.kernels.chakra.graph import link_dependencies, longest_paths
+from simcore.kernels.chakra.program_tables import (
+    count_lists,
+    mark_bodies,
+    write_bodies,
+    write_states,
+)
+from simcore.kernels.events.issue_order import order_nodes
+from simcore.kernels.events.run_loop import add_event, run_events, schedule_starts
 
 Address = Any  # of the first element of an array
 

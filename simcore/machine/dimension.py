@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from simcore.errors import ConfigError
-from simcore.kernels.topology_codes import TABLE
+from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.schema import BytesPerS, Schema, Seconds
 from simcore.topologies import MOST_TABLED_NPUS, TOPOLOGIES, Topology
 

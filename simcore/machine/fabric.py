@@ -5,10 +5,10 @@ from typing import Self
 
 from pydantic import Field
 
+from simcore.files.resources import find_config
+from simcore.files.yaml_file import read_table
 from simcore.machine.dimension import Dimension
-from simcore.resources import find_config
 from simcore.schema import Schema, Seconds
-from simcore.yaml_file import read_table
 
 
 class Protocol(Schema):

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from simcore.errors import ConfigError
+from simcore.files.resources import find_config
+from simcore.files.yaml_file import read_table
 from simcore.machine.npu import Npu
 from simcore.machine.platform import Platform
-from simcore.resources import find_config
-from simcore.yaml_file import read_table
 
 
 def load_npu(given: object, *, at: str = "npu", beside: Path | None = None) -> Npu:

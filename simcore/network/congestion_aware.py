@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from simcore.errors import ConfigError
-from simcore.kernels.engine.layout import AWARE
+from simcore.kernels.events.layout import AWARE
 from simcore.network.base import NetworkBackend
 
 

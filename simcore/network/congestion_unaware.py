@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from simcore.kernels.engine.layout import UNAWARE
+from simcore.kernels.events.layout import UNAWARE
 from simcore.network.base import NetworkBackend
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from simcore.config.names import platform_table, resolved
 from simcore.config.paths import parse_path, set_steps
 from simcore.errors import ConfigError
+from simcore.files.yaml_file import read_yaml
 from simcore.machine import load_platform
 from simcore.serving.service import Service
 from simcore.workload import load_model
-from simcore.yaml_file import read_yaml
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 from simcore.engines.iteration import NodeTimes
 from simcore.engines.limits.counted_time import MAX_NS, dimension_fields, too_long
 from simcore.errors import InfeasibleError
-from simcore.kernels.phase_machine import message_ns
+from simcore.kernels.collectives.phase_machine import message_ns
 from simcore.machine import Dimension, Platform
 from simcore.serving.routes import CacheRoutes, Piece, seats
 from simcore.terms import NodeKind

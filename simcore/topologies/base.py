@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.kernels.topology_codes import TABLE
+from simcore.kernels.collectives.topology_codes import TABLE
 
 Ints = NDArray[np.int64]
 

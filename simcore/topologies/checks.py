@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcore.errors import ConfigError
-from simcore.kernels.topology_codes import TABLE
+from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.topologies.base import Ints, Topology, distances
 
 _COUNTS = (*range(2, 18), 24, 32, 64)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcore.kernels.topology_codes import RING
+from simcore.kernels.collectives.topology_codes import RING
 from simcore.topologies.base import Ints, Topology
 
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from simcore.kernels.topology_codes import SWITCH
+from simcore.kernels.collectives.topology_codes import SWITCH
 from simcore.topologies.base import Ints, Topology
 
 

@@ -12,9 +12,9 @@ from typing import Self
 
 from simcore.config import Run
 from simcore.errors import ConfigError
-from simcore.input_file import read_text
+from simcore.files.input_file import read_text
+from simcore.files.resources import shipped_folder
 from simcore.network import DEFAULT_BACKEND
-from simcore.resources import shipped_folder
 from simcore.terms import Precision
 from simcore.validation.score import Compared
 from simcore.workload import ParallelPlan, TrainingWorkload

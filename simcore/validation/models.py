@@ -3,7 +3,7 @@
 import re
 
 from simcore.errors import ConfigError
-from simcore.resources import shipped_names
+from simcore.files.resources import shipped_names
 from simcore.validation.rows import Row
 from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import Model, load_net

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from simcore.config import Run
 from simcore.errors import ConfigError
+from simcore.files.resources import shipped_names
 from simcore.machine import Npu, load_npu
-from simcore.resources import shipped_names
 from simcore.validation.band import TABLE, measured_runs, write_table
 from simcore.validation.charts import scatter
 from simcore.validation.collectives import predict_collectives

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from simcore.errors import ConfigError
-from simcore.input_file import read_text
+from simcore.files.input_file import read_text
 
 
 @dataclass(frozen=True, slots=True)

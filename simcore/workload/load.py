@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from simcore.errors import ConfigError
-from simcore.resources import find_config
+from simcore.files.resources import find_config
+from simcore.files.yaml_file import read_table
 from simcore.schema import Schema
 from simcore.workload.base import Workload
 from simcore.workload.kinds import DEFAULT_NET, NETS, read_workload
 from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.plan import ParallelPlan
-from simcore.yaml_file import read_table
 
 
 def load_model(data: object, *, at: str = "model", beside: Path | None = None) -> Model:

@@ -30,7 +30,7 @@ from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import ChosenAlgorithm, EngineInput, EngineOutput, SystemOptions
 from simcore.engines.events.run import run_unfolded
-from simcore.kernels import phase_row
+from simcore.kernels.collectives import phase_row
 from simcore.machine import Dimension
 from simcore.machine.system import System
 from simcore.network import BACKENDS

@@ -3,8 +3,8 @@
 import pytest
 
 from simcore.compute import COMPUTE_MODELS
+from simcore.files.resources import shipped_names
 from simcore.machine import Npu, load_npu
-from simcore.resources import shipped_names
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel
 

@@ -15,7 +15,7 @@ from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.samplers import SAMPLERS
 from dse.samplers.design import LOCAL
-from dse.samplers.design.optuna_sampler import DesignSampler
+from dse.samplers.design_sampler import DesignSampler
 from dse.samplers.portfolio import PortfolioSampler
 from dse.space import Design, Space, design_key
 from dse.study.compile import load_study_file

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from simcore import simulate
+from simcore.files.resources import shipped_names
 from simcore.machine import Platform, load_npu, load_platform
 from simcore.machine.system import System
-from simcore.resources import shipped_names
 from simcore.terms import Precision
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 

@@ -17,7 +17,7 @@ from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import EngineOutput
 from simcore.engines.events.run import run_unfolded
-from simcore.kernels.hops import hops, npu_links
+from simcore.kernels.collectives.hops import hops, npu_links
 from simcore.machine import Dimension, load_platform
 from simcore.machine.system import System
 from simcore.network import BACKENDS

@@ -15,9 +15,9 @@ from simcore.engines.collectives.rows import local_array, network_array, phase_r
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints
 from simcore.errors import ConfigError
-from simcore.kernels import phase_row
-from simcore.kernels.phase_machine import phase_time
-from simcore.kernels.phase_members import member_ends
+from simcore.kernels.collectives import phase_row
+from simcore.kernels.collectives.phase_machine import phase_time
+from simcore.kernels.collectives.phase_members import member_ends
 from simcore.machine import Dimension
 from simcore.machine.system import System
 from simcore.terms import CollectiveKind

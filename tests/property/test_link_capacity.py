@@ -12,8 +12,8 @@ from simcore import Dimension, Model, ParallelPlan, Platform, System, load_npu, 
 from simcore.engines.collectives.phases import Phase, runnable
 from simcore.engines.collectives.rows import network_array, phase_row
 from simcore.errors import InfeasibleError, SimulationError
-from simcore.kernels.link_passes import mean_passes
-from simcore.kernels.phase_row import (
+from simcore.kernels.collectives.link_passes import mean_passes
+from simcore.kernels.collectives.phase_row import (
     DISTANCE,
     MEMBERS,
     PEERS,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dse.evaluate.assign import Assignment, trimmed_run
+from dse.evaluate.designs.assign import Assignment, trimmed_run
 from dse.study.compile import load_study_file
 from simcore import InfeasibleError, RunTemplate, SimulationError, Simulator, lower_bounds
 

@@ -21,7 +21,7 @@ from simcore.engines.events.input import (
 from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
 from simcore.formats.astra.collective_names import algorithms_of
-from simcore.kernels.engine import layout
+from simcore.kernels.events import layout
 from simcore.terms import CollectiveKind, NodeKind
 
 SEEDS = range(200)

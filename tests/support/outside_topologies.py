@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.kernels.topology_codes import TABLE
+from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.topologies import Topology
 from simcore.topologies.fully_connected import FullyConnected
 from simcore.topologies.ring import Ring

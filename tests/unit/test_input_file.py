@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simcore.errors import ConfigError
-from simcore.input_file import (
+from simcore.files.input_file import (
     MIB,
     MissingFileError,
     is_there,

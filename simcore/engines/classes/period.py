@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcore.engines.events.input import Ints
-from simcore.kernels import class_layout as f
-from simcore.kernels.pipeline_period import KEPT
+from simcore.kernels.classes import layout as f
+from simcore.kernels.stages.pipeline_period import KEPT
 from simcore.terms import NodeKind
 from simcore.workload.graph import TrainingGraph
 

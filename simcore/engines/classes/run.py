@@ -16,9 +16,9 @@ from simcore.engines.stages.lowering import Lowered
 from simcore.engines.stages.shared_ends import SharedEnds
 from simcore.engines.stages.stage_axes import is_shared
 from simcore.errors import InfeasibleError, SimulationError
-from simcore.kernels import class_layout as f
-from simcore.kernels.class_collectives import end_members, look_for_collectives, members_of
-from simcore.kernels.class_schedule import run, start
+from simcore.kernels.classes import layout as f
+from simcore.kernels.classes.collectives import end_members, look_for_collectives, members_of
+from simcore.kernels.classes.schedule import run, start
 from simcore.machine.system import ExecutionProfile
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis, StageGraph, TrainingGraph

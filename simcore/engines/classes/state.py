@@ -8,10 +8,10 @@ from simcore.engines.classes.places import Classes
 from simcore.engines.classes.tables import ClassTables
 from simcore.engines.events.input import Ints
 from simcore.errors import SimulationError
-from simcore.kernels import class_layout as f
-from simcore.kernels import graph_schedule
-from simcore.kernels.class_layout import Lists, Shorts
-from simcore.kernels.class_memo import empty_memo, remember
+from simcore.kernels.classes import layout as f
+from simcore.kernels.classes.layout import Lists, Shorts
+from simcore.kernels.classes.memo import empty_memo, remember
+from simcore.kernels.stages import graph_schedule
 from simcore.machine.system import ExecutionProfile
 
 _MOST_WAITS = 2**30

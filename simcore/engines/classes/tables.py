@@ -11,8 +11,8 @@ from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.lowering import Lowered
 from simcore.errors import SimulationError
-from simcore.kernels import class_layout as f
-from simcore.kernels import graph_schedule
+from simcore.kernels.classes import layout as f
+from simcore.kernels.stages import graph_schedule
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis, TrainingGraph
 

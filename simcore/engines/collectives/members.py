@@ -23,8 +23,8 @@ from simcore.engines.events.input import (
 )
 from simcore.engines.events.programs import Program
 from simcore.errors import SimulationError
-from simcore.kernels.phase_members import rounds_ends
-from simcore.kernels.phase_row import LIST_DELAY_NS, PEERS, PEERS_TREE
+from simcore.kernels.collectives.phase_members import rounds_ends
+from simcore.kernels.collectives.phase_row import LIST_DELAY_NS, PEERS, PEERS_TREE
 from simcore.machine.dimension import Dimension
 from simcore.machine.system import System
 from simcore.terms import CollectiveKind, NodeKind

@@ -9,8 +9,8 @@ from simcore.collectives.record import Rows, program_row
 from simcore.engines.collectives.alike import members_alike
 from simcore.engines.collectives.phases import Phase
 from simcore.engines.events.input import Floats, Ints
-from simcore.kernels import phase_row as words
-from simcore.kernels.topology_codes import TABLE
+from simcore.kernels.collectives import phase_row as words
+from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.machine.dimension import Dimension
 from simcore.topologies import Topology, distances
 

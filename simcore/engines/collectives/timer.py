@@ -21,10 +21,15 @@ from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.rows import local_array, network_array, phase_row, row_array
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
-from simcore.kernels.chunk_pipeline import FASTEST_NS, LAST_STEP_NS, SLOWEST_NS, TIME_WORDS
-from simcore.kernels.collective_batch import collective_times
-from simcore.kernels.collective_time import collective_time, through_phases
-from simcore.kernels.phase_row import RESULT_OVER, RESULT_TIMES
+from simcore.kernels.collectives.batch import collective_times
+from simcore.kernels.collectives.chunk_pipeline import (
+    FASTEST_NS,
+    LAST_STEP_NS,
+    SLOWEST_NS,
+    TIME_WORDS,
+)
+from simcore.kernels.collectives.phase_row import RESULT_OVER, RESULT_TIMES
+from simcore.kernels.collectives.time import collective_time, through_phases
 from simcore.machine.dimension import Dimension
 from simcore.machine.system import ALGORITHM_KEYS, System
 from simcore.terms import CollectiveKind

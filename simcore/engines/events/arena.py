@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simcore.kernels.engine.layout import FIRST_RECORD, NEXT_WORD, Ints
+from simcore.kernels.events.layout import FIRST_RECORD, NEXT_WORD, Ints
 
 
 @dataclass(slots=True)

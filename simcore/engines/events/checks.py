@@ -17,7 +17,7 @@ from simcore.engines.events.input import (
 )
 from simcore.engines.events.programs import Program, Programs
 from simcore.errors import ConfigError
-from simcore.kernels.engine import layout
+from simcore.kernels.events import layout
 from simcore.network import BACKENDS
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.topologies import TOPOLOGIES

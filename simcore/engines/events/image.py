@@ -8,11 +8,11 @@ from simcore.engines.events.arena import Image
 from simcore.engines.events.cast import Cast
 from simcore.engines.events.input import EngineInput, NetworkDimension, SharedBus
 from simcore.engines.events.writer import ProgramWriter, Written
-from simcore.kernels.engine import layout
-from simcore.kernels.engine.layout import Floats, Ints
-from simcore.kernels.engine.set_layout import set_words
+from simcore.kernels.collectives.topology_codes import TABLE
+from simcore.kernels.events import layout
+from simcore.kernels.events.layout import Floats, Ints
+from simcore.kernels.events.structures.set_layout import set_words
 from simcore.kernels.native import call
-from simcore.kernels.topology_codes import TABLE
 from simcore.network import BACKENDS
 from simcore.terms import NodeKind
 from simcore.topologies import TOPOLOGIES, distances

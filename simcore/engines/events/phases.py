@@ -21,8 +21,8 @@ from simcore.collectives.record import Rows, program_row
 from simcore.engines.events.dimension_order import DimensionCost, dimension_orders
 from simcore.engines.events.input import ChosenAlgorithm, EngineInput, GridGroup, ListGroup
 from simcore.errors import ConfigError
-from simcore.kernels.engine import layout
-from simcore.kernels.phase_row import ROW_WORDS
+from simcore.kernels.collectives.phase_row import ROW_WORDS
+from simcore.kernels.events import layout
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
 

@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.kernels.engine import layout
+from simcore.kernels.events import layout
 from simcore.kernels.native import call
 from simcore.terms import CollectiveKind, NodeKind
 

@@ -24,8 +24,8 @@ from simcore.engines.events.image import build_arena
 from simcore.engines.events.input import EngineInput, EngineOutput
 from simcore.engines.events.waiting import waiting_sentences
 from simcore.errors import SimulationError
-from simcore.kernels.engine import layout
-from simcore.kernels.engine.layout import Floats, Ints
+from simcore.kernels.events import layout
+from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.native import call
 from simcore.network import ExternalNetwork
 

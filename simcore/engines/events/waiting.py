@@ -9,8 +9,8 @@ from simcore.engines.events.checks import place
 from simcore.engines.events.input import EngineInput
 from simcore.engines.events.programs import Program
 from simcore.engines.events.writer import TAG_RANGE
-from simcore.kernels.engine import layout
-from simcore.kernels.engine.layout import Ints
+from simcore.kernels.events import layout
+from simcore.kernels.events.layout import Ints
 from simcore.terms import CollectiveKind, NodeKind
 
 _SHOWN = 4

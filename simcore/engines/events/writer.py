@@ -17,10 +17,10 @@ from simcore.engines.events.joined import joined
 from simcore.engines.events.phases import Phase, collective_phases, phase_words
 from simcore.engines.events.programs import Bodies, Program, Programs, fixed_nodes
 from simcore.errors import ConfigError
-from simcore.kernels.engine import layout
-from simcore.kernels.engine.layout import Ints
+from simcore.kernels.collectives.phase_row import PEERS_CUSTOM, PEERS_TREE
+from simcore.kernels.events import layout
+from simcore.kernels.events.layout import Ints
 from simcore.kernels.native import call
-from simcore.kernels.phase_row import PEERS_CUSTOM, PEERS_TREE
 from simcore.recent import Recent
 from simcore.terms import CollectiveKind, NodeKind
 

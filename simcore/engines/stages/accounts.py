@@ -11,7 +11,7 @@ from simcore.engines.events.input import Ints
 from simcore.engines.stages.counts import NodeCounts
 from simcore.engines.stages.lowering import Lowered
 from simcore.engines.stages.times import MessageTimes
-from simcore.kernels import graph_schedule
+from simcore.kernels.stages import graph_schedule
 from simcore.machine import Dimension
 
 Floats = NDArray[np.float64]

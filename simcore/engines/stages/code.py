@@ -12,9 +12,9 @@ import numpy as np
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.stage_axes import is_shared
 from simcore.engines.stages.unit_table import UnitTable, UnitTables
-from simcore.kernels import graph_schedule, piece_rows
-from simcore.kernels import stage_layout as f
-from simcore.kernels.piece_runs import lay_out
+from simcore.kernels.stages import graph_schedule, piece_rows
+from simcore.kernels.stages import stage_layout as f
+from simcore.kernels.stages.piece_runs import lay_out
 from simcore.recent import Recent, in_bytes
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.errors import SimulationError
-from simcore.kernels import graph_schedule
-from simcore.kernels.graph_schedule import Ints
-from simcore.kernels.phase_machine import message_ns
+from simcore.kernels.collectives.phase_machine import message_ns
+from simcore.kernels.stages import graph_schedule
+from simcore.kernels.stages.graph_schedule import Ints
 from simcore.machine import Dimension
 from simcore.terms import NodeKind
 from simcore.workload.graph import StageGraph, TrainingGraph

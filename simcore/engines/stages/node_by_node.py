@@ -7,8 +7,8 @@ import numpy as np
 from simcore.engines.stages.lowering import Lowered, SharedCollective
 from simcore.engines.stages.shared_ends import SharedEnds
 from simcore.errors import SimulationError
-from simcore.kernels import graph_schedule
-from simcore.kernels.graph_schedule import Ints
+from simcore.kernels.stages import graph_schedule
+from simcore.kernels.stages.graph_schedule import Ints
 from simcore.machine.system import ExecutionProfile
 from simcore.terms import NodeKind
 from simcore.workload.graph import TrainingGraph

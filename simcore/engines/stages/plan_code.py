@@ -10,14 +10,14 @@ from simcore.engines.stages.code import PipelineCode, PipelineCodes, Structured
 from simcore.engines.stages.counts import NodeCounts, counts_of_program
 from simcore.engines.stages.times import operator_times_ns
 from simcore.engines.stages.workspace import Workspace
-from simcore.kernels.pipeline_period import KEPT
+from simcore.kernels.stages.pipeline_period import KEPT
 from simcore.machine import Npu
 from simcore.recent import Recent, in_bytes
 from simcore.workload import ParallelPlan, Workload, microbatches
 from simcore.workload.graph import TrainingGraph
 from simcore.workload.program.build import expand_program
-from simcore.workload.program.unit_orders import UnitOrders
-from simcore.workload.program.unit_writers import UnitWriters
+from simcore.workload.program.units.orders import UnitOrders
+from simcore.workload.program.units.writers import UnitWriters
 from simcore.workload.program.write import ProgramWriter
 from simcore.workload.schedules import SCHEDULES
 

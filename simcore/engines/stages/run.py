@@ -8,10 +8,10 @@ from simcore.engines.events.input import Ints
 from simcore.engines.stages.code import PipelineCode
 from simcore.engines.stages.shared_ends import SharedEnds
 from simcore.engines.stages.workspace import Workspace
-from simcore.kernels import pipeline_calls
-from simcore.kernels import stage_layout as f
-from simcore.kernels.pipeline_period import KEPT
-from simcore.kernels.pipeline_run import FINISHED
+from simcore.kernels.stages import pipeline_calls
+from simcore.kernels.stages import stage_layout as f
+from simcore.kernels.stages.pipeline_period import KEPT
+from simcore.kernels.stages.pipeline_run import FINISHED
 from simcore.machine.system import ExecutionProfile
 
 _BLOCKS = 16

@@ -16,7 +16,7 @@ from simcore.engines.events.input import Ints
 from simcore.engines.limits.counted_time import MAX_NS, too_long
 from simcore.engines.limits.slowest_field import slowest_field
 from simcore.engines.stages.stage_axes import is_shared
-from simcore.kernels.stage_messages import neighbour_messages
+from simcore.kernels.stages.stage_messages import neighbour_messages
 from simcore.machine import Dimension, Npu
 from simcore.terms import Precision
 from simcore.workload import ParallelPlan

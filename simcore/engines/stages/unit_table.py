@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.engines.events.input import Ints
-from simcore.kernels import stage_layout as f
+from simcore.kernels.stages import stage_layout as f
 from simcore.recent import Recent, in_bytes
-from simcore.workload.program.templates import pieces_of
-from simcore.workload.program.unit_orders import PipelineKey
+from simcore.workload.program.units.orders import PipelineKey
+from simcore.workload.program.units.templates import pieces_of
 from simcore.workload.program.write import TrainingProgram
 from simcore.workload.schedules import SCHEDULES, stacked
 

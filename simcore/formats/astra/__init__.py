@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simcore.formats.astra.batch import read_manifest, run_batch, simulate_files
-    from simcore.formats.astra.log_files import write_log
-    from simcore.formats.astra.logged import log_lines
+    from simcore.formats.astra.log.log_files import write_log
+    from simcore.formats.astra.log.logged import log_lines
+    from simcore.formats.astra.log.printed import lines
     from simcore.formats.astra.options import AstraFiles
-    from simcore.formats.astra.printed import lines
     from simcore.formats.astra.result import AstraResult, as_plain, write_memory_traces
     from simcore.formats.astra.run import AstraRun, load_run
 
@@ -20,13 +20,13 @@ _HOMES = {
     "AstraResult": "result",
     "AstraRun": "run",
     "as_plain": "result",
-    "lines": "printed",
+    "lines": "log.printed",
     "load_run": "run",
-    "log_lines": "logged",
+    "log_lines": "log.logged",
     "read_manifest": "batch",
     "run_batch": "batch",
     "simulate_files": "batch",
-    "write_log": "log_files",
+    "write_log": "log.log_files",
     "write_memory_traces": "result",
 }
 

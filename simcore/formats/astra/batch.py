@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from simcore.errors import ConfigError, SimcoreError, SimulationError, short
+from simcore.files.json_file import read_json
 from simcore.formats.astra.options import AstraFiles
 from simcore.formats.astra.result import AstraResult, Plain, as_plain, collect, write_memory_traces
 from simcore.formats.astra.run import load_run, simulate_run
-from simcore.json_file import read_json
 
 _REQUIRED = ("id", "backend", "workload", "system", "network", "remote_memory")
 

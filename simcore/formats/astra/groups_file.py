@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcore.errors import ConfigError, short
-from simcore.json_file import parse_json, read_json
+from simcore.files.json_file import parse_json, read_json
 
 if TYPE_CHECKING:
     from simcore.formats.chakra.messages import Node

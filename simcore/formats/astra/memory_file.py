@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from simcore.engines.events.input import RemoteMemory
+from simcore.files.json_file import read_json
 from simcore.formats.astra.json_table import Table
-from simcore.json_file import read_json
 
 _KINDS = {
     "NO_MEMORY_EXPANSION": "none",

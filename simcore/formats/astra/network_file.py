@@ -5,8 +5,8 @@ from pathlib import Path
 
 from simcore.engines.events.input import NetworkDimension
 from simcore.errors import ConfigError
+from simcore.files.input_file import MAX_TABLE_BYTES, read_text
 from simcore.formats.astra.json_table import Table
-from simcore.input_file import MAX_TABLE_BYTES, read_text
 from simcore.registry import did_you_mean
 
 BYTES_PER_GB = 1 << 30
@@ -36,7 +36,7 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
     text = read_text(path, MAX_TABLE_BYTES)
     data: object = plain_lists(text)
     if data is None:
-        from simcore.yaml_file import parse_yaml  # takes longer than many a run
+        from simcore.files.yaml_file import parse_yaml  # takes longer than many a run
 
         data = parse_yaml(text, str(path))
     if not isinstance(data, dict):

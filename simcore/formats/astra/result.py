@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcore.engines.events.input import EngineOutput
+from simcore.formats.astra.log.statistics import LABELS, NpuStatistics, statistics_of
 from simcore.formats.astra.run import AstraRun
-from simcore.formats.astra.statistics import LABELS, NpuStatistics, statistics_of
-from simcore.formats.astra.traces import trace_path
+from simcore.formats.astra.traces.load import trace_path
 
 if TYPE_CHECKING:
-    from simcore.formats.astra.memory_use import MemoryUse
+    from simcore.formats.astra.log.memory_use import MemoryUse
 
 Plain = dict[str, object]
 
@@ -76,7 +76,7 @@ def collect(run: AstraRun, output: EngineOutput) -> AstraResult:
             known[figures] = statistics_of(finish, wall, busy, run.traces.totals[index])
         statistics.append(known[figures])
         if tracked:
-            from simcore.formats.astra.memory_use import track_memory
+            from simcore.formats.astra.log.memory_use import track_memory
 
             place = str(trace_path(run.files.workload, npu))
             start, end = output.node_start_ns[npu], output.node_end_ns[npu]
@@ -88,7 +88,7 @@ def write_memory_traces(result: AstraResult) -> None:
     """Writes ``<local-mem-trace-filename>.<r>.json`` of every NPU r, where memory is tracked."""
     if not result.memory:
         return
-    from simcore.formats.astra.memory_trace import write_memory_trace
+    from simcore.formats.astra.log.memory_trace import write_memory_trace
 
     name = result.run.system.memory_trace
     for npu, use in enumerate(result.memory):

@@ -8,14 +8,14 @@ import numpy as np
 
 from simcore.engines.events.input import CustomCollectives, EngineInput, EngineOutput, ListGroup
 from simcore.errors import ConfigError
-from simcore.formats.astra.custom import check_custom, load_custom, runs_natively
 from simcore.formats.astra.groups_file import read_groups
 from simcore.formats.astra.memory_file import read_remote_memory
 from simcore.formats.astra.network_file import read_network
-from simcore.formats.astra.node_table import Machine
 from simcore.formats.astra.options import BACKENDS, AstraFiles, read_command
 from simcore.formats.astra.system_file import AstraSystem, read_system
-from simcore.formats.astra.traces import LoadedTraces, load_traces
+from simcore.formats.astra.traces.custom import check_custom, load_custom, runs_natively
+from simcore.formats.astra.traces.load import LoadedTraces, load_traces
+from simcore.formats.astra.traces.node_table import Machine
 from simcore.registry import did_you_mean
 
 _KEYS = {
@@ -84,7 +84,7 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
     )
     notes.extend(traces.notes)
     if command.common_order:
-        from simcore.formats.astra.group_order import in_common_order
+        from simcore.formats.astra.traces.group_order import in_common_order
 
         traces = in_common_order(traces, rendezvous=command.rendezvous, notes=notes)
     custom = load_custom(system, machine, files.folder)

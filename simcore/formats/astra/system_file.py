@@ -8,9 +8,9 @@ import numpy as np
 
 from simcore.engines.events.input import ChosenAlgorithm, SharedBus, SystemOptions
 from simcore.errors import ConfigError
+from simcore.files.json_file import read_json
 from simcore.formats.astra.collective_names import algorithm_of
 from simcore.formats.astra.json_table import Table
-from simcore.json_file import read_json
 from simcore.terms import CollectiveKind
 
 _COLLECTIVES = {

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
+from simcore.files.input_file import open_unpacked
 from simcore.formats.chakra.fields import LENGTH, WireError, fields
 from simcore.formats.chakra.stream import (
     LONGEST_LENGTH,
@@ -16,8 +17,7 @@ from simcore.formats.chakra.stream import (
     truncated,
 )
 from simcore.formats.chakra.trace import COLUMNS, OFFSET, Trace
-from simcore.input_file import open_unpacked
-from simcore.kernels.chakra_columns import BROKEN, FULL, NEXT_ROW
+from simcore.kernels.chakra.columns import BROKEN, FULL, NEXT_ROW
 from simcore.kernels.native import call
 
 BLOCK_BYTES = 1024 * 1024  # well below the size at which numpy asks for pages of 2 MB
@@ -138,7 +138,7 @@ class _BlockReader:
             raise self._cut(data[:held], offset)
 
     def _cut(self, rest: NDArray[np.uint8], offset: int) -> ConfigError:
-        from simcore.kernels.chakra_decode import read_varint
+        from simcore.kernels.chakra.decode import read_varint
 
         length, start = read_varint(rest, 0, min(rest.size, LONGEST_LENGTH))
         if start < 0:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from simcore.files.input_file import GZIP_MAGIC
 from simcore.formats.chakra.fields import WireError
 from simcore.formats.chakra.read import check_metadata, decode_frames, read_trace
 from simcore.formats.chakra.stream import is_legacy
 from simcore.formats.chakra.trace import OFFSET, Trace, Traces
-from simcore.input_file import GZIP_MAGIC
 from simcore.kernels.native import call
 
 Content = tuple[int, bytes] | tuple[bytes, ...]

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from simcore.errors import ConfigError
+from simcore.files.input_file import open_unpacked
 from simcore.formats.chakra.fields import WireError, fields
-from simcore.input_file import open_unpacked
 
 if TYPE_CHECKING:
     from simcore.formats.chakra.messages import Metadata, Node

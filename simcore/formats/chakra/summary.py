@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from simcore.errors import ConfigError
+from simcore.files.input_file import open_input
 from simcore.formats.chakra.graph import build_graph
 from simcore.formats.chakra.read import read_trace
 from simcore.formats.chakra.trace import Flags, Trace
-from simcore.input_file import open_input
 from simcore.terms import NodeKind
 
 _COLLECTIVES = (

@@ -45,7 +45,7 @@ class Trace:
     Attributes:
         path: Where it was read from.
         first_message: GlobalMetadata as it stood on the wire; empty for schema 0.0.1.
-        table: (R, 15) int64; the columns are those of ``simcore.kernels.chakra_decode``.
+        table: (R, 15) int64; the columns are those of ``simcore.kernels.chakra.decode``.
         data_start: (R + 1,) int64; row r's data dependencies are
             ``data_deps[data_start[r]:data_start[r + 1]]``.
         data_deps: (D,) uint64 node ids.

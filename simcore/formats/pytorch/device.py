@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simcore.errors import ConfigError
+from simcore.files.input_file import MAX_PROFILE_BYTES
+from simcore.files.json_file import read_json
 from simcore.formats.pytorch.entry import MAX_INT, MAX_US, Entry
-from simcore.input_file import MAX_PROFILE_BYTES
-from simcore.json_file import read_json
 
 LAUNCHES = frozenset(
     {

@@ -6,9 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from simcore.errors import ConfigError, short
+from simcore.files.input_file import MAX_PROFILE_BYTES
+from simcore.files.json_file import read_json
 from simcore.formats.pytorch.entry import MAX_INT, Entry
-from simcore.input_file import MAX_PROFILE_BYTES
-from simcore.json_file import read_json
 
 OLDEST_SCHEMA = (1, 0, 2)
 _LONGEST_VERSION = 40

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simcore.errors import ConfigError
-from simcore.input_file import read_text
+from simcore.files.input_file import read_text
 
 _COLUMNS = [
     "name",

@@ -3,8 +3,8 @@
 from simcore.workload.base import Workload
 from simcore.workload.graph import TrainingGraph
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.assemble import assemble
-from simcore.workload.program.templates import Templates
+from simcore.workload.program.units.assemble import assemble
+from simcore.workload.program.units.templates import Templates
 from simcore.workload.program.write import StagePieces, TrainingProgram, write_program
 
 

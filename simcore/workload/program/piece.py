@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from simcore.kernels.stage_layout import BEFORE, FORWARD
+from simcore.kernels.stages.stage_layout import BEFORE, FORWARD
 from simcore.terms import NodeKind
 
 CHAIN = BEFORE

@@ -15,7 +15,7 @@ from simcore.workload.program.gradients import Bucket, gradient_reductions
 from simcore.workload.program.optimizer_step import NUMBER_BYTES, OptimizerStep
 from simcore.workload.program.piece import CHAIN, Piece, Run, SectionBuilder, join, piece_of
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
-from simcore.workload.program.unit_pieces import Chunk
+from simcore.workload.program.units.pieces import Chunk
 from simcore.workload.program.work import Means
 
 

@@ -12,16 +12,16 @@ from simcore.workload.program.layer import BlockParameters
 from simcore.workload.program.piece import Piece, nothing
 from simcore.workload.program.piece_table import PieceTable
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
-from simcore.workload.program.stage_units import (
+from simcore.workload.program.tail import Tail
+from simcore.workload.program.units.orders import PipelineKey, UnitOrder, UnitOrders, pipeline_key
+from simcore.workload.program.units.pieces import Chunk, UnitWriter
+from simcore.workload.program.units.stage_units import (
     cut_units,
     forward_units,
     separate_units,
     whole_units,
 )
-from simcore.workload.program.tail import Tail
-from simcore.workload.program.unit_orders import PipelineKey, UnitOrder, UnitOrders, pipeline_key
-from simcore.workload.program.unit_pieces import Chunk, UnitWriter
-from simcore.workload.program.unit_writers import UnitWriters
+from simcore.workload.program.units.writers import UnitWriters
 from simcore.workload.program.work import Means
 from simcore.workload.rules import check_splits
 from simcore.workload.schedules import SCHEDULES, Units

@@ -2,8 +2,8 @@ import pytest
 
 from simcore.compute import COMPUTE_MODELS, IdealRoofline, RecordedRoofline, Roofline
 from simcore.errors import ConfigError
+from simcore.files.resources import shipped_names
 from simcore.machine import Efficiency, Npu, load_npu
-from simcore.resources import shipped_names
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel, Operator, Phase
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from simcore import ConfigError, RunTemplate, load_run, set_path
-from simcore.resources import shipped_folder
+from simcore.files.resources import shipped_folder
 
 TABLE: dict[str, Any] = {
     "version": 1,

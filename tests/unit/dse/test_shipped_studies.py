@@ -5,8 +5,8 @@ import pytest
 
 import dse
 from dse.evaluate import build_evaluator
-from dse.evaluate.assign import trimmed_run
 from dse.evaluate.base import evaluate
+from dse.evaluate.designs.assign import trimmed_run
 from dse.run.runner import Runner
 from dse.study.compile import load_study_file
 from simcore import load_run, shipped_folder, simulate_run

@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcore.errors import ConfigError
+from simcore.files.yaml_file import read_yaml
 from simcore.formats.astra.collective_names import algorithms_of
-from simcore.formats.astra.custom import load_custom
 from simcore.formats.astra.groups_file import process_groups, read_groups
 from simcore.formats.astra.memory_file import read_remote_memory
 from simcore.formats.astra.network_file import plain_lists, read_network
 from simcore.formats.astra.options import read_command
-from simcore.formats.astra.program import Machine
 from simcore.formats.astra.system_file import CommandOptions, read_system
-from simcore.formats.astra.traces import trace_path
+from simcore.formats.astra.traces.custom import load_custom
+from simcore.formats.astra.traces.load import trace_path
+from simcore.formats.astra.traces.program import Machine
 from simcore.formats.chakra import IoInfo, Node
 from simcore.terms import CollectiveKind
-from simcore.yaml_file import read_yaml
 
 SYSTEM: dict[str, object] = {
     "scheduling-policy": "LIFO",

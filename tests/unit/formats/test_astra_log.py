@@ -11,7 +11,7 @@ import pytest
 from simcore.cli.astra import run_astra
 from simcore.errors import ConfigError
 from simcore.formats.astra import write_log
-from simcore.formats.astra.logged import LogLine
+from simcore.formats.astra.log.logged import LogLine
 from simcore.formats.chakra import Metadata, Node, attribute, write_trace
 from simcore.terms import CollectiveKind, NodeKind
 

@@ -11,10 +11,10 @@ from simcore.engines.events.input import SystemOptions
 from simcore.engines.events.programs import Program, Programs
 from simcore.errors import ConfigError
 from simcore.formats.astra.collective_names import algorithms_of
-from simcore.formats.astra.node_table import Machine
-from simcore.formats.astra.program import BuiltPrograms, build_programs
 from simcore.formats.astra.system_file import AstraSystem, Roofline
-from simcore.formats.astra.traces import load_traces
+from simcore.formats.astra.traces.load import load_traces
+from simcore.formats.astra.traces.node_table import Machine
+from simcore.formats.astra.traces.program import BuiltPrograms, build_programs
 from simcore.formats.chakra import IoInfo, Metadata, Node, attribute, read_trace, write_trace
 from simcore.terms import CollectiveKind, NodeKind
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from simcore.errors import ConfigError
+from simcore.files.input_file import open_descriptor
 from simcore.formats.chakra import (
     Metadata,
     Node,
@@ -18,7 +19,6 @@ from simcore.formats.chakra import (
 )
 from simcore.formats.chakra.read_many import TraceReader
 from simcore.formats.chakra.trace import Trace
-from simcore.input_file import open_descriptor
 
 
 def write(path: Path, count: int, shift: int = 0, metadata: Metadata | None = None) -> None:

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
+from simcore.files.resources import find_config, shipped_names
+from simcore.files.yaml_file import read_yaml
 from simcore.machine import Dimension, json_schemas
-from simcore.resources import find_config, shipped_names
-from simcore.yaml_file import read_yaml
 
 
 def test_schemas_use_the_keys_of_files_and_text_for_quantities() -> None:

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from simcore.errors import ConfigError
+from simcore.files.resources import shipped_names
 from simcore.machine import Npu, load_npu, load_platform
-from simcore.resources import shipped_names
 from simcore.terms import Precision
 
 LINK = {"topology": "ring", "npus": 4, "bandwidth": "50 GB/s", "latency": "500 ns"}

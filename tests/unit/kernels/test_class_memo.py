@@ -6,9 +6,9 @@ from typing import cast
 import numpy as np
 
 from simcore.engines.classes.state import ClassState, keep_ends
-from simcore.kernels import class_layout as f
-from simcore.kernels import class_memo
-from simcore.kernels.class_memo import empty_memo, remember
+from simcore.kernels.classes import layout as f
+from simcore.kernels.classes import memo as class_memo
+from simcore.kernels.classes.memo import empty_memo, remember
 
 NODE = np.zeros((2, f.ITEM + 1), np.int64)
 COUNTER = np.zeros(f.COUNTERS, np.int64)

@@ -14,8 +14,8 @@ from simcore.engines.events.image import build_arena
 from simcore.engines.events.input import GridGroup, ListGroup, RemoteMemory, SystemOptions
 from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
-from simcore.kernels.engine import layout
-from simcore.kernels.engine.run_loop import run_events, schedule_starts
+from simcore.kernels.events import layout
+from simcore.kernels.events.run_loop import run_events, schedule_starts
 from simcore.network import BACKENDS
 from simcore.terms import CollectiveKind, NodeKind
 

@@ -4,10 +4,16 @@ import random
 import numpy as np
 import pytest
 
-from simcore.kernels.engine import layout
-from simcore.kernels.engine.arena import allocate, new_event, release
-from simcore.kernels.engine.event_queue import do_later, double_heap, next_event, schedule
-from simcore.kernels.engine.keyed_fifo import (
+from simcore.kernels.events import layout
+from simcore.kernels.events.layout import Ints
+from simcore.kernels.events.structures.arena import allocate, new_event, release
+from simcore.kernels.events.structures.event_queue import (
+    do_later,
+    double_heap,
+    next_event,
+    schedule,
+)
+from simcore.kernels.events.structures.keyed_fifo import (
     append,
     double_fifo_table,
     drop_fifo,
@@ -15,7 +21,6 @@ from simcore.kernels.engine.keyed_fifo import (
     new_fifo,
     pop,
 )
-from simcore.kernels.engine.layout import Ints
 
 NPUS = 4
 

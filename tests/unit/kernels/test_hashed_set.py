@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from simcore.kernels.engine.hashed_set import add_item, begin_set, has_items, take_first
-from simcore.kernels.engine.layout import Ints
-from simcore.kernels.engine.set_layout import SET_BUCKETS, set_words
+from simcore.kernels.events.layout import Ints
+from simcore.kernels.events.structures.hashed_set import add_item, begin_set, has_items, take_first
+from simcore.kernels.events.structures.set_layout import SET_BUCKETS, set_words
 
 
 class _Set:

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from simcore.cli.app import cli
 from simcore.errors import ConfigError, InfeasibleError, SimcoreError
+from simcore.files.resources import shipped_folder
 from simcore.formats.astra import AstraFiles, as_plain, simulate_files
 from simcore.formats.chakra import drain_v1, drain_v3, read_nodes, read_trace
 from simcore.machine import load_platform
-from simcore.resources import shipped_folder
 from simcore.serving import (
     Service,
     ServiceResult,

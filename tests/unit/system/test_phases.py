@@ -6,7 +6,7 @@ from simcore.engines.collectives.cache import CollectiveCache
 from simcore.engines.collectives.phases import cut, phases_of_chunk, runnable
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.rows import phase_rows
-from simcore.kernels import phase_row
+from simcore.kernels.collectives import phase_row
 from simcore.machine import Dimension
 from simcore.terms import CollectiveKind
 

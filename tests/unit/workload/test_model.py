@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from simcore.errors import ConfigError
-from simcore.resources import shipped_names
+from simcore.files.resources import shipped_names
 from simcore.workload import Model, load_model, load_net
 
 # Sum of the tensors of the released checkpoints (total_size of model.safetensors.index.json / 2).

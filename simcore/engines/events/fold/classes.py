@@ -4,7 +4,7 @@ Two NPUs are of one class if they run the same program up to the names of groups
 start at one time, and if each exchange of messages (a step of a collective, a send, a receive)
 leads both over equal ways to partners of one class. By induction over time, NPUs of one class then
 do the same at the same time, as long as the order of simultaneous events at an NPU never depends on
-the numbers of NPUs; that is watched while the run goes on (``kernels.engine.ties``).
+the numbers of NPUs; that is watched while the run goes on (``kernels.events.fold.ties``).
 
 Where every NPU's nodes are others already, as one number per program tells, nothing is compared.
 
@@ -32,7 +32,7 @@ from simcore.engines.events.fold.symmetry import Block, alike
 from simcore.engines.events.fold.transfers import Transfers, matched, transfers_of
 from simcore.engines.events.input import EngineInput, Ints, ListGroup
 from simcore.engines.events.programs import Program, node_actions
-from simcore.kernels.engine import layout
+from simcore.kernels.events import layout
 
 _MOST_GROUPS = 30_000
 _MOST_NPUS = 1 << 20

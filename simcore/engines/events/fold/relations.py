@@ -11,8 +11,8 @@ from simcore.engines.events.input import EngineInput, Ints, ListGroup, NetworkDi
 from simcore.engines.events.phases import Phase, collective_phases
 from simcore.engines.events.programs import Program
 from simcore.errors import SimulationError
-from simcore.kernels.engine.layout import UNAWARE
-from simcore.kernels.topology_codes import FULLY_CONNECTED
+from simcore.kernels.collectives.topology_codes import FULLY_CONNECTED
+from simcore.kernels.events.layout import UNAWARE
 from simcore.network import BACKENDS
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES, Topology, distances

@@ -9,7 +9,7 @@ from simcore.engines.events.fold.relations import CannotFoldError
 from simcore.engines.events.input import Ints
 from simcore.engines.events.programs import Program
 from simcore.engines.events.writer import TAG_RANGE
-from simcore.kernels.engine import layout
+from simcore.kernels.events import layout
 
 Key = tuple[int, int, int]
 """Peer, tag and bytes: what sends and receives find each other by."""

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from simcore.resources import find_config
+from simcore.files.resources import find_config
+from simcore.files.yaml_file import read_table
 from simcore.workload.kinds.transformer.model import Model
-from simcore.yaml_file import read_table
 
 
 def _read(given: object) -> object:

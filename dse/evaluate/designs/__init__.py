@@ -1,0 +1,1 @@
+"""From the knobs of a design to the run that it means."""

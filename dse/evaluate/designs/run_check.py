@@ -1,0 +1,88 @@
+"""Checks a study's run file and its knobs against each other before anything is evaluated."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+from dse.evaluate.base import EvaluatorInput
+from dse.evaluate.designs.runs import DesignRuns, FilledDesigns
+from dse.space import Design, Value
+from simcore import ConfigError, Run
+
+R = TypeVar("R")
+
+
+class KnobChecker(Generic[R]):
+    """Checks what a study's ``run`` holds, with the values of its knobs."""
+
+    def __init__(
+        self, what: EvaluatorInput, read: Callable[[EvaluatorInput], FilledDesigns[R]]
+    ) -> None:
+        self._input = what
+        with told_of_run():
+            self._runs = read(what)
+
+    def check(self) -> R:
+        """See whether the run is valid, and stays so with every value of every knob.
+
+        Returns:
+            The run without any knob's value.
+
+        Raises:
+            ConfigError: It is not; names the knob.
+        """
+        with told_of_run():
+            run = self._runs.without_values()[0]
+        for name, parameter in self._input.parameters.items():
+            values: tuple[Value, ...] = parameter.choices or (parameter.low, parameter.high)
+            for value in values:
+                self._check_value(name, value)
+        return run
+
+    def _check_value(self, name: str, value: Value) -> None:
+        what = self._input
+        slot = what.parameters[name].slot
+        kept = next((k for k in what.dimensions.values() if slot is None or slot in k), None)
+        try:
+            if kept is None:
+                known = ", ".join(str(k) for kept in what.dimensions.values() for k in kept)
+                raise ConfigError("", f"positions in the run's list are {known}", got=slot)
+            self._runs.partial_run({name: value}, kept)
+        except ConfigError as error:
+            raise ConfigError(f"space: {name}", error.rule, got=error.got) from None
+
+
+class RunChecker(KnobChecker[Run]):
+    """Checks the runs of a study's designs."""
+
+    def __init__(self, what: EvaluatorInput) -> None:
+        super().__init__(what, DesignRuns)
+
+    def check(self) -> Run:
+        """As of every kind of run; the accelerator must know the precision, too."""
+        run = super().check()
+        with told_of_run():
+            run.platform.npu.peak(run.workload.precision)
+        return run
+
+    def check_npus(self, design: Design) -> None:
+        """See whether the plan of *design* uses as many NPUs as its platform has.
+
+        Raises:
+            ConfigError: It does not.
+        """
+        run = self._runs.run(design)
+        if run.plan.npus != run.platform.npus:
+            rule = f"the plan must use the {run.platform.npus} NPUs that the dimensions multiply to"
+            raise ConfigError("space", rule, got=f"tp x cp x pp x dp = {run.plan.npus}")
+
+
+@contextmanager
+def told_of_run() -> Iterator[None]:
+    """Errors are told from the study file, unless they are of another file."""
+    try:
+        yield
+    except ConfigError as error:
+        if error.names_file:
+            raise
+        raise error.under("run") from None

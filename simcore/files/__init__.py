@@ -1,0 +1,1 @@
+"""The one door for files: text, YAML, JSON, and what is shipped."""

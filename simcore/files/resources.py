@@ -1,0 +1,42 @@
+"""Where the shipped files are: the wheel's own copy, or the folders beside the packages."""
+
+from pathlib import Path
+
+from simcore.errors import ConfigError
+from simcore.files.input_file import is_there
+from simcore.files.kept_files import is_kept
+from simcore.registry import did_you_mean
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def shipped_folder(name: str) -> Path:
+    """The folder *name* (``configs`` or ``studies``) that came with this installation."""
+    for folder in (_PACKAGE / "_shipped" / name, _PACKAGE.parent / name):
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(f"this installation has no {name} folder; install simcore-dse again")
+
+
+def shipped_names(kind: str) -> list[str]:
+    """Names of the shipped files of one *kind*: ``platforms``, ``npus``, ``models``, ``costs``."""
+    return sorted(path.stem for path in (shipped_folder("configs") / kind).glob("*.yaml"))
+
+
+def find_config(kind: str, name: str, *, at: str, beside: Path | None = None) -> Path:
+    """The file that *name* means: a path ending in .yaml (taken from *beside*), or a shipped name.
+
+    Raises:
+        ConfigError: Neither exists; lists the shipped names.
+    """
+    if name.endswith((".yaml", ".yml")):
+        path = (beside or Path.cwd()) / name
+        if is_kept(path) or is_there(path):
+            return path
+        raise ConfigError(at, f"must name an existing file, and {path} does not exist", got=name)
+    path = shipped_folder("configs") / kind / f"{name}.yaml"
+    known = shipped_names(kind)
+    if name in known:
+        return path
+    rule = f"must be a .yaml file or one of {', '.join(known)}{did_you_mean(name, known)}"
+    raise ConfigError(at, rule, got=name)

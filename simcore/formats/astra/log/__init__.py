@@ -1,0 +1,1 @@
+"""What ASTRA-sim prints and logs of a run."""

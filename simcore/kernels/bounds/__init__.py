@@ -1,0 +1,1 @@
+"""Kernels of lower bounds of many designs at once."""

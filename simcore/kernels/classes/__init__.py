@@ -1,0 +1,1 @@
+"""Kernels that run one NPU for each class of alike ones."""

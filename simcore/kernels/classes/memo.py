@@ -1,0 +1,97 @@
+"""When the members of a collective end that have begun like this before.
+
+Arrays: see ``class_layout``.
+"""
+
+import numpy as np
+
+from simcore.kernels.classes.collectives import end_members, members_of
+from simcore.kernels.classes.layout import (
+    AT_NODE,
+    BEGAN,
+    CLASSES,
+    FIRST_TREE,
+    ITEM,
+    KEY_WORDS,
+    MEMBER,
+    MEMO_PLACES,
+    MEMO_TABLE,
+    MEMO_USED,
+    WORDS_PER_PLACE,
+    Ints,
+)
+from simcore.kernels.jit import njit
+
+
+def empty_memo(places: int) -> Ints:
+    """A memory of so many places in its table, a power of two."""
+    memo = np.zeros(MEMO_TABLE + places * (1 + WORDS_PER_PLACE), np.int64)
+    memo[MEMO_USED], memo[MEMO_PLACES] = MEMO_TABLE + places, places
+    return memo
+
+
+@njit(cache=True)
+def remember(node: Ints, counter: Ints, memo: Ints, members: Ints, end: Ints) -> bool:
+    """Write down when members ended that began so; whether there was room."""
+    count, address = end.size, memo[MEMO_USED]
+    if address + KEY_WORDS + 2 * count > memo.size:
+        return False
+    place = _place_in_memo(node, counter, memo, members)
+    memo[MEMO_TABLE + place] = address
+    _write_key(node, counter, members, memo, address)
+    for member in range(count):
+        memo[address + KEY_WORDS + count + member] = end[member] - members[0, BEGAN]
+    memo[MEMO_USED] = address + KEY_WORDS + 2 * count
+    return True
+
+
+@njit(cache=True)
+def end_as_before(
+    node: Ints, table: Ints, npu: Ints, event: Ints, counter: Ints, memo: Ints
+) -> bool:
+    """End a collective whose members have begun like this before; whether they have."""
+    members = members_of(node, table, npu, counter)
+    address = memo[MEMO_TABLE + _place_in_memo(node, counter, memo, members)]
+    count = members.shape[0]
+    if address == 0 or (members[:, FIRST_TREE] != members[0, FIRST_TREE]).any():
+        return False
+    end = memo[address + KEY_WORDS + count : address + KEY_WORDS + 2 * count] + members[0, BEGAN]
+    end_members(node, npu, event, counter, members, end)
+    return True
+
+
+@njit(cache=True)
+def _write_key(node: Ints, counter: Ints, members: Ints, to: Ints, address: int) -> None:
+    to[address] = node[members[0, AT_NODE], ITEM]
+    to[address + 1] = members[0, MEMBER] % counter[CLASSES]
+    to[address + 2] = members[0, FIRST_TREE]
+    to[address + 3] = members.shape[0]
+    for member in range(members.shape[0]):
+        to[address + KEY_WORDS + member] = members[member, BEGAN] - members[0, BEGAN]
+
+
+@njit(cache=True)
+def _place_in_memo(node: Ints, counter: Ints, memo: Ints, members: Ints) -> int:
+    """Where the table tells of such members: their place, or the free one that is theirs."""
+    size = KEY_WORDS + members.shape[0]
+    key = np.empty(size, np.int64)
+    _write_key(node, counter, members, key, 0)
+    number = 17
+    for word in key:  # of 40 bits, so that no product exceeds 64
+        number = (number * 1000003 ^ (word & 0x7FFFFFFF)) & 0xFFFFFFFFFF
+    mask = memo[MEMO_PLACES] - 1
+    place = (number >> 8) & mask
+    while True:
+        address = memo[MEMO_TABLE + place]
+        if address == 0 or _is_at(memo, address, key):
+            return place
+        place = (place + 1) & mask
+
+
+@njit(cache=True)
+def _is_at(memo: Ints, address: int, key: Ints) -> bool:
+    """Whether *key* is written there: word by word, for a shorter entry may be the last one."""
+    word = 0
+    while word < key.size and memo[address + word] == key[word]:
+        word += 1
+    return word == key.size

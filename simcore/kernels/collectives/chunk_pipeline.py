@@ -1,0 +1,90 @@
+"""Chunks of one collective on their way through the dimensions, on a member that stands for all."""
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.kernels.collectives.phase_row import DIMENSION
+from simcore.kernels.jit import njit
+
+SLOWEST_NS, FASTEST_NS, LAST_STEP_NS = 0, 1, 2
+TIME_WORDS = 3
+"""Words of a phase's time: when its last and its first member are done, and how long before its
+end its last step was scheduled."""
+
+
+@njit(cache=True)
+def pipeline_time(
+    chunks: int,
+    rows: NDArray[np.int64],
+    times: NDArray[np.int64],
+    which: int,
+    queues: int,
+    active: int,
+) -> tuple[int, int, bool]:
+    """Send *chunks* equal chunks through the same phases; each queue runs *active* at once.
+
+    A chunk that ends a phase first joins the next queue; then its old queue starts a waiting
+    chunk, then the new one does. Chunks that end at the same time go on in the order in which
+    their last steps were scheduled (the event order of ASTRA-sim 2.0).
+
+    Args:
+        chunks: Chunks, all entering the first queue at time 0.
+        rows: (P, ROW_WORDS) int64, the phases.
+        times: (P, TIME_WORDS) int64, of each phase.
+        which: Word of the time that a phase takes.
+        queues: Number of queues: one per dimension.
+        active: Chunks that a queue runs at once.
+
+    Returns:
+        The end of the last chunk in ns; how long before that its last step was scheduled; and
+        whether two chunks tied in a way that this order cannot decide (the result may then be
+        another than that of the full simulation).
+    """
+    phases = rows.shape[0]
+    waiting = np.empty((queues, chunks * phases), np.int64)
+    head = np.zeros(queues, np.int64)
+    tail = np.zeros(queues, np.int64)
+    running = np.zeros(queues, np.int64)
+    phase = np.zeros(chunks, np.int64)
+    heap = [(0, 0, 0, 0)]
+    heap.pop()
+    sequence = 0
+    queue = rows[0, DIMENSION]
+    for chunk in range(chunks):
+        waiting[queue, chunk] = chunk
+    tail[queue] = chunks
+    entered = queue
+    tied = False
+    latest = np.full((queues, 3), -1, np.int64)  # end, its scheduling and phase, by queue entered
+    now, wait, done = 0, 0, 0
+    while True:
+        for q in (queue, entered):
+            while running[q] < active and head[q] < tail[q]:
+                chunk = waiting[q, head[q]]
+                head[q] += 1
+                running[q] += 1
+                end = now + times[phase[chunk], which]
+                sequence += 1
+                scheduled = end - times[phase[chunk], LAST_STEP_NS]
+                heapq.heappush(heap, (end, scheduled, sequence, chunk))
+        if done == chunks:
+            return now, wait, tied
+        now, scheduled, _, chunk = heapq.heappop(heap)
+        finished = phase[chunk]
+        wait = times[finished, LAST_STEP_NS]
+        queue = rows[finished, DIMENSION]
+        entered = queue
+        running[queue] -= 1
+        if finished + 1 == phases:
+            done += 1
+            continue
+        entered = rows[finished + 1, DIMENSION]
+        seen = latest[entered]
+        if seen[0] == now and seen[1] == scheduled and seen[2] != finished:
+            tied = True
+        seen[0], seen[1], seen[2] = now, scheduled, finished
+        waiting[entered, tail[entered]] = chunk
+        tail[entered] += 1
+        phase[chunk] += 1

@@ -1,0 +1,188 @@
+"""Time of one phase on one dimension whose members behave alike: one member stands for all.
+
+What the member sends at some distance, it receives from the mirrored distance at the same time, so
+each send is delivered to the member itself. The state machine is that of ASTRA-sim 2.0's ring,
+direct and halving-doubling algorithms (see the collectives package for its parameters). It runs
+any program; most have a shorter way, see ``phase_members``.
+
+The order of events is ASTRA-sim's too: those of one time run in the order in which they were
+scheduled, but the member's own (bundles on its local bus) run together, where the first of them
+stands; what they add for the same time joins them.
+"""
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.kernels.collectives.hops import hops
+from simcore.kernels.collectives.phase_row import (
+    BYTES_PER_NS,
+    DELAY_NS,
+    DISTANCE,
+    DIVISOR,
+    LATENCY_NS,
+    MEMBERS,
+    MEMORY_BYTES_PER_S,
+    PARALLEL,
+    PEERS,
+    PEERS_HALVING,
+    PEERS_ROTATING,
+    REDUCE_ALWAYS,
+    REDUCE_FIRST_HALF,
+    REDUCE_RULE,
+    REDUCED,
+    SHRINKS,
+    STEPS,
+    STRIDE,
+    WAITS,
+)
+from simcore.kernels.jit import njit
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+LONGEST_NS = float(1 << 61)  # of one delay, so that times never pass the range of 64 bits
+_DELAYED, _READY, _ARRIVED = 0, 1, 2
+_INSERTED, _TAKEN, _LEFT, _FREE, _RECEIVED, _NEXT_BYTES, _NEXT_DISTANCE, _NEXT_SHRINKS = range(8)
+
+
+@njit(cache=True)
+def message_ns(hops: int, latency_ns: float, size_bytes: int, bytes_per_ns: float) -> int:
+    """Time of a message on idle links: latency per hop, bandwidth once, fraction dropped."""
+    return int(min(hops * latency_ns + size_bytes / bytes_per_ns, LONGEST_NS))
+
+
+@njit(cache=True)
+def reduction_ns(size_bytes: int, memory_bytes_per_s: float) -> int:
+    """Two reads and a write of *size_bytes*, each truncated by itself; 0 without a bandwidth."""
+    if memory_bytes_per_s <= 0.0:
+        return 0
+    return 3 * int(min(size_bytes / memory_bytes_per_s * 1e9, LONGEST_NS / 4))
+
+
+@njit(cache=True)
+def is_reduced(row: Ints, packet: int) -> bool:
+    """Whether the data of a packet, counted from 0, is reduced before the packet is sent."""
+    period = row[PARALLEL] + row[REDUCED]
+    if packet % period < row[PARALLEL]:
+        return False
+    if row[REDUCE_RULE] == REDUCE_FIRST_HALF:
+        return packet // period % 2 == 0
+    return row[REDUCE_RULE] == REDUCE_ALWAYS
+
+
+@njit(cache=True)
+def next_packet(row: Ints, size: int, distance: int, shrinks: int) -> tuple[int, int, int]:
+    """Size, distance and direction of the packet after one with these."""
+    if row[PEERS] == PEERS_ROTATING:
+        return size, distance % (row[MEMBERS] - 1) + 1, shrinks
+    if row[PEERS] != PEERS_HALVING:
+        return size, distance, shrinks
+    if shrinks == 0:
+        return size * 2, distance // 2, shrinks
+    size, distance = size // 2, distance * 2
+    if row[REDUCE_RULE] == REDUCE_FIRST_HALF and distance == row[MEMBERS]:
+        return size * 2, distance // 2, 0
+    return size, distance, shrinks
+
+
+@njit(cache=True)
+def phase_time(row: Ints, size_bytes: int, link: Floats, local: Floats) -> tuple[int, int, int]:
+    """Run one phase of one chunk from an idle start.
+
+    Args:
+        row: (ROW_WORDS,) int64, the phase.
+        size_bytes: Of the chunk.
+        link: (1, LINK_WORDS) float64, the dimension; see ``hops``.
+        local: (LOCAL_WORDS,) float64, the NPU.
+
+    Returns:
+        Duration in ns; bytes that the member sends; how long before its end the step was scheduled
+        that ended it (ns), which decides the order of phases that end at the same time.
+    """
+    packets = row[STEPS] + row[PARALLEL]
+    size = np.zeros(packets, np.int64)
+    distance = np.zeros(packets, np.int64)
+    state = np.zeros(8, np.int64)
+    state[_LEFT] = row[STEPS]
+    state[_NEXT_BYTES] = size_bytes // row[DIVISOR]
+    state[_NEXT_DISTANCE] = row[DISTANCE]
+    state[_NEXT_SHRINKS] = row[SHRINKS]
+    heap = [(0, 0, 0, 0, 0)]  # time, place among the events of that time, number, what, packet
+    heap.pop()
+    sequence = 0
+    delay_ns = int(local[DELAY_NS])
+    for _ in range(row[PARALLEL] if row[PEERS] == PEERS_ROTATING else 1):
+        sequence = _insert(row, delay_ns, sequence, heap, state, size, distance)
+    sent_bytes = 0
+    while len(heap) > 0:
+        now, place, _, what, packet = heapq.heappop(heap)
+        if what == _DELAYED:
+            sequence += 1
+            wait = reduction_ns(size[packet], local[MEMORY_BYTES_PER_S])
+            joined = place if wait == 0 else _place(heap, now + wait, sequence)
+            # beyond the packets' numbers: the bundle ended in a reduction
+            heapq.heappush(heap, (now + wait, joined, sequence, _READY, packet + packets))
+        elif what == _ARRIVED:
+            state[_RECEIVED] += 1
+            sequence = _insert(row, now + delay_ns, sequence, heap, state, size, distance)
+        else:
+            state[_FREE] += 1
+            tries = 1
+            if row[WAITS] != 0 and state[_LEFT] <= row[MEMBERS] - 1:
+                tries = 0 if state[_RECEIVED] < row[MEMBERS] - 1 else row[PARALLEL]
+            for _ in range(tries):
+                if state[_TAKEN] < state[_INSERTED] and state[_LEFT] > 0 and state[_FREE] > 0:
+                    taken = state[_TAKEN]
+                    sequence += 1
+                    arrival = now + _travel_ns(row, link, distance[taken], size[taken])
+                    heapq.heappush(heap, (arrival, sequence, sequence, _ARRIVED, 0))
+                    sent_bytes += size[taken]
+                    state[_TAKEN] += 1
+                    state[_LEFT] -= 1
+                    state[_FREE] -= 1
+            if tries > 0 and state[_LEFT] == 0 and state[_FREE] == row[PARALLEL]:
+                wait = delay_ns
+                if packet >= packets:
+                    wait = reduction_ns(size[packet - packets], local[MEMORY_BYTES_PER_S])
+                return now, sent_bytes, wait
+    return -1, sent_bytes, 0
+
+
+@njit(cache=True)
+def _travel_ns(row: Ints, link: Floats, distance: int, size: int) -> int:
+    crossed = hops(link, 0, 0, distance * row[STRIDE])
+    return message_ns(crossed, link[0, LATENCY_NS], size, link[0, BYTES_PER_NS])
+
+
+@njit(cache=True)
+def _insert(
+    row: Ints,
+    due_ns: int,
+    sequence: int,
+    heap: list[tuple[int, int, int, int, int]],
+    state: Ints,
+    size: Ints,
+    distance: Ints,
+) -> int:
+    """Put the next packet in line and its bundle on the local bus; returns the event number."""
+    packet = state[_INSERTED]
+    state[_INSERTED] += 1
+    size[packet], distance[packet] = state[_NEXT_BYTES], state[_NEXT_DISTANCE]
+    state[_NEXT_BYTES], state[_NEXT_DISTANCE], state[_NEXT_SHRINKS] = next_packet(
+        row, state[_NEXT_BYTES], state[_NEXT_DISTANCE], state[_NEXT_SHRINKS]
+    )
+    sequence += 1
+    what = _DELAYED if is_reduced(row, packet) else _READY
+    heapq.heappush(heap, (due_ns, _place(heap, due_ns, sequence), sequence, what, packet))
+    return sequence
+
+
+@njit(cache=True)
+def _place(heap: list[tuple[int, int, int, int, int]], time: int, sequence: int) -> int:
+    """Where the member's own events of *time* stand: at the first of them, else here."""
+    for due, place, _, what, _ in heap:
+        if due == time and what != _ARRIVED:
+            return place
+    return sequence

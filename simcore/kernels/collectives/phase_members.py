@@ -1,0 +1,316 @@
+"""When each member of a phase is done, given when each starts; one chunk, on idle links.
+
+Where messages do not slow each other down, a phase is a chain of maxima: a member goes on when it
+has sent its own packet and received its partner's. So no event needs to be put in order, and the
+result is that of the event engine, to the nanosecond. Two programs have such a chain:
+
+* one packet under way at a time (ring, halving-doubling, tables, trees): step after step;
+* all packets under way at once (direct): one round, or two where the second waits for the first.
+
+Members that all see the same distances and start together are one member, sending to itself.
+
+Source: the rules of ASTRA-sim 2.0's collective algorithms.
+"""
+
+import numpy as np
+
+from simcore.kernels.collectives.hops import hops, lowest_difference
+from simcore.kernels.collectives.phase_machine import (
+    Floats,
+    Ints,
+    is_reduced,
+    message_ns,
+    next_packet,
+    reduction_ns,
+)
+from simcore.kernels.collectives.phase_row import (
+    BYTES_PER_NS,
+    DELAY_NS,
+    DISTANCE,
+    DIVISOR,
+    LATENCY_NS,
+    MEMBERS,
+    MEMORY_BYTES_PER_S,
+    PARALLEL,
+    PEERS,
+    PEERS_HALVING,
+    PEERS_NEIGHBOUR,
+    PEERS_ROTATING,
+    PEERS_TABLE,
+    PEERS_TREE,
+    REDUCED,
+    ROW_WORDS,
+    SHRINKS,
+    STEPS,
+    STRIDE,
+    WAITS,
+)
+from simcore.kernels.collectives.step_table import step_bytes, step_reduces, step_sender
+from simcore.kernels.jit import njit
+
+
+@njit(cache=True)
+def member_ends(
+    row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
+) -> float:
+    """Write when each member ends the phase *row*.
+
+    Args:
+        row: (ROW_WORDS,) int64, the phase.
+        size: Bytes of the chunk.
+        ids: (M,) int64, NPU ids of the members in order; or one id, which stands for all of them.
+        network: (D, LINK_WORDS) float64, the dimensions that the ids are coordinates in.
+        local: (LOCAL_WORDS,) float64, of every NPU.
+        start: (M,) int64, when each member starts, in ns.
+        end: (M,) int64, gets when each member is done, in ns.
+
+    Returns:
+        Bytes that one member sends (mean over the members); below 0: the program has no chain, or
+        the order of events at one time decides, so *end* is not written.
+    """
+    if row[PEERS] == PEERS_TREE:
+        return tree_ends(row, size, ids, network, local, start, end, False)
+    if row[PEERS] == PEERS_TABLE:
+        return _table_ends(row, size, ids, network, local, start, end)
+    if row[PARALLEL] == 1:
+        return _chain_ends(row, size, ids, network, local, start, end)
+    whole = row[PEERS] == PEERS_ROTATING and row[PARALLEL] == row[MEMBERS] - 1
+    if whole and row[STEPS] == row[PARALLEL] and row[WAITS] == 0:
+        return _round_ends(row, size, ids, network, local, start, end)
+    second = row[STEPS] == 2 * row[PARALLEL] and row[WAITS] == 1
+    if whole and second and row[REDUCED] >= row[PARALLEL]:
+        return _two_rounds_ends(row, size, ids, network, local, start, end)
+    return -1.0
+
+
+@njit(cache=True)
+def rounds_ends(
+    row: Ints,
+    size: int,
+    ids: Ints,
+    network: Floats,
+    local: Floats,
+    start: Ints,
+    end: Ints,
+    rounds: int,
+) -> bool:
+    """As ``member_ends`` for *rounds* chunks, each of which starts where the one before ended.
+
+    Returns:
+        Whether *end* was written.
+    """
+    begin = start.copy()
+    for _ in range(rounds):
+        if member_ends(row, size, ids, network, local, begin, end) < 0.0:
+            return False
+        begin[:] = end
+    return True
+
+
+@njit(cache=True)
+def travel_ns(network: Floats, a: int, b: int, size: int) -> int:
+    """Time of a message over the lowest dimension in which *a* and *b* differ; 0 to oneself."""
+    d, x, y = lowest_difference(network, a, b)
+    if d < 0:
+        return 0
+    crossed = hops(network, d, x, y)
+    return message_ns(crossed, network[d, LATENCY_NS], size, network[d, BYTES_PER_NS])
+
+
+@njit(cache=True)
+def _from(row: Ints, ids: Ints, network: Floats, to: int, sender: int, size: int) -> int:
+    """Time of a message between two positions, counted over all members."""
+    if ids.size == 1:
+        return travel_ns(network, sender * row[STRIDE], to * row[STRIDE], size)
+    return travel_ns(network, ids[sender], ids[to], size)
+
+
+@njit(cache=True)
+def _sender(row: Ints, member: int, distance: int) -> int:
+    """Position of the member whose packet *member* receives while it sends at *distance*."""
+    if row[PEERS] == PEERS_HALVING and member // distance % 2 == 0:
+        return member + distance
+    return (member - distance) % row[MEMBERS]
+
+
+@njit(cache=True)
+def _chain_ends(
+    row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
+) -> float:
+    """One packet at a time: receive, handle, send on."""
+    copies, delay_ns = ids.size, int(local[DELAY_NS])
+    packet, distance, shrinks = size // row[DIVISOR], row[DISTANCE], row[SHRINKS]
+    reduce_ns = reduction_ns(packet, local[MEMORY_BYTES_PER_S])
+    travel = np.empty(copies, np.int64)
+    sender = np.empty(copies, np.int64)
+    received = np.empty(copies, np.int64)
+    sent_bytes = 0.0
+    for i in range(copies):
+        end[i] = start[i] + delay_ns
+    for step in range(row[STEPS]):
+        if step == 0 or row[PEERS] != PEERS_NEIGHBOUR:
+            for i in range(copies):
+                other = _sender(row, i, distance)
+                travel[i] = _from(row, ids, network, i, other, packet)
+                sender[i] = 0 if copies == 1 else other
+        sent_bytes += packet
+        for i in range(copies):
+            received[i] = max(end[i], end[sender[i]] + travel[i])
+        if row[PEERS] == PEERS_HALVING:
+            packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
+            reduce_ns = reduction_ns(packet, local[MEMORY_BYTES_PER_S])
+        elif row[PEERS] == PEERS_ROTATING:
+            packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
+        cost_ns = delay_ns + (reduce_ns if is_reduced(row, step + 1) else 0)
+        for i in range(copies):
+            end[i] = received[i] + cost_ns
+    return sent_bytes
+
+
+@njit(cache=True)
+def _table_ends(
+    row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
+) -> float:
+    """One packet at a time, as each step of a table names it."""
+    copies, delay_ns = ids.size, int(local[DELAY_NS])
+    received = np.empty(copies, np.int64)
+    sent_bytes = 0.0
+    for i in range(copies):
+        end[i] = start[i] + delay_ns
+    for step in range(row[STEPS]):
+        packet = step_bytes(row, ROW_WORDS, step, size)
+        sent_bytes += packet
+        for i in range(copies):
+            other = step_sender(row, ROW_WORDS, step, i, row[MEMBERS])
+            arrival = end[0 if copies == 1 else other]
+            arrival += _from(row, ids, network, i, other, packet)
+            received[i] = max(end[i], arrival)
+        cost_ns = delay_ns
+        if step_reduces(row, ROW_WORDS, step):
+            cost_ns += reduction_ns(packet, local[MEMORY_BYTES_PER_S])
+        for i in range(copies):
+            end[i] = received[i] + cost_ns
+    return sent_bytes
+
+
+@njit(cache=True)
+def _handling_ns(row: Ints, local: Floats, size: int, packet: int) -> int:
+    """What handling the message costs whose arrival puts packet number *packet* in line."""
+    if not is_reduced(row, packet):
+        return int(local[DELAY_NS])
+    return int(local[DELAY_NS]) + reduction_ns(size, local[MEMORY_BYTES_PER_S])
+
+
+@njit(cache=True)
+def _round_ends(
+    row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
+) -> float:
+    """Every member sends to every other at once."""
+    delay_ns, packet = int(local[DELAY_NS]), size // row[DIVISOR]
+    received = np.empty(row[PARALLEL], np.int64)
+    for i in range(ids.size):
+        _receive_round(row, packet, ids, network, start, i, received)
+        end[i] = received.max() + delay_ns + _handling_ns(row, local, packet, row[PARALLEL])
+    return float(row[STEPS] * packet)
+
+
+@njit(cache=True)
+def _receive_round(
+    row: Ints, packet: int, ids: Ints, network: Floats, sent: Ints, i: int, received: Ints
+) -> None:
+    """When member *i* has the packets of the others, each of which sends all at its time *sent*."""
+    for distance in range(1, row[MEMBERS]):
+        other = _sender(row, i, distance)
+        arrival = _from(row, ids, network, i, other, packet)
+        arrival += sent[0 if ids.size == 1 else other]
+        received[distance - 1] = max(sent[i], arrival)
+
+
+@njit(cache=True)
+def _two_rounds_ends(
+    row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
+) -> float:
+    """Two rounds: packets of the second leave when all of the first are there, as bundles pass."""
+    copies, parallel = ids.size, row[PARALLEL]
+    delay_ns, packet = int(local[DELAY_NS]), size // row[DIVISOR]
+    first_ns = _handling_ns(row, local, packet, parallel)
+    second_ns = _handling_ns(row, local, packet, 2 * parallel)
+    sent = np.empty((copies, parallel), np.int64)
+    for i in range(copies):
+        received = sent[i]
+        _receive_round(row, packet, ids, network, start, i, received)
+        received.sort()
+        last = received[parallel - 1]
+        gate = last + first_ns  # the first bundle that passes with everything there
+        for k in range(parallel - 1):
+            passes = received[k] + first_ns
+            if passes == last and first_ns > 0:
+                return -1.0  # whether the bundle or the message is first decides
+            if passes >= last:
+                gate = min(gate, passes)
+        for k in range(parallel):
+            received[k] = max(received[k] + first_ns, gate)
+    for i in range(copies):
+        end[i] = 0
+        for k in range(parallel):
+            other = _sender(row, i, k + 1)
+            arrival = _from(row, ids, network, i, other, packet)
+            arrival += sent[0 if copies == 1 else other, k]
+            end[i] = max(end[i], sent[i, k], arrival)
+        end[i] += second_ns + delay_ns  # the starts above left out the first delay
+    return float(row[STEPS] * packet)
+
+
+@njit(cache=True)
+def tree_ends(
+    row: Ints,
+    size: int,
+    ids: Ints,
+    network: Floats,
+    local: Floats,
+    start: Ints,
+    end: Ints,
+    maximal: bool,
+) -> float:
+    """As ``member_ends`` for a double binary tree: up to the root and down again.
+
+    The root, the first member or in the *maximal* tree the last, has one child, which heads a
+    complete binary tree over the other members in order. A member that has its children's chunks,
+    each reduced on arrival, sends on; what comes back down passes the same way.
+    """
+    members, shift = row[MEMBERS], 1 if maximal else 0
+    delay_ns = int(local[DELAY_NS])
+    both_ns = delay_ns + reduction_ns(size, local[MEMORY_BYTES_PER_S])
+    root, top = members * shift, members // 2
+    for i in range(members):
+        end[i] = start[i] + delay_ns
+    step = 2  # distance of neighbours whose parents stand in one level: places step, 3 step, ...
+    while step < members:
+        for place in range(step, members, 2 * step):
+            me = place - shift
+            end[me] = 0
+            for child in (me - step // 2, me + step // 2):
+                arrival = end[child] + travel_ns(network, ids[child], ids[me], size)
+                end[me] = max(end[me], max(arrival, start[me]) + both_ns)
+        step *= 2
+    me, child = root - shift, top - shift
+    arrival = end[child] + travel_ns(network, ids[child], ids[me], size)
+    end[me] = max(arrival, start[me]) + both_ns
+    step = members // 2
+    while step > 0:
+        for place in range(step, members, 2 * step):
+            me = place - shift
+            parent = tree_parent(place, step, members, root) - shift
+            arrival = end[parent] + travel_ns(network, ids[parent], ids[me], size)
+            end[me] = arrival + (both_ns if step > 1 else delay_ns)
+        step //= 2
+    # the chunk goes up and down each of the tree's edges once
+    return 2.0 * size * (members - 1) / members
+
+
+@njit(cache=True)
+def tree_parent(place: int, step: int, members: int, root: int) -> int:
+    """Place of the parent of *place*, whose lowest set bit is *step*."""
+    if step == members // 2:
+        return root
+    return place - step if place & (2 * step) else place + step

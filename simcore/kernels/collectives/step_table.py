@@ -1,0 +1,60 @@
+"""Steps that an algorithm states one by one: how much each member sends, and to whom.
+
+A table is a run of words within a larger array, from the word *at* on: the STEP_WORDS of each step
+(``phase_row``), then what permutations name.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.kernels.collectives.phase_row import (
+    PEER_AHEAD,
+    PEER_DIFFERING,
+    STEP_DENOMINATOR,
+    STEP_NUMERATOR,
+    STEP_PEER,
+    STEP_REDUCES,
+    STEP_VALUE,
+    STEP_WORDS,
+)
+from simcore.kernels.jit import njit
+
+Ints = NDArray[np.int64]
+
+
+@njit(cache=True)
+def step_bytes(words: Ints, at: int, step: int, size: int) -> int:
+    """Bytes of the packet of *step*, where the phase starts with *size* bytes; rounded down."""
+    row = at + step * STEP_WORDS
+    part, whole = words[row + STEP_NUMERATOR], words[row + STEP_DENOMINATOR]
+    return size // whole * part + size % whole * part // whole  # product by parts: no overflow
+
+
+@njit(cache=True)
+def step_receiver(words: Ints, at: int, step: int, member: int, members: int) -> int:
+    """To whom *member* of *members* sends in *step*."""
+    row = at + step * STEP_WORDS
+    rule, value = words[row + STEP_PEER], words[row + STEP_VALUE]
+    if rule == PEER_AHEAD:
+        return (member + value) % members
+    if rule == PEER_DIFFERING:
+        return member ^ value
+    return words[at + value + member]
+
+
+@njit(cache=True)
+def step_sender(words: Ints, at: int, step: int, member: int, members: int) -> int:
+    """From whom *member* of *members* receives in *step*."""
+    row = at + step * STEP_WORDS
+    rule, value = words[row + STEP_PEER], words[row + STEP_VALUE]
+    if rule == PEER_AHEAD:
+        return (member - value) % members
+    if rule == PEER_DIFFERING:
+        return member ^ value
+    return words[at + value + members + member]
+
+
+@njit(cache=True)
+def step_reduces(words: Ints, at: int, step: int) -> bool:
+    """Whether what arrives in *step* is reduced."""
+    return words[at + step * STEP_WORDS + STEP_REDUCES] != 0

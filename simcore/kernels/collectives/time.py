@@ -1,0 +1,154 @@
+"""Time of one collective whose members start together: its phases, then its chunks."""
+
+import numpy as np
+
+from simcore.kernels.collectives.chunk_pipeline import (
+    FASTEST_NS,
+    LAST_STEP_NS,
+    SLOWEST_NS,
+    pipeline_time,
+)
+from simcore.kernels.collectives.link_passes import mean_passes
+from simcore.kernels.collectives.phase_machine import (
+    Floats,
+    Ints,
+    is_reduced,
+    next_packet,
+    phase_time,
+    reduction_ns,
+)
+from simcore.kernels.collectives.phase_members import member_ends, tree_ends
+from simcore.kernels.collectives.phase_row import (
+    ALIKE,
+    DELAY_NS,
+    DIMENSION,
+    DISTANCE,
+    DIVISOR,
+    MEMBERS,
+    MEMORY_BYTES_PER_S,
+    PARALLEL,
+    PEERS,
+    PEERS_TABLE,
+    PEERS_TREE,
+    RESULT_OVER,
+    RESULT_TIMES,
+    ROW_WORDS,
+    SHRINKS,
+    STEPS,
+    STRIDE,
+    TOPOLOGY,
+)
+from simcore.kernels.collectives.step_table import step_bytes, step_reduces
+from simcore.kernels.collectives.topology_codes import TABLE
+from simcore.kernels.jit import njit
+
+
+@njit(cache=True)
+def collective_time(
+    rows: Ints,
+    chunks: int,
+    chunk_bytes: int,
+    active: int,
+    network: Floats,
+    local: Floats,
+    times: Ints,
+    traffic: Floats,
+) -> tuple[int, int, int, int, bool]:
+    """Time the phases of *rows*, then send the chunks through them.
+
+    Args:
+        rows: (P, ROW_WORDS) int64, the phases of a chunk.
+        chunks: How many there are.
+        chunk_bytes: Size of each at its start.
+        active: Chunks that a dimension works on at once.
+        network: (D, LINK_WORDS) float64.
+        local: (LOCAL_WORDS,) float64.
+        times: (P, TIME_WORDS) int64, gets the time of each phase.
+        traffic: (2, D) float64, bytes per dimension, to which is added what one member sends, and
+            what passes the links of one NPU; see ``mean_passes``.
+
+    Returns:
+        How many phases have times below 0, which the order of events among all members decides
+        (the rest is then 0: see ``through_phases``); else 0 and what that function returns.
+    """
+    missing, size = 0, chunk_bytes
+    for p in range(rows.shape[0]):
+        row = rows[p]
+        d = row[DIMENSION]
+        sent_bytes = chunks * _time_phase(row, size, network[d : d + 1], local, times[p])
+        traffic[0, d] += sent_bytes
+        traffic[1, d] += sent_bytes * mean_passes(row, network[d : d + 1])
+        missing += times[p, SLOWEST_NS] < 0
+        size = size * row[RESULT_TIMES] // row[RESULT_OVER]
+    if missing > 0:
+        return missing, 0, 0, 0, False
+    duration, held, last_step, tied = through_phases(rows, chunks, active, network.shape[0], times)
+    return 0, duration, held, last_step, tied
+
+
+@njit(cache=True)
+def through_phases(
+    rows: Ints, chunks: int, active: int, queues: int, times: Ints
+) -> tuple[int, int, int, bool]:
+    """Send the chunks through phases whose times are known.
+
+    Returns:
+        Duration in ns; by how much it would be shorter if every phase ended with its first member
+        (at least 1 where members end one by one, else 0); how long before its end the event that
+        ends it was scheduled; whether the order of events among all members decides.
+    """
+    duration, last_step, tied = pipeline_time(chunks, rows, times, SLOWEST_NS, queues, active)
+    held = 0
+    if (times[:, FASTEST_NS] < times[:, SLOWEST_NS]).any():
+        shortest, _, _ = pipeline_time(chunks, rows, times, FASTEST_NS, queues, active)
+        held = max(duration - shortest, 1)
+    return duration, held, last_step, tied
+
+
+@njit(cache=True)
+def _time_phase(row: Ints, size: int, link: Floats, local: Floats, time: Ints) -> float:
+    """Write the time of one phase; returns the bytes that a member sends (mean)."""
+    copies = 1 if row[ALIKE] != 0 else row[MEMBERS]
+    ids = np.empty(copies, np.int64)
+    for i in range(copies):
+        ids[i] = i * row[STRIDE]
+    start = np.zeros(copies, np.int64)
+    end = np.empty(copies, np.int64)
+    time[LAST_STEP_NS] = int(local[DELAY_NS])
+    sent_bytes = member_ends(row, size, ids, link, local, start, end)
+    if sent_bytes >= 0.0:
+        time[SLOWEST_NS], time[FASTEST_NS] = end.max(), end.min()
+        if row[PEERS] == PEERS_TREE and int(link[0, TOPOLOGY]) == TABLE:
+            # the two trees, which chunks take in turns, may lie differently
+            tree_ends(row, size, ids, link, local, start, end, True)
+            time[SLOWEST_NS] = max(time[SLOWEST_NS], end.max())
+            time[FASTEST_NS] = min(time[FASTEST_NS], end.min())
+        if row[ALIKE] != 0 and _ends_in_reduction(row):
+            packet = _last_packet(row, size)
+            time[LAST_STEP_NS] = reduction_ns(packet, local[MEMORY_BYTES_PER_S])
+        return sent_bytes
+    if row[ALIKE] == 0:
+        time[SLOWEST_NS] = time[FASTEST_NS] = -1
+        return float(row[STEPS] * (size // row[DIVISOR]))
+    duration, sent, last_step = phase_time(row, size, link, local)
+    time[SLOWEST_NS] = time[FASTEST_NS] = duration
+    time[LAST_STEP_NS] = last_step
+    return float(sent)
+
+
+@njit(cache=True)
+def _ends_in_reduction(row: Ints) -> bool:
+    if row[PEERS] == PEERS_TABLE:
+        return step_reduces(row, ROW_WORDS, row[STEPS] - 1)
+    return is_reduced(row, row[STEPS] + row[PARALLEL] - 1)
+
+
+@njit(cache=True)
+def _last_packet(row: Ints, size: int) -> int:
+    """Size of the packet that is put in line when the last message of a phase arrives."""
+    if row[PEERS] == PEERS_TABLE:
+        return step_bytes(row, ROW_WORDS, row[STEPS] - 1, size)
+    packet, distance, shrinks = size // row[DIVISOR], row[DISTANCE], row[SHRINKS]
+    for _ in range(row[STEPS]):
+        packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
+    return packet

@@ -1,0 +1,1 @@
+"""NPUs of the event engine that stand for others."""

@@ -1,0 +1,1 @@
+"""The arena of the event engine, and the queues and sets in it."""

@@ -1,0 +1,48 @@
+"""Records in the arena: taken from a free list of their size, or from words never used."""
+
+from simcore.kernels.events.compiled import kernel
+from simcore.kernels.events.layout import (
+    EVENT_A,
+    EVENT_B,
+    EVENT_KIND,
+    EVENT_WORDS,
+    FREE_LISTS,
+    NEXT_WORD,
+    Ints,
+)
+
+
+@kernel
+def allocate(arena: Ints, words: int) -> int:
+    """A record of *words* words whose fields hold anything; there must be room."""
+    record = arena[FREE_LISTS + words]
+    if record != 0:
+        arena[FREE_LISTS + words] = arena[record]
+        return record
+    record = arena[NEXT_WORD]
+    arena[NEXT_WORD] = record + words
+    return record
+
+
+@kernel
+def release(arena: Ints, record: int, words: int) -> None:
+    """Give back a record of *words* words."""
+    arena[record] = arena[FREE_LISTS + words]
+    arena[FREE_LISTS + words] = record
+
+
+@kernel
+def clear(arena: Ints, first: int, words: int) -> None:
+    """Set *words* words to 0 (a slice would do, but takes long to compile)."""
+    for word in range(first, first + words):
+        arena[word] = 0
+
+
+@kernel
+def new_event(arena: Ints, kind: int, a: int, b: int) -> int:
+    """An event that does *kind* with the arguments *a* and *b*."""
+    event = allocate(arena, EVENT_WORDS)
+    arena[event + EVENT_KIND] = kind
+    arena[event + EVENT_A] = a
+    arena[event + EVENT_B] = b
+    return event

@@ -1,0 +1,179 @@
+"""Which event comes next.
+
+Events of one time run in the order in which they were scheduled. The bookkeeping of one NPU
+(endpoint delays, compute, memory) is kept in a table per NPU and time, and the whole table runs as
+one event, at the place of its first entry (the event order of ASTRA-sim 2.0).
+"""
+
+from simcore.kernels.events.compiled import kernel
+from simcore.kernels.events.fold.ties import enter_tie, note_entry
+from simcore.kernels.events.layout import (
+    CURRENT_BUCKET,
+    CURRENT_TABLE,
+    DO_TABLE,
+    EVENT_BORN,
+    EVENT_KIND,
+    FIFO_KEY,
+    FIFO_MARK,
+    FIFO_OWNER,
+    GLOBAL_OWNER,
+    HEAP,
+    HEAP_CAPACITY,
+    HEAP_SIZE,
+    HORIZON_NS,
+    LATEST_BUCKET,
+    MARK,
+    NEXT_WORD,
+    NOW_NS,
+    NPU_LATEST_TABLE,
+    NPU_TABLE_TIE,
+    PLACES,
+    TIES,
+    Ints,
+)
+from simcore.kernels.events.structures.arena import new_event
+from simcore.kernels.events.structures.keyed_fifo import (
+    append,
+    drop_fifo,
+    find_fifo,
+    new_fifo,
+    pop,
+)
+
+
+@kernel
+def schedule(arena: Ints, time_ns: int, event: int) -> None:
+    """Put *event* after everything already scheduled for *time_ns*."""
+    bucket = arena[LATEST_BUCKET]
+    if bucket == 0 or arena[bucket + FIFO_KEY] != time_ns:
+        bucket = find_fifo(arena, time_ns, GLOBAL_OWNER)
+        if bucket == 0:
+            bucket = new_fifo(arena, time_ns, GLOBAL_OWNER)
+            _push(arena, time_ns, bucket)
+        arena[LATEST_BUCKET] = bucket
+    arena[event + EVENT_BORN] = arena[MARK]
+    append(arena, bucket, event)
+
+
+@kernel
+def register(arena: Ints, npu: int, delay_ns: int, event: int) -> None:
+    """Put *event* into the table that *npu* has for *delay_ns* from now."""
+    time_ns = arena[NOW_NS] + delay_ns
+    table = arena[npu + NPU_LATEST_TABLE]
+    if table == 0 or arena[table + FIFO_KEY] != time_ns:
+        table = find_fifo(arena, time_ns, npu)
+        if table == 0:
+            table = new_fifo(arena, time_ns, npu)
+            arena[table + EVENT_KIND] = DO_TABLE
+            arena[table + FIFO_MARK] = arena[MARK]
+            schedule(arena, time_ns, table)
+        arena[npu + NPU_LATEST_TABLE] = table
+    arena[event + EVENT_BORN] = arena[MARK]
+    if arena[PLACES] != 0:
+        note_entry(arena, npu, table, delay_ns)
+    append(arena, table, event)
+
+
+@kernel
+def do_later(arena: Ints, npu: int, delay_ns: int, kind: int, a: int, b: int) -> None:
+    """Do *kind* with *a* and *b* in the table that *npu* has for *delay_ns* from now."""
+    register(arena, npu, delay_ns, new_event(arena, kind, a, b))
+
+
+@kernel
+def next_event(arena: Ints) -> int:
+    """Take the next event and set the time; 0 where none is left before the horizon."""
+    while True:
+        table = arena[CURRENT_TABLE]
+        if table != 0:
+            event = pop(arena, table)
+            if event != 0:
+                return event
+            _end_table(arena, table)
+        bucket = arena[CURRENT_BUCKET]
+        if bucket != 0:
+            event = pop(arena, bucket)
+            if event == 0:
+                _end_bucket(arena, bucket)
+                continue
+            if arena[PLACES] != 0:
+                enter_tie(arena, event)
+            if arena[event + EVENT_KIND] == DO_TABLE:
+                arena[CURRENT_TABLE] = event
+                if arena[PLACES] != 0:
+                    arena[arena[event + FIFO_OWNER] + NPU_TABLE_TIE] = arena[TIES]
+            else:
+                return event
+        elif arena[HEAP_SIZE] == 0 or arena[arena[HEAP]] > arena[HORIZON_NS]:
+            return 0
+        else:
+            arena[NOW_NS] = arena[arena[HEAP]]
+            arena[CURRENT_BUCKET] = arena[arena[HEAP] + 1]
+            _pop(arena)
+
+
+@kernel
+def _end_table(arena: Ints, table: int) -> None:
+    npu = arena[table + FIFO_OWNER]
+    if arena[npu + NPU_LATEST_TABLE] == table:
+        arena[npu + NPU_LATEST_TABLE] = 0
+    drop_fifo(arena, table)
+    arena[CURRENT_TABLE] = 0
+
+
+@kernel
+def _end_bucket(arena: Ints, bucket: int) -> None:
+    if arena[LATEST_BUCKET] == bucket:
+        arena[LATEST_BUCKET] = 0
+    drop_fifo(arena, bucket)
+    arena[CURRENT_BUCKET] = 0
+
+
+@kernel
+def _push(arena: Ints, time_ns: int, bucket: int) -> None:
+    """Add a bucket to the binary heap of (time, bucket) pairs; there must be room."""
+    heap = arena[HEAP]
+    place = arena[HEAP_SIZE]
+    arena[HEAP_SIZE] = place + 1
+    while place > 0:
+        above = (place - 1) >> 1
+        if arena[heap + 2 * above] <= time_ns:
+            break
+        arena[heap + 2 * place] = arena[heap + 2 * above]
+        arena[heap + 2 * place + 1] = arena[heap + 2 * above + 1]
+        place = above
+    arena[heap + 2 * place] = time_ns
+    arena[heap + 2 * place + 1] = bucket
+
+
+@kernel
+def _pop(arena: Ints) -> None:
+    """Take the earliest bucket off the heap."""
+    heap = arena[HEAP]
+    size = arena[HEAP_SIZE] - 1
+    arena[HEAP_SIZE] = size
+    time_ns, bucket = arena[heap + 2 * size], arena[heap + 2 * size + 1]
+    place = 0
+    while 2 * place + 1 < size:
+        below = 2 * place + 1
+        if below + 1 < size and arena[heap + 2 * below + 2] < arena[heap + 2 * below]:
+            below += 1
+        if time_ns <= arena[heap + 2 * below]:
+            break
+        arena[heap + 2 * place] = arena[heap + 2 * below]
+        arena[heap + 2 * place + 1] = arena[heap + 2 * below + 1]
+        place = below
+    arena[heap + 2 * place] = time_ns
+    arena[heap + 2 * place + 1] = bucket
+
+
+@kernel
+def double_heap(arena: Ints) -> None:
+    """Move the heap to twice its room; the words must be there."""
+    old, capacity = arena[HEAP], arena[HEAP_CAPACITY]
+    heap = arena[NEXT_WORD]
+    arena[NEXT_WORD] = heap + 4 * capacity
+    for word in range(2 * capacity):
+        arena[heap + word] = arena[old + word]
+    arena[HEAP] = heap
+    arena[HEAP_CAPACITY] = 2 * capacity

@@ -1,0 +1,1 @@
+"""Kernels that run one NPU per pipeline stage, each situation worked out once."""

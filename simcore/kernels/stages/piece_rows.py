@@ -1,0 +1,177 @@
+"""Writes the pieces of a program as the stage kernels read them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.kernels.jit import njit
+from simcore.kernels.stages import stage_layout as f
+from simcore.kernels.stages.graph_schedule import COMMUNICATION, COMPUTE, RECV, SEND, SHARED
+
+# A part: first of its nodes and how many, first of its dependencies, last compute node, last exit.
+PART_NODE, PART_NODES, PART_DEP, PART_LAST, PART_EXIT = range(5)
+
+# An entry of the sequence that makes up a piece: the part, and whether it is a backward pass.
+ENTRY_PART, ENTRY_BACKWARD = range(2)
+
+Ints = NDArray[np.int64]
+
+
+@njit(cache=True)
+def write_rows(
+    node: Ints, dep: Ints, part: Ints, sequence: Ints, piece_start: Ints, item: Ints, operators: int
+) -> tuple[Ints, Ints, Ints]:
+    """Write pieces that are made of parts, one after the other.
+
+    Args:
+        node: (4, N) int64, all parts' kinds, items, layers (unused), numbers of dependencies.
+        dep: (D,) int64, their dependencies, relative to the part, or BEFORE or FORWARD.
+        part: (Q, 5) int64.
+        sequence: (L, 2) int64, the entries of all pieces.
+        piece_start: (P + 1,) int64, where those of each begin.
+        item: (2, O + C + 1) int64 of operators, collectives and messages: category, and number of
+            the collectives between stages (-1: none).
+        operators: O.
+
+    Returns:
+        ``fixed`` from its start (rows, children, receives), (R,) int64 where each row finds its
+        time, and (P, PIECE_FIELDS) int64.
+    """
+    pieces = piece_start.size - 1
+    rows, edges = 1, 0
+    for entry in range(sequence.shape[0]):
+        rows += part[sequence[entry, ENTRY_PART], PART_NODES]
+        edges += _end_of_deps(part, dep, sequence[entry, ENTRY_PART])
+        edges -= part[sequence[entry, ENTRY_PART], PART_DEP]
+    rows += 2 * pieces
+    children = rows * f.NODE_FIELDS
+    receives = children + edges
+    fixed = np.zeros(receives + sequence.shape[0] + pieces, np.int64)
+    time_of = np.full(rows, item.shape[1] - 1)
+    record = np.zeros((pieces, f.PIECE_FIELDS), np.int64)
+    row = f.ZERO
+    for piece in range(pieces):
+        first, behind = piece_start[piece], piece_start[piece + 1]
+        record[piece, f.ROWS] = row * f.NODE_FIELDS
+        record[piece, f.RECEIVES] = receives
+        last = part[sequence[first, ENTRY_PART]]
+        record[piece, f.LAST] = last[PART_LAST] if behind == first + 1 else -1
+        record[piece, f.EXIT] = last[PART_EXIT] if behind == first + 1 else -1
+        begin = row
+        for entry in range(first, behind):
+            fixed[receives] = -1
+            what = sequence[entry]
+            for place in range(part[what[ENTRY_PART], PART_NODES]):
+                at = part[what[ENTRY_PART], PART_NODE] + place
+                time_of[row] = _write_node(fixed, row, node[:, at], what[1], item, operators)
+                if node[0, at] == SEND:
+                    fixed[row * f.NODE_FIELDS + f.MATE] = entry - first
+                elif node[0, at] == RECV:
+                    fixed[receives] = row - begin
+                row += 1
+            receives += 1
+        fixed[receives] = f.NEVER
+        receives += 1
+        record[piece, f.NODES] = row - begin
+        row += 2
+        entries = sequence[first:behind]
+        children = _write_children(fixed, node, dep, part, entries, begin, children)
+    fixed[row * f.NODE_FIELDS + f.CHILDREN] = children
+    return fixed, time_of, record
+
+
+@njit(cache=True)
+def _end_of_deps(part: Ints, dep: Ints, which: int) -> int:
+    return int(part[which + 1, PART_DEP]) if which + 1 < part.shape[0] else dep.size
+
+
+@njit(cache=True)
+def _write_node(
+    fixed: Ints, row: int, node: Ints, backward: int, item: Ints, operators: int
+) -> int:
+    """Write a node's row but for its children; where its time is found."""
+    at, kind = row * f.NODE_FIELDS, node[0]
+    time_of = item.shape[1] - 1
+    if kind == COMPUTE:
+        time_of = node[1]
+    elif kind == COMMUNICATION:
+        time_of = operators + node[1]
+        if item[1, time_of] >= 0:
+            kind = SHARED
+            fixed[at + f.MATE] = item[1, time_of]
+    fixed[at + f.KIND] = kind
+    fixed[at + f.LAST_STEP] = -1
+    fixed[at + f.CATEGORY] = item[0, time_of]
+    fixed[at + f.MISSING] = 1 if kind == RECV else node[3]
+    fixed[at + f.DIRECTION] = -1 if backward != 0 else 1
+    return time_of
+
+
+@njit(cache=True)
+def _write_children(
+    fixed: Ints, node: Ints, dep: Ints, part: Ints, entries: Ints, row: int, children: int
+) -> int:
+    """Write the children of a piece's nodes, by node; where those of the next piece begin.
+
+    A part waits for the last compute node of the part before, the first for what is outside.
+    """
+    nodes = 0
+    for entry in range(entries.shape[0]):
+        nodes += part[entries[entry, ENTRY_PART], PART_NODES]
+    begin = np.zeros(nodes + 3, np.int64)
+    for fill in range(2):
+        start, before = 0, nodes
+        for entry in range(entries.shape[0]):
+            which = entries[entry, ENTRY_PART]
+            edge = part[which, PART_DEP]
+            for place in range(part[which, PART_NODES]):
+                for _ in range(node[3, part[which, PART_NODE] + place]):
+                    parent = dep[edge] + start
+                    if dep[edge] == f.BEFORE:
+                        parent = before
+                    elif dep[edge] == f.FORWARD:
+                        parent = nodes + 1
+                    edge += 1
+                    if fill == 0:
+                        begin[parent + 1] += 1
+                    else:
+                        fixed[begin[parent]] = start + place
+                        begin[parent] += 1
+            before = start + part[which, PART_LAST]
+            start += part[which, PART_NODES]
+        if fill == 0:
+            begin[0] = children
+            for parent in range(nodes + 2):
+                begin[parent + 1] += begin[parent]
+                fixed[(row + parent) * f.NODE_FIELDS + f.CHILDREN] = begin[parent]
+    return int(begin[nodes + 1])
+
+
+@njit(cache=True)
+def may_be_remembered(fixed: Ints, piece: Ints, is_first: bool) -> bool:
+    """Whether a unit's work is decided once it may begin, so that it can be looked up.
+
+    It has at most one message each way and no collective between stages; nothing else in it can
+    start before the last compute node of the unit before has ended, and what waits for its message
+    or for its forward pass waits for that too.
+    """
+    row, nodes = piece[f.ROWS], piece[f.NODES]
+    chained = np.zeros(nodes, np.bool_)
+    outside = row + nodes * f.NODE_FIELDS
+    for edge in range(fixed[outside + f.CHILDREN], fixed[outside + f.NODE_FIELDS + f.CHILDREN]):
+        chained[fixed[edge]] = True
+    sends, receives = 0, 0
+    for place in range(nodes + 2):
+        at = row + place * f.NODE_FIELDS
+        asks = place == nodes + 1
+        if place < nodes:
+            kind = fixed[at + f.KIND]
+            sends += 1 if kind == SEND else 0
+            receives += 1 if kind == RECV else 0
+            if kind == SHARED or (fixed[at + f.MISSING] == 0 and not is_first):
+                return False
+            asks = kind == RECV
+        if asks and not is_first:
+            for edge in range(fixed[at + f.CHILDREN], fixed[at + f.NODE_FIELDS + f.CHILDREN]):
+                if not chained[fixed[edge]]:
+                    return False
+    return sends <= 1 and receives <= 1

@@ -1,0 +1,235 @@
+"""Runs the stages of a pipeline against each other, unit by unit.
+
+Stages meet in messages, whose time does not depend on the receiver, and in the collectives at the
+end of the iteration. So each stage goes its own way from one unit to the next (``stage_memo``), the
+stage whose next event comes first always first; the end of the iteration, from the last backward
+unit on, is followed node by node.
+
+Where the schedule repeats, the state of all stages is kept each time the first stage begins a
+period. Once it is that of an earlier period, all that happens from there on is the same, period
+after period: the run tells what one of them adds, and is as if it had had fewer of them.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.kernels.jit import njit
+from simcore.kernels.stages import stage_layout as f
+from simcore.kernels.stages.pipeline_finale import all_done, begin_finale, go_on_in_finale
+from simcore.kernels.stages.pipeline_messages import arrival_of, send, sent_after, unit_address
+from simcore.kernels.stages.pipeline_period import look_for_period
+from simcore.kernels.stages.stage_layout import Layout
+from simcore.kernels.stages.stage_memo import (
+    ARRIVAL,
+    START,
+    STEP,
+    end_chain,
+    open_unit,
+    order_matters,
+    transition,
+)
+from simcore.kernels.stages.stage_states import restore
+
+FINISHED, FAILED = -1, -2
+
+Ints = NDArray[np.int64]
+
+
+@njit(cache=True)
+def start(fixed: Ints, live: Ints, at: Layout) -> None:
+    """Nothing is known, nothing has happened; then every stage begins its first unit."""
+    for counter in range(f.COUNTERS):
+        live[counter] = 0
+    live[f.RESOLVABLE] = -1
+    live[f.POOL_END] = at.pool
+    _fill(live, at.arrival, at.messages * f.ARRIVAL_FIELDS, f.ZERO - 1)
+    _fill(live, at.started, at.collectives * (at.stages + 1), f.ZERO - 1)
+    _fill(live, at.account, at.stages * (at.categories + 1), f.ZERO)
+    for collective in range(at.collectives):
+        live[at.started + collective * (at.stages + 1)] = 0
+    for number in range(at.stages):
+        stage = at.stage + number * f.STAGE_FIELDS
+        _fill(live, stage, f.STAGE_FIELDS, f.ZERO)
+        live[stage + f.AT_UNIT] = -1
+        live[at.due + number] = f.NEVER
+        live[stage + f.ARRIVES] = f.NEVER
+    for number in range(at.stages):
+        _begin_unit(fixed, live, at, number, START, np.bool_(False))
+        if live[f.FAILURE] != 0:
+            return
+
+
+@njit(cache=True)
+def _fill(live: Ints, first: int, length: int, value: int) -> None:
+    for place in range(first, first + length):
+        live[place] = value
+
+
+@njit(cache=True)
+def run(fixed: Ints, live: Ints, at: Layout) -> int:
+    """Go on until nothing is left, or a collective between stages can be resolved.
+
+    Returns:
+        FINISHED, FAILED (the plain executor must run instead), or the number of the collective all
+        of whose members have started.
+    """
+    while live[f.FAILURE] == 0:
+        collective = live[f.RESOLVABLE]
+        if collective >= 0:
+            live[f.RESOLVABLE] = -1
+            return int(collective)
+        first = _first_due(live, at)
+        stage = at.stage + first * f.STAGE_FIELDS
+        if live[at.due + first] == f.NEVER:
+            return FINISHED if all_done(fixed, live, at) else FAILED
+        if live[stage + f.MODE] == f.CHAIN_ENDS:
+            if first == 0:
+                look_for_period(fixed, live, at)
+            _end_unit(fixed, live, at, first)
+        elif live[stage + f.MODE] == f.SHUT:
+            _wait(fixed, live, at, first)
+        else:
+            go_on_in_finale(fixed, live, at, first)
+    return FAILED
+
+
+@njit(cache=True)
+def _first_due(live: Ints, at: Layout) -> int:
+    """The stage whose next event comes first, of several the lowest."""
+    earliest = live[at.due]
+    for number in range(1, at.stages):
+        earliest = min(earliest, live[at.due + number])
+    first = f.ZERO
+    while live[at.due + first] != earliest:
+        first += 1
+    return first
+
+
+@njit(cache=True)
+def _begin_unit(
+    fixed: Ints, live: Ints, at: Layout, number: int, source: int, is_open: bool
+) -> None:
+    """The last compute node of a unit ends: go on with the next unit."""
+    stage = at.stage + number * f.STAGE_FIELDS
+    program = at.program + number * f.PROGRAM_FIELDS
+    unit = live[stage + f.AT_UNIT] + 1
+    record = unit_address(fixed, at, number, unit)
+    piece = fixed[program + f.PIECES] + fixed[record + f.WHICH] * f.PIECE_FIELDS
+    waits = fixed[record + f.RECEIVED] >= 0
+    if waits and is_open:
+        live[stage + f.KNOWN] -= 1
+    is_open = is_open or not waits
+    what, age = 2 * piece + (1 if is_open else 0), fixed[record + f.FORWARD_AGE]
+    if is_open and unit == fixed[program + f.FINALE_UNIT]:
+        npu, since = at.npu + number * at.npu_size, live[stage + f.SINCE]
+        restore(fixed, live, at, npu, source, since)
+        end_chain(fixed, live, at, npu, what, age)
+        live[stage + f.AT_UNIT] = unit
+        begin_finale(fixed, live, at, number, unit - 1)
+        return
+    edge = transition(fixed, live, at, source, what, age)
+    if live[f.FAILURE] == 0:
+        _follow(fixed, live, at, number, edge, live[stage + f.SINCE])
+        live[stage + f.AT_UNIT] = unit
+        _look_ahead_shut(fixed, live, at, number)
+
+
+@njit(cache=True)
+def _end_unit(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
+    """The next event of a stage ends a unit's last compute node."""
+    stage = at.stage + number * f.STAGE_FIELDS
+    unit = unit_address(fixed, at, number, live[stage + f.AT_UNIT] + 1)
+    message, source = fixed[unit + f.RECEIVED], live[stage + f.STATE]
+    is_open = False
+    if message >= 0 and live[arrival_of(at, message)] >= 0:
+        order = _order(live, at, number, message)
+        is_open = order < 0
+        if order == 0:
+            pieces = fixed[at.program + number * f.PROGRAM_FIELDS + f.PIECES]
+            what = 2 * (pieces + fixed[unit + f.WHICH] * f.PIECE_FIELDS)
+            if order_matters(fixed, live, at, source, what, fixed[unit + f.FORWARD_AGE]):
+                live[f.FAILURE] = f.TIE
+                return
+    _begin_unit(fixed, live, at, number, source, is_open)
+
+
+@njit(cache=True)
+def _order(live: Ints, at: Layout, number: int, message: int) -> int:
+    """Whether a known message comes before (-1), at (0) or after (1) the stage's next event."""
+    stage = at.stage + number * f.STAGE_FIELDS
+    state = at.state + live[stage + f.STATE] * f.STATE_FIELDS
+    if live[state + f.HEAD_END] == f.NEVER:
+        return -1
+    since, arrival = live[stage + f.SINCE], arrival_of(at, message)
+    late = live[arrival + f.ARRIVAL_END] - since - live[state + f.HEAD_END]
+    if late == 0:
+        late = sent_after(live, arrival, state + f.HEAD_SCHEDULED, since)
+    return -1 if late < 0 else (1 if late > 0 else 0)
+
+
+@njit(cache=True)
+def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
+    """The next event of a stage that waits for a message: the message, or a node's end."""
+    stage = at.stage + number * f.STAGE_FIELDS
+    record = unit_address(fixed, at, number, live[stage + f.AT_UNIT])
+    message = fixed[record + f.RECEIVED]
+    since, source = live[stage + f.SINCE], live[stage + f.STATE]
+    arrival = live[arrival_of(at, message)]
+    order = _order(live, at, number, message) if arrival >= 0 else 1
+    if order == 0 and order_matters(fixed, live, at, source, STEP, f.ZERO):
+        live[f.FAILURE] = f.TIE
+        return
+    if order >= 0:
+        edge = transition(fixed, live, at, source, STEP, f.ZERO)
+        if live[f.FAILURE] == 0:
+            _follow(fixed, live, at, number, edge, since)
+            _look_ahead_shut(fixed, live, at, number)
+        return
+    live[stage + f.KNOWN] -= 1
+    if live[stage + f.AT_UNIT] == fixed[at.program + number * f.PROGRAM_FIELDS + f.FINALE_UNIT]:
+        npu = at.npu + number * at.npu_size
+        restore(fixed, live, at, npu, source, since)
+        open_unit(fixed, live, at, npu, arrival)
+        begin_finale(fixed, live, at, number, live[stage + f.AT_UNIT])
+        return
+    delay = arrival - since
+    if live[at.state + source * f.STATE_FIELDS + f.HEAD_END] == f.NEVER:
+        # nothing runs: how long the NPU is idle makes no difference
+        live[at.account + number * (at.categories + 1) + at.categories] += delay
+        delay = f.ZERO
+    edge = transition(fixed, live, at, source, ARRIVAL, delay)
+    if live[f.FAILURE] == 0:
+        _follow(fixed, live, at, number, edge, arrival - delay)
+
+
+@njit(cache=True)
+def _follow(fixed: Ints, live: Ints, at: Layout, number: int, edge: int, since: int) -> None:
+    """Take a transition whose time 0 is *since*."""
+    stage = at.stage + number * f.STAGE_FIELDS
+    live[f.FOLLOWED] += 1
+    entry = live[edge + f.LOG]
+    for _ in range(live[edge + f.ENTRIES]):
+        unit = live[stage + f.AT_UNIT] + live[entry]
+        send(fixed, live, at, number, unit, entry, since)
+        entry += f.LOG_FIELDS
+    account = at.account + number * (at.categories + 1)
+    for category in range(at.categories + 1):
+        live[account + category] += live[entry + category]
+    target = live[edge + f.TARGET]
+    live[stage + f.STATE] = target
+    live[stage + f.SINCE] = since + live[edge + f.TIME]
+    live[stage + f.MODE] = live[at.state + target * f.STATE_FIELDS + f.STATE_MODE]
+    live[at.due + number] = live[stage + f.SINCE]
+
+
+@njit(cache=True)
+def _look_ahead_shut(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
+    """When the next event of a stage comes that may wait for a message."""
+    stage = at.stage + number * f.STAGE_FIELDS
+    if live[stage + f.MODE] != f.SHUT:
+        return
+    head = live[at.state + live[stage + f.STATE] * f.STATE_FIELDS + f.HEAD_END]
+    due = head + live[stage + f.SINCE] if head != f.NEVER else f.NEVER
+    message = fixed[unit_address(fixed, at, number, live[stage + f.AT_UNIT]) + f.RECEIVED]
+    arrival = live[arrival_of(at, message)]
+    live[at.due + number] = min(due, arrival) if arrival >= 0 else due

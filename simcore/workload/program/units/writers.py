@@ -1,0 +1,97 @@
+"""Writers of units, shared by plans whose units are the same."""
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from simcore.recent import Recent
+from simcore.workload.base import Net, Workload
+from simcore.workload.npu_share import NpuShare
+from simcore.workload.plan import ParallelPlan
+from simcore.workload.program.catalog import Catalog
+from simcore.workload.program.gradients import movers
+from simcore.workload.program.layer import BlockParameters, blocks_of
+from simcore.workload.program.passes import LayerMeans, Passes
+from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.program.units.pieces import UnitWriter
+from simcore.workload.program.work import Means
+
+_WRITERS, _ENTRIES = 1024, 4096
+
+_OUTSIDE_UNITS = frozenset(
+    {
+        "micro_batch",  # decides the share, which is told apart as a whole
+        "pp",
+        "dp",
+        "interleave",
+        "interleave_group",
+        "chunk_layers",
+        "schedule",
+        "order",
+        "bucket_bytes",
+        "overlap_gradients",
+        "average_loss",
+        "scale_loss",
+    }
+)
+"""Fields of a plan that decide how many units there are, of how many layers and in which order, and
+what follows them, but nothing within a layer or an end of the model."""
+
+
+class UnitWriters:
+    """The writers used last.
+
+    Args:
+        limit: How many are kept; one with many operators and collectives in its catalog, to which
+            each plan adds those of its own, is let go too.
+    """
+
+    def __init__(self, limit: int = _WRITERS) -> None:
+        self._known: Recent[Hashable, UnitWriter] = Recent(limit)
+
+    def of(self, workload: Workload, plan: ParallelPlan) -> UnitWriter:
+        """The writer of the units of *plan*, which must have passed ``check_splits``."""
+        share = workload.share(plan)
+        key = _key(workload, plan, share)
+        writer = self._known.get(key)
+        if writer is None or len(writer.passes.means.catalog) > _ENTRIES:
+            writer = self._known.put(key, _writer(workload.model, plan, share))
+        return writer
+
+
+def _key(workload: Workload, plan: ParallelPlan, share: NpuShare) -> Hashable:
+    """All that decides the sections of layers, ends and messages.
+
+    The number of replicas is of no concern where they do not meet within units, in the layers or
+    beside them, and next to none where units move weights and gradients; that of the stages only
+    where a tied table may have its two uses on one.
+    """
+    met: Hashable = None
+    if workload.joins_replicas or plan.updates.runs_beside or plan.updates.serves:
+        met = plan.dp
+    elif plan.zero_stage >= 2 or plan.overlap_weights:
+        met = movers(plan)
+    chosen = [value for name, value in plan.__dict__.items() if name not in _OUTSIDE_UNITS]
+    return workload.model, share, met, plan.last_stage == 0, *chosen
+
+
+def _writer(model: Net, plan: ParallelPlan, share: NpuShare) -> UnitWriter:
+    layers = LayerParameters.of(model, plan, share)
+    first, last = (
+        StageParameters.of(model, plan, share, stage=stage, layers=BlockParameters())
+        for stage in (0, plan.last_stage)
+    )
+    means = Means(plan=plan, share=share, catalog=Catalog())
+    passes = Passes(
+        means=means,
+        layers={
+            kind: LayerMeans(
+                means=replace(means, share=share.of_layer(kind)),
+                blocks=blocks_of(kind, share, plan),
+                buckets=layers.buckets(kind),
+            )
+            for kind in layers.of_kind
+        },
+        head=last.head_bucket,
+        table=first.table_bucket,
+    )
+    return UnitWriter(passes=passes, parameters=layers)
