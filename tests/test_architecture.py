@@ -1,43 +1,27 @@
 """Modules import only downwards, and the search sees the simulator through its public names."""
 
 import ast
+import re
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-SIMCORE_LAYERS = [  # a module may import from the rows above its own, and from its own package
-    ["errors", "terms", "kernels"],
-    ["plugins"],
-    ["units", "registry", "recent", "last_resort"],
-    ["files", "schema", "topologies", "collectives"],
-    ["machine", "workload"],
-    ["network", "compute", "memory"],
-    ["engines"],
-    ["result"],
-    ["config", "formats"],
-    ["bounds", "checks"],
-    ["simulation"],
-    ["serving", "validation"],
-    ["cli"],
-    ["__init__", "__main__"],
-]
-DSE_LAYERS = [
-    ["space", "costs", "rank", "objectives", "garbage", "analytic", "plain_files", "code_digests"],
-    ["evaluate"],
-    ["samplers"],
-    ["study"],
-    ["provenance"],
-    ["proof"],
-    ["fidelity"],
-    ["store"],
-    ["results"],
-    ["report"],
-    ["run"],
-    ["cli"],
-    ["__init__", "__main__"],
-]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+MOST_FILES = 16
+
+
+def _layers(package: str) -> list[list[str]]:
+    """Parts of a package, row by row of the table on the page of its architecture."""
+    _, _, rest = PAGE.partition(f"## {package}, layer by layer")
+    section = rest.partition("\n## ")[0]
+    rows = re.findall(r"^\| \d+ \| (.+?) \|", section, re.MULTILINE)
+    return [re.findall(r"`(\w+)`", row) for row in rows]
+
+
+SIMCORE_LAYERS, DSE_LAYERS = _layers("simcore"), _layers("dse")
 MAX_LINES = 400
 MAX_FUNCTION_LINES = 60
 
@@ -105,6 +89,43 @@ def test_kernels_import_only_numpy_and_numba(file: Path) -> None:
         assert module.split(".")[0] in allowed, f"{file}:{line}: {module}"
         if module.startswith("simcore"):
             assert module.startswith("simcore.kernels"), f"{file}:{line}: {module}"
+
+
+@pytest.mark.parametrize("package", ["simcore", "dse"])
+def test_every_part_has_a_layer_on_the_page_and_no_folder_too_many_files(package: str) -> None:
+    parts = {_own_layer(file, package) for file in _files(package)}
+    named = [part for row in _layers(package) for part in row]
+    assert sorted(named) == sorted(parts)
+    folders = {file.parent for file in _files(package)}
+    full = [str(folder) for folder in folders if len(list(folder.glob("*.py"))) > MOST_FILES]
+    assert not full
+
+
+def _top_level_imports(file: Path, modules: Collection[str]) -> set[str]:
+    """Those of *modules* that are imported when *file* is."""
+    found = set()
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            for name in node.names:
+                inner = f"{node.module}.{name.name}"
+                found.add(inner if inner in modules else str(node.module))
+        elif isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+    return found & set(modules)
+
+
+@pytest.mark.parametrize("package", ["simcore", "dse"])
+def test_imports_form_no_circle(package: str) -> None:
+    files = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file
+        for file in _files(package)
+    }
+    graph = {name: _top_level_imports(file, files) - {name} for name, file in files.items()}
+    while graph:
+        free = [name for name, others in graph.items() if not others & set(graph)]
+        assert free, f"in a circle, or leading into one: {sorted(graph)}"
+        for name in free:
+            del graph[name]
 
 
 @pytest.mark.parametrize("package", ["simcore", "dse"])
