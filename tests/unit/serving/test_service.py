@@ -293,6 +293,18 @@ def test_a_pool_is_a_machine_of_its_own(
 
 
 @pytest.mark.parametrize(
+    ("topology", "part"), [("switch", 1.0), ("mesh", 1.0), ("fully_connected", 3 / 7)]
+)
+def test_a_pool_has_the_bandwidth_of_the_links_within_it(topology: str, part: float) -> None:
+    whole = _machine((8, 4), topology)
+    (cut,) = part_of(whole, 4, 4, "pool").dimensions
+    given = whole.dimensions[0]
+    assert cut.bandwidth_bytes_per_s == pytest.approx(part * given.bandwidth_bytes_per_s)
+    same = cut.link_bandwidth_bytes_per_s == pytest.approx(given.link_bandwidth_bytes_per_s)
+    assert same, "a link stays as fast as it is"
+
+
+@pytest.mark.parametrize(
     ("sizes", "first", "npus", "topology"),
     [
         ((8, 4), 0, 12, "switch"),
