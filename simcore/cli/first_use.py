@@ -16,7 +16,7 @@ def announce_compilation(*, folded: bool) -> None:
 
     ready = is_compiled()
     if folded and environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0"):
-        kept = Path(environ["NUMBA_CACHE_DIR"]).glob("*/graph_schedule.run-*.nbi")
+        kept = Path(environ["NUMBA_CACHE_DIR"]).glob("*/schedule.run-*.nbi")
         ready = next(kept, None) is not None
     if not ready:
         told = "Compiling the simulator kernels (once per machine, under a minute) ..."

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from simcore.engines.classes.run import Execution
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import EngineInput
 from simcore.engines.stages.accounts import book
 from simcore.engines.stages.lowering import Lowered
-from simcore.engines.stages.node_by_node import Execution
 from simcore.errors import ConfigError, SimulationError
 from simcore.network import BACKENDS, DEFAULT_BACKEND
 from simcore.workload.graph import TrainingGraph

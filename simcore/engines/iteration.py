@@ -8,7 +8,7 @@ import numpy as np
 from simcore.compute import ComputeModel
 from simcore.engines.classes.period import Repeats
 from simcore.engines.classes.places import AlikePlaces
-from simcore.engines.classes.run import ClassExecutor, EndsOfCollectives
+from simcore.engines.classes.run import EndsOfCollectives, Execution, Executor
 from simcore.engines.classes.tables import ClassTables
 from simcore.engines.collectives.alike import unlike_groups
 from simcore.engines.collectives.cache import CollectiveCache
@@ -23,7 +23,6 @@ from simcore.engines.stages.accounts import Work, count_work
 from simcore.engines.stages.code import PipelineCode
 from simcore.engines.stages.counts import NodeCounts, counts_of_graph
 from simcore.engines.stages.lowering import Lowered, lower
-from simcore.engines.stages.node_by_node import Execution, Executor
 from simcore.engines.stages.plan_code import PlanCache, PlanCode
 from simcore.engines.stages.run import PipelineRun, Times, run_pipeline
 from simcore.engines.stages.shared_ends import SharedEnds
@@ -184,7 +183,7 @@ class IterationRunner:
             lowered = lower(graph, self._platform.dimensions, operators, times)
             short = code is not None and code.period > 0 and batches < known.batches
             repeats = Repeats(between=code.repeats, units=code.period) if code and short else None
-            ran = self._classes_of(graph, lowered, times).run(self._system.profile, repeats)
+            ran = self._executor(graph, lowered, times).run(self._system.profile, repeats)
             if ran.period is not None or batches == known.batches:
                 break
         work = count_work(known.counts, self._platform.dimensions, times, messages)
@@ -204,24 +203,25 @@ class IterationRunner:
             repeated=added,
         )
 
-    def _classes_of(
+    def _executor(
         self,
         graph: TrainingGraph,
         lowered: Lowered,
         times: Sequence[CollectiveTime | None],
-    ) -> ClassExecutor:
-        """Executes *graph*, one NPU for each class of alike ones."""
+    ) -> Executor:
+        """Executes *graph* node by node, one NPU for each class of alike ones."""
         placements, dimensions = self._placements(graph), self._platform.dimensions
+        in_step = not self._one_by_one(times)
         uneven: dict[Axis, set[int]] = {}
         for operation, time in zip(graph.collectives, times, strict=True):
-            if time is not None:
+            if time is not None and not in_step:
                 held, place = time.held_ns > 0, placements[operation.axis]
                 found = self._timer.uneven(operation.kind, place, held=held)
                 uneven.setdefault(operation.axis, set()).update(found)
-        return ClassExecutor(
+        return Executor(
             graph,
             lowered,
-            ClassTables(graph, lowered, times, placements, self._system.chunks),
+            ClassTables(graph, lowered, times, placements, self._system.chunks, in_step=in_step),
             AlikePlaces(graph.plan, dimensions, placements, uneven),
             EndsOfCollectives(
                 within=self._member_ends, between=self._shared_ends(graph), placements=placements
@@ -353,8 +353,7 @@ class IterationRunner:
             check_nodes(graph, lowered, self._backend, self._unlike_groups(graph))
             inputs = expand(graph, platform, system, operator_ns, placements, shared)
             return lowered, execute_each(graph, lowered, replace(inputs, backend=self._backend))
-        ends = self._shared_ends(graph)
-        return lowered, Executor(graph, system.profile, ends).execute(lowered)
+        return lowered, self._executor(graph, lowered, times).run(system.profile)
 
     def _operator_ns(self, graph: TrainingGraph) -> Ints:
         precision = graph.workload.precision

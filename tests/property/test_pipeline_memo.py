@@ -1,4 +1,8 @@
-"""Looking situations up gives what executing every node gives, to the nanosecond."""
+"""Looking situations up gives what executing every node gives, to the nanosecond.
+
+Both kernels share the rules of an NPU, so a simulator of stages in plain Python, which shares
+nothing with them, judges them too.
+"""
 
 from typing import Any
 
@@ -6,12 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_stages import PlainStages
 
 from simcore.compute import COMPUTE_MODELS
 from simcore.engines import iteration as iteration_module
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.stages import plan_code
 from simcore.engines.stages.run import PipelineRun, run_pipeline
+from simcore.engines.stages.shared_ends import SharedEnds
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import Dimension, Platform, load_npu
 from simcore.machine.system import EXECUTION_PROFILES, ExecutionProfile, System
@@ -20,6 +26,9 @@ from simcore.workload import Model, ParallelPlan, TrainingWorkload, build_graph,
 
 Job = tuple[TrainingWorkload, Platform, ParallelPlan, System]
 SEEN: list[Iteration] = []
+JUDGED: list[int] = []
+MOST_JUDGED = 10_000
+"""Nodes of the largest run that is repeated in plain Python, which takes a second."""
 
 
 @st.composite
@@ -75,7 +84,7 @@ def jobs(draw: st.DrawFn) -> Job:
 
 
 def compare(job: Job) -> Iteration | None:
-    """The iteration, once it is known to be that of the plain executor."""
+    """The iteration, once it is known to be that of every node, and that of plain Python."""
     workload, platform, plan, system = job
     runner = IterationRunner(platform, system, COMPUTE_MODELS["roofline"]())
     try:
@@ -91,7 +100,23 @@ def compare(job: Job) -> Iteration | None:
     assert looked_up.work.matrix_flop == pytest.approx(plain.work.matrix_flop, rel=1e-12)
     np.testing.assert_allclose(looked_up.work.sent_bytes, plain.work.sent_bytes, rtol=1e-12)
     assert looked_up.work.held_ns == plain.work.held_ns
+    if plain.events <= MOST_JUDGED:
+        judge_in_plain_python(job, plain)
+        JUDGED.append(plain.events)
     return looked_up
+
+
+def judge_in_plain_python(job: Job, ran: Iteration) -> None:
+    """Check the time of every node."""
+    _, platform, plan, system = job
+    assert ran.nodes is not None
+    graph, lowered, execution = ran.nodes.graph, ran.nodes.lowered, ran.nodes.execution
+    ends = SharedEnds(platform, system, graph.collectives, plan.stage_stride)
+    judge = PlainStages(graph, lowered, system.profile, ends)
+    judge.run()
+    np.testing.assert_array_equal(execution.start_ns, [node.start_ns for node in judge.nodes])
+    np.testing.assert_array_equal(execution.end_ns, [node.end_ns for node in judge.nodes])
+    np.testing.assert_array_equal(execution.booked_ns[:, :-1], judge.booked[:, :-1])
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
@@ -108,6 +133,7 @@ def test_most_of_those_runs_were_looked_up_and_many_prolonged() -> None:
     # elsewhere a message ties with an event of its receiver, and their causes tie as well
     assert sum(iteration.situations > 0 for iteration in SEEN) > 0.95 * len(SEEN)
     assert sum(iteration.repeated > 0 for iteration in SEEN) > len(SEEN) / 8
+    assert len(JUDGED) > len(SEEN) / 2
 
 
 @pytest.mark.parametrize(("compute_slots", "streams"), [(1, 2), (2, 1), (2, 3)])

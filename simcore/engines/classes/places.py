@@ -8,6 +8,7 @@ partners.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -58,8 +59,12 @@ class AlikePlaces:
         self._plan, self._placements, self._uneven = plan, placements, uneven
         sizes = [dimension.npus for dimension in dimensions]
         self._below = np.cumprod([1, *sizes[:-1]]).tolist()
-        members = range(plan.npus_per_stage)
-        self._npus = np.array([plan.npu(0, member) for member in members], np.int64)
+
+    @cached_property
+    def _npus(self) -> Ints:
+        """(M,) int64: the members of the first stage; many, and not asked for in every run."""
+        members = range(self._plan.npus_per_stage)
+        return np.array([self._plan.npu(0, member) for member in members], np.int64)
 
     def classes(self, axes: Collection[Axis]) -> Classes:
         """Whom the groups of *axes* tell apart."""

@@ -1,4 +1,4 @@
-"""Executes an iteration whose NPUs fall out of step: one NPU for each class of alike ones."""
+"""Executes an iteration node by node: one NPU for each class of alike ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from simcore.errors import InfeasibleError, SimulationError
 from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.collectives import end_members, look_for_collectives, members_of
 from simcore.kernels.classes.schedule import run, start
+from simcore.kernels.stages import node_layout
 from simcore.machine.system import ExecutionProfile
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis, StageGraph, TrainingGraph
@@ -27,22 +28,26 @@ _FIRST_ROOM = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClassRun:
-    """An executed iteration: S stages, C categories.
+class Execution:
+    """What an execution gave: T nodes, S stages, C categories.
 
     Attributes:
+        start_ns, end_ns: (T,) int64 per node, on one NPU of its stage.
         finish_ns: (S,) int64, end of each stage's NPU that ends last.
-        booked_ns: (S, C + 1) int64, that NPU's time by category; idle time is last.
+        booked_ns: (S, C + 1) int64, that NPU's time by category up to the iteration's end; the last
+            column is idle time.
+        events: Events handled; where an NPU stands for others, nodes that have ended.
+        npus: NPUs that were followed, each for all that behave alike.
         period: What one period of the steady state adds; None where none was looked for or found.
-        events: Nodes that have ended, on all classes.
-        npus: Classes of NPUs, all stages together.
     """
 
+    start_ns: Ints
+    end_ns: Ints
     finish_ns: Ints
     booked_ns: Ints
-    period: Period | None
     events: int
     npus: int
+    period: Period | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,7 +65,7 @@ class EndsOfCollectives:
     placements: Mapping[Axis, Placement]
 
 
-class ClassExecutor:
+class Executor:
     """Runs the stages' programs against each other.
 
     Args:
@@ -82,7 +87,7 @@ class ClassExecutor:
         self._graph, self._lowered, self._tables = graph, lowered, tables
         self._places, self._ends = places, ends
 
-    def run(self, profile: ExecutionProfile, repeats: Repeats | None = None) -> ClassRun:
+    def run(self, profile: ExecutionProfile, repeats: Repeats | None = None) -> Execution:
         """Run to the end.
 
         Args:
@@ -90,8 +95,8 @@ class ClassExecutor:
             repeats: Where the programs repeat themselves; None: no steady state is looked for.
 
         Raises:
-            InfeasibleError: The NPUs wait for each other for ever.
-            SimulationError: They are too many.
+            InfeasibleError: NPUs that fall out of step wait for each other for ever.
+            SimulationError: They are too many, or the stages wait for each other for ever.
         """
         room = _FIRST_ROOM
         while True:
@@ -101,18 +106,20 @@ class ClassExecutor:
                 break
             room *= 4
         if (state.waits != f.ENDED).any():
-            raise InfeasibleError("collectives_end", self._deadlock(state))
+            raise self._deadlock(state)
         classes = state.classes.count
         finish = state.npu[:, f.BOOKED_UNTIL].reshape(-1, classes)
         last = finish.argmax(axis=1) + np.arange(len(self._graph.stages)) * classes
         booked = state.npu[last, state.booked :].copy()
         booked[:, -1] += finish.max() - state.npu[last, f.BOOKED_UNTIL]
-        return ClassRun(
+        return Execution(
+            start_ns=state.node[:-1, node_layout.START].copy(),
+            end_ns=state.node[:-1, node_layout.END].copy(),
             finish_ns=finish.max(axis=1),
             booked_ns=booked,
-            period=watch.found(last),
             events=int(state.counter[f.ENDED_NODES]),
             npus=state.npu.shape[0],
+            period=watch.found(last),
         )
 
     def _started(self, profile: ExecutionProfile, room: int, marks: Ints) -> ClassState:
@@ -162,8 +169,8 @@ class ClassExecutor:
             keep_ends(state, members, ends)
         end_members(state.node, state.npu, state.event, state.counter, members, ends)
 
-    def _deadlock(self, state: ClassState) -> str:
-        """Which nodes wait for ever."""
+    def _deadlock(self, state: ClassState) -> Exception:
+        """Tells which nodes wait for ever."""
         waiting, among_stages = [], len(self._graph.stages) > 1
         for stage, graph in enumerate(self._graph.stages):
             own = state.columns(stage)
@@ -172,9 +179,13 @@ class ClassExecutor:
                 at = graph.nodes - (own.stop - own.start) + int(left[0])
                 place = f"stage {stage} " if among_stages else ""
                 waiting.append(f"{place}{self._described(graph, at)} (node {at})")
-        return (
+        where = "; ".join(waiting[:4])
+        if self._tables.in_step:
+            return SimulationError(f"the stages wait for each other: {where}")
+        return InfeasibleError(
+            "collectives_end",
             "NPUs wait for each other for ever, as members of a group begin its collectives in "
-            f"different orders; they wait at: {'; '.join(waiting[:4])}"
+            f"different orders; they wait at: {where}",
         )
 
     def _described(self, graph: StageGraph, at: int) -> str:

@@ -9,13 +9,13 @@ from simcore.engines.classes.tables import ClassTables
 from simcore.engines.events.input import Ints
 from simcore.errors import SimulationError
 from simcore.kernels.classes import layout as f
-from simcore.kernels.classes.layout import Lists, Shorts
+from simcore.kernels.classes.layout import Lists, Waits
 from simcore.kernels.classes.memo import empty_memo, remember
-from simcore.kernels.stages import graph_schedule
+from simcore.kernels.stages import node_layout
 from simcore.machine.system import ExecutionProfile
 
 _MOST_WAITS = 2**30
-"""Entries of the largest table, of two bytes each."""
+"""Entries of the largest table, of four bytes each."""
 
 _FIRST_PLACES, _MOST_PLACES = 1 << 10, 1 << 19
 """Of the table of what is remembered."""
@@ -23,7 +23,7 @@ _FIRST_PLACES, _MOST_PLACES = 1 << 10, 1 << 19
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ClassState:
-    """The kernels' arrays, see ``kernels.class_layout``.
+    """The kernels' arrays, see ``kernels.classes.layout``.
 
     Attributes:
         classes: Those that are told apart.
@@ -34,7 +34,7 @@ class ClassState:
 
     node: Ints
     table: Ints
-    waits: Shorts
+    waits: Waits
     npu: Ints
     lists: Lists
     event: Ints
@@ -46,7 +46,7 @@ class ClassState:
     marks: Ints
 
     @property
-    def arrays(self) -> tuple[Ints, Ints, Shorts, Ints, Lists, Ints, Ints]:
+    def arrays(self) -> tuple[Ints, Ints, Waits, Ints, Lists, Ints, Ints]:
         """As the kernels take them."""
         return (
             self.node, self.table, self.waits, self.npu, self.lists, self.event, self.counter
@@ -96,7 +96,7 @@ def started(
     return ClassState(
         node=node,
         table=np.empty(0, np.int64),
-        waits=np.ascontiguousarray(node[None, :-1, graph_schedule.MISSING], np.int16),
+        waits=np.ascontiguousarray(node[None, :-1, node_layout.MISSING], np.int32),
         npu=npu,
         lists=np.empty((3, stages, room), np.int32),
         event=np.empty((0, 4), np.int64),

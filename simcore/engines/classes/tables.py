@@ -1,4 +1,4 @@
-"""What the kernels read of an iteration whose NPUs are followed class by class."""
+"""What the kernels read of an iteration that is executed node by node, class by class."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,10 +10,8 @@ from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.lowering import Lowered
-from simcore.errors import SimulationError
 from simcore.kernels.classes import layout as f
-from simcore.kernels.stages import graph_schedule
-from simcore.terms import NodeKind
+from simcore.kernels.stages import node_layout
 from simcore.workload.graph import Axis, TrainingGraph
 
 
@@ -26,10 +24,12 @@ class ClassTables:
         times: Of each collective, its members all in step; None between stages.
         placements: Of the groups within a stage.
         chunks: Pieces that a collective's buffer is cut into.
+        in_step: The NPUs of a stage stay in step: what is within it ends when its time is over.
 
     Attributes:
-        node: (T + 1, F) int64, see ``kernels.class_layout``.
+        node: (T + 1, F) int64, see ``kernels.classes.layout``.
         axes: Axes of the collectives, as the kernels number them.
+        in_step: See above.
     """
 
     def __init__(
@@ -39,8 +39,11 @@ class ClassTables:
         times: Sequence[CollectiveTime | None],
         placements: Mapping[Axis, Placement],
         chunks: int,
+        *,
+        in_step: bool,
     ) -> None:
-        self.node = _nodes(graph, lowered)
+        self.in_step = in_step
+        self.node = _nodes(graph, lowered, in_step=in_step)
         self.axes = list(dict.fromkeys(operation.axis for operation in graph.collectives))
         lines = list(dict.fromkeys((op.kind, op.axis) for op in graph.collectives))
         shared = lowered.shared
@@ -82,16 +85,13 @@ class ClassTables:
         return {f.ORBIT: numbers, f.ORBIT_AT: starts, f.ORBIT_CLASS: members}
 
 
-def _nodes(graph: TrainingGraph, lowered: Lowered) -> Ints:
+def _nodes(graph: TrainingGraph, lowered: Lowered, *, in_step: bool) -> Ints:
     node = np.zeros((lowered.node.shape[0] + 1, f.ITEM + 1), np.int64)
     node[:-1, :-1] = lowered.node
-    node[-1, graph_schedule.CHILDREN] = lowered.child.size
-    items = [np.where(s.kind == NodeKind.COLLECTIVE, s.item, -1) for s in graph.stages]
-    node[:, f.ITEM] = np.concatenate([*items, [-1]])
-    most = int(node[:, graph_schedule.MISSING].max())
-    if most >= f.ARRIVED:
-        raise SimulationError(
-            f"a node waits for {most} others, at most {f.ARRIVED - 1} can be counted where members "
-            "of collectives end one by one; choose system.phase_end: together"
-        )
+    node[-1, node_layout.CHILDREN] = lowered.child.size
+    kind = lowered.node[:, node_layout.KIND]
+    meets = kind == node_layout.SHARED
+    if not in_step:
+        meets |= kind == node_layout.COMMUNICATION
+    node[:-1, f.ITEM] = np.where(meets, np.concatenate([s.item for s in graph.stages]), -1)
     return node

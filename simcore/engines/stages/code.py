@@ -12,7 +12,7 @@ import numpy as np
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.stage_axes import is_shared
 from simcore.engines.stages.unit_table import UnitTable, UnitTables
-from simcore.kernels.stages import graph_schedule, piece_rows
+from simcore.kernels.stages import node_layout, piece_rows
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.piece_runs import lay_out
 from simcore.recent import Recent, in_bytes
@@ -22,10 +22,10 @@ from simcore.workload.program.write import StagePieces, TrainingProgram
 from simcore.workload.schedules import SCHEDULES
 
 _KERNEL_KIND = np.zeros(max(NodeKind) + 1, np.int64)
-_KERNEL_KIND[NodeKind.COMPUTE] = graph_schedule.COMPUTE
-_KERNEL_KIND[NodeKind.COLLECTIVE] = graph_schedule.COMMUNICATION
-_KERNEL_KIND[NodeKind.SEND] = graph_schedule.SEND
-_KERNEL_KIND[NodeKind.RECV] = graph_schedule.RECV
+_KERNEL_KIND[NodeKind.COMPUTE] = node_layout.COMPUTE
+_KERNEL_KIND[NodeKind.COLLECTIVE] = node_layout.COMMUNICATION
+_KERNEL_KIND[NodeKind.SEND] = node_layout.SEND
+_KERNEL_KIND[NodeKind.RECV] = node_layout.RECV
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

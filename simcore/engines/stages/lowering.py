@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.errors import SimulationError
 from simcore.kernels.collectives.phase_machine import message_ns
-from simcore.kernels.stages import graph_schedule
-from simcore.kernels.stages.graph_schedule import Ints
+from simcore.kernels.stages import node_layout
+from simcore.kernels.stages.node_layout import Ints
 from simcore.machine import Dimension
 from simcore.terms import NodeKind
 from simcore.workload.graph import StageGraph, TrainingGraph
@@ -104,20 +104,20 @@ def lower(
     )
     sizes = [stage.nodes for stage in graph.stages]
     stage_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    node = np.zeros((int(stage_start[-1]), graph_schedule.NODE_FIELDS), np.int64)
-    node[:, [graph_schedule.MATE, graph_schedule.START, graph_schedule.END]] = -1
+    node = np.zeros((int(stage_start[-1]), node_layout.NODE_FIELDS), np.int64)
+    node[:, [node_layout.MATE, node_layout.START, node_layout.END]] = -1
     child = np.empty(sum(stage.dep.size for stage in graph.stages), np.int64)
     edges = 0
     for stage, first in zip(graph.stages, stage_start.tolist(), strict=False):
         own = node[first : first + stage.nodes]
         _lower_stage(stage, tables, dimensions, graph.plan.stage_stride, own)
-        node[first, graph_schedule.CHILDREN] = edges
-        graph_schedule.invert_dependencies(stage.dep_start, stage.dep, first, child, node)
+        node[first, node_layout.CHILDREN] = edges
+        node_layout.invert_dependencies(stage.dep_start, stage.dep, first, child, node)
         edges += stage.dep.size
     _pair_messages(graph.stages, stage_start, node)
     shared = _shared_collectives(graph, stage_start, node)
     for number, collective in enumerate(shared):
-        node[list(collective.nodes), graph_schedule.MATE] = number
+        node[list(collective.nodes), node_layout.MATE] = number
     return Lowered(
         node=node, child=child, stage_start=stage_start, categories=categories, shared=shared
     )
@@ -148,26 +148,26 @@ def _lower_stage(
     node: Ints,
 ) -> None:
     """Fill the records *node*, (N, NODE_FIELDS), of one stage's nodes."""
-    node[:, graph_schedule.STAGE] = stage.stage
-    kind, duration = node[:, graph_schedule.KIND], node[:, graph_schedule.DURATION]
-    last_step, category = node[:, graph_schedule.LAST_STEP], node[:, graph_schedule.CATEGORY]
+    node[:, node_layout.STAGE] = stage.stage
+    kind, duration = node[:, node_layout.KIND], node[:, node_layout.DURATION]
+    last_step, category = node[:, node_layout.LAST_STEP], node[:, node_layout.CATEGORY]
     last_step[:] = ON_ITS_START
     category[:] = tables.p2p_category
     compute = np.flatnonzero(stage.kind == NodeKind.COMPUTE)
     item = stage.item[compute]
-    kind[compute] = graph_schedule.COMPUTE
+    kind[compute] = node_layout.COMPUTE
     duration[compute] = tables.operator_ns[item]
     category[compute] = tables.operator_category[item]
     collective = np.flatnonzero(stage.kind == NodeKind.COLLECTIVE)
     item = stage.item[collective]
-    local, shared = graph_schedule.COMMUNICATION, graph_schedule.SHARED
+    local, shared = node_layout.COMMUNICATION, node_layout.SHARED
     kind[collective] = np.where(tables.is_shared[item], shared, local)
     duration[collective] = tables.collective_ns[item]
     last_step[collective] = tables.last_step_ns[item]
     category[collective] = tables.collective_category[item]
-    kind[stage.kind == NodeKind.RECV] = graph_schedule.RECV
+    kind[stage.kind == NodeKind.RECV] = node_layout.RECV
     sends = np.flatnonzero(stage.kind == NodeKind.SEND)
-    kind[sends] = graph_schedule.SEND
+    kind[sends] = node_layout.SEND
     for peer in np.unique(stage.peer_stage[sends]).tolist():
         to_peer = sends[stage.peer_stage[sends] == peer]
         for size in np.unique(stage.size_bytes[to_peer]).tolist():
@@ -189,14 +189,14 @@ def _pair_messages(stages: Sequence[StageGraph], stage_start: Ints, node: Ints) 
     (send_tag, send), (receive_tag, receive) = ends[NodeKind.SEND], ends[NodeKind.RECV]
     if not np.array_equal(send_tag, receive_tag):
         raise SimulationError("the stages' sends and receives do not pair up")
-    node[send, graph_schedule.MATE] = receive
+    node[send, node_layout.MATE] = receive
 
 
 def _shared_collectives(
     graph: TrainingGraph, stage_start: Ints, node: Ints
 ) -> tuple[SharedCollective, ...]:
     """The collectives between stages: the k-th node of an item on each stage is one of them."""
-    is_shared = node[:, graph_schedule.KIND] == graph_schedule.SHARED
+    is_shared = node[:, node_layout.KIND] == node_layout.SHARED
     nodes: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for stage, first in zip(graph.stages, stage_start[:-1].tolist(), strict=True):
         met: dict[int, int] = {}

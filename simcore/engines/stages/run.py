@@ -43,8 +43,8 @@ class PipelineRun:
 
     Attributes:
         finished: It came to its end. Else two events came at once and nothing here says which of
-            them is first, or more units were under way than there is room for; only the plain
-            executor can tell what happens. The period holds all the same.
+            them is first, or more units were under way than there is room for; only one
+            queue of the events of all stages tells what happens. The period holds all the same.
         finish_ns: (S,) int64, end of each stage's last node.
         booked_ns: (S, C + 1) int64, time by category up to the last end; idle time comes last.
         period_ns, periods: One period of the steady state, and how many periods of the schedule

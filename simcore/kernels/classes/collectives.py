@@ -1,6 +1,6 @@
 """Collectives of classes of NPUs: who takes part, when all members have begun, when each ends.
 
-Arrays: see ``class_layout``.
+Arrays: see ``classes.layout``.
 """
 
 import numpy as np
@@ -38,7 +38,7 @@ from simcore.kernels.classes.layout import (
 )
 from simcore.kernels.jit import njit
 from simcore.kernels.stages.event_heap import push_event
-from simcore.kernels.stages.graph_schedule import (
+from simcore.kernels.stages.node_layout import (
     CATEGORY,
     DURATION,
     KIND,

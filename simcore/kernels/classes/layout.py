@@ -1,11 +1,11 @@
-"""Where everything lies in the arrays of the kernels that follow classes of NPUs.
+"""Where everything lies in the arrays of the kernels that follow classes of NPUs node by node.
 
 S stages, K classes, T nodes; the NPU of class c at stage s is number s K + c.
 
-    node     (T + 1, NODE_FIELDS + 1) int64, what each node is: the columns of ``graph_schedule``
+    node     (T + 1, NODE_FIELDS + 1) int64, what each node is: the fields of ``node_layout``
              and ITEM; the last row says where the children of the row before it end
     table    flat int64: children, collectives, groups, marks; where they lie is in ``counter``
-    waits    (K, W) int16, dependencies that a node waits for, or its state; the nodes of a stage
+    waits    (K, W) int32, dependencies that a node waits for, or its state; the nodes of a stage
              that all of its NPUs have behind them have no column (table at SHIFT)
     npu      (S K, SLOT + 4 slots + C + 1) int64, sizes of lists, slots, ns by what the NPU did
     lists    (3, S K, L) int32, ready compute nodes, ready communication nodes, receives to post
@@ -18,7 +18,7 @@ S stages, K classes, T nodes; the NPU of class c at stage s is number s K + c.
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.kernels.stages.graph_schedule import NODE_FIELDS
+from simcore.kernels.stages.node_layout import NODE_FIELDS
 
 ITEM = NODE_FIELDS
 """Column of ``node``: which collective, -1: none."""
@@ -30,7 +30,7 @@ POSITION = (1 << POSITION_BITS) - 1
 
 # What ``waits`` says of a node beside the number of dependencies that are not met yet; ARRIVED is
 # added to the number where the data of a receive is there.
-RUNS, ENDED, POSTED, ARRIVED = -1, -2, -3, 1 << 14
+RUNS, ENDED, POSTED, ARRIVED = -1, -2, -3, 1 << 30
 
 # Fields of an NPU: sizes of its three lists, until when its time is booked, which tree comes next
 # (a bit per kind of collective and axis); then per slot the node in it (-1: free), its start, its
@@ -68,5 +68,5 @@ SPARE_EVENTS = 256
 """Room that the heap of events has left whenever the kernel goes on."""
 
 Ints = NDArray[np.int64]
-Shorts = NDArray[np.int16]
+Waits = NDArray[np.int32]
 Lists = NDArray[np.int32]

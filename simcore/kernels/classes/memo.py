@@ -1,6 +1,6 @@
 """When the members of a collective end that have begun like this before.
 
-Arrays: see ``class_layout``.
+Arrays: see ``classes.layout``.
 """
 
 import numpy as np

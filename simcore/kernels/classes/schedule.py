@@ -1,13 +1,18 @@
-"""Runs the programs of stages whose NPUs fall out of step, one NPU for each class of alike ones.
+"""Runs the programs of pipeline stages node by node, one NPU for each class of alike ones.
 
-Where the members of a collective end one by one, the NPUs of a stage differ by their places in
-their groups and by nothing else. So the NPUs at alike places (a *class*) are one, and a collective
-has as many members as its group has classes. It begins with each member at its own time, and once
-the last one has begun, whoever calls says when each of them ends.
+The rules are those of ASTRA-sim 2.0's feeder: after every finished node an NPU walks its free nodes
+in ascending position and issues each whose slot (compute, communication) is free; receives need no
+slot; a send ends when its data arrives.
 
-The rules are those of ``graph_schedule``, the arrays those of ``class_layout``. The kernel is left
-and entered again where something is to be decided outside: the ends of a collective, a group that
-tells NPUs apart for the first time, and the beginning of a period of the schedule.
+Where all NPUs of a stage stay in step, one of them stands for all. Where the members of a
+collective end one by one, they differ by their places in their groups and by nothing else. So the
+NPUs at alike places (a *class*) are one, and a collective has as many members as its group has
+classes. It begins with each member at its own time, and once the last one has begun, whoever calls
+says when each of them ends.
+
+The arrays are those of ``classes.layout``. The kernel is left and entered again where something is
+to be decided outside: the ends of a collective, a group that tells NPUs apart for the first time,
+and the beginning of a period of the schedule.
 
 What an event calls is inlined: a call hands over each field of every array, a fifth of its time.
 """
@@ -53,27 +58,29 @@ from simcore.kernels.classes.layout import (
     TURNS,
     Ints,
     Lists,
-    Shorts,
+    Waits,
 )
 from simcore.kernels.classes.memo import end_as_before
 from simcore.kernels.jit import njit
 from simcore.kernels.stages.event_heap import drop_first_event, push_event
-from simcore.kernels.stages.graph_schedule import (
+from simcore.kernels.stages.node_layout import (
     CHILDREN,
     COMPUTE,
     DURATION,
+    END,
     KIND,
     LAST_STEP,
     MATE,
     RECV,
     SEND,
     STAGE,
+    START,
 )
 
 
 @njit(cache=True)
 def start(
-    node: Ints, table: Ints, waits: Shorts, npu: Ints, lists: Lists, event: Ints, counter: Ints
+    node: Ints, table: Ints, waits: Waits, npu: Ints, lists: Lists, event: Ints, counter: Ints
 ) -> None:
     """Begin what is free at time 0, NPU by NPU."""
     classes = counter[CLASSES]
@@ -90,7 +97,7 @@ def start(
 def run(
     node: Ints,
     table: Ints,
-    waits: Shorts,
+    waits: Waits,
     npu: Ints,
     lists: Lists,
     event: Ints,
@@ -149,7 +156,7 @@ def _column(node: Ints, table: Ints, counter: Ints, position: int) -> int:
 def _finish(
     node: Ints,
     table: Ints,
-    waits: Shorts,
+    waits: Waits,
     npu: Ints,
     lists: Lists,
     event: Ints,
@@ -163,6 +170,8 @@ def _finish(
     c = who % counter[CLASSES]
     shift = table[counter[SHIFT] + node[position, STAGE]]
     waits[c, position - shift] = ENDED
+    if c == 0:
+        node[position, END] = now
     counter[ENDED_NODES] += 1
     if node[position, KIND] != RECV:
         slot = SLOT
@@ -222,7 +231,7 @@ def _take_ready(npu: Ints, lists: Lists, who: int, lane: int) -> None:
 def _walk(
     node: Ints,
     table: Ints,
-    waits: Shorts,
+    waits: Waits,
     npu: Ints,
     lists: Lists,
     event: Ints,
@@ -236,6 +245,8 @@ def _walk(
         npu[who, COUNT + 2] -= 1
         position = int(lists[2, who, npu[who, COUNT + 2]])
         column = _column(node, table, counter, position)
+        if c == 0:
+            node[position, START] = now
         if waits[c, column] == 0:
             waits[c, column] = POSTED
         else:
@@ -254,6 +265,8 @@ def _walk(
         _take_ready(npu, lists, who, lane)
         book(node, npu, counter, who, now)
         waits[c, _column(node, table, counter, best)] = RUNS
+        if c == 0:
+            node[best, START] = now
         _begin(node, table, npu, event, counter, who, best, slot, now)
 
 

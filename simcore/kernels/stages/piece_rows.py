@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
 from simcore.kernels.stages import stage_layout as f
-from simcore.kernels.stages.graph_schedule import COMMUNICATION, COMPUTE, RECV, SEND, SHARED
+from simcore.kernels.stages.node_layout import COMMUNICATION, COMPUTE, RECV, SEND, SHARED
 
 # A part: first of its nodes and how many, first of its dependencies, last compute node, last exit.
 PART_NODE, PART_NODES, PART_DEP, PART_LAST, PART_EXIT = range(5)

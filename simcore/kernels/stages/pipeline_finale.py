@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
 from simcore.kernels.stages import stage_layout as f
-from simcore.kernels.stages.graph_schedule import SHARED
+from simcore.kernels.stages.node_layout import SHARED
 from simcore.kernels.stages.pipeline_messages import (
     arrival_of,
     expect,

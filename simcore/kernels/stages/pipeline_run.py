@@ -70,7 +70,7 @@ def run(fixed: Ints, live: Ints, at: Layout) -> int:
     """Go on until nothing is left, or a collective between stages can be resolved.
 
     Returns:
-        FINISHED, FAILED (the plain executor must run instead), or the number of the collective all
+        FINISHED, FAILED (every node must be followed instead), or the number of the collective all
         of whose members have started.
     """
     while live[f.FAILURE] == 0:

@@ -1,6 +1,6 @@
 """One stage's NPU, node by node: ready nodes, slots, and what its time is booked under.
 
-The rules are those of ``graph_schedule``: after every finished node the NPU walks its ready nodes
+The rules are those of ``node_layout``: after every finished node the NPU walks its ready nodes
 in ascending position and starts each whose slot is free. Here an NPU is followed alone, one unit of
 its schedule after another; what it sends is logged, and whoever calls brings what it receives.
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
 from simcore.kernels.stages import stage_layout as f
-from simcore.kernels.stages.graph_schedule import COMMUNICATION, COMPUTE, SEND, SHARED
+from simcore.kernels.stages.node_layout import COMMUNICATION, COMPUTE, SEND, SHARED
 from simcore.kernels.stages.stage_layout import Layout
 
 Ints = NDArray[np.int64]
