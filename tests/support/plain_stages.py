@@ -12,7 +12,7 @@ import numpy as np
 
 from simcore.engines.stages.lowering import Lowered
 from simcore.engines.stages.shared_ends import SharedEnds
-from simcore.kernels.stages import node_layout
+from simcore.kernels.npu import layout as n
 from simcore.machine.system import ExecutionProfile
 from simcore.terms import NodeKind
 from simcore.workload.graph import StageGraph, TrainingGraph
@@ -202,8 +202,8 @@ def _node(stage: StageGraph, at: int, lowered: list[int]) -> Node:
         stage=stage.stage,
         position=at,
         kind=NodeKind(int(stage.kind[at])),
-        duration_ns=lowered[node_layout.DURATION],
-        last_step_ns=lowered[node_layout.LAST_STEP],
-        category=lowered[node_layout.CATEGORY],
+        duration_ns=lowered[n.DURATION],
+        last_step_ns=lowered[n.LAST_STEP],
+        category=lowered[n.CATEGORY],
         missing=int(stage.dep_start[at + 1] - stage.dep_start[at]),
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from simcore.engines.events.input import Ints
 from simcore.kernels.classes import layout as f
+from simcore.kernels.npu.layout import BOOKED_UNTIL, END, NEVER, POSITION
 from simcore.kernels.stages.pipeline_period import KEPT
 from simcore.terms import NodeKind
 from simcore.workload.graph import TrainingGraph
@@ -97,8 +98,7 @@ class PeriodWatch:
         content = self._content(state, begun)
         if content is None:
             return
-        booked = state.npu[:, state.booked :]
-        now = _Situation(now_ns=int(state.counter[f.NOW]), content=content, booked_ns=booked.copy())
+        now = _Situation(now_ns=int(state.counter[f.NOW]), content=content, booked_ns=state.booked)
         for back in range(1, KEPT + 1):
             before = self._seen.get(begun - back)
             if before is not None and before.content == content:
@@ -136,9 +136,9 @@ class PeriodWatch:
             here = waits[:, low : high + 1].astype(np.int64)
             here = np.where(here > 0, np.where(here >= f.ARRIVED, _HAS_DATA, _WAITS), here)
             parts += [np.array([low, high]) + at - base[stage], here.ravel()]
-        parts += [state.npu[:, f.BOOKED_UNTIL] - now, state.npu[:, f.TURNS]]
+        parts += [state.npu[:, BOOKED_UNTIL] - now, state.npu[:, f.TURNS]]
         coming, classes = state.coming, state.classes.count
-        who, position = coming[:, 3] >> f.POSITION_BITS, coming[:, 3] & f.POSITION
+        who, position = coming[:, 3] >> f.POSITION_BITS, coming[:, 3] & f.POSITION_MASK
         parts += [coming[:, 0] - now, coming[:, 1] - now, who, position - base[who // classes]]
         parts.append(self._slots(state, base))
         sizes = np.array([part.size for part in parts], np.int64)
@@ -146,11 +146,10 @@ class PeriodWatch:
 
     def _slots(self, state: "ClassState", base: Ints) -> Ints:
         """What is in the slots: nodes, ends, and the starts of those whose end nobody knows yet."""
-        now, slots = state.counter[f.NOW], int(state.counter[f.SLOTS])
-        table = state.npu[:, f.SLOT : f.SLOT + slots * f.SLOT_FIELDS]
-        table = table.reshape(-1, slots, f.SLOT_FIELDS)
-        taken = table[:, :, f.IN_SLOT] >= 0
-        waiting = taken & (table[:, :, f.SLOT_END] == f.NEVER)
-        node = table[:, :, f.IN_SLOT] - np.repeat(base, state.classes.count)[:, None]
-        end = np.where(waiting, table[:, :, f.SLOT_START], table[:, :, f.SLOT_END]) - now
-        return np.stack([np.where(taken, node, f.NEVER), np.where(taken, end, 0), waiting]).ravel()
+        now, at = state.counter[f.NOW], state.at
+        table = state.npu[:, at.slot : at.booked].reshape(-1, at.slots, at.slot_fields)
+        taken = table[:, :, POSITION] >= 0
+        waiting = taken & (table[:, :, END] == NEVER)
+        node = table[:, :, POSITION] - np.repeat(base, state.classes.count)[:, None]
+        end = np.where(waiting, table[:, :, f.START], table[:, :, END]) - now
+        return np.stack([np.where(taken, node, NEVER), np.where(taken, end, 0), waiting]).ravel()

@@ -19,7 +19,7 @@ from simcore.errors import InfeasibleError, SimulationError
 from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.collectives import end_members, look_for_collectives, members_of
 from simcore.kernels.classes.schedule import run, start
-from simcore.kernels.stages import node_layout
+from simcore.kernels.npu.layout import BOOKED_UNTIL
 from simcore.machine.system import ExecutionProfile
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis, StageGraph, TrainingGraph
@@ -108,13 +108,13 @@ class Executor:
         if (state.waits != f.ENDED).any():
             raise self._deadlock(state)
         classes = state.classes.count
-        finish = state.npu[:, f.BOOKED_UNTIL].reshape(-1, classes)
+        finish = state.npu[:, BOOKED_UNTIL].reshape(-1, classes)
         last = finish.argmax(axis=1) + np.arange(len(self._graph.stages)) * classes
-        booked = state.npu[last, state.booked :].copy()
-        booked[:, -1] += finish.max() - state.npu[last, f.BOOKED_UNTIL]
+        booked = state.booked[last]
+        booked[:, -1] += finish.max() - state.npu[last, BOOKED_UNTIL]
         return Execution(
-            start_ns=state.node[:-1, node_layout.START].copy(),
-            end_ns=state.node[:-1, node_layout.END].copy(),
+            start_ns=state.node[:-1, f.STARTED].copy(),
+            end_ns=state.node[:-1, f.HAS_ENDED].copy(),
             finish_ns=finish.max(axis=1),
             booked_ns=booked,
             events=int(state.counter[f.ENDED_NODES]),
@@ -145,7 +145,7 @@ class Executor:
                 known.append(self._tables.axes[number])
                 watch.tell_apart(tell_apart(state, self._tables, self._places.classes(known)))
                 look_for_collectives(
-                    state.node, state.table, state.npu, state.event, state.counter, number
+                    state.node, state.npu, state.at, state.table, state.event, state.counter, number
                 )
             else:
                 self._end_collective(state)
@@ -153,7 +153,7 @@ class Executor:
 
     def _end_collective(self, state: ClassState) -> None:
         """Work out when the members of the collective end whose last member has begun."""
-        members = members_of(state.node, state.table, state.npu, state.counter)
+        members = members_of(state.node, state.npu, state.at, state.table, state.counter)
         item = int(state.node[members[0, f.AT_NODE], f.ITEM])
         operation, began = self._graph.collectives[item], members[:, f.BEGAN]
         stage, number = np.divmod(members[:, f.MEMBER], state.classes.count)
@@ -167,7 +167,7 @@ class Executor:
             own = np.searchsorted(number, state.classes.groups[operation.axis][number[0]])
             ends = self._ends.within.ends(operation, place, began, own, trees.pop())
             keep_ends(state, members, ends)
-        end_members(state.node, state.npu, state.event, state.counter, members, ends)
+        end_members(state.node, state.npu, state.at, state.event, state.counter, members, ends)
 
     def _deadlock(self, state: ClassState) -> Exception:
         """Tells which nodes wait for ever."""

@@ -9,9 +9,9 @@ from simcore.engines.classes.tables import ClassTables
 from simcore.engines.events.input import Ints
 from simcore.errors import SimulationError
 from simcore.kernels.classes import layout as f
-from simcore.kernels.classes.layout import Lists, Waits
+from simcore.kernels.classes.layout import Waits
 from simcore.kernels.classes.memo import empty_memo, remember
-from simcore.kernels.stages import node_layout
+from simcore.kernels.npu.layout import MISSING, NpuLayout, as_record
 from simcore.machine.system import ExecutionProfile
 
 _MOST_WAITS = 2**30
@@ -33,10 +33,10 @@ class ClassState:
     """
 
     node: Ints
+    npu: Ints
+    at: NpuLayout
     table: Ints
     waits: Waits
-    npu: Ints
-    lists: Lists
     event: Ints
     counter: Ints
     memo: Ints
@@ -46,16 +46,16 @@ class ClassState:
     marks: Ints
 
     @property
-    def arrays(self) -> tuple[Ints, Ints, Waits, Ints, Lists, Ints, Ints]:
+    def arrays(self) -> tuple[Ints, Ints, NpuLayout, Ints, Waits, Ints, Ints]:
         """As the kernels take them."""
         return (
-            self.node, self.table, self.waits, self.npu, self.lists, self.event, self.counter
+            self.node, self.npu, self.at, self.table, self.waits, self.event, self.counter
         )  # fmt: skip
 
     @property
-    def booked(self) -> int:
-        """Column of ``npu`` at which times by category begin."""
-        return int(f.SLOT + self.counter[f.SLOTS] * f.SLOT_FIELDS)
+    def booked(self) -> Ints:
+        """(S K, C + 1) int64: a copy of the times by category; the last column is idle time."""
+        return self.npu[:, self.at.booked : self.at.booked + self.at.categories + 1].copy()
 
     @property
     def coming(self) -> Ints:
@@ -89,18 +89,17 @@ def started(
     """
     stages, node = first.size - 1, tables.node
     slots = profile.compute_slots + profile.communication_streams
-    counter = np.zeros(f.COUNTERS, np.int64)
-    counter[f.COMPUTE_SLOTS], counter[f.SLOTS] = profile.compute_slots, slots
-    npu = np.zeros((stages, f.SLOT + slots * f.SLOT_FIELDS + categories + 1), np.int64)
-    npu[:, f.SLOT : f.SLOT + slots * f.SLOT_FIELDS : f.SLOT_FIELDS] = -1
+    at = f.npu_layout(profile.compute_slots, slots, categories, room)
+    npu = np.zeros((stages, at.npu_size), np.int64)
+    npu[:, at.slot : at.booked : at.slot_fields] = -1
     return ClassState(
         node=node,
-        table=np.empty(0, np.int64),
-        waits=np.ascontiguousarray(node[None, :-1, node_layout.MISSING], np.int32),
         npu=npu,
-        lists=np.empty((3, stages, room), np.int32),
+        at=as_record(at),
+        table=np.empty(0, np.int64),
+        waits=np.ascontiguousarray(node[None, :-1, MISSING], np.int32),
         event=np.empty((0, 4), np.int64),
-        counter=counter,
+        counter=np.zeros(f.COUNTERS, np.int64),
         memo=np.empty(0, np.int64),
         classes=Classes(class_of=np.zeros(members, np.int64), groups={}),
         first=first,
@@ -114,10 +113,10 @@ def settle(state: ClassState, tables: ClassTables, events: Ints) -> None:
     counter, npus = state.counter[: f.COUNTERS], state.npu.shape[0]
     counter[f.CLASSES], counter[f.NEW_AXIS] = state.classes.count, -1
     state.table = tables.write(counter, state.classes, state.marks, state.shift)
-    most = npus * int(counter[f.SLOTS])
+    most = npus * int(state.at.slots)
     state.counter = np.concatenate([counter, np.zeros(2 * most, np.int64)])
     state.memo = empty_memo(_FIRST_PLACES)
-    room = f.SPARE_EVENTS + most + 4 * npus + 8 * state.lists.shape[2]
+    room = f.SPARE_EVENTS + most + 4 * npus + 8 * int(state.at.room)
     state.event = np.concatenate([events, np.empty((room, 4), np.int64)])
     state.counter[f.EVENTS] = state.counter[f.NUMBERS] = events.shape[0]
 
@@ -154,7 +153,6 @@ def tell_apart(state: ClassState, tables: ClassTables, finer: Classes) -> Ints:
     old = np.arange(state.shift.size)[:, None] * before.count + parent[None, :]
     state.waits = state.waits[parent]
     state.npu = state.npu[old.ravel()]
-    state.lists = np.ascontiguousarray(state.lists[:, old.ravel()])
     state.classes = finer
     settle(state, tables, events)
     return old.ravel()
@@ -163,7 +161,7 @@ def tell_apart(state: ClassState, tables: ClassTables, finer: Classes) -> Ints:
 def _for_each(state: ClassState, parent: Ints) -> Ints:
     """The events to come, once for each class that a class becomes; *parent*, (K,), of each."""
     coming = state.coming
-    who, position = coming[:, 3] >> f.POSITION_BITS, coming[:, 3] & f.POSITION
+    who, position = coming[:, 3] >> f.POSITION_BITS, coming[:, 3] & f.POSITION_MASK
     stage, c = np.divmod(who, state.classes.count)
     # a node that ended together with another one has its event still to come
     left = state.waits[c, position - state.shift[stage]] != f.ENDED

@@ -11,7 +11,7 @@ from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.lowering import Lowered
 from simcore.kernels.classes import layout as f
-from simcore.kernels.stages import node_layout
+from simcore.kernels.npu import layout as n
 from simcore.workload.graph import Axis, TrainingGraph
 
 
@@ -86,12 +86,12 @@ class ClassTables:
 
 
 def _nodes(graph: TrainingGraph, lowered: Lowered, *, in_step: bool) -> Ints:
-    node = np.zeros((lowered.node.shape[0] + 1, f.ITEM + 1), np.int64)
-    node[:-1, :-1] = lowered.node
-    node[-1, node_layout.CHILDREN] = lowered.child.size
-    kind = lowered.node[:, node_layout.KIND]
-    meets = kind == node_layout.SHARED
+    node = np.zeros((lowered.node.shape[0] + 1, f.NODE_FIELDS), np.int64)
+    node[:-1] = lowered.node
+    node[-1, n.CHILDREN] = lowered.child.size
+    kind = lowered.node[:, n.KIND]
+    meets = kind == n.SHARED
     if not in_step:
-        meets |= kind == node_layout.COMMUNICATION
+        meets |= kind == n.COMMUNICATION
     node[:-1, f.ITEM] = np.where(meets, np.concatenate([s.item for s in graph.stages]), -1)
     return node

@@ -11,7 +11,7 @@ from simcore.engines.events.input import Ints
 from simcore.engines.stages.counts import NodeCounts
 from simcore.engines.stages.lowering import Lowered
 from simcore.engines.stages.times import MessageTimes
-from simcore.kernels.stages import node_layout
+from simcore.kernels.npu import layout as n
 from simcore.machine import Dimension
 
 Floats = NDArray[np.float64]
@@ -115,11 +115,11 @@ def book(lowered: Lowered, start_ns: Ints, end_ns: Ints) -> Ints:
     begin_ns = np.minimum(_after_all_have_started(lowered, start_ns), end_ns)
     for stage in range(stages):
         nodes = slice(lowered.stage_start[stage], lowered.stage_start[stage + 1])
-        kind = lowered.node[nodes, node_layout.KIND]
-        category = lowered.node[nodes, node_layout.CATEGORY]
-        computes = kind == node_layout.COMPUTE
+        kind = lowered.node[nodes, n.KIND]
+        category = lowered.node[nodes, n.CATEGORY]
+        computes = kind == n.COMPUTE
         covered = _Covered()
-        for lane in (computes, ~computes & (kind != node_layout.RECV)):
+        for lane in (computes, ~computes & (kind != n.RECV)):
             own = np.flatnonzero(lane)
             slot = _slots(start_ns[nodes][own], end_ns[nodes][own])
             for number in range(int(slot.max(initial=-1)) + 1):

@@ -12,7 +12,8 @@ import numpy as np
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.stage_axes import is_shared
 from simcore.engines.stages.unit_table import UnitTable, UnitTables
-from simcore.kernels.stages import node_layout, piece_rows
+from simcore.kernels.npu import layout as n
+from simcore.kernels.stages import piece_rows
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.piece_runs import lay_out
 from simcore.recent import Recent, in_bytes
@@ -22,10 +23,10 @@ from simcore.workload.program.write import StagePieces, TrainingProgram
 from simcore.workload.schedules import SCHEDULES
 
 _KERNEL_KIND = np.zeros(max(NodeKind) + 1, np.int64)
-_KERNEL_KIND[NodeKind.COMPUTE] = node_layout.COMPUTE
-_KERNEL_KIND[NodeKind.COLLECTIVE] = node_layout.COMMUNICATION
-_KERNEL_KIND[NodeKind.SEND] = node_layout.SEND
-_KERNEL_KIND[NodeKind.RECV] = node_layout.RECV
+_KERNEL_KIND[NodeKind.COMPUTE] = n.COMPUTE
+_KERNEL_KIND[NodeKind.COLLECTIVE] = n.COMMUNICATION
+_KERNEL_KIND[NodeKind.SEND] = n.SEND
+_KERNEL_KIND[NodeKind.RECV] = n.RECV
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.errors import SimulationError
+from simcore.kernels.classes import layout as f
+from simcore.kernels.classes.children import invert_dependencies
+from simcore.kernels.classes.layout import Ints
 from simcore.kernels.collectives.phase_machine import message_ns
-from simcore.kernels.stages import node_layout
-from simcore.kernels.stages.node_layout import Ints
+from simcore.kernels.npu import layout as n
 from simcore.machine import Dimension
 from simcore.terms import NodeKind
 from simcore.workload.graph import StageGraph, TrainingGraph
@@ -104,20 +106,20 @@ def lower(
     )
     sizes = [stage.nodes for stage in graph.stages]
     stage_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    node = np.zeros((int(stage_start[-1]), node_layout.NODE_FIELDS), np.int64)
-    node[:, [node_layout.MATE, node_layout.START, node_layout.END]] = -1
+    node = np.zeros((int(stage_start[-1]), f.NODE_FIELDS), np.int64)
+    node[:, [n.MATE, f.STARTED, f.HAS_ENDED, f.ITEM]] = -1
     child = np.empty(sum(stage.dep.size for stage in graph.stages), np.int64)
     edges = 0
     for stage, first in zip(graph.stages, stage_start.tolist(), strict=False):
         own = node[first : first + stage.nodes]
         _lower_stage(stage, tables, dimensions, graph.plan.stage_stride, own)
-        node[first, node_layout.CHILDREN] = edges
-        node_layout.invert_dependencies(stage.dep_start, stage.dep, first, child, node)
+        node[first, n.CHILDREN] = edges
+        invert_dependencies(stage.dep_start, stage.dep, first, child, node)
         edges += stage.dep.size
     _pair_messages(graph.stages, stage_start, node)
     shared = _shared_collectives(graph, stage_start, node)
     for number, collective in enumerate(shared):
-        node[list(collective.nodes), node_layout.MATE] = number
+        node[list(collective.nodes), n.MATE] = number
     return Lowered(
         node=node, child=child, stage_start=stage_start, categories=categories, shared=shared
     )
@@ -148,26 +150,26 @@ def _lower_stage(
     node: Ints,
 ) -> None:
     """Fill the records *node*, (N, NODE_FIELDS), of one stage's nodes."""
-    node[:, node_layout.STAGE] = stage.stage
-    kind, duration = node[:, node_layout.KIND], node[:, node_layout.DURATION]
-    last_step, category = node[:, node_layout.LAST_STEP], node[:, node_layout.CATEGORY]
+    node[:, f.STAGE] = stage.stage
+    kind, duration = node[:, n.KIND], node[:, n.DURATION]
+    last_step, category = node[:, n.LAST_STEP], node[:, n.CATEGORY]
     last_step[:] = ON_ITS_START
     category[:] = tables.p2p_category
     compute = np.flatnonzero(stage.kind == NodeKind.COMPUTE)
     item = stage.item[compute]
-    kind[compute] = node_layout.COMPUTE
+    kind[compute] = n.COMPUTE
     duration[compute] = tables.operator_ns[item]
     category[compute] = tables.operator_category[item]
     collective = np.flatnonzero(stage.kind == NodeKind.COLLECTIVE)
     item = stage.item[collective]
-    local, shared = node_layout.COMMUNICATION, node_layout.SHARED
+    local, shared = n.COMMUNICATION, n.SHARED
     kind[collective] = np.where(tables.is_shared[item], shared, local)
     duration[collective] = tables.collective_ns[item]
     last_step[collective] = tables.last_step_ns[item]
     category[collective] = tables.collective_category[item]
-    kind[stage.kind == NodeKind.RECV] = node_layout.RECV
+    kind[stage.kind == NodeKind.RECV] = n.RECV
     sends = np.flatnonzero(stage.kind == NodeKind.SEND)
-    kind[sends] = node_layout.SEND
+    kind[sends] = n.SEND
     for peer in np.unique(stage.peer_stage[sends]).tolist():
         to_peer = sends[stage.peer_stage[sends] == peer]
         for size in np.unique(stage.size_bytes[to_peer]).tolist():
@@ -189,14 +191,14 @@ def _pair_messages(stages: Sequence[StageGraph], stage_start: Ints, node: Ints) 
     (send_tag, send), (receive_tag, receive) = ends[NodeKind.SEND], ends[NodeKind.RECV]
     if not np.array_equal(send_tag, receive_tag):
         raise SimulationError("the stages' sends and receives do not pair up")
-    node[send, node_layout.MATE] = receive
+    node[send, n.MATE] = receive
 
 
 def _shared_collectives(
     graph: TrainingGraph, stage_start: Ints, node: Ints
 ) -> tuple[SharedCollective, ...]:
     """The collectives between stages: the k-th node of an item on each stage is one of them."""
-    is_shared = node[:, node_layout.KIND] == node_layout.SHARED
+    is_shared = node[:, n.KIND] == n.SHARED
     nodes: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for stage, first in zip(graph.stages, stage_start[:-1].tolist(), strict=True):
         met: dict[int, int] = {}

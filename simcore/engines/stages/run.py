@@ -8,6 +8,8 @@ from simcore.engines.events.input import Ints
 from simcore.engines.stages.code import PipelineCode
 from simcore.engines.stages.shared_ends import SharedEnds
 from simcore.engines.stages.workspace import Workspace
+from simcore.kernels.npu import layout as n
+from simcore.kernels.npu.layout import as_record
 from simcore.kernels.stages import pipeline_calls
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.pipeline_period import KEPT
@@ -98,8 +100,8 @@ def _write_times(code: PipelineCode, times: Times) -> Ints:
     """Put the times of a machine in the place of those of the last one; a copy would take long."""
     fixed = code.fixed
     rows = fixed[: code.time_of.size * f.NODE_FIELDS].reshape(-1, f.NODE_FIELDS)
-    rows[:, f.DURATION] = times.item_ns.take(code.time_of)
-    rows[:, f.LAST_STEP] = times.lead_ns.take(code.time_of)
+    rows[:, n.DURATION] = times.item_ns.take(code.time_of)
+    rows[:, n.LAST_STEP] = times.lead_ns.take(code.time_of)
     size = code.pieces.size
     programs = fixed[code.program :].reshape(-1, f.PROGRAM_FIELDS)
     known: dict[tuple[int, int], int] = {}
@@ -125,20 +127,15 @@ def _layouts(
     found = code.layouts.get(key)
     if found is None:
         layout = _layout(code, profile, instant=instant)
-        found = code.layouts[key] = layout, f.as_record(layout)
+        found = code.layouts[key] = layout, as_record(layout)
     return found
 
 
 def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> f.Layout:
     """Where everything lies in ``live``."""
     stages, categories = code.stages, len(code.categories)
-    slots = profile.compute_slots + profile.communication_streams
-    nodes = _BLOCKS << code.shift
-    booked = f.SLOT + slots * f.SLOT_FIELDS
-    log = booked + categories + 1
-    block = log + (_BLOCKS + slots) * f.LOG_FIELDS
-    ready = block + 2 * _BLOCKS
-    node, npu_size = ready + 2 * nodes, ready + 3 * nodes
+    npu = _within_npu(code, profile)
+    npu_size = npu["npu_size"]
     table, buffer = 2 * _STATES, 10 * _ENTRIES
     accounts, collectives = stages * (categories + 1), len(code.shared)
     snapshot = 2 + accounts + 80 * stages
@@ -165,20 +162,12 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
         categories=categories,
         collectives=collectives,
         instant=int(instant),
-        compute_slots=profile.compute_slots,
-        slots=slots,
         shift=code.shift,
         blocks=_BLOCKS,
         program=code.program,
         message=code.message,
         members=code.members,
         period=code.period,
-        booked=booked,
-        log=log,
-        block=block,
-        ready=ready,
-        node=node,
-        npu_size=npu_size,
         scratch=address["npu"] + stages * npu_size,
         messages=code.messages,
         table_size=table,
@@ -187,15 +176,39 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
         buffer_size=buffer,
         snapshot_size=snapshot,
         pool_end=address["pool"] + _POOL,
+        **npu,
         **address,
     )
+
+
+def _within_npu(code: PipelineCode, profile: ExecutionProfile) -> dict[str, int]:
+    """Where an NPU has what."""
+    slots = profile.compute_slots + profile.communication_streams
+    nodes = _BLOCKS << code.shift
+    booked = f.SLOT + slots * f.SLOT_FIELDS
+    log = booked + len(code.categories) + 1
+    block = log + (_BLOCKS + slots) * f.LOG_FIELDS
+    ready = block + 2 * _BLOCKS
+    return {
+        "slot": f.SLOT,
+        "slot_fields": f.SLOT_FIELDS,
+        "compute_slots": profile.compute_slots,
+        "slots": slots,
+        "booked": booked,
+        "log": log,
+        "block": block,
+        "ready": ready,
+        "room": nodes,
+        "node": ready + 2 * nodes,
+        "npu_size": ready + 3 * nodes,
+    }
 
 
 def _result(live: Ints, at: f.Layout, *, finished: bool) -> PipelineRun:
     stages, columns = at.stages, at.categories + 1
     account = live[at.account : at.account + stages * columns].reshape(stages, columns)
     npus = live[at.npu : at.npu + stages * at.npu_size].reshape(stages, at.npu_size)
-    finish = npus[:, f.BOOKED_UNTIL].copy()
+    finish = npus[:, n.BOOKED_UNTIL].copy()
     booked = account + npus[:, at.booked : at.booked + columns]
     booked[:, -1] += finish.max() - finish
     steady = live[at.steady : at.steady + stages * columns].reshape(stages, columns)

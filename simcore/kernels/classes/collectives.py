@@ -9,7 +9,6 @@ from simcore.kernels.classes.layout import (
     AT_NODE,
     AXIS_OF,
     BEGAN,
-    BOOKED_UNTIL,
     CLASSES,
     COUNTERS,
     DUE,
@@ -19,8 +18,8 @@ from simcore.kernels.classes.layout import (
     LEAD,
     MEMBER,
     MEMBER_FIELDS,
-    NEVER,
     NEW_AXIS,
+    NODE_FIELDS,
     NOW,
     ORBIT,
     ORBIT_AT,
@@ -28,67 +27,55 @@ from simcore.kernels.classes.layout import (
     POSITION_BITS,
     SHARED_AT,
     SHARED_NODE,
-    SLOT,
-    SLOT_END,
-    SLOT_FIELDS,
-    SLOT_START,
-    SLOT_TURN,
-    SLOTS,
+    STAGE,
+    START,
+    TURN,
     Ints,
 )
+from simcore.kernels.heaps import push_event
 from simcore.kernels.jit import njit
-from simcore.kernels.stages.event_heap import push_event
-from simcore.kernels.stages.node_layout import (
-    CATEGORY,
-    DURATION,
-    KIND,
-    LAST_STEP,
-    MATE,
-    SHARED,
-    STAGE,
-)
+from simcore.kernels.npu import layout as n
+from simcore.kernels.npu.feeder import book, scheduled_at
+from simcore.kernels.npu.layout import NpuLayout
+from simcore.kernels.npu.pointers import pointer
 
 
 @njit(cache=True)
 def begin_collective(
-    node: Ints,
+    fixed: Ints,
+    live: Ints,
+    at: NpuLayout,
     table: Ints,
-    npu: Ints,
     event: Ints,
     counter: Ints,
     who: int,
-    position: int,
     slot: int,
 ) -> None:
     """A member has begun: alone, all in step, it knows its end; the last one lets all be told."""
-    item, classes = node[position, ITEM], counter[CLASSES]
-    if node[position, KIND] == SHARED:
-        at = counter[SHARED_AT] + node[position, MATE]
-        for place in range(table[at], table[at + 1]):
+    row, position = live[slot + n.ROW], live[slot]
+    item, classes = fixed[row + ITEM], counter[CLASSES]
+    if fixed[row + n.KIND] == n.SHARED:
+        shared = counter[SHARED_AT] + fixed[row + n.MATE]
+        for place in range(table[shared], table[shared + 1]):
             member = table[counter[SHARED_NODE] + place]
-            other = node[member, STAGE] * classes + who % classes
-            if slot_of(npu, counter, other, member) < 0:
+            other = fixed[member * NODE_FIELDS + STAGE] * classes + who % classes
+            if _slot_of(live, at, other, member) < 0:
                 return
     else:
-        orbit = orbit_of(table, counter, item, who % classes)
+        orbit = _orbit_of(table, counter, item, who % classes)
         if orbit < 0:
             counter[NEW_AXIS] = table[counter[AXIS_OF] + item]
             return
         first, last = table[orbit], table[orbit + 1]
         if last - first == 1 and table[counter[IN_STEP] + item] != 0:
-            end = npu[who, slot + SLOT_START] + node[position, DURATION]
-            npu[who, slot + SLOT_END] = end
-            push_event(
-                event,
-                counter,
-                end,
-                end - node[position, LAST_STEP],
-                who << POSITION_BITS | position,
-            )
+            began = live[slot + START]
+            live[slot + n.END] = end = began + fixed[row + n.DURATION]
+            scheduled = scheduled_at(fixed, row, began, end)
+            push_event(event, counter, end, scheduled, who << POSITION_BITS | position)
             return
         for place in range(first, last):
             other = who - who % classes + table[counter[ORBIT_CLASS] + place]
-            if slot_of(npu, counter, other, position) < 0:
+            if _slot_of(live, at, other, position) < 0:
                 return
     counter[COUNTERS + 2 * counter[DUE]] = who
     counter[COUNTERS + 2 * counter[DUE] + 1] = position
@@ -96,57 +83,60 @@ def begin_collective(
 
 
 @njit(cache=True)
-def members_of(node: Ints, table: Ints, npu: Ints, counter: Ints) -> Ints:
+def members_of(node: Ints, npu: Ints, at: NpuLayout, table: Ints, counter: Ints) -> Ints:
     """(M, MEMBER_FIELDS) int64: the members of the collective whose turn it is to be decided.
 
     They are the classes of its group, in ascending order, or the stages that take part.
     """
+    fixed, live = pointer(node), pointer(npu)
     last = COUNTERS + 2 * (counter[DUE] - 1)
     who, position, classes = counter[last], counter[last + 1], counter[CLASSES]
-    c = who % classes
-    if node[position, KIND] == SHARED:
-        at = counter[SHARED_AT] + node[position, MATE]
-        first, count = counter[SHARED_NODE] + table[at], table[at + 1] - table[at]
+    c, row = who % classes, position * NODE_FIELDS
+    is_shared = fixed[row + n.KIND] == n.SHARED
+    if is_shared:
+        shared = counter[SHARED_AT] + fixed[row + n.MATE]
+        first, count = counter[SHARED_NODE] + table[shared], table[shared + 1] - table[shared]
     else:
-        orbit = orbit_of(table, counter, node[position, ITEM], c)
+        orbit = _orbit_of(table, counter, fixed[row + ITEM], c)
         first, count = counter[ORBIT_CLASS] + table[orbit], table[orbit + 1] - table[orbit]
     members = np.empty((count, MEMBER_FIELDS), np.int64)
     for place in range(count):
-        if node[position, KIND] == SHARED:
+        if is_shared:
             other = table[first + place]
             members[place, AT_NODE] = other
-            members[place, MEMBER] = node[other, STAGE] * classes + c
+            members[place, MEMBER] = fixed[other * NODE_FIELDS + STAGE] * classes + c
         else:
             members[place, AT_NODE] = position
             members[place, MEMBER] = who - c + table[first + place]
-        own = members[place, MEMBER]
-        slot = slot_of(npu, counter, own, members[place, AT_NODE])
-        members[place, BEGAN] = npu[own, slot + SLOT_START]
-        members[place, FIRST_TREE] = npu[own, slot + SLOT_TURN]
+        slot = _slot_of(live, at, members[place, MEMBER], members[place, AT_NODE])
+        members[place, BEGAN] = live[slot + START]
+        members[place, FIRST_TREE] = live[slot + TURN]
     return members
 
 
 @njit(cache=True)
 def end_members(
-    node: Ints, npu: Ints, event: Ints, counter: Ints, members: Ints, end: Ints
+    node: Ints, npu: Ints, at: NpuLayout, event: Ints, counter: Ints, members: Ints, end: Ints
 ) -> None:
     """Tell when the members of the collective end that ``members_of`` gave.
 
     Args:
         node: See above.
         npu: Likewise.
+        at: Likewise.
         event: Likewise.
         counter: Likewise.
         members: (M, MEMBER_FIELDS) int64.
         end: (M,) int64, absolute times.
     """
+    fixed, live = pointer(node), pointer(npu)
     counter[DUE] -= 1
     for place in range(end.size):
         who, position = members[place, MEMBER], members[place, AT_NODE]
-        slot = slot_of(npu, counter, who, position)
-        if node[position, KIND] == SHARED:  # until now it waited
-            book(node, npu, counter, who, counter[NOW])
-        npu[who, slot + SLOT_END] = end[place]
+        slot = _slot_of(live, at, who, position)
+        if fixed[position * NODE_FIELDS + n.KIND] == n.SHARED:  # until now it waited
+            book(fixed, live, at, who * at.npu_size, counter[NOW])
+        live[slot + n.END] = end[place]
         push_event(
             event, counter, end[place], end[place] - counter[LEAD], who << POSITION_BITS | position
         )
@@ -154,25 +144,27 @@ def end_members(
 
 @njit(cache=True)
 def look_for_collectives(
-    node: Ints, table: Ints, npu: Ints, event: Ints, counter: Ints, axis: int
+    node: Ints, npu: Ints, at: NpuLayout, table: Ints, event: Ints, counter: Ints, axis: int
 ) -> None:
     """Find collectives of *axis* that all members have begun, now that its groups are known."""
-    classes = counter[CLASSES]
+    fixed, live, classes = pointer(node), pointer(npu), counter[CLASSES]
     for who in range(npu.shape[0]):
-        for slot in range(SLOT, SLOT + counter[SLOTS] * SLOT_FIELDS, SLOT_FIELDS):
-            position = npu[who, slot]
-            if position < 0 or node[position, ITEM] < 0 or node[position, KIND] == SHARED:
+        for number in range(at.slots):
+            slot = who * at.npu_size + at.slot + number * at.slot_fields
+            if live[slot] < 0 or live[slot + n.END] != n.NEVER:
                 continue
-            item = node[position, ITEM]
-            if table[counter[AXIS_OF] + item] != axis or npu[who, slot + SLOT_END] != NEVER:
+            item = fixed[live[slot + n.ROW] + ITEM]
+            if item < 0 or fixed[live[slot + n.ROW] + n.KIND] == n.SHARED:
                 continue
-            orbit = orbit_of(table, counter, item, who % classes)
+            if table[counter[AXIS_OF] + item] != axis:
+                continue
+            orbit = _orbit_of(table, counter, item, who % classes)
             if who % classes == table[counter[ORBIT_CLASS] + table[orbit]]:  # once per group
-                begin_collective(node, table, npu, event, counter, who, position, slot)
+                begin_collective(fixed, live, at, table, event, counter, who, slot)
 
 
 @njit(cache=True)
-def orbit_of(table: Ints, counter: Ints, item: int, c: int) -> int:
+def _orbit_of(table: Ints, counter: Ints, item: int, c: int) -> int:
     """Where the classes of the group begin to which class *c* belongs; -1: not known yet."""
     axis = table[counter[AXIS_OF] + item]
     number = table[counter[ORBIT] + axis * counter[CLASSES] + c]
@@ -180,29 +172,11 @@ def orbit_of(table: Ints, counter: Ints, item: int, c: int) -> int:
 
 
 @njit(cache=True)
-def slot_of(npu: Ints, counter: Ints, who: int, position: int) -> int:
-    """The slot that a node is in, -1: none."""
-    for slot in range(SLOT, SLOT + counter[SLOTS] * SLOT_FIELDS, SLOT_FIELDS):
-        if npu[who, slot] == position:
+def _slot_of(live: Ints, at: NpuLayout, who: int, position: int) -> int:
+    """Address of the slot that a node is in, -1: none."""
+    slot = who * at.npu_size + at.slot
+    for _ in range(at.slots):
+        if live[slot] == position:
             return slot
+        slot += at.slot_fields
     return -1
-
-
-@njit(cache=True)
-def book(node: Ints, npu: Ints, counter: Ints, who: int, now: int) -> None:
-    """Book the time since the last event under what the NPU did: compute before communication."""
-    passed = now - npu[who, BOOKED_UNTIL]
-    if passed == 0:
-        return
-    booked = SLOT + counter[SLOTS] * SLOT_FIELDS
-    category = npu.shape[1] - 1 - booked
-    for slot in range(SLOT, booked, SLOT_FIELDS):
-        busy = npu[who, slot]
-        if busy < 0:
-            continue
-        if node[busy, KIND] == SHARED and npu[who, slot + SLOT_END] == NEVER:
-            continue  # a member of a collective between stages waits until the last has started
-        category = node[busy, CATEGORY]
-        break
-    npu[who, booked + category] += passed
-    npu[who, BOOKED_UNTIL] = now

@@ -21,6 +21,7 @@ from simcore.kernels.classes.layout import (
     Ints,
 )
 from simcore.kernels.jit import njit
+from simcore.kernels.npu.layout import NpuLayout
 
 
 def empty_memo(places: int) -> Ints:
@@ -47,16 +48,16 @@ def remember(node: Ints, counter: Ints, memo: Ints, members: Ints, end: Ints) ->
 
 @njit(cache=True)
 def end_as_before(
-    node: Ints, table: Ints, npu: Ints, event: Ints, counter: Ints, memo: Ints
+    node: Ints, npu: Ints, at: NpuLayout, table: Ints, event: Ints, counter: Ints, memo: Ints
 ) -> bool:
     """End a collective whose members have begun like this before; whether they have."""
-    members = members_of(node, table, npu, counter)
+    members = members_of(node, npu, at, table, counter)
     address = memo[MEMO_TABLE + _place_in_memo(node, counter, memo, members)]
     count = members.shape[0]
     if address == 0 or (members[:, FIRST_TREE] != members[0, FIRST_TREE]).any():
         return False
     end = memo[address + KEY_WORDS + count : address + KEY_WORDS + 2 * count] + members[0, BEGAN]
-    end_members(node, npu, event, counter, members, end)
+    end_members(node, npu, at, event, counter, members, end)
     return True
 
 

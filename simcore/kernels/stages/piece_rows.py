@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
+from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import stage_layout as f
-from simcore.kernels.stages.node_layout import COMMUNICATION, COMPUTE, RECV, SEND, SHARED
 
 # A part: first of its nodes and how many, first of its dependencies, last compute node, last exit.
 PART_NODE, PART_NODES, PART_DEP, PART_LAST, PART_EXIT = range(5)
@@ -48,7 +48,7 @@ def write_rows(
     fixed = np.zeros(receives + sequence.shape[0] + pieces, np.int64)
     time_of = np.full(rows, item.shape[1] - 1)
     record = np.zeros((pieces, f.PIECE_FIELDS), np.int64)
-    row = f.ZERO
+    row = n.ZERO
     for piece in range(pieces):
         first, behind = piece_start[piece], piece_start[piece + 1]
         record[piece, f.ROWS] = row * f.NODE_FIELDS
@@ -63,19 +63,19 @@ def write_rows(
             for place in range(part[what[ENTRY_PART], PART_NODES]):
                 at = part[what[ENTRY_PART], PART_NODE] + place
                 time_of[row] = _write_node(fixed, row, node[:, at], what[1], item, operators)
-                if node[0, at] == SEND:
-                    fixed[row * f.NODE_FIELDS + f.MATE] = entry - first
-                elif node[0, at] == RECV:
+                if node[0, at] == n.SEND:
+                    fixed[row * f.NODE_FIELDS + n.MATE] = entry - first
+                elif node[0, at] == n.RECV:
                     fixed[receives] = row - begin
                 row += 1
             receives += 1
-        fixed[receives] = f.NEVER
+        fixed[receives] = n.NEVER
         receives += 1
         record[piece, f.NODES] = row - begin
         row += 2
         entries = sequence[first:behind]
         children = _write_children(fixed, node, dep, part, entries, begin, children)
-    fixed[row * f.NODE_FIELDS + f.CHILDREN] = children
+    fixed[row * f.NODE_FIELDS + n.CHILDREN] = children
     return fixed, time_of, record
 
 
@@ -91,17 +91,17 @@ def _write_node(
     """Write a node's row but for its children; where its time is found."""
     at, kind = row * f.NODE_FIELDS, node[0]
     time_of = item.shape[1] - 1
-    if kind == COMPUTE:
+    if kind == n.COMPUTE:
         time_of = node[1]
-    elif kind == COMMUNICATION:
+    elif kind == n.COMMUNICATION:
         time_of = operators + node[1]
         if item[1, time_of] >= 0:
-            kind = SHARED
-            fixed[at + f.MATE] = item[1, time_of]
-    fixed[at + f.KIND] = kind
-    fixed[at + f.LAST_STEP] = -1
-    fixed[at + f.CATEGORY] = item[0, time_of]
-    fixed[at + f.MISSING] = 1 if kind == RECV else node[3]
+            kind = n.SHARED
+            fixed[at + n.MATE] = item[1, time_of]
+    fixed[at + n.KIND] = kind
+    fixed[at + n.LAST_STEP] = -1
+    fixed[at + n.CATEGORY] = item[0, time_of]
+    fixed[at + n.MISSING] = 1 if kind == n.RECV else node[3]
     fixed[at + f.DIRECTION] = -1 if backward != 0 else 1
     return time_of
 
@@ -142,7 +142,7 @@ def _write_children(
             begin[0] = children
             for parent in range(nodes + 2):
                 begin[parent + 1] += begin[parent]
-                fixed[(row + parent) * f.NODE_FIELDS + f.CHILDREN] = begin[parent]
+                fixed[(row + parent) * f.NODE_FIELDS + n.CHILDREN] = begin[parent]
     return int(begin[nodes + 1])
 
 
@@ -157,21 +157,21 @@ def may_be_remembered(fixed: Ints, piece: Ints, is_first: bool) -> bool:
     row, nodes = piece[f.ROWS], piece[f.NODES]
     chained = np.zeros(nodes, np.bool_)
     outside = row + nodes * f.NODE_FIELDS
-    for edge in range(fixed[outside + f.CHILDREN], fixed[outside + f.NODE_FIELDS + f.CHILDREN]):
+    for edge in range(fixed[outside + n.CHILDREN], fixed[outside + f.NODE_FIELDS + n.CHILDREN]):
         chained[fixed[edge]] = True
     sends, receives = 0, 0
     for place in range(nodes + 2):
         at = row + place * f.NODE_FIELDS
         asks = place == nodes + 1
         if place < nodes:
-            kind = fixed[at + f.KIND]
-            sends += 1 if kind == SEND else 0
-            receives += 1 if kind == RECV else 0
-            if kind == SHARED or (fixed[at + f.MISSING] == 0 and not is_first):
+            kind = fixed[at + n.KIND]
+            sends += 1 if kind == n.SEND else 0
+            receives += 1 if kind == n.RECV else 0
+            if kind == n.SHARED or (fixed[at + n.MISSING] == 0 and not is_first):
                 return False
-            asks = kind == RECV
+            asks = kind == n.RECV
         if asks and not is_first:
-            for edge in range(fixed[at + f.CHILDREN], fixed[at + f.NODE_FIELDS + f.CHILDREN]):
+            for edge in range(fixed[at + n.CHILDREN], fixed[at + f.NODE_FIELDS + n.CHILDREN]):
                 if not chained[fixed[edge]]:
                     return False
     return sends <= 1 and receives <= 1

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
+from simcore.kernels.npu.pointers import pointer
 from simcore.kernels.stages import pipeline_finale, pipeline_run
-from simcore.kernels.stages.pointers import pointer
 from simcore.kernels.stages.stage_layout import Layout
 
 Ints = NDArray[np.int64]

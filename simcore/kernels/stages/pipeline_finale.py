@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
+from simcore.kernels.npu import layout as n
+from simcore.kernels.npu.feeder import book
 from simcore.kernels.stages import stage_layout as f
-from simcore.kernels.stages.node_layout import SHARED
 from simcore.kernels.stages.pipeline_messages import (
     arrival_of,
     expect,
@@ -19,7 +20,7 @@ from simcore.kernels.stages.pipeline_messages import (
 )
 from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_memo import order_matters_at
-from simcore.kernels.stages.stage_npu import book, next_slot, receive, step, walk
+from simcore.kernels.stages.stage_npu import next_slot, receive, step, walk
 
 Ints = NDArray[np.int64]
 
@@ -30,7 +31,7 @@ def begin_finale(fixed: Ints, live: Ints, at: Layout, number: int, origin: int) 
     stage = at.stage + number * f.STAGE_FIELDS
     live[stage + f.MODE] = f.FINALE
     live[stage + f.STATE] = origin
-    live[stage + f.ARRIVES] = f.NEVER
+    live[stage + f.ARRIVES] = n.NEVER
     _drain(fixed, live, at, number)
     _await_next(fixed, live, at, number)
     _look_ahead(live, at, number)
@@ -45,14 +46,14 @@ def go_on_in_finale(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     arrives = live[stage + f.ARRIVES]
     late = -1
     if slot >= 0:
-        late = arrives - live[slot + f.END]
+        late = arrives - live[slot + n.END]
         if late == 0:
-            late = sent_after(live, live[stage + f.ARRIVES_AT], slot + f.SCHEDULED, f.ZERO)
+            late = sent_after(live, live[stage + f.ARRIVES_AT], slot + f.SCHEDULED, n.ZERO)
     unit = live[stage + f.ARRIVES_UNIT]
     unit -= fixed[at.program + number * f.PROGRAM_FIELDS + f.FINALE_UNIT]
     if late == 0 and order_matters_at(fixed, live, at, npu, unit, arrives):
         live[f.FAILURE] = f.TIE
-    elif arrives != f.NEVER and late < 0:
+    elif arrives != n.NEVER and late < 0:
         receive(fixed, live, at, npu, unit)
         live[stage + f.KNOWN] -= 1
         walk(fixed, live, at, npu, arrives)
@@ -68,12 +69,12 @@ def _await_next(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     """Find the next of the known messages to a stage in its finale."""
     stage = at.stage + number * f.STAGE_FIELDS
     npu = at.npu + number * at.npu_size
-    live[stage + f.ARRIVES] = f.NEVER
+    live[stage + f.ARRIVES] = n.NEVER
     block = live[npu + f.BLOCKS] - 1
     receives = fixed[live[npu + at.block + 2 * block] + f.RECEIVES]
     first = fixed[at.program + number * f.PROGRAM_FIELDS + f.FINALE_UNIT]
     unit = 0
-    while fixed[receives + unit] != f.NEVER:
+    while fixed[receives + unit] != n.NEVER:
         message = fixed[unit_address(fixed, at, number, first + unit) + f.RECEIVED]
         place = fixed[receives + unit]
         if place >= 0 and live[npu + at.node + (block << at.shift) + place] != f.DONE:
@@ -88,7 +89,7 @@ def _look_ahead(live: Ints, at: Layout, number: int) -> None:
     """When the next event of a stage in its finale comes."""
     stage = at.stage + number * f.STAGE_FIELDS
     slot = live[stage + f.AHEAD] = next_slot(live, at, at.npu + number * at.npu_size)
-    due = live[slot + f.END] if slot >= 0 else f.NEVER
+    due = live[slot + n.END] if slot >= 0 else n.NEVER
     live[at.due + number] = min(due, live[stage + f.ARRIVES])
 
 
@@ -99,11 +100,11 @@ def _drain(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     npu = at.npu + number * at.npu_size
     for place in range(live[npu + f.LOGGED]):
         entry = npu + at.log + place * f.LOG_FIELDS
-        if live[entry + f.LOG_END] == f.NEVER:
+        if live[entry + f.LOG_END] == n.NEVER:
             _join(fixed, live, at, live[entry], number, live[entry + f.LOG_START])
         else:
             unit = live[stage + f.STATE] + live[entry]
-            send(fixed, live, at, number, unit, entry, f.ZERO)
+            send(fixed, live, at, number, unit, entry, n.ZERO)
     live[npu + f.LOGGED] = 0
 
 
@@ -138,13 +139,13 @@ def resolve(fixed: Ints, live: Ints, at: Layout, collective: int, ends: Ints, le
             slot = npu + f.SLOT + place * f.SLOT_FIELDS
             if live[slot] < 0:
                 continue
-            row = live[slot + f.ROW]
-            if fixed[row + f.KIND] == SHARED and fixed[row + f.MATE] == collective:
+            row = live[slot + n.ROW]
+            if fixed[row + n.KIND] == n.SHARED and fixed[row + n.MATE] == collective:
                 its_slot = slot
-            elif live[slot + f.END] == end and live[slot + f.SCHEDULED] == scheduled:
+            elif live[slot + n.END] == end and live[slot + f.SCHEDULED] == scheduled:
                 live[f.FAILURE] = f.TIE
         live[npu + f.NUMBERS] += 1
-        live[its_slot + f.END] = end
+        live[its_slot + n.END] = end
         live[its_slot + f.SCHEDULED] = scheduled
         live[its_slot + f.NUMBER] = live[npu + f.NUMBERS]
         _look_ahead(live, at, number)

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
+from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_states import later
@@ -48,7 +49,7 @@ def sent_after(live: Ints, arrival: int, own: int, since: int) -> int:
     """
     for field in range(3):
         sent, scheduled = live[arrival + f.ARRIVAL_START + field], live[own + field]
-        if sent == f.NEVER or scheduled == f.NEVER:
+        if sent == n.NEVER or scheduled == n.NEVER:
             break
         if sent - since != scheduled:
             return int(sent - since - scheduled)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
+from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.pipeline_messages import arrival_of, is_known, message_to
 from simcore.kernels.stages.stage_layout import Layout
@@ -101,13 +102,13 @@ def _write_arrival(live: Ints, at: Layout, to: int, message: int, since: int) ->
     arrival = arrival_of(at, message)
     is_ahead = live[arrival + f.ARRIVAL_END] >= since
     for field in range(f.ARRIVAL_FIELDS):
-        live[to + field] = later(live[arrival + field], -since) if is_ahead else f.ZERO - 1
+        live[to + field] = later(live[arrival + field], -since) if is_ahead else n.ZERO - 1
 
 
 @njit(cache=True)
 def _leap(fixed: Ints, live: Ints, at: Layout, units: int) -> None:
     """Go on by as many periods of the steady state, of *units* each, as all stages have left."""
-    times = f.NEVER
+    times = n.NEVER
     for number in range(at.stages):
         program = at.program + number * f.PROGRAM_FIELDS
         last = min(fixed[program + f.REPEATS_TO], fixed[program + f.FINALE_UNIT])
@@ -150,5 +151,5 @@ def _move(fixed: Ints, live: Ints, at: Layout, number: int, units: int, ns: int)
         unit -= 1
     live[stage + f.AT_UNIT] += units
     live[stage + f.SINCE] += ns
-    if live[at.due + number] != f.NEVER:
+    if live[at.due + number] != n.NEVER:
         live[at.due + number] += ns

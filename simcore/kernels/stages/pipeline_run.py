@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
+from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.pipeline_finale import all_done, begin_finale, go_on_in_finale
 from simcore.kernels.stages.pipeline_messages import arrival_of, send, sent_after, unit_address
@@ -42,17 +43,17 @@ def start(fixed: Ints, live: Ints, at: Layout) -> None:
         live[counter] = 0
     live[f.RESOLVABLE] = -1
     live[f.POOL_END] = at.pool
-    _fill(live, at.arrival, at.messages * f.ARRIVAL_FIELDS, f.ZERO - 1)
-    _fill(live, at.started, at.collectives * (at.stages + 1), f.ZERO - 1)
-    _fill(live, at.account, at.stages * (at.categories + 1), f.ZERO)
+    _fill(live, at.arrival, at.messages * f.ARRIVAL_FIELDS, n.ZERO - 1)
+    _fill(live, at.started, at.collectives * (at.stages + 1), n.ZERO - 1)
+    _fill(live, at.account, at.stages * (at.categories + 1), n.ZERO)
     for collective in range(at.collectives):
         live[at.started + collective * (at.stages + 1)] = 0
     for number in range(at.stages):
         stage = at.stage + number * f.STAGE_FIELDS
-        _fill(live, stage, f.STAGE_FIELDS, f.ZERO)
+        _fill(live, stage, f.STAGE_FIELDS, n.ZERO)
         live[stage + f.AT_UNIT] = -1
-        live[at.due + number] = f.NEVER
-        live[stage + f.ARRIVES] = f.NEVER
+        live[at.due + number] = n.NEVER
+        live[stage + f.ARRIVES] = n.NEVER
     for number in range(at.stages):
         _begin_unit(fixed, live, at, number, START, np.bool_(False))
         if live[f.FAILURE] != 0:
@@ -80,7 +81,7 @@ def run(fixed: Ints, live: Ints, at: Layout) -> int:
             return int(collective)
         first = _first_due(live, at)
         stage = at.stage + first * f.STAGE_FIELDS
-        if live[at.due + first] == f.NEVER:
+        if live[at.due + first] == n.NEVER:
             return FINISHED if all_done(fixed, live, at) else FAILED
         if live[stage + f.MODE] == f.CHAIN_ENDS:
             if first == 0:
@@ -99,7 +100,7 @@ def _first_due(live: Ints, at: Layout) -> int:
     earliest = live[at.due]
     for number in range(1, at.stages):
         earliest = min(earliest, live[at.due + number])
-    first = f.ZERO
+    first = n.ZERO
     while live[at.due + first] != earliest:
         first += 1
     return first
@@ -158,7 +159,7 @@ def _order(live: Ints, at: Layout, number: int, message: int) -> int:
     """Whether a known message comes before (-1), at (0) or after (1) the stage's next event."""
     stage = at.stage + number * f.STAGE_FIELDS
     state = at.state + live[stage + f.STATE] * f.STATE_FIELDS
-    if live[state + f.HEAD_END] == f.NEVER:
+    if live[state + f.HEAD_END] == n.NEVER:
         return -1
     since, arrival = live[stage + f.SINCE], arrival_of(at, message)
     late = live[arrival + f.ARRIVAL_END] - since - live[state + f.HEAD_END]
@@ -176,11 +177,11 @@ def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     since, source = live[stage + f.SINCE], live[stage + f.STATE]
     arrival = live[arrival_of(at, message)]
     order = _order(live, at, number, message) if arrival >= 0 else 1
-    if order == 0 and order_matters(fixed, live, at, source, STEP, f.ZERO):
+    if order == 0 and order_matters(fixed, live, at, source, STEP, n.ZERO):
         live[f.FAILURE] = f.TIE
         return
     if order >= 0:
-        edge = transition(fixed, live, at, source, STEP, f.ZERO)
+        edge = transition(fixed, live, at, source, STEP, n.ZERO)
         if live[f.FAILURE] == 0:
             _follow(fixed, live, at, number, edge, since)
             _look_ahead_shut(fixed, live, at, number)
@@ -193,10 +194,10 @@ def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
         begin_finale(fixed, live, at, number, live[stage + f.AT_UNIT])
         return
     delay = arrival - since
-    if live[at.state + source * f.STATE_FIELDS + f.HEAD_END] == f.NEVER:
+    if live[at.state + source * f.STATE_FIELDS + f.HEAD_END] == n.NEVER:
         # nothing runs: how long the NPU is idle makes no difference
         live[at.account + number * (at.categories + 1) + at.categories] += delay
-        delay = f.ZERO
+        delay = n.ZERO
     edge = transition(fixed, live, at, source, ARRIVAL, delay)
     if live[f.FAILURE] == 0:
         _follow(fixed, live, at, number, edge, arrival - delay)
@@ -229,7 +230,7 @@ def _look_ahead_shut(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     if live[stage + f.MODE] != f.SHUT:
         return
     head = live[at.state + live[stage + f.STATE] * f.STATE_FIELDS + f.HEAD_END]
-    due = head + live[stage + f.SINCE] if head != f.NEVER else f.NEVER
+    due = head + live[stage + f.SINCE] if head != n.NEVER else n.NEVER
     message = fixed[unit_address(fixed, at, number, live[stage + f.AT_UNIT]) + f.RECEIVED]
     arrival = live[arrival_of(at, message)]
     live[at.due + number] = min(due, arrival) if arrival >= 0 else due

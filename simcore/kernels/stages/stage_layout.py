@@ -5,26 +5,15 @@ both are flat int64. Records are told by their *address*, the index of their fir
 field by the constants below, so that any function takes two arrays and this table of addresses.
 """
 
-from typing import NamedTuple, cast
-
-import numpy as np
-
-NEVER = 2**62
-"""A time that does not come."""
+from typing import NamedTuple
 
 BEFORE, FORWARD = -(2**30), -(2**30) - 1
 """Dependencies on the unit before, its last compute node, and on the end of the forward pass."""
 
-ZERO = np.int64(0)
-"""A zero as an argument: of a plain one numba would compile a form of the callee for itself."""
-
-# A node of a piece: what it is, how long it takes, how long before its end the event that ends it
-# was scheduled (negative: at its start), what its time is booked under, how many nodes (a receive:
-# messages) it waits for, where its children begin in ``fixed`` (they end where those of the next
-# row begin), direction of a message (1: to the next stage), and the unit of its piece that a
-# message belongs to, or the number of a collective between stages.
-KIND, DURATION, LAST_STEP, CATEGORY, MISSING, CHILDREN, DIRECTION, MATE = range(8)
-NODE_FIELDS = 8
+# A node of a piece: the fields that the feeder knows (``npu.layout``; a receive waits for its
+# message, the MATE of a message is the unit of its piece that it belongs to), and the direction of
+# a message (1: to the next stage).
+DIRECTION, NODE_FIELDS = 7, 8
 
 # A piece as the stages of one class run it: address of its first node, their number, positions of
 # the last compute node (-1: the piece ends the iteration) and of the last exit, address of the
@@ -48,21 +37,19 @@ PROGRAM_FIELDS = 5
 TO_STAGE, TO_UNIT = range(2)
 MESSAGE_FIELDS = 2
 
-# A stage's NPU while it is followed node by node: numbers given to events, until when its time is
-# booked, its unit, its blocks of nodes (one per unit under way), sizes of its two ready heaps, last
-# compute node of the current unit and when it ends, the node that it waits for in place of its
-# forward pass (-1: none), the unit to begin next (-1: none), whether its message is there, its
-# FORWARD_AGE, entries of the log, when the event under way was scheduled and when that was decided
-# (NEVER: not told); from SLOT on its slots, then times by category, log, blocks, ready heaps, and
-# the state of each node.
-NUMBERS, BOOKED_UNTIL, UNIT, BLOCKS, READY, LAST_NODE, LAST_ENDS, LOSS_AT = 0, 1, 2, 3, 4, 6, 7, 8
-NEXT_PIECE, GATE, NEXT_AGE, LOGGED, UNDER_WAY, DECIDED, SLOT = 9, 10, 11, 12, 13, 14, 15
+# A stage's NPU while it is followed node by node: what the feeder knows, then numbers given to
+# events, its unit, its blocks of nodes (one per unit under way), last compute node of the current
+# unit and when it ends, the node that it waits for in place of its forward pass (-1: none), the
+# unit to begin next (-1: none), whether its message is there, its FORWARD_AGE, entries of the log,
+# when the event under way was scheduled and when that was decided (NEVER: not told); from SLOT on
+# its slots, then times by category, log, blocks, ready heaps, and the state of each node.
+NUMBERS, UNIT, BLOCKS, LAST_NODE, LAST_ENDS, LOSS_AT, NEXT_PIECE, GATE = range(3, 11)
+NEXT_AGE, LOGGED, UNDER_WAY, DECIDED, SLOT = range(11, 16)
 
-# A slot: node in it (-1: free), its end, when that was scheduled, of a send its cause, two times:
-# when the event that started it was scheduled, and when that was decided (NEVER: not told), then
-# its number and the address of the node.
-POSITION, END, SCHEDULED, CAUSE, CAUSE_DECIDED, NUMBER, ROW = range(7)
-SLOT_FIELDS = 7
+# A slot: what the feeder knows, then when the node's end was scheduled, of a send its cause, two
+# times: when the event that started it was scheduled, and when that was decided (NEVER: not told),
+# then its number.
+SCHEDULED, CAUSE, CAUSE_DECIDED, NUMBER, SLOT_FIELDS = range(3, 8)
 
 # An entry of the log: a send (its unit, start, end, cause), or the start of a member of a
 # collective between stages (its number, start, then NEVER).
@@ -112,12 +99,12 @@ class Layout(NamedTuple):
     Attributes:
         stages, categories, collectives: How many; idle time is one more category.
         instant: Whether some collective takes no time.
-        compute_slots, slots: Of one NPU; all its slots.
+        compute_slots, slots, slot, slot_fields: Of one NPU, see ``NpuLayout``.
         shift: A node's position is ``(block << shift) + place in its piece``.
         blocks: Most units under way on one NPU.
         program, message, members: In ``fixed``: stages, messages, members of each collective.
         period: Units per period of the schedule, 0: it has none.
-        booked, log, block, ready, node: Within an NPU, see above.
+        booked, log, block, ready, room, node: Within an NPU, see above.
         npu, npu_size: Address of the first NPU, and of one to the next.
         scratch: Address of three more, on which transitions are worked out and compared.
         due: Time of each stage's next event, side by side because they are looked through often.
@@ -138,6 +125,8 @@ class Layout(NamedTuple):
     instant: int
     compute_slots: int
     slots: int
+    slot: int
+    slot_fields: int
     shift: int
     blocks: int
     program: int
@@ -148,6 +137,7 @@ class Layout(NamedTuple):
     log: int
     block: int
     ready: int
+    room: int
     node: int
     npu: int
     npu_size: int
@@ -172,14 +162,3 @@ class Layout(NamedTuple):
     snapshot_size: int
     pool: int
     pool_end: int
-
-
-_RECORD = np.dtype([(name, np.int64) for name in Layout._fields])
-
-
-def as_record(layout: Layout) -> Layout:
-    """The same as one record, which a kernel passes on by address.
-
-    Passing its 40 numbers by value took longer than most of the functions that are called with it.
-    """
-    return cast(Layout, np.array(tuple(layout), _RECORD).view(np.recarray)[()])

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
+from simcore.kernels.npu import layout as n
+from simcore.kernels.npu.feeder import book
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_npu import (
-    book,
     clear,
     enter,
     next_slot,
@@ -93,7 +94,7 @@ def _work_out(fixed: Ints, live: Ints, at: Layout, edge: int) -> None:
         run_to_chain_end(fixed, live, at, npu)
     if live[f.FAILURE] != 0:
         return
-    now = live[npu + f.BOOKED_UNTIL]
+    now = live[npu + n.BOOKED_UNTIL]
     length = write_record(fixed, live, at, npu, mode, now)
     live[edge + f.TARGET] = intern(live, at, npu, length, now)
     live[edge + f.TIME] = now
@@ -117,11 +118,11 @@ def _advance(fixed: Ints, live: Ints, at: Layout, source: int, what: int, value:
     """Put the scratch NPU into *source* at time 0 and let happen what leads away from there."""
     npu = at.scratch
     if source == START:
-        clear(live, at, npu, f.ZERO, f.ZERO)
+        clear(live, at, npu, n.ZERO, n.ZERO)
         enter(fixed, live, at, npu, what // 2, what % 2 == 1, value)
-        walk(fixed, live, at, npu, f.ZERO)
+        walk(fixed, live, at, npu, n.ZERO)
         return
-    restore(fixed, live, at, npu, source, f.ZERO)
+    restore(fixed, live, at, npu, source, n.ZERO)
     if what == STEP:
         step(fixed, live, at, npu, next_slot(live, at, npu))
     elif what == ARRIVAL:
@@ -143,8 +144,8 @@ def end_chain(fixed: Ints, live: Ints, at: Layout, npu: int, what: int, forward_
 def open_unit(fixed: Ints, live: Ints, at: Layout, npu: int, now: int) -> None:
     """The message that the unit waits for arrives."""
     book(fixed, live, at, npu, now)
-    live[npu + f.BOOKED_UNTIL] = now
-    receive(fixed, live, at, npu, f.ZERO)
+    live[npu + n.BOOKED_UNTIL] = now
+    receive(fixed, live, at, npu, n.ZERO)
     walk(fixed, live, at, npu, now)
 
 
@@ -171,8 +172,8 @@ def _compare_orders(
     npu, other = at.scratch, at.scratch + at.npu_size
     now = live[at.state + source * f.STATE_FIELDS + f.HEAD_END]
     if what == STEP:
-        restore(fixed, live, at, npu, source, f.ZERO)
-        return order_matters_at(fixed, live, at, npu, f.ZERO, now)
+        restore(fixed, live, at, npu, source, n.ZERO)
+        return order_matters_at(fixed, live, at, npu, n.ZERO, now)
     _advance(fixed, live, at, source, what + 1, value)
     copy_npu(live, at, npu, other)
     _advance(fixed, live, at, source, what, value)
@@ -208,16 +209,16 @@ def _only_noted(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int, now: i
     piece = live[npu + at.block + 2 * block]
     place = fixed[fixed[piece + f.RECEIVES] + unit]
     row = fixed[piece + f.ROWS] + place * f.NODE_FIELDS
-    for edge in range(fixed[row + f.CHILDREN], fixed[row + f.NODE_FIELDS + f.CHILDREN]):
+    for edge in range(fixed[row + n.CHILDREN], fixed[row + f.NODE_FIELDS + n.CHILDREN]):
         missing = live[npu + at.node + (block << at.shift) + fixed[edge]] - 1
         for number in range(at.slots):
             slot = npu + f.SLOT + number * f.SLOT_FIELDS
-            if live[slot] < 0 or live[slot + f.END] != now:
+            if live[slot] < 0 or live[slot + n.END] != now:
                 continue
             if live[slot] == live[npu + f.LOSS_AT]:
                 return False
             if live[slot] >> at.shift == block:
-                missing -= _times_among_children(fixed, live[slot + f.ROW], fixed[edge])
+                missing -= _times_among_children(fixed, live[slot + n.ROW], fixed[edge])
         if missing < 1:
             return False
     return True
@@ -226,6 +227,6 @@ def _only_noted(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int, now: i
 @njit(cache=True)
 def _times_among_children(fixed: Ints, row: int, child: int) -> int:
     times = 0
-    for edge in range(fixed[row + f.CHILDREN], fixed[row + f.NODE_FIELDS + f.CHILDREN]):
+    for edge in range(fixed[row + n.CHILDREN], fixed[row + f.NODE_FIELDS + n.CHILDREN]):
         times += 1 if fixed[edge] == child else 0
     return times

@@ -1,8 +1,7 @@
-"""One stage's NPU, node by node: ready nodes, slots, and what its time is booked under.
+"""One stage's NPU, node by node and unit by unit.
 
-The rules are those of ``node_layout``: after every finished node the NPU walks its ready nodes
-in ascending position and starts each whose slot is free. Here an NPU is followed alone, one unit of
-its schedule after another; what it sends is logged, and whoever calls brings what it receives.
+The rules are those of ``npu.feeder``. Here an NPU is followed alone, one unit of its schedule after
+another; what it sends is logged, and whoever calls brings what it receives.
 
 Arguments: ``fixed`` and ``live`` (flat int64), their layout *at*, and the address of the NPU.
 """
@@ -11,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
+from simcore.kernels.npu import layout as n
+from simcore.kernels.npu.feeder import book, ends_too, make_ready, scheduled_at, take_next
 from simcore.kernels.stages import stage_layout as f
-from simcore.kernels.stages.node_layout import COMMUNICATION, COMPUTE, SEND, SHARED
 from simcore.kernels.stages.stage_layout import Layout
 
 Ints = NDArray[np.int64]
@@ -23,10 +23,10 @@ def clear(live: Ints, at: Layout, npu: int, now: int, unit: int) -> None:
     """An NPU that has nothing to do since *now*."""
     for field in range(f.SLOT):
         live[npu + field] = 0
-    live[npu + f.BOOKED_UNTIL] = now
+    live[npu + n.BOOKED_UNTIL] = now
     live[npu + f.UNIT] = unit
     live[npu + f.LAST_NODE] = live[npu + f.LOSS_AT] = live[npu + f.NEXT_PIECE] = -1
-    live[npu + f.LAST_ENDS] = live[npu + f.UNDER_WAY] = live[npu + f.DECIDED] = f.NEVER
+    live[npu + f.LAST_ENDS] = live[npu + f.UNDER_WAY] = live[npu + f.DECIDED] = n.NEVER
     for slot in range(at.slots):
         live[npu + f.SLOT + slot * f.SLOT_FIELDS] = -1
     for category in range(at.categories + 1):
@@ -48,18 +48,18 @@ def enter(
     rows, nodes = fixed[piece + f.ROWS], fixed[piece + f.NODES]
     node = npu + at.node + base
     for place in range(nodes):
-        live[node + place] = fixed[rows + place * f.NODE_FIELDS + f.MISSING]
+        live[node + place] = fixed[rows + place * f.NODE_FIELDS + n.MISSING]
         if live[node + place] == 0:
-            make_ready(fixed, live, at, npu, base + place)
+            free(fixed, live, at, npu, base + place)
     last = fixed[piece + f.LAST]
     live[npu + f.LAST_NODE] = base + last if last >= 0 else -1
-    live[npu + f.LAST_ENDS] = f.NEVER
+    live[npu + f.LAST_ENDS] = n.NEVER
     _release(fixed, live, at, npu, base, rows + nodes * f.NODE_FIELDS)
     live[npu + f.LOSS_AT] = _unfinished_exit(fixed, live, at, npu, forward_age)
     if live[npu + f.LOSS_AT] < 0:
         _release(fixed, live, at, npu, base, rows + (nodes + 1) * f.NODE_FIELDS)
     if is_open and fixed[fixed[piece + f.RECEIVES]] >= 0:
-        receive(fixed, live, at, npu, f.ZERO)
+        receive(fixed, live, at, npu, n.ZERO)
 
 
 @njit(cache=True)
@@ -78,7 +78,7 @@ def receive(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int) -> None:
     piece = live[npu + at.block + 2 * block]
     place = fixed[fixed[piece + f.RECEIVES] + unit]
     base = block << at.shift
-    live[npu + f.UNDER_WAY] = live[npu + f.DECIDED] = f.NEVER
+    live[npu + f.UNDER_WAY] = live[npu + f.DECIDED] = n.NEVER
     live[npu + at.node + base + place] = f.DONE
     _release(fixed, live, at, npu, base, fixed[piece + f.ROWS] + place * f.NODE_FIELDS)
 
@@ -86,10 +86,10 @@ def receive(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int) -> None:
 @njit(cache=True)
 def next_slot(live: Ints, at: Layout, npu: int) -> int:
     """The slot whose node ends next, -1: none will by itself."""
-    best = f.ZERO - 1
+    best = n.ZERO - 1
     for number in range(at.slots):
         slot = npu + f.SLOT + number * f.SLOT_FIELDS
-        if live[slot] < 0 or live[slot + f.END] == f.NEVER:
+        if live[slot] < 0 or live[slot + n.END] == n.NEVER:
             continue
         if best < 0 or _ends_before(live, slot, best):
             best = slot
@@ -99,21 +99,19 @@ def next_slot(live: Ints, at: Layout, npu: int) -> int:
 @njit(cache=True)
 def step(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int) -> None:
     """End the node in *slot*, and with it all others of this NPU that end at the same time."""
-    now, row = live[slot + f.END], live[slot + f.ROW]
-    kind = fixed[row + f.KIND]
+    now, row = live[slot + n.END], live[slot + n.ROW]
+    kind = fixed[row + n.KIND]
     live[npu + f.UNDER_WAY] = live[npu + f.DECIDED] = live[slot + f.SCHEDULED]
-    if kind == COMMUNICATION:
-        live[npu + f.DECIDED] = now - fixed[row + f.DURATION]
-    elif kind == SHARED:
-        live[npu + f.DECIDED] = f.NEVER  # with the start of the last of its members
+    if kind == n.COMMUNICATION:
+        live[npu + f.DECIDED] = now - fixed[row + n.DURATION]
+    elif kind == n.SHARED:
+        live[npu + f.DECIDED] = n.NEVER  # with the start of the last of its members
     _finish(fixed, live, at, npu, slot, now)
-    if kind == SEND:
+    if kind == n.SEND:
         return
     for number in range(at.slots):
         other = npu + f.SLOT + number * f.SLOT_FIELDS
-        if live[other] < 0 or fixed[live[other + f.ROW] + f.KIND] > COMMUNICATION:
-            continue
-        if live[other + f.END] == now:
+        if ends_too(fixed, live, other, now):
             _finish(fixed, live, at, npu, other, now)
 
 
@@ -125,8 +123,8 @@ def run_to_chain_end(fixed: Ints, live: Ints, at: Layout, npu: int) -> None:
         if slot < 0:
             live[f.FAILURE] = f.FULL  # cannot be: the unit has all that it waits for
             return
-        end = live[slot + f.END]
-        if end == live[npu + f.LAST_ENDS] and fixed[live[slot + f.ROW] + f.KIND] != SEND:
+        end = live[slot + n.END]
+        if end == live[npu + f.LAST_ENDS] and fixed[live[slot + n.ROW] + n.KIND] != n.SEND:
             book(fixed, live, at, npu, end)
             return
         step(fixed, live, at, npu, slot)
@@ -135,59 +133,20 @@ def run_to_chain_end(fixed: Ints, live: Ints, at: Layout, npu: int) -> None:
 
 
 @njit(cache=True)
-def book(fixed: Ints, live: Ints, at: Layout, npu: int, now: int) -> None:
-    """Book the time since the last event under what the NPU did: compute before communication."""
-    passed = now - live[npu + f.BOOKED_UNTIL]
-    if passed == 0:
-        return
-    category = at.categories
-    for number in range(at.slots):
-        slot = npu + f.SLOT + number * f.SLOT_FIELDS
-        if live[slot] < 0:
-            continue
-        row = live[slot + f.ROW]
-        if fixed[row + f.KIND] == SHARED and live[slot + f.END] == f.NEVER:
-            continue  # a member of a shared collective waits until the last one has started
-        category = fixed[row + f.CATEGORY]
-        break
-    live[npu + at.booked + category] += passed
-    live[npu + f.BOOKED_UNTIL] = now
-
-
-@njit(cache=True)
 def walk(fixed: Ints, live: Ints, at: Layout, npu: int, now: int) -> None:
     """Start the ready nodes whose slot is free, lowest position first."""
     while True:
-        best, lane, slot = f.ZERO - 1, f.ZERO, f.ZERO
-        for choice in range(2):
-            if live[npu + f.READY + choice] == 0:
-                continue
-            free = _free_slot(live, at, npu, choice)
-            if free >= 0:
-                position = live[npu + at.ready + (choice * at.blocks << at.shift)]
-                if best < 0 or position < best:
-                    best, lane, slot = position, choice, free
-        if best < 0:
+        slot = take_next(fixed, live, at, npu, now)
+        if slot < 0:
             return
-        _take_ready(live, at, npu, lane)
-        book(fixed, live, at, npu, now)
-        _start(fixed, live, at, npu, best, slot, now)
+        _start(fixed, live, at, npu, slot, now)
 
 
 @njit(cache=True)
-def make_ready(fixed: Ints, live: Ints, at: Layout, npu: int, position: int) -> None:
-    """Put a node into the heap of its lane."""
-    lane = 0 if fixed[row_of(fixed, live, at, npu, position) + f.KIND] == COMPUTE else 1
-    heap = npu + at.ready + (lane * at.blocks << at.shift)
-    place = live[npu + f.READY + lane]
-    live[npu + f.READY + lane] += 1
-    while place > 0:
-        parent = (place - 1) // 2
-        if live[heap + parent] <= position:
-            break
-        live[heap + place] = live[heap + parent]
-        place = parent
-    live[heap + place] = position
+def free(fixed: Ints, live: Ints, at: Layout, npu: int, position: int) -> None:
+    """Make a node ready that has all that it waits for."""
+    kind = fixed[row_of(fixed, live, at, npu, position) + n.KIND]
+    make_ready(live, at, npu, position, kind)
 
 
 @njit(cache=True)
@@ -200,34 +159,13 @@ def row_of(fixed: Ints, live: Ints, at: Layout, npu: int, position: int) -> int:
 
 
 @njit(cache=True)
-def _take_ready(live: Ints, at: Layout, npu: int, lane: int) -> None:
-    """Drop the lowest position of a heap."""
-    heap = npu + at.ready + (lane * at.blocks << at.shift)
-    live[npu + f.READY + lane] -= 1
-    size = live[npu + f.READY + lane]
-    last = live[heap + size]
-    place = 0
-    while True:
-        below = 2 * place + 1
-        if below >= size:
-            break
-        if below + 1 < size and live[heap + below + 1] < live[heap + below]:
-            below += 1
-        if live[heap + below] >= last:
-            break
-        live[heap + place] = live[heap + below]
-        place = below
-    live[heap + place] = last
-
-
-@njit(cache=True)
 def _release(fixed: Ints, live: Ints, at: Layout, npu: int, base: int, row: int) -> None:
     """The node at *row* of the block at *base* is done: its children wait for one less."""
-    for edge in range(fixed[row + f.CHILDREN], fixed[row + f.NODE_FIELDS + f.CHILDREN]):
+    for edge in range(fixed[row + n.CHILDREN], fixed[row + f.NODE_FIELDS + n.CHILDREN]):
         position = base + fixed[edge]
         live[npu + at.node + position] -= 1
         if live[npu + at.node + position] == 0:
-            make_ready(fixed, live, at, npu, position)
+            free(fixed, live, at, npu, position)
 
 
 @njit(cache=True)
@@ -247,7 +185,7 @@ def _unfinished_exit(fixed: Ints, live: Ints, at: Layout, npu: int, age: int) ->
 def _finish(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) -> None:
     """End a node: its slot is free, its children may be ready, and the NPU walks its nodes."""
     book(fixed, live, at, npu, now)
-    position, row = live[slot], live[slot + f.ROW]
+    position, row = live[slot], live[slot + n.ROW]
     live[slot] = -1
     live[npu + at.node + position] = f.DONE
     _release(fixed, live, at, npu, position >> at.shift << at.shift, row)
@@ -269,30 +207,29 @@ def _finish(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) 
 
 
 @njit(cache=True)
-def _start(
-    fixed: Ints, live: Ints, at: Layout, npu: int, position: int, slot: int, now: int
-) -> None:
+def _start(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) -> None:
+    """Say what the node in a slot does, which starts now."""
+    position = live[slot]
     row = row_of(fixed, live, at, npu, position)
-    kind, lead = fixed[row + f.KIND], fixed[row + f.LAST_STEP]
+    kind = fixed[row + n.KIND]
     block = npu + at.block + 2 * (position >> at.shift)
     live[npu + at.node + position] = f.RUNS
     live[npu + f.NUMBERS] += 1
-    end = now + fixed[row + f.DURATION]
-    live[slot + f.CAUSE] = live[slot + f.CAUSE_DECIDED] = f.NEVER
-    if kind == SEND:
+    end = now + fixed[row + n.DURATION]
+    live[slot + f.CAUSE] = live[slot + f.CAUSE_DECIDED] = n.NEVER
+    if kind == n.SEND:
         live[slot + f.CAUSE] = live[npu + f.UNDER_WAY]
         live[slot + f.CAUSE_DECIDED] = live[npu + f.DECIDED]
         forward = fixed[row + f.DIRECTION] > 0
         end = now + fixed[live[block] + (f.NEXT_NS if forward else f.PREVIOUS_NS)]
-        _log(live, at, npu, live[block + 1] + fixed[row + f.MATE], now, end, slot)
-    elif kind == SHARED:
-        end, lead = f.NEVER, 0
-        _log(live, at, npu, fixed[row + f.MATE], now, end, slot)
-    live[slot] = position
-    live[slot + f.END] = end
-    live[slot + f.SCHEDULED] = now if lead < 0 else end - lead
+        _log(live, at, npu, live[block + 1] + fixed[row + n.MATE], now, end, slot)
+    elif kind == n.SHARED:
+        end = n.NEVER
+        _log(live, at, npu, fixed[row + n.MATE], now, end, slot)
+    live[slot + n.END] = end
+    live[slot + f.SCHEDULED] = scheduled_at(fixed, row, now, end)
     live[slot + f.NUMBER] = live[npu + f.NUMBERS]
-    live[slot + f.ROW] = row
+    live[slot + n.ROW] = row
     if position == live[npu + f.LAST_NODE]:
         live[npu + f.LAST_ENDS] = end
 
@@ -309,20 +246,8 @@ def _log(live: Ints, at: Layout, npu: int, what: int, start: int, end: int, slot
 
 
 @njit(cache=True)
-def _free_slot(live: Ints, at: Layout, npu: int, lane: int) -> int:
-    """A free compute slot (lane 0) or communication stream (lane 1), -1 if all are taken."""
-    first = 0 if lane == 0 else at.compute_slots
-    behind = at.compute_slots if lane == 0 else at.slots
-    for number in range(first, behind):
-        slot = npu + f.SLOT + number * f.SLOT_FIELDS
-        if live[slot] < 0:
-            return slot
-    return -1
-
-
-@njit(cache=True)
 def _ends_before(live: Ints, slot: int, other: int) -> bool:
-    for field in (f.END, f.SCHEDULED):
+    for field in (n.END, f.SCHEDULED):
         if live[slot + field] != live[other + field]:
             return bool(live[slot + field] < live[other + field])
     return bool(live[slot + f.NUMBER] < live[other + f.NUMBER])

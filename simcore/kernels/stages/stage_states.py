@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
+from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.stage_layout import Layout
-from simcore.kernels.stages.stage_npu import add_block, clear, make_ready, next_slot
+from simcore.kernels.stages.stage_npu import add_block, clear, free, next_slot
 
 _HEADER = 3
 _ENTRY = 10
@@ -64,7 +65,7 @@ def _write_slot(live: Ints, at: Layout, npu: int, position: int, now: int, entry
     slot = npu + f.SLOT
     while live[slot] != position:
         slot += f.SLOT_FIELDS
-    end, scheduled = live[slot + f.END], live[slot + f.SCHEDULED]
+    end, scheduled = live[slot + n.END], live[slot + f.SCHEDULED]
     live[entry + _SLOT] = slot - npu
     live[entry + _END] = end - now
     live[entry + _SCHEDULED] = scheduled - now
@@ -76,7 +77,7 @@ def _write_slot(live: Ints, at: Layout, npu: int, position: int, now: int, entry
 @njit(cache=True)
 def later(time: int, delay: int) -> int:
     """A time later; never remains never."""
-    return time if time == f.NEVER else time + delay
+    return time if time == n.NEVER else time + delay
 
 
 @njit(cache=True)
@@ -87,7 +88,7 @@ def _rank(live: Ints, at: Layout, npu: int, slot: int) -> int:
         other = npu + f.SLOT + number * f.SLOT_FIELDS
         if live[other] < 0 or live[other + f.NUMBER] >= live[slot + f.NUMBER]:
             continue
-        if live[other + f.END] == live[slot + f.END]:
+        if live[other + n.END] == live[slot + n.END]:
             rank += 1 if live[other + f.SCHEDULED] == live[slot + f.SCHEDULED] else 0
     return rank
 
@@ -124,10 +125,10 @@ def intern(live: Ints, at: Layout, npu: int, length: int, now: int) -> int:
     live[state + f.STATE_MODE] = live[record]
     live[state + f.STATE_PIECE] = live[record + 1]
     slot = next_slot(live, at, npu)
-    live[state + f.HEAD_END] = live[slot + f.END] - now if slot >= 0 else f.NEVER
-    live[state + f.HEAD_SCHEDULED] = live[slot + f.SCHEDULED] - now if slot >= 0 else f.NEVER
-    live[state + f.HEAD_CAUSE] = later(live[slot + f.CAUSE], -now) if slot >= 0 else f.NEVER
-    decided = later(live[slot + f.CAUSE_DECIDED], -now) if slot >= 0 else f.NEVER
+    live[state + f.HEAD_END] = live[slot + n.END] - now if slot >= 0 else n.NEVER
+    live[state + f.HEAD_SCHEDULED] = live[slot + f.SCHEDULED] - now if slot >= 0 else n.NEVER
+    live[state + f.HEAD_CAUSE] = later(live[slot + f.CAUSE], -now) if slot >= 0 else n.NEVER
+    decided = later(live[slot + f.CAUSE_DECIDED], -now) if slot >= 0 else n.NEVER
     live[state + f.HEAD_CAUSE_DECIDED] = decided
     for offset in range(length):
         live[live[f.POOL_END] + offset] = live[record + offset]
@@ -150,7 +151,7 @@ def restore(fixed: Ints, live: Ints, at: Layout, npu: int, number: int, now: int
     state = at.state + number * f.STATE_FIELDS
     record, behind = live[state + f.RECORD], live[state + f.RECORD] + live[state + f.LENGTH]
     piece, is_shut = live[record + 1], live[record] == f.SHUT
-    clear(live, at, npu, now, f.ZERO)
+    clear(live, at, npu, now, n.ZERO)
     live[npu + f.NUMBERS] = at.slots
     first = record + _HEADER
     while first < behind:
@@ -181,12 +182,12 @@ def _restore_waiting(
     fixed: Ints, live: Ints, at: Layout, npu: int, piece: int, first: int, behind: int
 ) -> None:
     """The block of a unit that waits for its message."""
-    add_block(live, at, npu, piece, f.ZERO)
+    add_block(live, at, npu, piece, n.ZERO)
     block = live[npu + f.BLOCKS] - 1
     rows, nodes = fixed[piece + f.ROWS], fixed[piece + f.NODES]
     node = npu + at.node + (block << at.shift)
     for place in range(nodes):
-        live[node + place] = fixed[rows + place * f.NODE_FIELDS + f.MISSING]
+        live[node + place] = fixed[rows + place * f.NODE_FIELDS + n.MISSING]
     _discount(fixed, live, node, rows + nodes * f.NODE_FIELDS)
     if live[npu + f.LOSS_AT] < 0:
         _discount(fixed, live, node, rows + (nodes + 1) * f.NODE_FIELDS)
@@ -199,7 +200,7 @@ def _restore_waiting(
 
 @njit(cache=True)
 def _discount(fixed: Ints, live: Ints, node: int, row: int) -> None:
-    for edge in range(fixed[row + f.CHILDREN], fixed[row + f.NODE_FIELDS + f.CHILDREN]):
+    for edge in range(fixed[row + n.CHILDREN], fixed[row + f.NODE_FIELDS + n.CHILDREN]):
         live[node + fixed[edge]] -= 1
 
 
@@ -215,19 +216,19 @@ def _restore_entries(
         position = base + place
         live[npu + at.node + position] = state
         if state == f.IS_READY:
-            make_ready(fixed, live, at, npu, position)
+            free(fixed, live, at, npu, position)
         elif state == f.RUNS:
             slot = npu + live[entry + _SLOT]
             live[slot] = position
-            live[slot + f.END] = live[entry + _END] + now
+            live[slot + n.END] = live[entry + _END] + now
             live[slot + f.SCHEDULED] = live[entry + _SCHEDULED] + now
             live[slot + f.NUMBER] = live[entry + _RANK]
             live[slot + f.CAUSE] = later(live[entry + _CAUSE], now)
             live[slot + f.CAUSE_DECIDED] = later(live[entry + _CAUSE_DECIDED], now)
             piece = live[npu + at.block + 2 * (live[npu + f.BLOCKS] - 1)]
-            live[slot + f.ROW] = fixed[piece + f.ROWS] + place * f.NODE_FIELDS
+            live[slot + n.ROW] = fixed[piece + f.ROWS] + place * f.NODE_FIELDS
             if place == last and live[entry + _AGE] == 0:
-                live[npu + f.LAST_ENDS] = live[slot + f.END]
+                live[npu + f.LAST_ENDS] = live[slot + n.END]
 
 
 @njit(cache=True)
@@ -236,8 +237,8 @@ def copy_npu(live: Ints, at: Layout, source: int, target: int) -> None:
     for offset in range(at.ready):
         live[target + offset] = live[source + offset]
     for lane in range(2):
-        heap = at.ready + (lane * at.blocks << at.shift)
-        for offset in range(heap, heap + live[source + f.READY + lane]):
+        heap = at.ready + lane * at.room
+        for offset in range(heap, heap + live[source + n.READY + lane]):
             live[target + offset] = live[source + offset]
     for offset in range(at.node, at.node + (live[source + f.BLOCKS] << at.shift)):
         live[target + offset] = live[source + offset]

@@ -10,7 +10,7 @@ from simcore.kernels.classes import layout as f
 from simcore.kernels.classes import memo as class_memo
 from simcore.kernels.classes.memo import empty_memo, remember
 
-NODE = np.zeros((2, f.ITEM + 1), np.int64)
+NODE = np.zeros((2, f.NODE_FIELDS), np.int64)
 COUNTER = np.zeros(f.COUNTERS, np.int64)
 COUNTER[f.CLASSES] = 64
 

@@ -1,7 +1,10 @@
-"""A heap of events in order of time, of when they were scheduled, and of their numbers.
+"""Binary heaps: of numbers, and of events.
 
-Arrays: ``event`` (Q, 4) int64 of (time, scheduled at, number, what), ``counter`` int64 whose first
-two words are the events in the heap and the numbers given so far.
+A heap of numbers lies in a flat array from an address on, and whoever keeps it knows its size.
+
+A heap of events is in order of time, of when they were scheduled, and of their numbers: ``event``
+(Q, 4) int64 of (time, scheduled at, number, what), ``counter`` int64 whose first two words are the
+events in the heap and the numbers given so far.
 """
 
 import numpy as np
@@ -12,6 +15,35 @@ from simcore.kernels.jit import njit
 EVENTS, NUMBERS = 0, 1
 
 Ints = NDArray[np.int64]
+
+
+@njit(cache=True)
+def push_number(heap: Ints, first: int, size: int, number: int) -> None:
+    """Add a number to the *size* ones of a heap that begins at *first*."""
+    place = size
+    while place > 0:
+        above = (place - 1) >> 1
+        if heap[first + above] <= number:
+            break
+        heap[first + place] = heap[first + above]
+        place = above
+    heap[first + place] = number
+
+
+@njit(cache=True)
+def drop_lowest(heap: Ints, first: int, left: int) -> None:
+    """Take the lowest number, which is at *first*, off a heap; *left* remain."""
+    last = heap[first + left]
+    place = 0
+    while 2 * place + 1 < left:
+        below = 2 * place + 1
+        if below + 1 < left and heap[first + below + 1] < heap[first + below]:
+            below += 1
+        if last <= heap[first + below]:
+            break
+        heap[first + place] = heap[first + below]
+        place = below
+    heap[first + place] = last
 
 
 @njit(cache=True)

@@ -1,24 +1,11 @@
-"""What the executors read of the nodes of an iteration, one stage after another.
-
-A node is a record of (T, NODE_FIELDS) int64; the children of all nodes lie in one array, (E,),
-those of a node from its CHILDREN on.
-"""
+"""The children of nodes, from what each of them waits for."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.kernels.classes.layout import Ints
 from simcore.kernels.jit import njit
-
-COMPUTE, COMMUNICATION, SEND, RECV, SHARED = 0, 1, 2, 3, 4
-
-# Fields of a node: its stage, its kind, its duration (of a send: of its message), how long before
-# its end the event that ends it was scheduled (negative: at its start), what its time is booked
-# under, a send's receive or a SHARED node's collective, where its children begin, how many others
-# it waits for, start and end on the first of its stage's NPUs (-1: not yet).
-STAGE, KIND, DURATION, LAST_STEP, CATEGORY, MATE, CHILDREN, MISSING = 0, 1, 2, 3, 4, 5, 6, 7
-START, END, NODE_FIELDS = 8, 9, 10
-
-Ints = NDArray[np.int64]
+from simcore.kernels.npu.layout import CHILDREN, MISSING
 
 
 @njit(cache=True)

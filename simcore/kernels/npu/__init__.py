@@ -1,0 +1,1 @@
+"""Kernels: the rules of one NPU."""

@@ -1,0 +1,70 @@
+"""What all executors of nodes have in common in their arrays, so that one feeder serves them.
+
+Records are told by their *address*, the index of their first field in a flat int64 array, and a
+field by the constants below; an executor adds fields of its own behind them.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+COMPUTE, COMMUNICATION, SEND, RECV, SHARED = range(5)
+"""Kinds of nodes; the members of a SHARED collective are at several stages."""
+
+NEVER = 2**62
+"""A time that does not come."""
+
+ZERO = np.int64(0)
+"""A zero as an argument: of a plain one numba would compile a form of the callee for itself."""
+
+# A node: what it is, how long it takes (a send: its message), how long before its end the event
+# that ends it was scheduled (negative: at its start), what its time is booked under, how many
+# others it waits for, where its children begin (they end where those of the next node begin), and
+# what it belongs to: of a SHARED node its collective, of a send what the executor says.
+KIND, DURATION, LAST_STEP, CATEGORY, MISSING, CHILDREN, MATE = range(7)
+
+# An NPU: sizes of its two heaps of ready nodes, and until when its time is booked.
+READY, BOOKED_UNTIL = 0, 2
+
+# A slot: the node in it (-1: free), its end (NEVER: not known yet), and the address of its record.
+POSITION, END, ROW = range(3)
+
+
+class NpuLayout(NamedTuple):
+    """Where an NPU has what the feeder works on; an executor's layout has fields of these names.
+
+    Attributes:
+        slot, slot_fields: Its first slot, and words of each.
+        compute_slots, slots: How many; all of them, the streams of communication coming last.
+        booked, categories: Times by category, and how many; idle time is one more.
+        ready, room: The heaps of ready nodes, and words of each: computes, then all else.
+        npu_size: Words from one NPU to the next.
+    """
+
+    slot: int
+    slot_fields: int
+    compute_slots: int
+    slots: int
+    booked: int
+    categories: int
+    ready: int
+    room: int
+    npu_size: int
+
+
+Tuple = TypeVar("Tuple", bound=tuple[int, ...])
+
+
+def as_record(layout: Tuple) -> Tuple:
+    """The same as one record, which a kernel passes on by address.
+
+    Passing the 40 numbers of a ``Layout`` by value took longer than most of the functions that are
+    called with it.
+    """
+    return cast(Tuple, np.array(tuple(layout), _kind(type(layout))).view(np.recarray)[()])
+
+
+@cache
+def _kind(layout: Any) -> Any:
+    return np.dtype([(name, np.int64) for name in layout._fields])
