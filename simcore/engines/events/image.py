@@ -231,7 +231,7 @@ def _reserve(inputs: EngineInput, cast: Cast, writer: ProgramWriter) -> tuple[in
 def _write_tables(image: Image, burst: int) -> None:
     words = image.words
     capacity = 1 << max(burst - 1, 1023).bit_length()
-    words[layout.HEAP] = image.add(np.zeros(2 * capacity, np.int64))
+    words[layout.HEAP] = image.add(np.zeros(capacity, np.int64))
     words[layout.HEAP_CAPACITY] = capacity
     words[layout.FIFOS] = image.add(np.zeros(1024, np.int64))
     words[layout.FIFO_CAPACITY] = 1024

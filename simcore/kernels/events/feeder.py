@@ -78,6 +78,7 @@ from simcore.kernels.events.remote_memory import request_memory
 from simcore.kernels.events.streams import issue_collective
 from simcore.kernels.events.structures.arena import new_event, release
 from simcore.kernels.events.structures.event_queue import do_later
+from simcore.kernels.heaps import drop_lowest, push_number
 
 
 @kernel
@@ -232,31 +233,17 @@ def _push_ready(arena: Ints, npu: int, position: int) -> None:
     head = arena[arena[program + PROGRAM_TABLE] + position * NODE_WORDS + NODE_HEAD]
     slot = head >> SLOT_SHIFT & SLOT_MASK
     heap = arena[npu + NPU_READY] + arena[program + PROGRAM_HEAPS + slot]
-    place = arena[npu + NPU_READY_COUNT + slot]
-    arena[npu + NPU_READY_COUNT + slot] = place + 1
-    while place > 0 and arena[heap + ((place - 1) >> 1)] > position:
-        arena[heap + place] = arena[heap + ((place - 1) >> 1)]
-        place = (place - 1) >> 1
-    arena[heap + place] = position
+    push_number(arena, heap, arena[npu + NPU_READY_COUNT + slot], position)
+    arena[npu + NPU_READY_COUNT + slot] += 1
 
 
 @kernel
 def _pop_ready(arena: Ints, npu: int, slot: int) -> int:
     """Take the lowest free node of a slot class."""
     heap = arena[npu + NPU_READY] + arena[arena[npu + NPU_PROGRAM] + PROGRAM_HEAPS + slot]
-    size = arena[npu + NPU_READY_COUNT + slot] - 1
-    arena[npu + NPU_READY_COUNT + slot] = size
-    lowest, last = arena[heap], arena[heap + size]
-    place = 0
-    while 2 * place + 1 < size:
-        below = 2 * place + 1
-        if below + 1 < size and arena[heap + below + 1] < arena[heap + below]:
-            below += 1
-        if last <= arena[heap + below]:
-            break
-        arena[heap + place] = arena[heap + below]
-        place = below
-    arena[heap + place] = last
+    lowest = arena[heap]
+    arena[npu + NPU_READY_COUNT + slot] -= 1
+    drop_lowest(arena, heap, arena[npu + NPU_READY_COUNT + slot])
     return lowest
 
 

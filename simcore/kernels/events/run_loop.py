@@ -141,7 +141,7 @@ def _make_room(arena: Ints) -> bool:
     fifos_are_low = arena[FIFO_COUNT] > arena[FIFO_CAPACITY]
     matches_are_low = arena[MATCH_COUNT] > arena[MATCH_CAPACITY]
     if heap_is_low:
-        need += 4 * arena[HEAP_CAPACITY]
+        need += 2 * arena[HEAP_CAPACITY]
     if fifos_are_low:
         need += 2 * arena[FIFO_CAPACITY]
     if matches_are_low:

@@ -39,6 +39,7 @@ from simcore.kernels.events.structures.keyed_fifo import (
     new_fifo,
     pop,
 )
+from simcore.kernels.heaps import drop_lowest, push_number
 
 
 @kernel
@@ -49,7 +50,8 @@ def schedule(arena: Ints, time_ns: int, event: int) -> None:
         bucket = find_fifo(arena, time_ns, GLOBAL_OWNER)
         if bucket == 0:
             bucket = new_fifo(arena, time_ns, GLOBAL_OWNER)
-            _push(arena, time_ns, bucket)
+            push_number(arena, arena[HEAP], arena[HEAP_SIZE], time_ns)
+            arena[HEAP_SIZE] += 1
         arena[LATEST_BUCKET] = bucket
     arena[event + EVENT_BORN] = arena[MARK]
     append(arena, bucket, event)
@@ -108,8 +110,9 @@ def next_event(arena: Ints) -> int:
             return 0
         else:
             arena[NOW_NS] = arena[arena[HEAP]]
-            arena[CURRENT_BUCKET] = arena[arena[HEAP] + 1]
-            _pop(arena)
+            arena[CURRENT_BUCKET] = find_fifo(arena, arena[NOW_NS], GLOBAL_OWNER)
+            arena[HEAP_SIZE] -= 1
+            drop_lowest(arena, arena[HEAP], arena[HEAP_SIZE])
 
 
 @kernel
@@ -130,50 +133,12 @@ def _end_bucket(arena: Ints, bucket: int) -> None:
 
 
 @kernel
-def _push(arena: Ints, time_ns: int, bucket: int) -> None:
-    """Add a bucket to the binary heap of (time, bucket) pairs; there must be room."""
-    heap = arena[HEAP]
-    place = arena[HEAP_SIZE]
-    arena[HEAP_SIZE] = place + 1
-    while place > 0:
-        above = (place - 1) >> 1
-        if arena[heap + 2 * above] <= time_ns:
-            break
-        arena[heap + 2 * place] = arena[heap + 2 * above]
-        arena[heap + 2 * place + 1] = arena[heap + 2 * above + 1]
-        place = above
-    arena[heap + 2 * place] = time_ns
-    arena[heap + 2 * place + 1] = bucket
-
-
-@kernel
-def _pop(arena: Ints) -> None:
-    """Take the earliest bucket off the heap."""
-    heap = arena[HEAP]
-    size = arena[HEAP_SIZE] - 1
-    arena[HEAP_SIZE] = size
-    time_ns, bucket = arena[heap + 2 * size], arena[heap + 2 * size + 1]
-    place = 0
-    while 2 * place + 1 < size:
-        below = 2 * place + 1
-        if below + 1 < size and arena[heap + 2 * below + 2] < arena[heap + 2 * below]:
-            below += 1
-        if time_ns <= arena[heap + 2 * below]:
-            break
-        arena[heap + 2 * place] = arena[heap + 2 * below]
-        arena[heap + 2 * place + 1] = arena[heap + 2 * below + 1]
-        place = below
-    arena[heap + 2 * place] = time_ns
-    arena[heap + 2 * place + 1] = bucket
-
-
-@kernel
 def double_heap(arena: Ints) -> None:
     """Move the heap to twice its room; the words must be there."""
     old, capacity = arena[HEAP], arena[HEAP_CAPACITY]
     heap = arena[NEXT_WORD]
-    arena[NEXT_WORD] = heap + 4 * capacity
-    for word in range(2 * capacity):
+    arena[NEXT_WORD] = heap + 2 * capacity
+    for word in range(arena[HEAP_SIZE]):
         arena[heap + word] = arena[old + word]
     arena[HEAP] = heap
     arena[HEAP_CAPACITY] = 2 * capacity
