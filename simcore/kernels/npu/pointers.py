@@ -6,7 +6,7 @@ many small functions over two arrays, take half the time without all that.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from numba import types
 from numba.core.extending import intrinsic, overload
@@ -15,8 +15,8 @@ Array = TypeVar("Array")
 
 
 def pointer(array: Array) -> Array:
-    """The address of a contiguous *array*, which its caller holds; in plain Python the array."""
-    return array
+    """The address of a contiguous *array*, which its caller holds; in plain Python a flat view."""
+    return cast(Array, cast(Any, array).reshape(-1))
 
 
 @overload(pointer)
