@@ -15,7 +15,7 @@ import numpy as np
 from simcore.collectives import CollectiveAlgorithm, PeerRule, StateMachine, algorithm_named
 from simcore.collectives.base import share
 from simcore.collectives.record import program_row
-from simcore.engines.collectives.alike import members_alike
+from simcore.engines.collectives.alike import phase_alike
 from simcore.engines.collectives.phases import runnable
 from simcore.engines.collectives.rows import link_row
 from simcore.kernels.collectives import phase_row
@@ -106,7 +106,7 @@ def phase_cost(name: str, kind: CollectiveKind, line: Line, *, first: bool) -> P
     machine = algorithm.machine(kind, line.members)
     if machine.peers is PeerRule.TREE:
         return _tree(line, first)
-    alike = members_alike(machine, line.shape, line.npus, line.members, line.stride)
+    alike = phase_alike(algorithm, kind, line.shape, line.npus, line.members, line.stride)
     if machine.peers is PeerRule.TABLE:
         columns = _by_table(machine, line)
     elif machine.peers is PeerRule.ROTATING:

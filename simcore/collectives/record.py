@@ -19,7 +19,7 @@ from simcore.recent import Recent
 from simcore.terms import CollectiveKind
 
 Rows = Recent[tuple[CollectiveAlgorithm, CollectiveKind, int, bool], list[int]]
-"""By algorithm, kind, members and whether these are a list: a row of ``kernels.phase_row``."""
+"""By algorithm, kind, members, being a list: a row of ``kernels.collectives.phase_row``."""
 
 _REDUCE_RULE = {
     CollectiveKind.ALL_REDUCE: words.REDUCE_FIRST_HALF,
@@ -76,7 +76,7 @@ def _program_row(
 
 
 def step_words(table: Sequence[Step], members: int) -> list[int]:
-    """The words of ``kernels.step_table``; nothing where there are no steps.
+    """The words of ``kernels.collectives.step_table``; nothing where there are no steps.
 
     Raises:
         ConfigError: The steps are none of *members*.

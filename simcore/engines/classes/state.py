@@ -23,7 +23,7 @@ _FIRST_PLACES, _MOST_PLACES = 1 << 10, 1 << 19
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ClassState:
-    """The kernels' arrays, see ``kernels.class_layout``.
+    """The kernels' arrays, see ``kernels.classes.layout``.
 
     Attributes:
         classes: Those that are told apart.

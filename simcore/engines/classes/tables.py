@@ -28,7 +28,7 @@ class ClassTables:
         chunks: Pieces that a collective's buffer is cut into.
 
     Attributes:
-        node: (T + 1, F) int64, see ``kernels.class_layout``.
+        node: (T + 1, F) int64, see ``kernels.classes.layout``.
         axes: Axes of the collectives, as the kernels number them.
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from simcore.collectives import algorithm_named
-from simcore.engines.collectives.alike import members_alike, partners_alike
+from simcore.engines.collectives.alike import partners_alike, phase_alike
 from simcore.engines.collectives.cache import Collective, CollectiveCache
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.phases import (
@@ -101,12 +101,11 @@ class CollectiveTimer:
         """
         found = set()
         for phase in self._phases(kind, placement):
-            machine = algorithm_named(phase.algorithm).machine(phase.kind, phase.members)
-            over = self._dimensions[phase.dimension]
-            alike = partners_alike(machine, phase.members)
+            algorithm, over = algorithm_named(phase.algorithm), self._dimensions[phase.dimension]
+            place = over.shape, over.npus, phase.members, phase.stride
+            alike = partners_alike(algorithm.machine(phase.kind, phase.members), phase.members)
             if held:
-                place = over.shape, over.npus, phase.members, phase.stride
-                alike &= members_alike(machine, *place)
+                alike &= phase_alike(algorithm, phase.kind, *place)
             if not alike:
                 found.add(phase.dimension)
         return found
