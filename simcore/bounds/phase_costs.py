@@ -20,7 +20,6 @@ from simcore.engines.collectives.phases import runnable
 from simcore.engines.collectives.rows import link_row
 from simcore.kernels.collectives import phase_row
 from simcore.kernels.collectives.phase_machine import phase_time
-from simcore.recent import Recent
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES, Topology
 
@@ -177,7 +176,7 @@ def _probe(
         "memory_bytes_per_s": 0.0,
         **rates,
     }
-    row = np.array(program_row(algorithm, kind, line.members, Recent(1)), np.int64)
+    row = np.array(program_row(algorithm, kind, line.members), np.int64)
     row[phase_row.STRIDE] = line.stride
     link = np.array(
         [link_row(line.shape, line.npus, costs["bytes_per_ns"], costs["latency_ns"])], np.float64

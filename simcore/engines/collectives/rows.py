@@ -1,11 +1,12 @@
 """Phases, networks and NPUs as the kernels of collectives read them: arrays of numbers."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
-from simcore.collectives import algorithm_named
-from simcore.collectives.record import Rows, program_row
+from simcore.collectives import CollectiveAlgorithm, algorithm_named
+from simcore.collectives.record import program_row
 from simcore.engines.collectives.alike import phase_alike
 from simcore.engines.collectives.phases import Phase
 from simcore.engines.events.input import Floats, Ints
@@ -15,23 +16,20 @@ from simcore.machine.dimension import Dimension
 from simcore.topologies import Topology, distances, npu_links
 
 
-def phase_rows(
-    phases: Sequence[Phase], dimensions: Sequence[Dimension], known: Rows
-) -> list[list[int]]:
-    """Rows of ``kernels.collectives.phase_row``, one per phase; *known* keeps what recurs."""
-    return [phase_row(phase, dimensions[phase.dimension], known) for phase in phases]
+def phase_row(phase: Phase, over: Dimension) -> tuple[int, ...]:
+    """The row of ``kernels.collectives.phase_row`` for one *phase*, on the dimension *over*."""
+    return _phase_row(phase, algorithm_named(phase.algorithm), over.shape, over.npus)
 
 
-def phase_row(phase: Phase, over: Dimension, known: Rows) -> list[int]:
-    """The row of one phase, *over* a dimension."""
-    algorithm = algorithm_named(phase.algorithm)
-    row = program_row(algorithm, phase.kind, phase.members, known)
+@lru_cache(maxsize=4096)
+def _phase_row(
+    phase: Phase, algorithm: CollectiveAlgorithm, shape: Topology, npus: int
+) -> tuple[int, ...]:
+    row = program_row(algorithm, phase.kind, phase.members)
     row[words.STRIDE] = phase.stride
     row[words.DIMENSION] = phase.dimension
-    row[words.ALIKE] = phase_alike(
-        algorithm, phase.kind, over.shape, over.npus, phase.members, phase.stride
-    )
-    return row
+    row[words.ALIKE] = phase_alike(algorithm, phase.kind, shape, npus, phase.members, phase.stride)
+    return tuple(row)
 
 
 def row_array(rows: Sequence[Sequence[int]]) -> Ints:
