@@ -1,7 +1,5 @@
 """Whether a run can be simulated, and whether it fits in memory, before anything is simulated."""
 
-from collections.abc import Callable
-from functools import lru_cache
 from math import prod
 
 from simcore.compute import COMPUTE_MODELS
@@ -10,15 +8,13 @@ from simcore.engines.collectives.placement import place_group
 from simcore.engines.limits.size_range import Demand
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import Npu, Platform
+from simcore.memo import Memo
 from simcore.memory import Footprint, footprint
 from simcore.network import BACKENDS
 from simcore.units import format_quantity
 from simcore.workload import ParallelPlan, Workload, check_plan
 from simcore.workload.graph import Axis
 from simcore.workload.groups import group_layouts
-
-_KEPT = 4096
-"""Answers kept of each check; the least recently used goes first."""
 
 
 class RunChecks:
@@ -27,27 +23,28 @@ class RunChecks:
     A search meets the same plans on many machines; what a plan needs is worked out once.
     """
 
-    def __init__(self) -> None:
-        self._structure = lru_cache(_KEPT)(_check_structure)
-        self._demand: Callable[[Workload, ParallelPlan], Demand] = lru_cache(_KEPT)(Demand.of)
-        self._footprint = lru_cache(_KEPT)(footprint)
+    def __init__(self, memo: Memo | None = None) -> None:
+        self._memo = memo or Memo()
 
     def check(self, run: Run, *, memory: bool = True) -> None:
         """Check structure, and memory if asked for, of *run*; see ``check_run``."""
         _check_models(run)
         workload, platform, plan = run.workload, run.platform, run.plan
         self.structure(workload, platform, plan)
-        self._demand(workload, plan).check_times(workload, platform, run.system)
+        demand = self._memo.of("demand", (workload, plan), lambda: Demand.of(workload, plan))
+        demand.check_times(workload, platform, run.system)
         if memory:
             self.memory(workload, platform, plan)
 
     def structure(self, workload: Workload, platform: Platform, plan: ParallelPlan) -> None:
         """See ``check_structure``."""
-        self._structure(workload, plan, tuple([d.npus for d in platform.dimensions]))
+        sizes = tuple([dimension.npus for dimension in platform.dimensions])
+        key = workload, plan, sizes
+        self._memo.of("structure", key, lambda: _check_structure(workload, plan, sizes))
 
     def memory(self, workload: Workload, platform: Platform, plan: ParallelPlan) -> Footprint:
         """See ``check_memory``."""
-        needed = self._footprint(workload, plan)
+        needed = self.footprint(workload, plan)
         if needed.total_bytes > platform.npu.memory_bytes:
             raise _too_large(needed, platform.npu.memory_bytes)
         if needed.host_bytes:
@@ -56,7 +53,7 @@ class RunChecks:
 
     def footprint(self, workload: Workload, plan: ParallelPlan) -> Footprint:
         """See ``footprint``."""
-        return self._footprint(workload, plan)
+        return self._memo.of("footprint", (workload, plan), lambda: footprint(workload, plan))
 
 
 def check_run(run: Run, *, memory: bool = True) -> None:

@@ -79,6 +79,8 @@ class IterationResult:
     events: int
     backend: str
     held_s: float = 0.0
+    engine: str = field(default="", compare=False)
+    engine_reason: str = field(default="", compare=False)
     staleness: int = 0
     figures: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=())

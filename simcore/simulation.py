@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from simcore.checks import RunChecks, check_run
+from simcore.checks import RunChecks
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
-from simcore.engines.collectives.cache import CollectiveCache
 from simcore.engines.decoding import run_step
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.local_training import run_mean
-from simcore.engines.stages.plan_code import PlanCache
+from simcore.engines.stages.workspace import Workspace
 from simcore.machine import Platform
 from simcore.machine.system import System
-from simcore.memory import Footprint, footprint
+from simcore.memo import Memo
+from simcore.memory import Footprint
 from simcore.network import DEFAULT_BACKEND
 from simcore.result import IterationResult, StageTimes
 from simcore.workload import ParallelPlan, Workload, build_graph, total_model_flop
@@ -66,20 +66,21 @@ def simulate_run(run: Run) -> IterationResult:
 
 
 class Simulator:
-    """Simulates runs one after another, and keeps what their plans have in common.
+    """Simulates runs one after another, and keeps what they have in common.
 
     Results are those of ``simulate_run``, only sooner.
+
+    Args:
+        memo: Where that is kept, if others use it too.
     """
 
-    def __init__(self) -> None:
-        self._checks = RunChecks()
-        self._plans = PlanCache()
-        self._collectives = CollectiveCache()
-        self._model_flop: tuple[Workload, float] | None = None
+    def __init__(self, memo: Memo | None = None) -> None:
+        self._memo = memo or Memo()
+        self._checks = RunChecks(self._memo)
 
     def prepare(self) -> None:
         """Get memory for the runs beforehand, so that the first one is no slower for it."""
-        self._plans.workspace.prepare()
+        self._memo.of("workspace", None, Workspace).prepare()
 
     def simulate(self, run: Run, *, memory: bool = False) -> IterationResult:
         """Simulate *run*; see ``simulate``.
@@ -88,40 +89,53 @@ class Simulator:
             run: What to simulate.
             memory: Refuse a design that needs more memory than there is.
         """
+        return self.run(run, memory=memory)[0]
+
+    def run(
+        self, run: Run, *, memory: bool = False, every_node: bool = False
+    ) -> tuple[IterationResult, Iteration]:
+        """The result of *run*, and the executed iteration behind it.
+
+        Args:
+            run: What to simulate.
+            memory: Refuse a design that needs more memory than there is.
+            every_node: Execute each node, also where an equal situation has been worked out
+                before; the iteration then says when each node ran.
+        """
         self._checks.check(run, memory=memory)
         needed = self._checks.footprint(run.workload, run.plan)
-        compute = COMPUTE_MODELS[run.compute]()
-        runner = IterationRunner(
-            run.platform, run.system, compute, self._plans, self._collectives, run.backend
+        model_flop = self._memo.of(
+            "model flop", run.workload, lambda: total_model_flop(run.workload)
         )
-        return _result(run, _iteration(runner, run), needed, self._flop_of(run.workload))
+        runner = runner_of(run, self._memo)
+        iteration = _whole(runner, run) if every_node else _mean(runner, run)
+        return result_of(run, iteration, needed, model_flop), iteration
 
-    def _flop_of(self, workload: Workload) -> float:
-        """FLOP of the model, worked out again only for another workload than before."""
-        if self._model_flop is None or self._model_flop[0] is not workload:
-            self._model_flop = workload, total_model_flop(workload)
-        return self._model_flop[1]
+
+def runner_of(run: Run, memo: Memo) -> IterationRunner:
+    """Executes iterations on the machine of *run*."""
+    compute = COMPUTE_MODELS[run.compute]()
+    return IterationRunner(run.platform, run.system, compute, memo, run.backend)
 
 
 def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[IterationResult, Iteration]:
-    """The result, and the executed iteration behind it.
+    """The result of *run*, and the iteration behind it; see ``Simulator.run``."""
+    return Simulator().run(run, every_node=every_node)
 
-    Args:
-        run: What to simulate.
-        every_node: Execute each node, also where an equal situation has been worked out before;
-            the iteration then tells when each node ran.
-    """
-    check_run(run, memory=False)
-    compute = COMPUTE_MODELS[run.compute]()
-    runner = IterationRunner(run.platform, run.system, compute, backend=run.backend)
-    if every_node:
-        iteration = runner.run_graph(build_graph(run.workload, run.plan))
-        if note := _of_many(run):
-            iteration = replace(iteration, notes=(*iteration.notes, note))
-    else:
-        iteration = _iteration(runner, run)
-    needed, flop = footprint(run.workload, run.plan), total_model_flop(run.workload)
-    return _result(run, iteration, needed, flop), iteration
+
+def _mean(runner: IterationRunner, run: Run) -> Iteration:
+    """What the times of *run* are of: a step of inference, or an iteration of training."""
+    if isinstance(run.workload, InferenceWorkload):
+        return run_step(runner, run.workload, run.plan)
+    return run_mean(runner, run.workload, run.plan)
+
+
+def _whole(runner: IterationRunner, run: Run) -> Iteration:
+    """One iteration node by node, where the times of *run* may be the mean of several."""
+    iteration = runner.run_graph(build_graph(run.workload, run.plan))
+    if note := _of_many(run):
+        return replace(iteration, notes=(*iteration.notes, note))
+    return iteration
 
 
 def _of_many(run: Run) -> str:
@@ -134,16 +148,10 @@ def _of_many(run: Run) -> str:
     return ""
 
 
-def _iteration(runner: IterationRunner, run: Run) -> Iteration:
-    """What the times of *run* are told of: a step of inference, or an iteration of training."""
-    if isinstance(run.workload, InferenceWorkload):
-        return run_step(runner, run.workload, run.plan)
-    return run_mean(runner, run.workload, run.plan)
-
-
-def _result(
+def result_of(
     run: Run, iteration: Iteration, needed: Footprint, model_flop: float
 ) -> IterationResult:
+    """Figures of *iteration*, of a run that needs this memory and does *model_flop*."""
     platform, work = run.platform, iteration.work
     time_s = int(iteration.finish_ns.max()) * _NS
     budget = time_s * platform.npus * platform.npu.peak(run.workload.precision)
@@ -169,6 +177,8 @@ def _result(
         nodes=work.nodes,
         events=iteration.events,
         backend=run.backend,
+        engine=iteration.choice.engine,
+        engine_reason=iteration.choice.reason,
         staleness=run.plan.updates.lag,
         figures=run.workload.figures(time_s),
         notes=(*iteration.notes, *run.workload.notes(run.plan), *_overloads(loads)),

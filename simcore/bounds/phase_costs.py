@@ -15,12 +15,11 @@ import numpy as np
 from simcore.collectives import CollectiveAlgorithm, PeerRule, StateMachine, algorithm_named
 from simcore.collectives.base import share
 from simcore.collectives.record import program_row
-from simcore.engines.collectives.alike import members_alike
+from simcore.engines.collectives.alike import phase_alike
 from simcore.engines.collectives.phases import runnable
 from simcore.engines.collectives.rows import link_row
 from simcore.kernels.collectives import phase_row
 from simcore.kernels.collectives.phase_machine import phase_time
-from simcore.recent import Recent
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES, Topology
 
@@ -106,7 +105,7 @@ def phase_cost(name: str, kind: CollectiveKind, line: Line, *, first: bool) -> P
     machine = algorithm.machine(kind, line.members)
     if machine.peers is PeerRule.TREE:
         return _tree(line, first)
-    alike = members_alike(machine, line.shape, line.npus, line.members, line.stride)
+    alike = phase_alike(algorithm, kind, line.shape, line.npus, line.members, line.stride)
     if machine.peers is PeerRule.TABLE:
         columns = _by_table(machine, line)
     elif machine.peers is PeerRule.ROTATING:
@@ -177,7 +176,7 @@ def _probe(
         "memory_bytes_per_s": 0.0,
         **rates,
     }
-    row = np.array(program_row(algorithm, kind, line.members, Recent(1)), np.int64)
+    row = np.array(program_row(algorithm, kind, line.members), np.int64)
     row[phase_row.STRIDE] = line.stride
     link = np.array(
         [link_row(line.shape, line.npus, costs["bytes_per_ns"], costs["latency_ns"])], np.float64

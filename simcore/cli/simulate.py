@@ -31,7 +31,6 @@ def simulate(
     timeline: Path | None,
 ) -> None:
     """Simulate the iteration that the run file FILE describes."""
-    from simcore.checks import check_run
     from simcore.config import load_run
     from simcore.simulation import run_with_iteration
 
@@ -39,7 +38,6 @@ def simulate(
     if backend is not None:
         values["backend"] = backend
     run = load_run(file, values)
-    check_run(run, memory=False)
     announce_compilation(folded=True)
     result, iteration = run_with_iteration(run, every_node=timeline is not None)
     from simcore.cli.tables import print_result
@@ -79,6 +77,8 @@ def _as_json(run: "Run", result: "IterationResult") -> str:
         "memory_bytes": result.memory_bytes,
         "sent_bytes": list(result.sent_bytes),
         "link_loads": list(result.link_loads),
+        "engine": result.engine,
+        "engine_reason": result.engine_reason,
         "simulated_npus": result.simulated_npus,
         "npus": result.npus,
         "nodes": result.nodes,

@@ -33,6 +33,7 @@ def print_result(run: Run, result: IterationResult) -> None:
     console.print(_time_table(result))
     console.print(_memory_table(result))
     console.print(_network_table(run, result))
+    console.print(f"engine: {result.engine}, as {result.engine_reason}")
     console.print(f"measured against: {validated_band(run)}")
     for note in result.notes:
         console.print(f"[dim]note: {note}[/dim]")

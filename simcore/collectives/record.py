@@ -2,24 +2,20 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from simcore.collectives import (
     CollectiveAlgorithm,
     Exchange,
     Offset,
     PeerRule,
-    StateMachine,
     Step,
     growth,
 )
 from simcore.collectives.checks import check_steps
 from simcore.collectives.steps import Peer
 from simcore.kernels.collectives import phase_row as words
-from simcore.recent import Recent
 from simcore.terms import CollectiveKind
-
-Rows = Recent[tuple[CollectiveAlgorithm, CollectiveKind, int, bool], list[int]]
-"""By algorithm, kind, members and whether these are a list: a row of ``kernels.phase_row``."""
 
 _REDUCE_RULE = {
     CollectiveKind.ALL_REDUCE: words.REDUCE_FIRST_HALF,
@@ -31,30 +27,26 @@ def program_row(
     algorithm: CollectiveAlgorithm,
     kind: CollectiveKind,
     members: int,
-    known: Rows,
     *,
     in_list: bool = False,
 ) -> list[int]:
-    """The row of *members* that differ, at stride 1 in dimension 0.
+    """The row of ``kernels.collectives.phase_row`` for *members*, at stride 1 in dimension 0.
 
     Args:
         algorithm: What they run.
         kind: Of the phase.
         members: At least 2.
-        known: Rows made before.
         in_list: They are those of a list, in which ASTRA-sim 2.0 counts the reductions of the
             direct algorithm otherwise.
     """
-    key = (algorithm, kind, members, in_list)
-    row = known.get(key)
-    if row is None:
-        row = known.put(key, _program_row(algorithm.machine(kind, members), kind, members, in_list))
-    return row.copy()
+    return list(_program_row(algorithm, kind, members, in_list))
 
 
+@lru_cache(maxsize=4096)
 def _program_row(
-    machine: StateMachine, kind: CollectiveKind, members: int, in_list: bool
-) -> list[int]:
+    algorithm: CollectiveAlgorithm, kind: CollectiveKind, members: int, in_list: bool
+) -> tuple[int, ...]:
+    machine = algorithm.machine(kind, members)
     row = [0] * words.ROW_WORDS
     row[words.MEMBERS] = members
     row[words.STRIDE] = 1
@@ -72,11 +64,11 @@ def _program_row(
     # a tree performs a whole all-reduce, whatever is asked for
     result = Fraction(1) if machine.peers is PeerRule.TREE else growth(kind, members)
     row[words.RESULT_TIMES], row[words.RESULT_OVER] = result.as_integer_ratio()
-    return row + step_words(machine.table, members)
+    return *row, *step_words(machine.table, members)
 
 
 def step_words(table: Sequence[Step], members: int) -> list[int]:
-    """The words of ``kernels.step_table``; nothing where there are no steps.
+    """The words of ``kernels.collectives.step_table``; nothing where there are no steps.
 
     Raises:
         ConfigError: The steps are none of *members*.

@@ -6,9 +6,8 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from simcore.errors import ConfigError
-from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.schema import BytesPerS, Schema, Seconds
-from simcore.topologies import MOST_TABLED_NPUS, TOPOLOGIES, Topology
+from simcore.topologies import TOPOLOGIES, Topology, check_npus
 
 _LEAST = float_info.min
 
@@ -59,11 +58,7 @@ class Dimension(Schema):
         if not self.shape.has_switches and self.oversubscription > 1:
             rule = f"must be 1 where no switches are ({self.topology})"
             raise ConfigError("oversubscription", rule, got=self.oversubscription)
-        if self.shape.kernel_code == TABLE and self.npus > MOST_TABLED_NPUS:
-            rule = f"must be {MOST_TABLED_NPUS} or less for {self.topology}"
-            raise ConfigError("npus", rule, got=self.npus)
-        if not self.shape.joins(self.npus):
-            raise ConfigError("npus", f"is no number of NPUs of a {self.topology}", got=self.npus)
+        check_npus(self.shape, self.topology, self.npus)
         return self
 
     @property

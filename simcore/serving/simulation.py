@@ -4,24 +4,20 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from simcore.checks import RunChecks
-from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
 from simcore.engines.decoding import pace_s
-from simcore.engines.iteration import IterationRunner, NodeTimes
+from simcore.engines.stages.ran import NodeTimes
 from simcore.errors import InfeasibleError
-from simcore.recent import Recent
+from simcore.memo import Memo
 from simcore.result import IterationResult
 from simcore.serving.result import ServiceResult
 from simcore.serving.routes import CacheRoutes
 from simcore.serving.service import Service
 from simcore.serving.transfer import made_ns, transfer
-from simcore.simulation import Simulator, run_with_iteration
+from simcore.simulation import Simulator, runner_of
 
 MAX_PIECES = 10_000_000
 """Messages between the pools, each of one prompt, layer and pair of NPUs."""
-
-_KEPT = 512
-"""Pools kept of each kind; the least recently used goes first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,10 +43,8 @@ class ServiceSimulator:
     """
 
     def __init__(self) -> None:
-        self._checks = RunChecks()
-        self._simulator = Simulator()
-        self._readings: Recent[str, _Reading] = Recent(_KEPT)
-        self._answerings: Recent[str, IterationResult] = Recent(_KEPT)
+        self._memo = Memo()
+        self._checks, self._simulator = RunChecks(self._memo), Simulator(self._memo)
 
     def check(self, service: Service, *, memory: bool = True) -> None:
         """See ``check_service``."""
@@ -104,10 +98,19 @@ class ServiceSimulator:
         )
 
     def _read(self, run: Run) -> _Reading:
-        return self._readings.of(run.model_dump_json(), lambda: _reading(run))
+        def work_out() -> _Reading:
+            result, iteration = self._simulator.run(run, every_node=True)
+            return _Reading(
+                result=result,
+                made_ns=made_ns(_nodes(iteration.nodes)),
+                apart_s=pace_s(runner_of(run, self._memo), run.workload, run.plan),
+            )
+
+        return self._memo.of("pools that read", run.model_dump_json(), work_out)
 
     def _answer(self, run: Run) -> IterationResult:
-        return self._answerings.of(run.model_dump_json(), lambda: self._simulator.simulate(run))
+        key = run.model_dump_json()
+        return self._memo.of("pools that answer", key, lambda: self._simulator.simulate(run))
 
 
 def check_service(service: Service, *, memory: bool = True) -> None:
@@ -130,16 +133,6 @@ def simulate_service(service: Service) -> ServiceResult:
         InfeasibleError: A plan does not fit the model, or its pool the machine.
     """
     return ServiceSimulator().simulate(service)
-
-
-def _reading(run: Run) -> _Reading:
-    result, iteration = run_with_iteration(run, every_node=True)
-    runner = IterationRunner(run.platform, run.system, COMPUTE_MODELS[run.compute]())
-    return _Reading(
-        result=result,
-        made_ns=made_ns(_nodes(iteration.nodes)),
-        apart_s=pace_s(runner, run.workload, run.plan),
-    )
 
 
 def _loads(read: _Reading, answering: IterationResult) -> tuple[float, ...]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.engines.iteration import NodeTimes
 from simcore.engines.limits.counted_time import MAX_NS, dimension_fields, too_long
+from simcore.engines.stages.ran import NodeTimes
 from simcore.errors import InfeasibleError
 from simcore.kernels.collectives.phase_machine import message_ns
 from simcore.machine import Dimension, Platform

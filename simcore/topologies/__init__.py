@@ -1,8 +1,8 @@
 """How NPUs are joined: one file per topology, and the table of their names."""
 
 from simcore.registry import Registry, instance_of
-from simcore.topologies.base import MOST_TABLED_NPUS, Topology, distances
-from simcore.topologies.checks import check_topology
+from simcore.topologies.base import MOST_TABLED_NPUS, Topology, distances, npu_links
+from simcore.topologies.checks import check_npus, check_routes, check_topology
 from simcore.topologies.fully_connected import FullyConnected
 from simcore.topologies.mesh import Mesh
 from simcore.topologies.ring import Ring
@@ -25,6 +25,9 @@ __all__ = [
     "MOST_TABLED_NPUS",
     "TOPOLOGIES",
     "Topology",
+    "check_npus",
+    "check_routes",
     "check_topology",
     "distances",
+    "npu_links",
 ]

@@ -78,23 +78,29 @@ class Topology(ABC):
         """Most links between two NPUs."""
         return int(distances(self, npus).max())
 
-    def npu_links(self, npus: int) -> Ints:
-        """(n, n) int64: links of NPUs, not of switches, that a message takes between two NPUs."""
-        routes = self.next_nodes(npus)
-        return _followed(routes, (np.arange(routes.shape[0]) < npus).astype(np.int64))
 
-
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def distances(topology: Topology, npus: int) -> Ints:
     """(n, n) int64: links between each two NPUs of *topology*, as its routes go."""
     routes = topology.next_nodes(npus)
-    return _followed(routes, np.ones(routes.shape[0], np.int64))
+    return followed(routes, np.ones(routes.shape[0], np.int64))[0]
 
 
-def _followed(routes: Ints, weight: Ints) -> Ints:
-    """(n, n) int64: the sum of *weight* (N,) over the nodes that a message leaves on its way.
+@lru_cache(maxsize=32)
+def npu_links(topology: Topology, npus: int) -> Ints:
+    """(n, n) int64: links of NPUs, not of switches, that a message takes between two NPUs."""
+    routes = topology.next_nodes(npus)
+    return followed(routes, (np.arange(routes.shape[0]) < npus).astype(np.int64))[0]
+
+
+def followed(routes: Ints, weight: Ints) -> tuple[Ints, Ints]:
+    """Follow all *routes* (N, n) between NPUs to their ends.
 
     Ways are doubled in each round, so that any route of N nodes ends after log2(N) of them.
+
+    Returns:
+        (n, n) int64: the sum of *weight* (N,) over the nodes that a message leaves; (n, n) int64:
+        where it ends, which is its receiver unless the route leads nowhere.
     """
     nodes, npus = routes.shape
     to = np.arange(npus)
@@ -104,4 +110,4 @@ def _followed(routes: Ints, weight: Ints) -> Ints:
     for _ in range(nodes.bit_length()):
         passed = passed + np.take_along_axis(passed, after, axis=0)
         after = np.take_along_axis(after, after, axis=0)
-    return np.ascontiguousarray(passed[:npus])
+    return np.ascontiguousarray(passed[:npus]), after[:npus]

@@ -1,6 +1,7 @@
 """Every topology, of the product and from outside: what it states is what the simulator runs."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -17,13 +18,21 @@ from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import EngineOutput
 from simcore.engines.events.run import run_unfolded
-from simcore.kernels.collectives.hops import hops, npu_links
+from simcore.kernels.collectives import hops as kernels
 from simcore.machine import Dimension, load_platform
 from simcore.machine.system import System
 from simcore.network import BACKENDS
 from simcore.terms import CollectiveKind
-from simcore.topologies import TOPOLOGIES, Topology, check_topology, distances
-from simcore.topologies.checks import check_routes
+from simcore.topologies import (
+    TOPOLOGIES,
+    Topology,
+    check_routes,
+    check_topology,
+    distances,
+    npu_links,
+)
+from simcore.topologies.mesh import Mesh
+from simcore.topologies.ring import Ring
 
 KINDS = (
     CollectiveKind.ALL_REDUCE,
@@ -76,7 +85,7 @@ def test_distances_are_the_lengths_of_the_routes(name: str, npus: int) -> None:
             nodes.append(int(routes[nodes[-1], b]))
         assert topology.hops(npus, a, b) == len(nodes) - 1
         own = sum(node < npus for node in nodes[:-1])
-        assert topology.npu_links(npus)[a, b] == own
+        assert npu_links(topology, npus)[a, b] == own
     found = [topology.hops(npus, a, b) for a, b in product(range(npus), repeat=2) if a != b]
     assert (topology.least_hops(npus), topology.most_hops(npus)) == (min(found), max(found))
 
@@ -84,11 +93,11 @@ def test_distances_are_the_lengths_of_the_routes(name: str, npus: int) -> None:
 @each_shape
 def test_kernels_know_the_distances(name: str, npus: int) -> None:
     topology, network = ALL[name], network_array([dimension(name, npus)])
-    links = topology.npu_links(npus)
+    links = npu_links(topology, npus)
     for a, b in product(range(npus), repeat=2):
         if a != b:
-            assert hops(network, 0, a, b) == topology.hops(npus, a, b)
-            assert npu_links(network, 0, a, b) == links[a, b]
+            assert kernels.hops(network, 0, a, b) == topology.hops(npus, a, b)
+            assert kernels.npu_links(network, 0, a, b) == links[a, b]
 
 
 @each_shape
@@ -229,7 +238,7 @@ LINE = np.array([[0, 1, 1], [0, 1, 2], [1, 1, 2]])
         (Wrong(LINE, has_switches=True), "has_switches must say whether"),
         (Wrong(np.array([[0, 1, 1], [0, 1, 0], [1, 1, 2]])), "from NPU 0 to NPU 2 does not"),
         (Wrong(np.array([[0, 1, 0], [0, 1, 2], [1, 1, 2]])), "every route must come to its end"),
-        (TABLED["ring"].__class__.__base__(), "must leave kernel_code as it is"),  # type: ignore[misc]
+        (Ring(), "must leave kernel_code as it is"),
     ],
 )
 def test_what_is_no_topology_is_refused_with_the_reason(topology: Topology, rule: str) -> None:
@@ -241,6 +250,28 @@ def test_what_is_no_topology_is_refused_with_the_reason(topology: Topology, rule
 def test_those_from_outside_are_topologies() -> None:
     for topology in (*OUTSIDE_TOPOLOGIES.values(), ALL["mesh"]):
         check_topology(topology)
+
+
+class LostBeyond64(Mesh):
+    """A line whose routes to its first NPU end nowhere when there are more than 64."""
+
+    def next_nodes(self, npus: int) -> Ints:
+        routes = super().next_nodes(npus)
+        if npus > 64:
+            routes[3, 0] = 4
+        return routes
+
+
+def test_routes_are_checked_for_the_number_of_npus_that_a_machine_has() -> None:
+    TOPOLOGIES.add("lost_beyond_64", LostBeyond64())
+    assert dimension("lost_beyond_64", 64).npus == 64
+    with pytest.raises(ValueError, match="of 100 NPUs: every route must come to its end"):
+        dimension("lost_beyond_64", 100)
+    engine = engine_dimensions([dimension("mesh", 100)])
+    engine = (replace(engine[0], topology="lost_beyond_64"),)
+    nodes = program([collective(CollectiveKind.ALL_REDUCE, 100)])
+    with pytest.raises(ConfigError, match=r"dimensions\[0\].*every route must come to its end"):
+        run_unfolded(run_of(engine, [nodes], options(["ring"])))
 
 
 def test_a_dimension_refuses_a_count_that_its_topology_does_not_join() -> None:

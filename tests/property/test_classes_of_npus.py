@@ -13,7 +13,8 @@ from small_models import DLRM
 
 from simcore.collectives import ALGORITHMS as registered
 from simcore.compute import COMPUTE_MODELS
-from simcore.engines import iteration
+from simcore.engines import machine_times
+from simcore.engines.classes import by_classes
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.errors import ConfigError, InfeasibleError, SimulationError
 from simcore.machine import Dimension, Platform, load_npu
@@ -224,7 +225,7 @@ def test_components_from_outside_end_when_every_single_npu_ends(
         found = runner(platform, system).run(workload, plan)
     except (InfeasibleError, ConfigError, SimulationError):
         return  # groups do not tile the machine, or an algorithm does not run in all of them
-    monkeypatch.setattr(IterationRunner, "_follows_all", lambda *_: "this test")
+    monkeypatch.setattr(machine_times, "unlike_groups", lambda *_: "this test")
     expected = every_npu((workload, plan, platform, system))
     if not isinstance(expected, Iteration):
         return
@@ -259,7 +260,7 @@ def test_a_steady_state_is_leapt_over_with_the_same_end(
     workload, plan, platform, system = pipeline(("double_binary_tree", "ring"), chunks, 60)
     short = runner(platform, system).run(workload, plan)
     assert short.repeated > 0
-    monkeypatch.setattr(iteration, "Repeats", lambda **_: None)
+    monkeypatch.setattr(by_classes, "Repeats", lambda **_: None)
     whole = runner(platform, system).run(workload, plan)
     assert whole.repeated == 0
     assert whole.events > 2 * short.events

@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcore.engines.collectives.cache import CollectiveCache
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.phases import Phase, runnable
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.collectives.rows import local_array, network_array, phase_rows
+from simcore.engines.collectives.rows import local_array, network_array, phase_row
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints
 from simcore.errors import ConfigError
-from simcore.kernels.collectives import phase_row
+from simcore.kernels.collectives import phase_row as words
 from simcore.kernels.collectives.phase_machine import phase_time
 from simcore.kernels.collectives.phase_members import member_ends
 from simcore.machine import Dimension
@@ -163,14 +162,14 @@ def test_chain_of_maxima_ends_when_the_state_machine_of_one_member_does(
         members=members,
         stride=8 // members,
     )
-    row = np.array(phase_rows([phase], [dimension], CollectiveCache().rows)[0], np.int64)
+    row = np.array(phase_row(phase, dimension), np.int64)
     network = network_array([dimension])
     local = local_array(delay_ns, memory_bytes_per_s)
     duration, sent_bytes, _ = phase_time(row, size_bytes, network, local)
     zero, end = np.zeros(1, np.int64), np.zeros(1, np.int64)
     sent = member_ends(row, size_bytes, zero, network, local, zero, end)
-    assert row[phase_row.ALIKE] or dimension.topology == "mesh"
-    if not row[phase_row.ALIKE]:
+    assert row[words.ALIKE] or dimension.topology == "mesh"
+    if not row[words.ALIKE]:
         return  # every member of a line is followed
     if sent < 0:  # a window of messages, or a tie
         assert algorithm.startswith("direct")

@@ -1,6 +1,6 @@
 """What links carry: counted link by link, and never more than they can where messages meet."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -21,7 +21,6 @@ from simcore.kernels.collectives.phase_row import (
     SHRINKS,
     STEPS,
 )
-from simcore.recent import Recent
 from simcore.result import IterationResult
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
@@ -66,7 +65,7 @@ def ring(npus: int, bandwidth_bytes_per_s: float = 1e9) -> Dimension:
     )
 
 
-def messages(row: list[int], size: int) -> Iterator[tuple[int, int, int]]:
+def messages(row: Sequence[int], size: int) -> Iterator[tuple[int, int, int]]:
     """Sender, receiver and bytes of all messages of a phase that is no tree, member by member."""
     members, distance, shrinks = row[MEMBERS], row[DISTANCE], row[SHRINKS]
     for step in range(row[STEPS]):
@@ -111,7 +110,7 @@ def test_what_a_ring_carries_is_what_its_links_carry_one_by_one(
 ) -> None:
     name = runnable(name, kind, members)
     phase = Phase(dimension=0, kind=kind, algorithm=name, members=members, stride=stride)
-    row = phase_row(phase, ring(npus), Recent(4))
+    row = phase_row(phase, ring(npus))
     sent = passed = 0
     size = 1 << 20
     is_tree = name == "double_binary_tree"
@@ -138,7 +137,7 @@ def test_what_other_topologies_carry_is_what_their_links_carry_one_by_one(
     npus, kind = 16, CollectiveKind.REDUCE_SCATTER
     over = ring(npus).model_copy(update={"topology": topology})
     phase = Phase(dimension=0, kind=kind, algorithm=name, members=members, stride=stride)
-    row = phase_row(phase, over, Recent(4))
+    row = phase_row(phase, over)
     routes, size = known[topology].next_nodes(npus), 1 << 20
     is_tree, sent, passed = name == "double_binary_tree", 0, 0
     for first in [b + o for b in range(0, npus, members * stride) for o in range(stride)]:
@@ -158,7 +157,7 @@ def test_a_message_leaves_over_one_link_where_npus_pass_nothing_on(topology: str
     over = ring(8).model_copy(update={"topology": topology})
     kind = CollectiveKind.ALL_TO_ALL
     phase = Phase(dimension=0, kind=kind, algorithm="direct", members=8, stride=1)
-    row = phase_row(phase, over, Recent(4))
+    row = phase_row(phase, over)
     assert mean_passes(np.array(row, np.int64), network_array((over,))) == 1.0
 
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from plain_stages import PlainStages
 
 from simcore.compute import COMPUTE_MODELS
-from simcore.engines import iteration as iteration_module
 from simcore.engines.iteration import Iteration, IterationRunner
-from simcore.engines.stages import plan_code
+from simcore.engines.stages import by_stages, plan_code
 from simcore.engines.stages.run import PipelineRun, run_pipeline
 from simcore.engines.stages.shared_ends import SharedEnds
 from simcore.errors import ConfigError, InfeasibleError
@@ -167,7 +166,7 @@ def test_a_run_leaps_over_its_steady_state(
         return runs[-1]
 
     monkeypatch.setattr(plan_code, "_SHORT_RUNS", 0)
-    monkeypatch.setattr(iteration_module, "run_pipeline", recorded)
+    monkeypatch.setattr(by_stages, "run_pipeline", recorded)
     model = Model.build(name="m", layers=8, hidden=256, heads=8, ffn=1024, vocabulary=1024)
     dimension = Dimension.build(
         topology="switch", npus=4, bandwidth_bytes_per_s=20e9, latency_s=1e-6

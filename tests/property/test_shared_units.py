@@ -6,10 +6,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simcore.engines.stages.counts import counts_of_graph, counts_of_program
-from simcore.engines.stages.plan_code import PlanCode, PlanParts
+from simcore.engines.stages.plan_code import PlanCode
 from simcore.errors import InfeasibleError
 from simcore.kernels.stages.piece_rows import PART_DEP, PART_NODES
 from simcore.kernels.stages.piece_runs import lay_out
+from simcore.memo import Memo
 from simcore.workload import (
     Model,
     ParallelPlan,
@@ -62,7 +63,7 @@ UPDATES = [
     Updates(kind="local", every=4),
 ]
 CHECKED = settings(derandomize=True, deadline=None, max_examples=300)
-SHARED = PlanParts()
+SHARED = Memo()
 
 
 @st.composite
@@ -149,7 +150,7 @@ JOBS = st.booleans().flatmap(lambda known: jobs() if known else other_jobs())
 @CHECKED
 @given(job=JOBS)
 def test_plans_come_to_the_same_with_what_others_left(job: tuple[Workload, ParallelPlan]) -> None:
-    alone, among_others = PlanCode(*job), PlanCode(*job, SHARED)
+    alone, among_others = PlanCode(*job, Memo()), PlanCode(*job, SHARED)
     assert among_others.program.message_bytes == alone.program.message_bytes
     assert among_others.program.operators == alone.program.operators
     assert among_others.program.collectives == alone.program.collectives
@@ -200,7 +201,7 @@ def test_the_kernel_lays_out_the_nodes_of_the_graphs(
 
 
 def test_plans_with_the_same_units_share_their_writer_and_their_code() -> None:
-    parts = PlanParts()
+    parts = Memo()
     workload = TrainingWorkload(model=DENSE, sequence=128, global_batch=24)
     one = PlanCode(workload, ParallelPlan(tp=2, pp=2, dp=2), parts)
     other = PlanCode(workload, ParallelPlan(tp=4, pp=2, dp=2), parts)
@@ -212,7 +213,7 @@ def test_plans_with_the_same_units_share_their_writer_and_their_code() -> None:
 
 
 def test_under_zero_3_more_replicas_gather_smaller_shards_in_the_same_units() -> None:
-    parts, sizes, operators = PlanParts(), [], []
+    parts, sizes, operators = Memo(), [], []
     for dp in (2, 4):
         workload = TrainingWorkload(model=DENSE, sequence=128, global_batch=6 * dp)
         program = PlanCode(workload, ParallelPlan(pp=2, dp=dp, zero_stage=3), parts).program

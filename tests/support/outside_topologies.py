@@ -71,34 +71,27 @@ class TwoTiers(Topology):
         return np.array([*rows, leaf_of])
 
 
-class TabledRing(Ring):
-    """A ring that kernels read from a table."""
+class _ByTable(Topology):
+    """Leaves to the routes what a topology of the product states besides."""
 
     kernel_code = TABLE
     cyclic = False
+    uniform = False
     hops = Topology.hops
     least_hops = Topology.least_hops
     most_hops = Topology.most_hops
 
 
-class TabledSwitch(Switch):
+class TabledRing(_ByTable, Ring):
+    """A ring that kernels read from a table."""
+
+
+class TabledSwitch(_ByTable, Switch):
     """A switch that kernels read from a table."""
 
-    kernel_code = TABLE
-    uniform = False
-    hops = Topology.hops
-    least_hops = Topology.least_hops
-    most_hops = Topology.most_hops
 
-
-class TabledFullyConnected(FullyConnected):
+class TabledFullyConnected(_ByTable, FullyConnected):
     """A full mesh that kernels read from a table."""
-
-    kernel_code = TABLE
-    uniform = False
-    hops = Topology.hops
-    least_hops = Topology.least_hops
-    most_hops = Topology.most_hops
 
 
 OUTSIDE_TOPOLOGIES: dict[str, Topology] = {

@@ -1,68 +1,64 @@
 """Which members of a group, and which groups, see the same distances in a dimension."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.collectives import Exchange, Offset, PeerRule, StateMachine
+from simcore.collectives import CollectiveAlgorithm, Exchange, Offset, PeerRule, StateMachine
+from simcore.collectives.steps import Peer
 from simcore.engines.collectives.placement import Placement
 from simcore.machine import Dimension
+from simcore.terms import CollectiveKind
 from simcore.topologies import Topology, distances
 
 Ints = NDArray[np.int64]
 Pairs = tuple[Ints, Ints]
 
 
-def members_alike(
-    machine: StateMachine, topology: Topology, npus: int, members: int, stride: int
+@lru_cache(maxsize=4096)
+def phase_alike(
+    algorithm: CollectiveAlgorithm,
+    kind: CollectiveKind,
+    topology: Topology,
+    npus: int,
+    members: int,
+    stride: int,
 ) -> bool:
     """Whether one member can stand for all: in each step every pair is equally far apart.
 
     Args:
-        machine: What the members run.
+        algorithm: What the members run.
+        kind: Of the phase.
         topology: Of the dimension.
         npus: Of the dimension.
         members: Of the group, at the coordinates 0, *stride*, 2 x *stride*, ...
         stride: Distance of neighbouring members.
     """
+    machine = algorithm.machine(kind, members)
     if machine.peers is PeerRule.TREE:
         return False
     if topology.uniform:
         return True
+    if topology.cyclic and machine.peers is PeerRule.HALVING:
+        return True  # those of each pair are equally far apart, wherever the pair lies
+    if topology.cyclic and machine.peers is not PeerRule.TABLE:
+        # on a part of a ring the way back from the last member to the first is another one
+        return members == 2 or members * stride == npus
+    return all(
+        _equally_far(topology, npus, senders * stride, receivers * stride)
+        for senders, receivers in _pairs(machine, members)
+    )
+
+
+def _equally_far(topology: Topology, npus: int, a: Ints, b: Ints) -> bool:
     if topology.cyclic:
-        if members == 2 or members * stride == npus:
-            return all(not _is_uneven(step.peer, members) for step in machine.table) or (
-                _all_equal(machine, topology, npus, members, stride)
-            )
-        if machine.peers is PeerRule.HALVING:
-            return True  # those of each pair are equally far apart, wherever the pair lies
-        if machine.peers is not PeerRule.TABLE:
-            return False  # the way back from the last member to the first is another one
-    return _all_equal(machine, topology, npus, members, stride)
-
-
-def _is_uneven(peer: object, members: int) -> bool:
-    """Whether pairs of a step may be apart by different numbers of members."""
-    if isinstance(peer, Exchange):
-        return peer.mask & (peer.mask - 1) != 0
-    return not isinstance(peer, Offset)
-
-
-@lru_cache(maxsize=4096)
-def _all_equal(
-    machine: StateMachine, topology: Topology, npus: int, members: int, stride: int
-) -> bool:
-    for senders, receivers in _pairs(machine, members):
-        if topology.cyclic:
-            apart = np.abs(senders - receivers) * stride
-            found = np.minimum(apart, npus - apart)
-        else:
-            found = distances(topology, npus)[senders * stride, receivers * stride]
-        if bool((found != found[0]).any()):
-            return False
-    return True
+        apart = np.abs(a - b)
+        found = np.minimum(apart, npus - apart)
+    else:
+        found = distances(topology, npus)[a, b]
+    return bool((found == found[0]).all())
 
 
 def _pairs(machine: StateMachine, members: int) -> Iterator[Pairs]:
@@ -79,8 +75,19 @@ def _pairs(machine: StateMachine, members: int) -> Iterator[Pairs]:
                 yield everyone, everyone ^ (1 << level)
         case _:
             for step in machine.table:
-                found = [step.peer.receiver(member, members) for member in range(members)]
-                yield everyone, np.array(found, np.int64)
+                yield everyone, _receivers(step.peer, everyone)
+
+
+def _receivers(peer: Peer, everyone: Ints) -> Ints:
+    """To whom each of *everyone* sends."""
+    match peer:
+        case Offset(ahead):
+            return (everyone + ahead) % everyone.size
+        case Exchange(mask):
+            return everyone ^ mask
+        case _:
+            named = [peer.receiver(member, everyone.size) for member in everyone.tolist()]
+            return np.array(named, np.int64)
 
 
 @lru_cache(maxsize=4096)
@@ -102,7 +109,7 @@ def groups_alike(topology: Topology, npus: int, members: int, stride: int) -> bo
     return True
 
 
-def unlike_groups(dimensions: Sequence[Dimension], placements: Iterable[Placement]) -> str:
+def unlike_groups(dimensions: Sequence[Dimension], placements: Collection[Placement]) -> str:
     """The first topology on which groups of one of *placements* lie differently; "": none."""
     for d, dimension in enumerate(dimensions):
         shape, npus = dimension.shape, dimension.npus

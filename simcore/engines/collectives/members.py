@@ -8,7 +8,6 @@ import numpy as np
 
 from simcore.collectives import algorithm_named
 from simcore.collectives.record import program_row
-from simcore.engines.collectives.cache import CollectiveCache
 from simcore.engines.collectives.phases import cut, runnable
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.rows import local_array, network_array
@@ -99,13 +98,11 @@ class Subsystem:
         dimensions: Sequence[Dimension],
         system: System,
         memory_bytes_per_s: float,
-        cache: CollectiveCache | None = None,
     ) -> None:
         self._dimensions = tuple(dimensions)
         self._system = system
         self._memory_bytes_per_s = memory_bytes_per_s
         self._npus = prod(dimension.npus for dimension in self._dimensions)
-        self._rows = (cache or CollectiveCache()).rows
 
     def collective_ends(
         self,
@@ -199,7 +196,7 @@ class Subsystem:
         if count < 2 or not (in_list or (members == np.arange(count)).all()):
             return None
         algorithm = algorithm_named(name)
-        words = program_row(algorithm, kind, count, self._rows, in_list=in_list)
+        words = program_row(algorithm, kind, count, in_list=in_list)
         row = np.array(words, np.int64)
         return None if row[PEERS] == PEERS_TREE else row
 

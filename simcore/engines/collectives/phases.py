@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from simcore.collectives import algorithm_name, algorithm_named
 from simcore.collectives import runnable as running_algorithm
@@ -70,12 +71,13 @@ def passes_of_chunk(
     return [(d, kind) for d in involved]
 
 
+@lru_cache(maxsize=4096)
 def phases_of_chunk(
     kind: CollectiveKind,
     placement: Placement,
-    algorithms: Sequence[str],
+    algorithms: tuple[str, ...],
     local_bw_aware: bool,
-    passed: Sequence[int] | None = None,
+    passed: tuple[int, ...] | None = None,
 ) -> tuple[Phase, ...]:
     """The phases of one chunk, each starting with the size that the one before left.
 
@@ -93,7 +95,10 @@ def phases_of_chunk(
     )
 
 
-def stand_ins(kind: CollectiveKind, placement: Placement, names: Sequence[str]) -> tuple[str, ...]:
+@lru_cache(maxsize=4096)
+def stand_ins(
+    kind: CollectiveKind, placement: Placement, names: tuple[str, ...]
+) -> tuple[str, ...]:
     """Which algorithms stand in for those of the dimensions, *names*, that cannot run."""
     notes = []
     for dimension, (name, members) in enumerate(zip(names, placement.extent, strict=True)):

@@ -1,6 +1,7 @@
 """Where a parallel group lies on the machine: its members along each network dimension."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from simcore.errors import InfeasibleError
 
@@ -31,6 +32,7 @@ class Placement:
         return [dimension for dimension, extent in enumerate(self.extent) if extent > 1]
 
 
+@lru_cache(maxsize=4096)
 def place_group(what: str, stride: int, size: int, dimensions: tuple[int, ...]) -> Placement:
     """Lay the NPUs ``base + i * stride``, i < *size*, over the mixed-radix *dimensions*.
 

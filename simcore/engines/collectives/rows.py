@@ -1,36 +1,35 @@
 """Phases, networks and NPUs as the kernels of collectives read them: arrays of numbers."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
-from simcore.collectives import algorithm_named
-from simcore.collectives.record import Rows, program_row
-from simcore.engines.collectives.alike import members_alike
+from simcore.collectives import CollectiveAlgorithm, algorithm_named
+from simcore.collectives.record import program_row
+from simcore.engines.collectives.alike import phase_alike
 from simcore.engines.collectives.phases import Phase
 from simcore.engines.events.input import Floats, Ints
 from simcore.kernels.collectives import phase_row as words
 from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.machine.dimension import Dimension
-from simcore.topologies import Topology, distances
+from simcore.topologies import Topology, distances, npu_links
 
 
-def phase_rows(
-    phases: Sequence[Phase], dimensions: Sequence[Dimension], known: Rows
-) -> list[list[int]]:
-    """A row of ``kernels.phase_row`` per phase of a chunk; *known* keeps what recurs."""
-    return [phase_row(phase, dimensions[phase.dimension], known) for phase in phases]
+def phase_row(phase: Phase, over: Dimension) -> tuple[int, ...]:
+    """The row of ``kernels.collectives.phase_row`` for one *phase*, on the dimension *over*."""
+    return _phase_row(phase, algorithm_named(phase.algorithm), over.shape, over.npus)
 
 
-def phase_row(phase: Phase, over: Dimension, known: Rows) -> list[int]:
-    """The row of one phase, *over* a dimension."""
-    algorithm = algorithm_named(phase.algorithm)
-    row = program_row(algorithm, phase.kind, phase.members, known)
+@lru_cache(maxsize=4096)
+def _phase_row(
+    phase: Phase, algorithm: CollectiveAlgorithm, shape: Topology, npus: int
+) -> tuple[int, ...]:
+    row = program_row(algorithm, phase.kind, phase.members)
     row[words.STRIDE] = phase.stride
     row[words.DIMENSION] = phase.dimension
-    machine = algorithm.machine(phase.kind, phase.members)
-    row[words.ALIKE] = members_alike(machine, over.shape, over.npus, phase.members, phase.stride)
-    return row
+    row[words.ALIKE] = phase_alike(algorithm, phase.kind, shape, npus, phase.members, phase.stride)
+    return tuple(row)
 
 
 def row_array(rows: Sequence[Sequence[int]]) -> Ints:
@@ -40,7 +39,7 @@ def row_array(rows: Sequence[Sequence[int]]) -> Ints:
 
 
 def network_array(dimensions: Sequence[Dimension]) -> Floats:
-    """(D, W) float64, W >= LINK_WORDS: a row of ``kernels.hops`` per dimension."""
+    """(D, W) float64, W >= LINK_WORDS: a row of ``kernels.collectives.hops`` per dimension."""
     rows = [
         link_row(
             dimension.shape,
@@ -50,18 +49,18 @@ def network_array(dimensions: Sequence[Dimension]) -> Floats:
         )
         for dimension in dimensions
     ]
-    network = np.zeros((len(rows), max(map(len, rows))), np.float64)
+    network = np.zeros((len(rows), max([row.size for row in rows])), np.float64)
     for row, known in zip(network, rows, strict=True):
-        row[: len(known)] = known
+        row[: known.size] = known
     return network
 
 
-def link_row(shape: Topology, npus: int, bytes_per_ns: float, latency_ns: float) -> list[float]:
+def link_row(shape: Topology, npus: int, bytes_per_ns: float, latency_ns: float) -> Floats:
     """The row of one dimension: its links and, where kernels need one, the table of distances."""
-    row = [shape.kernel_code, npus, bytes_per_ns, latency_ns]
-    if shape.kernel_code == TABLE:
-        row += distances(shape, npus).ravel().tolist() + shape.npu_links(npus).ravel().tolist()
-    return row
+    row = np.array((shape.kernel_code, npus, bytes_per_ns, latency_ns), np.float64)
+    if shape.kernel_code != TABLE:
+        return row
+    return np.concatenate([row, distances(shape, npus).ravel(), npu_links(shape, npus).ravel()])
 
 
 def local_array(delay_ns: int, memory_bytes_per_s: float) -> Floats:

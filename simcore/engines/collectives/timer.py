@@ -6,15 +6,12 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from simcore.collectives import algorithm_named
-from simcore.engines.collectives.alike import members_alike, partners_alike
-from simcore.engines.collectives.cache import Collective, CollectiveCache
+from simcore.engines.collectives.alike import partners_alike, phase_alike
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.phases import (
     Phase,
     cut,
-    passes_of_chunk,
     phases_of_chunk,
-    runnable,
     stand_ins,
 )
 from simcore.engines.collectives.placement import Placement
@@ -32,7 +29,18 @@ from simcore.kernels.collectives.phase_row import RESULT_OVER, RESULT_TIMES
 from simcore.kernels.collectives.time import collective_time, through_phases
 from simcore.machine.dimension import Dimension
 from simcore.machine.system import ALGORITHM_KEYS, System
+from simcore.memo import Memo
 from simcore.terms import CollectiveKind
+
+Collective = tuple[CollectiveKind, Placement, int]
+"""Kind, where its members are, and size: of the full buffer, of an all-gather the shard."""
+
+
+class KnownTimes(dict[Collective, CollectiveTime]):
+    """Times of the collectives of one machine and system layer."""
+
+    size_bytes = 2**15
+    """Estimate, for some dozens of collectives."""
 
 
 class CollectiveTimer:
@@ -50,21 +58,17 @@ class CollectiveTimer:
         dimensions: Sequence[Dimension],
         system: System,
         memory_bytes_per_s: float,
-        cache: CollectiveCache | None = None,
+        memo: Memo | None = None,
     ) -> None:
         self._dimensions = tuple(dimensions)
         self._topologies = [dimension.topology for dimension in self._dimensions]
-        self._places = [(i, d.topology, d.npus) for i, d in enumerate(self._dimensions)]
         self._system = system
         self._memory_bytes_per_s = memory_bytes_per_s
         self._network = network_array(self._dimensions)
         self._local = local_array(system.endpoint_delay_ns, memory_bytes_per_s)
         self._aware = system.collective_optimization == "local_bw_aware"
         self._algorithms: dict[CollectiveKind, tuple[str, ...]] = {}
-        self._cache = cache = cache or CollectiveCache()
-        machine = self._key()
-        known = cache.times.get(machine)
-        self._known = cache.times.put(machine, {}) if known is None else known
+        self._known = (memo or Memo()).of("times of collectives", self._key(), KnownTimes)
 
     def time(self, kind: CollectiveKind, placement: Placement, size_bytes: int) -> CollectiveTime:
         """Time of one collective; *size_bytes* is the full buffer, of an all-gather the shard."""
@@ -83,12 +87,7 @@ class CollectiveTimer:
 
     def stand_ins(self, kind: CollectiveKind, placement: Placement) -> tuple[str, ...]:
         """Which algorithms stand in for chosen ones that cannot run, as sentences."""
-        names = self._algorithms_of(kind)
-        key = (kind, placement.extent, names)
-        known = self._cache.stand_ins.get(key)
-        if known is None:
-            known = self._cache.stand_ins.put(key, stand_ins(kind, placement, names))
-        return known
+        return stand_ins(kind, placement, self._algorithms_of(kind))
 
     def uneven(self, kind: CollectiveKind, placement: Placement, *, held: bool) -> set[int]:
         """Dimensions along which members of a collective do not all behave alike.
@@ -101,12 +100,11 @@ class CollectiveTimer:
         """
         found = set()
         for phase in self._phases(kind, placement):
-            machine = algorithm_named(phase.algorithm).machine(phase.kind, phase.members)
-            over = self._dimensions[phase.dimension]
-            alike = partners_alike(machine, phase.members)
+            algorithm, over = algorithm_named(phase.algorithm), self._dimensions[phase.dimension]
+            place = over.shape, over.npus, phase.members, phase.stride
+            alike = partners_alike(algorithm.machine(phase.kind, phase.members), phase.members)
             if held:
-                place = over.shape, over.npus, phase.members, phase.stride
-                alike &= members_alike(machine, *place)
+                alike &= phase_alike(algorithm, phase.kind, *place)
             if not alike:
                 found.add(phase.dimension)
         return found
@@ -129,11 +127,11 @@ class CollectiveTimer:
 
     def _work_out(self, wanted: Sequence[Collective]) -> Iterator[CollectiveTime]:
         """Times of collectives whose chunks pass the dimensions in ascending order."""
-        rows: list[list[int]] = []
+        rows: list[tuple[int, ...]] = []
         table = []
         for kind, placement, size_bytes in wanted:
             table.append((len(rows), *self._cut(kind, placement, size_bytes)))
-            rows += self._phase_rows(kind, placement, placement.involved)
+            rows += self._phase_rows(kind, placement)
         table.append((len(rows), 0, 0))
         phases, active = row_array(rows), self._system.active_chunks_per_dimension
         times = np.empty((len(rows), TIME_WORDS), np.int64)
@@ -182,27 +180,19 @@ class CollectiveTimer:
             traffic=tuple(traffic.ravel().tolist()),
         )
 
-    def _phases(self, kind: CollectiveKind, placement: Placement) -> tuple[Phase, ...]:
-        return phases_of_chunk(kind, placement, self._algorithms_of(kind), self._aware)
+    def _phases(
+        self, kind: CollectiveKind, placement: Placement, passed: Sequence[int] | None = None
+    ) -> tuple[Phase, ...]:
+        names = self._algorithms_of(kind)
+        order = None if passed is None else tuple(passed)
+        return phases_of_chunk(kind, placement, names, self._aware, order)
 
     def _phase_rows(
-        self, kind: CollectiveKind, placement: Placement, passed: Sequence[int]
-    ) -> list[list[int]]:
+        self, kind: CollectiveKind, placement: Placement, passed: Sequence[int] | None = None
+    ) -> list[tuple[int, ...]]:
         """A row per phase of a chunk that passes the dimensions in the order *passed*."""
-        names, known = self._algorithms_of(kind), self._cache.phase_rows
-        rows = []
-        for d, what in passes_of_chunk(kind, passed, self._aware):
-            members, stride = placement.extent[d], placement.stride[d]
-            key = (what, names[d], members, stride, self._places[d])
-            row = known.get(key)
-            if row is None:
-                name = runnable(names[d], what, members)
-                phase = Phase(
-                    dimension=d, kind=what, algorithm=name, members=members, stride=stride
-                )
-                row = known.put(key, phase_row(phase, self._dimensions[d], self._cache.rows))
-            rows.append(row)
-        return rows
+        phases = self._phases(kind, placement, passed)
+        return [phase_row(phase, self._dimensions[phase.dimension]) for phase in phases]
 
     def _algorithms_of(self, kind: CollectiveKind) -> tuple[str, ...]:
         """The algorithm of each dimension."""

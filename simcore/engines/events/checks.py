@@ -20,7 +20,7 @@ from simcore.errors import ConfigError
 from simcore.kernels.events import layout
 from simcore.network import BACKENDS
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.topologies import TOPOLOGIES
+from simcore.topologies import TOPOLOGIES, check_npus
 
 _SCHEDULING = ("lifo", "fifo", "explicit")
 _MOST_SLOTS = 1024
@@ -62,6 +62,10 @@ def _check_network(inputs: EngineInput) -> None:
         if dimension.topology not in TOPOLOGIES:
             raise TOPOLOGIES.unknown(dimension.topology, at=at)
         _require(dimension.npus >= 2, at, "must join at least 2 NPUs", dimension.npus)
+        try:
+            check_npus(TOPOLOGIES[dimension.topology], dimension.topology, dimension.npus)
+        except ConfigError as error:
+            raise error.under(at) from None
         rate = dimension.bytes_per_ns
         _require(rate > 0, at, "bandwidth must be above 0 B/ns", rate)
         latency_ns = dimension.latency_ns

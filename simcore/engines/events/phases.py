@@ -17,7 +17,7 @@ from simcore.collectives import (
     algorithm_name,
     runnable,
 )
-from simcore.collectives.record import Rows, program_row
+from simcore.collectives.record import program_row
 from simcore.engines.events.dimension_order import DimensionCost, dimension_orders
 from simcore.engines.events.input import ChosenAlgorithm, EngineInput, GridGroup, ListGroup
 from simcore.errors import ConfigError
@@ -236,19 +236,16 @@ def _check_runs(phase: Phase, *, quirks: bool) -> None:
         raise ConfigError("algorithm", rule, got=over.members)
 
 
-def phase_words(
-    phase: Phase, known: Rows, *, members_at: int, tree: int
-) -> tuple[list[int], list[int]]:
+def phase_words(phase: Phase, *, members_at: int, tree: int) -> tuple[list[int], list[int]]:
     """The words of a phase in the arena, and those of its step table.
 
     Args:
         phase: The phase.
-        known: Rows made before.
         members_at: Where the list of its members lies, 0: none.
         tree: Number of its tree counter; without meaning for the other algorithms.
     """
     over = phase.over
-    row = program_row(over.algorithm, phase.kind, over.members, known, in_list=over.in_list)
+    row = program_row(over.algorithm, phase.kind, over.members, in_list=over.in_list)
     words = row[:ROW_WORDS] + [0] * (layout.PHASE_WORDS - ROW_WORDS)
     words[layout.PHASE_STRIDE] = over.stride
     words[layout.PHASE_LIST] = members_at

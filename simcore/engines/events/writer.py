@@ -8,7 +8,6 @@ from math import prod
 import numpy as np
 
 from simcore.collectives import PeerRule
-from simcore.collectives.record import Rows
 from simcore.engines.events.arena import Image
 from simcore.engines.events.cast import Cast
 from simcore.engines.events.input import EngineInput, GridGroup, ListGroup
@@ -21,10 +20,8 @@ from simcore.kernels.collectives.phase_row import PEERS_CUSTOM, PEERS_TREE
 from simcore.kernels.events import layout
 from simcore.kernels.events.layout import Ints
 from simcore.kernels.native import call
-from simcore.recent import Recent
 from simcore.terms import CollectiveKind, NodeKind
 
-_KEPT_ROWS = 4096
 TAG_RANGE = 500_000_000  # ASTRA-sim folds the tags of sends into this range
 
 
@@ -71,7 +68,6 @@ class ProgramWriter:
         self._tree_uses: dict[int, int] = {}  # times that one chunk passes a tree
         self._custom_at: dict[int, int] = {}
         self._table_at: dict[tuple[int, ...], int] = {}
-        self._rows: Rows = Recent(_KEPT_ROWS)
         self._lists: dict[int, Ints] = {}
         self._lines: dict[tuple[int, int], int] = {}
         self.longest_phase = 1
@@ -211,7 +207,7 @@ class ProgramWriter:
         machine = phase.over.algorithm.machine(phase.kind, phase.over.members)
         if machine.peers is PeerRule.TREE:
             tree = self._tree_of.setdefault(tree_key, len(self._tree_of))
-        words, table = phase_words(phase, self._rows, members_at=members_at, tree=tree)
+        words, table = phase_words(phase, members_at=members_at, tree=tree)
         if table:
             words[layout.PHASE_TABLE] = self._table(table)
         line = (phase.over.members, phase.over.stride)

@@ -11,12 +11,12 @@ import numpy as np
 
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.stage_axes import is_shared
-from simcore.engines.stages.unit_table import UnitTable, UnitTables
+from simcore.engines.stages.unit_table import UnitTable, unit_table
 from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import piece_rows
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.piece_runs import lay_out
-from simcore.recent import Recent, in_bytes
+from simcore.memo import Memo
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis
 from simcore.workload.program.write import StagePieces, TrainingProgram
@@ -90,17 +90,6 @@ class PipelineCode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Coded:
-    """A code, or that there is none."""
-
-    code: PipelineCode | None
-
-    @property
-    def size_bytes(self) -> int:
-        return self.code.size_bytes if self.code else 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Structured:
     """A program and its structure: all that its code depends on.
 
@@ -131,33 +120,19 @@ class Structured:
         return 2 * self.program.table.size_bytes
 
 
-class PipelineCodes:
-    """Codes of the programs met last, one for all with the same structure.
+def pipeline_code(known: Structured, memo: Memo) -> PipelineCode | None:
+    """The code of a program, one for all with the same structure.
 
-    Args:
-        limit_bytes: Memory that they may take.
+    None where its units are not such that they can be looked up.
     """
-
-    def __init__(self, limit_bytes: int = 3 * 2**26) -> None:
-        self._known: Recent[Hashable, _Coded] = Recent(limit_bytes, in_bytes)
-        self._tables = UnitTables()
-
-    def of(self, known: Structured) -> PipelineCode | None:
-        """See ``code_program``."""
-        return self._known.of(known.structure, lambda: self._coded(known.program)).code
-
-    def _coded(self, program: TrainingProgram) -> _Coded:
-        schedule = SCHEDULES[program.plan.schedule]
-        if schedule.overlaps or not schedule.trains:  # these run node by node
-            return _Coded(code=None)
-        return _Coded(code=code_program(program, self._tables.of(program)))
+    return memo.of("codes", known.structure, lambda: _code(known.program, memo))
 
 
-def code_program(program: TrainingProgram, table: UnitTable) -> PipelineCode | None:
-    """*program*, whose units are those of *table*, for the kernels.
-
-    None where they are not such that they can be looked up.
-    """
+def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
+    schedule = SCHEDULES[program.plan.schedule]
+    if schedule.overlaps or not schedule.trains:  # these run node by node
+        return None
+    table = unit_table(program, memo)
     shared = _shared_collectives(program)
     categories, items = _items(program, shared)
     wholes = _Wholes(program)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcore.engines.collectives.cache import CollectiveCache
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.events.input import Ints
 from simcore.machine import Platform
@@ -21,10 +20,9 @@ class SharedEnds:
         system: System,
         collectives: Sequence[CollectiveOp],
         stage_stride: int,
-        cache: CollectiveCache | None = None,
     ) -> None:
         rate = platform.npu.memory_bandwidth_bytes_per_s
-        self._subsystem = Subsystem(platform.dimensions, system, rate, cache)
+        self._subsystem = Subsystem(platform.dimensions, system, rate)
         self._collectives, self._stride = collectives, stage_stride
         self.lead_ns = system.endpoint_delay_ns
 

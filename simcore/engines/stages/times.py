@@ -7,7 +7,6 @@ from itertools import compress
 import numpy as np
 
 from simcore.compute import ComputeModel
-from simcore.engines.collectives.cache import Placements
 from simcore.engines.collectives.placement import Placement, place_group
 from simcore.engines.collectives.rows import network_array
 from simcore.engines.collectives.time import CollectiveTime
@@ -24,9 +23,7 @@ from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
 
 
 def place_groups(
-    groups: Mapping[Axis, GroupLayout],
-    dimensions: Sequence[Dimension],
-    known: Placements | None = None,
+    groups: Mapping[Axis, GroupLayout], dimensions: Sequence[Dimension]
 ) -> dict[Axis, Placement]:
     """Where the groups of each axis lie; those of one NPU, and between two stages, are left out.
 
@@ -34,13 +31,11 @@ def place_groups(
         InfeasibleError: A group does not tile the dimensions.
     """
     sizes = tuple([dimension.npus for dimension in dimensions])
-    known, placed = known or Placements(len(groups)), dict[Axis, Placement]()
-    for axis, group in groups.items():
-        if group.size > 1 and axis is not Axis.EMBEDDING:
-            key = (group.stride, group.size, sizes)
-            found = known.get(key)
-            placed[axis] = found or known.put(key, place_group(str(axis), *key))
-    return placed
+    return {
+        axis: place_group(str(axis), group.stride, group.size, sizes)
+        for axis, group in groups.items()
+        if group.size > 1 and axis is not Axis.EMBEDDING
+    }
 
 
 def operator_times_ns(

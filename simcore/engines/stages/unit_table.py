@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from simcore.engines.events.input import Ints
 from simcore.kernels.stages import stage_layout as f
-from simcore.recent import Recent, in_bytes
-from simcore.workload.program.units.orders import PipelineKey
+from simcore.memo import Memo
 from simcore.workload.program.units.templates import pieces_of
 from simcore.workload.program.write import TrainingProgram
 from simcore.workload.schedules import SCHEDULES, stacked
@@ -54,19 +53,9 @@ class UnitTable:
         return since
 
 
-class UnitTables:
-    """The tables met last.
-
-    Args:
-        limit_bytes: Memory that they may take.
-    """
-
-    def __init__(self, limit_bytes: int = 2**25) -> None:
-        self._known: Recent[PipelineKey, UnitTable] = Recent(limit_bytes, in_bytes)
-
-    def of(self, program: TrainingProgram) -> UnitTable:
-        """The table of *program*."""
-        return self._known.of(program.pipeline, lambda: _table(program))
+def unit_table(program: TrainingProgram, memo: Memo) -> UnitTable:
+    """The table of *program*."""
+    return memo.of("tables of units", program.pipeline, lambda: _table(program))
 
 
 def _table(program: TrainingProgram) -> UnitTable:

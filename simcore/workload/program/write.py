@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from simcore.memo import Memo
 from simcore.terms import LayerKind
 from simcore.workload.base import Workload, microbatches
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
@@ -13,7 +14,7 @@ from simcore.workload.program.piece import Piece, nothing
 from simcore.workload.program.piece_table import PieceTable
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.program.tail import Tail
-from simcore.workload.program.units.orders import PipelineKey, UnitOrder, UnitOrders, pipeline_key
+from simcore.workload.program.units.orders import PipelineKey, UnitOrder, pipeline_key, unit_orders
 from simcore.workload.program.units.pieces import Chunk, UnitWriter
 from simcore.workload.program.units.stage_units import (
     cut_units,
@@ -21,7 +22,7 @@ from simcore.workload.program.units.stage_units import (
     separate_units,
     whole_units,
 )
-from simcore.workload.program.units.writers import UnitWriters
+from simcore.workload.program.units.writers import unit_writer
 from simcore.workload.program.work import Means
 from simcore.workload.rules import check_splits
 from simcore.workload.schedules import SCHEDULES, Units
@@ -106,7 +107,7 @@ def write_program(workload: Workload, plan: ParallelPlan) -> TrainingProgram:
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
-    return ProgramWriter(workload, plan).program(microbatches(workload, plan))
+    return ProgramWriter(workload, plan, Memo()).program(microbatches(workload, plan))
 
 
 class ProgramWriter:
@@ -114,23 +115,16 @@ class ProgramWriter:
 
     Args:
         workload, plan: What is to be done.
-        orders, writers: Those known from other plans.
+        memo: What is known of other plans.
 
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
 
-    def __init__(
-        self,
-        workload: Workload,
-        plan: ParallelPlan,
-        orders: UnitOrders | None = None,
-        writers: UnitWriters | None = None,
-    ) -> None:
+    def __init__(self, workload: Workload, plan: ParallelPlan, memo: Memo) -> None:
         check_splits(workload, plan)
-        self._orders = orders or UnitOrders()
-        self._workload, self._plan = workload, plan
-        writer = (writers or UnitWriters()).of(workload, plan)
+        self._workload, self._plan, self._memo = workload, plan, memo
+        writer = unit_writer(workload, plan, memo)
         self._means = replace(writer.passes.means, plan=plan)
         self._groups = group_layouts(workload, plan)
         self._message_bytes = workload.message_bytes(plan, self._means.share)
@@ -149,7 +143,7 @@ class ProgramWriter:
         workload = self._workload
         if batches * share != workload.global_batch:
             workload = workload.with_batch(batches * share)
-        orders = self._orders.of(self._plan, batches)
+        orders = unit_orders(self._plan, batches, self._memo)
         stages = [self._stages.stage(stage, order) for stage, order in enumerate(orders)]
         shapes = dict.fromkeys([stage.pieces for stage in stages])
         pieces = dict.fromkeys([piece for shape in shapes for piece in shape.in_order])

@@ -254,11 +254,11 @@ def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
     sizes = []
     check = each_npu.check_nodes
 
-    def small_alone(graph: Any, lowered: Any, *where: str) -> None:
+    def small_alone(graph: Any, lowered: Any, *where: Any) -> None:
         sizes.append(lowered.node.shape[0] * graph.plan.npus_per_stage)
         check(graph, lowered, *where)
 
-    monkeypatch.setattr("simcore.engines.iteration.check_nodes", small_alone)
+    monkeypatch.setattr(each_npu, "check_nodes", small_alone)
     run(study_of())
     monkeypatch.setattr(each_npu, "MAX_NODES", int(np.median(sizes)))
     found = run(study_of(), tmp_path)

@@ -2,11 +2,10 @@
 
 import pytest
 
-from simcore.engines.collectives.cache import CollectiveCache
 from simcore.engines.collectives.phases import cut, phases_of_chunk, runnable
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.collectives.rows import phase_rows
-from simcore.kernels.collectives import phase_row
+from simcore.engines.collectives.rows import phase_row
+from simcore.kernels.collectives import phase_row as words
 from simcore.machine import Dimension
 from simcore.terms import CollectiveKind
 
@@ -30,10 +29,9 @@ def passes(kind: CollectiveKind, local_bw_aware: bool) -> list[tuple[int, str, i
     """Dimension and kind of each phase, and the size that it leaves of 1,024 bytes."""
     phases = phases_of_chunk(kind, GRID, ("ring",) * 3, local_bw_aware)
     found, size = [], 1024
-    for phase, row in zip(
-        phases, phase_rows(phases, [RING] * 3, CollectiveCache().rows), strict=True
-    ):
-        size = size * row[phase_row.RESULT_TIMES] // row[phase_row.RESULT_OVER]
+    for phase in phases:
+        row = phase_row(phase, RING)
+        size = size * row[words.RESULT_TIMES] // row[words.RESULT_OVER]
         found.append((phase.dimension, phase.kind.name, size))
     return found
 

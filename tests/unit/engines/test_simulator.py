@@ -4,7 +4,9 @@ import pytest
 
 from simcore import Dimension, ParallelPlan, Platform, Simulator, TrainingWorkload, load_npu
 from simcore.config import Run
-from simcore.engines.stages.plan_code import PlanCache
+from simcore.engines.choose import Engine
+from simcore.engines.stages.plan_code import plan_code
+from simcore.memo import Memo
 from simcore.simulation import run_with_iteration, simulate_run
 from simcore.workload import Model
 
@@ -43,15 +45,23 @@ def test_every_node_gives_the_same_result() -> None:
 
 def test_only_the_plans_met_last_are_kept() -> None:
     run = run_of(5e9, pp=4, dp=2)
-    size_bytes = PlanCache().code(run.workload, run.plan).size_bytes
-    cache = PlanCache(limit_bytes=2 * size_bytes)
-    first = cache.code(run.workload, run.plan)
-    second = cache.code(run.workload, ParallelPlan(dp=2))
-    assert cache.code(run.workload, run.plan) is first
-    cache.code(run.workload, run.plan.model_copy(update={"dp": 4}))
-    assert cache.code(run.workload, ParallelPlan(dp=2)) is not second
-    cache.code(run.workload, run.plan.model_copy(update={"dp": 1}))
-    assert cache.code(run.workload, run.plan) is not first
+    memo = Memo(limit_bytes=2**16)
+    first = plan_code(run.workload, run.plan, memo)
+    assert plan_code(run.workload, run.plan, memo) is first
+    for dp in (1, 2, 3, 4, 6, 8):
+        plan_code(run.workload, ParallelPlan(dp=dp, pp=2), memo)
+    assert plan_code(run.workload, run.plan, memo) is not first
+
+
+def test_the_result_names_its_engine_and_the_reason() -> None:
+    plain, by_node = run_of(5e9, pp=4, dp=2), run_of(5e9, pp=4, dp=2)
+    result = simulate_run(plain)
+    assert result.engine == Engine.STAGES
+    assert "stay in step" in result.engine_reason
+    assert run_with_iteration(by_node, every_node=True)[0].engine == Engine.NODES
+    aware = simulate_run(plain.model_copy(update={"backend": "congestion_aware_multidim"}))
+    assert aware.engine == Engine.EVENTS
+    assert aware.engine_reason.endswith("(congestion_aware_multidim)")
 
 
 @pytest.mark.parametrize("batches", [24, 48])

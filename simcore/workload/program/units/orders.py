@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from simcore.recent import Recent, in_bytes
+from simcore.memo import Memo
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.units.assemble import last_units
 from simcore.workload.schedules import SCHEDULES, Units
@@ -43,20 +43,10 @@ class StageOrders:
         return sum(order.units.size_bytes for order in self.stages)
 
 
-class UnitOrders:
-    """The orders met last, by schedule, stages, micro-batches and chunks.
-
-    Args:
-        limit_bytes: Memory that they may take.
-    """
-
-    def __init__(self, limit_bytes: int = 2**25) -> None:
-        self._known: Recent[PipelineKey, StageOrders] = Recent(limit_bytes, in_bytes)
-
-    def of(self, plan: ParallelPlan, batches: int) -> tuple[UnitOrder, ...]:
-        """The order on each stage of *plan* with *batches* micro-batches."""
-        key = pipeline_key(plan, batches)
-        return self._known.of(key, lambda: _orders(key)).stages
+def unit_orders(plan: ParallelPlan, batches: int, memo: Memo) -> tuple[UnitOrder, ...]:
+    """The order on each stage of *plan* with *batches* micro-batches."""
+    key = pipeline_key(plan, batches)
+    return memo.of("orders of units", key, lambda: _orders(key)).stages
 
 
 def pipeline_key(plan: ParallelPlan, batches: int) -> PipelineKey:

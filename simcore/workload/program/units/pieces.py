@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import ClassVar
 
 from simcore.terms import LayerKind, NodeKind
 from simcore.workload.program.gradients import Bucket
@@ -61,6 +62,9 @@ class UnitWriter:
     parameters: LayerParameters
     sections: dict[Hashable, Section] = field(default_factory=dict)
     known: dict[Hashable, Piece] = field(default_factory=dict)
+
+    size_bytes: ClassVar[int] = 2**16
+    """Estimate of what a writer takes that many plans have used."""
 
     def first(self, chunks: Sequence[Chunk]) -> Piece:
         """The first unit of a stage, which waits for nothing.

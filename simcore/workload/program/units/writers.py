@@ -2,8 +2,9 @@
 
 from collections.abc import Hashable
 from dataclasses import replace
+from functools import partial
 
-from simcore.recent import Recent
+from simcore.memo import Memo
 from simcore.workload.base import Net, Workload
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
@@ -15,7 +16,8 @@ from simcore.workload.program.stage_parameters import LayerParameters, StagePara
 from simcore.workload.program.units.pieces import UnitWriter
 from simcore.workload.program.work import Means
 
-_WRITERS, _ENTRIES = 1024, 4096
+_MOST_ENTRIES = 4096
+"""A catalog of more operators and collectives, to which each plan adds its own, is let go."""
 
 _OUTSIDE_UNITS = frozenset(
     {
@@ -37,25 +39,14 @@ _OUTSIDE_UNITS = frozenset(
 what follows them, but nothing within a layer or an end of the model."""
 
 
-class UnitWriters:
-    """The writers used last.
-
-    Args:
-        limit: How many are kept; one with many operators and collectives in its catalog, to which
-            each plan adds those of its own, is let go too.
-    """
-
-    def __init__(self, limit: int = _WRITERS) -> None:
-        self._known: Recent[Hashable, UnitWriter] = Recent(limit)
-
-    def of(self, workload: Workload, plan: ParallelPlan) -> UnitWriter:
-        """The writer of the units of *plan*, which must have passed ``check_splits``."""
-        share = workload.share(plan)
-        key = _key(workload, plan, share)
-        writer = self._known.get(key)
-        if writer is None or len(writer.passes.means.catalog) > _ENTRIES:
-            writer = self._known.put(key, _writer(workload.model, plan, share))
-        return writer
+def unit_writer(workload: Workload, plan: ParallelPlan, memo: Memo) -> UnitWriter:
+    """The writer of the units of *plan*, which must have passed ``check_splits``."""
+    share = workload.share(plan)
+    key, make = _key(workload, plan, share), partial(_writer, workload.model, plan, share)
+    writer = memo.of("writers of units", key, make)
+    if len(writer.passes.means.catalog) > _MOST_ENTRIES:
+        writer = memo.put("writers of units", key, make())
+    return writer
 
 
 def _key(workload: Workload, plan: ParallelPlan, share: NpuShare) -> Hashable:

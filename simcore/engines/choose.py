@@ -1,0 +1,57 @@
+"""Which engine carries out an iteration, and why."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from simcore.engines.machine_times import MachineTimes, ProgramTimes
+
+
+class Engine(StrEnum):
+    """What carries out an iteration; all that can run one agree to the nanosecond.
+
+    Attributes:
+        EVENTS: Every NPU and every message; NPUs that are provably alike run as one.
+        CLASSES: One NPU of each class of alike ones in a stage.
+        STAGES: One NPU per stage, each situation of it worked out once.
+        NODES: One NPU per stage, node by node.
+    """
+
+    EVENTS = "events"
+    CLASSES = "classes"
+    STAGES = "stages"
+    NODES = "nodes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """An engine and the reason for which it runs."""
+
+    engine: Engine
+    reason: str
+
+
+IN_STEP = "the NPUs of a stage stay in step, so one stands for all"
+EVERY_NODE = Choice(engine=Engine.NODES, reason=f"{IN_STEP}; every node was asked for")
+NOT_REMEMBERED = Choice(
+    engine=Engine.NODES,
+    reason=f"{IN_STEP}; units of this schedule or without a duration cannot be looked up",
+)
+
+
+def choose(times: ProgramTimes, machine: MachineTimes) -> Choice:
+    """The least work that gives the exact answer for a program with *times* on *machine*."""
+    if follows_all(times, machine):
+        if machine.messages_meet:
+            reason = f"messages wait for each other on their links ({machine.backend})"
+        else:
+            reason = f"groups of one axis lie differently on {times.unlike}"
+        return Choice(engine=Engine.EVENTS, reason=reason)
+    if machine.system.phase_end == "each" and times.ends_differ:
+        reason = "members of a collective end one by one, and each goes on at once"
+        return Choice(engine=Engine.CLASSES, reason=f"{reason} (phase_end: each)")
+    return Choice(engine=Engine.STAGES, reason=IN_STEP)
+
+
+def follows_all(times: ProgramTimes, machine: MachineTimes) -> str:
+    """Backend or topology that makes NPUs of a stage differ, so that none stands for all."""
+    return machine.backend if machine.messages_meet else times.unlike

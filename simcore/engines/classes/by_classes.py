@@ -1,0 +1,78 @@
+"""Node by node: one NPU per stage, or of each class of alike ones where NPUs fall out of step."""
+
+from simcore.engines.classes.period import Repeats
+from simcore.engines.classes.places import AlikePlaces
+from simcore.engines.classes.run import EndsOfCollectives, Execution, Executor
+from simcore.engines.classes.tables import ClassTables
+from simcore.engines.machine_times import MachineTimes, ProgramTimes
+from simcore.engines.stages.lowering import Lowered, lower
+from simcore.engines.stages.plan_code import PlanCode
+from simcore.engines.stages.ran import Ran
+from simcore.workload.graph import TrainingGraph
+
+
+def run_by_classes(known: PlanCode, times: ProgramTimes, machine: MachineTimes) -> Ran:
+    """Run as many micro-batches as show a steady state of all classes, and repeat it."""
+    dimensions = machine.platform.dimensions
+    for batches in known.runs:
+        code = known.code(batches)
+        if code is None and batches < known.batches:
+            continue
+        graph = known.graph(batches)
+        lowered = lower(graph, dimensions, times.operator_ns, times.collectives)
+        short = code is not None and code.period > 0 and batches < known.batches
+        repeats = Repeats(between=code.repeats, units=code.period) if code and short else None
+        ran = _executor(graph, lowered, times, machine, in_step=False).run(
+            machine.system.profile, repeats
+        )
+        if ran.period is not None or batches == known.batches:
+            break
+    finish_ns, booked_ns, added = ran.finish_ns, ran.booked_ns, 0
+    if ran.period is not None and code is not None:
+        added = (known.batches - batches) // (ran.period.periods * code.period_batches)
+        finish_ns = finish_ns + added * ran.period.ns
+        booked_ns = booked_ns + added * ran.period.booked_ns
+    return Ran(
+        categories=lowered.categories,
+        finish_ns=finish_ns,
+        booked_ns=booked_ns,
+        events=ran.events,
+        npus=ran.npus,
+        repeated=added,
+    )
+
+
+def run_nodes(
+    graph: TrainingGraph, times: ProgramTimes, machine: MachineTimes
+) -> tuple[Lowered, Execution]:
+    """Run every node of *graph*, whose NPUs stay in step.
+
+    Raises:
+        SimulationError: The stages wait for each other for ever.
+    """
+    lowered = lower(graph, machine.platform.dimensions, times.operator_ns, times.collectives)
+    run = _executor(graph, lowered, times, machine, in_step=True).run(machine.system.profile)
+    return lowered, run
+
+
+def _executor(
+    graph: TrainingGraph,
+    lowered: Lowered,
+    times: ProgramTimes,
+    machine: MachineTimes,
+    *,
+    in_step: bool,
+) -> Executor:
+    placements, collectives = times.placements, times.collectives
+    uneven = {} if in_step else machine.uneven(graph.collectives, times)
+    return Executor(
+        graph,
+        lowered,
+        ClassTables(
+            graph, lowered, collectives, placements, machine.system.chunks, in_step=in_step
+        ),
+        AlikePlaces(graph.plan, machine.platform.dimensions, placements, uneven),
+        EndsOfCollectives(
+            within=machine.member_ends, between=machine.shared_ends(graph), placements=placements
+        ),
+    )

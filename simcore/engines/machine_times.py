@@ -1,0 +1,124 @@
+"""Times that one machine gives to the operators, collectives and messages of a program."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simcore.compute import ComputeModel
+from simcore.engines.collectives.alike import unlike_groups
+from simcore.engines.collectives.ends import MemberEnds
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.time import CollectiveTime
+from simcore.engines.collectives.timer import CollectiveTimer
+from simcore.engines.events.input import Ints
+from simcore.engines.stages.counts import NodeCounts
+from simcore.engines.stages.shared_ends import SharedEnds
+from simcore.engines.stages.stage_axes import is_shared
+from simcore.engines.stages.time_limit import TimeLimit
+from simcore.engines.stages.times import MessageTimes, collective_times, place_groups
+from simcore.machine import Platform
+from simcore.machine.system import System
+from simcore.memo import Memo
+from simcore.network import BACKENDS
+from simcore.workload.graph import Axis, CollectiveOp, TrainingGraph
+from simcore.workload.program.write import TrainingProgram
+
+Program = TrainingProgram | TrainingGraph
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProgramTimes:
+    """Times of a program's O operators, C collectives and of its messages.
+
+    Attributes:
+        placements: Where the groups of each axis lie.
+        operator_ns: (O,) int64.
+        collectives: Of each; None where its members are at several stages.
+        messages: Between the stages.
+        unlike: The topology on which groups of one axis lie differently; "": there is none.
+    """
+
+    placements: dict[Axis, Placement]
+    operator_ns: Ints
+    collectives: list[CollectiveTime | None]
+    messages: MessageTimes
+    unlike: str
+
+    @property
+    def ends_differ(self) -> bool:
+        """Whether members of a collective that start together end one by one."""
+        return any(time and time.held_ns for time in self.collectives)
+
+
+class MachineTimes:
+    """Times on one machine.
+
+    Args:
+        platform: The machine.
+        system: Its collectives.
+        compute: Gives the times of kernels.
+        backend: Network backend.
+        memo: What is known from other runs.
+
+    Attributes:
+        messages_meet: Messages wait for each other on their links.
+        member_ends: Ends of collectives whose members begin at different times.
+    """
+
+    def __init__(
+        self, platform: Platform, system: System, compute: ComputeModel, backend: str, memo: Memo
+    ) -> None:
+        self.platform, self.system, self.compute = platform, system, compute
+        self.backend, self.memo = backend, memo
+        self.messages_meet = BACKENDS[backend].messages_meet
+        self.member_ends = MemberEnds(platform, system)
+        rate = platform.npu.memory_bandwidth_bytes_per_s
+        self._timer = CollectiveTimer(platform.dimensions, system, rate, memo)
+        self._limit = TimeLimit(
+            platform=platform, system=system, compute=compute, messages_meet=self.messages_meet
+        )
+
+    def of(self, program: Program, counts: NodeCounts, operator_ns: Ints) -> ProgramTimes:
+        """Times of *program*, with *counts* of all its nodes.
+
+        Raises:
+            InfeasibleError: Times or sizes are beyond what is counted, or a parallel group does
+                not tile the network's dimensions.
+        """
+        self._limit.check(program, counts, operator_ns)
+        dimensions = self.platform.dimensions
+        placed = place_groups(program.groups, dimensions)
+        return ProgramTimes(
+            placements=placed,
+            operator_ns=operator_ns,
+            collectives=collective_times(program.collectives, program.plan, placed, self._timer),
+            messages=MessageTimes.of(program.plan, dimensions, counts.message_bytes),
+            unlike=unlike_groups(dimensions, placed.values()),
+        )
+
+    def shared_ends(self, program: Program) -> SharedEnds:
+        """Ends of the program's collectives between stages."""
+        stride = program.plan.stage_stride
+        return SharedEnds(self.platform, self.system, program.collectives, stride)
+
+    def uneven(
+        self, collectives: Sequence[CollectiveOp], times: ProgramTimes
+    ) -> dict[Axis, set[int]]:
+        """By axis, the dimensions along which members of its *collectives* behave differently."""
+        found: dict[Axis, set[int]] = {}
+        for operation, time in zip(collectives, times.collectives, strict=True):
+            if time is not None:
+                held, place = time.held_ns > 0, times.placements[operation.axis]
+                uneven = self._timer.uneven(operation.kind, place, held=held)
+                found.setdefault(operation.axis, set()).update(uneven)
+        return found
+
+    def stand_ins(self, program: Program, times: ProgramTimes) -> list[str]:
+        """Which algorithms stand in for chosen ones that cannot run, as sentences."""
+        placed = times.placements
+        all_used = [(op.kind, op.axis) for op in program.collectives if op.axis in placed]
+        found = [
+            self._timer.stand_ins(kind, placed[axis])
+            for kind, axis in dict.fromkeys(all_used)
+            if not is_shared(program.plan, axis)
+        ]
+        return list(dict.fromkeys([note for notes in found for note in notes]))

@@ -1,0 +1,73 @@
+"""One NPU per stage, unit by unit: each situation of it worked out once."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from simcore.engines.classes.by_classes import run_nodes
+from simcore.engines.machine_times import MachineTimes, ProgramTimes
+from simcore.engines.stages.code import PipelineCode
+from simcore.engines.stages.plan_code import PlanCode
+from simcore.engines.stages.ran import Ran
+from simcore.engines.stages.run import PipelineRun, Times, run_pipeline
+from simcore.engines.stages.workspace import Workspace
+from simcore.workload.graph import TrainingGraph
+
+
+def run_by_stages(known: PlanCode, times: ProgramTimes, machine: MachineTimes) -> Ran | None:
+    """Run as many micro-batches as show a steady state, and repeat it.
+
+    Returns:
+        None where units cannot be looked up; only node by node can tell what happens.
+    """
+    for batches in known.runs:
+        code = known.code(batches)
+        ran = _run(known, code, times, machine) if code else None
+        if code is None or ran is None:
+            break
+        if ran.periods == 0 and batches < known.batches:
+            continue
+        if not ran.finished:
+            ran = _finished(ran, known.graph(batches), times, machine)
+        repeated = (known.batches - batches) // max(ran.periods * code.period_batches, 1)
+        return Ran(
+            categories=code.categories,
+            finish_ns=ran.finish_ns + repeated * ran.period_ns,
+            booked_ns=ran.booked_ns + repeated * ran.period_booked_ns,
+            events=known.counts.nodes,
+            npus=known.plan.pp,
+            situations=ran.situations,
+            repeated=repeated,
+        )
+    return None
+
+
+def _run(
+    known: PlanCode, code: PipelineCode, times: ProgramTimes, machine: MachineTimes
+) -> PipelineRun | None:
+    operator_ns, collectives = times.operator_ns, times.collectives
+    durations = [time.duration_ns if time else 0 for time in collectives]
+    leads = [time.last_step_ns if time else 0 for time in collectives]
+    table = Times(
+        item_ns=np.concatenate([operator_ns, np.array([*durations, 0], np.int64)]),
+        lead_ns=np.concatenate([np.full(operator_ns.size, -1), np.array([*leads, -1], np.int64)]),
+        next_ns=times.messages.time_ns[0],
+        previous_ns=times.messages.time_ns[1],
+    )
+    workspace = machine.memo.of("workspace", None, Workspace)
+    ends = machine.shared_ends(known.program)
+    return run_pipeline(code, table, machine.system.profile, ends, workspace)
+
+
+def _finished(
+    ran: PipelineRun, graph: TrainingGraph, times: ProgramTimes, machine: MachineTimes
+) -> PipelineRun:
+    """A run that came to no end, to its end, node by node."""
+    _, execution = run_nodes(graph, times, machine)
+    return replace(
+        ran,
+        finished=True,
+        finish_ns=execution.finish_ns,
+        booked_ns=execution.booked_ns,
+        situations=0,
+    )

@@ -1,0 +1,68 @@
+"""What a bounded memory keeps and lets go."""
+
+from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simcore.memo import SMALL_BYTES, Memo
+
+
+@dataclass
+class Block:
+    size_bytes: int
+
+
+def fresh() -> Block:
+    return Block(0)
+
+
+def test_the_answer_unused_the_longest_goes_first() -> None:
+    memo = Memo(2 * SMALL_BYTES)
+    memo.put("step", "a", "first")
+    memo.put("step", "b", "second")
+    assert memo.of("step", "a", lambda: "anew") == "first"
+    memo.put("step", "c", "third")
+    assert memo.of("step", "a", lambda: "anew") == "first"
+    assert memo.of("step", "b", lambda: "anew") == "anew"
+
+
+def test_a_kept_answer_is_not_made_again_even_if_there_is_none() -> None:
+    memo, made = Memo(), list[int]()
+    for _ in range(3):
+        assert memo.of("step", "a", lambda: made.append(1)) is None
+    assert made == [1]
+
+
+def test_steps_do_not_share_their_keys() -> None:
+    memo = Memo()
+    memo.put("one", "a", 1)
+    assert memo.of("other", "a", lambda: 2) == 2
+    assert memo.of("one", "a", lambda: 3) == 1
+
+
+def test_the_last_answer_is_kept_even_if_it_takes_more_than_the_limit() -> None:
+    memo = Memo(10)
+    small, large = Block(4), Block(40)
+    memo.put("step", "small", small)
+    memo.put("step", "large", large)
+    assert memo.of("step", "large", fresh) is large
+    assert memo.of("step", "small", fresh) is not small
+
+
+def test_what_is_put_again_is_weighed_anew() -> None:
+    memo, first, second = Memo(10), Block(4), Block(4)
+    memo.put("step", "a", first)
+    memo.put("step", "b", second)
+    second.size_bytes = 8
+    memo.put("step", "b", second)
+    assert memo.of("step", "a", fresh) is not first
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 12)), max_size=40))
+def test_all_but_the_last_take_no_more_than_the_limit(puts: list[tuple[int, int]]) -> None:
+    memo, blocks = Memo(20), dict[int, Block]()
+    for key, size in puts:
+        blocks[key] = memo.put("step", key, Block(size))
+    kept = [key for key, block in blocks.items() if memo.of("step", key, fresh) is block]
+    assert sum(blocks[key].size_bytes for key in kept) <= 20 or len(kept) == 1
