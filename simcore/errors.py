@@ -36,7 +36,7 @@ class ConfigError(SimcoreError, ValueError):
 
     def under(self, parent: str) -> "ConfigError":
         """The same error, told from one level up the file."""
-        joint = "" if not self.at or self.at.startswith("[") else "."
+        joint = "" if not self.at or self.at.startswith("[") else ": " if ":" in self.at else "."
         return ConfigError(f"{parent}{joint}{self.at}", self.rule, got=self.got)
 
     @property

@@ -106,15 +106,56 @@ def test_they_run_in_studies_on_workers_that_know_them_by_name_alone(
     assert summary["evaluated"] == 6
 
 
-def test_a_changed_component_is_noticed_when_a_study_goes_on(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "name", "file"),
+    [
+        ("cost.model", "parts.rent:Rent", "parts/rent.py"),
+        ("run.system.all_to_all", "window:WINDOWED", "window.py"),
+    ],
+)
+def test_a_changed_component_is_noticed_when_a_study_goes_on(
+    folder: Path, path: str, name: str, file: str
+) -> None:
+    """Be it a class of its own, or an object of a shipped one that a module binds."""
+    text = "from simcore.collectives import Direct\nWINDOWED = Direct(window=8)\n"
+    (folder / "window.py").write_text(text)
     words = ("dse", "study", "study.yaml", "--executor", "serial", "--out", "out")
+    study = json.loads(json.dumps(STUDY))
+    if path.startswith("run"):
+        study["run"]["system"] = {"all_reduce": "ring", "all_to_all": name}
+        del study["space"]["axes"]["system.all_to_all"]
+    (folder / "study.yaml").write_text(json.dumps(study))
     assert command(folder, *words).returncode == 0
-    with (folder / "parts" / "rent.py").open("a") as file:
-        file.write("# dearer\n")
+    with (folder / file).open("a") as opened:
+        opened.write("# another one\n")
     again = command(folder, *words, "--resume", "--trials", "8")
     assert again.returncode != 0
     assert "the code of" in again.stderr
-    assert "parts.rent:Rent" in again.stderr
+    assert name in again.stderr
+
+
+BROKEN = {
+    "divides.py": "1 / 0\n",
+    "ends.py": "raise SystemExit(3)\n",
+    "asks.py": "import os\nThing = os.no_such_thing\n",
+    "open.py": "Thing = 1\n",
+    "inner/__init__.py": "raise KeyError('no\\nway')\n",
+    "inner/thing.py": "Thing = 1\n",
+    "shared/__init__.py": "open('loaded', 'w')\n",
+    "shared/thing.py": "Thing = 1\n",
+    "steps.py": """from dataclasses import dataclass
+from fractions import Fraction
+from simcore.collectives import CollectiveAlgorithm, Offset, Step
+@dataclass
+class Loose(CollectiveAlgorithm):
+    def runs(self, kind, members): return members == 4
+    def steps(self, kind, members): return [Step(size=Fraction(4), peer=Offset(1))]
+class Short(Loose):
+    __hash__ = object.__hash__
+class Failing(Short):
+    def runs(self, kind, members): return members / 0
+""",
+}
 
 
 @pytest.mark.parametrize(
@@ -124,20 +165,35 @@ def test_a_changed_component_is_noticed_when_a_study_goes_on(folder: Path) -> No
         ("parts.nowhere:Thing", "must name a module on the import path"),
         ("parts.bruck:Nothing", "must name what .*parts/bruck.py defines"),
         ("parts.express:ExpressLine", "must be a CollectiveAlgorithm, or a class of it"),
-        ("parts.broken:Thing", r"can be imported \(ZeroDivisionError: division by zero\)"),
+        ("parts.divides:Thing", r"can be imported \(ZeroDivisionError: division by zero\)"),
+        ("parts.ends:Thing", r"can be imported \(SystemExit: 3\)"),
+        ("parts.asks:Thing", r"can be imported \(AttributeError: .*no_such_thing"),
+        ("parts.inner.thing:Thing", r"can be imported \(KeyError: .*way'\)"),
         ("parts.open:Thing", "code that nobody else can change: other users can write to"),
+        ("parts.shared.thing:Thing", "code that nobody else can change: other users can write to"),
+        ("parts.steps:Loose", r"must be hashable: .*, but got .Loose"),
+        ("parts.steps:Short", "parts.steps:Short: Short, all_reduce among 4: every .* but got 1"),
+        ("parts.steps:Failing", r"must answer what is asked of it \(ZeroDivisionError: division"),
     ],
 )
 def test_what_is_no_component_is_refused_in_one_sentence(
     folder: Path, name: str, rule: str
 ) -> None:
-    (folder / "parts" / "broken.py").write_text("1 / 0\n")
-    (folder / "parts" / "open.py").write_text("Thing = 1\n")
+    for file, text in BROKEN.items():
+        (folder / "parts" / file).parent.mkdir(exist_ok=True)
+        (folder / "parts" / file).write_text(text)
     (folder / "parts" / "open.py").chmod(0o666)
+    (folder / "parts" / "shared").chmod(0o777)
     ran = command(folder, "simcore", "simulate", "run.yaml", "--set", f"system.all_to_all={name}")
     assert ran.returncode == 2
     assert re.search(rule, ran.stderr), ran.stderr
     assert ran.stderr.count("\n") == 1
+    assert not (folder / "loaded").exists()
+
+
+def test_a_folder_without_init_is_a_package_too(folder: Path) -> None:
+    (folder / "parts" / "__init__.py").unlink()
+    assert time_s(folder, "run.yaml", compute="parts.derated:Derated") > 0
 
 
 def test_a_compute_model_that_would_not_be_asked_is_refused(folder: Path) -> None:
