@@ -35,6 +35,12 @@ from simcore.machine import load_platform as load_platform
 from simcore.machine.system import System as System
 from simcore.memory import Footprint as Footprint
 from simcore.memory import footprint as footprint
+from simcore.network import BACKENDS as BACKENDS  # provisional
+from simcore.network import DEFAULT_BACKEND as DEFAULT_BACKEND  # provisional
+from simcore.network import Arrival as Arrival  # provisional
+from simcore.network import ExternalNetwork as ExternalNetwork  # provisional
+from simcore.network import NetworkBackend as NetworkBackend  # provisional
+from simcore.network import NetworkDimension as NetworkDimension  # provisional
 from simcore.plugins import source_digests as source_digests  # provisional
 from simcore.public_names import lazy_names as lazy_names  # provisional
 from simcore.registry import Registry as Registry  # provisional

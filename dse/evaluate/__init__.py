@@ -1,7 +1,7 @@
 """Evaluators turn designs into metrics; crews of workers run them."""
 
 from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Failure, State
-from dse.evaluate.fidelity import FIDELITIES
+from dse.evaluate.fidelity import FIDELITIES, fidelity_named
 from dse.evaluate.registry import EVALUATORS, build_evaluator
 from dse.evaluate.workers.crew import Crew
 from dse.evaluate.workers.dispatch import Dispatcher
@@ -24,5 +24,6 @@ __all__ = [
     "State",
     "Task",
     "build_evaluator",
+    "fidelity_named",
     "start_crew",
 ]

@@ -4,13 +4,15 @@ from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.cost_file import CostFile
-from dse.evaluate.designs.knobs import bears_on_memory
+from dse.evaluate.designs.knobs import backends_of, bears_on_memory
 from dse.evaluate.designs.links import usable
 from dse.evaluate.designs.run_check import RunChecker, told_of_run
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostMeter
 from dse.space import Design
 from simcore import (
+    BACKENDS,
+    DEFAULT_BACKEND,
     InfeasibleError,
     IterationResult,
     Run,
@@ -22,9 +24,6 @@ from simcore import (
 )
 
 _SCHEDULING = "system.scheduling"
-
-UNAWARE = "congestion_unaware"
-"""The backend in which messages do not meet, and the default one."""
 
 
 class SimulatorEvaluator(Evaluator):
@@ -43,8 +42,8 @@ class SimulatorEvaluator(Evaluator):
         if what.cost is not None:
             file = CostFile.from_file_data(dict(what.cost), at="cost")
             self._meter = CostMeter(file, what.goals, what.folder)
-        self._backend = str(what.run.get("backend", UNAWARE))
-        self.fidelity = what.fidelity or self._backend
+        self._backends = backends_of(what)
+        self.fidelity = what.fidelity or str(what.run.get("backend", DEFAULT_BACKEND))
 
     def run(self, design: Design) -> Run:
         """The run that *design* means.
@@ -104,7 +103,9 @@ class SimulatorEvaluator(Evaluator):
         one order, the time of a collective depends on nothing but itself.
         """
         knob = self._input.parameters.get(_SCHEDULING)
-        if knob is None or _SCHEDULING not in design or self._backend != UNAWARE:
+        if knob is None or _SCHEDULING not in design:
+            return design
+        if any(BACKENDS[name].messages_meet for name in self._backends):
             return design
         if design.get("system.phase_end", self._system.get("phase_end")) != "together":
             return design

@@ -14,12 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.designs.assign import moved_path, trimmed_run
-from dse.evaluate.simulator import UNAWARE
+from dse.evaluate.designs.knobs import backends_of
 from dse.objectives import OBJECTIVES
 from dse.proof.machines import OF_MACHINE, PER_TIME, Machines
 from dse.space import Design, file_value, slot_of
 from dse.study.compile import Study
-from simcore import ConfigError, DesignBounds, InfeasibleError, RunTemplate
+from simcore import (
+    BACKENDS,
+    ConfigError,
+    DesignBounds,
+    InfeasibleError,
+    RunTemplate,
+)
 
 Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -137,11 +143,11 @@ def check_bounded(study: Study) -> None:
     Raises:
         ConfigError: They have none; says why.
     """
-    what = study.evaluator_input
-    runs = [what.run, *(scenario.run for scenario in what.scenarios)]
-    backends = {str(run.get("backend", UNAWARE)) for run in runs}
-    if study.file.evaluator != "simulator" or backends != {UNAWARE}:
-        rule = f"bounds are known for the simulator with the {UNAWARE} backend alone"
+    backends = backends_of(study.evaluator_input)
+    bounded = all(name in BACKENDS and BACKENDS[name].has_bounds for name in backends)
+    if study.file.evaluator != "simulator" or not bounded:
+        known = ", ".join(name for name, one in BACKENDS.items() if one.has_bounds)
+        rule = f"bounds are known for the simulator alone, with a backend that has them ({known})"
         got = f"{study.file.evaluator} with {', '.join(sorted(backends))}"
         raise ConfigError("evaluator", rule, got=got)
     if study.space.continuous:

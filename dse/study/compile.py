@@ -7,7 +7,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, Self
 
-from dse.evaluate import EVALUATORS, EXECUTORS, FIDELITIES, EvaluatorInput
+from dse.evaluate import EVALUATORS, EXECUTORS, EvaluatorInput, fidelity_named
 from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, OBJECTIVES, Goals, Limit
 from dse.samplers import SAMPLERS
 from dse.space import Setting, Space, Value, build_space
@@ -79,7 +79,7 @@ class Study:
             scenarios=scenario_inputs(file),
             files=self.files,
         )
-        return FIDELITIES[self.fidelity].judging(what) if self.fidelity else what
+        return fidelity_named(self.fidelity).judging(what) if self.fidelity else what
 
 
 def find_study(name: str | Path) -> Path:

@@ -8,16 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from guide import PARTS, ROOT
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "extending.md").read_text()
-BLOCKS = re.findall(r"```python\n# (parts/\w+\.py)\n(.*?)```", PAGE, re.DOTALL)
 DIMENSIONS = [
     {"topology": "switch", "npus": 8, "bandwidth": "300 GB/s", "latency": "700 ns"},
     {"topology": "ring", "npus": 2, "bandwidth": "25 GB/s", "latency": "1700 ns"},
 ]
 RUN = {
     "version": 1,
-    "workload": {"model": "gpt3_175b_4layers", "sequence": 256, "global_batch": 32},
+    "workload": {"model": "gpt3_175b_4layers", "sequence": 256, "global_batch": 4},
     "platform": {"npu": "a100_80", "dimensions": DIMENSIONS},
     "plan": {"tp": 8, "dp": 2},
     "system": {"all_reduce": "ring"},
@@ -43,7 +42,13 @@ STUDY = {
     },
     "objectives": {"iteration_time": "minimise", "capital_cost": "minimise"},
     "cost": {"model": "parts.rent:Rent", "network": "parts.rent:Rent", "prices": "default"},
-    "search": {"trials": 6, "sampler": "parts.annealing:Hasty"},
+    "search": {
+        "trials": 6,
+        "sampler": "parts.annealing:Hasty",
+        "fidelity": ["congestion_unaware", "parts.fifo:Fifo"],
+        "promote": 1,
+        "controls": 1,
+    },
 }
 
 
@@ -51,16 +56,15 @@ STUDY = {
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "__init__.py").touch()
-    for name, text in BLOCKS:
-        (tmp_path / name).write_text(text)
-    for name, table in (("run", RUN), ("mlp", MLP), ("study", STUDY)):
+    for name, text in PARTS.items():
+        (tmp_path / "parts" / f"{name}.py").write_text(text)
+    for name, table in {"run": RUN, "mlp": MLP, "study": STUDY}.items():
         (tmp_path / f"{name}.yaml").write_text(json.dumps(table))
     return tmp_path
 
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    root = str(Path(__file__).resolve().parents[2])
-    path = {"PYTHONPATH": os.pathsep.join([str(folder), root])}
+    path = {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
     return subprocess.run(
         [sys.executable, "-m", *words],
         cwd=folder,
@@ -80,9 +84,7 @@ def time_s(folder: Path, file: str, **values: str) -> float:
 
 
 def test_the_guide_shows_a_whole_component_of_each_of_these_kinds() -> None:
-    assert {name for name, _ in BLOCKS} == {
-        f"parts/{name}.py" for name in ("bruck", "express", "derated", "rent", "annealing", "mlp")
-    }
+    assert sorted(PARTS) == [*("annealing", "bruck", "derated", "express", "fifo", "mlp", "rent")]
 
 
 def test_the_components_of_the_guide_are_simulated_by_name(folder: Path) -> None:
@@ -92,6 +94,8 @@ def test_the_components_of_the_guide_are_simulated_by_name(folder: Path) -> None
     topology = {"platform.dimensions[0].topology": "parts.express:ExpressLine"}
     assert time_s(folder, "run.yaml", **topology) > plain
     assert time_s(folder, "mlp.yaml") > 0
+    queued = time_s(folder, "run.yaml", backend="congestion_aware_multidim")
+    assert time_s(folder, "run.yaml", backend="parts.fifo:Fifo") == queued > plain
 
 
 @pytest.mark.parametrize("executor", ["serial", "local", "ray"])
@@ -104,6 +108,7 @@ def test_they_run_in_studies_on_workers_that_know_them_by_name_alone(
     summary = json.loads((folder / "out" / "summary.json").read_text())
     assert summary["failed"] == 0
     assert summary["evaluated"] == 6
+    assert summary["fidelity"]["front"] == "parts.fifo:Fifo"
 
 
 @pytest.mark.parametrize(
