@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate import EVALUATORS
 from dse.evaluate.designs.assign import moved_path, trimmed_run
 from dse.evaluate.designs.knobs import backends_of
 from dse.objectives import OBJECTIVES
@@ -145,9 +146,10 @@ def check_bounded(study: Study) -> None:
     """
     backends = backends_of(study.evaluator_input)
     bounded = all(name in BACKENDS and BACKENDS[name].has_bounds for name in backends)
-    if study.file.evaluator != "simulator" or not bounded:
+    if not study.evaluator.has_bounds or not bounded:
+        able = ", ".join(name for name, one in EVALUATORS.items() if one.has_bounds)
         known = ", ".join(name for name, one in BACKENDS.items() if one.has_bounds)
-        rule = f"bounds are known for the simulator alone, with a backend that has them ({known})"
+        rule = f"bounds are known for the {able} alone, with a backend that has them ({known})"
         got = f"{study.file.evaluator} with {', '.join(sorted(backends))}"
         raise ConfigError("evaluator", rule, got=got)
     if study.space.continuous:

@@ -1,6 +1,6 @@
 """The levels that a study file names: at which fidelities designs are judged."""
 
-from dse.evaluate import FIDELITIES, fidelity_named
+from dse.evaluate import EVALUATORS, FIDELITIES, fidelity_named
 from dse.evaluate.base import BOUND
 from dse.study.file import StudyFile
 from simcore import ConfigError
@@ -34,8 +34,9 @@ def levels_of(file: StudyFile) -> tuple[str, ...]:
 def _check_agrees(file: StudyFile, levels: tuple[str, ...]) -> None:
     if not levels:
         raise ConfigError(_AT, "must name a network backend beside bound", got=[BOUND])
-    if file.evaluator != "simulator":
-        raise ConfigError(_AT, "needs the evaluator simulator", got=file.evaluator)
+    if not EVALUATORS[file.evaluator].has_levels:
+        able = " or ".join(name for name, one in EVALUATORS.items() if one.has_levels)
+        raise ConfigError(_AT, f"needs the evaluator {able}", got=file.evaluator)
     if BOUND in file.search.fidelity and not file.search.screening:
         raise ConfigError("search.screening", f"must be true, as {_AT} has bound", got=False)
     first = fidelity_named(levels[0])
