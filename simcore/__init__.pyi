@@ -5,6 +5,15 @@ from simcore.checks import RunChecks as RunChecks  # provisional
 from simcore.checks import check_memory as check_memory
 from simcore.checks import check_run as check_run
 from simcore.checks import check_structure as check_structure
+from simcore.collectives import ALGORITHMS as ALGORITHMS
+from simcore.collectives import CollectiveAlgorithm as CollectiveAlgorithm
+from simcore.collectives import Exchange as Exchange
+from simcore.collectives import Offset as Offset
+from simcore.collectives import Step as Step
+from simcore.collectives import Table as Table
+from simcore.compute import COMPUTE_MODELS as COMPUTE_MODELS
+from simcore.compute import ComputeModel as ComputeModel
+from simcore.compute import Roofline as Roofline
 from simcore.config import Run as Run
 from simcore.config import RunTemplate as RunTemplate  # provisional
 from simcore.config import get_path as get_path  # provisional
@@ -80,12 +89,25 @@ from simcore.workload import Model as Model
 from simcore.workload import ParallelPlan as ParallelPlan
 from simcore.workload import TrainingWorkload as TrainingWorkload
 from simcore.workload import Updates as Updates  # provisional
-from simcore.workload import Workload as Workload
+from simcore.workload import Workload as Workload  # provisional
 from simcore.workload import load_model as load_model
 from simcore.workload import load_plan as load_plan
 from simcore.workload import load_workload as load_workload
+from simcore.workload.base import Extent as Extent  # provisional
+from simcore.workload.base import Rule as Rule  # provisional
+from simcore.workload.base import WithoutTokens as WithoutTokens  # provisional
+from simcore.workload.graph import Kernel as Kernel  # provisional
+from simcore.workload.kinds import KINDS as KINDS  # provisional
 from simcore.workload.kinds import CnnWorkload as CnnWorkload
 from simcore.workload.kinds import DlrmWorkload as DlrmWorkload
 from simcore.workload.kinds import InferenceWorkload as InferenceWorkload
+from simcore.workload.npu_share import NpuShare as NpuShare  # provisional
+from simcore.workload.program.layer import BlockParameters as BlockParameters  # provisional
+from simcore.workload.program.layer import LayerRow as LayerRow  # provisional
+from simcore.workload.program.layer import LayerWork as LayerWork  # provisional
+from simcore.workload.rules import replica_rules as replica_rules  # provisional
+from simcore.workload.schedules import SCHEDULES as SCHEDULES  # provisional
+from simcore.workload.schedules import PipelineSchedule as PipelineSchedule  # provisional
+from simcore.workload.schedules import Units as Units  # provisional
 
 __version__: str

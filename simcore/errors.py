@@ -66,6 +66,11 @@ class SimulationError(SimcoreError):
     """A simulation that cannot go on; the message names the NPUs and nodes that wait."""
 
 
+def told(error: BaseException) -> str:
+    """The kind of an error of code from outside, and what it says, in one line."""
+    return short(" ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":"))
+
+
 def short(text: str) -> str:
     """*text*, such as a key of a file, cut to what a sentence can hold."""
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."

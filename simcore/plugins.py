@@ -17,7 +17,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, told
 from simcore.kernels.private_folder import danger_above
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -77,11 +77,6 @@ def _check_place(spec: ModuleSpec | None, name: str) -> None:
         place = Path(text).absolute()
         if danger := danger_above(place) or danger_above(place.resolve()):
             raise ConfigError("", f"must name code that nobody else can change: {danger}", got=name)
-
-
-def told(error: BaseException) -> str:
-    """The kind of an error of code from outside, and what it says, in one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
 
 
 def note(name: str, component: object, module: str = "") -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from inspect import isabstract
 from typing import Any, Generic, TypeVar
 
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, told
 
 T = TypeVar("T")
 _LONGEST_NAME = 80
@@ -92,8 +92,6 @@ class Registry(Generic[T]):
         Raises:
             ConfigError: A rule is broken, or that code fails.
         """
-        from simcore.plugins import told
-
         try:
             made = make()
             if self._check is not None:

@@ -95,5 +95,13 @@ def test_every_public_name_is_marked_and_told_of() -> None:
             assert not callable(value) or inspect.getdoc(value), f"{package}.{name}"
 
 
+def test_the_guide_marks_names_as_their_stubs_do() -> None:
+    guide = (KEPT.parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
+    rows = re.findall(r"`(simcore|dse)\.(\w+)`.*\| (\w+) \|$", guide, re.MULTILINE)
+    assert len(rows) == 9
+    for package, name, mark in rows:
+        assert MARKS[package][name] == mark, name
+
+
 if __name__ == "__main__":
     sys.stdout.write(f"{KEPT}: {KEPT.write_text(api(), encoding='utf-8')} characters\n")

@@ -152,9 +152,15 @@ class Measures(FIFO):  # type: ignore[misc, valid-type]
         return None if due_ns is None else due_ns + 0.5
 
 
+class Fails(FIFO):  # type: ignore[misc, valid-type]
+    def advance(self, until_ns: int) -> list[Arrival]:
+        raise KeyError(until_ns)
+
+
 @pytest.mark.parametrize(
     ("network", "rule"),
     [
+        (Fails, r"Fails must answer what is asked of it \(KeyError: [0-9]+\)"),
         (Loses, "Loses must deliver every message, but got 1"),
         (Repeats, "must deliver messages that are under way, each once, but got Arrival"),
         (Foresees, "must tell arrivals at a whole number of ns, [0-9]+ to [0-9]+, but got Arrival"),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from guide import PARTS, ROOT
 
@@ -32,7 +33,7 @@ MLP = {
 }
 STUDY = {
     "version": 1,
-    "run": {key: value for key, value in RUN.items() if key != "version"},
+    "run": RUN,
     "space": {
         "axes": {
             "platform.dimensions[0].topology": {"choices": ["parts.express:ExpressLine", "switch"]},
@@ -50,6 +51,19 @@ STUDY = {
         "controls": 1,
     },
 }
+PLAIN_SPACE = {"axes": {"plan.micro_batch": {"choices": [1, 2]}}}
+FORMULA = {
+    "version": 1,
+    "evaluator": "parts.formula:Formula",
+    "space": {
+        "axes": {
+            "npus": {"choices": [512, 1024, 2048]},
+            "bandwidth": {"ladder": ["25 GB/s", "50 GB/s"]},
+        }
+    },
+    "objectives": {"iteration_time": "minimise", "capital_cost": "minimise"},
+    "search": {"trials": 6},
+}
 
 
 @pytest.fixture
@@ -58,7 +72,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "parts" / "__init__.py").touch()
     for name, text in PARTS.items():
         (tmp_path / "parts" / f"{name}.py").write_text(text)
-    for name, table in {"run": RUN, "mlp": MLP, "study": STUDY}.items():
+    for name, table in {"run": RUN, "mlp": MLP, "study": STUDY, "formula": FORMULA}.items():
         (tmp_path / f"{name}.yaml").write_text(json.dumps(table))
     return tmp_path
 
@@ -84,7 +98,9 @@ def time_s(folder: Path, file: str, **values: str) -> float:
 
 
 def test_the_guide_shows_a_whole_component_of_each_of_these_kinds() -> None:
-    assert sorted(PARTS) == [*("annealing", "bruck", "derated", "express", "fifo", "mlp", "rent")]
+    assert sorted(PARTS) == [
+        *("annealing", "bruck", "derated", "express", "fifo", "formula", "mlp", "rent")
+    ]
 
 
 def test_the_components_of_the_guide_are_simulated_by_name(folder: Path) -> None:
@@ -109,34 +125,48 @@ def test_they_run_in_studies_on_workers_that_know_them_by_name_alone(
     assert summary["failed"] == 0
     assert summary["evaluated"] == 6
     assert summary["fidelity"]["front"] == "parts.fifo:Fifo"
+    words = ("--executor", executor, "--workers", "2", "--out", "formula")
+    ran = command(folder, "dse", "study", "formula.yaml", *words)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    rows = pd.read_parquet(folder / "formula" / "trials.parquet")
+    assert set(rows["fidelity"]) == {"formula"}
+    assert len(rows) == 6
+    least_s = 4 * 70e9 * 1023 / 1024 / 50e9
+    assert rows["objectives.iteration_time"].min() == pytest.approx(least_s)
 
 
 @pytest.mark.parametrize(
-    ("path", "name", "file"),
+    ("part", "name", "file"),
     [
-        ("cost.model", "parts.rent:Rent", "parts/rent.py"),
-        ("run.system.all_to_all", "window:WINDOWED", "window.py"),
+        ({"cost": {"model": "parts.rent:Rent"}}, "parts.rent:Rent", "parts/rent.py"),
+        (
+            {"run": {**RUN, "system": {"all_to_all": "window:WINDOWED"}}},
+            "window:WINDOWED",
+            "window.py",
+        ),
+        (
+            {"space": {"axes": {"compute": {"choices": ["roofline", "parts.derated:Derated"]}}}},
+            "parts.derated:Derated",
+            "parts/derated.py",
+        ),
     ],
+    ids=["class", "object of a shipped class", "choice of a knob"],
 )
 def test_a_changed_component_is_noticed_when_a_study_goes_on(
-    folder: Path, path: str, name: str, file: str
+    folder: Path, part: dict[str, object], name: str, file: str
 ) -> None:
-    """Be it a class of its own, or an object of a shipped one that a module binds."""
     text = "from simcore.collectives import Direct\nWINDOWED = Direct(window=8)\n"
     (folder / "window.py").write_text(text)
+    plain = {**STUDY, "space": PLAIN_SPACE, "cost": {"model": "whole_machine"}, "search": {}}
+    (folder / "study.yaml").write_text(json.dumps({**plain, **part}))
     words = ("dse", "study", "study.yaml", "--executor", "serial", "--out", "out")
-    study = json.loads(json.dumps(STUDY))
-    if path.startswith("run"):
-        study["run"]["system"] = {"all_reduce": "ring", "all_to_all": name}
-        del study["space"]["axes"]["system.all_to_all"]
-    (folder / "study.yaml").write_text(json.dumps(study))
-    assert command(folder, *words).returncode == 0
+    ran = command(folder, *words, "--trials", "1")
+    assert ran.returncode == 0, ran.stderr
     with (folder / file).open("a") as opened:
         opened.write("# another one\n")
-    again = command(folder, *words, "--resume", "--trials", "8")
+    again = command(folder, *words, "--resume", "--trials", "2")
     assert again.returncode != 0
-    assert "the code of" in again.stderr
-    assert name in again.stderr
+    assert f"the code of {name} has changed" in again.stderr
 
 
 BROKEN = {
