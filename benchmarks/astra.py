@@ -30,13 +30,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from simcore.engines.events.input import NetworkDimension, SystemOptions
+from simcore.engines.events.input import SystemOptions
 from simcore.engines.events.run import run_unfolded
 from simcore.formats.astra import AstraFiles, load_run
 from simcore.formats.astra.collective_names import algorithms_of
 from simcore.formats.astra.export import write_configuration
 from simcore.formats.astra.network_file import BYTES_PER_GB
 from simcore.formats.chakra import Metadata, Node, attribute, write_trace
+from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind, NodeKind
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -4,6 +4,7 @@ from math import prod
 
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
+from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.collectives.placement import place_group
 from simcore.engines.limits.size_range import Demand
 from simcore.errors import ConfigError, InfeasibleError
@@ -88,9 +89,8 @@ def check_memory(workload: Workload, platform: Platform, plan: ParallelPlan) -> 
 def _check_models(run: Run) -> None:
     if run.backend not in BACKENDS:
         raise BACKENDS.unknown(run.backend, at="backend")
-    dimensions = run.platform.dimensions
     try:
-        BACKENDS[run.backend].check([d.topology for d in dimensions], [d.npus for d in dimensions])
+        BACKENDS[run.backend].check(engine_dimensions(run.platform.dimensions))
     except ConfigError as error:
         raise error.under("platform") from None
     if run.compute not in COMPUTE_MODELS:

@@ -36,7 +36,7 @@ class ConfigError(SimcoreError, ValueError):
 
     def under(self, parent: str) -> "ConfigError":
         """The same error, told from one level up the file."""
-        joint = "" if not self.at or self.at.startswith("[") else "."
+        joint = "" if not self.at or self.at.startswith("[") else ": " if ":" in self.at else "."
         return ConfigError(f"{parent}{joint}{self.at}", self.rule, got=self.got)
 
     @property
@@ -64,6 +64,11 @@ class InfeasibleError(SimcoreError):
 
 class SimulationError(SimcoreError):
     """A simulation that cannot go on; the message names the NPUs and nodes that wait."""
+
+
+def told(error: BaseException) -> str:
+    """The kind of an error of code from outside, and what it says, in one line."""
+    return short(" ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":"))
 
 
 def short(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from inspect import isabstract
 from typing import Any, Generic, TypeVar
 
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, told
 
 T = TypeVar("T")
 _LONGEST_NAME = 80
@@ -51,11 +51,9 @@ class Registry(Generic[T]):
         if not name.isidentifier():
             rule = "must have a name of letters, digits and underscores"
             raise ConfigError(self.what, rule, got=name)
-        if self._check is not None:
-            self._check(entry)
-        self._entries[name] = entry
         from simcore.plugins import note  # needed only where something comes from outside
 
+        self._entries[name] = self._admitted(name, lambda: entry)
         note(name, entry)
 
     def __getitem__(self, name: str) -> T:
@@ -83,14 +81,29 @@ class Registry(Generic[T]):
 
         found = self._outside.get(name)
         if found is None and is_outside(name):
-            try:
-                found = self._adapt(load_object(name))
-                if self._check is not None:
-                    self._check(found)
-            except ConfigError as error:
-                raise ConfigError(error.at, f"{self.what} {error.rule}", got=name) from None
+            adapt = self._adapt
+            found = self._admitted(name, lambda: adapt(load_object(name)))
             self._outside[name] = found
         return found
+
+    def _admitted(self, name: str, make: Callable[[], T]) -> T:
+        """What *make* gives, once it has been checked; both may run code from outside.
+
+        Raises:
+            ConfigError: A rule is broken, or that code fails.
+        """
+        try:
+            made = make()
+            if self._check is not None:
+                self._check(made)
+        except ConfigError as error:
+            place = f"{name}: {error.at}" if error.at else ""
+            rule = error.rule if place else f"{self.what} {error.rule}"
+            raise ConfigError(place, rule, got=error.got) from None
+        except Exception as error:
+            rule = f"{self.what} must answer what is asked of it ({told(error)})"
+            raise ConfigError("", rule, got=name) from error
+        return made
 
     def named(self, entry: object) -> str:
         """The name that means *entry*; empty: there is none."""

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
+from dse.evaluate import DEFAULT_EVALUATOR, EVALUATORS
 from dse.objectives import OBJECTIVES
 from dse.proof import Effort, Proof, close_gap
 from dse.run.api import check_study
 from dse.study.compile import find_study
-from simcore import ConfigError, read_yaml
+from simcore import ConfigError, RunTemplate, read_yaml
 
 
 def gap_command(
@@ -20,7 +21,7 @@ def gap_command(
 ) -> None:
     """Close the gap of the study in *file*, and print what was proven."""
     _check_evaluator(file)
-    study = check_study(file, {"evaluator": "simulator"})
+    study = check_study(file, {"evaluator": DEFAULT_EVALUATOR})
     effort = Effort(seconds=inf if timeout_s is None else timeout_s)
     proof = close_gap(study, objectives, gap=gap, effort=effort)
     if out is not None:
@@ -32,12 +33,13 @@ def _check_evaluator(file: str) -> None:
     """See whether the simulator can stand in for the evaluator of the study in *file*.
 
     Raises:
-        ConfigError: There is no such study, or its designs are services.
+        ConfigError: There is no such study, or its ``run`` is no run file.
     """
     data = read_yaml(find_study(file))
-    if isinstance(data, dict) and data.get("evaluator") == "service":
-        rule = "a gap is proven with the simulator alone, since services have no bounds"
-        raise ConfigError(f"{file}: evaluator", rule, got="service")
+    name = str(data.get("evaluator")) if isinstance(data, dict) else ""
+    if name in EVALUATORS and EVALUATORS[name].template is not RunTemplate:
+        rule = f"a gap is proven with the {DEFAULT_EVALUATOR} alone, which needs a run file"
+        raise ConfigError(f"{file}: evaluator", rule, got=name)
 
 
 def proof_data(proof: Proof) -> dict[str, Any]:

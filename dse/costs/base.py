@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dse.costs.prices import PriceBook
 from simcore import Platform
 
 GB = 1e9
@@ -28,10 +29,16 @@ class Cost:
 
 
 class CostModel(ABC):
-    """Gives one kind of cost of a platform, from the prices it was built with.
+    """Gives one kind of cost of a platform; ``cost.model`` and ``cost.network`` name a class.
 
-    Never falls when an NPU count or a bandwidth rises.
+    Each worker, and the process of the search, makes an object of the study's price book, whose
+    ``cost`` is then asked of one platform after the other: it depends on nothing but the platform
+    and the prices, and never falls when an NPU count or a bandwidth rises.
     """
+
+    def __init__(self, prices: PriceBook) -> None:
+        """*prices*: quantities in base units, as their names tell."""
+        self.prices = prices
 
     @abstractmethod
     def cost(self, platform: Platform) -> Cost:

@@ -5,8 +5,6 @@ Optimization", ISPASS 2024, network cost model. Its Python code charges a switch
 C++ copy that COSMIC (arXiv 2505.15020) used charges two.
 """
 
-from dataclasses import dataclass
-
 from dse.costs.base import GB, Cost, CostModel
 from dse.costs.prices import PriceBook, TierPrice
 from simcore import Dimension, InfeasibleError, Platform
@@ -19,31 +17,22 @@ TIER_NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class LibraPy(CostModel):
     """Network cost as LIBRA's Python code counts it: link + switch + NIC for a switch port."""
-
-    prices: PriceBook
 
     def cost(self, platform: Platform) -> Cost:
         return Cost(unit="USD", parts=_network_usd(platform, self.prices, switch_links=1))
 
 
-@dataclass(frozen=True, slots=True)
 class LibraCpp(CostModel):
     """Network cost as COSMIC's simulator counts it: 2 links + switch + NIC for a switch port."""
-
-    prices: PriceBook
 
     def cost(self, platform: Platform) -> Cost:
         return Cost(unit="USD", parts=_network_usd(platform, self.prices, switch_links=2))
 
 
-@dataclass(frozen=True, slots=True)
 class AcceleratorsAndLibraPy(CostModel):
     """The accelerators at their price, and all of the network as ``LibraPy``."""
-
-    prices: PriceBook
 
     def cost(self, platform: Platform) -> Cost:
         accelerators = platform.npus * self.prices.accelerator_usd(platform.npu)

@@ -1,7 +1,5 @@
 """The power that the whole machine draws while it trains."""
 
-from dataclasses import dataclass
-
 from dse.costs.base import Cost, CostModel
 from dse.costs.fabric import sort_fabric
 from dse.costs.prices import PriceBook
@@ -10,15 +8,12 @@ from simcore import ConfigError, Platform
 J_PER_KWH = 3.6e6
 
 
-@dataclass(frozen=True, slots=True)
 class Power(CostModel):
     """Servers at their training load, scale-out network and building, W.
 
     ``(npus x system power x load + npus x sum of GB/s x (port + tier x tiers)) x PUE``; the
     scale-up network is inside the system power.
     """
-
-    prices: PriceBook
 
     def cost(self, platform: Platform) -> Cost:
         power, npus = self.prices.power, platform.npus

@@ -1,7 +1,5 @@
 """What an hour of the machine costs its owner, and what a trained token costs."""
 
-from dataclasses import dataclass
-
 from dse.costs.base import Cost, CostModel
 from dse.costs.power import Power
 from dse.costs.prices import PriceBook
@@ -12,15 +10,12 @@ HOURS_PER_YEAR = 8766.0
 SECONDS_PER_HOUR = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
 class TotalCostOfOwnership(CostModel):
     """Depreciation, capital, upkeep and energy, USD per hour.
 
     ``capex x (1 / lifetime + capital + maintenance + staff) + power x price of energy``, with
     the price of ``WholeMachine`` and the power of ``Power``.
     """
-
-    prices: PriceBook
 
     def cost(self, platform: Platform) -> Cost:
         machine = WholeMachine(self.prices).cost(platform)

@@ -1,22 +1,17 @@
 """The price of the whole machine: accelerators, scale-up and scale-out network."""
 
-from dataclasses import dataclass
-
 from dse.costs.base import Cost, CostModel
 from dse.costs.fabric import ScaleOutLink, sort_fabric
-from dse.costs.prices import PriceBook, ScaleOutPrice
+from dse.costs.prices import ScaleOutPrice
 from simcore import Platform
 
 
-@dataclass(frozen=True, slots=True)
 class WholeMachine(CostModel):
     """Accelerators + scale-up beyond what their price includes + scale-out, USD.
 
     Per NPU and GB/s, scale-up has a price by shape and scale-out one per switch tier;
     ``dse.costs.fabric`` says which dimension counts as what.
     """
-
-    prices: PriceBook
 
     def cost(self, platform: Platform) -> Cost:
         prices, npus = self.prices, platform.npus

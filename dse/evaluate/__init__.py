@@ -1,8 +1,8 @@
 """Evaluators turn designs into metrics; crews of workers run them."""
 
 from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Failure, State
-from dse.evaluate.fidelity import FIDELITIES
-from dse.evaluate.registry import EVALUATORS, build_evaluator
+from dse.evaluate.fidelity import FIDELITIES, fidelity_named
+from dse.evaluate.registry import DEFAULT_EVALUATOR, EVALUATORS, build_evaluator
 from dse.evaluate.workers.crew import Crew
 from dse.evaluate.workers.dispatch import Dispatcher
 from dse.evaluate.workers.executors import EXECUTORS, start_crew
@@ -10,6 +10,7 @@ from dse.evaluate.workers.limits import Limits
 from dse.evaluate.workers.worker import Answer, Task
 
 __all__ = [
+    "DEFAULT_EVALUATOR",
     "EVALUATORS",
     "EXECUTORS",
     "FIDELITIES",
@@ -24,5 +25,6 @@ __all__ = [
     "State",
     "Task",
     "build_evaluator",
+    "fidelity_named",
     "start_crew",
 ]

@@ -2,10 +2,10 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from dse.evaluate.metrics import Metrics
 from dse.objectives import Goals
@@ -155,9 +155,42 @@ class EvaluatorInput:
 
 
 class Evaluator(ABC):
-    """Turns a design into metrics; built once per worker."""
+    """Turns a design into metrics; ``evaluator`` of a study names a class.
 
-    fidelity: str
+    One object is made of an ``EvaluatorInput`` in the process of the search, which asks ``check``
+    and what is known of designs beforehand, and one in each worker, which asks ``account`` of one
+    design after the other, and again where an evaluation was lost. What it answers depends on
+    nothing but the input and the design.
+
+    Attributes:
+        template: What reads the study's ``run``; None: the evaluator itself, whatever it holds.
+        takes_scenarios: A study may have scenarios, for each of which an object is made.
+        has_levels: ``search.fidelity`` chooses among its network backends.
+        has_bounds: No iteration is shorter than the lower bound of its run, where the backend has
+            bounds: designs are screened, gaps proven.
+        has_exact_prices: Costs are those of the run's platform and the iteration time: known
+            beforehand but for the time, and priced anew at other prices.
+        is_decided_by_run: Metrics depend on the run, its prices and the code alone, so that
+            studies may share them (``execution.cache``).
+            These four need ``template = simcore.RunTemplate``.
+        prices_itself: It gives costs without the study's ``cost``.
+        counts_traffic: It gives ``link_load``, which ``links_within_capacity`` bounds.
+        fidelity: Which model gives the numbers, as rows tell it.
+        input: What the object was made of.
+    """
+
+    template: ClassVar[type | None] = None
+    takes_scenarios: ClassVar[bool] = True
+    has_levels: ClassVar[bool] = False
+    has_bounds: ClassVar[bool] = False
+    has_exact_prices: ClassVar[bool] = False
+    is_decided_by_run: ClassVar[bool] = False
+    prices_itself: ClassVar[bool] = False
+    counts_traffic: ClassVar[bool] = False
+    fidelity: str = ""
+
+    def __init__(self, what: EvaluatorInput) -> None:
+        self.input = what
 
     @abstractmethod
     def account(self, design: Design) -> Account:
@@ -183,20 +216,26 @@ class Evaluator(ABC):
         """The design that stands for all that have provably the same metrics as *design*."""
         return design
 
-    @abstractmethod
+    def sent_bytes(self, design: Design) -> Sequence[float]:
+        """Bytes that an NPU sends in each dimension of the network; empty: not known.
+
+        Raises:
+            InfeasibleError: The design breaks a rule.
+        """
+        return ()
+
     def measured_against(self, design: Design) -> str:
         """How far off predictions like that of *design* were from measured runs, in words."""
+        return f"not validated here: {self.fidelity or type(self).__name__} is no simulation"
 
-    @abstractmethod
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027 - there may be nothing to see
         """See whether every knob and every value of the study is understood.
 
         Raises:
             ConfigError: One is not; says which, and what is.
         """
 
-    @abstractmethod
-    def check_example(self, design: Design) -> None:
+    def check_example(self, design: Design) -> None:  # noqa: B027
         """See whether *design*, the first of the space, uses its machine as all designs must.
 
         Raises:

@@ -6,16 +6,19 @@ from dse.evaluate.designs.run_check import RunChecker
 from dse.evaluate.model0 import VIT22B_64, Model0
 from dse.evaluate.money import CostMeter
 from dse.space import Design
-from simcore import ConfigError, InfeasibleError, Run, TrainingWorkload
+from simcore import ConfigError, InfeasibleError, Run, RunTemplate, TrainingWorkload
 
 
 class ClosedFormEvaluator(Evaluator):
     """MODEL-0 on the ViT-22B problem; knobs are named as in a run file."""
 
     fidelity = "model0"
+    template = RunTemplate
+    takes_scenarios = False
+    prices_itself = True
 
     def __init__(self, what: EvaluatorInput) -> None:
-        self._input = what
+        super().__init__(what)
         self._model = Model0(VIT22B_64)
 
     def account(self, design: Design) -> Account:
@@ -35,18 +38,15 @@ class ClosedFormEvaluator(Evaluator):
         """Whether structure or memory depends on the knob."""
         return not name.endswith((".bandwidth", ".topology"))
 
-    def measured_against(self, design: Design) -> str:
-        return f"not validated here: {self.fidelity} is no simulation"
-
     def check(self) -> None:
-        if self._input.run:
-            _check_problem(RunChecker(self._input).check())
-        if self._input.cost is not None:
-            file = CostFile.from_file_data(dict(self._input.cost), at="cost")
-            CostMeter(file, self._input.goals, self._input.folder)
-        parameters = self._input.parameters.items()
+        if self.input.run:
+            _check_problem(RunChecker(self.input).check())
+        if self.input.cost is not None:
+            file = CostFile.from_file_data(dict(self.input.cost), at="cost")
+            CostMeter(file, self.input.goals, self.input.folder)
+        parameters = self.input.parameters.items()
         design: Design = {name: p.choices[0] if p.choices else p.low for name, p in parameters}
-        for name, parameter in self._input.parameters.items():
+        for name, parameter in self.input.parameters.items():
             for value in parameter.choices or (parameter.low,):
                 try:
                     self._model.evaluate({**design, name: value})
@@ -57,8 +57,8 @@ class ClosedFormEvaluator(Evaluator):
                     raise ConfigError(f"space: {place}", error.rule, got=error.got) from None
 
     def check_example(self, design: Design) -> None:
-        if self._input.run:
-            RunChecker(self._input).check_npus(design)
+        if self.input.run:
+            RunChecker(self.input).check_npus(design)
 
 
 def _check_problem(run: Run) -> None:

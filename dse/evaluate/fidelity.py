@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dse.evaluate.base import BOUND, EvaluatorInput
-from simcore import Registry
+from simcore import BACKENDS, Registry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,3 +49,16 @@ _COARSE_TO_FINE = (
 
 FIDELITIES = Registry("a fidelity", {one.name: one for one in _COARSE_TO_FINE})
 """From coarse to fine."""
+
+
+def fidelity_named(name: str) -> Fidelity:
+    """The level that *name* means: one of the table, or that of a network from outside.
+
+    Raises:
+        ConfigError: There is none; lists those there are.
+    """
+    if name not in FIDELITIES and name in BACKENDS:
+        return Fidelity(name=name, backend=name)
+    if name not in FIDELITIES:
+        raise FIDELITIES.unknown(name)
+    return FIDELITIES[name]

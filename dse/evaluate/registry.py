@@ -1,40 +1,34 @@
 """The evaluators, and how to build the one that a study names."""
 
-from collections.abc import Callable
-
 from dse.evaluate.base import Evaluator, EvaluatorInput
-from simcore import Registry, files_kept
+from dse.evaluate.closed_form import ClosedFormEvaluator
+from dse.evaluate.scenarios import ScenarioEvaluator
+from dse.evaluate.services import ServiceEvaluator
+from dse.evaluate.simulator import SimulatorEvaluator
+from simcore import ConfigError, Registry, RunTemplate, class_of, files_kept
+
+DEFAULT_EVALUATOR = "simulator"
+
+_NEED_A_RUN = ("has_levels", "has_bounds", "has_exact_prices", "is_decided_by_run")
 
 
-def _in_scenarios(what: EvaluatorInput, build: Callable[[EvaluatorInput], Evaluator]) -> Evaluator:
-    """The evaluator of a study, which has one of each scenario if there are any."""
-    if not what.scenarios:
-        return build(what)
-    from dse.evaluate.scenarios import ScenarioEvaluator
-
-    return ScenarioEvaluator(what, build)
-
-
-def _simulator(what: EvaluatorInput) -> Evaluator:
-    from dse.evaluate.simulator import SimulatorEvaluator
-
-    return _in_scenarios(what, SimulatorEvaluator)
+def _check(evaluator: type[Evaluator]) -> None:
+    """Refuse abilities that are those of a run file's runs, where ``run`` is something else."""
+    for name in _NEED_A_RUN:
+        if getattr(evaluator, name) and evaluator.template is not RunTemplate:
+            rule = f"{name} needs template = simcore.RunTemplate"
+            raise ConfigError(evaluator.__name__, rule, got=evaluator.template)
 
 
-def _service(what: EvaluatorInput) -> Evaluator:
-    from dse.evaluate.services import ServiceEvaluator
-
-    return _in_scenarios(what, ServiceEvaluator)
-
-
-def _closed_form(what: EvaluatorInput) -> Evaluator:
-    from dse.evaluate.closed_form import ClosedFormEvaluator
-
-    return ClosedFormEvaluator(what)
-
-
-EVALUATORS = Registry(
-    "an evaluator", {"simulator": _simulator, "service": _service, "model0": _closed_form}
+EVALUATORS: Registry[type[Evaluator]] = Registry(
+    "an evaluator",
+    {
+        DEFAULT_EVALUATOR: SimulatorEvaluator,
+        "service": ServiceEvaluator,
+        "model0": ClosedFormEvaluator,
+    },
+    check=_check,
+    adapt=class_of(Evaluator),
 )
 
 
@@ -46,5 +40,6 @@ def build_evaluator(what: EvaluatorInput) -> Evaluator:
     """
     if what.name not in EVALUATORS:
         raise EVALUATORS.unknown(what.name, at="evaluator")
+    build = EVALUATORS[what.name]
     with files_kept(what.files):
-        return EVALUATORS[what.name](what)
+        return ScenarioEvaluator(what, build) if what.scenarios else build(what)

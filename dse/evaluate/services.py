@@ -49,9 +49,11 @@ class ServiceEvaluator(Evaluator):
     """Names in the service and prices are read once; designs share the pools that are alike."""
 
     fidelity = "service"
+    template = ServiceTemplate
+    counts_traffic = True
 
     def __init__(self, what: EvaluatorInput) -> None:
-        self._input = what
+        super().__init__(what)
         with told_of_run():
             self._services = DesignServices(what)
         self._simulator = ServiceSimulator()
@@ -71,7 +73,7 @@ class ServiceEvaluator(Evaluator):
 
     def account(self, design: Design) -> Account:
         service = self.service(design)
-        platform = usable(service.platform, self._input.bandwidth)
+        platform = usable(service.platform, self.input.bandwidth)
         derated = service.model_copy(update={"platform": platform})
         result = self._simulator.simulate(derated, memory=self._bounds_memory)
         pools = result.reading, result.answering
@@ -97,14 +99,14 @@ class ServiceEvaluator(Evaluator):
 
     def decides(self, name: str) -> bool:
         """Whether structure or memory depends on the knob."""
-        return bears_on_memory(self._input.parameters[name])
+        return bears_on_memory(self.input.parameters[name])
 
     def measured_against(self, design: Design) -> str:
         return validated_band(self.service(design).decode_run)
 
     def check(self) -> None:
-        _check_goals(self._input.goals)
-        service = KnobChecker(self._input, DesignServices).check()
+        _check_goals(self.input.goals)
+        service = KnobChecker(self.input, DesignServices).check()
         with told_of_run():
             service.platform.npu.peak(service.precision)
             with suppress(InfeasibleError):  # the knobs may mend that; names they cannot

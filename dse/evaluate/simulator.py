@@ -1,19 +1,23 @@
 """Evaluates designs by simulating a training iteration, and pricing the machine."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.cost_file import CostFile
-from dse.evaluate.designs.knobs import bears_on_memory
+from dse.evaluate.designs.knobs import backends_of, bears_on_memory
 from dse.evaluate.designs.links import usable
 from dse.evaluate.designs.run_check import RunChecker, told_of_run
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostMeter
 from dse.space import Design
 from simcore import (
+    BACKENDS,
+    DEFAULT_BACKEND,
     InfeasibleError,
     IterationResult,
     Run,
+    RunTemplate,
     Simulator,
     check_memory,
     check_run,
@@ -23,15 +27,15 @@ from simcore import (
 
 _SCHEDULING = "system.scheduling"
 
-UNAWARE = "congestion_unaware"
-"""The backend in which messages do not meet, and the default one."""
-
 
 class SimulatorEvaluator(Evaluator):
     """Names in the run and prices are read once; designs share what they have in common."""
 
+    template = RunTemplate
+    has_levels = has_bounds = has_exact_prices = is_decided_by_run = counts_traffic = True
+
     def __init__(self, what: EvaluatorInput) -> None:
-        self._input = what
+        super().__init__(what)
         system = what.run.get("system")
         self._system = system if isinstance(system, dict) else {}
         with told_of_run():
@@ -43,8 +47,8 @@ class SimulatorEvaluator(Evaluator):
         if what.cost is not None:
             file = CostFile.from_file_data(dict(what.cost), at="cost")
             self._meter = CostMeter(file, what.goals, what.folder)
-        self._backend = str(what.run.get("backend", UNAWARE))
-        self.fidelity = what.fidelity or self._backend
+        self._backends = backends_of(what)
+        self.fidelity = what.fidelity or str(what.run.get("backend", DEFAULT_BACKEND))
 
     def run(self, design: Design) -> Run:
         """The run that *design* means.
@@ -56,7 +60,7 @@ class SimulatorEvaluator(Evaluator):
 
     def _derated(self, run: Run) -> Run:
         """*run* with the bandwidths that can be used."""
-        share = self._input.bandwidth
+        share = self.input.bandwidth
         if share == 1.0:
             return run
         return run.model_copy(update={"platform": usable(run.platform, share)})
@@ -95,7 +99,7 @@ class SimulatorEvaluator(Evaluator):
 
     def decides(self, name: str) -> bool:
         """Whether structure or memory depends on the knob."""
-        return bears_on_memory(self._input.parameters[name])
+        return bears_on_memory(self.input.parameters[name])
 
     def canonical(self, design: Design) -> Design:
         """One order of waiting collectives, where it decides nothing.
@@ -103,8 +107,10 @@ class SimulatorEvaluator(Evaluator):
         Where messages do not meet, all phases end together and all chunks take the dimensions in
         one order, the time of a collective depends on nothing but itself.
         """
-        knob = self._input.parameters.get(_SCHEDULING)
-        if knob is None or _SCHEDULING not in design or self._backend != UNAWARE:
+        knob = self.input.parameters.get(_SCHEDULING)
+        if knob is None or _SCHEDULING not in design:
+            return design
+        if any(BACKENDS[name].messages_meet for name in self._backends):
             return design
         if design.get("system.phase_end", self._system.get("phase_end")) != "together":
             return design
@@ -114,13 +120,16 @@ class SimulatorEvaluator(Evaluator):
         first = knob.choices[0]
         return design if design[_SCHEDULING] == first else {**design, _SCHEDULING: first}
 
+    def sent_bytes(self, design: Design) -> Sequence[float]:
+        return self.simulate(self.run(design)).sent_bytes
+
     def measured_against(self, design: Design) -> str:
         return validated_band(self.run(design))
 
     def check(self) -> None:
-        run = RunChecker(self._input).check()
+        run = RunChecker(self.input).check()
         with suppress(InfeasibleError):  # the knobs may mend that; names they cannot
             check_run(run, memory=False)
 
     def check_example(self, design: Design) -> None:
-        RunChecker(self._input).check_npus(design)
+        RunChecker(self.input).check_npus(design)

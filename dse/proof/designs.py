@@ -13,13 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate import EVALUATORS
 from dse.evaluate.designs.assign import moved_path, trimmed_run
-from dse.evaluate.simulator import UNAWARE
+from dse.evaluate.designs.knobs import backends_of
 from dse.objectives import OBJECTIVES
 from dse.proof.machines import OF_MACHINE, PER_TIME, Machines
 from dse.space import Design, file_value, slot_of
 from dse.study.compile import Study
-from simcore import ConfigError, DesignBounds, InfeasibleError, RunTemplate
+from simcore import (
+    BACKENDS,
+    ConfigError,
+    DesignBounds,
+    InfeasibleError,
+    RunTemplate,
+)
 
 Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -137,11 +144,12 @@ def check_bounded(study: Study) -> None:
     Raises:
         ConfigError: They have none; says why.
     """
-    what = study.evaluator_input
-    runs = [what.run, *(scenario.run for scenario in what.scenarios)]
-    backends = {str(run.get("backend", UNAWARE)) for run in runs}
-    if study.file.evaluator != "simulator" or backends != {UNAWARE}:
-        rule = f"bounds are known for the simulator with the {UNAWARE} backend alone"
+    backends = backends_of(study.evaluator_input)
+    bounded = all(name in BACKENDS and BACKENDS[name].has_bounds for name in backends)
+    if not study.evaluator.has_bounds or not bounded:
+        able = ", ".join(name for name, one in EVALUATORS.items() if one.has_bounds)
+        known = ", ".join(name for name, one in BACKENDS.items() if one.has_bounds)
+        rule = f"bounds are known for the {able} alone, with a backend that has them ({known})"
         got = f"{study.file.evaluator} with {', '.join(sorted(backends))}"
         raise ConfigError("evaluator", rule, got=got)
     if study.space.continuous:

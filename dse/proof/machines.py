@@ -87,7 +87,7 @@ def machine_prices(study: Study) -> Prices | None:
     metrics = {name for objective in objectives for name in objective.metrics}
     minimises = all(sense == "minimise" for sense in study.goals.objectives.values())
     is_timed = bool(metrics & PER_TIME)
-    if study.file.evaluator != "simulator" or study.goals.scenarios:
+    if not study.evaluator.has_exact_prices or study.goals.scenarios:
         return None
     if not minimises or not is_timed or metrics - PER_TIME - OF_MACHINE:
         return None

@@ -67,7 +67,7 @@ def price_sensitivity(result: StudyResult) -> list[Sensitivity]:
     """
     study = result.study
     rows = result.compared
-    if study.file.cost is None or not rows or study.file.evaluator != "simulator":
+    if study.file.cost is None or not rows or not study.evaluator.has_exact_prices:
         return []
     if study.goals.scenarios:  # which may have price books of their own
         return []

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dse.evaluate import build_evaluator
-from dse.evaluate.simulator import SimulatorEvaluator
 from dse.space import Block, Design, Parameter, Space, Value, design_key, slot_of
 from dse.study.compile import Study
 from simcore import ConfigError, InfeasibleError, get_path, parse_quantity
@@ -21,20 +20,23 @@ def balanced_designs(study: Study) -> list[Design]:
     """Per number of network dimensions, one design for each rung of the busiest one's ladder.
 
     Raises:
-        ConfigError: The study has no bandwidths to split, or is not judged by the simulator.
+        ConfigError: The study has no bandwidths to split, or its evaluator does not count bytes.
     """
     evaluator = build_evaluator(study.evaluator_input)
     knobs = [p for p in study.space.parameters.values() if _paths(p)]
-    if not isinstance(evaluator, SimulatorEvaluator) or not knobs:
-        rule = "needs the evaluator simulator, and bandwidths of dimensions among the knobs"
-        raise ConfigError("search.start", rule, got="analytic")
+    rule = "needs an evaluator that counts bytes, and bandwidths of dimensions among the knobs"
+    refused = ConfigError("search.start", rule, got="analytic")
+    if not knobs:
+        raise refused
     found: dict[str, Design] = {}
     for count, slots in study.space.dimensions.items():
         base = _nearest(study, count)
         try:
-            sent = evaluator.simulate(evaluator.run(base)).sent_bytes
+            sent = evaluator.sent_bytes(base)
         except InfeasibleError:
             continue
+        if not sent:
+            raise refused
         for design in _balanced(base, knobs, dict(zip(slots, sent, strict=True))):
             found.setdefault(design_key(design), design)
     return list(found.values())

@@ -47,8 +47,8 @@ _DECIDING = ("simcore/", "dse/evaluate", "dse/costs")
 
 
 def can_be_cached(study: Study) -> bool:
-    """Whether one run decides each outcome: of the simulator, without scenarios."""
-    return study.file.evaluator == "simulator" and not study.goals.scenarios
+    """Whether one run decides each outcome."""
+    return study.evaluator.is_decided_by_run and not study.goals.scenarios
 
 
 class EvaluationCache:

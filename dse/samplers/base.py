@@ -85,6 +85,11 @@ class ProposerInput:
 class Proposer(ABC, Generic[Handle]):
     """Asked for designs, and told what became of them in the order in which it was asked.
 
+    ``search.sampler`` of a study names a class. One object is made of a ``ProposerInput`` in the
+    process of the search, never in a worker. The same input and the same answers give the same
+    proposals, whatever the number of workers; what is open and not told yet is at most the
+    study's window.
+
     Attributes:
         is_complete: Whether it has proposed every design of the space once it has none left.
     """

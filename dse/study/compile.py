@@ -7,7 +7,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, Self
 
-from dse.evaluate import EVALUATORS, EXECUTORS, FIDELITIES, EvaluatorInput
+from dse.evaluate import EVALUATORS, EXECUTORS, Evaluator, EvaluatorInput, fidelity_named
 from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, OBJECTIVES, Goals, Limit
 from dse.samplers import SAMPLERS
 from dse.space import Setting, Space, Value, build_space
@@ -17,6 +17,8 @@ from dse.study.scenarios import aggregate_of, scenario_goals, scenario_inputs
 from simcore import (
     FACTORS,
     ConfigError,
+    RunTemplate,
+    ServiceTemplate,
     did_you_mean,
     files_kept,
     is_there,
@@ -56,6 +58,11 @@ class Study:
     files: dict[str, str] = field(default_factory=dict)
 
     @property
+    def evaluator(self) -> type[Evaluator]:
+        """What judges designs."""
+        return EVALUATORS[self.file.evaluator]
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """All that names the components of the study: its own text and its files'."""
         return (self.file.model_dump_json(), *self.files.values())
@@ -79,7 +86,7 @@ class Study:
             scenarios=scenario_inputs(file),
             files=self.files,
         )
-        return FIDELITIES[self.fidelity].judging(what) if self.fidelity else what
+        return fidelity_named(self.fidelity).judging(what) if self.fidelity else what
 
 
 def find_study(name: str | Path) -> Path:
@@ -141,8 +148,10 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
         name = file.evaluator if key == "evaluator" else file.search.sampler
         if name not in table:
             raise table.unknown(name, at=key)
-    if file.evaluator != "service" and not file.run.keys().isdisjoint(POOLS):
-        rule = f"must be service, for a run with the pools {' and '.join(POOLS)}"
+    evaluator = EVALUATORS[file.evaluator]
+    if evaluator.template is RunTemplate and not file.run.keys().isdisjoint(POOLS):
+        able = [name for name, one in EVALUATORS.items() if one.template is ServiceTemplate]
+        rule = f"must be {' or '.join(able)}, for a run with the pools {' and '.join(POOLS)}"
         raise ConfigError("evaluator", rule, got=file.evaluator)
     if file.execution.executor not in EXECUTORS:
         rule = f"must be one of {', '.join(EXECUTORS)}"
@@ -155,7 +164,7 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
         scenarios=scenario_goals(file),
         aggregate=aggregate_of(file),
     )
-    if goals.needs_costs and file.cost is None and file.evaluator != "model0":
+    if goals.needs_costs and file.cost is None and not evaluator.prices_itself:
         raise ConfigError("cost", "this key is required for objectives in USD or W", got=None)
     SAMPLERS[file.search.sampler].check(file.search.sampler, len(goals.objectives))
     levels = levels_of(file)
@@ -203,9 +212,11 @@ def _is_on(name: str, file: StudyFile) -> bool:
     """Whether a check that needs not be asked for holds in a study."""
     if name in file.constraints and name in file.unchecked:
         raise ConfigError("unchecked", "must not hold what constraints asks for", got=name)
-    if name in file.constraints and file.evaluator == "model0":
-        raise ConfigError("constraints", "model0 counts no traffic; leave this out", got=name)
-    return name not in file.unchecked and file.evaluator != "model0"
+    counts = EVALUATORS[file.evaluator].counts_traffic
+    if name in file.constraints and not counts:
+        rule = f"{file.evaluator} counts no traffic; leave this out"
+        raise ConfigError("constraints", rule, got=name)
+    return name not in file.unchecked and counts
 
 
 def _limit(item: LimitFile, at: str) -> Limit:

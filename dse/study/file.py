@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_serializer
 
+from dse.evaluate import DEFAULT_EVALUATOR
 from dse.evaluate.cost_file import CostFile
 from dse.space import SpaceFile
 from dse.space.file import FileValue
@@ -164,7 +165,7 @@ class StudyFile(Schema):
     aggregate: str = Field(default="sum", pattern=r"^(sum|mean|worst|\d+(\.\d+)?%)$")
     search: SearchFile = SearchFile()
     execution: ExecutionFile = ExecutionFile()
-    evaluator: str = "simulator"
+    evaluator: str = DEFAULT_EVALUATOR
     reference_point: dict[str, str | float] | None = None
     folder: str | None = None
     versions: dict[str, str] = Field(default_factory=dict)

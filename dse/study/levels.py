@@ -1,6 +1,6 @@
 """The levels that a study file names: at which fidelities designs are judged."""
 
-from dse.evaluate import FIDELITIES
+from dse.evaluate import EVALUATORS, FIDELITIES, fidelity_named
 from dse.evaluate.base import BOUND
 from dse.study.file import StudyFile
 from simcore import ConfigError
@@ -16,9 +16,11 @@ def levels_of(file: StudyFile) -> tuple[str, ...]:
     """
     names = file.search.fidelity
     for index, name in enumerate(names):
-        if name not in FIDELITIES:
-            raise FIDELITIES.unknown(name, at=f"{_AT}[{index}]")
-    known = list(FIDELITIES)
+        try:
+            fidelity_named(name)
+        except ConfigError as error:
+            raise error.under(f"{_AT}[{index}]") from None
+    known = list(dict.fromkeys((*FIDELITIES, *names)))  # those from outside are the finest
     places = [known.index(name) for name in names]
     if places != sorted(set(places)):
         rule = f"must go from coarse to fine, each once: {', '.join(known)}"
@@ -32,11 +34,12 @@ def levels_of(file: StudyFile) -> tuple[str, ...]:
 def _check_agrees(file: StudyFile, levels: tuple[str, ...]) -> None:
     if not levels:
         raise ConfigError(_AT, "must name a network backend beside bound", got=[BOUND])
-    if file.evaluator != "simulator":
-        raise ConfigError(_AT, "needs the evaluator simulator", got=file.evaluator)
+    if not EVALUATORS[file.evaluator].has_levels:
+        able = " or ".join(name for name, one in EVALUATORS.items() if one.has_levels)
+        raise ConfigError(_AT, f"needs the evaluator {able}", got=file.evaluator)
     if BOUND in file.search.fidelity and not file.search.screening:
         raise ConfigError("search.screening", f"must be true, as {_AT} has bound", got=False)
-    first = FIDELITIES[levels[0]]
+    first = fidelity_named(levels[0])
     given = {"run": file.run, **{f"scenarios.{one.name}.run": one.run for one in file.scenarios}}
     for place, run in given.items():
         if run.get("backend", first.backend) != first.backend:

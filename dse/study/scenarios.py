@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from dse.evaluate import EVALUATORS
 from dse.evaluate.base import ScenarioInput
 from dse.objectives import Aggregate, Scenario
 from dse.study.file import ScenarioFile, StudyFile
@@ -31,8 +32,9 @@ def scenario_goals(file: StudyFile) -> tuple[Scenario, ...]:
     names = [own.name for own in file.scenarios]
     if len(set(names)) < len(names):
         raise ConfigError("scenarios", "must have different names", got=names)
-    if names and file.evaluator == "model0":
-        rule = "need the simulator, or service, as evaluator"
+    if names and not EVALUATORS[file.evaluator].takes_scenarios:
+        able = ", or ".join(name for name, one in EVALUATORS.items() if one.takes_scenarios)
+        rule = f"need the {able}, as evaluator"
         raise ConfigError("scenarios", rule, got=file.evaluator)
     for own in file.scenarios:
         if own.prices is not None and file.cost is None:

@@ -57,13 +57,16 @@ class StateMachine:
 
 
 class CollectiveAlgorithm(ABC):
-    """How the members of one dimension carry out a phase.
+    """How the members of one dimension carry out a phase; ``system.all_reduce`` and so on name one.
 
-    A new algorithm is one class with ``runs`` and ``steps``. Each member sends the packet of its
-    first step, and that of each further step when it has sent the one before and received what
-    another member sent in that step; handling a packet takes the endpoint delay, reducing it two
-    reads and a write of its bytes. ``simcore.collectives.checks.check_algorithm`` says whether the
-    simulator can run what is stated.
+    A new algorithm is one class with ``runs`` and ``steps``. One object of it, made without
+    arguments in each process that needs it, serves all runs there: what it answers depends on
+    nothing but the arguments, and is remembered under the object, which is hashable. Each member
+    sends the packet of its first step, and that of each further step when it has sent the one
+    before and received what another member sent in that step; handling a packet takes the endpoint
+    delay, reducing it two reads and a write of its bytes.
+    ``simcore.collectives.checks.check_algorithm`` says whether the simulator can run what is
+    stated.
     """
 
     @abstractmethod

@@ -24,18 +24,25 @@ _MEMBERS = (*range(2, 18), 24, 32, 36, 64)
 def check_algorithm(algorithm: CollectiveAlgorithm) -> None:
     """Refuse an algorithm whose steps cannot be run, or do not bring the data to every member.
 
-    It is asked for each kind of collective among 2 to 17, 24, 32, 36 and 64 members.
+    It is asked for each kind of collective among 2 to 17, 24, 32, 36 and 64 members. What it
+    answers is remembered by the algorithm, which must be hashable for that.
 
     Raises:
         ConfigError: A rule is broken; says by what, and for which kind and count of members.
     """
+    name = type(algorithm).__name__
+    try:
+        hash(algorithm)
+    except TypeError as error:
+        rule = "must be hashable: of a frozen dataclass, whose fields are too"
+        raise ConfigError("", rule, got=f"{name} ({error})") from None
     ran = False
     for kind in _KINDS:
         for members in _MEMBERS:
             if not algorithm.runs(kind, members):
                 continue
             ran = True
-            at = f"{type(algorithm).__name__}, {kind.name.lower()} among {members}"
+            at = f"{name}, {kind.name.lower()} among {members}"
             steps = tuple(algorithm.steps(kind, members))
             machine = algorithm.machine(kind, members)
             check_steps(steps, members, at, by_table=machine.peers is PeerRule.TABLE)
@@ -45,7 +52,7 @@ def check_algorithm(algorithm: CollectiveAlgorithm) -> None:
             _check_machine(machine, steps, members, at)
     if not ran:
         rule = "must run some kind of collective among 2 to 64 members"
-        raise ConfigError("algorithm", rule, got=type(algorithm).__name__)
+        raise ConfigError("algorithm", rule, got=name)
 
 
 def check_steps(steps: Sequence[Step], members: int, at: str, *, by_table: bool) -> None:
@@ -81,6 +88,8 @@ def _check_peers(step: Step, members: int, place: str, *, by_table: bool) -> Non
         raise ConfigError(place, "peer must be an Offset, Exchange, Table or Switch", got=peer)
     if isinstance(peer, Switch) and by_table:
         raise ConfigError(place, "only in_network has a machine for what switches add up", got=peer)
+    if isinstance(peer, Table) and not isinstance(peer.receivers, tuple):
+        raise ConfigError(place, "receivers of a Table must be a tuple", got=peer.receivers)
     if isinstance(peer, Table) and len(peer.receivers) != members:
         rule = f"a table must name a receiver, or None, for each of {members} members"
         raise ConfigError(place, rule, got=len(peer.receivers))

@@ -25,7 +25,10 @@ def reached(share: float, peak: float) -> float:
 
 
 class ComputeModel(ABC):
-    """Gives the time of one kernel on one NPU.
+    """Gives the time of one kernel on one NPU; ``compute`` of a run names a class.
+
+    An object is made without arguments for each run. What it answers depends on nothing but the
+    arguments: times are remembered for all objects of its class, and asked once of equal kernels.
 
     Every model stays at or below the roofline's rate: a kernel is never faster than its FLOP at
     the peak, nor than its bytes, operands in the format of the product, at the memory bandwidth.

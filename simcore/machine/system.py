@@ -29,7 +29,7 @@ def _known_algorithms(value: tuple[str, ...]) -> tuple[str, ...]:
                 algorithm_named(name)
         except ConfigError as error:
             rule = error.rule.replace("one of ", f"one of {BY_TOPOLOGY}, ", 1)
-            raise ConfigError(f"[{position}]", rule, got=name) from None
+            raise ConfigError(error.at, rule, got=error.got).under(f"[{position}]") from None
     return value
 
 

@@ -1,19 +1,34 @@
 """How long messages take: one class per model, and the table of their names."""
 
-from simcore.network.base import Arrival, ExternalNetwork, NetworkBackend
+from simcore.network.base import (
+    Arrival,
+    ExternalNetwork,
+    NetworkBackend,
+    NetworkDimension,
+    check_external,
+)
 from simcore.network.congestion_aware import CongestionAware, CongestionAwareMultidim
 from simcore.network.congestion_unaware import CongestionUnaware
-from simcore.registry import Registry
+from simcore.registry import Registry, class_of
 
-BACKENDS: Registry[NetworkBackend] = Registry(
+DEFAULT_BACKEND = "congestion_unaware"
+
+BACKENDS: Registry[type[NetworkBackend]] = Registry(
     "backend",
     {
-        "congestion_unaware": CongestionUnaware(),
-        "congestion_aware": CongestionAware(),
-        "congestion_aware_multidim": CongestionAwareMultidim(),
+        DEFAULT_BACKEND: CongestionUnaware,
+        "congestion_aware": CongestionAware,
+        "congestion_aware_multidim": CongestionAwareMultidim,
     },
+    check=check_external,
+    adapt=class_of(ExternalNetwork),
 )
 
-DEFAULT_BACKEND = CongestionUnaware.name
-
-__all__ = ["BACKENDS", "DEFAULT_BACKEND", "Arrival", "ExternalNetwork", "NetworkBackend"]
+__all__ = [
+    "BACKENDS",
+    "DEFAULT_BACKEND",
+    "Arrival",
+    "ExternalNetwork",
+    "NetworkBackend",
+    "NetworkDimension",
+]

@@ -5,30 +5,48 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from simcore.errors import ConfigError
+from simcore.kernels.events.layout import OUTSIDE
 
-class NetworkBackend(ABC):
-    """A network model that the event kernel has built in.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NetworkDimension:
+    """One dimension as the network backends see it.
 
     Attributes:
-        name: As files give it.
-        models: What it accounts for, in one sentence.
-        kernel_code: The kernel's number for it.
-        messages_meet: Whether messages slow each other down, so that what an NPU does depends on
-            what all others send.
+        topology: A name of ``simcore.TOPOLOGIES``.
+        npus: NPUs joined, at least 2.
+        bytes_per_ns: Bandwidth of one link in one direction.
+        latency_ns: Of one link (hop).
     """
 
-    name: ClassVar[str]
-    models: ClassVar[str]
-    kernel_code: ClassVar[int]
-    messages_meet: ClassVar[bool]
+    topology: str
+    npus: int
+    bytes_per_ns: float
+    latency_ns: float
 
-    @abstractmethod
-    def check(self, topologies: Sequence[str], npus: Sequence[int]) -> None:
-        """Refuse a network that the model cannot represent.
+
+class NetworkBackend:
+    """How long messages between NPUs take; a class, which ``backend`` names in files and calls.
+
+    Attributes:
+        kernel_code: The event kernel's number for it.
+        messages_meet: Whether messages slow each other down, so that what an NPU does depends on
+            what all others send: every NPU and every message is then followed.
+        has_bounds: Whether lower bounds are known of it: those of ``congestion_unaware``, where
+            they hold, as no message arrives sooner than there.
+    """
+
+    kernel_code: ClassVar[int]
+    messages_meet: ClassVar[bool] = True
+    has_bounds: ClassVar[bool] = False
+
+    @classmethod
+    def check(cls, dimensions: Sequence[NetworkDimension]) -> None:
+        """Refuse a network that the model cannot represent; by default every one can be.
 
         Args:
-            topologies: Of each dimension, innermost first.
-            npus: Likewise.
+            dimensions: Innermost first.
 
         Raises:
             ConfigError: With the dimension at fault.
@@ -37,7 +55,7 @@ class NetworkBackend(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """A message has reached its receiver.
+    """A message that has reached its receiver.
 
     Attributes:
         time_ns: When.
@@ -48,19 +66,35 @@ class Arrival:
     message: int
 
 
-class ExternalNetwork(ABC):
+class ExternalNetwork(NetworkBackend, ABC):
     """A network with an event loop of its own, such as a packet simulation.
 
-    The engine calls ``send`` for every message, and lets the network run only up to the time of the
-    engine's own next event. Times never go back.
+    The class is asked by ``check`` whether it can represent a network. One object of it is then
+    made for each run, of the network's dimensions, and used by that run alone. The engine calls
+    ``send`` for every message at the time at which it starts, asks ``next_event_ns`` how far it may
+    go on by itself, and calls ``advance`` with that time when it has come so far. Times are whole
+    ns and never go back. Every message must arrive, once, and the same calls must get the same
+    answers: no clock, no random number without a fixed seed. What breaks this ends the run with a
+    ``SimulationError`` that says so.
+
+    NPU ``i`` has the coordinates ``i % npus[0]``, ``i // npus[0] % npus[1]`` and so on. A message
+    of an NPU to itself, and one of 0 bytes, arrive like any other.
+
+    Attributes:
+        dimensions: Of the network, innermost first.
     """
+
+    kernel_code = OUTSIDE
+
+    def __init__(self, dimensions: Sequence[NetworkDimension]) -> None:
+        self.dimensions = tuple(dimensions)
 
     @abstractmethod
     def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
         """Take *message* from NPU *src* to NPU *dst*, starting now.
 
         Args:
-            now_ns: Present time.
+            now_ns: Present time; no event of the network lies before it.
             message: A number that no other message in flight has.
             src: NPU id of the sender.
             dst: NPU id of the receiver.
@@ -74,3 +108,14 @@ class ExternalNetwork(ABC):
     @abstractmethod
     def advance(self, until_ns: int) -> Sequence[Arrival]:
         """Handle all events up to and including *until_ns*; the arrivals among them, in order."""
+
+
+def check_external(backend: type[NetworkBackend]) -> None:
+    """Refuse a class whose network the engine would not ask.
+
+    Raises:
+        ConfigError: A rule is broken.
+    """
+    if backend.kernel_code != OUTSIDE or not backend.messages_meet:
+        rule = "must leave kernel_code and messages_meet as they are: every message is followed"
+        raise ConfigError("", rule, got=backend.__name__)

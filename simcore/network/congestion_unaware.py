@@ -1,7 +1,5 @@
 """Messages that never meet."""
 
-from collections.abc import Sequence
-
 from simcore.kernels.events.layout import UNAWARE
 from simcore.network.base import NetworkBackend
 
@@ -13,10 +11,6 @@ class CongestionUnaware(NetworkBackend):
     for Large-model Training at Scale", ISPASS 2023 (analytical backend).
     """
 
-    name = "congestion_unaware"
-    models = "latency per hop and bandwidth of one dimension; no queues"
     kernel_code = UNAWARE
     messages_meet = False
-
-    def check(self, topologies: Sequence[str], npus: Sequence[int]) -> None:
-        """Every network can be represented."""
+    has_bounds = True

@@ -101,7 +101,10 @@ class TableMemory:
 
 
 class Workload(Schema):
-    """One training iteration of a net.
+    """One training iteration of a net; ``workload.kind`` names a class.
+
+    An object is made of the table in each run file, frozen and equal to those with equal fields.
+    What it answers depends on its fields and the arguments alone, and is remembered for equal ones.
 
     Attributes:
         kind: Which net is trained: a name of ``kinds.KINDS``.

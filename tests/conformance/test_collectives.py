@@ -232,7 +232,7 @@ def test_the_numbers_of_peer_rules_are_those_of_the_kernels() -> None:
         assert getattr(phase_row, f"PEERS_{rule.name}") == rule
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Wrong(CollectiveAlgorithm):
     """Gathers with the steps of a test."""
 
@@ -251,6 +251,7 @@ class Wrong(CollectiveAlgorithm):
 
 ONE = Fraction(1)
 RING = Step(size=ONE, peer=Offset(1), times=3)
+LISTED = Step(size=ONE, peer=Table([1, 2, 3, 0]))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -262,6 +263,8 @@ RING = Step(size=ONE, peer=Offset(1), times=3)
         (Wrong((Step(size=ONE, peer=Offset(4)),)), "no member may send to itself"),
         (Wrong((Step(size=ONE, peer=Offset(1), times=0),)), "times must be 1 or more"),
         (Wrong((Step(size=ONE, peer=Table((1, 2, 3))),)), "for each of 4 members"),
+        (Wrong((LISTED,)), "receivers of a Table must be a tuple"),
+        (Wrong((None,)), "algorithm must answer what is asked of it .AttributeError"),  # type: ignore[arg-type]
         (Wrong((Step(size=ONE, peer=Table((1, 1, 3, 2))),)), "no two members may send to the same"),
         (Wrong((Step(size=ONE, peer=Table((1, 2, 3, 4))),)), "receivers must be members, 0 to 3"),
         (Wrong((Step(size=ONE, peer=Table((1, 0, None, None))),)), "every member must send in"),

@@ -11,13 +11,13 @@ from simcore.engines.events.input import (
     CustomCollectives,
     EngineInput,
     ListGroup,
-    NetworkDimension,
     RemoteMemory,
     SharedBus,
     SystemOptions,
 )
 from simcore.engines.events.programs import Program
 from simcore.formats.astra.collective_names import algorithms_of
+from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind
 
 ROOT = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "astra"

@@ -9,15 +9,10 @@ import pytest
 from engine_runs import program
 from plain_astra import PlainRun
 
-from simcore.engines.events.input import (
-    EngineInput,
-    ListGroup,
-    NetworkDimension,
-    RemoteMemory,
-    SystemOptions,
-)
+from simcore.engines.events.input import EngineInput, ListGroup, RemoteMemory, SystemOptions
 from simcore.engines.events.run import run_unfolded
 from simcore.formats.astra.collective_names import algorithms_of
+from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind, NodeKind
 
 KINDS = [

@@ -9,13 +9,13 @@ from simcore.engines.events.input import (
     EngineInput,
     GridGroup,
     ListGroup,
-    NetworkDimension,
     RemoteMemory,
     SharedBus,
     SystemOptions,
 )
 from simcore.engines.events.programs import Program
 from simcore.formats.astra.collective_names import algorithms_of
+from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind, NodeKind
 
 KINDS = (

@@ -8,16 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcore.engines.events.dimension_order import POLICIES
-from simcore.engines.events.input import (
-    EngineInput,
-    EngineOutput,
-    ListGroup,
-    NetworkDimension,
-    SystemOptions,
-)
+from simcore.engines.events.input import EngineInput, EngineOutput, ListGroup, SystemOptions
 from simcore.engines.events.programs import Program
 from simcore.engines.events.run import run_unfolded
 from simcore.formats.astra.collective_names import algorithms_of
+from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind, NodeKind
 
 MIXED = settings(derandomize=True, deadline=None, max_examples=60)

@@ -7,10 +7,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcore.engines.events.input import EngineInput, EngineOutput, NetworkDimension, SystemOptions
+from simcore.engines.events.input import EngineInput, EngineOutput, SystemOptions
 from simcore.engines.events.programs import Program
 from simcore.engines.events.run import run_unfolded
 from simcore.formats.astra.collective_names import algorithms_of
+from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind, NodeKind
 
 PLAIN = settings(derandomize=True, deadline=None, max_examples=40)

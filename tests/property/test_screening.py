@@ -120,7 +120,7 @@ def test_equal_values_are_not_better() -> None:
                     {"name": "b", "run": {"backend": "congestion_aware_multidim"}},
                 ]
             },
-            "bounds are known for the simulator with the congestion_unaware backend alone",
+            "the simulator alone, with a backend that has them (congestion_unaware)",
         ),
     ],
 )

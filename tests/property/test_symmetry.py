@@ -11,17 +11,12 @@ from random_systems import Node, program_of, random_system
 from simcore.engines.events import run as unfolded
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.fold.symmetry import Block, alike
-from simcore.engines.events.input import (
-    EngineInput,
-    EngineOutput,
-    ListGroup,
-    NetworkDimension,
-    SystemOptions,
-)
+from simcore.engines.events.input import EngineInput, EngineOutput, ListGroup, SystemOptions
 from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
 from simcore.formats.astra.collective_names import algorithms_of
 from simcore.kernels.events import layout
+from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind, NodeKind
 
 SEEDS = range(200)

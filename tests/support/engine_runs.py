@@ -5,16 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from simcore.engines.events.input import (
-    EngineInput,
-    GridGroup,
-    Ints,
-    ListGroup,
-    NetworkDimension,
-    SystemOptions,
-)
+from simcore.engines.events.input import EngineInput, GridGroup, Ints, ListGroup, SystemOptions
 from simcore.engines.events.programs import Program
 from simcore.formats.astra.collective_names import algorithms_of
+from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind, NodeKind
 
 GB_PER_S = 1.0  # bytes per ns

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Generic, TypeVar
+from itertools import product
+from typing import Any, Generic, TypeVar
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.designs.runs import DesignRuns, FilledDesigns
 from dse.space import Design, Value
-from simcore import ConfigError, Run
+from simcore import BACKENDS, COMPUTE_MODELS, ConfigError, Registry, Run
 
 R = TypeVar("R")
+_NAMED: dict[str, Registry[Any]] = {"backend": BACKENDS, "compute": COMPUTE_MODELS}
+"""Tables of the names at these paths of a run, which the run itself takes as any text."""
 
 
 class KnobChecker(Generic[R]):
@@ -59,8 +62,15 @@ class RunChecker(KnobChecker[Run]):
         super().__init__(what, DesignRuns)
 
     def check(self) -> Run:
-        """As of every kind of run; the accelerator must know the precision, too."""
+        """As of every kind of run; names must be known, and the precision to the accelerator."""
         run = super().check()
+        for name, knob in self._input.parameters.items():
+            tables = [one for path, one in _NAMED.items() if path in (knob.targets or (name,))]
+            for table, choice in product(tables, knob.choices):
+                try:
+                    table[str(choice)]
+                except ConfigError as error:
+                    raise ConfigError(f"space: {name}", error.rule, got=error.got) from None
         with told_of_run():
             run.platform.npu.peak(run.workload.precision)
         return run

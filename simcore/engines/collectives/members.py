@@ -17,7 +17,6 @@ from simcore.engines.events.input import (
     GridGroup,
     Ints,
     ListGroup,
-    NetworkDimension,
     SystemOptions,
 )
 from simcore.engines.events.programs import Program
@@ -26,6 +25,7 @@ from simcore.kernels.collectives.phase_members import rounds_ends
 from simcore.kernels.collectives.phase_row import LIST_DELAY_NS, PEERS, PEERS_TREE
 from simcore.machine.dimension import Dimension
 from simcore.machine.system import System
+from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind, NodeKind
 
 _GROUP = 1

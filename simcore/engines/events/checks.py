@@ -73,9 +73,7 @@ def _check_network(inputs: EngineInput) -> None:
         _require(0 <= latency_ns <= _LONGEST_LATENCY_NS, at, rule, latency_ns)
     if inputs.backend not in BACKENDS:
         raise BACKENDS.unknown(inputs.backend, at="backend")
-    BACKENDS[inputs.backend].check(
-        [d.topology for d in inputs.dimensions], [d.npus for d in inputs.dimensions]
-    )
+    BACKENDS[inputs.backend].check(inputs.dimensions)
 
 
 def _check_options(inputs: EngineInput) -> None:

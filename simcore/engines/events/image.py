@@ -6,14 +6,14 @@ import numpy as np
 
 from simcore.engines.events.arena import Image
 from simcore.engines.events.cast import Cast
-from simcore.engines.events.input import EngineInput, NetworkDimension, SharedBus
+from simcore.engines.events.input import EngineInput, SharedBus
 from simcore.engines.events.writer import ProgramWriter, Written
 from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.kernels.events import layout
 from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.structures.set_layout import set_words
 from simcore.kernels.native import call
-from simcore.network import BACKENDS
+from simcore.network import BACKENDS, NetworkDimension
 from simcore.terms import NodeKind
 from simcore.topologies import TOPOLOGIES, distances
 
@@ -23,19 +23,18 @@ _WORDS_PER_NPU = 512  # for what happens; what a run does not touch takes no mem
 _UNLIMITED = 1 << 62
 
 
-def build_arena(inputs: EngineInput, cast: Cast, *, outside: bool) -> tuple[Ints, Floats]:
+def build_arena(inputs: EngineInput, cast: Cast) -> tuple[Ints, Floats]:
     """The arena of a run, ready for its first event, and the rates that go with it.
 
     Args:
         inputs: The run, which has been checked.
         cast: The NPUs that are simulated.
-        outside: Whether a network outside the kernel carries the messages.
 
     Raises:
         ConfigError: The input breaks a rule.
     """
     image = Image()
-    _write_network(image, inputs, outside=outside)
+    _write_network(image, inputs)
     _write_options(image, inputs)
     writer = ProgramWriter(image, inputs)
     written = writer.write(cast.programs, cast.seen)
@@ -50,14 +49,13 @@ def build_arena(inputs: EngineInput, cast: Cast, *, outside: bool) -> tuple[Ints
     return image.finished(2 * reserve + cast.npus.size * _WORDS_PER_NPU), _rates(inputs)
 
 
-def _write_network(image: Image, inputs: EngineInput, *, outside: bool) -> None:
+def _write_network(image: Image, inputs: EngineInput) -> None:
     table = [_dimension(image, d) for d in inputs.dimensions]
     words = image.words
     words[layout.DIMENSION_TABLE] = image.add(table)
     words[layout.DIMENSIONS] = len(table)
     words[layout.NPUS] = prod(d.npus for d in inputs.dimensions)
-    backend = BACKENDS[inputs.backend].kernel_code
-    words[layout.BACKEND] = layout.OUTSIDE if outside else backend
+    words[layout.BACKEND] = BACKENDS[inputs.backend].kernel_code
     words[layout.HORIZON_NS] = layout.LAST_NS
 
 

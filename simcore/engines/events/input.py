@@ -9,27 +9,11 @@ from numpy.typing import NDArray
 from simcore.collectives import CollectiveAlgorithm
 from simcore.engines.events.joined import joined
 from simcore.engines.events.programs import Program, Programs
+from simcore.network import NetworkDimension
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NetworkDimension:
-    """One dimension as the network backends see it.
-
-    Attributes:
-        topology: A name of ``simcore.topologies.TOPOLOGIES``.
-        npus: NPUs joined, at least 2.
-        bytes_per_ns: Bandwidth of one link in one direction.
-        latency_ns: Of one link (hop).
-    """
-
-    topology: str
-    npus: int
-    bytes_per_ns: float
-    latency_ns: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +119,7 @@ class EngineInput:
     """One run of the unfolded engine: every NPU, every message.
 
     Attributes:
-        backend: ``congestion_unaware``, ``congestion_aware`` or ``congestion_aware_multidim``.
+        backend: A name of ``simcore.network.BACKENDS``.
         dimensions: Innermost first; their sizes multiply to N NPUs.
         programs: Distinct programs; whoever reads them finds them as a table.
         program_of_npu: (N,) int64, index into ``programs``.

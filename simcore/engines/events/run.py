@@ -22,47 +22,45 @@ from simcore.engines.events.checks import check_inputs
 from simcore.engines.events.fold.relations import CannotFoldError
 from simcore.engines.events.image import build_arena
 from simcore.engines.events.input import EngineInput, EngineOutput
+from simcore.engines.events.outside import HeldNetwork, outside_network
 from simcore.engines.events.waiting import waiting_sentences
 from simcore.errors import SimulationError
 from simcore.kernels.events import layout
 from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.native import call
-from simcore.network import ExternalNetwork
 
 _EVENTS_BETWEEN_PAUSES = 5_000_000  # about a second, so that an interrupt is heard
 _GROWTH_WORDS = 1 << 22
 
 
-def run_unfolded(inputs: EngineInput, *, network: ExternalNetwork | None = None) -> EngineOutput:
+def run_unfolded(inputs: EngineInput) -> EngineOutput:
     """Simulate every NPU of a machine until nothing is left to happen.
 
     Args:
         inputs: The run.
-        network: Carries the messages instead of the backend that *inputs* names.
 
     Returns:
         Finish times in ns; NPUs that wait for ever finish at -1 and are explained in ``waiting``.
 
     Raises:
         ConfigError: The input breaks a rule.
-        SimulationError: *network* delivers a message before it was sent, or the run never comes to
-            an end within the range of time.
+        SimulationError: The run never comes to an end within the range of time, or a network from
+            outside does not do what it must.
     """
     check_inputs(inputs)
-    return run_cast(inputs, everybody(inputs), network=network)
+    return run_cast(inputs, everybody(inputs))
 
 
-def run_cast(
-    inputs: EngineInput, cast: Cast, *, network: ExternalNetwork | None = None
-) -> EngineOutput:
+def run_cast(inputs: EngineInput, cast: Cast) -> EngineOutput:
     """Simulate the NPUs of a cast; the arguments have been checked.
 
     Raises:
         CannotFoldError: NPUs that stand for others meet what these might meet in another order.
         SimulationError: See ``run_unfolded``.
     """
-    arena, rates = build_arena(inputs, cast, outside=network is not None)
+    arena, rates = build_arena(inputs, cast)
     arena = _start(arena, inputs, cast)
+    network = outside_network(inputs)
     if network is None:
         arena, code = _go_on(arena, rates)
     else:
@@ -111,7 +109,7 @@ def _go_on(arena: Ints, rates: Floats) -> tuple[Ints, int]:
             return arena, code
 
 
-def _run_with(arena: Ints, rates: Floats, network: ExternalNetwork) -> tuple[Ints, int]:
+def _run_with(arena: Ints, rates: Floats, network: HeldNetwork) -> tuple[Ints, int]:
     """Alternate between the kernel and a network outside it, whoever has the earlier event."""
     while True:
         due_ns = network.next_event_ns()
@@ -123,13 +121,11 @@ def _run_with(arena: Ints, rates: Floats, network: ExternalNetwork) -> tuple[Int
             return arena, code
         else:
             for arrival in network.advance(due_ns):
-                if arrival.time_ns < arena[layout.NOW_NS]:
-                    raise SimulationError(f"the network delivers into the past: {arrival}")
                 arena = _with_room(arena, layout.FIFO_WORDS)
                 call("add_event", arena, arrival.time_ns, arrival.message)
 
 
-def _hand_out(arena: Ints, network: ExternalNetwork) -> None:
+def _hand_out(arena: Ints, network: HeldNetwork) -> None:
     message = int(arena[layout.OUTBOX_HEAD])
     arena[layout.OUTBOX_HEAD] = 0
     while message:

@@ -4,10 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from simcore.engines.events.input import NetworkDimension, SystemOptions
+from simcore.engines.events.input import SystemOptions
 from simcore.errors import ConfigError
 from simcore.formats.astra.collective_names import name_of
 from simcore.formats.astra.network_file import BYTES_PER_GB, TOPOLOGY_NAMES
+from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind
 
 

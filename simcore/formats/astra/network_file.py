@@ -3,10 +3,10 @@
 from math import inf
 from pathlib import Path
 
-from simcore.engines.events.input import NetworkDimension
 from simcore.errors import ConfigError
 from simcore.files.input_file import MAX_TABLE_BYTES, read_text
 from simcore.formats.astra.json_table import Table
+from simcore.network import NetworkDimension
 from simcore.registry import did_you_mean
 
 BYTES_PER_GB = 1 << 30

@@ -10,7 +10,6 @@ from simcore.errors import ConfigError
 from simcore.formats.astra.system_file import CommandOptions
 from simcore.registry import did_you_mean
 
-BACKENDS = ("congestion_unaware", "congestion_aware", "congestion_aware_multidim")
 IGNORED = ("compute-scale", "comm-scale", "logging-configuration", "logging-folder")
 _TOO_MANY = 1025
 _OWN = (  # not ASTRA-sim's

@@ -11,12 +11,12 @@ from simcore.errors import ConfigError
 from simcore.formats.astra.groups_file import read_groups
 from simcore.formats.astra.memory_file import read_remote_memory
 from simcore.formats.astra.network_file import read_network
-from simcore.formats.astra.options import BACKENDS, AstraFiles, read_command
+from simcore.formats.astra.options import AstraFiles, read_command
 from simcore.formats.astra.system_file import AstraSystem, read_system
 from simcore.formats.astra.traces.custom import check_custom, load_custom, runs_natively
 from simcore.formats.astra.traces.load import LoadedTraces, load_traces
 from simcore.formats.astra.traces.node_table import Machine
-from simcore.registry import did_you_mean
+from simcore.network import BACKENDS
 
 _KEYS = {
     "chunks": "preferred-dataset-splits",
@@ -65,7 +65,8 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
     Raises:
         ConfigError: The first mistake found, with its place.
     """
-    _check_backend(backend)
+    if backend not in BACKENDS:
+        raise BACKENDS.unknown(backend, at="--backend")
     notes: list[str] = []
     command = read_command(options, notes)
     dimensions = read_network(files.network, notes)
@@ -110,12 +111,6 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
         whole_log=command.whole_log,
         notes=tuple(notes),
     )
-
-
-def _check_backend(backend: str) -> None:
-    if backend not in BACKENDS:
-        rule = f"must be one of {', '.join(BACKENDS)}{did_you_mean(backend, BACKENDS)}"
-        raise ConfigError("--backend", rule, got=backend)
 
 
 def _list_groups(traces: LoadedTraces) -> dict[int, ListGroup]:

@@ -55,7 +55,10 @@ def stacked(stages: Sequence[Units]) -> Units:
 
 
 class PipelineSchedule(ABC):
-    """Orders the forward and backward passes of the micro-batches on the stages.
+    """Orders the forward and backward passes of the micro-batches; ``plan.schedule`` names a class.
+
+    Objects are made without arguments whenever one is asked; what they answer depends on nothing
+    but the arguments, and is remembered by the name of the schedule.
 
     Each micro-batch passes each chunk of each stage once forward and once backward, backward
     after forward, and the orders of the stages must not wait for each other in a circle. The

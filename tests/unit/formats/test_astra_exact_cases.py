@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from guide import part
 
 from simcore.formats.astra import AstraFiles, AstraResult, simulate_files
 from simcore.formats.chakra import Metadata, Node, attribute, write_trace
+from simcore.network import BACKENDS
 from simcore.terms import CollectiveKind, NodeKind
 
 NPUS = 4
@@ -67,6 +69,18 @@ def test_gap_per_byte_of_the_shared_bus_is_a_32_bit_float(tmp_path: Path) -> Non
     system = bus | {"local-mem-bw": 1600}
     result = run_switch(tmp_path, system, 198_236_004, "congestion_unaware")
     assert finish_cycles(result) == [24_594_135] * NPUS
+
+
+def test_a_network_from_outside_carries_what_the_files_describe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {**dict(BACKENDS.items()), "fifo": part("fifo").Fifo}
+    monkeypatch.setattr(BACKENDS, "_entries", known)
+    outside, inside = (
+        finish_cycles(run_switch(tmp_path, {"preferred-dataset-splits": 4}, 1_000_000, backend))
+        for backend in ("fifo", "congestion_aware")
+    )
+    assert outside == inside
 
 
 def _message(number: int, kind: NodeKind, peer: int, size_bytes: int, after: list[int]) -> Node:

@@ -8,9 +8,10 @@ import pytest
 from engine_runs import collective, dimension, options, program, run_of
 
 from simcore.engines.events.dimension_order import POLICIES, DimensionCost, dimension_orders
-from simcore.engines.events.input import EngineOutput, NetworkDimension
+from simcore.engines.events.input import EngineOutput
 from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
+from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind
 
 GIB = 1 << 30

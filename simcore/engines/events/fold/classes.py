@@ -33,6 +33,7 @@ from simcore.engines.events.fold.transfers import Transfers, matched, transfers_
 from simcore.engines.events.input import EngineInput, Ints, ListGroup
 from simcore.engines.events.programs import Program, node_actions
 from simcore.kernels.events import layout
+from simcore.network import BACKENDS
 
 _MOST_GROUPS = 30_000
 _MOST_NPUS = 1 << 20
@@ -92,7 +93,9 @@ def _refuse_shared_state(inputs: EngineInput) -> None:
     options = inputs.options
     shared = inputs.remote_memory.kind in ("per_node", "pool")
     reason = ""
-    if options.rendezvous:
+    if BACKENDS[inputs.backend].kernel_code == layout.OUTSIDE:
+        reason = "the network takes every message by itself"
+    elif options.rendezvous:
         reason = "rendezvous sends messages both ways"
     elif inputs.custom.by_kind or inputs.custom.by_node:
         reason = "custom collectives give every member a program of its own"

@@ -7,13 +7,13 @@ from math import prod
 import numpy as np
 
 from simcore.collectives import Offset, PeerRule, Step
-from simcore.engines.events.input import EngineInput, Ints, ListGroup, NetworkDimension
+from simcore.engines.events.input import EngineInput, Ints, ListGroup
 from simcore.engines.events.phases import Phase, collective_phases
 from simcore.engines.events.programs import Program
 from simcore.errors import SimulationError
 from simcore.kernels.collectives.topology_codes import FULLY_CONNECTED
 from simcore.kernels.events.layout import UNAWARE
-from simcore.network import BACKENDS
+from simcore.network import BACKENDS, NetworkDimension
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES, Topology, distances
 

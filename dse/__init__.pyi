@@ -1,0 +1,25 @@
+from dse.costs import COSTS as COSTS
+from dse.costs import Cost as Cost
+from dse.costs import CostModel as CostModel
+from dse.costs import PriceBook as PriceBook
+from dse.evaluate import EVALUATORS as EVALUATORS  # provisional
+from dse.evaluate import Evaluator as Evaluator  # provisional
+from dse.evaluate import EvaluatorInput as EvaluatorInput  # provisional
+from dse.evaluate.base import Account as Account  # provisional
+from dse.evaluate.simulator import SimulatorEvaluator as SimulatorEvaluator  # provisional
+from dse.objectives import CONSTRAINTS as CONSTRAINTS  # provisional
+from dse.objectives import OBJECTIVES as OBJECTIVES  # provisional
+from dse.proof import Effort as Effort  # provisional
+from dse.proof import Proof as Proof  # provisional
+from dse.proof import close_gap as close_gap  # provisional
+from dse.results.result import StudyResult as StudyResult
+from dse.results.result import load_study as load_study
+from dse.run.api import check_study as check_study
+from dse.run.api import enumerate_study as enumerate_study
+from dse.run.api import run_study as run_study
+from dse.samplers import SAMPLERS as SAMPLERS  # provisional
+from dse.samplers import Proposal as Proposal  # provisional
+from dse.samplers import Proposer as Proposer  # provisional
+from dse.samplers import ProposerInput as ProposerInput  # provisional
+from dse.space import Design as Design  # provisional
+from dse.study.compile import Study as Study

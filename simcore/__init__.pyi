@@ -1,0 +1,113 @@
+from simcore.bounds import DesignBounds as DesignBounds  # provisional
+from simcore.bounds import footprints as footprints  # provisional
+from simcore.bounds import lower_bounds as lower_bounds  # provisional
+from simcore.checks import RunChecks as RunChecks  # provisional
+from simcore.checks import check_memory as check_memory
+from simcore.checks import check_run as check_run
+from simcore.checks import check_structure as check_structure
+from simcore.collectives import ALGORITHMS as ALGORITHMS
+from simcore.collectives import CollectiveAlgorithm as CollectiveAlgorithm
+from simcore.collectives import Exchange as Exchange
+from simcore.collectives import Offset as Offset
+from simcore.collectives import Step as Step
+from simcore.collectives import Table as Table
+from simcore.compute import COMPUTE_MODELS as COMPUTE_MODELS
+from simcore.compute import ComputeModel as ComputeModel
+from simcore.compute import Roofline as Roofline
+from simcore.config import Run as Run
+from simcore.config import RunTemplate as RunTemplate  # provisional
+from simcore.config import get_path as get_path  # provisional
+from simcore.config import load_run as load_run
+from simcore.config import parse_path as parse_path  # provisional
+from simcore.config import set_path as set_path  # provisional
+from simcore.errors import ConfigError as ConfigError
+from simcore.errors import InfeasibleError as InfeasibleError
+from simcore.errors import SimcoreError as SimcoreError
+from simcore.errors import SimulationError as SimulationError
+from simcore.files.input_file import is_there as is_there  # provisional
+from simcore.files.json_file import parse_json as parse_json  # provisional
+from simcore.files.json_file import read_json as read_json  # provisional
+from simcore.files.kept_files import files_kept as files_kept  # provisional
+from simcore.files.resources import find_config as find_config  # provisional
+from simcore.files.resources import shipped_folder as shipped_folder  # provisional
+from simcore.files.resources import shipped_names as shipped_names  # provisional
+from simcore.files.yaml_file import parse_yaml as parse_yaml  # provisional
+from simcore.files.yaml_file import read_table as read_table  # provisional
+from simcore.files.yaml_file import read_yaml as read_yaml  # provisional
+from simcore.last_resort import last_words as last_words  # provisional
+from simcore.machine import Dimension as Dimension
+from simcore.machine import Npu as Npu
+from simcore.machine import Platform as Platform
+from simcore.machine import json_schemas as json_schemas  # provisional
+from simcore.machine import load_npu as load_npu
+from simcore.machine import load_platform as load_platform
+from simcore.machine.system import System as System
+from simcore.memory import Footprint as Footprint
+from simcore.memory import footprint as footprint
+from simcore.network import BACKENDS as BACKENDS  # provisional
+from simcore.network import DEFAULT_BACKEND as DEFAULT_BACKEND  # provisional
+from simcore.network import Arrival as Arrival  # provisional
+from simcore.network import ExternalNetwork as ExternalNetwork  # provisional
+from simcore.network import NetworkBackend as NetworkBackend  # provisional
+from simcore.network import NetworkDimension as NetworkDimension  # provisional
+from simcore.plugins import source_digests as source_digests  # provisional
+from simcore.public_names import lazy_names as lazy_names  # provisional
+from simcore.registry import Registry as Registry  # provisional
+from simcore.registry import class_of as class_of  # provisional
+from simcore.registry import did_you_mean as did_you_mean  # provisional
+from simcore.result import IterationResult as IterationResult
+from simcore.result import StageTimes as StageTimes
+from simcore.schema import Bytes as Bytes  # provisional
+from simcore.schema import BytesPerS as BytesPerS  # provisional
+from simcore.schema import KgPerKwh as KgPerKwh  # provisional
+from simcore.schema import PerYear as PerYear  # provisional
+from simcore.schema import Schema as Schema  # provisional
+from simcore.schema import Seconds as Seconds  # provisional
+from simcore.schema import Usd as Usd  # provisional
+from simcore.schema import UsdPerGBps as UsdPerGBps  # provisional
+from simcore.schema import UsdPerKwh as UsdPerKwh  # provisional
+from simcore.schema import Watts as Watts  # provisional
+from simcore.schema import WattsPerGBps as WattsPerGBps  # provisional
+from simcore.serving import Service as Service  # provisional
+from simcore.serving import ServiceResult as ServiceResult  # provisional
+from simcore.serving import ServiceSimulator as ServiceSimulator  # provisional
+from simcore.serving import ServiceTemplate as ServiceTemplate  # provisional
+from simcore.serving import load_service as load_service  # provisional
+from simcore.serving import simulate_service as simulate_service  # provisional
+from simcore.simulation import Simulator as Simulator
+from simcore.simulation import simulate as simulate
+from simcore.simulation import simulate_run as simulate_run
+from simcore.terms import CollectiveKind as CollectiveKind
+from simcore.terms import Precision as Precision
+from simcore.topologies import TOPOLOGIES as TOPOLOGIES
+from simcore.topologies import Topology as Topology
+from simcore.units import FACTORS as FACTORS  # provisional
+from simcore.units import format_quantity as format_quantity
+from simcore.units import parse_quantity as parse_quantity
+from simcore.validation import validated_band as validated_band  # provisional
+from simcore.workload import Model as Model
+from simcore.workload import ParallelPlan as ParallelPlan
+from simcore.workload import TrainingWorkload as TrainingWorkload
+from simcore.workload import Updates as Updates  # provisional
+from simcore.workload import Workload as Workload  # provisional
+from simcore.workload import load_model as load_model
+from simcore.workload import load_plan as load_plan
+from simcore.workload import load_workload as load_workload
+from simcore.workload.base import Extent as Extent  # provisional
+from simcore.workload.base import Rule as Rule  # provisional
+from simcore.workload.base import WithoutTokens as WithoutTokens  # provisional
+from simcore.workload.graph import Kernel as Kernel  # provisional
+from simcore.workload.kinds import KINDS as KINDS  # provisional
+from simcore.workload.kinds import CnnWorkload as CnnWorkload
+from simcore.workload.kinds import DlrmWorkload as DlrmWorkload
+from simcore.workload.kinds import InferenceWorkload as InferenceWorkload
+from simcore.workload.npu_share import NpuShare as NpuShare  # provisional
+from simcore.workload.program.layer import BlockParameters as BlockParameters  # provisional
+from simcore.workload.program.layer import LayerRow as LayerRow  # provisional
+from simcore.workload.program.layer import LayerWork as LayerWork  # provisional
+from simcore.workload.rules import replica_rules as replica_rules  # provisional
+from simcore.workload.schedules import SCHEDULES as SCHEDULES  # provisional
+from simcore.workload.schedules import PipelineSchedule as PipelineSchedule  # provisional
+from simcore.workload.schedules import Units as Units  # provisional
+
+__version__: str

@@ -1,0 +1,82 @@
+"""The border to a network with an event loop of its own: holds it to what it owes."""
+
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import TypeVar
+
+from simcore.engines.events.input import EngineInput
+from simcore.errors import SimulationError, told
+from simcore.kernels.events.layout import LAST_NS
+from simcore.network import BACKENDS, Arrival, ExternalNetwork
+
+T = TypeVar("T")
+
+
+class HeldNetwork:
+    """A network of a run, and what is under way in it."""
+
+    def __init__(self, backend: type[ExternalNetwork], inputs: EngineInput) -> None:
+        self._name, self._under_way, self._now_ns = backend.__name__, set[int](), 0
+        self._network = self._asked(backend, inputs.dimensions)
+
+    def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
+        """See ``ExternalNetwork.send``."""
+        self._now_ns = now_ns
+        self._under_way.add(message)
+        self._asked(self._network.send, now_ns, message, src, dst, size_bytes)
+
+    def next_event_ns(self) -> int | None:
+        """See ``ExternalNetwork.next_event_ns``.
+
+        Raises:
+            SimulationError: It is over, or never comes; or messages are under way without one.
+        """
+        due_ns = self._asked(self._network.next_event_ns)
+        if due_ns is None:
+            self._require(not self._under_way, "deliver every message", len(self._under_way))
+            return None
+        self._check_time(due_ns, LAST_NS, "have its next event", due_ns)
+        return due_ns
+
+    def advance(self, until_ns: int) -> Sequence[Arrival]:
+        """See ``ExternalNetwork.advance``.
+
+        Raises:
+            SimulationError: An arrival of nothing that is under way, or at another time; or the
+                network's time stands still.
+        """
+        arrivals = self._asked(self._network.advance, until_ns)
+        for arrival in arrivals:
+            at_ns, message = arrival.time_ns, arrival.message
+            rule = "deliver messages that are under way, each once"
+            self._require(message in self._under_way, rule, arrival)
+            self._check_time(at_ns, until_ns, "tell arrivals", arrival)
+            self._under_way.remove(message)
+        self._now_ns = until_ns
+        following_ns = self._asked(self._network.next_event_ns)
+        rule = f"handle all events up to {until_ns} ns when it is told to"
+        self._require(following_ns is None or following_ns > until_ns, rule, following_ns)
+        return arrivals
+
+    def _check_time(self, time_ns: object, last_ns: int, what: str, got: object) -> None:
+        holds = isinstance(time_ns, Integral) and self._now_ns <= int(time_ns) <= last_ns
+        self._require(holds, f"{what} at a whole number of ns, {self._now_ns} to {last_ns}", got)
+
+    def _require(self, holds: bool, rule: str, got: object) -> None:
+        if not holds:
+            raise SimulationError(f"the network {self._name} must {rule}, but got {got!r}.")
+
+    def _asked(self, call: Callable[..., T], *arguments: object) -> T:
+        try:
+            return call(*arguments)
+        except MemoryError:  # told apart from faults by whoever limits it
+            raise
+        except Exception as error:
+            rule = f"the network {self._name} must answer what is asked of it ({told(error)})."
+            raise SimulationError(rule) from error
+
+
+def outside_network(inputs: EngineInput) -> HeldNetwork | None:
+    """The network of a run, where the backend that *inputs* names has an event loop of its own."""
+    backend = BACKENDS[inputs.backend]
+    return HeldNetwork(backend, inputs) if issubclass(backend, ExternalNetwork) else None

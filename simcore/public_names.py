@@ -1,0 +1,27 @@
+"""The public names of a package: its stub is their only list, each is imported when first used."""
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+_LINE = re.compile(r"^from (\S+) import (\w+) as \2\b", re.MULTILINE)
+
+
+def lazy_names(
+    package: str, file: str
+) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
+    """What a *package* calls ``__all__``, ``__getattr__`` and ``__dir__``.
+
+    The stub beside its *file* has one line per name, ``from module import Name as Name``, and ends
+    the line with ``# provisional`` where the name may still change from one version to the next.
+    """
+    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    homes = {name: home for home, name in _LINE.findall(stub)}
+
+    def find(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(homes[name]), name)
+
+    return sorted(homes), find, lambda: sorted(homes)
