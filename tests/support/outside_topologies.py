@@ -71,34 +71,26 @@ class TwoTiers(Topology):
         return np.array([*rows, leaf_of])
 
 
-class TabledRing(Ring):
-    """A ring that kernels read from a table."""
+class _Tabled:
+    """A topology of the product whose routes kernels read from a table."""
 
     kernel_code = TABLE
-    cyclic = False
+    cyclic = uniform = False
     hops = Topology.hops
     least_hops = Topology.least_hops
     most_hops = Topology.most_hops
 
 
-class TabledSwitch(Switch):
-    """A switch that kernels read from a table."""
-
-    kernel_code = TABLE
-    uniform = False
-    hops = Topology.hops
-    least_hops = Topology.least_hops
-    most_hops = Topology.most_hops
+class TabledRing(_Tabled, Ring):
+    """A ring by its table."""
 
 
-class TabledFullyConnected(FullyConnected):
-    """A full mesh that kernels read from a table."""
+class TabledSwitch(_Tabled, Switch):
+    """A switch by its table."""
 
-    kernel_code = TABLE
-    uniform = False
-    hops = Topology.hops
-    least_hops = Topology.least_hops
-    most_hops = Topology.most_hops
+
+class TabledFullyConnected(_Tabled, FullyConnected):
+    """A full mesh by its table."""
 
 
 OUTSIDE_TOPOLOGIES: dict[str, Topology] = {
