@@ -5,8 +5,19 @@ BIN := $(VENV)/bin
 STUDY ?= llm_gpt.yaml
 STUDY_ARGS ?=
 TEST_ARGS ?=
+COVERAGE_TESTS ?= tests
 
-.PHONY: study test setup lint docs lock versions clean
+# Some of the tests that run kernels: quick enough without the compiler. Hashes wrap around, of which
+# numpy warns where compiled code does not.
+INTERPRETED := NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --maxprocesses 8 \
+	-W "ignore:overflow encountered:RuntimeWarning" \
+	$(addprefix tests/unit/kernels/test_,class_memo.py event_order.py hashed_set.py extremes.py \
+	slots_and_streams.py external_network.py) tests/unit/bounds tests/conformance/test_kinds.py \
+	$(addprefix tests/unit/engines/test_,phases.py tree_phase.py) \
+	$(addprefix tests/unit/formats/test_,chakra_read.py astra_exact_cases.py)
+COVERED := build/coverage.json
+
+.PHONY: study test setup lint docs interpreted coverage lock versions clean
 
 study: $(VENV)/.run-ready  ## Run the study STUDY; its results go to runs/
 	$(BIN)/python -m dse study $(STUDY) $(STUDY_ARGS)
@@ -21,6 +32,15 @@ lint: $(VENV)/.test-ready  ## Format, lint and type checks
 
 docs: $(VENV)/.docs-ready  ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict
+
+interpreted: $(VENV)/.test-ready  ## Run tests of the kernels as plain Python, and tell which lines they reach
+	$(INTERPRETED) --cov=simcore/kernels --cov-report=json:$(COVERED)
+	$(BIN)/python .ci/covered.py $(COVERED) --least 75
+
+coverage: $(VENV)/.test-ready  ## Tell by package which lines the tests reach; of kernels, those of `make interpreted`
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadfile --cov --cov-report= $(COVERAGE_TESTS)
+	$(INTERPRETED) --cov --cov-append --cov-report=json:$(COVERED)
+	$(BIN)/python .ci/covered.py $(COVERED)
 
 setup: $(VENV)/.test-ready  ## Set up the environment for development
 
@@ -41,17 +61,18 @@ $(VENV)/.test-ready: requirements/test.txt pyproject.toml | $(BIN)/python
 	$(BIN)/python -m simcore compile
 	@touch $@ $(VENV)/.run-ready
 
-$(VENV)/.docs-ready: $(VENV)/.test-ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+$(VENV)/.docs-ready: requirements/docs.txt $(VENV)/.test-ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
 	@touch $@
 
 lock:  ## Write the pinned requirements again from pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade pip-tools
 	$(BIN)/pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe --extra report -o requirements/run.txt pyproject.toml
 	$(BIN)/pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe --extra report --extra dev -o requirements/test.txt pyproject.toml
+	$(BIN)/pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe --extra docs --constraint requirements/test.txt -o requirements/docs.txt pyproject.toml
 
-versions:  ## Try the lowest and the newest allowed versions on each Python at hand
+versions:  ## Try the wheel with the lowest and the newest allowed versions on each Python at hand
 	.ci/versions
 
 clean:
-	rm -rf $(VENV) .venv-versions site build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-versions site build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

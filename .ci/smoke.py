@@ -1,6 +1,7 @@
-"""Every part of the product once, with whatever versions this Python finds.
+"""Every part of the product once, as it is installed, with whatever versions this Python finds.
 
 The trials of all executors must agree; all else must end well. Exits with 1 where something fails.
+It is run in an empty folder: what it names must come with the installation.
 """
 
 import json
@@ -9,7 +10,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
 SYSTEM = {"scheduling-policy": "LIFO", "collective-optimization": "baseline"}
 NETWORK = "topology: [ Ring ]\nnpus_count: [ 2 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n"
 PACKAGES = ("numpy", "numba", "pandas", "pyarrow", "ray", "optuna", "pydantic", "protobuf")
@@ -18,17 +18,29 @@ PACKAGES = ("numpy", "numba", "pandas", "pyarrow", "ray", "optuna", "pydantic", 
 def run(*words: object) -> str:
     """Output of ``python -m``; ends this program where that fails."""
     command = [sys.executable, "-m", *map(str, words)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0 or "Traceback" in done.stderr:
         sys.exit(f"{' '.join(command)}\nended with {done.returncode}: {done.stderr[-4000:]}")
     return done.stdout
 
 
+def check_installation() -> None:
+    """The packages are those of this environment, not those of a checkout."""
+    import dse
+    import simcore
+
+    for package in (simcore, dse):
+        home = Path(str(package.__file__))
+        assert home.is_relative_to(sys.prefix), f"{home} is not below {sys.prefix}"
+
+
 def check_simulators(folder: Path) -> None:
     """A training iteration, and a trace as ASTRA-sim runs it."""
+    from simcore.files.resources import shipped_folder
     from simcore.formats.chakra import Metadata, Node, write_trace
 
-    told = run("simcore", "simulate", "configs/runs/gpt3_175b_1024_a100.yaml")
+    runs = shipped_folder("configs") / "runs"
+    told = run("simcore", "simulate", runs / "gpt3_175b_1024_a100.yaml")
     assert "iteration time" in told, told
     (folder / "system.json").write_text(json.dumps(SYSTEM))
     (folder / "memory.json").write_text('{"memory-type": "NO_MEMORY_EXPANSION"}')
@@ -75,6 +87,7 @@ def main() -> None:
     """Check all parts and tell which versions they ran with."""
     from importlib.metadata import version
 
+    check_installation()
     with tempfile.TemporaryDirectory() as scratch:
         check_simulators(Path(scratch))
         check_studies(Path(scratch))

@@ -1,4 +1,4 @@
-"""What the code and the packages are that results depend on."""
+"""Hashes of the code and versions of the packages that results depend on."""
 
 import platform
 from collections.abc import Iterable

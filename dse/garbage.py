@@ -1,4 +1,4 @@
-"""Python's search for unused objects, where it can only lose."""
+"""Pauses of Python's search for unused objects, while many are made that form no circle."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Spare many new objects the search for cycles, which they do not have."""
+    """Pause the search for circles of objects while many are made that form none."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

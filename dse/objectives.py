@@ -1,4 +1,4 @@
-"""What a study optimises and what it must not exceed, as functions of an evaluation's metrics."""
+"""Objectives and limits of a study, as functions of an evaluation's metrics."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -176,7 +176,7 @@ class Aggregate:
     share: float = 1.0
 
     def of(self, values: Sequence[float], weights: Sequence[float], sense: Sense) -> float:
-        """The value of all.
+        """The aggregate of *values*.
 
         Args:
             values: Per scenario.

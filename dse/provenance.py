@@ -1,4 +1,4 @@
-"""What the outcomes of a study come from, besides the study file: named files, code, packages."""
+"""Origins of the outcomes of a study besides its file: named files, code, packages."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""How a command ends when nothing else explains it: a sentence, an exit code, a report."""
+"""The end of a command that nothing else explains: a sentence, an exit code, a report."""
 
 import os
 import sys

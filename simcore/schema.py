@@ -1,4 +1,4 @@
-"""What files look like: frozen pydantic models whose errors read like ours.
+"""Base of what files hold: frozen pydantic models whose errors read like ours.
 
 In files a quantity is text with its unit (``bandwidth: 50 GB/s``) and its key has no suffix; in
 code the same field is a number whose name ends in the unit (``bandwidth_bytes_per_s=50e9``).

@@ -5,7 +5,7 @@ from enum import IntEnum, StrEnum
 
 
 class CollectiveKind(IntEnum):
-    """What a collective does; the values are those of Chakra's ``CollectiveCommType``."""
+    """Kind of a collective; the values are those of Chakra's ``CollectiveCommType``."""
 
     ALL_REDUCE = 0
     ALL_GATHER = 2
@@ -15,7 +15,7 @@ class CollectiveKind(IntEnum):
 
 
 class NodeKind(IntEnum):
-    """What a node of a workload graph does; the values are those of Chakra's ``NodeType``."""
+    """Kind of a node of a workload graph; the values are those of Chakra's ``NodeType``."""
 
     INVALID = 0
     METADATA = 1

@@ -23,6 +23,15 @@ def _layers(package: str) -> list[list[str]]:
 
 SIMCORE_LAYERS, DSE_LAYERS = _layers("simcore"), _layers("dse")
 MAX_LINES = 400
+UNIT = ROOT / "tests" / "unit"
+TESTED_ELSEWHERE = {  # packages without unit tests; the file that holds most of their tests
+    "simcore/collectives": "conformance/test_collectives.py",
+    "simcore/network": "property/test_congestion.py",
+    "simcore/topologies": "conformance/test_topologies.py",
+    "dse/analytic": "golden/test_libra_table.py",
+    "dse/proof": "property/test_gap.py",
+    "dse/results": "property/test_gap_in_studies.py",
+}
 MAX_FUNCTION_LINES = 60
 
 
@@ -143,6 +152,36 @@ def test_files_and_functions_stay_small(package: str) -> None:
                     where = f"{file.relative_to(ROOT)}:{node.lineno}"
                     long.append(f"{where} {node.name} has {lines} lines")
     assert not long, "\n".join(long)
+
+
+def _has_tests(folder: Path) -> bool:
+    return any(folder.rglob("test_*.py"))
+
+
+def test_unit_tests_lie_where_the_code_does() -> None:
+    """``tests/unit/engines`` tests ``simcore/engines``, ``tests/unit/dse/store`` ``dse/store``."""
+    for folder in sorted(path for path in UNIT.rglob("*") if path.is_dir() and _has_tests(path)):
+        name = folder.relative_to(UNIT).as_posix()
+        package = ROOT / name if name.split("/")[0] == "dse" else ROOT / "simcore" / name
+        assert (package / "__init__.py").is_file(), f"tests/unit/{name} names no package"
+
+
+def test_every_package_has_tests_of_its_own() -> None:
+    for name in ("simcore", "dse"):
+        home = UNIT / "dse" if name == "dse" else UNIT
+        packages = sorted(path.parent for path in (ROOT / name).glob("*/__init__.py"))
+        for package in packages:
+            elsewhere = TESTED_ELSEWHERE.get(package.relative_to(ROOT).as_posix())
+            if elsewhere is None:
+                assert _has_tests(home / package.name), f"no tests of {package}"
+            else:
+                assert (ROOT / "tests" / elsewhere).is_file(), elsewhere
+                assert not (home / package.name).exists(), f"{package} has unit tests by now"
+
+
+def test_files_of_tests_and_benchmarks_stay_small() -> None:
+    files = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    assert not [str(file) for file in files if file.read_text().count("\n") > MAX_LINES]
 
 
 OWN_READERS = {  # what nobody hands in: shipped files, own caches, the system's tables

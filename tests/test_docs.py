@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import click
@@ -18,7 +19,8 @@ from simcore.cli.astra import HELP
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [ROOT / "README.md", *DOCS]
+CONTRIBUTING, CHANGELOG = ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"
+PAGES = [ROOT / "README.md", CONTRIBUTING, CHANGELOG, *DOCS]
 STUDIES = sorted((ROOT / "studies").glob("*.yaml"))
 RUNS = sorted((ROOT / "configs" / "runs").glob("*.yaml"))
 COMMANDS = {"simcore": simcore_cli, "dse": dse_cli}
@@ -99,6 +101,28 @@ def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
             assert anchor in _anchors(file), f"{page.name}: {target}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_and_folders_that_a_page_names_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    own = r"simcore|dse|benchmarks|configs|docs|tests/(?:unit|property|conformance|golden|oracles)"
+    for name in re.findall(rf"`((?:{own})/[\w./-]+)`", text):
+        assert (ROOT / name).exists(), f"{page.name}: {name}"
+
+
+def test_the_picture_of_the_layers_is_drawn_from_the_tables_of_its_page() -> None:
+    spec = spec_from_file_location("draw_layers", ROOT / "docs" / "draw_layers.py")
+    assert spec is not None
+    assert spec.loader is not None
+    drawer = module_from_spec(spec)
+    spec.loader.exec_module(drawer)
+    page = drawer.PAGE.read_text(encoding="utf-8")
+    assert drawer.PICTURE.read_text(encoding="utf-8") == drawer.drawing(page)
+    for package in ("simcore", "dse"):
+        parts = {part for row in drawer.layers(page, package) for part in row}
+        assert len(parts) > 10
+        assert all(f">{part}</text>" in drawer.drawing(page) for part in parts)
+
+
 def test_every_page_is_in_the_navigation_of_the_site() -> None:
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = re.findall(r": (\S+\.md)$", text, re.MULTILINE)
@@ -128,6 +152,30 @@ def test_quick_start_is_two_lines_that_the_makefile_has_and_ci_runs() -> None:
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert "make test" in ci
     assert any(line.startswith("make study ") for line in ci)
+
+
+def test_the_changelog_has_its_sections_in_order_under_each_version() -> None:
+    text = CHANGELOG.read_text(encoding="utf-8")
+    order = ["Added", "Changed", "Deprecated", "Removed", "Fixed"]
+    versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    for version in versions:
+        assert re.match(r"\d+\.\d+\.\d+ \((unreleased|\d{4}-\d\d-\d\d)\)\n", version), version[:40]
+        sections = re.findall(r"^### (.+)$", version, re.MULTILINE)
+        assert sections == [name for name in order if name in sections]
+        assert sections
+    numbers = [tuple(map(int, version.split(" ")[0].split("."))) for version in versions]
+    assert numbers == sorted(numbers, reverse=True)
+    assert versions[0].startswith(f"{simcore.__version__} ")
+
+
+def test_targets_that_contributors_are_told_of_are_there() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    named = set(re.findall(r"make (\w+)", CONTRIBUTING.read_text(encoding="utf-8")))
+    assert named >= {"setup", "test", "lint", "docs", "interpreted", "versions", "coverage"}
+    for target in named:
+        assert re.search(rf"^{target}:.*  ## ", makefile, re.MULTILINE), target
+    assert all(f"make {target}" in ci for target in named - {"setup", "coverage"})
 
 
 def test_names_in_the_tables_of_study_files_are_those_of_the_code() -> None:

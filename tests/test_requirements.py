@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
-PINS = {"run.txt": ("report",), "test.txt": ("report", "dev")}
+PINS = {"run.txt": ("report",), "test.txt": ("report", "dev"), "docs.txt": ("docs",)}
 
 
 def pinned(name: str) -> dict[str, tuple[str, int]]:

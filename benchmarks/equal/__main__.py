@@ -1,20 +1,25 @@
-"""Hashes of the answers of a tree, and a comparison with those of another one.
+"""Hashes of the answers of a tree and its CPU seconds, held against those of another one.
 
     python benchmarks/equal write FILE [--part NAME ...] [--trials 200]
     python benchmarks/equal compare FILE [FILE]
+    python benchmarks/equal ratios --against CHECKOUT [--benchmark NAME ...] [--times 5]
 
 ``write`` works out every answer and writes a hash of each; ``compare`` holds two such files against
 each other, by default with the one that is kept beside this program. What may differ is listed in
-``expected.json`` with the reason; any other difference ends with exit code 1.
+``expected.json`` with the reason; any other difference ends with exit code 1. ``ratios`` runs
+benchmarks with both trees in turns and prints the other one's CPU seconds over those of this one,
+by the median; a ratio below 0.97 ends with exit code 1.
 """
 
 import argparse
 import json
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 from answers import PARTS, Settings
+from ratios import BENCHMARKS, ratios
 
 HERE = Path(__file__).parent
 KEPT, EXPECTED = HERE / "kept.json", HERE / "expected.json"
@@ -60,7 +65,15 @@ def main() -> None:
     comparing = commands.add_parser("compare")
     comparing.add_argument("file", type=Path)
     comparing.add_argument("kept", type=Path, nargs="?", default=KEPT)
+    timing = commands.add_parser("ratios")
+    timing.add_argument("--against", type=Path, required=True, metavar="CHECKOUT")
+    timing.add_argument("--benchmark", action="append", choices=list(BENCHMARKS), dest="names")
+    timing.add_argument("--times", type=int, default=5, help="of either tree, in turns")
     given = parser.parse_args()
+    if given.command == "ratios":
+        with tempfile.TemporaryDirectory() as scratch:
+            names = given.names or list(BENCHMARKS)
+            sys.exit(ratios(given.against, Path(scratch), names, given.times) > 0)
     if given.command == "compare":
         sys.exit(compare(given.file, given.kept) > 0)
     write(given.file, given.parts or list(PARTS), Settings(trials=given.trials))

@@ -1,4 +1,4 @@
-"""What can be said about a good machine without simulating it."""
+"""Closed forms for good machines, without simulation."""
 
 from dse.analytic.bandwidth import Goal, SplitProblem, split_bandwidth
 from dse.analytic.traffic import bytes_per_dimension

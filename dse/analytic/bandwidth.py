@@ -28,7 +28,7 @@ _MARGIN = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SplitProblem:
-    """What one iteration computes and sends.
+    """Compute and traffic of one iteration, for which bandwidth is split.
 
     Attributes:
         fixed_s: Time that no bandwidth changes.

@@ -1,4 +1,4 @@
-"""How many bytes a collective moves over each network dimension."""
+"""Bytes that a collective moves over each network dimension."""
 
 from collections.abc import Sequence
 

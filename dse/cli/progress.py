@@ -1,4 +1,4 @@
-"""What a running study looks like in a terminal."""
+"""View of a running study in a terminal."""
 
 import time
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What a machine costs: to buy, to power, to own."""
+"""Costs of a machine: to buy, to power, to own."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Which dimensions are scale-up and which scale-out, and the switch tiers of the latter."""
+"""Dimensions that are scale-up, those that are scale-out, and the switch tiers of the latter."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -78,7 +78,7 @@ class ScaleOutPrice(Schema):
 
 
 class PowerPrice(Schema):
-    """What machines draw and what energy costs.
+    """Power that machines draw, and the price of energy.
 
     Attributes:
         server_load: Part of the rated server power drawn in training, in (0, 1].
@@ -99,7 +99,7 @@ class PowerPrice(Schema):
 
 
 class OwnershipPrice(Schema):
-    """What owning a machine costs per year, as parts of its price, over its lifetime."""
+    """Cost per year of owning a machine, as parts of its price, over its lifetime."""
 
     lifetime_s: Seconds = Field(alias="lifetime", gt=0)
     capital: PerYear = Field(ge=0)

@@ -9,7 +9,7 @@ from simcore import Schema
 
 
 class CostFile(Schema):
-    """How machines are priced.
+    """Cost model and price book of a study file.
 
     Attributes:
         model: Cost model of ``capital_cost``.

@@ -26,7 +26,7 @@ _SWITCH = TOPOLOGIES.index("switch")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What is trained, on what; the designs of ``Designs`` are compared for it.
+    """Model and machine for which the designs of ``Designs`` are compared.
 
     Attributes:
         layers, hidden, ffn, heads, vocabulary, sequence, batch: The model and its global batch;
@@ -106,7 +106,7 @@ class Designs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcomes:
-    """What each of D designs gives; each (D,) float64."""
+    """Outcomes of D designs; each (D,) float64."""
 
     iteration_time_s: Floats
     capital_cost_usd: Floats
@@ -327,7 +327,7 @@ def _stage_send_s(problem: Problem, d: Designs, dp: Ints) -> Floats:
 
 
 def _usable_bandwidth(topology: Ints, bandwidth: Floats, npus: Ints, members: Ints) -> Floats:
-    """Of one NPU in a collective of *members* neighbours; 1 member gets a harmless positive."""
+    """Bandwidth of one NPU among *members* neighbours; 1 member gets a harmless positive."""
     ring = np.where(members == npus, bandwidth, bandwidth / 2)
     full = bandwidth * np.maximum(members - 1, 1) / (npus - 1)
     return np.where(topology == _RING, ring, np.where(topology == _SWITCH, bandwidth, full))
@@ -340,7 +340,7 @@ def _link_bandwidth(topology: Ints, bandwidth: Floats, npus: Ints) -> Floats:
 
 
 def _latency_s(topology: Ints, members: Ints, hop_s: float) -> Floats:
-    """Of one all-reduce: a ring's 2 (p - 1) hops, 2 if direct, 2 log2 p through a switch."""
+    """Latency of one all-reduce: 2 (p - 1) hops on a ring, 2 if direct, 2 log2 p by a switch."""
     switch_hops = 2 * np.ceil(np.log2(members))
     direct_hops = np.where(members > 1, 2, 0)
     hops = np.where(topology == _SWITCH, switch_hops, direct_hops)

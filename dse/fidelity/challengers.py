@@ -24,7 +24,7 @@ _KEPT_BOUNDS = 1 << 14
 
 
 def unbeaten(study: Study, rows: Sequence[Trial], front: Floats) -> tuple[Trial, ...]:
-    """Those of *rows* in which members were held, and that may yet belong to the front.
+    """Rows in which members were held, and that may yet belong to the front.
 
     How much time they lose by it is not known, but no iteration is shorter than its bound: a design
     that the front beats even at its bound is beaten. Studies without bounds have no such proof.

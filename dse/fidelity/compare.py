@@ -1,4 +1,4 @@
-"""How far the levels of a study agree on the designs that both have judged."""
+"""Agreement of the levels of a study on the designs that both have judged."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which designs are judged again at the next level."""
+"""Choice of the designs that are judged again at the next level."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which rows of a study may be compared with each other: those of one fidelity.
+"""Rows of a study that may be compared with each other: those of one fidelity.
 
 A study's rows are its proposals, judged at the first level, and after them the designs that were
 judged again, level by level. A row tells its level by its ``fidelity``.

@@ -1,4 +1,4 @@
-"""What a summary says about the fidelities of its study, in sentences."""
+"""Sentences about the fidelities of a study, from its summary."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""How good a study's answer is at least: a proven gap to the best that could exist."""
+"""Proofs of how good a study's answer is: a gap to the best that could exist."""
 
 from dse.proof.close import Effort, close_gap
 from dse.proof.proposer import ProvingProposer

@@ -15,7 +15,7 @@ from simcore import SimulationError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """When to stop before the gap is closed.
+    """Effort after which to stop before the gap is closed.
 
     Attributes:
         simulations: Most designs to simulate.

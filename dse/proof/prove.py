@@ -28,7 +28,7 @@ _PLANS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Proof:
-    """What was found, and what cannot exist.
+    """Designs that were found, and bounds of what can exist.
 
     Attributes:
         objectives: Names; all minimised.

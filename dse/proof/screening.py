@@ -35,7 +35,7 @@ Metrics = Mapping[str, float]
 
 
 class StudyScreen(NoScreen):
-    """What a study knows of its designs before they are simulated.
+    """Knowledge of a study about designs before they are simulated.
 
     The price of a machine is exact, and no iteration is shorter than its lower bound. So a design
     is over a limit if it is at that bound, and beaten if a finished feasible design is as good as

@@ -1,4 +1,4 @@
-"""What a study tells about its gap."""
+"""Sentences and figures about the gap of a study."""
 
 from collections.abc import Iterable, Mapping
 from math import ceil

@@ -1,4 +1,4 @@
-"""Which designs are best: Pareto fronts and the volume that they dominate."""
+"""The best designs: Pareto fronts and the volume that they dominate."""
 
 from dse.rank.hypervolume import hypervolume
 from dse.rank.pareto import non_dominated

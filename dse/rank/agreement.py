@@ -1,4 +1,4 @@
-"""How far two rankings of the same designs agree."""
+"""Agreement of two rankings of the same designs."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -24,7 +24,7 @@ def hypervolume(points: Points, reference: Points) -> float:
 
 
 def _volume(front: Points, reference: Points) -> float:
-    """Of a non-dominated front, sorted by its first objective."""
+    """Hypervolume of a non-dominated front, sorted by its first objective."""
     if front.shape[1] == 1:
         return float(reference[0] - front[:, 0].min())
     if front.shape[1] == 2:

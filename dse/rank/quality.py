@@ -1,4 +1,4 @@
-"""How good the front of a study is, as one number."""
+"""Quality of the front of a study as one number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -33,7 +33,7 @@ class Cloud:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontData:
-    """What the picture of a front shows.
+    """Data of the picture of a front.
 
     Attributes:
         x_label: With its unit.

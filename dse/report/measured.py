@@ -1,4 +1,4 @@
-"""How far off predictions like those of a study were from measured runs."""
+"""Errors of predictions like those of a study against measured runs."""
 
 from collections import Counter
 from collections.abc import Iterable

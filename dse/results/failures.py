@@ -1,4 +1,4 @@
-"""What failed in a study, at whatever fidelity, by its reason."""
+"""Failures in a study at any fidelity, by reason."""
 
 from collections.abc import Iterable, Mapping
 from textwrap import shorten

@@ -1,4 +1,4 @@
-"""What the evaluator notes about the designs of a front, each kind of note once."""
+"""Notes of the evaluator about the designs of a front, each kind once."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How far designs are from the best that was found for each scenario by itself."""
+"""Distance of designs from the best that was found for each scenario by itself."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

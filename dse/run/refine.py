@@ -13,7 +13,7 @@ from dse.study.trials import Trial
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefineHooks:
-    """What the surroundings of a refinement give and want to know.
+    """Calls between a refinement and its surroundings.
 
     Attributes:
         workers: Starts workers for a study at a level, with so many designs to judge.

@@ -34,7 +34,7 @@ _ENUMERATE_AHEAD = 4096
 
 
 class Watcher(Protocol):
-    """Who wants to see a study run."""
+    """Watcher of a running study."""
 
     def started(self, study: Study, known: int, total: int) -> None:
         """Workers are up; *known* of *total* trials are there already."""
@@ -344,7 +344,7 @@ class Runner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stage:
-    """What a run begins with.
+    """Means that a run begins with.
 
     Attributes:
         evaluations: Where designs are judged at the first level.

@@ -24,7 +24,7 @@ Key = tuple[tuple[str, ...], tuple[Value, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """When a search ends.
+    """Budget after which a search ends.
 
     Attributes:
         trials: Proposals, all in all.
@@ -43,7 +43,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """What a search tells its surroundings.
+    """Calls from a search to its surroundings.
 
     Attributes:
         finished: Called for each new evaluation, as it comes in.
@@ -59,7 +59,7 @@ class Hooks:
 
 
 class Evaluations(Protocol):
-    """Where designs are evaluated."""
+    """Evaluations of designs, wherever they run."""
 
     def submit(self, tasks: Iterable[Task]) -> None:
         """Queue designs."""

@@ -24,7 +24,7 @@ FEASIBILITY = "violation"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """How a sampler of Optuna sees the space.
+    """View of the space for a sampler of Optuna.
 
     Attributes:
         style: How it sees blocks of knobs.

@@ -20,7 +20,7 @@ _Dimensions = dict[int, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What the run says that the space depends on.
+    """Values of the run that the space depends on.
 
     Attributes:
         dimensions: Length of the run's list of network dimensions; 0 if it has none.

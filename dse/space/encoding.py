@@ -1,4 +1,4 @@
-"""How samplers see a space: flat genes with fixed names and ranges, each setting a valid design.
+"""The space as samplers see it: flat genes with fixed names and ranges, each setting valid.
 
 A block is coded in one of three ways. ``index``: the number of a row, one gene. ``weights``: a
 weight per knob of a product group, which sets the share of the product's logarithm that the knob

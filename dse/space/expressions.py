@@ -88,7 +88,7 @@ class Expression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scope:
-    """What a text is read in: its place, the terms it may use, the names found so far."""
+    """Scope in which a text is read: its place, the terms it may use, the names found so far."""
 
     at: str
     terms: Mapping[str, Expression]

@@ -37,7 +37,7 @@ Genes = Mapping[str, int | float]
 
 
 class BlockCode(ABC):
-    """How the rows of one block are chosen by genes."""
+    """Choice of the rows of one block by genes."""
 
     block: Block
     genes: tuple[Gene, ...]

@@ -32,7 +32,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What joins knobs.
+    """Rules that join knobs.
 
     Attributes:
         products: Product groups.

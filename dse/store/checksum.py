@@ -11,10 +11,10 @@ from typing import Any
 from zlib import crc32
 
 Row = tuple[Any, ...]
-"""Of any table: its first value is the checksum of the others."""
+"""Row of any table: its first value is the checksum of the others."""
 
 _FORM = 2
-"""Of ``marshal``: types and values, floats as their 8 bytes; the same since Python 2.5."""
+"""Form of ``marshal``: types and values, floats as their 8 bytes; equal since Python 2.5."""
 
 
 def sealed_row(table: str, values: Row) -> Row:
@@ -27,7 +27,7 @@ def sealed_row(table: str, values: Row) -> Row:
 
 
 def unsound_rows(table: str, rows: Iterable[Row]) -> list[Row]:
-    """Those of *rows* of *table* that are not as they were written."""
+    """Rows of *table* that are not as they were written."""
     start = _start(table)
     return [row for row in rows if row[0] != crc32(dumps(row[1:], _FORM), start)]
 
@@ -39,7 +39,7 @@ def _start(table: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What the rows of a table come to, in whatever order.
+    """Checksum of the rows of a table, in any order.
 
     Attributes:
         rows: Their number.

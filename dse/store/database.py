@@ -12,7 +12,7 @@ from simcore import ConfigError
 
 _APPLICATION = 0x64736573
 FORMAT = 6
-"""Of the tables below; a file of another format is refused."""
+"""Format of the tables below; a file of another one is refused."""
 
 MAX_TEXT_BYTES = 16 * 1024 * 1024
 """Longest text or blob that a store may hold, so that a stranger's file cannot fill the memory."""
@@ -45,7 +45,7 @@ _COLUMNS = {
     "event": "unix_s REAL NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL",
     "seal": "name TEXT NOT NULL, rows INTEGER NOT NULL, checksums INTEGER NOT NULL",
 }
-"""Of each table, behind the checksum of each row; ``seal`` holds the totals of all others."""
+"""Columns of each table, behind the checksum of a row; ``seal`` holds the others' totals."""
 
 _SCHEMA = {
     name: f"CREATE TABLE {name} (checksum INTEGER NOT NULL, {columns})"

@@ -1,4 +1,4 @@
-"""What can go wrong with a store, in sentences."""
+"""Faults of a store, in sentences."""
 
 import os
 import sqlite3

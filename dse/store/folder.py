@@ -160,7 +160,7 @@ class StudyFolder:
             return store.count()
 
     def read_feasible(self) -> Iterator[Trial]:
-        """Those of ``read_trials`` that may be on the front."""
+        """Trials, of ``read_trials``, that may be on the front."""
         with reading(self._store) as store:
             yield from store.trials(where=may_be_on_front)
 

@@ -1,4 +1,4 @@
-"""Whether the log beside a store has lost its end to damage.
+"""Check for a log beside a store that has lost its end to damage.
 
 SQLite takes a log up to its first damaged frame, without a word: what was committed behind it is
 gone. Whoever only reads is told so; a study that is resumed evaluates again what is missing.

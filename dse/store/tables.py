@@ -23,7 +23,7 @@ CHUNK_ROWS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """What a table of trials shows.
+    """Columns that a table of trials shows.
 
     Columns: ``number, state, params.*, objectives.*, constraints.*, metrics.*, fidelity,
     notes, duration_s, worker, failure, attempts, reason, provenance, repeats``; quantities in base

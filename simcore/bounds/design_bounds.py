@@ -51,7 +51,7 @@ _SYSTEM_KEYS = (
 
 
 class DesignBounds:
-    """What is certain about designs without simulating them.
+    """Facts about designs that are certain without simulating them.
 
     Built once for a run file and the choices of its knobs; plans, places and links are worked out
     when a design first asks for them. The number of network dimensions is that of the run file.

@@ -27,7 +27,7 @@ _FRAME_PREFIX = "params."
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DesignColumns:
-    """What designs set, and to which of the choices each of them sets it.
+    """Knobs that designs set, and the choice that each of them makes.
 
     Attributes:
         choices: By path in the run file, the values as a run file would write them.

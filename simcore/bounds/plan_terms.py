@@ -1,4 +1,4 @@
-"""What the bound needs to know of a workload and a plan, read from the graph of the simulator.
+"""Terms of the bound that follow from workload and plan, read from the graph of the simulator.
 
 The graph of one micro-batch (interleaved: of as many as the schedule asks for) has every pass
 once; longer iterations repeat the same passes.
@@ -172,7 +172,7 @@ class _PlanReader:
         )
 
     def number(self, item: int) -> int:
-        """Of the collective *item* among the distinct ones; -1 between stages."""
+        """Number of the collective *item* among the distinct ones; -1 between stages."""
         operation = self.graph.collectives[item]
         if operation.axis in _BETWEEN_STAGES:
             return -1

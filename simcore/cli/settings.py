@@ -1,4 +1,4 @@
-"""What several commands do alike: values by path, and files for results."""
+"""Options of several commands: values by path, and files for results."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What moves in a collective: one file per algorithm, and the table of their names."""
+"""Algorithms of collectives: one file each, and the table of their names."""
 
 import re
 

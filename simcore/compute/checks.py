@@ -1,4 +1,4 @@
-"""What must hold of a compute model, so that its times are those that are used."""
+"""Conditions of a compute model, so that its times are those that are used."""
 
 from simcore.compute.base import ComputeModel
 from simcore.errors import ConfigError

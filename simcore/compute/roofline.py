@@ -13,7 +13,7 @@ _WIDE = {Precision.FP8: Precision.BF16, Precision.FP4: Precision.BF16}
 TILES = ((256, 128), (128, 256), (128, 128), (128, 64))
 """Rows and columns of the tiles that libraries choose from, the fastest first."""
 _WIDE_BYTES = 2
-"""Of an operand as the kernels count it; one that is stored with fewer is not spared twice."""
+"""Bytes of an operand as kernels count it; one that is stored with fewer is not spared twice."""
 _ALIGNED_ELEMENTS = 8
 """16 bytes of 16-bit elements, below which matrix units read their operands piecemeal."""
 
@@ -58,7 +58,7 @@ class Roofline(ComputeModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rates:
-    """What one NPU reaches at one precision.
+    """Rates that one NPU reaches at one precision.
 
     Attributes:
         memory_bytes_per_s: Of all kernels but products and those in host memory.

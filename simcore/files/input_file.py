@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 MIB = 1 << 20
 MAX_TABLE_BYTES = 4 * MIB
-"""Of a file in YAML: of the shipped ones the longest has 0.01 MiB."""
+"""Longest file in YAML; the longest shipped one has 0.01 MiB."""
 MAX_TEXT_BYTES = 64 * MIB
-"""Of other text: ASTRA-sim's JSON files, text workloads, rows of measured runs."""
+"""Longest other text: ASTRA-sim's JSON files, text workloads, rows of measured runs."""
 MAX_PROFILE_BYTES = 1024 * MIB
-"""Of a JSON trace of a profiler, unpacked."""
+"""Longest JSON trace of a profiler, unpacked."""
 MAX_TRACE_BYTES = 1 << 36
-"""Of a Chakra trace, unpacked; it is read block by block."""
+"""Longest Chakra trace, unpacked; it is read block by block."""
 MAX_UNPACKING = 50
 """How many times longer than itself a packed file may be unpacked; the first 64 MiB are free."""
 MAX_DEPTH = 64

@@ -1,4 +1,4 @@
-"""Where the shipped files are: the wheel's own copy, or the folders beside the packages."""
+"""The shipped files: the wheel's own copy, or the folders beside the packages."""
 
 from pathlib import Path
 

@@ -17,7 +17,7 @@ from simcore.files.input_file import MAX_DEPTH, MAX_TABLE_BYTES, is_writable, re
 from simcore.files.kept_files import kept_text
 
 FILE_VERSION = 1
-"""Of the format of all files in ``configs/``; a file of another version is refused."""
+"""Version of the format of all files in ``configs/``; a file of another one is refused."""
 
 MAX_NODES = 100_000
 """Keys, values, lists and tables of a file, where each alias counts as all that it repeats."""

@@ -1,4 +1,4 @@
-"""What a kind of link really gives: measured latency and bandwidth, beside the data sheet's."""
+"""Measured latency and bandwidth of a kind of link, beside those of its data sheet."""
 
 from pathlib import Path
 from typing import Self

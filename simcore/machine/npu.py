@@ -9,7 +9,7 @@ from simcore.schema import Bytes, BytesPerS, FlopPerS, Schema, Seconds, Usd, Wat
 from simcore.terms import Precision
 
 LONGEST_S = 3600.0
-"""Of what a single kernel may cost whatever its size; real ones cost microseconds."""
+"""Longest time that a kernel may cost whatever its size; real ones cost microseconds."""
 
 MOST_PROCESSORS = 10**9
 """Cores of one accelerator; a whole wafer has a million."""
@@ -19,7 +19,7 @@ MOST_PER_ELEMENT = 1e6
 
 
 class Efficiency(Schema):
-    """Which part of its peaks an accelerator reaches, and how that falls for small kernels.
+    """Part of its peaks that an accelerator reaches, and how that falls for small kernels.
 
     Attributes:
         gemm: Part of peak FLOP/s of a large dense matrix product, in (0, 1].
@@ -88,7 +88,7 @@ class HostMemory(Schema):
 
 
 class NpuSources(Schema):
-    """Where each group of values was found."""
+    """Source of each group of values."""
 
     peak: str = Field(min_length=1)
     memory: str = Field(min_length=1)

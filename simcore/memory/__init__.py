@@ -1,4 +1,4 @@
-"""What a plan needs in memory."""
+"""Memory that a plan needs."""
 
 from simcore.memory.footprint import (
     Footprint,

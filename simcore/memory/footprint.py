@@ -1,4 +1,4 @@
-"""How many bytes one NPU of each pipeline stage needs.
+"""Bytes that one NPU of each pipeline stage needs.
 
 Source: V. Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models",
 MLSys 2023, sections 4.1-4.3 and 5 (activations); S. Rajbhandari et al., "ZeRO", SC 2020, section 3
@@ -145,7 +145,7 @@ def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerActivations:
-    """What one layer keeps of each micro-batch for its backward pass.
+    """Bytes that one layer keeps of each micro-batch for its backward pass.
 
     With h hidden, s x b tokens and a heads, a GPT layer in 2-byte precision keeps
     s b h (10 + 24 / t + 5 a s / (h t)), where sequence parallelism divides the 10 by t too, and
@@ -199,7 +199,7 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sizes:
-    """What the footprints of all stages are made of."""
+    """Sizes that the footprints of all stages are made of."""
 
     workload: Workload
     plan: ParallelPlan
@@ -215,7 +215,7 @@ class _Sizes:
         return cls(workload=workload, plan=plan, share=share, layers=layers, kept=kept)
 
     def shape(self, stage: int, chunks: Sequence[Sequence[LayerKind]], losses: int) -> _Shape:
-        """Of all stages like *stage*; *losses*: micro-batches whose logits are held at one time."""
+        """Shape of all stages like *stage*; *losses*: micro-batches whose logits are held."""
         workload, plan, share = self.workload, self.plan, self.share
         kinds = [kind for chunk in chunks for kind in chunk]
         held = self.layers.total(kinds)

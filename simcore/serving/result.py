@@ -1,4 +1,4 @@
-"""What serving requests gave."""
+"""Result of serving requests."""
 
 from dataclasses import dataclass
 

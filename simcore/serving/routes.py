@@ -1,4 +1,4 @@
-"""Which NPU hands the cache of which prompts, layers and heads to which other one."""
+"""Routes of the cache, by prompts, layers and heads, from NPU to NPU."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ class Seat(NamedTuple):
 
 
 def seats(plan: ParallelPlan) -> Iterator[Seat]:
-    """Those of all NPUs of *plan*."""
+    """Seats of all NPUs of *plan*."""
     return starmap(Seat, product(range(plan.pp), range(plan.tp), range(plan.dp)))
 
 

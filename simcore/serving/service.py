@@ -1,4 +1,4 @@
-"""What is served, and by which NPUs."""
+"""A service: its model, its requests and its two pools of NPUs."""
 
 from functools import cached_property
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""How far off predictions like this one were from measured runs."""
+"""Errors of predictions like this one against measured runs."""
 
 import csv
 from collections import defaultdict

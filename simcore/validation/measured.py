@@ -1,4 +1,4 @@
-"""What was measured: the time of a row, also where a rate was published in its place."""
+"""The measured time of a row, also where a rate was published in its place."""
 
 from simcore.errors import ConfigError, SimcoreError
 from simcore.terms import Precision

@@ -1,4 +1,4 @@
-"""What is said of one row of a table."""
+"""Prediction for one row of a table."""
 
 import csv
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from simcore.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What is said of one row.
+    """Prediction for one row.
 
     Attributes:
         id: Of the row.
@@ -37,7 +37,7 @@ def write_training(path: Path, predictions: Iterable[Prediction]) -> dict[str, i
 
 
 def write_collectives(path: Path, predictions: Iterable[Prediction]) -> dict[str, int]:
-    """Likewise, for collectives."""
+    """Write one line per prediction of a collective; returns how many have which status."""
     lines = ([p.id, p.status, p.reason, _cell(p.time_s)] for p in predictions)
     return _write(path, ["id", "status", "reason", "time_s"], lines)
 

@@ -58,7 +58,7 @@ class Errors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """How well predictions order the layouts of one model on one machine.
+    """Quality of the order in which predictions put the layouts of one model on one machine.
 
     Attributes:
         groups: Of at least ``LEAST_LAYOUTS`` rows.

@@ -1,4 +1,4 @@
-"""What a row says about the sharding of weights, gradients and optimizer state."""
+"""Sharding of weights, gradients and optimizer state that a row tells."""
 
 import re
 

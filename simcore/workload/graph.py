@@ -80,7 +80,7 @@ class Kernel(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
-    """What a compute node does: its kernels run one after another."""
+    """Kernels of a compute node, which run one after another."""
 
     name: str
     phase: Phase
@@ -97,7 +97,7 @@ class Operator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectiveOp:
-    """What a collective node does.
+    """Work of a collective node.
 
     Attributes:
         axis: The group of NPUs, a key of ``TrainingGraph.groups``.

@@ -1,4 +1,4 @@
-"""Which NPUs communicate along each axis."""
+"""Groups of NPUs that communicate along each axis."""
 
 from simcore.workload.base import Workload
 from simcore.workload.graph import Axis, GroupLayout

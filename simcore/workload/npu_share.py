@@ -1,4 +1,4 @@
-"""What one NPU holds of a micro-batch, whatever the net is."""
+"""One NPU's part of a micro-batch, for any net."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass

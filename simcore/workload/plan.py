@@ -1,4 +1,4 @@
-"""How the work is spread over the NPUs."""
+"""Parallel plans: the work spread over the NPUs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
@@ -157,7 +157,7 @@ class ParallelPlan(Schema):
 
     @property
     def expert_strides(self) -> dict[str, int]:
-        """Likewise along etp, ep, edp and pp."""
+        """Distance in NPU ids of neighbours along etp, ep, edp and pp."""
         names = {"tp": "etp", "dp": "edp"}
         sizes = {"etp": self.expert_tp, "ep": self.ep, "edp": self.expert_replicas, "pp": self.pp}
         return _strides([names.get(axis, axis) for axis in self.order], sizes)

@@ -1,4 +1,4 @@
-"""What a plan must obey, whatever the workload: conditions, their names, and what to say."""
+"""Rules for plans of any workload: conditions, their names, and the sentences for broken ones."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Which layers lie in which chunk of the model, and which chunks on which stage."""
+"""Layers of each chunk of the model, and chunks of each stage."""
 
 from itertools import accumulate, pairwise
 
@@ -22,5 +22,5 @@ def chunk_spans(workload: Workload, plan: ParallelPlan) -> tuple[range, ...]:
 
 
 def stage_spans(spans: tuple[range, ...], plan: ParallelPlan, stage: int) -> tuple[range, ...]:
-    """Those of *spans* that *stage* holds: every pp-th one, or one from each end of the model."""
+    """Spans that *stage* holds: every pp-th one, or one from each end of the model."""
     return (spans[stage], spans[-1 - stage]) if plan.mirrors else spans[stage :: plan.pp]

@@ -1,4 +1,4 @@
-"""How replicas agree on their weights."""
+"""Ways in which replicas agree on their weights."""
 
 from typing import Literal, Self
 

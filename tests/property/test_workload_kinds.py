@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_npu import run_three_ways
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_models import DLRM
@@ -12,18 +13,12 @@ from small_models import DLRM
 from simcore import RunTemplate, Simulator, footprints, lower_bounds
 from simcore.bounds.work_floor import WorkFloor
 from simcore.checks import check_run
-from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
-from simcore.engines.each_npu import execute_each
-from simcore.engines.expand import expand
-from simcore.engines.iteration import IterationRunner
-from simcore.engines.stages.stage_axes import is_shared
-from simcore.engines.stages.times import operator_times_ns, place_groups
 from simcore.machine import Dimension, Platform, load_npu
 from simcore.machine.system import System
 from simcore.simulation import run_with_iteration
 from simcore.topologies import TOPOLOGIES
-from simcore.workload import ParallelPlan, Updates, build_graph, load_workload
+from simcore.workload import ParallelPlan, Updates, load_workload
 
 CNN = {
     "name": "small",
@@ -138,20 +133,9 @@ def runs(draw: st.DrawFn) -> Run:
 @given(runs())
 def test_one_npu_takes_as_long_as_all_of_them_one_by_one(run: Run) -> None:
     check_run(run)
-    compute = COMPUTE_MODELS[run.compute]()
-    runner = IterationRunner(run.platform, run.system, compute)
-    folded = runner.run(run.workload, run.plan)
-    graph = build_graph(run.workload, run.plan)
-    plain = runner.run_graph(graph)
+    folded, plain, every = run_three_ways(run)
     assert folded.finish_ns.tolist() == plain.finish_ns.tolist()
     assert folded.booked_ns.tolist() == plain.booked_ns.tolist()
-    assert plain.nodes is not None
-    npu, precision = run.platform.npu, run.workload.precision
-    operator_ns = operator_times_ns(graph.operators, npu, precision, compute)
-    placements = place_groups(graph.groups, run.platform.dimensions)
-    shared = [axis for axis in graph.groups if is_shared(run.plan, axis)]
-    inputs = expand(graph, run.platform, run.system, operator_ns, placements, shared)
-    every = execute_each(graph, plain.nodes.lowered, inputs)
     if not plain.work.held_ns:
         assert every.finish_ns.tolist() == folded.finish_ns.tolist()
 

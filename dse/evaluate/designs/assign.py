@@ -49,7 +49,7 @@ def trimmed_run(run: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignment:
-    """Where the values of designs with the same knobs go in the trimmed run.
+    """Places in the trimmed run for the values of designs with the same knobs.
 
     A list with one entry per network dimension, such as ``system.all_reduce``, is set as a whole;
     entries that no knob sets are the run's.

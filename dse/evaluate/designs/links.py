@@ -1,4 +1,4 @@
-"""Links of which a part alone can be used."""
+"""Derated links: those of which a part alone can be used."""
 
 from simcore import Platform
 

@@ -30,7 +30,7 @@ class Template(Protocol[R]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Form(Generic[R]):
-    """What designs with the same knobs have in common."""
+    """Common part of designs with the same knobs."""
 
     template: Template[R]
     assignment: Assignment

@@ -1,4 +1,4 @@
-"""How chunks of designs reach the workers and how their answers come back."""
+"""Contract of a crew: chunks of designs to the workers, and their answers back."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

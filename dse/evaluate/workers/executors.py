@@ -1,4 +1,4 @@
-"""Where workers run."""
+"""Executors: the places where workers run."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What one evaluation may take, held by the kernel of the operating system."""
+"""Limits of one evaluation, held by the kernel of the operating system."""
 
 import resource
 import signal
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Of one evaluation.
+    """Limits of one evaluation.
 
     Attributes:
         timeout_s: Time, or None for no limit.

@@ -1,4 +1,4 @@
-"""What runs inside a worker process: one evaluator, built once, and chunks of designs."""
+"""The inside of a worker process: one evaluator, built once, and chunks of designs."""
 
 import gc
 from collections.abc import Callable, Sequence

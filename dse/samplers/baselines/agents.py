@@ -1,4 +1,4 @@
-"""What the agents of COSMIC's public experiments share, and the plainest of them.
+"""Base of the agents of COSMIC's public experiments, and the plainest of them.
 
 An agent sees one list of choices per knob and no rule. What breaks a rule is rejected, counts as a
 step and earns nothing; what is proposed again counts as a step too.

@@ -1,4 +1,4 @@
-"""What a model has to guess of designs, and what its guesses say about their objectives."""
+"""Quantities that a model guesses of designs, and the way from guesses to objectives."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -57,7 +57,7 @@ class Root:
 
 
 def _inverse(lower: Floats) -> Floats:
-    """Of a lower triangular block; half the work of an inverse that does not know that."""
+    """Inverse of a lower triangular block, in half the work of one that does not know that."""
     cuts = [slice(first, first + _PART) for first in range(0, SIZE, _PART)]
     squares = np.linalg.inv(np.stack([lower[cut, cut] for cut in cuts]))
     result = np.zeros_like(lower)

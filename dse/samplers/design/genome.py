@@ -40,7 +40,7 @@ class Genome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Where the knobs of one block stand in ``Genome.codes``.
+    """Place of the knobs of one block in ``Genome.codes``.
 
     Attributes:
         block: The block.

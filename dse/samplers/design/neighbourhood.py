@@ -1,4 +1,4 @@
-"""What moves need to know about a space, worked out once."""
+"""Facts about a space that moves need, worked out once."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
@@ -111,7 +111,7 @@ def shifted(values: list[int], random: Random) -> tuple[int, int]:
 
 
 def active(genome: Genome, knobs: Iterable[int]) -> list[int]:
-    """Those of *knobs* that have a meaning in *genome*."""
+    """Knobs, of *knobs*, that have a meaning in *genome*."""
     codes = genome.codes
     return [at for at in knobs if codes[at] >= 0]
 

@@ -1,4 +1,4 @@
-"""What can be told about a design without simulating it."""
+"""Answers about a design without simulating it."""
 
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar

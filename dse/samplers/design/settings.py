@@ -1,11 +1,11 @@
-"""What the design search can be told, with defaults that serve every problem."""
+"""Settings of the design search, with defaults that serve every problem."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Of the search; the defaults serve every problem.
+    """Settings of the search; the defaults serve every problem.
 
     Attributes:
         initial: Designs drawn uniformly before the search begins.

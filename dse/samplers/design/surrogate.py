@@ -88,7 +88,7 @@ class GaussianProcess:
 
 
 def _root(points: Floats) -> Root:
-    """Of the kernel matrix between *points*, (N, F), with ones where there is no point."""
+    """Root of the kernel matrix between *points*, (N, F), with ones where there is no point."""
     rows = in_blocks(points)
     is_point = in_blocks(np.ones((len(points), 1)))[:, :, 0]
     kernel = np.zeros((len(rows), len(rows), SIZE, SIZE))

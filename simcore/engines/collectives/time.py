@@ -1,11 +1,11 @@
-"""What one collective costs."""
+"""Time and traffic of one collective."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectiveTime:
-    """What one collective costs when its members start together.
+    """Time and traffic of one collective whose members start together.
 
     Attributes:
         duration_ns: Until all members are done.

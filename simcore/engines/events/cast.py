@@ -1,4 +1,4 @@
-"""Which NPUs a run simulates, and for which others they stand."""
+"""NPUs that a run simulates, and those for which each stands."""
 
 from dataclasses import dataclass
 

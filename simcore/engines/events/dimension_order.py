@@ -13,7 +13,7 @@ _THRESHOLD_PARTS = 16  # loads nearer than the time of this part of a chunk coun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DimensionCost:
-    """What passing one dimension costs a chunk.
+    """Cost of one dimension to a chunk that passes it.
 
     Attributes:
         members: NPUs that share the chunk there, at least 2.

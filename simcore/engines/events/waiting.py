@@ -18,7 +18,7 @@ _SHOWN = 4
 
 @dataclass(slots=True)
 class Unmatched:
-    """What the network still held at the end.
+    """Messages that the network still held at the end.
 
     Attributes:
         awaited_from: Per NPU id, senders of messages that never came.

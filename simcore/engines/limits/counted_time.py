@@ -1,4 +1,4 @@
-"""How long times may be, and what is told of one that is longer."""
+"""The longest time that is counted, and the sentence for one that is longer."""
 
 from math import inf
 from typing import NamedTuple

@@ -11,7 +11,7 @@ from simcore.workload.graph import Axis, CollectiveOp, GroupLayout
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """What the algorithms need at most, added up over one NPU of every stage.
+    """Most that the algorithms need, added up over one NPU of every stage.
 
     Attributes:
         rounds: Rounds of sends, one after the other, of collectives that are one chunk.

@@ -1,4 +1,4 @@
-"""How often each stage does what."""
+"""Counts of the nodes of each stage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
 
 
 def counts_of_graph(graph: TrainingGraph) -> NodeCounts:
-    """What *graph* comes to, node by node."""
+    """Nodes, FLOP and bytes of *graph*, added up node by node."""
     operators, collectives = len(graph.operators), len(graph.collectives)
     runs = np.zeros(operators, np.int64)
     joint = np.zeros((len(graph.stages), collectives), np.int64)

@@ -1,4 +1,4 @@
-"""Which groups of NPUs have members at several stages."""
+"""Groups of NPUs that have members at several stages."""
 
 from simcore.workload import ParallelPlan
 from simcore.workload.graph import Axis

@@ -18,7 +18,7 @@ Plain = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AstraResult:
-    """What came out of one run.
+    """Outcome of one run.
 
     Attributes:
         run: What was run.

@@ -21,7 +21,7 @@ MOST_TAG = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where the NPUs and nodes of an iteration stand among others.
+    """Place of the NPUs and nodes of an iteration among others.
 
     Attributes:
         machine_npus: NPUs of the machine, if there are others than those of the iteration.

@@ -12,7 +12,7 @@ from simcore.kernels.native import call
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DependencyGraph:
-    """Who waits for whom.
+    """Dependencies of the nodes of a trace.
 
     Attributes:
         first: (F + 1,) int64, first position of each file.

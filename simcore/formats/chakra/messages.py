@@ -1,4 +1,4 @@
-"""What a Chakra trace holds, as plain objects; unknown fields and enum values survive."""
+"""Content of a Chakra trace as plain objects; unknown fields and enum values survive."""
 
 from dataclasses import dataclass, field
 

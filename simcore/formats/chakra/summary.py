@@ -1,4 +1,4 @@
-"""What a trace holds, in figures."""
+"""Content of a trace in figures."""
 
 from dataclasses import dataclass
 from hashlib import blake2b, file_digest

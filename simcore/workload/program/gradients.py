@@ -116,7 +116,7 @@ def _reduction(bucket: Bucket, kind: CollectiveKind, axis: Axis, size_bytes: int
 
 
 def served(parameters: int, plan: ParallelPlan) -> int:
-    """Those of *parameters* that one of the parameter servers keeps; all where there are none."""
+    """Parameters that one of the parameter servers keeps; all where there are none."""
     return -(-parameters // plan.updates.servers)
 
 

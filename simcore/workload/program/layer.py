@@ -42,7 +42,7 @@ class BlockParameters:
 
 
 class LayerWork(ABC):
-    """What one NPU does for a layer or a part of it."""
+    """Work of one NPU for a layer or a part of it."""
 
     __slots__ = ()
 

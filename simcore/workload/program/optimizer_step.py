@@ -15,7 +15,7 @@ from simcore.workload.program.stage_parameters import StageParameters
 from simcore.workload.program.work import Means
 
 NUMBER_BYTES = 4
-"""Of a number that all agree on: the gradient norm, a loss, a flag."""
+"""Bytes of a number that all agree on: the gradient norm, a loss, a flag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

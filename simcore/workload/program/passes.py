@@ -32,7 +32,7 @@ from simcore.workload.program.work import Means, Part, Work
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerMeans:
-    """What the passes through a kind of layer are written with.
+    """Means to write the passes through a kind of layer.
 
     Attributes:
         means: With its own share.

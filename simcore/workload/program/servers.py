@@ -1,4 +1,4 @@
-"""What travels between workers and parameter servers, and what a server computes.
+"""Traffic between workers and parameter servers, and the work of a server.
 
 The servers are NPUs of the replicas' group, which train like all others. With d workers and S
 servers the links of a server carry d parts of P / S gradients one way and as many weights the

@@ -30,7 +30,7 @@ class LayerParameters:
         )
 
     def total(self, kinds: Sequence[LayerKind]) -> BlockParameters:
-        """Of layers of these *kinds* together."""
+        """Parameters of layers of these *kinds* together."""
         return _added(self.of_kind[kind].times(n) for kind, n in Counter(kinds).items())
 
     def buckets(self, kind: LayerKind) -> tuple[Bucket, ...]:

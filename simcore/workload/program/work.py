@@ -17,7 +17,7 @@ from simcore.workload.program.piece import GATE, Section, SectionBuilder
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Means:
-    """What every pass is written with."""
+    """Means to write any pass."""
 
     plan: ParallelPlan
     share: NpuShare
@@ -25,7 +25,7 @@ class Means:
 
 
 class Part(Enum):
-    """Which part of a pass is written: the backward pass may be cut in two."""
+    """The part of a pass that is written: a backward pass may be cut in two."""
 
     WHOLE = auto()
     INPUT_GRADIENTS = auto()

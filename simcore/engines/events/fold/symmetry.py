@@ -1,4 +1,4 @@
-"""Which members of a set behave alike, by partition refinement.
+"""Members of a set that behave alike, found by partition refinement.
 
 Members start with a colour each, which says what they are. Two of one colour get different colours
 when their partners, in a fixed order, have different ones; and so on until nothing changes. Then

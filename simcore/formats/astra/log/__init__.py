@@ -1,1 +1,1 @@
-"""What ASTRA-sim prints and logs of a run."""
+"""Lines that ASTRA-sim prints and logs of a run."""

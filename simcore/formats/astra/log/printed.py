@@ -1,4 +1,4 @@
-"""What ASTRA-sim prints about each NPU, without the words that its loggers put in front."""
+"""Lines that ASTRA-sim prints about each NPU, without the words that its loggers put in front."""
 
 from collections.abc import Iterable, Iterator
 

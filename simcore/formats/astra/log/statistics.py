@@ -1,4 +1,4 @@
-"""What ASTRA-sim prints about each NPU when it finishes, from the time its nodes take."""
+"""Lines that ASTRA-sim prints about each NPU when it finishes, from the time its nodes take."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class NpuStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramTotals:
-    """What the statistics need to know of the nodes of a program.
+    """Totals of the nodes of a program that the statistics need.
 
     Attributes:
         compute_ns: How long those that count as computing take, added up.

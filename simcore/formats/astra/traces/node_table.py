@@ -26,7 +26,7 @@ _TRANSFER[[NodeKind.SEND, NodeKind.RECV, NodeKind.COLLECTIVE]] = True
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What a program is checked against and timed with.
+    """Machine that a program is checked against and timed with.
 
     Attributes:
         npus: NPUs of the whole machine.

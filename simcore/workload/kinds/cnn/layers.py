@@ -1,4 +1,4 @@
-"""What one NPU does for a layer of a convolutional net.
+"""Work of one NPU for a layer of a convolutional net.
 
 A convolution is the product of an (images x P x Q, C R S) matrix with (C R S, K) weights, P and Q
 being the height and width of its output, R and S those of its window: 2 b K C R S P Q FLOP, and as
@@ -71,7 +71,7 @@ class ImageWork(LayerWork):
 
     @property
     def elements(self) -> int:
-        """Of its output."""
+        """Elements of the layer's output."""
         return self.share.rows * self.row.output_elements
 
     def passing(self, name: str, flop_per_element: int, moved: float) -> list[Kernel]:

@@ -43,17 +43,17 @@ class Row(Schema):
 
     @property
     def channels(self) -> int:
-        """Of the output."""
+        """Channels of the output."""
         return self.outputs or self.inputs
 
     @property
     def output_elements(self) -> int:
-        """Of one image."""
+        """Elements of the output of one image."""
         return self.channels * self.size**2
 
     @property
     def input_elements(self) -> int:
-        """Of one image; rows and columns that no window reaches are left out."""
+        """Elements of the input of one image that some window reaches."""
         return self.inputs * (self.size * self.stride) ** 2
 
     @property

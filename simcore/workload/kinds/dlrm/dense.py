@@ -26,7 +26,7 @@ class SampleLayer(LayerRow):
     @property
     @abstractmethod
     def flop(self) -> float:
-        """Of the products of one sample, forward."""
+        """FLOP of the products of one sample, forward."""
 
     @property
     @abstractmethod

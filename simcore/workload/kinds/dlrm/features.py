@@ -134,7 +134,7 @@ class FeatureWork(LayerWork):
 
     @property
     def _pooled_bytes(self) -> float:
-        """Of the vectors that are summed here, written or read."""
+        """Bytes of the vectors that are summed here, written or read."""
         share = self.share
         vectors = share.rows * share.npus * share.held.vectors
         return share.exchange_bytes * vectors * self.layer.width

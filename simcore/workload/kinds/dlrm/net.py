@@ -138,7 +138,7 @@ class RecommendationNet(WithoutTokens, Schema):
 
     @cached_property
     def flop_per_sample(self) -> float:
-        """Of the products of a forward pass."""
+        """FLOP of the products of a forward pass."""
         return sum(layer.flop for layer in self._dense())
 
 

@@ -1,4 +1,4 @@
-"""Where embedding tables lie, and what one NPU looks up and exchanges because of that.
+"""Placement of embedding tables, and the lookups and exchanges of one NPU that follow from it.
 
 With n NPUs that have b samples each, tables of T vectors of width D, and P lookups per sample in
 all tables together:
@@ -29,7 +29,7 @@ INDEX_BYTES = 8
 
 
 class Tables(Schema):
-    """How the embedding tables are kept and exchanged.
+    """Keeping and exchange of the embedding tables.
 
     Attributes:
         sharding: ``table``, ``row`` or ``column``.
@@ -52,7 +52,7 @@ class Tables(Schema):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """What the busiest NPU holds.
+    """Tables and lookups of the busiest NPU.
 
     Attributes:
         vectors: Vectors that it gives each sample, in whole widths.

@@ -9,7 +9,7 @@ from simcore.schema import Schema
 
 
 class PromptChunk(Schema):
-    """What a step reads of prompts beside the tokens that it adds to answers.
+    """Tokens of prompts that a step reads beside those that it adds to answers.
 
     The chunks of a prompt see more of it one after the other; a step does their mean.
 

@@ -1,4 +1,4 @@
-"""What plans of inference must obey beyond what the forward pass of training asks."""
+"""Rules for plans of inference, beyond those of the forward pass of training."""
 
 from collections.abc import Iterator
 

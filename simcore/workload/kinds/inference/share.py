@@ -1,4 +1,4 @@
-"""What one NPU holds of a step of inference."""
+"""One NPU's part of a step of inference."""
 
 from dataclasses import dataclass, replace
 from typing import Self

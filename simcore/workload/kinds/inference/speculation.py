@@ -7,7 +7,7 @@ from simcore.workload.kinds.transformer.named import NamedModel
 
 
 class Speculation(Schema):
-    """What is guessed in each step, and how much of it holds.
+    """Tokens guessed in each step, and the part of them that holds.
 
     Source: Y. Leviathan et al., "Fast Inference from Transformers via Speculative Decoding", ICML
     2023, section 3.1.

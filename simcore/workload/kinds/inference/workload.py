@@ -260,7 +260,7 @@ class InferenceWorkload(Workload):
         return plan.micro_batch * self._read + self._prompts(plan) * chunk
 
     def _windowed(self, tokens: int) -> int:
-        """Of so many *tokens*, those that layers with windowed attention see and keep."""
+        """Tokens that layers with windowed attention see and keep of so many *tokens*."""
         return min(tokens, self.model.window)
 
     def _forward(self, sequence: int) -> TrainingWorkload:

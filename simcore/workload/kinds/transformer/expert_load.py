@@ -1,4 +1,4 @@
-"""How evenly the router spreads the tokens over the experts."""
+"""The evenness with which the router spreads tokens over experts."""
 
 from typing import Self
 

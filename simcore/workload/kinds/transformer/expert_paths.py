@@ -1,4 +1,4 @@
-"""How many copies of a token travel to its experts."""
+"""Copies of a token that travel to its experts."""
 
 from dataclasses import dataclass
 from math import comb

@@ -263,13 +263,13 @@ class Model(Schema):
 
     @property
     def cross_key_value_parameters(self) -> int:
-        """Of all matrices that make keys and values of the encoder's output."""
+        """Parameters of all matrices that make keys and values of the encoder's output."""
         heads = self.key_value_heads * self.head_width
         return 2 * self.count("cross") * self.hidden * heads
 
     @property
     def class_parameters(self) -> int:
-        """Of the product that tells the class of an image."""
+        """Parameters of the product that tells the class of an image."""
         return self.vision.classes * self.hidden if self.vision else 0
 
     def _small_parameters(self, block: str) -> int:

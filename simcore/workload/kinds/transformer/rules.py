@@ -1,4 +1,4 @@
-"""What a plan must obey to carry a transformer."""
+"""Rules for plans of transformers."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -191,7 +191,7 @@ def _mamba_rules(model: Model, plan: ParallelPlan) -> Iterator[Rule]:
 
 
 def _end_rules(workload: "TrainingWorkload", plan: ParallelPlan) -> Iterator[Rule]:
-    """Of models that read patches, or that have an encoder before the decoder."""
+    """Rules of models that read patches, or that have an encoder before the decoder."""
     reason = "models with vision or encoder_layers take cp 1 only"
     yield plan.cp == 1, "sequence_is_whole", reason
     stacks = workload.model.encoder_layers > 0

@@ -1,4 +1,4 @@
-"""What one NPU holds of a layer and of a micro-batch: the rows and widths of its products."""
+"""One NPU's part of a layer and of a micro-batch: the rows and widths of its products."""
 
 from dataclasses import dataclass, replace
 from math import ceil

@@ -117,7 +117,7 @@ def _forward_unit(units: Units) -> _Ints:
 
 
 def _unit_before_turn(units: Units, which: _Ints) -> _Ints:
-    """Of the units *which*, those in the other chunk from which their micro-batch turns to them.
+    """Units in the other chunk from which the micro-batches of the units *which* turn to these.
 
     Forward passes turn from the first chunk to the second one, backward passes back.
     """

@@ -1,4 +1,4 @@
-"""What a residual block of a layer decides: its kernels, its traffic and what it keeps."""
+"""Contract of a residual block of a layer: its kernels, its traffic and what it keeps."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How the attention core works on a sequence that is split over NPUs."""
+"""The attention core on a sequence that is split over NPUs."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a decoder has that an encoder and a decoder alone have not."""
+"""The parts of a decoder that reads an encoder: its start, and cross attention."""
 
 from dataclasses import replace
 

@@ -151,7 +151,7 @@ def test_an_accelerator_without_system_power_is_refused(prices: PriceBook) -> No
 
 
 def test_a_price_book_of_the_user_is_checked(tmp_path: Path) -> None:
-    text = Path(__file__).parents[3].joinpath("configs/costs/default.yaml").read_text()
+    text = Path(__file__).parents[4].joinpath("configs/costs/default.yaml").read_text()
     file = tmp_path / "mine.yaml"
     file.write_text(text.replace("pue: 1.25", "pue: 0.5"))
     with pytest.raises(ConfigError, match=r"mine\.yaml: power\.pue: must be greater than"):

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from dse.cli import main
 
-RECIPES = Path(__file__).parents[3] / "docs" / "recipes"
+RECIPES = Path(__file__).parents[4] / "docs" / "recipes"
 
 STUBS = {
     "scontrol": 'echo "scontrol $*" >> "$CALLS"; if [ "$1" = show ]; then echo n1; echo n2; fi',

@@ -13,7 +13,7 @@ from dse.study.compile import load_study_file
 from simcore import load_npu
 
 STUDY = "llm_gpt.yaml"
-BOOK = Path(__file__).parents[3] / "configs" / "costs" / "default.yaml"
+BOOK = Path(__file__).parents[4] / "configs" / "costs" / "default.yaml"
 
 
 def run_with(prices: str, folder: Path) -> StudyResult:

@@ -1,0 +1,38 @@
+"""The same run three ways: by stages, node by node, and with every NPU and every message."""
+
+from typing import NamedTuple
+
+from simcore.compute import COMPUTE_MODELS
+from simcore.config import Run
+from simcore.engines.classes.run import Execution
+from simcore.engines.each_npu import execute_each
+from simcore.engines.expand import expand
+from simcore.engines.iteration import Iteration, IterationRunner
+from simcore.engines.stages.stage_axes import is_shared
+from simcore.engines.stages.times import operator_times_ns, place_groups
+from simcore.workload import build_graph
+
+
+class ThreeWays(NamedTuple):
+    """Attributes are what each way gives."""
+
+    stages: Iteration
+    nodes: Iteration
+    every_npu: Execution
+
+
+def run_three_ways(run: Run) -> ThreeWays:
+    """The iteration of *run* where messages do not meet."""
+    compute = COMPUTE_MODELS[run.compute]()
+    runner = IterationRunner(run.platform, run.system, compute)
+    stages = runner.run(run.workload, run.plan)
+    graph = build_graph(run.workload, run.plan)
+    nodes = runner.run_graph(graph)
+    assert nodes.nodes is not None
+    operator_ns = operator_times_ns(
+        graph.operators, run.platform.npu, run.workload.precision, compute
+    )
+    placements = place_groups(graph.groups, run.platform.dimensions)
+    shared = [axis for axis in graph.groups if is_shared(run.plan, axis)]
+    inputs = expand(graph, run.platform, run.system, operator_ns, placements, shared)
+    return ThreeWays(stages, nodes, execute_each(graph, nodes.nodes.lowered, inputs))
