@@ -31,7 +31,7 @@ from benchmarks.astra import CASES as ALIKE
 from benchmarks.astra import GIB, Case, all_reduce_node, llm_2d, run, write_settings
 from simcore.formats.chakra import Metadata, Node, attribute
 from simcore.formats.chakra.encode import encode_metadata, encode_node
-from simcore.formats.chakra.fields import encode_varint
+from simcore.formats.chakra.wire import encode_varint
 from simcore.terms import NodeKind
 
 TP = 8

@@ -20,9 +20,8 @@ from scipy.optimize import minimize
 from simcore.errors import SimcoreError
 from simcore.files.resources import find_config, shipped_names
 from simcore.machine.fabric import Fabric
-from simcore.validation.accelerators import Accelerator
 from simcore.validation.collectives import MeasuredCollective, collective_s
-from simcore.validation.machine import SCALE_OUT, Machines, accelerator_of
+from simcore.validation.machine import SCALE_OUT, Accelerator, Machines, accelerator_of
 from simcore.validation.rows import Row
 
 LEAST_BYTES = 1 << 20

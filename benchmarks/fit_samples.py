@@ -17,7 +17,7 @@ from simcore.simulation import Simulator
 from simcore.terms import NodeKind
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
-from simcore.validation.measured import training_s
+from simcore.validation.report import training_s
 from simcore.validation.rows import Row
 from simcore.validation.score import LAYOUT_GROUP, LEAST_LAYOUTS
 from simcore.workload import build_graph, microbatches

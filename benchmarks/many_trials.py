@@ -20,7 +20,7 @@ from unittest.mock import patch
 from busy import BusyInput
 
 import dse
-from dse.cli.progress import Progress
+from dse.cli.running import Progress
 from dse.evaluate import Crew, EvaluatorInput, start_crew
 from dse.study.trials import Trial
 

@@ -24,10 +24,10 @@ from simcore.errors import ConfigError as ConfigError
 from simcore.errors import InfeasibleError as InfeasibleError
 from simcore.errors import SimcoreError as SimcoreError
 from simcore.errors import SimulationError as SimulationError
+from simcore.files.input_file import files_kept as files_kept  # provisional
 from simcore.files.input_file import is_there as is_there  # provisional
 from simcore.files.json_file import parse_json as parse_json  # provisional
 from simcore.files.json_file import read_json as read_json  # provisional
-from simcore.files.kept_files import files_kept as files_kept  # provisional
 from simcore.files.resources import find_config as find_config  # provisional
 from simcore.files.resources import shipped_folder as shipped_folder  # provisional
 from simcore.files.resources import shipped_names as shipped_names  # provisional

@@ -9,7 +9,7 @@ from simcore.config import Run
 from simcore.engines.decoding import run_step
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.local_training import run_mean
-from simcore.engines.stages.workspace import Workspace
+from simcore.engines.stages.run import Workspace
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo

@@ -1,6 +1,5 @@
 """Closed forms for good machines, without simulation."""
 
-from dse.analytic.bandwidth import Goal, SplitProblem, split_bandwidth
-from dse.analytic.traffic import bytes_per_dimension
+from dse.analytic.bandwidth import Goal, SplitProblem, bytes_per_dimension, split_bandwidth
 
 __all__ = ["Goal", "SplitProblem", "bytes_per_dimension", "split_bandwidth"]

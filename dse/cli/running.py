@@ -1,17 +1,145 @@
-"""The commands that evaluate designs."""
+"""The commands that evaluate designs, and what they show meanwhile."""
 
 import signal
+import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from types import FrameType, TracebackType
+from typing import Any, Self
 
 import click
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
 
-from dse.cli.progress import Progress
 from dse.cli.showing import show_result
+from dse.report.amounts import show_objective
 from dse.results.result import StudyResult
 from dse.run.api import enumerate_study, run_study
+from dse.study.compile import Study
+from dse.study.trials import Tally, Trial
+
+MAX_MACHINES = 8
+"""Machines whose speed is shown, the busiest first."""
+
+PLAIN_S = 10.0
+"""Seconds between two lines where there is no terminal."""
+
+
+class Progress:
+    """Counts, rates and bests of a running study; a watcher of ``run_study``."""
+
+    def __init__(self, stop: Callable[[], bool], *, quiet: bool) -> None:
+        self._stop, self._quiet = stop, quiet
+        self._console = Console(stderr=True)
+        self._live: Live | None = None
+        self._tally = Tally()
+        self._by_machine: Counter[str] = Counter()
+        self._front: list[tuple[float, ...]] = []
+        self._signs: dict[str, int] = {}
+        self._level = ""
+        self._total = self._known = self._duplicates = 0
+        self._start_s = self._said_s = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def started(self, study: Study, known: int, total: int) -> None:
+        """Workers are up; *known* of *total* trials are there already.
+
+        Called again for each finer level, whose designs are then counted anew.
+        """
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        self._tally, self._front, self._duplicates = Tally(), [], 0
+        self._signs = dict(zip(study.goals.objectives, study.goals.signs, strict=True))
+        self._total, self._known = total, known
+        self._level = study.fidelity if len(study.levels) > 1 else ""
+        self._start_s = self._said_s = time.monotonic()
+        if not self._quiet and self._console.is_terminal:
+            self._live = Live(console=self._console, refresh_per_second=4, transient=True)
+            self._live.start()
+
+    def folded(self, trial: Trial, duplicates: int) -> None:
+        """One more row."""
+        self._tally.add(trial, self._signs)
+        self._duplicates = duplicates
+        if self._tally.proposals > self._known and (machine := trial.worker.rpartition(".")[0]):
+            self._by_machine[machine] += 1
+        if trial.is_feasible:
+            self._add_to_front(trial)
+        now_s = time.monotonic()
+        if self._live is not None:
+            if now_s - self._said_s > 0.25:
+                self._said_s = now_s
+                self._live.update(self._table())
+        elif not self._quiet and now_s - self._said_s > PLAIN_S:
+            self._said_s = now_s
+            self._console.print(self._line(), highlight=False, soft_wrap=True)
+
+    def stopping(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._stop()
+
+    def _add_to_front(self, trial: Trial) -> None:
+        objectives = trial.evaluation.objectives
+        point = tuple(self._signs[name] * objectives[name] for name in self._signs)
+        if any(_covers(other, point) for other in self._front):
+            return
+        self._front = [other for other in self._front if not _covers(point, other)]
+        self._front.append(point)
+
+    def _rate(self) -> float:
+        spent_s = max(time.monotonic() - self._start_s, 1e-3)
+        return max(self._tally.proposals - self._known, 0) / spent_s
+
+    def _facts(self) -> list[tuple[str, str]]:
+        tally, rate = self._tally, self._rate()
+        left_s = (self._total - tally.proposals) / rate if rate > 0 else float("inf")
+        facts = [
+            ("trials", f"{tally.proposals} of {self._total}"),
+            ("per second", f"{rate:.1f}"),
+            ("time left", f"{left_s:.0f} s" if left_s < 1e6 else "-"),
+            ("front", str(len(self._front))),
+            ("infeasible", str(tally.infeasible)),
+            ("pruned", str(tally.pruned)),
+            ("failed", str(tally.failed)),
+            ("repeated", str(self._duplicates)),
+        ]
+        spent_s = max(time.monotonic() - self._start_s, 1e-3)
+        if self._level:
+            facts.insert(0, ("judging at", self._level))
+        if len(self._by_machine) > 1:
+            nodes = self._by_machine.most_common(MAX_MACHINES)
+            facts += [(name, f"{count / spent_s:.1f} per second") for name, count in nodes]
+        facts += [(f"best {name}", show_objective(name, v)) for name, v in tally.best.items()]
+        return facts
+
+    def _line(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self._facts())
+
+    def _table(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        table.add_row("", ProgressBar(total=self._total, completed=self._tally.proposals, width=40))
+        for name, value in self._facts():
+            table.add_row(name, value)
+        return table
+
+
+def _covers(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
+    return all(a <= b for a, b in zip(first, second, strict=True))
 
 
 class StopSwitch:

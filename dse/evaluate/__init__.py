@@ -6,8 +6,7 @@ from dse.evaluate.registry import DEFAULT_EVALUATOR, EVALUATORS, build_evaluator
 from dse.evaluate.workers.crew import Crew
 from dse.evaluate.workers.dispatch import Dispatcher
 from dse.evaluate.workers.executors import EXECUTORS, start_crew
-from dse.evaluate.workers.limits import Limits
-from dse.evaluate.workers.worker import Answer, Task
+from dse.evaluate.workers.worker import Answer, Limits, Task
 
 __all__ = [
     "DEFAULT_EVALUATOR",

@@ -1,10 +1,9 @@
 """Evaluates designs by MODEL-0, the closed form that search machinery is checked with."""
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
-from dse.evaluate.cost_file import CostFile
 from dse.evaluate.designs.run_check import RunChecker
 from dse.evaluate.model0 import VIT22B_64, Model0
-from dse.evaluate.money import CostMeter
+from dse.evaluate.money import CostFile, CostMeter
 from dse.space import Design
 from simcore import ConfigError, InfeasibleError, Run, RunTemplate, TrainingWorkload
 

@@ -1,11 +1,39 @@
 """Costs of a machine as metrics of an evaluation."""
 
 from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import field_validator
 
 from dse.costs import COSTS, PriceBook, carbon_kg, hourly_cost, load_prices, usd_per_token
-from dse.evaluate.cost_file import CostFile
 from dse.objectives import Goals, needed_metrics
-from simcore import Platform
+from simcore import Platform, Schema
+
+
+class CostFile(Schema):
+    """Cost model and price book of a study file.
+
+    Attributes:
+        model: Cost model of ``capital_cost``.
+        network: Cost model of ``network_cost``.
+        prices: Shipped price book, or a path ending in .yaml.
+    """
+
+    model: str = "whole_machine"
+    network: str = "libra_py"
+    prices: str = "default"
+
+    @field_validator("model", "network")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in COSTS:
+            raise COSTS.unknown(name)
+        return name
+
+    def beside(self, folder: str) -> Path | None:
+        """The folder that a path in ``prices`` starts from."""
+        return Path(folder) if folder else None
+
 
 _HOURLY = frozenset({"usd_per_hour", "usd_per_token"})
 _ENERGY = frozenset({"energy_j", "energy_j_per_token", "carbon_kg_per_token"})

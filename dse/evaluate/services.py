@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
-from dse.evaluate.cost_file import CostFile
-from dse.evaluate.designs.knobs import bears_on_memory
-from dse.evaluate.designs.links import usable
+from dse.evaluate.designs.assign import bears_on_memory, usable
 from dse.evaluate.designs.run_check import KnobChecker, told_of_run
 from dse.evaluate.designs.runs import FilledDesigns
-from dse.evaluate.money import CostMeter
+from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import COST_METRICS, OBJECTIVES, Goals
 from dse.space import Design
 from simcore import (

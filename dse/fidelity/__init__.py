@@ -1,8 +1,13 @@
 """Several fidelities in one study: who is judged again, what decides, and how far they agree."""
 
-from dse.fidelity.compare import fidelity_summary
+from dse.fidelity.compare import (
+    compared_rows,
+    fidelity_summary,
+    front_fidelity,
+    refined_rows,
+    searched_rows,
+)
 from dse.fidelity.promote import promotion
-from dse.fidelity.ranking import compared_rows, front_fidelity, refined_rows, searched_rows
 from dse.fidelity.told import fidelity_lines
 
 __all__ = [

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.fidelity.promote import promotion
-from dse.fidelity.ranking import front_fidelity, refined_rows, searched_rows
 from dse.rank import non_dominated
-from dse.rank.agreement import common_best, kendall_tau, spearman
+from dse.rank.quality import common_best, kendall_tau, spearman
 from dse.study.compile import Study
 from dse.study.trials import Trial
 
@@ -125,3 +124,33 @@ def _number(value: Any) -> float | None:
 
 def _reason(row: Trial) -> dict[str, object]:
     return {"trial": row.number, "reason": row.evaluation.reason}
+
+
+def searched_rows(study: Study, rows: Sequence[Trial]) -> Sequence[Trial]:
+    """The proposals among *rows*."""
+    finer = study.levels[1:]
+    return [row for row in rows if row.evaluation.fidelity not in finer] if finer else rows
+
+
+def refined_rows(rows: Sequence[Trial], level: str) -> list[Trial]:
+    """The rows that were judged at one of the finer levels."""
+    return [row for row in rows if row.evaluation.fidelity == level]
+
+
+def front_fidelity(study: Study, rows: Sequence[Trial]) -> str:
+    """The finest level with a feasible row, which alone decides; empty where none are named."""
+    first, finer = next(iter(study.levels), ""), study.levels[1:]
+    if not finer:
+        return first
+    found = {row.evaluation.fidelity for row in rows if row.is_feasible}
+    return next((level for level in reversed(finer) if level in found), first)
+
+
+def compared_rows(study: Study, rows: Sequence[Trial]) -> list[tuple[int, Trial]]:
+    """The feasible rows of the level that decides, no repeats, with their positions in *rows*."""
+    level = front_fidelity(study, rows)
+    return [
+        (place, row)
+        for place, row in enumerate(rows)
+        if row.is_feasible and row.repeats is None and level in ("", row.evaluation.fidelity)
+    ]

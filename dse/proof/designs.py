@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate import EVALUATORS
-from dse.evaluate.designs.assign import moved_path, trimmed_run
-from dse.evaluate.designs.knobs import backends_of
+from dse.evaluate.designs.assign import backends_of, moved_path, trimmed_run
 from dse.objectives import OBJECTIVES
 from dse.proof.machines import OF_MACHINE, PER_TIME, Machines
 from dse.space import Design, file_value, slot_of

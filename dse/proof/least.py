@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import isfinite
 
 from dse.evaluate.base import ScenarioInput
-from dse.evaluate.cost_file import CostFile
+from dse.evaluate.money import CostFile
 from dse.proof.designs import KnownDesigns, Rows
 from dse.proof.machines import PER_TIME
 from dse.study.compile import Study

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from dse.evaluate.cost_file import CostFile
 from dse.evaluate.designs.runs import DesignRuns
-from dse.evaluate.money import CostMeter
+from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import OBJECTIVES, Limit
 from dse.samplers import Prices
 from dse.space import Design

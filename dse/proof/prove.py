@@ -3,7 +3,7 @@
 import heapq
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf
@@ -11,14 +11,18 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate import Evaluation
+from dse.evaluate import Evaluation, build_evaluator
+from dse.evaluate.base import evaluate
+from dse.objectives import Goals
 from dse.proof.boxes import Box, Boxes, Values
 from dse.proof.designs import KnownDesigns, check_provable
 from dse.rank.pareto import non_dominated
 from dse.space import Design, design_key
 from dse.study.compile import Study
+from simcore import SimulationError
 
 Floats = NDArray[np.float64]
+
 Flags = NDArray[np.bool_]
 
 _AT_ONCE = 4
@@ -292,3 +296,59 @@ def _least(values: Floats) -> Floats:
         return values
     least: Floats = values.min(axis=0, keepdims=True)
     return least
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """Effort after which to stop before the gap is closed.
+
+    Attributes:
+        simulations: Most designs to simulate.
+        seconds: Most CPU seconds.
+    """
+
+    simulations: int = 1_000_000
+    seconds: float = inf
+
+
+def close_gap(
+    study: Study,
+    objectives: Sequence[str] = (),
+    *,
+    gap: float = 0.01,
+    effort: Effort | None = None,
+) -> Proof:
+    """Find designs that no design beats by more than *gap* in all objectives.
+
+    Of one objective that is the best value within a proven *gap*; of several, a front: for every
+    design there is one found whose values times ``1 - gap`` are nowhere above it.
+
+    Args:
+        study: Its evaluator must be the simulator without congestion.
+        objectives: Names; those of the study if left out. Times, costs and their products.
+        gap: Share of the objectives' values; 0 for the exact answer.
+        effort: When to give up; what is proven until then is told.
+
+    Raises:
+        ConfigError: Nothing is proven for an objective, a knob or the evaluator of the study.
+        SimulationError: A simulation failed.
+    """
+    names = tuple(objectives) or tuple(study.goals.objectives)
+    senses = {name: study.goals.objectives.get(name, "minimise") for name in names}
+    goals = Goals(objectives=senses, limits=study.goals.limits)
+    study, effort = replace(study, goals=goals), effort or Effort()
+    begin_s, simulations = time.process_time(), 0
+    evaluator = build_evaluator(study.evaluator_input)
+    prover = Prover(study, gap, evaluator.canonical)
+    while simulations < effort.simulations and time.process_time() - begin_s < effort.seconds:
+        design = prover.ask()
+        if design is None:
+            if not prover.advance():
+                break
+            continue
+        simulations += 1
+        outcome = evaluate(evaluator, goals, design)
+        if outcome.state == "failed":
+            raise SimulationError(f"nothing can be proven while designs fail: {outcome.reason}")
+        prover.learn(design, outcome)
+    return prover.proof()

@@ -13,12 +13,34 @@ from dse.objectives import Limit
 from dse.proof.designs import check_bounded, check_comparable, plan_knobs
 from dse.proof.least import least_metrics
 from dse.proof.machines import OF_MACHINE, PER_TIME
-from dse.proof.screen import NoScreen
 from dse.samplers.design import Genome, GenomeSpace
 from dse.space import Design, Value
 from dse.study.compile import Study
 from dse.study.trials import Trial
 from simcore import ConfigError, InfeasibleError
+
+Floats = NDArray[np.float64]
+
+
+class NoScreen:
+    """Knows nothing: every design is simulated."""
+
+    def canonical(self, design: Design) -> Design:
+        """The design that stands for all that provably have the same outcome."""
+        return design
+
+    def verdict(self, design: Design) -> Evaluation | None:
+        """The outcome of a design that need not be simulated; None: it must be."""
+        return None
+
+    def learn(self, trial: Trial) -> None:
+        """Take note of a trial; called in ask order, so that verdicts depend on nothing else."""
+
+    def recall(self, trials: Sequence[Trial]) -> None:
+        """Be as if *trials* had been learned, one after the other."""
+        for trial in trials:
+            self.learn(trial)
+
 
 _MEETINGS = 3
 """Trials with a plan before its closer bound is asked: it is worth what several simulations are."""
@@ -29,7 +51,6 @@ _MOST_HOPELESS = 1 << 17
 _TOGETHER = 256
 """Stored results that are compared with the front at once."""
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 Metrics = Mapping[str, float]
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dse.costs import PriceLine, price_lines
-from dse.evaluate.cost_file import CostFile
 from dse.evaluate.designs.runs import DesignRuns
-from dse.evaluate.money import CostMeter
+from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import COST_METRICS, OBJECTIVES, Objective
 from dse.results.result import StudyResult
 from dse.study.trials import Trial

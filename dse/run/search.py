@@ -11,7 +11,7 @@ from dse.evaluate import Answer, Task
 from dse.evaluate.base import Evaluation
 from dse.garbage import no_collection
 from dse.objectives import total_violation
-from dse.proof.screen import NoScreen
+from dse.proof.screening import NoScreen
 from dse.samplers import Outcome, Proposal, Proposer
 from dse.space import Design, Value
 from dse.study.trials import Trial

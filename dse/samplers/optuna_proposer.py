@@ -3,19 +3,19 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dse.samplers.base import Proposal, Proposer, ProposerInput
 from dse.samplers.design import GenomeSpace
-from dse.samplers.optuna_genes import distribution, from_optuna, to_optuna
-from dse.space import Design, Encoding, Gene
+from dse.space import Design, Encoding, Gene, Value
 from dse.space.encoding import Style
 from dse.space.genes import Genes
 
 if TYPE_CHECKING:
     import optuna
+    from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
 
 FEASIBILITY = "violation"
@@ -153,3 +153,32 @@ def _drawn(gene: Gene, share: float) -> float:
     if gene.log:
         return float(gene.low * (gene.high / gene.low) ** share)
     return gene.low + (gene.high - gene.low) * share
+
+
+def distribution(gene: Gene, *, keeps_words: bool = True) -> "BaseDistribution":
+    """What Optuna draws *gene* from; *keeps_words*: choices without order stay so."""
+    from optuna.distributions import (
+        CategoricalDistribution,
+        FloatDistribution,
+        IntDistribution,
+    )
+
+    if gene.kind == "real":
+        return FloatDistribution(gene.low, gene.high, log=gene.log)
+    if gene.kind == "step" or not keeps_words:
+        return IntDistribution(0, gene.size - 1)
+    return CategoricalDistribution(gene.labels or tuple(range(gene.size)))
+
+
+def to_optuna(gene: Gene, value: int | float, *, keeps_words: bool = True) -> Value:
+    """The value of a gene as Optuna records it."""
+    if gene.kind == "choice" and gene.labels and keeps_words:
+        return gene.labels[int(value)]
+    return value
+
+
+def from_optuna(gene: Gene, value: Any, *, keeps_words: bool = True) -> int | float:
+    """The value of a gene that Optuna has recorded as *value*."""
+    if gene.kind == "choice" and gene.labels and keeps_words:
+        return gene.labels.index(value)
+    return float(value) if gene.kind == "real" else int(value)

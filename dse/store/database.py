@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from dse.plain_files import check_database
-from dse.store.checksum import sealed_row
 from dse.store.errors import damaged, told_of_store
+from dse.store.rows import sealed_row
 from simcore import ConfigError
 
 _APPLICATION = 0x64736573

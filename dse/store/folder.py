@@ -1,26 +1,31 @@
 """The folder of a study."""
 
+import fcntl
 import json
+import os
+import socket
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import yaml
+
+from dse.code_digests import versions
 from dse.garbage import no_collection
-from dse.plain_files import written_whole
+from dse.plain_files import open_plain, written_whole
 from dse.provenance import Provenance
 from dse.store.database import open_to_write
 from dse.store.errors import STORE, told_of_store
-from dse.store.lock import DriverLock
 from dse.store.reader import reading
 from dse.store.rows import may_be_on_front
-from dse.store.study_text import check_same, study_text
 from dse.store.tables import Columns, write_csv, write_parquet
 from dse.store.writer import StoreWriter
 from dse.study.compile import Study
 from dse.study.trials import Trial
-from simcore import ConfigError, is_there
+from simcore import ConfigError, files_kept, is_there, read_yaml
 
 STUDY, TRIALS, PARETO = "study.yaml", "trials.parquet", "pareto.csv"
 SUMMARY, REPORT = "summary.json", "report.html"
@@ -232,3 +237,92 @@ class StudyFolder:
     def _whole(self, name: str) -> Iterator[Path]:
         with told_of_store(self.path / name), written_whole(self.path / name) as partial:
             yield partial
+
+
+LOCK = "study.lock"
+
+
+class DriverLock:
+    """An advisory lock on a file that names its owner."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / LOCK
+        self._descriptor: int | None = None
+
+    def acquire(self) -> None:
+        """Become the driver of the study; may be called again by the one that is.
+
+        Raises:
+            ConfigError: Another process is, which is told with its host and start; or the lock is
+                a link or no regular file.
+            OSError: The folder cannot be written.
+        """
+        if self._descriptor is not None:
+            return
+        descriptor = open_plain(self._path)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = _owner(descriptor)
+            os.close(descriptor)
+            rule = "only one process at a time may run a study (wait for it, or stop it first)"
+            raise ConfigError(str(self._path.parent), rule, got=owner) from None
+        except OSError:
+            os.close(descriptor)
+            raise
+        self._descriptor = descriptor
+        since = time.strftime("%Y-%m-%d %H:%M:%S")
+        owner = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since})
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, owner.encode(), 0)
+
+    def release(self) -> None:
+        """Let another process be the driver."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _owner(descriptor: int) -> str:
+    try:
+        data = json.loads(os.pread(descriptor, 4096, 0))
+        return f"process {data['pid']} on {data['host']} since {data['since']}"
+    except (ValueError, KeyError, TypeError):  # it has not written its name yet
+        return "another process"
+
+
+_MAY_DIFFER = ("execution", "versions", "question", "source", "reference_point")
+
+
+def study_data(study: Study) -> dict[str, Any]:
+    """The study as run, as plain data of a study file."""
+    data = study.file.model_dump(mode="json", by_alias=True)
+    data["folder"] = study.folder or None
+    data["versions"] = versions()
+    return data
+
+
+def study_text(study: Study) -> str:
+    """The study as run, as the text of a study file."""
+    return yaml.safe_dump(study_data(study), sort_keys=False, allow_unicode=True, width=100)
+
+
+def check_same(path: Path, study: Study) -> None:
+    """A study may go on with more trials or other workers, not with other designs.
+
+    Raises:
+        ConfigError: *study* differs from the one in the file at *path*; says where.
+    """
+    with files_kept({}):
+        old, new = read_yaml(path), study_data(study)
+    if not isinstance(old, dict) or not isinstance(old.get("search"), dict):
+        raise ConfigError(str(path), "must be the study as run", got=old)
+    for data in (old, new):
+        for key in _MAY_DIFFER:
+            data.pop(key, None)
+        for key in ("trials", "promote", "controls"):
+            data["search"].pop(key, None)
+    for key in new:
+        if old.get(key) != new[key]:
+            rule = f"must be as in {path} for the study to be resumed"
+            raise ConfigError(key, rule, got=new[key])

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dse.store.checksum import Row, Total, sealed_row
 from dse.store.errors import told_of_store
-from dse.store.rows import row_of
+from dse.store.rows import Row, Total, row_of, sealed_row
 from dse.study.trials import Trial
 
 BATCH_S = 0.05

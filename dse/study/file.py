@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_serializer
 
 from dse.evaluate import DEFAULT_EVALUATOR
-from dse.evaluate.cost_file import CostFile
+from dse.evaluate.money import CostFile
 from dse.space import SpaceFile
 from dse.space.file import FileValue
 from simcore import Bytes, Schema, Seconds

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.bounds.design_columns import Codes, DesignColumns, Part
+from simcore.bounds.design_columns import Codes, DesignColumns, Part, PlanRows
 from simcore.bounds.machine_terms import (
     AXES,
     NO_NETWORK,
@@ -16,13 +16,12 @@ from simcore.bounds.machine_terms import (
     Link,
     Numbered,
     PhaseTables,
+    PlaceIndex,
     Places,
     system_row,
 )
-from simcore.bounds.pack import PlanRows
-from simcore.bounds.place_index import PlaceIndex
 from simcore.bounds.plan_terms import plan_terms
-from simcore.bounds.work_floor import WorkFloor
+from simcore.bounds.stage_paths import WorkFloor
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run, RunTemplate
 from simcore.errors import ConfigError, InfeasibleError

@@ -2,14 +2,23 @@
 
 import re
 
-from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine, growth
+from simcore.collectives.base import (
+    CollectiveAlgorithm,
+    Exchange,
+    Offset,
+    PeerRule,
+    StateMachine,
+    Step,
+    Switch,
+    Table,
+    growth,
+)
 from simcore.collectives.checks import check_algorithm
 from simcore.collectives.direct import Direct
 from simcore.collectives.double_binary_tree import DoubleBinaryTree
 from simcore.collectives.halving_doubling import HalvingDoubling
 from simcore.collectives.in_network import InNetwork
 from simcore.collectives.ring import Ring
-from simcore.collectives.steps import Exchange, Offset, Step, Switch, Table
 from simcore.registry import Registry, instance_of
 from simcore.terms import CollectiveKind
 

@@ -3,8 +3,16 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine
-from simcore.collectives.steps import Exchange, Offset, Step, Switch, Table
+from simcore.collectives.base import (
+    CollectiveAlgorithm,
+    Exchange,
+    Offset,
+    PeerRule,
+    StateMachine,
+    Step,
+    Switch,
+    Table,
+)
 from simcore.errors import ConfigError
 from simcore.terms import CollectiveKind
 

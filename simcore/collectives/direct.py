@@ -4,8 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine, share
-from simcore.collectives.steps import Offset, Step
+from simcore.collectives.base import (
+    CollectiveAlgorithm,
+    Offset,
+    PeerRule,
+    StateMachine,
+    Step,
+    share,
+)
 from simcore.terms import CollectiveKind
 
 

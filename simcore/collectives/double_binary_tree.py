@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine
-from simcore.collectives.steps import Step, Table
+from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine, Step, Table
 from simcore.terms import CollectiveKind
 
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine
-from simcore.collectives.steps import Exchange, Step
+from simcore.collectives.base import CollectiveAlgorithm, Exchange, PeerRule, StateMachine, Step
 from simcore.terms import CollectiveKind
 
 

@@ -12,8 +12,8 @@ from simcore.collectives import (
     Step,
     growth,
 )
+from simcore.collectives.base import Peer
 from simcore.collectives.checks import check_steps
-from simcore.collectives.steps import Peer
 from simcore.kernels.collectives import phase_row as words
 from simcore.terms import CollectiveKind
 

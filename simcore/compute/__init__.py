@@ -1,7 +1,6 @@
 """Compute models: how long one NPU works on a kernel."""
 
-from simcore.compute.base import ComputeModel
-from simcore.compute.checks import check_compute_model
+from simcore.compute.base import ComputeModel, check_compute_model
 from simcore.compute.ideal import IdealRoofline
 from simcore.compute.recorded import RecordedRoofline
 from simcore.compute.roofline import Roofline

@@ -7,6 +7,7 @@ import numpy as np
 from simcore.compute import ComputeModel
 from simcore.engines.choose import EVERY_NODE, NOT_REMEMBERED, Choice, Engine, choose, follows_all
 from simcore.engines.classes.by_classes import run_by_classes, run_nodes
+from simcore.engines.classes.run import NodeTimes, Ran
 from simcore.engines.each_npu import run_every_npu
 from simcore.engines.events.input import Ints
 from simcore.engines.machine_times import MachineTimes, Program, ProgramTimes
@@ -14,7 +15,6 @@ from simcore.engines.stages.accounts import Work, count_work
 from simcore.engines.stages.by_stages import run_by_stages
 from simcore.engines.stages.counts import NodeCounts, counts_of_graph
 from simcore.engines.stages.plan_code import plan_code
-from simcore.engines.stages.ran import NodeTimes, Ran
 from simcore.engines.stages.times import operator_times_ns
 from simcore.errors import SimulationError
 from simcore.machine import Platform

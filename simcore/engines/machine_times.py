@@ -5,14 +5,12 @@ from dataclasses import dataclass
 
 from simcore.compute import ComputeModel
 from simcore.engines.collectives.alike import unlike_groups
-from simcore.engines.collectives.ends import MemberEnds
+from simcore.engines.collectives.ends import MemberEnds, SharedEnds, is_shared
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.counts import NodeCounts
-from simcore.engines.stages.shared_ends import SharedEnds
-from simcore.engines.stages.stage_axes import is_shared
 from simcore.engines.stages.time_limit import TimeLimit
 from simcore.engines.stages.times import MessageTimes, collective_times, place_groups
 from simcore.machine import Platform

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from simcore.errors import ConfigError
-from simcore.files.input_file import is_there
-from simcore.files.kept_files import is_kept
+from simcore.files.input_file import is_kept, is_there
 from simcore.registry import did_you_mean
 
 _PACKAGE = Path(__file__).resolve().parents[1]

@@ -13,8 +13,7 @@ from yaml.resolver import Resolver
 from yaml.scanner import Scanner
 
 from simcore.errors import ConfigError
-from simcore.files.input_file import MAX_DEPTH, MAX_TABLE_BYTES, is_writable, read_text
-from simcore.files.kept_files import kept_text
+from simcore.files.input_file import MAX_DEPTH, MAX_TABLE_BYTES, is_writable, kept_text, read_text
 
 FILE_VERSION = 1
 """Version of the format of all files in ``configs/``; a file of another one is refused."""

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from simcore.engines.stages.ran import NodeTimes
+from simcore.engines.classes.run import NodeTimes
 from simcore.terms import NodeKind
 
 _LANES = {

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 import numba
 from numba.core.caching import IndexDataCacheFile
 
-from simcore.kernels.sealed_file import is_whole, seal
+from simcore.kernels.private_folder import is_whole, seal
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

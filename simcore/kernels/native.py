@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.kernels.sealed_file import is_whole
+from simcore.kernels.private_folder import is_whole
 
 Entry = Callable[..., int]
 PREFIX = "simcore_"  # of the names of the entry points

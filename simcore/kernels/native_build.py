@@ -13,7 +13,7 @@ import numpy as np
 from llvmlite import binding  # type: ignore[import-untyped]
 
 from simcore.kernels.native import PREFIX, Entry, from_library
-from simcore.kernels.sealed_file import seal
+from simcore.kernels.private_folder import seal
 
 # Only reached where a kernel raises, which none does.
 _FOREIGN = ("Py", "_Py", "NRT_", "numba_")

@@ -8,8 +8,11 @@ another one in its place or in that of one above it. Its files are looked at whe
 import os
 import sys
 from collections.abc import Iterable
+from functools import cache
+from importlib.util import source_hash
 from pathlib import Path
 from stat import S_ISDIR, S_ISVTX, S_IWGRP, S_IWOTH
+from typing import BinaryIO
 
 _OTHERS_WRITE = S_IWGRP | S_IWOTH
 
@@ -124,3 +127,35 @@ def _remove(folder: Path, owner: int) -> None:
 
     if os.getpid() == owner:  # not a process that was forked from it
         rmtree(folder, ignore_errors=True)
+
+
+_SEAL_BYTES = 8
+
+
+def seal(file: BinaryIO) -> None:
+    """Append the checksum of all that *file* (open for reading and writing) holds, and sync it."""
+    file.seek(0)
+    file.write(source_hash(file.read()))
+    file.flush()
+    os.fsync(file.fileno())
+    os.chmod(file.name, 0o600)
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file is there as this user sealed it; another one is told of and removed."""
+    try:
+        with path.open("rb") as file:
+            about, content = os.fstat(file.fileno()), file.read()
+    except FileNotFoundError:
+        return False
+    if is_own(about) and source_hash(content[:-_SEAL_BYTES]) == content[-_SEAL_BYTES:]:
+        return True
+    _tell(path.parent)
+    path.unlink(missing_ok=True)
+    return False
+
+
+@cache
+def _tell(folder: Path) -> None:
+    told = f"simcore: damaged kernels in {folder} are made anew."
+    sys.stderr.write(f"{told}\n")

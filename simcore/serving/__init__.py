@@ -1,9 +1,8 @@
 """Serving: prompts are read by one pool of NPUs, and answered by another."""
 
 from simcore.serving.result import ServiceResult
-from simcore.serving.service import Service
+from simcore.serving.service import Service, ServiceTemplate, is_service, load_service
 from simcore.serving.simulation import ServiceSimulator, check_service, simulate_service
-from simcore.serving.template import ServiceTemplate, is_service, load_service
 from simcore.serving.trace import write_service
 
 __all__ = [

@@ -1,21 +1,28 @@
 """A service: its model, its requests and its two pools of NPUs."""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
 from simcore.config import Run
-from simcore.machine import Platform
+from simcore.config.names import platform_table, resolved
+from simcore.config.paths import parse_path, set_steps
+from simcore.errors import ConfigError, InfeasibleError
+from simcore.files.yaml_file import read_yaml
+from simcore.machine import Dimension, Platform, load_platform
 from simcore.machine.system import System
 from simcore.schema import Schema
-from simcore.serving.machine import part_of
 from simcore.terms import Precision
-from simcore.workload import ParallelPlan
+from simcore.workload import ParallelPlan, load_model
 from simcore.workload.kinds import InferenceWorkload
 from simcore.workload.kinds.inference import Speculation
-from simcore.workload.kinds.transformer.expert_load import ExpertLoad
-from simcore.workload.kinds.transformer.named import NamedModel
+from simcore.workload.kinds.transformer.expert_paths import ExpertLoad
+from simcore.workload.kinds.transformer.workload import NamedModel
 
 
 class Pool(Schema):
@@ -125,3 +132,108 @@ class Service(Schema):
             system=self.system,
             compute=self.compute,
         )
+
+
+def part_of(platform: Platform, first: int, npus: int, what: str) -> Platform:
+    """*npus* NPUs of *platform* from id *first* on, as a machine of their own.
+
+    They are whole units of the inner dimensions and lie side by side in the next one, of which
+    they may be a part: switches, full connections and meshes can be cut, rings cannot.
+
+    Args:
+        platform: The whole machine.
+        first: Id of the first NPU.
+        npus: NPUs of the part, at least 2.
+        what: Name of the part for messages.
+
+    Raises:
+        InfeasibleError: They are no such part.
+    """
+    if npus < 2:
+        raise InfeasibleError("pools_tile_machine", f"{what} has {npus} NPU and needs at least 2")
+    dimensions: list[Dimension] = []
+    left, at = npus, first
+    for dimension in platform.dimensions:
+        if left == 1:
+            break
+        extent, start = min(left, dimension.npus), at % dimension.npus
+        share: Fraction | None = Fraction(1)
+        if extent < dimension.npus:
+            share = dimension.shape.part_of_bandwidth(dimension.npus, extent)
+            share = share if left == extent else None
+        if share is None or left % extent != 0 or start + extent > dimension.npus:
+            shape = " x ".join(str(each.npus) for each in platform.dimensions)
+            reason = (
+                f"{what} has {npus} NPUs from id {first} on, which are no whole part of the "
+                f"dimensions {shape}"
+            )
+            raise InfeasibleError("pools_tile_machine", reason)
+        bandwidth = dimension.bandwidth_bytes_per_s * float(share)
+        part = {"npus": extent, "bandwidth_bytes_per_s": bandwidth}
+        dimensions.append(dimension.model_copy(update=part))
+        left, at = left // extent, at // dimension.npus
+    return platform.model_copy(update={"dimensions": tuple(dimensions)})
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTemplate:
+    """A service file whose names are resolved, to be filled with the values of many designs.
+
+    Attributes:
+        table: The file as plain data; a model, platform or accelerator given by name has been
+            replaced by its own.
+    """
+
+    table: Mapping[str, Any]
+
+    @classmethod
+    def from_table(cls, table: object, *, beside: Path | None = None) -> "ServiceTemplate":
+        """Resolve the names in *table*; paths in it are taken from *beside*.
+
+        Raises:
+            ConfigError: A name has no file, or a file is not valid.
+        """
+        if not isinstance(table, dict):
+            raise ConfigError("", "must be a table of keys and values", got=table)
+        table = dict(table)
+        if "platform" in table:
+            table["platform"] = platform_table(table["platform"], beside)
+        if isinstance(table.get("model"), str):
+            table["model"] = load_model(table["model"], beside=beside)
+        return cls(table)
+
+    def prepare(self, paths: Iterable[str]) -> None:
+        """Nothing: the services of a study share the model alone, which has been read."""
+
+    def with_values(self, values: Mapping[str, object]) -> Service:
+        """The service with *values* (by path, as in a file) in place of the file's.
+
+        Raises:
+            ConfigError: A path leads nowhere, or a value breaks a rule; names the path.
+        """
+        table: Any = dict(self.table)
+        for path, value in values.items():
+            steps = parse_path(path)
+            table = set_steps(table, steps, resolved(steps, value), path)
+        if "platform" in table:
+            table["platform"] = load_platform(table["platform"])
+        return Service.from_file_data(table, at="")
+
+
+def is_service(path: Path) -> bool:
+    """Whether a file describes a service, by its pools; a run has neither."""
+    table = read_yaml(path)
+    return isinstance(table, dict) and not table.keys().isdisjoint({"prefill", "decode"})
+
+
+def load_service(path: Path, values: Mapping[str, object] | None = None) -> Service:
+    """Read a service file, with *values* by path in place of the file's.
+
+    Raises:
+        ConfigError: What is wrong, where, and what would be right.
+    """
+    try:
+        template = ServiceTemplate.from_table(read_yaml(path), beside=path.parent)
+        return template.with_values(values or {})
+    except ConfigError as error:
+        raise error.in_file(path) from None

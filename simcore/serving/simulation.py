@@ -5,15 +5,14 @@ from itertools import zip_longest
 
 from simcore.checks import RunChecks
 from simcore.config import Run
+from simcore.engines.classes.run import NodeTimes
 from simcore.engines.decoding import pace_s
-from simcore.engines.stages.ran import NodeTimes
 from simcore.errors import InfeasibleError
 from simcore.memo import Memo
 from simcore.result import IterationResult
 from simcore.serving.result import ServiceResult
-from simcore.serving.routes import CacheRoutes
 from simcore.serving.service import Service
-from simcore.serving.transfer import made_ns, transfer
+from simcore.serving.transfer import CacheRoutes, made_ns, transfer
 from simcore.simulation import Simulator, runner_of
 
 MAX_PIECES = 10_000_000

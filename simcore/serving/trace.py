@@ -22,9 +22,8 @@ from simcore.formats.chakra.generate import (
     write_nodes,
 )
 from simcore.formats.chakra.messages import Node, attribute
-from simcore.serving.routes import CacheRoutes, Piece, seats
 from simcore.serving.service import Service
-from simcore.serving.transfer import attention_nodes
+from simcore.serving.transfer import CacheRoutes, Piece, attention_nodes, seats
 from simcore.terms import NodeKind
 from simcore.workload import build_graph
 from simcore.workload.graph import TrainingGraph

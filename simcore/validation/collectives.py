@@ -11,11 +11,10 @@ from simcore.machine import Dimension
 from simcore.machine.fabric import Fabric
 from simcore.machine.system import System
 from simcore.terms import CollectiveKind
-from simcore.validation.accelerators import GB, Accelerator
-from simcore.validation.machine import SCALE_OUT, Machines, accelerator_of
+from simcore.validation.machine import GB, SCALE_OUT, Accelerator, Machines, accelerator_of
 from simcore.validation.mapping import SYSTEM
-from simcore.validation.prediction import Prediction
 from simcore.validation.rows import Row
+from simcore.validation.score import Prediction
 from simcore.validation.unsupported import UnsupportedRow
 
 _KINDS = {

@@ -39,11 +39,9 @@ from simcore.machine import MOST_NPUS, Platform
 from simcore.machine.system import System
 from simcore.memory import footprint
 from simcore.terms import Precision
-from simcore.validation.accelerators import GB
-from simcore.validation.machine import Machines
+from simcore.validation.machine import GB, Machines, leaves_nodes, shard_group, zero_stage
 from simcore.validation.models import model_of
 from simcore.validation.rows import Row
-from simcore.validation.sharding import leaves_nodes, shard_group, zero_stage
 from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 

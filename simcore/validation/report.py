@@ -1,23 +1,35 @@
 """Writes the page of errors, its plots and the table behind the error bands."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
+from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 
 from simcore.config import Run
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, SimcoreError
 from simcore.files.resources import shipped_names
 from simcore.machine import Npu, load_npu
+from simcore.simulation import simulate_run
+from simcore.terms import Precision
 from simcore.validation.band import TABLE, measured_runs, write_table
-from simcore.validation.charts import scatter
 from simcore.validation.collectives import predict_collectives
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
-from simcore.validation.measured import collective_s, training_s
+from simcore.validation.models import model_of
 from simcore.validation.rows import Row
-from simcore.validation.score import Compared, Errors, Ranking, compare, errors_by, ranking
-from simcore.validation.training import TrainingPredictor
+from simcore.validation.score import (
+    Compared,
+    Errors,
+    Prediction,
+    Ranking,
+    compare,
+    errors_by,
+    ranking,
+)
+from simcore.validation.unsupported import UnsupportedRow
+from simcore.workload import TrainingWorkload
 
 PAGE = "validation.md"
 LARGE_BYTES = 1 << 20
@@ -167,3 +179,156 @@ def _write(path: Path, text: str) -> Path:
     except OSError as error:
         raise ConfigError(str(path), "must be writable", got=error.strerror) from None
     return path
+
+
+_COLOURS = ("#1f6fb4", "#d1691c", "#2b8a3e", "#a33aa0", "#8a6d00", "#c2255c", "#0b7285")
+_OTHERS = "#5c5f66"
+
+
+def scatter(series: Mapping[str, Sequence[tuple[float, float]]], title: str) -> str:
+    """Points (measured, predicted) in seconds, both axes logarithmic, with the lines of ±20 %.
+
+    The largest series have colours of their own, the others share one.
+
+    Raises:
+        ConfigError: matplotlib is not installed.
+    """
+    if find_spec("matplotlib") is None:
+        rule = "the pictures need matplotlib: install simcore-dse[report]"
+        raise ConfigError("validation report", rule, got="no matplotlib")
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    ordered = sorted(series, key=lambda name: -len(series[name]))
+    others = len(ordered) - len(_COLOURS)
+    colours = [*_COLOURS, *[_OTHERS] * others][: len(ordered)]
+    legend = list(zip(ordered, _COLOURS, strict=False))
+    if others > 0:
+        legend.append((f"{others} others", _OTHERS))
+    points = [
+        (*point, colour)
+        for name, colour in zip(ordered, colours, strict=True)
+        for point in series[name]
+    ]
+    measured_s, predicted_s, drawn = zip(*points, strict=True)
+    ends = min(*measured_s, *predicted_s) / 1.3, max(*measured_s, *predicted_s) * 1.3
+    # text stays text, and the same picture is the same file
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "simcore", "font.size": 9}):
+        figure = Figure(figsize=(10.0, 5.2), layout="constrained")
+        axes = figure.subplots()
+        for factor, style in ((1.0, "-"), (1.2, "--"), (1 / 1.2, "--")):
+            axes.plot(ends, [factor * end for end in ends], style, color="#888888", linewidth=0.8)
+        # thousands of points as text would be a large file
+        axes.scatter(measured_s, predicted_s, s=9, c=drawn, alpha=0.6, zorder=2, rasterized=True)
+        for name, colour in legend:
+            axes.plot([], [], "o", color=colour, markersize=4, label=name)
+        axes.set(title=title, xlabel="measured, s", ylabel="predicted, s", xlim=ends, ylim=ends)
+        axes.set(xscale="log", yscale="log", aspect="equal")
+        axes.grid(color="#dddddd")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        text = StringIO()
+        figure.savefig(text, format="svg", dpi=150, metadata={"Date": None})
+    return text.getvalue()
+
+
+MOST_BY_CONVENTION = 0.1
+"""Share of the FLOP that may depend on whether masked scores were counted."""
+TERA = 1e12
+
+
+def training_s(row: Row) -> float | None:
+    """The measured time of one training iteration, in s; None where the row does not tell it.
+
+    A rate in model FLOP stands for the time of a whole iteration's model FLOP, masked scores
+    counted as in the PaLM paper (A. Chowdhery et al., arXiv:2204.02311, appendix B), unless much
+    depends on that. Rates of FLOP that are executed, or counted in some other way, tell nothing.
+
+    Raises:
+        ConfigError: A cell holds no number where one is due, or one below 0.
+    """
+    measured_s = _known(row, "iter_time_s")
+    if measured_s is not None:
+        return measured_s
+    rate, npus = _known(row, "tflops_per_gpu"), _known(row, "num_gpus")
+    if rate is None or npus is None or "model FLOP" not in row.text("flops_convention"):
+        return None
+    flop = _model_flop(row)
+    return None if flop is None else flop / (rate * TERA * npus)
+
+
+def collective_s(row: Row) -> float | None:
+    """The measured time of one collective, in s.
+
+    Raises:
+        ConfigError: The cell holds no number, or one below 0.
+    """
+    measured_us = _known(row, "time_us")
+    return None if measured_us is None else measured_us * 1e-6
+
+
+def _known(row: Row, column: str) -> float | None:
+    """The cell's number; None where it is empty or 0, which is how some tables say unknown."""
+    value = row.number(column)
+    if value is not None and value < 0:
+        raise ConfigError(f"{row.at}: {column}", "must be above 0, or empty", got=value)
+    return value or None
+
+
+def _model_flop(row: Row) -> float | None:
+    """Model FLOP of one iteration; None where they are not told or differ much by convention."""
+    sequence, sequences = row.count("seq_len"), row.count("global_batch")
+    if not sequence or not sequences:
+        return None
+    try:
+        model = model_of(row)
+        counted = [
+            TrainingWorkload.build(
+                "workload",
+                model=model.model_copy(update={"causal": causal}),
+                sequence=sequence,
+                global_batch=sequences,
+                precision=Precision.BF16,
+            ).model_flop
+            for causal in (True, False)
+        ]
+    except SimcoreError:
+        return None
+    masked, whole = counted
+    return whole if whole / masked - 1 <= MOST_BY_CONVENTION else None
+
+
+def predict_training(path: Path) -> Iterator[Prediction]:
+    """One prediction per row of the training table *path*; equal runs are simulated once.
+
+    Raises:
+        ConfigError: The table cannot be read.
+    """
+    predictor = TrainingPredictor()
+    for row in Row.all_of(path):
+        yield predictor.predict(row)
+
+
+class TrainingPredictor:
+    """Predicts rows, and remembers equal runs."""
+
+    def __init__(self, machines: Machines | None = None) -> None:
+        self._machines = machines or Machines()
+        self._known: dict[str, tuple[float, float]] = {}
+
+    def predict(self, row: Row) -> Prediction:
+        """What the simulator says of *row*; never raises for what a row holds."""
+        try:
+            run = run_of(row, self._machines)
+        except UnsupportedRow as error:
+            return Prediction(id=row.id, status="unsupported", reason=str(error))
+        except SimcoreError as error:
+            return Prediction(id=row.id, status="error", reason=str(error))
+        key = run.model_dump_json(exclude={"workload": {"model": {"name"}}})
+        if key not in self._known:
+            try:
+                result = simulate_run(run)
+            except SimcoreError as error:
+                return Prediction(id=row.id, status="unsupported", reason=str(error))
+            self._known[key] = result.iteration_time_s, float(result.footprint_bytes)
+        time_s, memory_bytes = self._known[key]
+        return Prediction(id=row.id, status="ok", time_s=time_s, memory_bytes=memory_bytes)

@@ -16,7 +16,7 @@ from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.kinds.transformer.workload import TrainingWorkload
 from simcore.workload.load import load_model, load_net, load_plan, load_workload
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.build import build_graph
+from simcore.workload.program.write import build_graph
 from simcore.workload.rules import check_plan
 from simcore.workload.spans import stage_layers
 from simcore.workload.totals import (

@@ -35,8 +35,7 @@ from simcore.terms import CollectiveKind
 from simcore.workload import Axis, Model, ParallelPlan, Phase, TrainingWorkload
 from simcore.workload.graph import CollectiveOp, Operator
 from simcore.workload.kinds.transformer.blocks import BLOCKS, Block
-from simcore.workload.program.catalog import Catalog
-from simcore.workload.program.work import Means, Work
+from simcore.workload.program.work import Catalog, Means, Work
 
 PLANS: list[dict[str, Any]] = [
     {},

@@ -12,9 +12,8 @@ from simcore.workload.graph import CollectiveOp, Operator
 from simcore.workload.kinds.cnn import Row
 from simcore.workload.kinds.dlrm import RecommendationNet
 from simcore.workload.kinds.dlrm.dense import SampleLayer
-from simcore.workload.program.catalog import Catalog
 from simcore.workload.program.layer import LayerRow, LayerWork
-from simcore.workload.program.work import Means, Work
+from simcore.workload.program.work import Catalog, Means, Work
 
 BATCH, ELEMENT, FP32 = 8, 2, 4
 C, K, SIZE, R, STRIDE = 6, 10, 14, 3, 2

@@ -7,11 +7,11 @@ import pytest
 from fault_studies import run_faulty
 
 import dse
-from dse.cli.exporting import export_command, journal_command
+from dse.cli.commands import export_command, journal_command
 from dse.cli.showing import report_command
 from dse.plain_files import open_plain, written_whole
 from dse.run.cache import FILE
-from dse.store.lock import LOCK
+from dse.store.folder import LOCK
 from simcore import ConfigError
 
 PRECIOUS = "not yours to write\n" * 100

@@ -26,8 +26,8 @@ from fault_studies import (
 )
 
 import dse
-from dse.evaluate.workers import ray_head
-from dse.evaluate.workers.ray_head import RayHead
+from dse.evaluate.workers import ray_start
+from dse.evaluate.workers.ray_start import RayHead
 from simcore import SimulationError
 
 CHOICES: dict[str, Any] = {"trials": 3000, "seed": 4, "window": 64}
@@ -61,7 +61,7 @@ class FakeRay:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:
-    monkeypatch.setattr(ray_head, "LOOK_S", 0.02)
+    monkeypatch.setattr(ray_start, "LOOK_S", 0.02)
     made = FakeRay()
     yield made
     made.end()
@@ -93,7 +93,7 @@ def test_a_head_that_comes_back_in_time_is_not_missed(fake: FakeRay) -> None:
 def test_a_head_that_answers_nothing_is_given_up_later(
     fake: FakeRay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_head, "_SILENT_S", 0.5)
+    monkeypatch.setattr(ray_start, "_SILENT_S", 0.5)
     head = RayHead(fake, 0.1)
     fake.is_gone = True  # but still listens
     time.sleep(0.3)
@@ -113,7 +113,7 @@ def test_a_cluster_is_given_up_before_ray_ends_the_process(
     monkeypatch.delenv(name, raising=False)
     if setting is not None:
         monkeypatch.setenv(name, setting)
-    assert ray_head.grace_s() == patience_s
+    assert ray_start.grace_s() == patience_s
 
 
 def heads_of(pid: int) -> list[int]:

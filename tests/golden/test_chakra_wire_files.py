@@ -13,10 +13,10 @@ import pytest
 from simcore.errors import ConfigError
 from simcore.formats.chakra import drain_v1, drain_v3, read_nodes, read_trace
 from simcore.formats.chakra.encode import encode_metadata, encode_node
-from simcore.formats.chakra.fields import encode_varint
 from simcore.formats.chakra.messages import Attribute, Node
 from simcore.formats.chakra.stream import name_of, nodes_at
 from simcore.formats.chakra.trace import OFFSET
+from simcore.formats.chakra.wire import encode_varint
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "chakra" / "wire"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="golden Chakra files are not here")

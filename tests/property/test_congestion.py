@@ -13,13 +13,13 @@ from simcore.compute import COMPUTE_MODELS
 from simcore.compute.roofline import Roofline
 from simcore.config import Run, RunTemplate
 from simcore.engines import each_npu
+from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.members import engine_dimensions, engine_options
+from simcore.engines.each_npu import expand
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import EngineInput
 from simcore.engines.events.run import run_unfolded
-from simcore.engines.expand import expand
 from simcore.engines.iteration import IterationRunner
-from simcore.engines.stages.stage_axes import is_shared
 from simcore.engines.stages.times import operator_times_ns, place_groups
 from simcore.errors import ConfigError, InfeasibleError, SimulationError
 from simcore.formats.astra import AstraFiles, as_plain, simulate_files

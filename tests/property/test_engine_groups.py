@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcore.engines.events.dimension_order import POLICIES
 from simcore.engines.events.input import EngineInput, EngineOutput, ListGroup, SystemOptions
+from simcore.engines.events.phases import POLICIES
 from simcore.engines.events.programs import Program
 from simcore.engines.events.run import run_unfolded
 from simcore.formats.astra.collective_names import algorithms_of

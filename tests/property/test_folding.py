@@ -6,11 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcore.compute import COMPUTE_MODELS
-from simcore.engines.each_npu import execute_each
+from simcore.engines.collectives.ends import is_shared
+from simcore.engines.each_npu import execute_each, expand
 from simcore.engines.events.run import run_unfolded
-from simcore.engines.expand import expand
 from simcore.engines.iteration import IterationRunner
-from simcore.engines.stages.stage_axes import is_shared
 from simcore.engines.stages.times import operator_times_ns, place_groups
 from simcore.errors import InfeasibleError, SimulationError
 from simcore.machine import Dimension, Platform, load_npu

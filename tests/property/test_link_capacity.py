@@ -9,10 +9,8 @@ from outside_topologies import OUTSIDE_TOPOLOGIES
 from test_folding import designs
 
 from simcore import Dimension, Model, ParallelPlan, Platform, System, load_npu, simulate
-from simcore.engines.collectives.phases import Phase, runnable
-from simcore.engines.collectives.rows import network_array, phase_row
+from simcore.engines.collectives.phases import Phase, network_array, phase_row, runnable
 from simcore.errors import InfeasibleError, SimulationError
-from simcore.kernels.collectives.link_passes import mean_passes
 from simcore.kernels.collectives.phase_row import (
     DISTANCE,
     MEMBERS,
@@ -21,6 +19,7 @@ from simcore.kernels.collectives.phase_row import (
     SHRINKS,
     STEPS,
 )
+from simcore.kernels.collectives.time import mean_passes
 from simcore.result import IterationResult
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES

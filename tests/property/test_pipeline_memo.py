@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from plain_stages import PlainStages
 
 from simcore.compute import COMPUTE_MODELS
+from simcore.engines.collectives.ends import SharedEnds
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.stages import by_stages, plan_code
 from simcore.engines.stages.run import PipelineRun, run_pipeline
-from simcore.engines.stages.shared_ends import SharedEnds
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import Dimension, Platform, load_npu
 from simcore.machine.system import EXECUTION_PROFILES, ExecutionProfile, System

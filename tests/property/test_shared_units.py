@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from simcore.engines.stages.counts import counts_of_graph, counts_of_program
 from simcore.engines.stages.plan_code import PlanCode
 from simcore.errors import InfeasibleError
-from simcore.kernels.stages.piece_rows import PART_DEP, PART_NODES
-from simcore.kernels.stages.piece_runs import lay_out
+from simcore.kernels.stages.piece_rows import PART_DEP, PART_NODES, lay_out
 from simcore.memo import Memo
 from simcore.workload import (
     Model,

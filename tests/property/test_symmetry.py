@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from random_systems import Node, program_of, random_system
 
 from simcore.engines.events import run as unfolded
+from simcore.engines.events.fold.relations import Block, alike
 from simcore.engines.events.fold.run import run_folded
-from simcore.engines.events.fold.symmetry import Block, alike
 from simcore.engines.events.input import EngineInput, EngineOutput, ListGroup, SystemOptions
 from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError

@@ -5,10 +5,9 @@ from typing import NamedTuple
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
 from simcore.engines.classes.run import Execution
-from simcore.engines.each_npu import execute_each
-from simcore.engines.expand import expand
+from simcore.engines.collectives.ends import is_shared
+from simcore.engines.each_npu import execute_each, expand
 from simcore.engines.iteration import Iteration, IterationRunner
-from simcore.engines.stages.stage_axes import is_shared
 from simcore.engines.stages.times import operator_times_ns, place_groups
 from simcore.workload import build_graph
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simcore.engines.collectives.ends import SharedEnds
 from simcore.engines.stages.lowering import Lowered
-from simcore.engines.stages.shared_ends import SharedEnds
 from simcore.kernels.npu import layout as n
 from simcore.machine.system import ExecutionProfile
 from simcore.terms import NodeKind

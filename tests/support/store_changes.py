@@ -4,8 +4,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from dse.store.checksum import Total, sealed_row
 from dse.store.database import SEALED
+from dse.store.rows import Total, sealed_row
 
 
 def change_store(folder: Path, *statements: str) -> None:

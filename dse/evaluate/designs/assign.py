@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
+from dse.evaluate.base import EvaluatorInput
 from dse.space import Design, Parameter, Value, file_value, slot_of
+from simcore import DEFAULT_BACKEND, Platform
 
 NETWORK = "platform.dimensions["
 """Start of the paths that lead into the network's list of dimensions."""
@@ -141,3 +143,34 @@ def _at(table: Mapping[str, Any], path: str) -> object:
 
 def _is_vector(value: object, length: int) -> bool:
     return isinstance(value, list) and len(value) == length
+
+
+_UNCHECKED = (".bandwidth", ".latency", ".oversubscription", ".topology")
+"""Ends of paths that neither structure nor memory depends on."""
+
+
+def bears_on_memory(knob: Parameter) -> bool:
+    """Whether the structure of a design or the memory that it needs depends on *knob*."""
+    paths = knob.targets or (knob.name,)
+    return not all(path.startswith("system.") or path.endswith(_UNCHECKED) for path in paths)
+
+
+def backends_of(what: EvaluatorInput) -> frozenset[str]:
+    """Names of the network backends that the designs of a study are simulated with."""
+    runs = [what.run, *(scenario.run for scenario in what.scenarios)]
+    found = {str(run.get("backend", DEFAULT_BACKEND)) for run in runs}
+    knobs = [
+        knob for knob in what.parameters.values() if "backend" in (knob.targets or (knob.name,))
+    ]
+    return frozenset(found.union(str(choice) for knob in knobs for choice in knob.choices))
+
+
+def usable(platform: Platform, share: float) -> Platform:
+    """*platform* with the bandwidths that can be used: that *share* of each link's."""
+    if share == 1.0:
+        return platform
+    dimensions = tuple(
+        one.model_copy(update={"bandwidth_bytes_per_s": share * one.bandwidth_bytes_per_s})
+        for one in platform.dimensions
+    )
+    return platform.model_copy(update={"dimensions": dimensions})

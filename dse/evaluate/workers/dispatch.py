@@ -8,8 +8,7 @@ from typing import Self
 
 from dse.evaluate.base import Evaluation
 from dse.evaluate.workers.crew import Crew, Death, Message
-from dse.evaluate.workers.limits import Limits
-from dse.evaluate.workers.worker import Answer, Task
+from dse.evaluate.workers.worker import Answer, Limits, Task
 from simcore import SimulationError
 
 CHUNK_S = 0.4

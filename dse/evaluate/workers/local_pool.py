@@ -15,8 +15,7 @@ from typing import Any
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.workers.crew import Crew, Death, Message, StartGuard
-from dse.evaluate.workers.limits import Limits
-from dse.evaluate.workers.worker import Task, Worker
+from dse.evaluate.workers.worker import Limits, Task, Worker
 from simcore import SimcoreError, SimulationError
 
 LATE_S = 2.0

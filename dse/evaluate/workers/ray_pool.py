@@ -10,10 +10,8 @@ from typing import Any
 
 from dse.evaluate.base import EvaluatorInput, Failure
 from dse.evaluate.workers.crew import Crew, Death, Message, StartGuard
-from dse.evaluate.workers.limits import Limits
-from dse.evaluate.workers.ray_head import LOOK_S, RayHead, grace_s
-from dse.evaluate.workers.ray_start import connect, first_line
-from dse.evaluate.workers.worker import Answer, Task, Worker
+from dse.evaluate.workers.ray_start import LOOK_S, RayHead, connect, first_line, grace_s
+from dse.evaluate.workers.worker import Answer, Limits, Task, Worker
 from simcore import SimcoreError, SimulationError
 
 

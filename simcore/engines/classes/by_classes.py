@@ -2,12 +2,11 @@
 
 from simcore.engines.classes.period import Repeats
 from simcore.engines.classes.places import AlikePlaces
-from simcore.engines.classes.run import EndsOfCollectives, Execution, Executor
+from simcore.engines.classes.run import EndsOfCollectives, Execution, Executor, Ran
 from simcore.engines.classes.tables import ClassTables
 from simcore.engines.machine_times import MachineTimes, ProgramTimes
 from simcore.engines.stages.lowering import Lowered, lower
 from simcore.engines.stages.plan_code import PlanCode
-from simcore.engines.stages.ran import Ran
 from simcore.workload.graph import TrainingGraph
 
 

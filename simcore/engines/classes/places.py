@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.events.fold.symmetry import Block, alike
+from simcore.engines.events.fold.relations import Block, alike
 from simcore.engines.events.input import Ints
 from simcore.machine import Dimension
 from simcore.workload import ParallelPlan

@@ -9,12 +9,10 @@ from simcore.engines.classes.period import Period, PeriodWatch, Repeats
 from simcore.engines.classes.places import AlikePlaces
 from simcore.engines.classes.state import ClassState, keep_ends, settle, started, tell_apart
 from simcore.engines.classes.tables import ClassTables
-from simcore.engines.collectives.ends import MemberEnds
+from simcore.engines.collectives.ends import MemberEnds, SharedEnds, is_shared
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.lowering import Lowered
-from simcore.engines.stages.shared_ends import SharedEnds
-from simcore.engines.stages.stage_axes import is_shared
 from simcore.errors import InfeasibleError, SimulationError
 from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.collectives import end_members, look_for_collectives, members_of
@@ -195,3 +193,44 @@ class Executor:
             return kind.name.lower()
         operation = self._graph.collectives[int(graph.item[at])]
         return f"{operation.kind.name.lower()} over {operation.axis}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeTimes:
+    """An iteration node by node.
+
+    Attributes:
+        graph: What was executed.
+        lowered: Its nodes with their times on this machine.
+        execution: When they ran.
+    """
+
+    graph: TrainingGraph
+    lowered: Lowered
+    execution: Execution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ran:
+    """An iteration as an engine carried it out; see ``Iteration``."""
+
+    categories: tuple[str, ...]
+    finish_ns: Ints
+    booked_ns: Ints
+    events: int
+    npus: int
+    situations: int = 0
+    repeated: int = 0
+    nodes: NodeTimes | None = None
+
+    @classmethod
+    def of_nodes(cls, graph: TrainingGraph, lowered: Lowered, execution: Execution) -> "Ran":
+        """An iteration of which every node was executed."""
+        return cls(
+            categories=lowered.categories,
+            finish_ns=execution.finish_ns,
+            booked_ns=execution.booked_ns,
+            events=execution.events,
+            npus=execution.npus,
+            nodes=NodeTimes(graph=graph, lowered=lowered, execution=execution),
+        )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.collectives import CollectiveAlgorithm, Exchange, Offset, PeerRule, StateMachine
-from simcore.collectives.steps import Peer
+from simcore.collectives.base import Peer
 from simcore.engines.collectives.placement import Placement
 from simcore.machine import Dimension
 from simcore.terms import CollectiveKind

@@ -10,7 +10,8 @@ from simcore.engines.events.input import Ints
 from simcore.errors import InfeasibleError, SimulationError
 from simcore.machine import Dimension, Platform
 from simcore.machine.system import ALGORITHM_KEYS, System
-from simcore.workload.graph import CollectiveOp
+from simcore.workload import ParallelPlan
+from simcore.workload.graph import Axis, CollectiveOp
 
 
 class MemberEnds:
@@ -100,3 +101,33 @@ def _restricted(system: System, dimensions: Sequence[Dimension], used: Sequence[
             if vector is not None and len(vector) == len(dimensions)
         }
     )
+
+
+class SharedEnds:
+    """Asks the unfolded engine when each stage's member of a collective is done."""
+
+    def __init__(
+        self,
+        platform: Platform,
+        system: System,
+        collectives: Sequence[CollectiveOp],
+        stage_stride: int,
+    ) -> None:
+        rate = platform.npu.memory_bandwidth_bytes_per_s
+        self._subsystem = Subsystem(platform.dimensions, system, rate)
+        self._collectives, self._stride = collectives, stage_stride
+        self.lead_ns = system.endpoint_delay_ns
+
+    def ends(self, item: int, stages: Sequence[int], start_ns: Ints) -> Ints:
+        """(G,) int64: the end of each member, at *stages*, given its start."""
+        operation = self._collectives[item]
+        members = np.array(stages, np.int64) * self._stride
+        first = int(start_ns.min())
+        return first + self._subsystem.shared_ends(
+            operation.kind, members, operation.size_bytes, start_ns - first
+        )
+
+
+def is_shared(plan: ParallelPlan, axis: Axis) -> bool:
+    """Whether the groups of *axis* have members at several stages."""
+    return plan.pp > 1 and axis in (Axis.PP, Axis.EMBEDDING)

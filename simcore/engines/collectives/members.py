@@ -8,9 +8,8 @@ import numpy as np
 
 from simcore.collectives import algorithm_named
 from simcore.collectives.record import program_row
-from simcore.engines.collectives.phases import cut, runnable
+from simcore.engines.collectives.phases import cut, local_array, network_array, runnable
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.collectives.rows import local_array, network_array
 from simcore.engines.events.input import (
     ChosenAlgorithm,
     EngineInput,
@@ -23,7 +22,7 @@ from simcore.engines.events.programs import Program
 from simcore.errors import SimulationError
 from simcore.kernels.collectives.phase_members import rounds_ends
 from simcore.kernels.collectives.phase_row import LIST_DELAY_NS, PEERS, PEERS_TREE
-from simcore.machine.dimension import Dimension
+from simcore.machine.platform import Dimension
 from simcore.machine.system import System
 from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind, NodeKind

@@ -11,14 +11,16 @@ from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.phases import (
     Phase,
     cut,
+    local_array,
+    network_array,
+    phase_row,
     phases_of_chunk,
+    row_array,
     stand_ins,
 )
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.collectives.rows import local_array, network_array, phase_row, row_array
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
-from simcore.kernels.collectives.batch import collective_times
 from simcore.kernels.collectives.chunk_pipeline import (
     FASTEST_NS,
     LAST_STEP_NS,
@@ -26,8 +28,8 @@ from simcore.kernels.collectives.chunk_pipeline import (
     TIME_WORDS,
 )
 from simcore.kernels.collectives.phase_row import RESULT_OVER, RESULT_TIMES
-from simcore.kernels.collectives.time import collective_time, through_phases
-from simcore.machine.dimension import Dimension
+from simcore.kernels.collectives.time import collective_time, collective_times, through_phases
+from simcore.machine.platform import Dimension
 from simcore.machine.system import ALGORITHM_KEYS, System
 from simcore.memo import Memo
 from simcore.terms import CollectiveKind

@@ -5,7 +5,6 @@ from math import prod
 
 import numpy as np
 
-from simcore.engines.events.dimension_order import POLICIES
 from simcore.engines.events.input import (
     CustomCollectives,
     EngineInput,
@@ -15,6 +14,7 @@ from simcore.engines.events.input import (
     ListGroup,
     SharedBus,
 )
+from simcore.engines.events.phases import POLICIES
 from simcore.engines.events.programs import Program, Programs
 from simcore.errors import ConfigError
 from simcore.kernels.events import layout

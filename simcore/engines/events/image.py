@@ -4,14 +4,12 @@ from math import prod
 
 import numpy as np
 
-from simcore.engines.events.arena import Image
-from simcore.engines.events.cast import Cast
-from simcore.engines.events.input import EngineInput, SharedBus
-from simcore.engines.events.writer import ProgramWriter, Written
+from simcore.engines.events.input import Cast, EngineInput, SharedBus
+from simcore.engines.events.writer import Image, ProgramWriter, Written
 from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.kernels.events import layout
 from simcore.kernels.events.layout import Floats, Ints
-from simcore.kernels.events.structures.set_layout import set_words
+from simcore.kernels.events.structures.hashed_set import set_words
 from simcore.kernels.native import call
 from simcore.network import BACKENDS, NetworkDimension
 from simcore.terms import NodeKind

@@ -1,15 +1,25 @@
 """Designs beyond what whole nanoseconds and bytes in 64 bits can count are refused beforehand."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Self
 
-from simcore.engines.limits.counted_time import MAX_S, delay_field, dimension_fields, over, too_long
-from simcore.engines.limits.slowest_field import slowest_field
+from simcore.engines.events.input import Ints
+from simcore.engines.limits.counted_time import (
+    MAX_S,
+    delay_field,
+    dimension_fields,
+    over,
+    slowest_field,
+    too_long,
+)
 from simcore.errors import InfeasibleError
 from simcore.machine import Dimension, Npu, Platform
 from simcore.machine.system import System
+from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan, Workload, microbatches
+from simcore.workload.graph import Axis, CollectiveOp, GroupLayout
 
 MAX_COUNT = 2**62
 """Bytes of one buffer and FLOP of one kernel, with room for one addition."""
@@ -105,3 +115,58 @@ class Demand:
         moving_s = over(16.0 * self.moved_bytes, rate)
         computing_s = over(self.flop, peak * min(efficiency.gemm, efficiency.attention))
         return self.operations * kernel_s + moving_s + computing_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """Most that the algorithms need, added up over one NPU of every stage.
+
+    Attributes:
+        rounds: Rounds of sends, one after the other, of collectives that are one chunk.
+        sent_bytes: Bytes that these rounds send one after the other.
+        member_bytes: Bytes by which they grow for each chunk that a collective is cut into, since
+            a chunk has at least one byte per member.
+        largest_bytes: Of one buffer.
+    """
+
+    rounds: float
+    sent_bytes: float
+    member_bytes: float
+    largest_bytes: int
+
+    @classmethod
+    def of(
+        cls,
+        collectives: Sequence[CollectiveOp],
+        groups: Mapping[Axis, GroupLayout],
+        runs: Ints,
+        messages: Ints,
+        message_bytes: Ints,
+    ) -> Self:
+        """The traffic of an iteration.
+
+        Among g members a ring takes 2 (g - 1) rounds, and none of the algorithms more; a double
+        tree sends its buffer 2 log2 g times one after the other, and all others at most twice.
+
+        Args:
+            collectives: All C of them.
+            groups: Their members.
+            runs: (S, C) int64, of each at each stage.
+            messages: (2, S) int64, between stages.
+            message_bytes: (2, S) int64, size of each of these.
+        """
+        rounds = float(messages.sum())
+        sent_bytes = float((messages * message_bytes.astype(float)).sum())
+        member_bytes, largest = 0.0, int(message_bytes.max(initial=0))
+        for operation, times in zip(collectives, runs.sum(axis=0).tolist(), strict=True):
+            members = groups[operation.axis].size
+            shards = members if operation.kind is CollectiveKind.ALL_GATHER else 1
+            buffer_bytes = operation.size_bytes * shards
+            trips = 2.0 * (members.bit_length() + 1)
+            rounds += times * 4.0 * members
+            sent_bytes += times * trips * buffer_bytes
+            member_bytes += times * trips * members
+            largest = max(largest, buffer_bytes)
+        return cls(
+            rounds=rounds, sent_bytes=sent_bytes, member_bytes=member_bytes, largest_bytes=largest
+        )

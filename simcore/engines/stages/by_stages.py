@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from simcore.engines.classes.by_classes import run_nodes
+from simcore.engines.classes.run import Ran
 from simcore.engines.machine_times import MachineTimes, ProgramTimes
 from simcore.engines.stages.code import PipelineCode
 from simcore.engines.stages.plan_code import PlanCode
-from simcore.engines.stages.ran import Ran
-from simcore.engines.stages.run import PipelineRun, Times, run_pipeline
-from simcore.engines.stages.workspace import Workspace
+from simcore.engines.stages.run import PipelineRun, Times, Workspace, run_pipeline
 from simcore.workload.graph import TrainingGraph
 
 

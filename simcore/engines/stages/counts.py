@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcore.engines.events.input import Floats, Ints
-from simcore.engines.limits.traffic import Traffic
+from simcore.engines.limits.size_range import Traffic
 from simcore.terms import NodeKind
 from simcore.workload.graph import Operator, TrainingGraph
 from simcore.workload.program.write import TrainingProgram

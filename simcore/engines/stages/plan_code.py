@@ -14,8 +14,7 @@ from simcore.machine import Npu
 from simcore.memo import Memo
 from simcore.workload import ParallelPlan, Workload, microbatches
 from simcore.workload.graph import TrainingGraph
-from simcore.workload.program.build import expand_program
-from simcore.workload.program.write import ProgramWriter, TrainingProgram
+from simcore.workload.program.write import ProgramWriter, TrainingProgram, expand_program
 from simcore.workload.schedules import SCHEDULES
 
 _SHORT_RUNS = 2

@@ -18,11 +18,10 @@ from simcore.engines.limits.counted_time import (
     delay_field,
     dimension_fields,
     over,
+    slowest_field,
     too_long,
 )
-from simcore.engines.limits.size_range import MAX_COUNT
-from simcore.engines.limits.slowest_field import slowest_field
-from simcore.engines.limits.traffic import Traffic
+from simcore.engines.limits.size_range import MAX_COUNT, Traffic
 from simcore.engines.stages.counts import NodeCounts
 from simcore.errors import InfeasibleError
 from simcore.machine import Dimension, Npu, Platform

@@ -7,15 +7,14 @@ from itertools import compress
 import numpy as np
 
 from simcore.compute import ComputeModel
+from simcore.engines.collectives.ends import is_shared
+from simcore.engines.collectives.phases import network_array
 from simcore.engines.collectives.placement import Placement, place_group
-from simcore.engines.collectives.rows import network_array
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints
-from simcore.engines.limits.counted_time import MAX_NS, too_long
-from simcore.engines.limits.slowest_field import slowest_field
-from simcore.engines.stages.stage_axes import is_shared
-from simcore.kernels.stages.stage_messages import neighbour_messages
+from simcore.engines.limits.counted_time import MAX_NS, slowest_field, too_long
+from simcore.kernels.stages.pipeline_messages import neighbour_messages
 from simcore.machine import Dimension, Npu
 from simcore.terms import Precision
 from simcore.workload import ParallelPlan

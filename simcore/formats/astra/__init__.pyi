@@ -1,9 +1,9 @@
 from simcore.formats.astra.batch import read_manifest as read_manifest
 from simcore.formats.astra.batch import run_batch as run_batch
 from simcore.formats.astra.batch import simulate_files as simulate_files
-from simcore.formats.astra.log.log_files import write_log as write_log
+from simcore.formats.astra.log.logged import lines as lines
 from simcore.formats.astra.log.logged import log_lines as log_lines
-from simcore.formats.astra.log.printed import lines as lines
+from simcore.formats.astra.log.logged import write_log as write_log
 from simcore.formats.astra.options import AstraFiles as AstraFiles
 from simcore.formats.astra.result import AstraResult as AstraResult
 from simcore.formats.astra.result import as_plain as as_plain

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import isfinite, nan
 from pathlib import Path
 
-from simcore.engines.events.dimension_order import POLICIES
+from simcore.engines.events.phases import POLICIES
 from simcore.errors import ConfigError
 from simcore.formats.astra.system_file import CommandOptions
 from simcore.registry import did_you_mean

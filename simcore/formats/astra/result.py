@@ -88,7 +88,7 @@ def write_memory_traces(result: AstraResult) -> None:
     """Writes ``<local-mem-trace-filename>.<r>.json`` of every NPU r, where memory is tracked."""
     if not result.memory:
         return
-    from simcore.formats.astra.log.memory_trace import write_memory_trace
+    from simcore.formats.astra.log.memory_use import write_memory_trace
 
     name = result.run.system.memory_trace
     for npu, use in enumerate(result.memory):

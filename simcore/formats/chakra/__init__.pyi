@@ -1,7 +1,9 @@
-from simcore.formats.chakra.feeder import drain_v1 as drain_v1
-from simcore.formats.chakra.feeder import drain_v3 as drain_v3
+from simcore.formats.chakra.encode import TraceWriter as TraceWriter
+from simcore.formats.chakra.encode import write_trace as write_trace
 from simcore.formats.chakra.graph import DependencyGraph as DependencyGraph
 from simcore.formats.chakra.graph import build_graph as build_graph
+from simcore.formats.chakra.graph import drain_v1 as drain_v1
+from simcore.formats.chakra.graph import drain_v3 as drain_v3
 from simcore.formats.chakra.messages import Attribute as Attribute
 from simcore.formats.chakra.messages import IoInfo as IoInfo
 from simcore.formats.chakra.messages import Metadata as Metadata
@@ -10,5 +12,3 @@ from simcore.formats.chakra.messages import attribute as attribute
 from simcore.formats.chakra.read import read_trace as read_trace
 from simcore.formats.chakra.stream import read_nodes as read_nodes
 from simcore.formats.chakra.trace import Trace as Trace
-from simcore.formats.chakra.writer import TraceWriter as TraceWriter
-from simcore.formats.chakra.writer import write_trace as write_trace

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
 from simcore.formats.chakra.encode import encode_metadata, encode_node
-from simcore.formats.chakra.fields import encode_varint
 from simcore.formats.chakra.messages import Attribute, Metadata, Node, attribute
+from simcore.formats.chakra.wire import encode_varint
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis, GroupLayout, StageGraph, TrainingGraph
 

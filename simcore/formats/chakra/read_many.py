@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from simcore.files.input_file import GZIP_MAGIC
-from simcore.formats.chakra.fields import WireError
 from simcore.formats.chakra.read import check_metadata, decode_frames, read_trace
 from simcore.formats.chakra.stream import is_legacy
 from simcore.formats.chakra.trace import OFFSET, Trace, Traces
+from simcore.formats.chakra.wire import WireError
 from simcore.kernels.native import call
 
 Content = tuple[int, bytes] | tuple[bytes, ...]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from simcore.errors import ConfigError
 from simcore.files.input_file import open_unpacked
-from simcore.formats.chakra.fields import WireError, fields
+from simcore.formats.chakra.wire import WireError, fields
 
 if TYPE_CHECKING:
     from simcore.formats.chakra.messages import Metadata, Node

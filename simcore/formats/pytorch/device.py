@@ -6,7 +6,7 @@ from pathlib import Path
 from simcore.errors import ConfigError
 from simcore.files.input_file import MAX_PROFILE_BYTES
 from simcore.files.json_file import read_json
-from simcore.formats.pytorch.entry import MAX_INT, MAX_US, Entry
+from simcore.formats.pytorch.host import MAX_INT, MAX_US, Entry
 
 LAUNCHES = frozenset(
     {

@@ -9,8 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from simcore.errors import ConfigError
-from simcore.formats.text_workload.groups import DATA, EVERYONE, MODEL, SUFFIXES
-from simcore.formats.text_workload.layers import Layer, Phase, TextWorkload
+from simcore.formats.text_workload.layers import (
+    DATA,
+    EVERYONE,
+    MODEL,
+    SUFFIXES,
+    Layer,
+    Phase,
+    TextWorkload,
+)
 from simcore.registry import Registry
 from simcore.terms import CollectiveKind
 

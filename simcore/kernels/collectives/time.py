@@ -8,7 +8,7 @@ from simcore.kernels.collectives.chunk_pipeline import (
     SLOWEST_NS,
     pipeline_time,
 )
-from simcore.kernels.collectives.link_passes import mean_passes
+from simcore.kernels.collectives.hops import npu_links
 from simcore.kernels.collectives.phase_machine import (
     Floats,
     Ints,
@@ -17,7 +17,7 @@ from simcore.kernels.collectives.phase_machine import (
     phase_time,
     reduction_ns,
 )
-from simcore.kernels.collectives.phase_members import member_ends, tree_ends
+from simcore.kernels.collectives.phase_members import member_ends, tree_ends, tree_parent
 from simcore.kernels.collectives.phase_row import (
     ALIKE,
     DELAY_NS,
@@ -26,8 +26,11 @@ from simcore.kernels.collectives.phase_row import (
     DIVISOR,
     MEMBERS,
     MEMORY_BYTES_PER_S,
+    NPUS,
     PARALLEL,
     PEERS,
+    PEERS_HALVING,
+    PEERS_NEIGHBOUR,
     PEERS_TABLE,
     PEERS_TREE,
     RESULT_OVER,
@@ -38,8 +41,8 @@ from simcore.kernels.collectives.phase_row import (
     STRIDE,
     TOPOLOGY,
 )
-from simcore.kernels.collectives.step_table import step_bytes, step_reduces
-from simcore.kernels.collectives.topology_codes import TABLE
+from simcore.kernels.collectives.step_table import step_bytes, step_receiver, step_reduces
+from simcore.kernels.collectives.topology_codes import RING, TABLE
 from simcore.kernels.jit import njit
 
 
@@ -152,3 +155,142 @@ def _last_packet(row: Ints, size: int) -> int:
     for _ in range(row[STEPS]):
         packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
     return packet
+
+
+FIRST_PHASE, CHUNKS, CHUNK_BYTES = 0, 1, 2
+COLLECTIVE_WORDS = 3
+"""Words of a collective: its first phase, and the number and size of its chunks."""
+
+MISSING, DURATION_NS, HELD_NS, LAST_NS, TIED = 0, 1, 2, 3, 4
+ANSWER_WORDS = 5
+"""Words of an answer, as ``collective_time`` returns them."""
+
+
+@njit(cache=True)
+def collective_times(
+    collectives: Ints, rows: Ints, active: int, network: Floats, local: Floats, times: Ints
+) -> tuple[Ints, Floats]:
+    """Time N collectives, one after the other; see ``collective_time``.
+
+    Args:
+        collectives: (N + 1, COLLECTIVE_WORDS) int64; the last one begins where the phases end.
+        rows: (P, ROW_WORDS) int64, the phases of all.
+        active: Chunks that a dimension works on at once.
+        network: (D, LINK_WORDS) float64.
+        local: (LOCAL_WORDS,) float64.
+        times: (P, TIME_WORDS) int64, gets the time of each phase.
+
+    Returns:
+        (N, ANSWER_WORDS) int64, and (N, 2, D) float64 bytes that one member sends, and that pass
+        the links of one NPU.
+    """
+    count = collectives.shape[0] - 1
+    answers = np.zeros((count, ANSWER_WORDS), np.int64)
+    traffic = np.zeros((count, 2, network.shape[0]))
+    for number in range(count):
+        first, chunks, chunk_bytes = collectives[number]
+        behind = collectives[number + 1, FIRST_PHASE]
+        missing, duration, held, last, tied = collective_time(
+            rows[first:behind],
+            chunks,
+            chunk_bytes,
+            active,
+            network,
+            local,
+            times[first:behind],
+            traffic[number],
+        )
+        answer = answers[number]
+        answer[MISSING], answer[DURATION_NS], answer[HELD_NS] = missing, duration, held
+        answer[LAST_NS], answer[TIED] = last, tied
+    return answers, traffic
+
+
+_WHOLE = 1 << 40  # size of the first packet, so that halves of it are whole numbers
+
+
+@njit(cache=True)
+def mean_passes(row: Ints, link: Floats) -> float:
+    """Links that a byte of the phase passes, mean over its messages; 1 on switches.
+
+    Args:
+        row: (ROW_WORDS,) int64, the phase.
+        link: (1, LINK_WORDS) float64, its dimension; see ``hops``.
+    """
+    topology = int(link[0, TOPOLOGY])
+    if topology != RING and topology != TABLE:
+        return 1.0
+    if topology == RING:
+        return _passes_of_group(row, link, 0)
+    members, stride = row[MEMBERS], row[STRIDE]
+    blocks = int(link[0, NPUS]) // (members * stride)
+    passed = 0.0
+    for block in range(blocks):  # groups may lie at places that differ
+        for offset in range(stride):
+            passed += _passes_of_group(row, link, block * members * stride + offset)
+    return passed / (blocks * stride)
+
+
+@njit(cache=True)
+def _passes_of_group(row: Ints, link: Floats, first: int) -> float:
+    """Mean over the messages of the group whose first member is at coordinate *first*."""
+    if row[PEERS] == PEERS_TREE:
+        return _passes_of_tree(row, link, first)
+    if row[PEERS] == PEERS_TABLE:
+        return _passes_of_table(row, link, first)
+    if row[PEERS] == PEERS_NEIGHBOUR:
+        return _passes_at(row, link, first, row[DISTANCE])
+    packet, distance, shrinks = _WHOLE, row[DISTANCE], row[SHRINKS]
+    passed = sent = 0.0
+    for _ in range(row[STEPS]):
+        passed += packet * _passes_at(row, link, first, distance)
+        sent += packet
+        packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
+    return passed / sent
+
+
+@njit(cache=True)
+def _passes_at(row: Ints, link: Floats, first: int, distance: int) -> float:
+    """Mean over the members, each of which sends to the one *distance* further on, and around."""
+    members, stride = row[MEMBERS], row[STRIDE]
+    if int(link[0, TOPOLOGY]) == RING:
+        ahead = npu_links(link, 0, 0, distance * stride)
+        if row[PEERS] == PEERS_HALVING:  # members change places in pairs
+            return float(ahead)
+        back = npu_links(link, 0, 0, (members - distance) * stride)
+        return ((members - distance) * ahead + distance * back) / members
+    passed = 0
+    for member in range(members):
+        if row[PEERS] == PEERS_HALVING:
+            receiver = member ^ distance
+        else:
+            receiver = (member + distance) % members
+        passed += npu_links(link, 0, first + member * stride, first + receiver * stride)
+    return passed / members
+
+
+@njit(cache=True)
+def _passes_of_tree(row: Ints, link: Floats, first: int) -> float:
+    """Mean over the tree's edges: half of them join neighbours, a quarter those 2 apart, ..."""
+    members, stride, step, passed = row[MEMBERS], row[STRIDE], 1, 0.0
+    while step < members:
+        for place in range(step, members, 2 * step):
+            parent = tree_parent(place, step, members, 0)
+            passed += npu_links(link, 0, first + place * stride, first + parent * stride)
+        step *= 2
+    return passed / (members - 1)
+
+
+@njit(cache=True)
+def _passes_of_table(row: Ints, link: Floats, first: int) -> float:
+    """Mean over what all members send in all steps."""
+    members, stride, passed, sent = row[MEMBERS], row[STRIDE], 0.0, 0.0
+    for step in range(row[STEPS]):
+        packet = step_bytes(row, ROW_WORDS, step, _WHOLE)
+        for member in range(members):
+            receiver = step_receiver(row, ROW_WORDS, step, member, members)
+            passed += packet * npu_links(
+                link, 0, first + member * stride, first + receiver * stride
+            )
+        sent += packet * members
+    return passed / sent

@@ -74,7 +74,7 @@ from simcore.kernels.events.layout import (
     Ints,
 )
 from simcore.kernels.events.messages import new_message, present_as, receive, send
-from simcore.kernels.events.remote_memory import request_memory
+from simcore.kernels.events.shared_bus import request_memory
 from simcore.kernels.events.streams import issue_collective
 from simcore.kernels.events.structures.arena import new_event, release
 from simcore.kernels.events.structures.event_queue import do_later

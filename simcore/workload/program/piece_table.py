@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from simcore.terms import NodeKind
 from simcore.workload.graph import CollectiveOp, Operator
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.catalog import Catalog
 from simcore.workload.program.piece import CHAIN, Piece, Section
+from simcore.workload.program.work import Catalog
 
 Ints = NDArray[np.int64]
 

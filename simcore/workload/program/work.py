@@ -5,14 +5,45 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload.graph import Axis, CollectiveOp, Kernel, Phase
+from simcore.workload.graph import Axis, CollectiveOp, Kernel, Operator, Phase
 from simcore.workload.groups import group_size
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.catalog import Catalog
 from simcore.workload.program.gradients import Bucket, WeightGathering, gradient_reductions, sharing
 from simcore.workload.program.kernel_costs import gradient_sum
 from simcore.workload.program.piece import GATE, Section, SectionBuilder
+
+_Entry = Operator | CollectiveOp | WeightGathering
+
+
+class Catalog:
+    """Collects operators and collectives while pieces are written, and numbers them together."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[_Entry, int] = {}
+        self._entries: list[_Entry] = []
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def under(self, plan: ParallelPlan, numbers: Sequence[int]) -> list[Operator | CollectiveOp]:
+        """What the entries with these *numbers* are under *plan*."""
+        entries = [self._entries[number] for number in numbers]
+        return [e.under(plan) if isinstance(e, WeightGathering) else e for e in entries]
+
+    def operator(self, name: str, phase: Phase, kernels: Sequence[Kernel]) -> int:
+        """Number of this operator; lists it when it is new."""
+        return self._number(Operator(name=name, phase=phase, kernels=tuple(kernels)))
+
+    def collective(self, operation: CollectiveOp | WeightGathering) -> int:
+        """Number of this collective; lists it when it is new."""
+        return self._number(operation)
+
+    def _number(self, entry: _Entry) -> int:
+        number = self._numbers.setdefault(entry, len(self._entries))
+        if number == len(self._entries):
+            self._entries.append(entry)
+        return number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

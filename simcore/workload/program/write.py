@@ -6,23 +6,29 @@ from dataclasses import dataclass, field, replace
 from simcore.memo import Memo
 from simcore.terms import LayerKind
 from simcore.workload.base import Workload, microbatches
-from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
+from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator, TrainingGraph
 from simcore.workload.groups import group_layouts
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.layer import BlockParameters
+from simcore.workload.program.layer import BlockParameters, LayerParameters, StageParameters
 from simcore.workload.program.piece import Piece, nothing
 from simcore.workload.program.piece_table import PieceTable
-from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.program.tail import Tail
-from simcore.workload.program.units.orders import PipelineKey, UnitOrder, pipeline_key, unit_orders
-from simcore.workload.program.units.pieces import Chunk, UnitWriter
-from simcore.workload.program.units.stage_units import (
+from simcore.workload.program.units.pieces import (
+    Chunk,
+    UnitWriter,
     cut_units,
     forward_units,
     separate_units,
     whole_units,
 )
-from simcore.workload.program.units.writers import unit_writer
+from simcore.workload.program.units.templates import Templates, assemble
+from simcore.workload.program.units.writers import (
+    PipelineKey,
+    UnitOrder,
+    pipeline_key,
+    unit_orders,
+    unit_writer,
+)
 from simcore.workload.program.work import Means
 from simcore.workload.rules import check_splits
 from simcore.workload.schedules import SCHEDULES, Units
@@ -257,3 +263,38 @@ class _StageWriter:
             runs=(*units.runs, (1, 0)),
             finale=max(order.ends, key=len),
         )
+
+
+def build_graph(workload: Workload, plan: ParallelPlan) -> TrainingGraph:
+    """The graph of one training iteration.
+
+    Raises:
+        InfeasibleError: The plan does not fit the workload.
+    """
+    return expand_program(write_program(workload, plan))
+
+
+def expand_program(program: TrainingProgram) -> TrainingGraph:
+    """The graph of *program*: every node of every unit."""
+    known: dict[StagePieces, Templates] = {}
+    message_bytes = program.message_bytes
+    stages = []
+    for stage in program.stages:
+        if stage.pieces not in known:
+            known[stage.pieces] = Templates.of(
+                program.table,
+                program.table.numbers(stage.pieces.pieces),
+                stages=program.plan.pp,
+                chunks=stage.pieces.chunks,
+                mirrors=program.plan.mirrors,
+            )
+        templates = known[stage.pieces]
+        stages.append(assemble(templates, stage.units, stage.stage, stage.spans, message_bytes))
+    return TrainingGraph(
+        workload=program.workload,
+        plan=program.plan,
+        stages=tuple(stages),
+        operators=program.operators,
+        collectives=program.collectives,
+        groups=program.groups,
+    )

@@ -1,6 +1,6 @@
 """Memory that runs share."""
 
-from simcore.engines.stages.workspace import Workspace
+from simcore.engines.stages.run import Workspace
 
 
 def test_the_same_memory_serves_every_run_that_fits() -> None:

@@ -17,9 +17,15 @@ from simcore.formats.chakra.encode import (
     encode_node,
     node_template,
 )
-from simcore.formats.chakra.fields import WireError, decode_varint, encode_varint
 from simcore.formats.chakra.messages import ATTRIBUTE_KINDS, SCALAR_KINDS
-from simcore.formats.chakra.wire import decode_attribute, decode_metadata, decode_node
+from simcore.formats.chakra.wire import (
+    WireError,
+    decode_attribute,
+    decode_metadata,
+    decode_node,
+    decode_varint,
+    encode_varint,
+)
 
 PROTO = Path(__file__).resolve().parents[3] / "simcore" / "formats" / "chakra"
 

@@ -22,9 +22,9 @@ from simcore.formats.chakra import (
     write_trace,
 )
 from simcore.formats.chakra.encode import encode_node
-from simcore.formats.chakra.fields import encode_varint
 from simcore.formats.chakra.stream import name_of
 from simcore.formats.chakra.trace import Trace
+from simcore.formats.chakra.wire import encode_varint
 from simcore.terms import CollectiveKind, NodeKind
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from simcore.kernels.native import image_path, prepare
-from simcore.kernels.sealed_file import is_whole, seal
+from simcore.kernels.private_folder import is_whole, seal
 
 ROOT = Path(__file__).resolve().parents[3]
 NATIVE = """

@@ -7,8 +7,8 @@ from statistics import mean
 import pytest
 from engine_runs import collective, dimension, options, program, run_of
 
-from simcore.engines.events.dimension_order import POLICIES, DimensionCost, dimension_orders
 from simcore.engines.events.input import EngineOutput
+from simcore.engines.events.phases import POLICIES, DimensionCost, dimension_orders
 from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
 from simcore.network import NetworkDimension

@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 from engine_runs import collective, dimension, options, program, receive, run_of, send
 
-from simcore.engines.events.cast import everybody
 from simcore.engines.events.image import build_arena
-from simcore.engines.events.input import GridGroup, ListGroup, RemoteMemory, SystemOptions
+from simcore.engines.events.input import (
+    GridGroup,
+    ListGroup,
+    RemoteMemory,
+    SystemOptions,
+    everybody,
+)
 from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
 from simcore.kernels.events import layout

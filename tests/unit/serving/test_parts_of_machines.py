@@ -6,7 +6,7 @@ import pytest
 
 from simcore.errors import InfeasibleError
 from simcore.machine import load_platform
-from simcore.serving.machine import part_of
+from simcore.serving.service import part_of
 
 
 @pytest.mark.parametrize(

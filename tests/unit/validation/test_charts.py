@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="matplotlib comes with the extra report")
 
-from simcore.validation.charts import scatter
+from simcore.validation.report import scatter
 
 SERIES = {
     "few & rare": [(0.1, 0.11)],

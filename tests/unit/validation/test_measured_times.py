@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from simcore import ConfigError
-from simcore.validation.measured import collective_s, training_s
-from simcore.validation.report import write_report
+from simcore.validation.report import collective_s, training_s, write_report
 from simcore.validation.rows import Row
 
 # MaxText on 64 TPU v5p: 8,192 wide, 32 layers; nominally 32e9 parameters

@@ -8,10 +8,9 @@ from simcore import load_run, shipped_folder
 from simcore.validation.band import MeasuredRuns, MeasuredTable, validated_band
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
-from simcore.validation.measured import training_s
-from simcore.validation.prediction import Prediction
+from simcore.validation.report import training_s
 from simcore.validation.rows import Row
-from simcore.validation.score import compare, errors_by, ranking
+from simcore.validation.score import Prediction, compare, errors_by, ranking
 
 GPT = {
     **{"id": "one", "model": "gpt-20B", "arch": "gpt", "layers": "40", "hidden": "6144"},

@@ -212,3 +212,58 @@ def list_slots(inputs: EngineInput, program: Program, rows: Ints) -> tuple[int, 
         for key in dict.fromkeys(program.group[rows].tolist())
         if isinstance(group := inputs.groups.get(key), ListGroup) and group.members.size != npus
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Block:
+    """Members that have equally many partners.
+
+    Attributes:
+        members: (I,) int64.
+        traits: (I, A) int64, what distinguishes them from the start.
+        partners: (I, P) int64, partner of each in each of P relations.
+    """
+
+    members: Ints
+    traits: Ints
+    partners: Ints
+
+
+def alike(count: int, blocks: Sequence[Block]) -> Ints:
+    """Number the classes of members that behave alike.
+
+    Args:
+        count: Members, 0 to count - 1.
+        blocks: Each member is in one of them; those of different blocks are never alike.
+
+    Returns:
+        (count,) int64, class of each; classes are numbered by their first member.
+    """
+    colours = np.zeros(count, np.int64)
+    classes = 0
+    for block in blocks:
+        colours[block.members], new = _numbered(block.traits, classes)
+        classes = new
+    while True:
+        before, found, classes = colours, classes, 0
+        colours = np.empty_like(before)
+        for block in blocks:
+            seen = np.column_stack((before[block.members], before[block.partners]))
+            colours[block.members], classes = _numbered(seen, classes)
+        if classes == found:
+            break
+    _, first, number = np.unique(colours, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    return rank[number]
+
+
+def _numbered(rows: Ints, first: int) -> tuple[Ints, int]:
+    """A number for each row, equal rows equal numbers, from *first*; and the next free number."""
+    if not rows.size or bool((rows == rows[0]).all()):
+        return np.full(rows.shape[0], first, np.int64), first + 1
+    order = np.lexsort(rows.T)
+    differs = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+    numbers = np.empty(rows.shape[0], np.int64)
+    numbers[order] = first + np.concatenate(([0], np.cumsum(differs)))
+    return numbers, int(numbers[order[-1]]) + 1

@@ -4,14 +4,128 @@ The result equals that of the unfolded simulation, NPU by NPU and to the nanosec
 not certain, the run is simulated unfolded.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from simcore.engines.events.checks import check_inputs
-from simcore.engines.events.fold.classes import fold
-from simcore.engines.events.fold.relations import CannotFoldError
-from simcore.engines.events.input import EngineInput, EngineOutput
+from simcore.engines.events.fold.relations import (
+    Block,
+    CannotFoldError,
+    alike,
+    lines_of,
+    list_slots,
+    partners_on,
+    passed_rings,
+    ring_neighbours,
+    shared_links,
+    ways,
+)
+from simcore.engines.events.input import Cast, EngineInput, EngineOutput, Ints, ListGroup
+from simcore.engines.events.programs import Program, node_actions
 from simcore.engines.events.run import run_cast, run_unfolded
+from simcore.engines.events.writer import TAG_RANGE
 from simcore.errors import ConfigError
+from simcore.kernels.events import layout
+from simcore.network import BACKENDS
+
+Key = tuple[int, int, int]
+"""Peer, tag and bytes: what sends and receives find each other by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ends:
+    """The sends (or the receives) of a program.
+
+    Attributes:
+        keys: Distinct keys, in order of appearance.
+        rows: (E,) int64, positions of the nodes.
+        key_of: (E,) int64, key of each.
+        nodes: Nodes of the program.
+    """
+
+    keys: tuple[Key, ...]
+    rows: Ints
+    key_of: Ints
+    nodes: int
+
+    def spread(self, values: Ints) -> Ints:
+        """(T,) int64: *values*, (E,), at the positions of these nodes, else 0."""
+        out = np.zeros(self.nodes, np.int64)
+        out[self.rows] = values
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Transfers:
+    """Sends and receives of a program.
+
+    Attributes:
+        sends: The sends.
+        receives: The receives.
+        peers: (P,) int64, distinct peers, in order of appearance.
+        pattern: Arrays that say which transfers share keys and peers, whatever these are.
+    """
+
+    sends: Ends
+    receives: Ends
+    peers: Ints
+    pattern: tuple[Ints, ...]
+
+
+def transfers_of(program: Program, action: Ints) -> Transfers:
+    """The transfers of a program; *action* is (T,) int64, what its nodes do."""
+    sends = _ends(program, np.flatnonzero(action == layout.ACTION_SEND))
+    receives = _ends(program, np.flatnonzero(action == layout.ACTION_RECV))
+    both = [*sends.keys, *receives.keys]
+    peers = list(dict.fromkeys(peer for peer, _, _ in both))
+    peer_of = [peers.index(peer) for peer, _, _ in both] if both else []
+    return Transfers(
+        sends=sends,
+        receives=receives,
+        peers=np.array(peers, np.int64),
+        pattern=(sends.key_of, receives.key_of, np.array(peer_of, np.int64)),
+    )
+
+
+def _ends(program: Program, rows: Ints) -> Ends:
+    keys = list(
+        zip(
+            program.peer[rows].tolist(),
+            (program.tag[rows] % TAG_RANGE).tolist(),
+            program.size_bytes[rows].tolist(),
+            strict=True,
+        )
+    )
+    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    return Ends(
+        keys=tuple(number),
+        rows=rows,
+        key_of=np.array([number[key] for key in keys], np.int64),
+        nodes=program.kind.size,
+    )
+
+
+def matched(program_of_npu: Ints, transfers: Sequence[Transfers]) -> dict[int, Ints]:
+    """Per NPU that sends, for each key of its sends the key of its peer's receives.
+
+    Raises:
+        CannotFoldError: Nobody receives a message.
+    """
+    answers: dict[int, Ints] = {}
+    index = program_of_npu.tolist()
+    numbers = [{key: place for place, key in enumerate(t.receives.keys)} for t in transfers]
+    for npu, program in enumerate(index):
+        found = [
+            numbers[index[peer]].get((npu, tag, size), -1)
+            for peer, tag, size in transfers[program].sends.keys
+        ]
+        if -1 in found:
+            raise CannotFoldError("a message has no receiver")
+        if found:
+            answers[npu] = np.array(found, np.int64)
+    return answers
 
 
 def run_folded(inputs: EngineInput) -> EngineOutput:
@@ -33,3 +147,208 @@ def run_folded(inputs: EngineInput) -> EngineOutput:
         return run_cast(inputs, fold(inputs))
     except (CannotFoldError, ConfigError) as error:  # whose order may be another
         return replace(run_unfolded(inputs), unfolded_because=str(error))
+
+
+_MOST_GROUPS = 30_000
+_MOST_NPUS = 1 << 20
+
+
+def fold(inputs: EngineInput) -> Cast:
+    """The classes of NPUs that must behave identically, if no order of NPUs ever matters.
+
+    Args:
+        inputs: A run that has been checked.
+
+    Raises:
+        CannotFoldError: No two NPUs can be proven alike; says why.
+    """
+    _refuse_shared_state(inputs)
+    if _surely_different(inputs):
+        raise CannotFoldError("no two NPUs are alike")
+    programs = list(inputs.programs)
+    actions = [node_actions(program) for program in programs]
+    rows = [np.flatnonzero(action == layout.ACTION_COLLECTIVE) for action in actions]
+    slots = tuple(list_slots(inputs, p, r) for p, r in zip(programs, rows, strict=True))
+    transfers = [transfers_of(p, a) for p, a in zip(programs, actions, strict=True)]
+    shape_of: dict[bytes, int] = {}
+    shapes = [
+        shape_of.setdefault(_shape(inputs, *parts), len(shape_of))
+        for parts in zip(programs, slots, transfers, strict=True)
+    ]
+    answers = matched(inputs.program_of_npu, transfers)
+    shape_of_npu = np.array(shapes, np.int64)[inputs.program_of_npu]
+    blocks = []
+    for shape in range(len(shape_of)):
+        npus = np.flatnonzero(shape_of_npu == shape)
+        if npus.size:
+            index = int(inputs.program_of_npu[npus[0]])
+            blocks.append(_block(inputs, npus, rows[index], slots, transfers, answers))
+    _require_all_members(inputs, slots)
+    class_of_npu = alike(shape_of_npu.size, _with_passed(inputs, blocks))
+    _, npus = np.unique(class_of_npu, return_index=True)
+    if npus.size == class_of_npu.size:
+        raise CannotFoldError("no two NPUs are alike")
+    return _cast(inputs, class_of_npu, npus, slots, transfers, answers)
+
+
+def _surely_different(inputs: EngineInput) -> bool:
+    """Whether already nodes, sizes and kinds of collectives make every NPU one of its own."""
+    bodies, transfers = inputs.table.bodies, inputs.table.transfers
+    kinds = transfers.comm_kind.astype(np.int64)
+    mixed = transfers.size_bytes * 0x9E3779B9 + kinds * 0x7F4A7C15 + transfers.at
+    mixed = (mixed ^ mixed >> 31) * 0x6A09E667F3BCC909
+    sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(mixed)))[transfers.first]
+    marks = bodies.marks()[inputs.table.body_of].view(np.int64) ^ np.diff(sums)
+    of_npu = marks[inputs.program_of_npu]
+    return np.unique(of_npu).size == of_npu.size
+
+
+def _refuse_shared_state(inputs: EngineInput) -> None:
+    options = inputs.options
+    shared = inputs.remote_memory.kind in ("per_node", "pool")
+    reason = ""
+    if BACKENDS[inputs.backend].kernel_code == layout.OUTSIDE:
+        reason = "the network takes every message by itself"
+    elif options.rendezvous:
+        reason = "rendezvous sends messages both ways"
+    elif inputs.custom.by_kind or inputs.custom.by_node:
+        reason = "custom collectives give every member a program of its own"
+    elif shared and bool((inputs.table.bodies.action == layout.ACTION_MEMORY).any()):
+        reason = "NPUs share memory servers"
+    elif len(inputs.groups) > _MOST_GROUPS or inputs.program_of_npu.size > _MOST_NPUS:
+        reason = "the machine is too large to compare its NPUs"
+    if reason:
+        raise CannotFoldError(reason)
+
+
+def _shape(
+    inputs: EngineInput, program: Program, slots: tuple[int, ...], transfers: Transfers
+) -> bytes:
+    """What a program is apart from the names of groups, peers and tags."""
+    group = program.group.copy()
+    sizes = []
+    for place, key in enumerate(slots):
+        members = inputs.groups[key]
+        assert isinstance(members, ListGroup)
+        group[program.group == key] = -1 - place
+        sizes.append(members.members.size)
+    columns = (
+        program.kind, program.on_cpu, program.skipped, program.duration_ns, program.comm_kind,
+        program.size_bytes, program.priority, group, program.involved_dims, program.dep_start,
+        program.dep, np.array(sizes, np.int64), *transfers.pattern,
+    )  # fmt: skip
+    return b"".join(
+        part for column in columns for part in (column.size.to_bytes(8), column.tobytes())
+    )
+
+
+def _block(
+    inputs: EngineInput,
+    npus: Ints,
+    rows: Ints,
+    slots: tuple[tuple[int, ...], ...],
+    transfers: list[Transfers],
+    answers: Mapping[int, Ints],
+) -> Block:
+    """The NPUs of one shape with what distinguishes them and all of their partners."""
+    index = inputs.program_of_npu[npus]
+    first = int(index[0])
+    lines = lines_of(inputs, inputs.programs[first], slots[first], rows)
+    columns = []
+    for line in lines:
+        lists = (
+            [_members(inputs, slots[i][line.slot]) for i in index.tolist()]
+            if line.slot >= 0
+            else []
+        )
+        columns.append(partners_on(line, npus, lists))
+    if transfers[first].peers.size:
+        columns.append(np.stack([transfers[i].peers for i in index.tolist()]))
+    partners = np.concatenate(columns, axis=1) if columns else np.empty((npus.size, 0), np.int64)
+    traits = [ways(inputs, npus, partners), shared_links(inputs, partners)]
+    if inputs.start_ns is not None:
+        traits.append(inputs.start_ns[npus][:, None])
+    if transfers[first].sends.keys:
+        traits.append(np.stack([answers[npu] for npu in npus.tolist()]))
+    return Block(members=npus, traits=np.concatenate(traits, axis=1), partners=partners)
+
+
+def _with_passed(inputs: EngineInput, blocks: list[Block]) -> list[Block]:
+    """The blocks with the neighbours on rings along which messages of any of them pass NPUs."""
+    rings = sorted(
+        {
+            ring
+            for block in blocks
+            for ring in passed_rings(inputs, block.traits[:, : block.partners.shape[1]])
+        }
+    )
+    if not rings:
+        return blocks
+    return [
+        replace(
+            block,
+            partners=np.concatenate(
+                (block.partners, ring_neighbours(inputs, block.members, rings)), axis=1
+            ),
+        )
+        for block in blocks
+    ]
+
+
+def _require_all_members(inputs: EngineInput, slots: tuple[tuple[int, ...], ...]) -> None:
+    """A member that never joins a collective of its group keeps the others waiting."""
+    joins = [set(keys) for keys in slots]
+    program_of = inputs.program_of_npu.tolist()
+    for key in set().union(*joins):
+        if any(key not in joins[program_of[npu]] for npu in _members(inputs, key).tolist()):
+            raise CannotFoldError("a member never joins a collective of its group")
+
+
+def _members(inputs: EngineInput, key: int) -> Ints:
+    group = inputs.groups[key]
+    assert isinstance(group, ListGroup)
+    return group.members
+
+
+def _cast(
+    inputs: EngineInput,
+    class_of_npu: Ints,
+    npus: Ints,
+    slots: tuple[tuple[int, ...], ...],
+    transfers: list[Transfers],
+    answers: Mapping[int, Ints],
+) -> Cast:
+    """The NPUs that stand for the classes; those with sends get a program each."""
+    programs: list[int] = []
+    seen_tags, seen_sources = [], []
+    places: dict[tuple[int, int], int] = {}
+    program_of = []
+    for npu in npus.tolist():
+        index = int(inputs.program_of_npu[npu])
+        mine = transfers[index].sends
+        key = (index, npu if mine.keys else -1)
+        if key not in places:
+            places[key] = len(programs)
+            programs.append(index)
+            tags, sources = np.zeros((2, mine.nodes), np.int64)
+            if mine.keys:
+                seen = []
+                for (peer, _, _), answer in zip(mine.keys, answers[npu].tolist(), strict=True):
+                    stand_in = npus[class_of_npu[peer]]
+                    receives = transfers[int(inputs.program_of_npu[stand_in])].receives
+                    seen.append(receives.keys[answer][:2])
+                source, tag = np.array(seen, np.int64)[mine.key_of].T
+                tags, sources = mine.spread(tag), mine.spread(source)
+            first, end = inputs.table.transfers.first[index : index + 2].tolist()
+            at = inputs.table.transfers.at[first:end]
+            seen_tags.append(tags[at])
+            seen_sources.append(sources[at])
+        program_of.append(places[key])
+    return Cast(
+        class_of_npu=class_of_npu,
+        npus=npus,
+        programs=inputs.table.take(np.array(programs, np.int64)),
+        program_of=np.array(program_of, np.int64),
+        seen=(np.concatenate(seen_tags), np.concatenate(seen_sources)),
+        slots=slots,
+    )

@@ -1,20 +1,65 @@
 """Everything that ASTRA-sim logs in a run, line by line, each with its logger and level."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple, TextIO
 
 import numpy as np
 
 from simcore.collectives import DoubleBinaryTree
 from simcore.engines.events.issue_order import walked_set
 from simcore.engines.events.programs import Program
-from simcore.formats.astra.log.printed import finish_line, memory_lines, statistics_lines
-from simcore.formats.astra.log.statistics import ACCOUNTS
+from simcore.errors import ConfigError
+from simcore.formats.astra.log.statistics import ACCOUNTS, LABELS, NpuStatistics
 from simcore.formats.astra.result import AstraResult
 from simcore.formats.astra.run import AstraRun
 from simcore.formats.chakra.trace import Flags, Ints
 from simcore.kernels.events.layout import ACCOUNT_SHIFT
 from simcore.terms import CollectiveKind, NodeKind
+
+
+def lines(result: AstraResult) -> Iterator[str]:
+    """The figures of every NPU that finished, in the order in which they did."""
+    known: dict[int, list[str]] = {}  # most NPUs share their figures with others
+    for npu in result.finished:
+        item = result.statistics[npu]
+        assert item is not None
+        if id(item) not in known:
+            known[id(item)] = [finish_line(item), *statistics_lines(item, LABELS)]
+        for text in known[id(item)]:
+            yield f"sys[{npu}]{text}"
+        yield from memory_lines(result, npu)
+
+
+def finish_line(item: NpuStatistics) -> str:
+    """What is said first about an NPU."""
+    exposed = f"exposed communication {item.exposed_comm_ns} cycles."
+    return f" finished, {item.finish_ns} cycles, {exposed}"
+
+
+def statistics_lines(item: NpuStatistics, types: Iterable[str]) -> list[str]:
+    """What is said next: times by type, in the order of *types*, overlap and roofline figures."""
+    told = [f", Wall time: {item.wall_ns}"]
+    told += [f", {LABELS[key]} time: {item.time_ns[key]}" for key in types if key in item.time_ns]
+    if item.overlap_ns:
+        told.append(f", Total compute-communication overlap: {item.overlap_ns}")
+    if item.utilization is not None:
+        figures = item.utilization
+        told += [
+            f", Compute bound percentage: {figures.compute_bound_pct:.3f}%",
+            f", Average compute utilization: {figures.avg_compute_util_pct:.3f}%",
+            f", Average memory utilization: {figures.avg_memory_util_pct:.3f}%",
+            f", Average operation intensity: {figures.avg_operation_intensity:.3f}",
+        ]
+    return told
+
+
+def memory_lines(result: AstraResult, npu: int) -> list[str]:
+    """The line on peak memory, where it is tracked."""
+    use = result.memory[npu] if result.memory else None
+    return [] if use is None else [f"sys[{npu}] peak memory usage: {use.peak_text}"]
+
 
 _TOPOLOGIES = (  # in the order in which an NPU builds them
     CollectiveKind.ALL_REDUCE,
@@ -195,3 +240,68 @@ def _unreleased(result: AstraResult, runs: _Runs) -> Iterator[LogLine]:
 def _held(program: Program, held: Flags, what: str) -> Iterator[LogLine]:
     for number in program.node_id[held].tolist():
         yield LogLine("HardwareResource", "critical", f"{what} node id: {number}")
+
+
+_LARGEST_BYTES = 10 * 1024 * 1024
+_OLD_FILES = 10
+_LEVELS = ("debug", "info", "warning", "error", "critical")
+
+
+def write_log(told: Iterable[LogLine], stream: TextIO, folder: Path) -> None:
+    """Write each line where its level belongs.
+
+    Lines from ``info`` on go to *stream*, all to ``log.log`` and errors to ``err.log`` in *folder*,
+    which is made if its parent is there. The files are appended to; one that would grow beyond
+    10 MiB becomes ``log.1.log``, the one before ``log.2.log``, up to 10.
+
+    Raises:
+        ConfigError: The folder cannot be made.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        rule = f"must be a folder in one that exists ({error.strerror})"
+        raise ConfigError("--logging-folder", rule, got=str(folder)) from None
+    with _RotatingFile(folder / "log.log") as log, _RotatingFile(folder / "err.log") as errors:
+        for line in told:
+            stamp = datetime.now().isoformat(" ", "milliseconds")
+            text = f"[{stamp}] [{line.logger}] [{line.level}] {line.text}\n"
+            log.write(text)
+            if line.level != "debug":
+                stream.write(text)
+            if _LEVELS.index(line.level) >= _LEVELS.index("error"):
+                errors.write(text)
+    stream.flush()
+
+
+class _RotatingFile:
+    """A file that makes room by passing its content on to the next older one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stream = path.open("ab")
+        self._size = self._stream.tell()
+
+    def write(self, text: str) -> None:
+        content = text.encode()
+        if self._size and self._size + len(content) > _LARGEST_BYTES:
+            self._rotate()
+        self._stream.write(content)
+        self._size += len(content)
+
+    def _rotate(self) -> None:
+        self._stream.close()
+        for age in range(_OLD_FILES, 0, -1):
+            if self._aged(age - 1).exists():
+                self._aged(age - 1).replace(self._aged(age))
+        self._stream = self._path.open("wb")
+        self._size = 0
+
+    def _aged(self, age: int) -> Path:
+        return self._path.with_suffix(f".{age}.log") if age else self._path
+
+    def __enter__(self) -> "_RotatingFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()

@@ -1,9 +1,10 @@
 """Loads the traces of all NPUs; files with equal bytes are read once and share a program."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -13,10 +14,10 @@ from simcore.errors import ConfigError
 from simcore.files.input_file import MissingFileError, open_descriptor
 from simcore.formats.astra.groups_file import Groups, process_groups
 from simcore.formats.astra.log.statistics import ProgramTotals
-from simcore.formats.astra.traces.node_names import NodeNames
 from simcore.formats.astra.traces.node_table import Machine
 from simcore.formats.astra.traces.program import build_programs
 from simcore.formats.chakra.read_many import TraceReader
+from simcore.formats.chakra.stream import name_of
 from simcore.formats.chakra.trace import OFFSET, Ints, Trace
 from simcore.terms import NodeKind
 
@@ -213,3 +214,22 @@ def _check_owners(
             if key and npu not in keys.member_set(key):
                 rule = f"NPU {npu} must be a member of the group {key} of its collectives"
                 raise ConfigError(paths[npu], rule, got=list(keys.members[key]))
+
+
+class NodeNames(Sequence[str]):
+    """Names by position; read from the file when an error asks for one, as few ever do."""
+
+    def __init__(self, path: Path, ids: Sequence[int]) -> None:
+        self._path, self._ids = path, ids
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, position: int) -> str: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, position: int | slice) -> str | tuple[str, ...]:
+        if isinstance(position, slice):
+            return tuple(self[i] for i in range(*position.indices(len(self))))
+        return name_of(self._path, int(self._ids[position]))

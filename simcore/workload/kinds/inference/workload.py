@@ -8,18 +8,46 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from simcore.errors import ConfigError
+from simcore.schema import Schema
 from simcore.terms import LayerKind, Precision
 from simcore.workload.base import Extent, Rule, Workload
-from simcore.workload.kinds.inference.chunk import PromptChunk
-from simcore.workload.kinds.inference.rules import draft_rules, forward_rules
-from simcore.workload.kinds.inference.share import ChunkShare, ServingShare
-from simcore.workload.kinds.inference.speculation import Speculation
-from simcore.workload.kinds.transformer.expert_load import ExpertLoad
+from simcore.workload.kinds.inference.share import ChunkShare, PromptChunk, ServingShare
+from simcore.workload.kinds.transformer.expert_paths import ExpertLoad
 from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.kinds.transformer.rules import token_rules
 from simcore.workload.kinds.transformer.share import visible_share
-from simcore.workload.kinds.transformer.workload import TrainingWorkload
+from simcore.workload.kinds.transformer.workload import NamedModel, TrainingWorkload
 from simcore.workload.plan import ParallelPlan
+
+
+class Speculation(Schema):
+    """Tokens guessed in each step, and the part of them that holds.
+
+    Source: Y. Leviathan et al., "Fast Inference from Transformers via Speculative Decoding", ICML
+    2023, section 3.1.
+
+    Attributes:
+        tokens: Guessed tokens of each sequence; the step reads one more.
+        acceptance: Chance that a guess holds where all before it did.
+        model: Guesses the tokens one after the other, on the same NPUs; None: guessing takes no
+            time (n-grams, or heads that are part of the model).
+    """
+
+    tokens: int = Field(ge=1, le=1000)
+    acceptance: float = Field(ge=0, le=1)
+    model: NamedModel | None = None
+
+    @property
+    def gained_tokens(self) -> float:
+        """Tokens by which a step brings a sequence forward, on average.
+
+        (1 - a^(g + 1)) / (1 - a) for g guesses with the chance a: those that hold before the first
+        that does not, and the one that the step puts in its place.
+
+        Source: Leviathan et al., equation 1.
+        """
+        return float(sum(self.acceptance**guess for guess in range(self.tokens + 1)))
+
 
 _TRAINING_KEYS = ("optimizer", "gradient_format")
 """Keys of every kind that mean nothing here."""
@@ -280,3 +308,40 @@ def _check_decoder(model: Model, at: str) -> None:
     if not model.causal or model.encoder_layers or model.vision or model.mamba:
         rule = "must be a decoder of attention and MLP or experts for inference"
         raise ConfigError(at, rule, got=model.name)
+
+
+def forward_rules(plan: ParallelPlan, *, splits_sequence: bool) -> Iterator[Rule]:
+    """What only training can choose must be as it is by default.
+
+    Args:
+        plan: The plan.
+        splits_sequence: There are sequences that cp can split.
+    """
+    yield splits_sequence or plan.cp == 1, "sequence_is_whole", "step decode takes cp 1 only"
+    yield (
+        plan.zero_stage == 0 and plan.updates.kind == "all_reduce",
+        "nothing_is_updated",
+        "workloads of kind inference take zero_stage 0 and updates all_reduce only",
+    )
+    yield (
+        not plan.average_loss and not plan.scale_loss,
+        "nothing_is_learned",
+        "workloads of kind inference have no loss: average_loss and scale_loss must be false",
+    )
+    yield (
+        plan.recompute == "none" and not plan.recompute_parts,
+        "nothing_is_repeated",
+        "workloads of kind inference take recompute none and no recompute_parts",
+    )
+    yield (
+        plan.flash_attention,
+        "attention_is_fused",
+        "workloads of kind inference take flash_attention: true only",
+    )
+
+
+def draft_rules(draft: Workload, plan: ParallelPlan) -> Iterator[Rule]:
+    """The model that guesses lies on the same NPUs."""
+    yield plan.pp == 1, "draft_is_whole", "speculation.model takes pp 1 only"
+    for fits, rule, reason in draft.rules(plan):
+        yield fits, rule, f"speculation.model: {reason}"

@@ -1,16 +1,19 @@
 """The training of a transformer."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
 from math import ceil
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from simcore.errors import ConfigError
+from simcore.files.resources import find_config
+from simcore.files.yaml_file import read_table
 from simcore.terms import Precision
 from simcore.workload.base import Extent, Rule, Workload
-from simcore.workload.kinds.transformer.expert_load import ExpertLoad
-from simcore.workload.kinds.transformer.layers import TransformerShare
+from simcore.workload.kinds.transformer.blocks import BLOCKS, Block
+from simcore.workload.kinds.transformer.expert_paths import ExpertLoad
 from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.kinds.transformer.rules import token_rules
 from simcore.workload.kinds.transformer.share import Share, visible_share
@@ -121,3 +124,27 @@ class TrainingWorkload(Workload):
             layer_flop=16 * tokens * sequence * model.heads * model.head_width,
             flop=16 * self.tokens * model.parameters,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformerShare(Share):
+    """One NPU's part of a transformer's work, which knows the residual blocks of its layers."""
+
+    def named_work(self, part: Hashable, plan: ParallelPlan) -> Block:
+        """The residual block *part*, a name of ``BLOCKS``, as this NPU holds it."""
+        name = str(part)
+        share = self.of_layer((name,))
+        if name == "windowed":  # a window only hides more scores
+            share = replace(share, visible=share.windowed_visible)
+        return BLOCKS[name](share=share, plan=plan)
+
+
+def _read(given: object) -> object:
+    if not isinstance(given, str):
+        return given
+    table = read_table(find_config("models", given, at="", beside=None))
+    return Model.from_file_data(table, at="")
+
+
+NamedModel = Annotated[Model, BeforeValidator(_read, json_schema_input_type=Model | str)]
+"""A model as a table, a shipped name or a .yaml file."""

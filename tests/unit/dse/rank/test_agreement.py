@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dse.rank.agreement import common_best, kendall_tau, spearman
+from dse.rank.quality import common_best, kendall_tau, spearman
 
 
 def plain_tau(first: Any, second: Any) -> float:

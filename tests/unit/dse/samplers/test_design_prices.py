@@ -8,8 +8,8 @@ from dse.samplers import Prices
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace
 from dse.samplers.design.aims import TimeAlone
 from dse.samplers.design.elite import Elite
+from dse.samplers.design.moves import around
 from dse.samplers.design.neighbourhood import Neighbourhood
-from dse.samplers.design.sweep import around
 from dse.space import Design, Setting, SpaceFile, build_space
 
 FILE = {

@@ -7,11 +7,10 @@ import optuna
 import pytest
 
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
-from dse.samplers.design.blocks import Root, in_blocks
 from dse.samplers.design.elite import fronts
 from dse.samplers.design.moves import moves_for
 from dse.samplers.design.neighbourhood import Neighbourhood
-from dse.samplers.design.surrogate import GaussianProcess
+from dse.samplers.design.surrogate import GaussianProcess, Root, in_blocks
 from dse.samplers.design_sampler import DesignSampler
 from dse.space import Encoding, Setting, Space, SpaceFile, build_space, design_key
 

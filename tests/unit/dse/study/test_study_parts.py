@@ -11,7 +11,7 @@ import yaml
 import dse
 from dse.objectives import OBJECTIVES, Goals, Limit
 from dse.report import report_page
-from dse.report.figures import front_data
+from dse.report.page import front_data
 from dse.study.compile import compile_study, load_study_file
 from simcore import ConfigError, shipped_folder
 
