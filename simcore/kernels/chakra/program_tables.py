@@ -3,16 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.kernels.events.layout import (
-    ACTION_FIXED,
-    ACTION_MASK,
-    ACTION_SKIP,
-    CHILDREN_SHIFT,
-    NODE_HEAD,
-    NODE_VALUE,
-    NODE_WORDS,
-    ONLY_CHILD,
-)
+from simcore.kernels.events import layout as f
 from simcore.kernels.jit import njit
 
 Bytes = NDArray[np.uint8]
@@ -54,13 +45,13 @@ def write_bodies(
         _write_children(arena, tables[body], end - begin, children[body], edges)
         for t in range(end - begin - 1, -1, -1):
             for e in range(dep_start[begin + t], dep_start[begin + t + 1]):
-                _name_child(arena, tables[body] + dep[e] * NODE_WORDS, t)
+                _name_child(arena, tables[body] + dep[e] * f.NODE_WORDS, t)
         detail = 0
         for t in range(begin, end):
-            node, action = tables[body] + (t - begin) * NODE_WORDS, code[t] & ACTION_MASK
-            arena[node + NODE_HEAD] |= code[t]
-            lasts = action in (ACTION_FIXED, ACTION_SKIP)
-            arena[node + NODE_VALUE] = duration_ns[t] if lasts else detail
+            node, action = tables[body] + (t - begin) * f.NODE_WORDS, code[t] & f.ACTION_MASK
+            arena[node + f.NODE_HEAD] |= code[t]
+            lasts = action in (f.ACTION_FIXED, f.ACTION_SKIP)
+            arena[node + f.NODE_VALUE] = duration_ns[t] if lasts else detail
             detail += communicates[t]
 
 
@@ -68,16 +59,16 @@ def write_bodies(
 def _write_children(arena: Ints, table: int, nodes: int, at: int, edges: Positions) -> None:
     """Give each node with several children a list, whose first word is where it is filled to."""
     for t in range(nodes):
-        arena[table + t * NODE_WORDS + NODE_HEAD] = 0
+        arena[table + t * f.NODE_WORDS + f.NODE_HEAD] = 0
     for parent in edges:
-        arena[table + parent * NODE_WORDS + NODE_HEAD] += 1
+        arena[table + parent * f.NODE_WORDS + f.NODE_HEAD] += 1
     for t in range(nodes):
-        head = table + t * NODE_WORDS + NODE_HEAD
+        head = table + t * f.NODE_WORDS + f.NODE_HEAD
         count = arena[head]
         if count == 1:
-            arena[head] = ONLY_CHILD
+            arena[head] = f.ONLY_CHILD
         elif count > 1:
-            arena[head] = at << CHILDREN_SHIFT
+            arena[head] = at << f.CHILDREN_SHIFT
             arena[at] = count
             arena[at + 1] = count  # the place that is filled next, from the end
             at += count + 1
@@ -86,11 +77,11 @@ def _write_children(arena: Ints, table: int, nodes: int, at: int, edges: Positio
 @njit(cache=True)
 def _name_child(arena: Ints, node: int, child: int) -> None:
     """Enter a child; the last one comes first."""
-    head = arena[node + NODE_HEAD]
-    if head & ONLY_CHILD:
-        arena[node + NODE_HEAD] = child << CHILDREN_SHIFT | ONLY_CHILD
+    head = arena[node + f.NODE_HEAD]
+    if head & f.ONLY_CHILD:
+        arena[node + f.NODE_HEAD] = child << f.CHILDREN_SHIFT | f.ONLY_CHILD
         return
-    at = head >> CHILDREN_SHIFT
+    at = head >> f.CHILDREN_SHIFT
     place = arena[at + 1]
     if place > 1:
         arena[at + 1] = place - 1

@@ -5,33 +5,8 @@ Arrays: see ``classes.layout``.
 
 import numpy as np
 
-from simcore.kernels.classes.layout import (
-    AT_NODE,
-    AXIS_OF,
-    BEGAN,
-    CLASSES,
-    COUNTERS,
-    DUE,
-    FIRST_TREE,
-    IN_STEP,
-    ITEM,
-    LEAD,
-    MEMBER,
-    MEMBER_FIELDS,
-    NEW_AXIS,
-    NODE_FIELDS,
-    NOW,
-    ORBIT,
-    ORBIT_AT,
-    ORBIT_CLASS,
-    POSITION_BITS,
-    SHARED_AT,
-    SHARED_NODE,
-    STAGE,
-    START,
-    TURN,
-    Ints,
-)
+from simcore.kernels.classes import layout as f
+from simcore.kernels.classes.layout import Ints
 from simcore.kernels.heaps import push_event
 from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
@@ -53,33 +28,33 @@ def begin_collective(
 ) -> None:
     """A member has begun: alone, all in step, it knows its end; the last one lets all be told."""
     row, position = live[slot + n.ROW], live[slot]
-    item, classes = fixed[row + ITEM], counter[CLASSES]
+    item, classes = fixed[row + f.ITEM], counter[f.CLASSES]
     if fixed[row + n.KIND] == n.SHARED:
-        shared = counter[SHARED_AT] + fixed[row + n.MATE]
+        shared = counter[f.SHARED_AT] + fixed[row + n.MATE]
         for place in range(table[shared], table[shared + 1]):
-            member = table[counter[SHARED_NODE] + place]
-            other = fixed[member * NODE_FIELDS + STAGE] * classes + who % classes
+            member = table[counter[f.SHARED_NODE] + place]
+            other = fixed[member * f.NODE_FIELDS + f.STAGE] * classes + who % classes
             if _slot_of(live, at, other, member) < 0:
                 return
     else:
         orbit = _orbit_of(table, counter, item, who % classes)
         if orbit < 0:
-            counter[NEW_AXIS] = table[counter[AXIS_OF] + item]
+            counter[f.NEW_AXIS] = table[counter[f.AXIS_OF] + item]
             return
         first, last = table[orbit], table[orbit + 1]
-        if last - first == 1 and table[counter[IN_STEP] + item] != 0:
-            began = live[slot + START]
+        if last - first == 1 and table[counter[f.IN_STEP] + item] != 0:
+            began = live[slot + f.START]
             live[slot + n.END] = end = began + fixed[row + n.DURATION]
             scheduled = scheduled_at(fixed, row, began, end)
-            push_event(event, counter, end, scheduled, who << POSITION_BITS | position)
+            push_event(event, counter, end, scheduled, who << f.POSITION_BITS | position)
             return
         for place in range(first, last):
-            other = who - who % classes + table[counter[ORBIT_CLASS] + place]
+            other = who - who % classes + table[counter[f.ORBIT_CLASS] + place]
             if _slot_of(live, at, other, position) < 0:
                 return
-    counter[COUNTERS + 2 * counter[DUE]] = who
-    counter[COUNTERS + 2 * counter[DUE] + 1] = position
-    counter[DUE] += 1
+    counter[f.COUNTERS + 2 * counter[f.DUE]] = who
+    counter[f.COUNTERS + 2 * counter[f.DUE] + 1] = position
+    counter[f.DUE] += 1
 
 
 @njit(cache=True)
@@ -89,28 +64,28 @@ def members_of(node: Ints, npu: Ints, at: NpuLayout, table: Ints, counter: Ints)
     They are the classes of its group, in ascending order, or the stages that take part.
     """
     fixed, live = pointer(node), pointer(npu)
-    last = COUNTERS + 2 * (counter[DUE] - 1)
-    who, position, classes = counter[last], counter[last + 1], counter[CLASSES]
-    c, row = who % classes, position * NODE_FIELDS
+    last = f.COUNTERS + 2 * (counter[f.DUE] - 1)
+    who, position, classes = counter[last], counter[last + 1], counter[f.CLASSES]
+    c, row = who % classes, position * f.NODE_FIELDS
     is_shared = fixed[row + n.KIND] == n.SHARED
     if is_shared:
-        shared = counter[SHARED_AT] + fixed[row + n.MATE]
-        first, count = counter[SHARED_NODE] + table[shared], table[shared + 1] - table[shared]
+        shared = counter[f.SHARED_AT] + fixed[row + n.MATE]
+        first, count = counter[f.SHARED_NODE] + table[shared], table[shared + 1] - table[shared]
     else:
-        orbit = _orbit_of(table, counter, fixed[row + ITEM], c)
-        first, count = counter[ORBIT_CLASS] + table[orbit], table[orbit + 1] - table[orbit]
-    members = np.empty((count, MEMBER_FIELDS), np.int64)
+        orbit = _orbit_of(table, counter, fixed[row + f.ITEM], c)
+        first, count = counter[f.ORBIT_CLASS] + table[orbit], table[orbit + 1] - table[orbit]
+    members = np.empty((count, f.MEMBER_FIELDS), np.int64)
     for place in range(count):
         if is_shared:
             other = table[first + place]
-            members[place, AT_NODE] = other
-            members[place, MEMBER] = fixed[other * NODE_FIELDS + STAGE] * classes + c
+            members[place, f.AT_NODE] = other
+            members[place, f.MEMBER] = fixed[other * f.NODE_FIELDS + f.STAGE] * classes + c
         else:
-            members[place, AT_NODE] = position
-            members[place, MEMBER] = who - c + table[first + place]
-        slot = _slot_of(live, at, members[place, MEMBER], members[place, AT_NODE])
-        members[place, BEGAN] = live[slot + START]
-        members[place, FIRST_TREE] = live[slot + TURN]
+            members[place, f.AT_NODE] = position
+            members[place, f.MEMBER] = who - c + table[first + place]
+        slot = _slot_of(live, at, members[place, f.MEMBER], members[place, f.AT_NODE])
+        members[place, f.BEGAN] = live[slot + f.START]
+        members[place, f.FIRST_TREE] = live[slot + f.TURN]
     return members
 
 
@@ -130,15 +105,19 @@ def end_members(
         end: (M,) int64, absolute times.
     """
     fixed, live = pointer(node), pointer(npu)
-    counter[DUE] -= 1
+    counter[f.DUE] -= 1
     for place in range(end.size):
-        who, position = members[place, MEMBER], members[place, AT_NODE]
+        who, position = members[place, f.MEMBER], members[place, f.AT_NODE]
         slot = _slot_of(live, at, who, position)
-        if fixed[position * NODE_FIELDS + n.KIND] == n.SHARED:  # until now it waited
-            book(fixed, live, at, who * at.npu_size, counter[NOW])
+        if fixed[position * f.NODE_FIELDS + n.KIND] == n.SHARED:  # until now it waited
+            book(fixed, live, at, who * at.npu_size, counter[f.NOW])
         live[slot + n.END] = end[place]
         push_event(
-            event, counter, end[place], end[place] - counter[LEAD], who << POSITION_BITS | position
+            event,
+            counter,
+            end[place],
+            end[place] - counter[f.LEAD],
+            who << f.POSITION_BITS | position,
         )
 
 
@@ -147,28 +126,28 @@ def look_for_collectives(
     node: Ints, npu: Ints, at: NpuLayout, table: Ints, event: Ints, counter: Ints, axis: int
 ) -> None:
     """Find collectives of *axis* that all members have begun, now that its groups are known."""
-    fixed, live, classes = pointer(node), pointer(npu), counter[CLASSES]
+    fixed, live, classes = pointer(node), pointer(npu), counter[f.CLASSES]
     for who in range(npu.shape[0]):
         for number in range(at.slots):
             slot = who * at.npu_size + at.slot + number * at.slot_fields
             if live[slot] < 0 or live[slot + n.END] != n.NEVER:
                 continue
-            item = fixed[live[slot + n.ROW] + ITEM]
+            item = fixed[live[slot + n.ROW] + f.ITEM]
             if item < 0 or fixed[live[slot + n.ROW] + n.KIND] == n.SHARED:
                 continue
-            if table[counter[AXIS_OF] + item] != axis:
+            if table[counter[f.AXIS_OF] + item] != axis:
                 continue
             orbit = _orbit_of(table, counter, item, who % classes)
-            if who % classes == table[counter[ORBIT_CLASS] + table[orbit]]:  # once per group
+            if who % classes == table[counter[f.ORBIT_CLASS] + table[orbit]]:  # once per group
                 begin_collective(fixed, live, at, table, event, counter, who, slot)
 
 
 @njit(cache=True)
 def _orbit_of(table: Ints, counter: Ints, item: int, c: int) -> int:
     """Where the classes of the group begin to which class *c* belongs; -1: not known yet."""
-    axis = table[counter[AXIS_OF] + item]
-    number = table[counter[ORBIT] + axis * counter[CLASSES] + c]
-    return int(counter[ORBIT_AT] + number) if number >= 0 else -1
+    axis = table[counter[f.AXIS_OF] + item]
+    number = table[counter[f.ORBIT] + axis * counter[f.CLASSES] + c]
+    return int(counter[f.ORBIT_AT] + number) if number >= 0 else -1
 
 
 @njit(cache=True)

@@ -5,44 +5,32 @@ Arrays: see ``classes.layout``.
 
 import numpy as np
 
+from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.collectives import end_members, members_of
-from simcore.kernels.classes.layout import (
-    AT_NODE,
-    BEGAN,
-    CLASSES,
-    FIRST_TREE,
-    ITEM,
-    KEY_WORDS,
-    MEMBER,
-    MEMO_PLACES,
-    MEMO_TABLE,
-    MEMO_USED,
-    WORDS_PER_PLACE,
-    Ints,
-)
+from simcore.kernels.classes.layout import Ints
 from simcore.kernels.jit import njit
 from simcore.kernels.npu.layout import NpuLayout
 
 
 def empty_memo(places: int) -> Ints:
     """A memory of so many places in its table, a power of two."""
-    memo = np.zeros(MEMO_TABLE + places * (1 + WORDS_PER_PLACE), np.int64)
-    memo[MEMO_USED], memo[MEMO_PLACES] = MEMO_TABLE + places, places
+    memo = np.zeros(f.MEMO_TABLE + places * (1 + f.WORDS_PER_PLACE), np.int64)
+    memo[f.MEMO_USED], memo[f.MEMO_PLACES] = f.MEMO_TABLE + places, places
     return memo
 
 
 @njit(cache=True)
 def remember(node: Ints, counter: Ints, memo: Ints, members: Ints, end: Ints) -> bool:
     """Write down when members ended that began so; whether there was room."""
-    count, address = end.size, memo[MEMO_USED]
-    if address + KEY_WORDS + 2 * count > memo.size:
+    count, address = end.size, memo[f.MEMO_USED]
+    if address + f.KEY_WORDS + 2 * count > memo.size:
         return False
     place = _place_in_memo(node, counter, memo, members)
-    memo[MEMO_TABLE + place] = address
+    memo[f.MEMO_TABLE + place] = address
     _write_key(node, counter, members, memo, address)
     for member in range(count):
-        memo[address + KEY_WORDS + count + member] = end[member] - members[0, BEGAN]
-    memo[MEMO_USED] = address + KEY_WORDS + 2 * count
+        memo[address + f.KEY_WORDS + count + member] = end[member] - members[0, f.BEGAN]
+    memo[f.MEMO_USED] = address + f.KEY_WORDS + 2 * count
     return True
 
 
@@ -52,38 +40,41 @@ def end_as_before(
 ) -> bool:
     """End a collective whose members have begun like this before; whether they have."""
     members = members_of(node, npu, at, table, counter)
-    address = memo[MEMO_TABLE + _place_in_memo(node, counter, memo, members)]
+    address = memo[f.MEMO_TABLE + _place_in_memo(node, counter, memo, members)]
     count = members.shape[0]
-    if address == 0 or (members[:, FIRST_TREE] != members[0, FIRST_TREE]).any():
+    if address == 0 or (members[:, f.FIRST_TREE] != members[0, f.FIRST_TREE]).any():
         return False
-    end = memo[address + KEY_WORDS + count : address + KEY_WORDS + 2 * count] + members[0, BEGAN]
+    end = (
+        memo[address + f.KEY_WORDS + count : address + f.KEY_WORDS + 2 * count]
+        + members[0, f.BEGAN]
+    )
     end_members(node, npu, at, event, counter, members, end)
     return True
 
 
 @njit(cache=True)
 def _write_key(node: Ints, counter: Ints, members: Ints, to: Ints, address: int) -> None:
-    to[address] = node[members[0, AT_NODE], ITEM]
-    to[address + 1] = members[0, MEMBER] % counter[CLASSES]
-    to[address + 2] = members[0, FIRST_TREE]
+    to[address] = node[members[0, f.AT_NODE], f.ITEM]
+    to[address + 1] = members[0, f.MEMBER] % counter[f.CLASSES]
+    to[address + 2] = members[0, f.FIRST_TREE]
     to[address + 3] = members.shape[0]
     for member in range(members.shape[0]):
-        to[address + KEY_WORDS + member] = members[member, BEGAN] - members[0, BEGAN]
+        to[address + f.KEY_WORDS + member] = members[member, f.BEGAN] - members[0, f.BEGAN]
 
 
 @njit(cache=True)
 def _place_in_memo(node: Ints, counter: Ints, memo: Ints, members: Ints) -> int:
     """Where the table tells of such members: their place, or the free one that is theirs."""
-    size = KEY_WORDS + members.shape[0]
+    size = f.KEY_WORDS + members.shape[0]
     key = np.empty(size, np.int64)
     _write_key(node, counter, members, key, 0)
     number = 17
     for word in key:  # of 40 bits, so that no product exceeds 64
         number = (number * 1000003 ^ (word & 0x7FFFFFFF)) & 0xFFFFFFFFFF
-    mask = memo[MEMO_PLACES] - 1
+    mask = memo[f.MEMO_PLACES] - 1
     place = (number >> 8) & mask
     while True:
-        address = memo[MEMO_TABLE + place]
+        address = memo[f.MEMO_TABLE + place]
         if address == 0 or _is_at(memo, address, key):
             return place
         place = (place + 1) & mask

@@ -13,46 +13,9 @@ group that tells NPUs apart for the first time, and the beginning of a period of
 What an event calls is inlined: a call hands over each field of every array, a fifth of its time.
 """
 
+from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.collectives import begin_collective
-from simcore.kernels.classes.layout import (
-    APART,
-    ARRIVED,
-    AT_MARK,
-    CHILD,
-    CLASSES,
-    COLLECTIVE,
-    DUE,
-    ENDED,
-    ENDED_NODES,
-    EVENTS,
-    FINISHED,
-    FULL,
-    HAS_ENDED,
-    ITEM,
-    MARKED,
-    MARKS,
-    NEW_AXIS,
-    NEXT_MARK,
-    NO_ROOM,
-    NODE_FIELDS,
-    NOW,
-    POSITION_BITS,
-    POSITION_MASK,
-    POSTED,
-    RUNS,
-    SHIFT,
-    SPARE_EVENTS,
-    STAGE,
-    START,
-    STARTED,
-    TAKES_TURN,
-    TO_POST,
-    TURN,
-    TURN_OF,
-    TURNS,
-    Ints,
-    Waits,
-)
+from simcore.kernels.classes.layout import Ints, Waits
 from simcore.kernels.classes.memo import end_as_before
 from simcore.kernels.heaps import drop_first_event, push_event
 from simcore.kernels.jit import njit
@@ -67,11 +30,11 @@ def start(
     node: Ints, npu: Ints, at: NpuLayout, table: Ints, waits: Waits, event: Ints, counter: Ints
 ) -> None:
     """Begin what is free at time 0, NPU by NPU."""
-    fixed, live, classes = pointer(node), pointer(npu), counter[CLASSES]
+    fixed, live, classes = pointer(node), pointer(npu), counter[f.CLASSES]
     for position in range(node.shape[0] - 1):
         for c in range(classes):
-            row = position * NODE_FIELDS
-            who = fixed[row + STAGE] * classes + c
+            row = position * f.NODE_FIELDS
+            who = fixed[row + f.STAGE] * classes + c
             if waits[c, _column(fixed, table, counter, position)] == 0:
                 _free(fixed, live, at, counter, who, position)
     for who in range(npu.shape[0]):
@@ -90,37 +53,37 @@ def run(
     memo: Ints,
 ) -> int:
     """Go on until something is to be decided outside; returns why."""
-    fixed, live, classes = pointer(node), pointer(npu), counter[CLASSES]
+    fixed, live, classes = pointer(node), pointer(npu), counter[f.CLASSES]
     while True:
-        if counter[FULL] != 0 or counter[EVENTS] + SPARE_EVENTS > event.shape[0]:
-            return NO_ROOM
-        if counter[NEW_AXIS] >= 0:
-            return APART
-        if counter[DUE] > 0:
+        if counter[f.FULL] != 0 or counter[f.EVENTS] + f.SPARE_EVENTS > event.shape[0]:
+            return f.NO_ROOM
+        if counter[f.NEW_AXIS] >= 0:
+            return f.APART
+        if counter[f.DUE] > 0:
             if not end_as_before(node, npu, at, table, event, counter, memo):
-                return COLLECTIVE
+                return f.COLLECTIVE
             continue
-        if counter[MARKED] != 0:
-            counter[MARKED] = 0
-            return AT_MARK
-        if counter[EVENTS] == 0:
-            return FINISHED
+        if counter[f.MARKED] != 0:
+            counter[f.MARKED] = 0
+            return f.AT_MARK
+        if counter[f.EVENTS] == 0:
+            return f.FINISHED
         now = event[0, 0]
-        who, position = event[0, 3] >> POSITION_BITS, event[0, 3] & POSITION_MASK
-        counter[NOW] = now
+        who, position = event[0, 3] >> f.POSITION_BITS, event[0, 3] & f.POSITION_MASK
+        counter[f.NOW] = now
         drop_first_event(event, counter)
         c = who % classes
-        if fixed[position * NODE_FIELDS + n.KIND] == n.SEND:
+        if fixed[position * f.NODE_FIELDS + n.KIND] == n.SEND:
             _finish(fixed, live, at, table, waits, event, counter, who, position, now)
-            receive = fixed[position * NODE_FIELDS + n.MATE]
+            receive = fixed[position * f.NODE_FIELDS + n.MATE]
             column = _column(fixed, table, counter, receive)
-            if waits[c, column] == POSTED:
-                other = fixed[receive * NODE_FIELDS + STAGE] * classes + c
+            if waits[c, column] == f.POSTED:
+                other = fixed[receive * f.NODE_FIELDS + f.STAGE] * classes + c
                 _finish(fixed, live, at, table, waits, event, counter, other, receive, now)
             else:
-                waits[c, column] += ARRIVED
+                waits[c, column] += f.ARRIVED
             continue
-        if waits[c, _column(fixed, table, counter, position)] == ENDED:
+        if waits[c, _column(fixed, table, counter, position)] == f.ENDED:
             continue  # ended together with the other slot's node, see below
         _finish(fixed, live, at, table, waits, event, counter, who, position, now)
         slot = who * at.npu_size + at.slot
@@ -133,7 +96,7 @@ def run(
 
 @njit(cache=True, inline="always")
 def _column(fixed: Ints, table: Ints, counter: Ints, position: int) -> int:
-    return int(position - table[counter[SHIFT] + fixed[position * NODE_FIELDS + STAGE]])
+    return int(position - table[counter[f.SHIFT] + fixed[position * f.NODE_FIELDS + f.STAGE]])
 
 
 @njit(cache=True)
@@ -150,23 +113,23 @@ def _finish(
     now: int,
 ) -> None:
     """End a node: its slot is free, its children may be, and the NPU walks its free nodes."""
-    npu, row = who * at.npu_size, position * NODE_FIELDS
+    npu, row = who * at.npu_size, position * f.NODE_FIELDS
     book(fixed, live, at, npu, now)
-    c = who % counter[CLASSES]
-    shift = table[counter[SHIFT] + fixed[row + STAGE]]
-    waits[c, position - shift] = ENDED
+    c = who % counter[f.CLASSES]
+    shift = table[counter[f.SHIFT] + fixed[row + f.STAGE]]
+    waits[c, position - shift] = f.ENDED
     if c == 0:
-        fixed[row + HAS_ENDED] = now
-    counter[ENDED_NODES] += 1
+        fixed[row + f.HAS_ENDED] = now
+    counter[f.ENDED_NODES] += 1
     if fixed[row + n.KIND] != n.RECV:
         slot = npu + at.slot
         while live[slot] != position:
             slot += at.slot_fields
         live[slot] = -1
-    for edge in range(fixed[row + n.CHILDREN], fixed[row + NODE_FIELDS + n.CHILDREN]):
-        waiting = table[counter[CHILD] + edge]
+    for edge in range(fixed[row + n.CHILDREN], fixed[row + f.NODE_FIELDS + n.CHILDREN]):
+        waiting = table[counter[f.CHILD] + edge]
         waits[c, waiting - shift] -= 1
-        if waits[c, waiting - shift] & (ARRIVED - 1) == 0:
+        if waits[c, waiting - shift] & (f.ARRIVED - 1) == 0:
             _free(fixed, live, at, counter, who, waiting)
     _walk(fixed, live, at, table, waits, event, counter, who, now)
 
@@ -174,18 +137,18 @@ def _finish(
 @njit(cache=True, inline="always")
 def _free(fixed: Ints, live: Ints, at: NpuLayout, counter: Ints, who: int, position: int) -> None:
     """A node has all that it waits for: it is ready, or a receive that is to be posted."""
-    npu, kind = who * at.npu_size, fixed[position * NODE_FIELDS + n.KIND]
+    npu, kind = who * at.npu_size, fixed[position * f.NODE_FIELDS + n.KIND]
     if kind == n.RECV:
-        count = live[npu + TO_POST]
+        count = live[npu + f.TO_POST]
         if count < at.room:
-            live[npu + TO_POST] = count + 1
+            live[npu + f.TO_POST] = count + 1
             live[npu + at.ready + 2 * at.room + count] = position
     else:
         count = live[npu + n.READY + (0 if kind == n.COMPUTE else 1)]
         if count < at.room:
             make_ready(live, at, npu, position, kind)
     if count == at.room:
-        counter[FULL] = 1
+        counter[f.FULL] = 1
 
 
 @njit(cache=True, inline="always")
@@ -201,26 +164,26 @@ def _walk(
     now: int,
 ) -> None:
     """Post the free receives, the last one first, and begin the ready nodes whose slot is free."""
-    npu, c = who * at.npu_size, who % counter[CLASSES]
-    while live[npu + TO_POST] > 0:
-        live[npu + TO_POST] -= 1
-        position = live[npu + at.ready + 2 * at.room + live[npu + TO_POST]]
+    npu, c = who * at.npu_size, who % counter[f.CLASSES]
+    while live[npu + f.TO_POST] > 0:
+        live[npu + f.TO_POST] -= 1
+        position = live[npu + at.ready + 2 * at.room + live[npu + f.TO_POST]]
         column = _column(fixed, table, counter, position)
         if c == 0:
-            fixed[position * NODE_FIELDS + STARTED] = now
+            fixed[position * f.NODE_FIELDS + f.STARTED] = now
         if waits[c, column] == 0:
-            waits[c, column] = POSTED
+            waits[c, column] = f.POSTED
         else:
-            waits[c, column] = RUNS
-            push_event(event, counter, now, now, who << POSITION_BITS | position)
+            waits[c, column] = f.RUNS
+            push_event(event, counter, now, now, who << f.POSITION_BITS | position)
     while True:
         slot = take_next(fixed, live, at, npu, now)
         if slot < 0:
             return
         position = live[slot]
-        waits[c, _column(fixed, table, counter, position)] = RUNS
+        waits[c, _column(fixed, table, counter, position)] = f.RUNS
         if c == 0:
-            fixed[position * NODE_FIELDS + STARTED] = now
+            fixed[position * f.NODE_FIELDS + f.STARTED] = now
         _begin(fixed, live, at, table, event, counter, who, slot, now)
 
 
@@ -237,20 +200,20 @@ def _begin(
     now: int,
 ) -> None:
     position = live[slot]
-    row = position * NODE_FIELDS
-    live[slot + START] = now
+    row = position * f.NODE_FIELDS
+    live[slot + f.START] = now
     live[slot + n.END] = n.NEVER
     live[slot + n.ROW] = row
-    if who == 0 and table[counter[MARKS] + counter[NEXT_MARK]] == position:
-        counter[NEXT_MARK] += 1
-        counter[MARKED] = 1
-    item = fixed[row + ITEM]
+    if who == 0 and table[counter[f.MARKS] + counter[f.NEXT_MARK]] == position:
+        counter[f.NEXT_MARK] += 1
+        counter[f.MARKED] = 1
+    item = fixed[row + f.ITEM]
     if item >= 0:
-        turn = table[counter[TURN_OF] + item]
-        live[slot + TURN] = live[who * at.npu_size + TURNS] >> turn & 1
-        live[who * at.npu_size + TURNS] ^= table[counter[TAKES_TURN] + item] << turn
+        turn = table[counter[f.TURN_OF] + item]
+        live[slot + f.TURN] = live[who * at.npu_size + f.TURNS] >> turn & 1
+        live[who * at.npu_size + f.TURNS] ^= table[counter[f.TAKES_TURN] + item] << turn
         begin_collective(fixed, live, at, table, event, counter, who, slot)
         return
     live[slot + n.END] = end = now + fixed[row + n.DURATION]
     scheduled = scheduled_at(fixed, row, now, end)
-    push_event(event, counter, end, scheduled, who << POSITION_BITS | position)
+    push_event(event, counter, end, scheduled, who << f.POSITION_BITS | position)

@@ -15,28 +15,8 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.kernels.collectives import phase_row as words
 from simcore.kernels.collectives.hops import hops
-from simcore.kernels.collectives.phase_row import (
-    BYTES_PER_NS,
-    DELAY_NS,
-    DISTANCE,
-    DIVISOR,
-    LATENCY_NS,
-    MEMBERS,
-    MEMORY_BYTES_PER_S,
-    PARALLEL,
-    PEERS,
-    PEERS_HALVING,
-    PEERS_ROTATING,
-    REDUCE_ALWAYS,
-    REDUCE_FIRST_HALF,
-    REDUCE_RULE,
-    REDUCED,
-    SHRINKS,
-    STEPS,
-    STRIDE,
-    WAITS,
-)
 from simcore.kernels.jit import njit
 
 Ints = NDArray[np.int64]
@@ -64,25 +44,25 @@ def reduction_ns(size_bytes: int, memory_bytes_per_s: float) -> int:
 @njit(cache=True)
 def is_reduced(row: Ints, packet: int) -> bool:
     """Whether the data of a packet, counted from 0, is reduced before the packet is sent."""
-    period = row[PARALLEL] + row[REDUCED]
-    if packet % period < row[PARALLEL]:
+    period = row[words.PARALLEL] + row[words.REDUCED]
+    if packet % period < row[words.PARALLEL]:
         return False
-    if row[REDUCE_RULE] == REDUCE_FIRST_HALF:
+    if row[words.REDUCE_RULE] == words.REDUCE_FIRST_HALF:
         return packet // period % 2 == 0
-    return row[REDUCE_RULE] == REDUCE_ALWAYS
+    return row[words.REDUCE_RULE] == words.REDUCE_ALWAYS
 
 
 @njit(cache=True)
 def next_packet(row: Ints, size: int, distance: int, shrinks: int) -> tuple[int, int, int]:
     """Size, distance and direction of the packet after one with these."""
-    if row[PEERS] == PEERS_ROTATING:
-        return size, distance % (row[MEMBERS] - 1) + 1, shrinks
-    if row[PEERS] != PEERS_HALVING:
+    if row[words.PEERS] == words.PEERS_ROTATING:
+        return size, distance % (row[words.MEMBERS] - 1) + 1, shrinks
+    if row[words.PEERS] != words.PEERS_HALVING:
         return size, distance, shrinks
     if shrinks == 0:
         return size * 2, distance // 2, shrinks
     size, distance = size // 2, distance * 2
-    if row[REDUCE_RULE] == REDUCE_FIRST_HALF and distance == row[MEMBERS]:
+    if row[words.REDUCE_RULE] == words.REDUCE_FIRST_HALF and distance == row[words.MEMBERS]:
         return size * 2, distance // 2, 0
     return size, distance, shrinks
 
@@ -101,26 +81,26 @@ def phase_time(row: Ints, size_bytes: int, link: Floats, local: Floats) -> tuple
         Duration in ns; bytes that the member sends; how long before its end the step was scheduled
         that ended it (ns), which decides the order of phases that end at the same time.
     """
-    packets = row[STEPS] + row[PARALLEL]
+    packets = row[words.STEPS] + row[words.PARALLEL]
     size = np.zeros(packets, np.int64)
     distance = np.zeros(packets, np.int64)
     state = np.zeros(8, np.int64)
-    state[_LEFT] = row[STEPS]
-    state[_NEXT_BYTES] = size_bytes // row[DIVISOR]
-    state[_NEXT_DISTANCE] = row[DISTANCE]
-    state[_NEXT_SHRINKS] = row[SHRINKS]
+    state[_LEFT] = row[words.STEPS]
+    state[_NEXT_BYTES] = size_bytes // row[words.DIVISOR]
+    state[_NEXT_DISTANCE] = row[words.DISTANCE]
+    state[_NEXT_SHRINKS] = row[words.SHRINKS]
     heap = [(0, 0, 0, 0, 0)]  # time, place among the events of that time, number, what, packet
     heap.pop()
     sequence = 0
-    delay_ns = int(local[DELAY_NS])
-    for _ in range(row[PARALLEL] if row[PEERS] == PEERS_ROTATING else 1):
+    delay_ns = int(local[words.DELAY_NS])
+    for _ in range(row[words.PARALLEL] if row[words.PEERS] == words.PEERS_ROTATING else 1):
         sequence = _insert(row, delay_ns, sequence, heap, state, size, distance)
     sent_bytes = 0
     while len(heap) > 0:
         now, place, _, what, packet = heapq.heappop(heap)
         if what == _DELAYED:
             sequence += 1
-            wait = reduction_ns(size[packet], local[MEMORY_BYTES_PER_S])
+            wait = reduction_ns(size[packet], local[words.MEMORY_BYTES_PER_S])
             joined = place if wait == 0 else _place(heap, now + wait, sequence)
             # beyond the packets' numbers: the bundle ended in a reduction
             heapq.heappush(heap, (now + wait, joined, sequence, _READY, packet + packets))
@@ -130,8 +110,8 @@ def phase_time(row: Ints, size_bytes: int, link: Floats, local: Floats) -> tuple
         else:
             state[_FREE] += 1
             tries = 1
-            if row[WAITS] != 0 and state[_LEFT] <= row[MEMBERS] - 1:
-                tries = 0 if state[_RECEIVED] < row[MEMBERS] - 1 else row[PARALLEL]
+            if row[words.WAITS] != 0 and state[_LEFT] <= row[words.MEMBERS] - 1:
+                tries = 0 if state[_RECEIVED] < row[words.MEMBERS] - 1 else row[words.PARALLEL]
             for _ in range(tries):
                 if state[_TAKEN] < state[_INSERTED] and state[_LEFT] > 0 and state[_FREE] > 0:
                     taken = state[_TAKEN]
@@ -142,18 +122,18 @@ def phase_time(row: Ints, size_bytes: int, link: Floats, local: Floats) -> tuple
                     state[_TAKEN] += 1
                     state[_LEFT] -= 1
                     state[_FREE] -= 1
-            if tries > 0 and state[_LEFT] == 0 and state[_FREE] == row[PARALLEL]:
+            if tries > 0 and state[_LEFT] == 0 and state[_FREE] == row[words.PARALLEL]:
                 wait = delay_ns
                 if packet >= packets:
-                    wait = reduction_ns(size[packet - packets], local[MEMORY_BYTES_PER_S])
+                    wait = reduction_ns(size[packet - packets], local[words.MEMORY_BYTES_PER_S])
                 return now, sent_bytes, wait
     return -1, sent_bytes, 0
 
 
 @njit(cache=True)
 def _travel_ns(row: Ints, link: Floats, distance: int, size: int) -> int:
-    crossed = hops(link, 0, 0, distance * row[STRIDE])
-    return message_ns(crossed, link[0, LATENCY_NS], size, link[0, BYTES_PER_NS])
+    crossed = hops(link, 0, 0, distance * row[words.STRIDE])
+    return message_ns(crossed, link[0, words.LATENCY_NS], size, link[0, words.BYTES_PER_NS])
 
 
 @njit(cache=True)

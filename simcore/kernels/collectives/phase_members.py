@@ -14,6 +14,7 @@ Source: the rules of ASTRA-sim 2.0's collective algorithms.
 
 import numpy as np
 
+from simcore.kernels.collectives import phase_row as words
 from simcore.kernels.collectives.hops import hops, lowest_difference
 from simcore.kernels.collectives.phase_machine import (
     Floats,
@@ -22,28 +23,6 @@ from simcore.kernels.collectives.phase_machine import (
     message_ns,
     next_packet,
     reduction_ns,
-)
-from simcore.kernels.collectives.phase_row import (
-    BYTES_PER_NS,
-    DELAY_NS,
-    DISTANCE,
-    DIVISOR,
-    LATENCY_NS,
-    MEMBERS,
-    MEMORY_BYTES_PER_S,
-    PARALLEL,
-    PEERS,
-    PEERS_HALVING,
-    PEERS_NEIGHBOUR,
-    PEERS_ROTATING,
-    PEERS_TABLE,
-    PEERS_TREE,
-    REDUCED,
-    ROW_WORDS,
-    SHRINKS,
-    STEPS,
-    STRIDE,
-    WAITS,
 )
 from simcore.kernels.collectives.step_table import step_bytes, step_reduces, step_sender
 from simcore.kernels.jit import njit
@@ -68,17 +47,19 @@ def member_ends(
         Bytes that one member sends (mean over the members); below 0: the program has no chain, or
         the order of events at one time decides, so *end* is not written.
     """
-    if row[PEERS] == PEERS_TREE:
+    if row[words.PEERS] == words.PEERS_TREE:
         return tree_ends(row, size, ids, network, local, start, end, False)
-    if row[PEERS] == PEERS_TABLE:
+    if row[words.PEERS] == words.PEERS_TABLE:
         return _table_ends(row, size, ids, network, local, start, end)
-    if row[PARALLEL] == 1:
+    if row[words.PARALLEL] == 1:
         return _chain_ends(row, size, ids, network, local, start, end)
-    whole = row[PEERS] == PEERS_ROTATING and row[PARALLEL] == row[MEMBERS] - 1
-    if whole and row[STEPS] == row[PARALLEL] and row[WAITS] == 0:
+    whole = (
+        row[words.PEERS] == words.PEERS_ROTATING and row[words.PARALLEL] == row[words.MEMBERS] - 1
+    )
+    if whole and row[words.STEPS] == row[words.PARALLEL] and row[words.WAITS] == 0:
         return _round_ends(row, size, ids, network, local, start, end)
-    second = row[STEPS] == 2 * row[PARALLEL] and row[WAITS] == 1
-    if whole and second and row[REDUCED] >= row[PARALLEL]:
+    second = row[words.STEPS] == 2 * row[words.PARALLEL] and row[words.WAITS] == 1
+    if whole and second and row[words.REDUCED] >= row[words.PARALLEL]:
         return _two_rounds_ends(row, size, ids, network, local, start, end)
     return -1.0
 
@@ -114,23 +95,23 @@ def travel_ns(network: Floats, a: int, b: int, size: int) -> int:
     if d < 0:
         return 0
     crossed = hops(network, d, x, y)
-    return message_ns(crossed, network[d, LATENCY_NS], size, network[d, BYTES_PER_NS])
+    return message_ns(crossed, network[d, words.LATENCY_NS], size, network[d, words.BYTES_PER_NS])
 
 
 @njit(cache=True)
 def _from(row: Ints, ids: Ints, network: Floats, to: int, sender: int, size: int) -> int:
     """Time of a message between two positions, counted over all members."""
     if ids.size == 1:
-        return travel_ns(network, sender * row[STRIDE], to * row[STRIDE], size)
+        return travel_ns(network, sender * row[words.STRIDE], to * row[words.STRIDE], size)
     return travel_ns(network, ids[sender], ids[to], size)
 
 
 @njit(cache=True)
 def _sender(row: Ints, member: int, distance: int) -> int:
     """Position of the member whose packet *member* receives while it sends at *distance*."""
-    if row[PEERS] == PEERS_HALVING and member // distance % 2 == 0:
+    if row[words.PEERS] == words.PEERS_HALVING and member // distance % 2 == 0:
         return member + distance
-    return (member - distance) % row[MEMBERS]
+    return (member - distance) % row[words.MEMBERS]
 
 
 @njit(cache=True)
@@ -138,17 +119,17 @@ def _chain_ends(
     row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
 ) -> float:
     """One packet at a time: receive, handle, send on."""
-    copies, delay_ns = ids.size, int(local[DELAY_NS])
-    packet, distance, shrinks = size // row[DIVISOR], row[DISTANCE], row[SHRINKS]
-    reduce_ns = reduction_ns(packet, local[MEMORY_BYTES_PER_S])
+    copies, delay_ns = ids.size, int(local[words.DELAY_NS])
+    packet, distance, shrinks = size // row[words.DIVISOR], row[words.DISTANCE], row[words.SHRINKS]
+    reduce_ns = reduction_ns(packet, local[words.MEMORY_BYTES_PER_S])
     travel = np.empty(copies, np.int64)
     sender = np.empty(copies, np.int64)
     received = np.empty(copies, np.int64)
     sent_bytes = 0.0
     for i in range(copies):
         end[i] = start[i] + delay_ns
-    for step in range(row[STEPS]):
-        if step == 0 or row[PEERS] != PEERS_NEIGHBOUR:
+    for step in range(row[words.STEPS]):
+        if step == 0 or row[words.PEERS] != words.PEERS_NEIGHBOUR:
             for i in range(copies):
                 other = _sender(row, i, distance)
                 travel[i] = _from(row, ids, network, i, other, packet)
@@ -156,10 +137,10 @@ def _chain_ends(
         sent_bytes += packet
         for i in range(copies):
             received[i] = max(end[i], end[sender[i]] + travel[i])
-        if row[PEERS] == PEERS_HALVING:
+        if row[words.PEERS] == words.PEERS_HALVING:
             packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
-            reduce_ns = reduction_ns(packet, local[MEMORY_BYTES_PER_S])
-        elif row[PEERS] == PEERS_ROTATING:
+            reduce_ns = reduction_ns(packet, local[words.MEMORY_BYTES_PER_S])
+        elif row[words.PEERS] == words.PEERS_ROTATING:
             packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
         cost_ns = delay_ns + (reduce_ns if is_reduced(row, step + 1) else 0)
         for i in range(copies):
@@ -172,22 +153,22 @@ def _table_ends(
     row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
 ) -> float:
     """One packet at a time, as each step of a table names it."""
-    copies, delay_ns = ids.size, int(local[DELAY_NS])
+    copies, delay_ns = ids.size, int(local[words.DELAY_NS])
     received = np.empty(copies, np.int64)
     sent_bytes = 0.0
     for i in range(copies):
         end[i] = start[i] + delay_ns
-    for step in range(row[STEPS]):
-        packet = step_bytes(row, ROW_WORDS, step, size)
+    for step in range(row[words.STEPS]):
+        packet = step_bytes(row, words.ROW_WORDS, step, size)
         sent_bytes += packet
         for i in range(copies):
-            other = step_sender(row, ROW_WORDS, step, i, row[MEMBERS])
+            other = step_sender(row, words.ROW_WORDS, step, i, row[words.MEMBERS])
             arrival = end[0 if copies == 1 else other]
             arrival += _from(row, ids, network, i, other, packet)
             received[i] = max(end[i], arrival)
         cost_ns = delay_ns
-        if step_reduces(row, ROW_WORDS, step):
-            cost_ns += reduction_ns(packet, local[MEMORY_BYTES_PER_S])
+        if step_reduces(row, words.ROW_WORDS, step):
+            cost_ns += reduction_ns(packet, local[words.MEMORY_BYTES_PER_S])
         for i in range(copies):
             end[i] = received[i] + cost_ns
     return sent_bytes
@@ -197,8 +178,8 @@ def _table_ends(
 def _handling_ns(row: Ints, local: Floats, size: int, packet: int) -> int:
     """What handling the message costs whose arrival puts packet number *packet* in line."""
     if not is_reduced(row, packet):
-        return int(local[DELAY_NS])
-    return int(local[DELAY_NS]) + reduction_ns(size, local[MEMORY_BYTES_PER_S])
+        return int(local[words.DELAY_NS])
+    return int(local[words.DELAY_NS]) + reduction_ns(size, local[words.MEMORY_BYTES_PER_S])
 
 
 @njit(cache=True)
@@ -206,12 +187,12 @@ def _round_ends(
     row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
 ) -> float:
     """Every member sends to every other at once."""
-    delay_ns, packet = int(local[DELAY_NS]), size // row[DIVISOR]
-    received = np.empty(row[PARALLEL], np.int64)
+    delay_ns, packet = int(local[words.DELAY_NS]), size // row[words.DIVISOR]
+    received = np.empty(row[words.PARALLEL], np.int64)
     for i in range(ids.size):
         _receive_round(row, packet, ids, network, start, i, received)
-        end[i] = received.max() + delay_ns + _handling_ns(row, local, packet, row[PARALLEL])
-    return float(row[STEPS] * packet)
+        end[i] = received.max() + delay_ns + _handling_ns(row, local, packet, row[words.PARALLEL])
+    return float(row[words.STEPS] * packet)
 
 
 @njit(cache=True)
@@ -219,7 +200,7 @@ def _receive_round(
     row: Ints, packet: int, ids: Ints, network: Floats, sent: Ints, i: int, received: Ints
 ) -> None:
     """When member *i* has the packets of the others, each of which sends all at its time *sent*."""
-    for distance in range(1, row[MEMBERS]):
+    for distance in range(1, row[words.MEMBERS]):
         other = _sender(row, i, distance)
         arrival = _from(row, ids, network, i, other, packet)
         arrival += sent[0 if ids.size == 1 else other]
@@ -231,8 +212,8 @@ def _two_rounds_ends(
     row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
 ) -> float:
     """Two rounds: packets of the second leave when all of the first are there, as bundles pass."""
-    copies, parallel = ids.size, row[PARALLEL]
-    delay_ns, packet = int(local[DELAY_NS]), size // row[DIVISOR]
+    copies, parallel = ids.size, row[words.PARALLEL]
+    delay_ns, packet = int(local[words.DELAY_NS]), size // row[words.DIVISOR]
     first_ns = _handling_ns(row, local, packet, parallel)
     second_ns = _handling_ns(row, local, packet, 2 * parallel)
     sent = np.empty((copies, parallel), np.int64)
@@ -258,7 +239,7 @@ def _two_rounds_ends(
             arrival += sent[0 if copies == 1 else other, k]
             end[i] = max(end[i], sent[i, k], arrival)
         end[i] += second_ns + delay_ns  # the starts above left out the first delay
-    return float(row[STEPS] * packet)
+    return float(row[words.STEPS] * packet)
 
 
 @njit(cache=True)
@@ -278,9 +259,9 @@ def tree_ends(
     complete binary tree over the other members in order. A member that has its children's chunks,
     each reduced on arrival, sends on; what comes back down passes the same way.
     """
-    members, shift = row[MEMBERS], 1 if maximal else 0
-    delay_ns = int(local[DELAY_NS])
-    both_ns = delay_ns + reduction_ns(size, local[MEMORY_BYTES_PER_S])
+    members, shift = row[words.MEMBERS], 1 if maximal else 0
+    delay_ns = int(local[words.DELAY_NS])
+    both_ns = delay_ns + reduction_ns(size, local[words.MEMORY_BYTES_PER_S])
     root, top = members * shift, members // 2
     for i in range(members):
         end[i] = start[i] + delay_ns

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from simcore.kernels.collectives import phase_row as words
 from simcore.kernels.collectives.chunk_pipeline import (
     FASTEST_NS,
     LAST_STEP_NS,
@@ -18,29 +19,6 @@ from simcore.kernels.collectives.phase_machine import (
     reduction_ns,
 )
 from simcore.kernels.collectives.phase_members import member_ends, tree_ends, tree_parent
-from simcore.kernels.collectives.phase_row import (
-    ALIKE,
-    DELAY_NS,
-    DIMENSION,
-    DISTANCE,
-    DIVISOR,
-    MEMBERS,
-    MEMORY_BYTES_PER_S,
-    NPUS,
-    PARALLEL,
-    PEERS,
-    PEERS_HALVING,
-    PEERS_NEIGHBOUR,
-    PEERS_TABLE,
-    PEERS_TREE,
-    RESULT_OVER,
-    RESULT_TIMES,
-    ROW_WORDS,
-    SHRINKS,
-    STEPS,
-    STRIDE,
-    TOPOLOGY,
-)
 from simcore.kernels.collectives.step_table import step_bytes, step_receiver, step_reduces
 from simcore.kernels.collectives.topology_codes import RING, TABLE
 from simcore.kernels.jit import njit
@@ -77,12 +55,12 @@ def collective_time(
     missing, size = 0, chunk_bytes
     for p in range(rows.shape[0]):
         row = rows[p]
-        d = row[DIMENSION]
+        d = row[words.DIMENSION]
         sent_bytes = chunks * _time_phase(row, size, network[d : d + 1], local, times[p])
         traffic[0, d] += sent_bytes
         traffic[1, d] += sent_bytes * mean_passes(row, network[d : d + 1])
         missing += times[p, SLOWEST_NS] < 0
-        size = size * row[RESULT_TIMES] // row[RESULT_OVER]
+        size = size * row[words.RESULT_TIMES] // row[words.RESULT_OVER]
     if missing > 0:
         return missing, 0, 0, 0, False
     duration, held, last_step, tied = through_phases(rows, chunks, active, network.shape[0], times)
@@ -111,28 +89,28 @@ def through_phases(
 @njit(cache=True)
 def _time_phase(row: Ints, size: int, link: Floats, local: Floats, time: Ints) -> float:
     """Write the time of one phase; returns the bytes that a member sends (mean)."""
-    copies = 1 if row[ALIKE] != 0 else row[MEMBERS]
+    copies = 1 if row[words.ALIKE] != 0 else row[words.MEMBERS]
     ids = np.empty(copies, np.int64)
     for i in range(copies):
-        ids[i] = i * row[STRIDE]
+        ids[i] = i * row[words.STRIDE]
     start = np.zeros(copies, np.int64)
     end = np.empty(copies, np.int64)
-    time[LAST_STEP_NS] = int(local[DELAY_NS])
+    time[LAST_STEP_NS] = int(local[words.DELAY_NS])
     sent_bytes = member_ends(row, size, ids, link, local, start, end)
     if sent_bytes >= 0.0:
         time[SLOWEST_NS], time[FASTEST_NS] = end.max(), end.min()
-        if row[PEERS] == PEERS_TREE and int(link[0, TOPOLOGY]) == TABLE:
+        if row[words.PEERS] == words.PEERS_TREE and int(link[0, words.TOPOLOGY]) == TABLE:
             # the two trees, which chunks take in turns, may lie differently
             tree_ends(row, size, ids, link, local, start, end, True)
             time[SLOWEST_NS] = max(time[SLOWEST_NS], end.max())
             time[FASTEST_NS] = min(time[FASTEST_NS], end.min())
-        if row[ALIKE] != 0 and _ends_in_reduction(row):
+        if row[words.ALIKE] != 0 and _ends_in_reduction(row):
             packet = _last_packet(row, size)
-            time[LAST_STEP_NS] = reduction_ns(packet, local[MEMORY_BYTES_PER_S])
+            time[LAST_STEP_NS] = reduction_ns(packet, local[words.MEMORY_BYTES_PER_S])
         return sent_bytes
-    if row[ALIKE] == 0:
+    if row[words.ALIKE] == 0:
         time[SLOWEST_NS] = time[FASTEST_NS] = -1
-        return float(row[STEPS] * (size // row[DIVISOR]))
+        return float(row[words.STEPS] * (size // row[words.DIVISOR]))
     duration, sent, last_step = phase_time(row, size, link, local)
     time[SLOWEST_NS] = time[FASTEST_NS] = duration
     time[LAST_STEP_NS] = last_step
@@ -141,18 +119,18 @@ def _time_phase(row: Ints, size: int, link: Floats, local: Floats, time: Ints) -
 
 @njit(cache=True)
 def _ends_in_reduction(row: Ints) -> bool:
-    if row[PEERS] == PEERS_TABLE:
-        return step_reduces(row, ROW_WORDS, row[STEPS] - 1)
-    return is_reduced(row, row[STEPS] + row[PARALLEL] - 1)
+    if row[words.PEERS] == words.PEERS_TABLE:
+        return step_reduces(row, words.ROW_WORDS, row[words.STEPS] - 1)
+    return is_reduced(row, row[words.STEPS] + row[words.PARALLEL] - 1)
 
 
 @njit(cache=True)
 def _last_packet(row: Ints, size: int) -> int:
     """Size of the packet that is put in line when the last message of a phase arrives."""
-    if row[PEERS] == PEERS_TABLE:
-        return step_bytes(row, ROW_WORDS, row[STEPS] - 1, size)
-    packet, distance, shrinks = size // row[DIVISOR], row[DISTANCE], row[SHRINKS]
-    for _ in range(row[STEPS]):
+    if row[words.PEERS] == words.PEERS_TABLE:
+        return step_bytes(row, words.ROW_WORDS, row[words.STEPS] - 1, size)
+    packet, distance, shrinks = size // row[words.DIVISOR], row[words.DISTANCE], row[words.SHRINKS]
+    for _ in range(row[words.STEPS]):
         packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
     return packet
 
@@ -217,13 +195,13 @@ def mean_passes(row: Ints, link: Floats) -> float:
         row: (ROW_WORDS,) int64, the phase.
         link: (1, LINK_WORDS) float64, its dimension; see ``hops``.
     """
-    topology = int(link[0, TOPOLOGY])
+    topology = int(link[0, words.TOPOLOGY])
     if topology != RING and topology != TABLE:
         return 1.0
     if topology == RING:
         return _passes_of_group(row, link, 0)
-    members, stride = row[MEMBERS], row[STRIDE]
-    blocks = int(link[0, NPUS]) // (members * stride)
+    members, stride = row[words.MEMBERS], row[words.STRIDE]
+    blocks = int(link[0, words.NPUS]) // (members * stride)
     passed = 0.0
     for block in range(blocks):  # groups may lie at places that differ
         for offset in range(stride):
@@ -234,15 +212,15 @@ def mean_passes(row: Ints, link: Floats) -> float:
 @njit(cache=True)
 def _passes_of_group(row: Ints, link: Floats, first: int) -> float:
     """Mean over the messages of the group whose first member is at coordinate *first*."""
-    if row[PEERS] == PEERS_TREE:
+    if row[words.PEERS] == words.PEERS_TREE:
         return _passes_of_tree(row, link, first)
-    if row[PEERS] == PEERS_TABLE:
+    if row[words.PEERS] == words.PEERS_TABLE:
         return _passes_of_table(row, link, first)
-    if row[PEERS] == PEERS_NEIGHBOUR:
-        return _passes_at(row, link, first, row[DISTANCE])
-    packet, distance, shrinks = _WHOLE, row[DISTANCE], row[SHRINKS]
+    if row[words.PEERS] == words.PEERS_NEIGHBOUR:
+        return _passes_at(row, link, first, row[words.DISTANCE])
+    packet, distance, shrinks = _WHOLE, row[words.DISTANCE], row[words.SHRINKS]
     passed = sent = 0.0
-    for _ in range(row[STEPS]):
+    for _ in range(row[words.STEPS]):
         passed += packet * _passes_at(row, link, first, distance)
         sent += packet
         packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
@@ -252,16 +230,16 @@ def _passes_of_group(row: Ints, link: Floats, first: int) -> float:
 @njit(cache=True)
 def _passes_at(row: Ints, link: Floats, first: int, distance: int) -> float:
     """Mean over the members, each of which sends to the one *distance* further on, and around."""
-    members, stride = row[MEMBERS], row[STRIDE]
-    if int(link[0, TOPOLOGY]) == RING:
+    members, stride = row[words.MEMBERS], row[words.STRIDE]
+    if int(link[0, words.TOPOLOGY]) == RING:
         ahead = npu_links(link, 0, 0, distance * stride)
-        if row[PEERS] == PEERS_HALVING:  # members change places in pairs
+        if row[words.PEERS] == words.PEERS_HALVING:  # members change places in pairs
             return float(ahead)
         back = npu_links(link, 0, 0, (members - distance) * stride)
         return ((members - distance) * ahead + distance * back) / members
     passed = 0
     for member in range(members):
-        if row[PEERS] == PEERS_HALVING:
+        if row[words.PEERS] == words.PEERS_HALVING:
             receiver = member ^ distance
         else:
             receiver = (member + distance) % members
@@ -272,7 +250,7 @@ def _passes_at(row: Ints, link: Floats, first: int, distance: int) -> float:
 @njit(cache=True)
 def _passes_of_tree(row: Ints, link: Floats, first: int) -> float:
     """Mean over the tree's edges: half of them join neighbours, a quarter those 2 apart, ..."""
-    members, stride, step, passed = row[MEMBERS], row[STRIDE], 1, 0.0
+    members, stride, step, passed = row[words.MEMBERS], row[words.STRIDE], 1, 0.0
     while step < members:
         for place in range(step, members, 2 * step):
             parent = tree_parent(place, step, members, 0)
@@ -284,11 +262,11 @@ def _passes_of_tree(row: Ints, link: Floats, first: int) -> float:
 @njit(cache=True)
 def _passes_of_table(row: Ints, link: Floats, first: int) -> float:
     """Mean over what all members send in all steps."""
-    members, stride, passed, sent = row[MEMBERS], row[STRIDE], 0.0, 0.0
-    for step in range(row[STEPS]):
-        packet = step_bytes(row, ROW_WORDS, step, _WHOLE)
+    members, stride, passed, sent = row[words.MEMBERS], row[words.STRIDE], 0.0, 0.0
+    for step in range(row[words.STEPS]):
+        packet = step_bytes(row, words.ROW_WORDS, step, _WHOLE)
         for member in range(members):
-            receiver = step_receiver(row, ROW_WORDS, step, member, members)
+            receiver = step_receiver(row, words.ROW_WORDS, step, member, members)
             passed += packet * npu_links(
                 link, 0, first + member * stride, first + receiver * stride
             )

@@ -1,14 +1,8 @@
 """The local cost of a step: a bundle's endpoint delay and the reduction of its bytes."""
 
+from simcore.kernels.events import layout as f
 from simcore.kernels.events.compiled import kernel
-from simcore.kernels.events.layout import (
-    DO_BUNDLE,
-    NPU_BUS,
-    WALK_DELAY_NS,
-    WALK_NPU,
-    Floats,
-    Ints,
-)
+from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.shared_bus import offer_bundle
 from simcore.kernels.events.structures.event_queue import do_later
 
@@ -28,8 +22,8 @@ def pass_bundle(
     The last three arguments matter to the shared bus only, which groups given as lists (a delay
     below 0) do not use.
     """
-    npu, delay_ns = arena[walk + WALK_NPU], arena[walk + WALK_DELAY_NS]
-    if arena[npu + NPU_BUS] == 0 or delay_ns < 0:
-        do_later(arena, npu, abs(delay_ns), DO_BUNDLE, walk, reduce_ns)
+    npu, delay_ns = arena[walk + f.WALK_NPU], arena[walk + f.WALK_DELAY_NS]
+    if arena[npu + f.NPU_BUS] == 0 or delay_ns < 0:
+        do_later(arena, npu, abs(delay_ns), f.DO_BUNDLE, walk, reduce_ns)
     else:
         offer_bundle(arena, rates, walk, npu, reduce_ns, size, at_npu_side, sends_back)

@@ -13,66 +13,10 @@ import numpy as np
 from simcore.kernels.collectives.hops import hops_by_rule
 from simcore.kernels.collectives.phase_machine import message_ns
 from simcore.kernels.collectives.topology_codes import RING, SWITCH, TABLE
+from simcore.kernels.events import layout as f
 from simcore.kernels.events.compiled import kernel
 from simcore.kernels.events.fold.ties import OWN, RING_STEP, act_for, touch
-from simcore.kernels.events.layout import (
-    AWARE,
-    BACKEND,
-    DIM_HOPS,
-    DIM_NODES,
-    DIM_NPUS,
-    DIM_ROUTES,
-    DIM_TOPOLOGY,
-    DIM_WORDS,
-    DIMENSION_TABLE,
-    DIMENSIONS,
-    DO_ARRIVAL,
-    DO_LAUNCH,
-    DO_LINK_FREE,
-    DO_NOTHING,
-    DO_POST_HELD,
-    EMPTY_MESSAGES,
-    EVENT_BORN,
-    EVENT_KIND,
-    EVENT_NEXT,
-    FIFO_KEY,
-    FIFO_MARK,
-    FIFO_OWNER,
-    FIRST_DIMENSION,
-    HELD_BYTES,
-    HELD_CALL,
-    HELD_DST,
-    HELD_SRC,
-    HELD_TAG,
-    HELD_WORDS,
-    LINK_OWNER,
-    MSG_AT,
-    MSG_BYTES,
-    MSG_CALL,
-    MSG_CALL_A,
-    MSG_CALL_B,
-    MSG_DST,
-    MSG_IN_SWITCH,
-    MSG_SENDER,
-    MSG_SRC,
-    MSG_TAG,
-    MSG_TRAVEL_NS,
-    MSG_VIA,
-    MSG_WORDS,
-    NOTHING,
-    NOW_NS,
-    NPU_ALIKE,
-    NPU_ID,
-    OUTBOX_HEAD,
-    OUTBOX_TAIL,
-    PLACES,
-    RENDEZVOUS,
-    SENT_BYTES,
-    SENT_MESSAGES,
-    UNAWARE,
-    Floats,
-    Ints,
-)
+from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.matching import post_receive
 from simcore.kernels.events.structures.arena import allocate, new_event, release
 from simcore.kernels.events.structures.event_queue import schedule
@@ -86,16 +30,16 @@ _FORWARD, _BACKWARD, _UP, _DOWN, _DIRECT = 0, 1, 2, 3, 4
 @kernel
 def new_message(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
     """A message that does nothing to its sender when it arrives."""
-    message = allocate(arena, MSG_WORDS)
-    arena[message + EVENT_KIND] = DO_ARRIVAL
-    arena[message + MSG_TAG] = tag
-    arena[message + MSG_SRC] = src
-    arena[message + MSG_DST] = dst
-    arena[message + MSG_BYTES] = size
-    arena[message + MSG_CALL] = DO_NOTHING
-    arena[message + MSG_AT] = src
-    arena[message + MSG_IN_SWITCH] = 0
-    arena[message + MSG_TRAVEL_NS] = -1
+    message = allocate(arena, f.MSG_WORDS)
+    arena[message + f.EVENT_KIND] = f.DO_ARRIVAL
+    arena[message + f.MSG_TAG] = tag
+    arena[message + f.MSG_SRC] = src
+    arena[message + f.MSG_DST] = dst
+    arena[message + f.MSG_BYTES] = size
+    arena[message + f.MSG_CALL] = f.DO_NOTHING
+    arena[message + f.MSG_AT] = src
+    arena[message + f.MSG_IN_SWITCH] = 0
+    arena[message + f.MSG_TRAVEL_NS] = -1
     return message
 
 
@@ -107,48 +51,48 @@ def present_as(
 
     Every NPU that *npu* stands for sends one like it, of which one goes to that stand-in.
     """
-    if arena[BACKEND] == UNAWARE and arena[message + MSG_TRAVEL_NS] < 0:
-        arena[message + MSG_TRAVEL_NS] = idle_network_ns(arena, rates, message)
-    arena[message + MSG_TAG] = tag
-    arena[message + MSG_SRC] = src
-    arena[message + MSG_SENDER] = sender
-    others = arena[npu + NPU_ALIKE] - 1
-    arena[SENT_MESSAGES] += others
-    arena[SENT_BYTES] += others * arena[message + MSG_BYTES]
+    if arena[f.BACKEND] == f.UNAWARE and arena[message + f.MSG_TRAVEL_NS] < 0:
+        arena[message + f.MSG_TRAVEL_NS] = idle_network_ns(arena, rates, message)
+    arena[message + f.MSG_TAG] = tag
+    arena[message + f.MSG_SRC] = src
+    arena[message + f.MSG_SENDER] = sender
+    others = arena[npu + f.NPU_ALIKE] - 1
+    arena[f.SENT_MESSAGES] += others
+    arena[f.SENT_BYTES] += others * arena[message + f.MSG_BYTES]
 
 
 @kernel
 def send(arena: Ints, rates: Floats, message: int) -> None:
     """Send *message*, after the receiver's leave where rendezvous is on."""
-    if arena[RENDEZVOUS] == 0:
+    if arena[f.RENDEZVOUS] == 0:
         launch(arena, rates, message)
         return
     post_receive(
         arena,
-        arena[message + MSG_TAG] + CONTROL_TAG,
-        arena[message + MSG_DST],
-        arena[message + MSG_SRC],
+        arena[message + f.MSG_TAG] + CONTROL_TAG,
+        arena[message + f.MSG_DST],
+        arena[message + f.MSG_SRC],
         CONTROL_BYTES,
-        new_event(arena, DO_LAUNCH, message, NOTHING),
+        new_event(arena, f.DO_LAUNCH, message, f.NOTHING),
     )
 
 
 @kernel
 def receive(arena: Ints, rates: Floats, tag: int, src: int, dst: int, size: int, call: int) -> None:
     """Run the event *call* when the message is there; rendezvous first gives leave to send."""
-    if arena[RENDEZVOUS] == 0:
+    if arena[f.RENDEZVOUS] == 0:
         post_receive(arena, tag, src, dst, size, call)
         return
-    held = allocate(arena, HELD_WORDS)
-    arena[held + HELD_TAG] = tag
-    arena[held + HELD_SRC] = src
-    arena[held + HELD_DST] = dst
-    arena[held + HELD_BYTES] = size
-    arena[held + HELD_CALL] = call
+    held = allocate(arena, f.HELD_WORDS)
+    arena[held + f.HELD_TAG] = tag
+    arena[held + f.HELD_SRC] = src
+    arena[held + f.HELD_DST] = dst
+    arena[held + f.HELD_BYTES] = size
+    arena[held + f.HELD_CALL] = call
     leave = new_message(arena, tag + CONTROL_TAG, dst, src, CONTROL_BYTES)
-    arena[leave + MSG_CALL] = DO_POST_HELD
-    arena[leave + MSG_CALL_A] = held
-    arena[leave + MSG_CALL_B] = 0
+    arena[leave + f.MSG_CALL] = f.DO_POST_HELD
+    arena[leave + f.MSG_CALL_A] = held
+    arena[leave + f.MSG_CALL_B] = 0
     launch(arena, rates, leave)
 
 
@@ -157,50 +101,50 @@ def post_held(arena: Ints, held: int) -> None:
     """Post the receive that rendezvous held back."""
     post_receive(
         arena,
-        arena[held + HELD_TAG],
-        arena[held + HELD_SRC],
-        arena[held + HELD_DST],
-        arena[held + HELD_BYTES],
-        arena[held + HELD_CALL],
+        arena[held + f.HELD_TAG],
+        arena[held + f.HELD_SRC],
+        arena[held + f.HELD_DST],
+        arena[held + f.HELD_BYTES],
+        arena[held + f.HELD_CALL],
     )
-    release(arena, held, HELD_WORDS)
+    release(arena, held, f.HELD_WORDS)
 
 
 @kernel
 def launch(arena: Ints, rates: Floats, message: int) -> None:
     """Start the transfer of *message* now."""
-    arena[SENT_MESSAGES] += 1
-    arena[SENT_BYTES] += arena[message + MSG_BYTES]
-    if arena[message + MSG_BYTES] == 0:
-        arena[EMPTY_MESSAGES] = 1
-    if arena[BACKEND] == UNAWARE:
-        if arena[message + MSG_TRAVEL_NS] < 0:
-            arena[message + MSG_TRAVEL_NS] = idle_network_ns(arena, rates, message)
-        schedule(arena, arena[NOW_NS] + arena[message + MSG_TRAVEL_NS], message)
-    elif arena[BACKEND] == AWARE:
+    arena[f.SENT_MESSAGES] += 1
+    arena[f.SENT_BYTES] += arena[message + f.MSG_BYTES]
+    if arena[message + f.MSG_BYTES] == 0:
+        arena[f.EMPTY_MESSAGES] = 1
+    if arena[f.BACKEND] == f.UNAWARE:
+        if arena[message + f.MSG_TRAVEL_NS] < 0:
+            arena[message + f.MSG_TRAVEL_NS] = idle_network_ns(arena, rates, message)
+        schedule(arena, arena[f.NOW_NS] + arena[message + f.MSG_TRAVEL_NS], message)
+    elif arena[f.BACKEND] == f.AWARE:
         forward(arena, rates, message)
     else:
-        arena[message + EVENT_NEXT] = 0
-        if arena[OUTBOX_HEAD] == 0:
-            arena[OUTBOX_HEAD] = message
+        arena[message + f.EVENT_NEXT] = 0
+        if arena[f.OUTBOX_HEAD] == 0:
+            arena[f.OUTBOX_HEAD] = message
         else:
-            arena[arena[OUTBOX_TAIL] + EVENT_NEXT] = message
-        arena[OUTBOX_TAIL] = message
+            arena[arena[f.OUTBOX_TAIL] + f.EVENT_NEXT] = message
+        arena[f.OUTBOX_TAIL] = message
 
 
 @kernel
 def idle_network_ns(arena: Ints, rates: Floats, message: int) -> int:
     """Time over the lowest dimension in which sender and receiver differ; 0 to oneself."""
-    a, b = arena[message + MSG_SRC], arena[message + MSG_DST]
-    for d in range(arena[DIMENSIONS]):
-        dimension = arena[DIMENSION_TABLE] + d * DIM_WORDS
-        npus = arena[dimension + DIM_NPUS]
+    a, b = arena[message + f.MSG_SRC], arena[message + f.MSG_DST]
+    for d in range(arena[f.DIMENSIONS]):
+        dimension = arena[f.DIMENSION_TABLE] + d * f.DIM_WORDS
+        npus = arena[dimension + f.DIM_NPUS]
         x, y = a % npus, b % npus
         if x != y:
             hops = _hops(arena, dimension, x, y)
-            rate = rates[FIRST_DIMENSION + 2 * d]
-            latency_ns = rates[FIRST_DIMENSION + 2 * d + 1]
-            return message_ns(hops, latency_ns, arena[message + MSG_BYTES], rate)
+            rate = rates[f.FIRST_DIMENSION + 2 * d]
+            latency_ns = rates[f.FIRST_DIMENSION + 2 * d + 1]
+            return message_ns(hops, latency_ns, arena[message + f.MSG_BYTES], rate)
         a //= npus
         b //= npus
     return 0
@@ -209,38 +153,38 @@ def idle_network_ns(arena: Ints, rates: Floats, message: int) -> int:
 @kernel
 def _hops(arena: Ints, dimension: int, x: int, y: int) -> int:
     """Links between two coordinates of a *dimension*."""
-    topology, npus = arena[dimension + DIM_TOPOLOGY], arena[dimension + DIM_NPUS]
+    topology, npus = arena[dimension + f.DIM_TOPOLOGY], arena[dimension + f.DIM_NPUS]
     if topology == TABLE:
-        return int(arena[arena[dimension + DIM_HOPS] + x * npus + y])
+        return int(arena[arena[dimension + f.DIM_HOPS] + x * npus + y])
     return hops_by_rule(topology, npus, x, y)
 
 
 @kernel
 def forward(arena: Ints, rates: Floats, message: int) -> None:
     """Put *message* on its next link: towards its receiver, lowest dimension first."""
-    at, dst = arena[message + MSG_AT], arena[message + MSG_DST]
+    at, dst = arena[message + f.MSG_AT], arena[message + f.MSG_DST]
     below = 1  # NPUs in one step of the dimension's coordinate
-    for d in range(arena[DIMENSIONS]):
-        npus = arena[arena[DIMENSION_TABLE] + d * DIM_WORDS + DIM_NPUS]
+    for d in range(arena[f.DIMENSIONS]):
+        npus = arena[arena[f.DIMENSION_TABLE] + d * f.DIM_WORDS + f.DIM_NPUS]
         x, y = at // below % npus, dst // below % npus
         if x != y:
             _take_link(arena, rates, message, d, x, y)
             return
         below *= npus
-    schedule(arena, arena[NOW_NS], message)  # to oneself: arrives at once
+    schedule(arena, arena[f.NOW_NS], message)  # to oneself: arrives at once
 
 
 @kernel
 def _take_link(arena: Ints, rates: Floats, message: int, d: int, x: int, y: int) -> None:
     """Queue for the link that leads from coordinate *x* towards *y* in dimension *d*."""
-    dimension = arena[DIMENSION_TABLE] + d * DIM_WORDS
-    npus, topology = arena[dimension + DIM_NPUS], arena[dimension + DIM_TOPOLOGY]
-    npu = arena[message + MSG_AT]
+    dimension = arena[f.DIMENSION_TABLE] + d * f.DIM_WORDS
+    npus, topology = arena[dimension + f.DIM_NPUS], arena[dimension + f.DIM_TOPOLOGY]
+    npu = arena[message + f.MSG_AT]
     if topology == TABLE:
-        switch = arena[message + MSG_IN_SWITCH]
+        switch = arena[message + f.MSG_IN_SWITCH]
         node = x if switch == 0 else npus + switch - 1
-        follows = arena[arena[dimension + DIM_ROUTES] + node * npus + y]
-        port = _DIRECT + node * arena[dimension + DIM_NODES] + follows
+        follows = arena[arena[dimension + f.DIM_ROUTES] + node * npus + y]
+        port = _DIRECT + node * arena[dimension + f.DIM_NODES] + follows
         if switch != 0:  # its links are kept with the first NPU of the dimension
             npu -= x * _below(arena, d)
     elif topology == RING:
@@ -248,26 +192,26 @@ def _take_link(arena: Ints, rates: Floats, message: int, d: int, x: int, y: int)
         port = _BACKWARD if npus - forwards < forwards else _FORWARD
     elif topology == SWITCH:
         port = _UP
-        if arena[message + MSG_IN_SWITCH] != 0:
+        if arena[message + f.MSG_IN_SWITCH] != 0:
             port = _DOWN
             npu += (y - x) * _below(arena, d)
     else:
         port = _DIRECT + y
-    if arena[PLACES] != 0:
-        stand_in = arena[arena[PLACES] + npu]
-        npu = arena[stand_in + NPU_ID]
-        if arena[message + MSG_VIA] >= 0:
-            act_for(arena, stand_in, arena[message + MSG_VIA], arena[message + EVENT_BORN])
-    key = npu * arena[DIMENSIONS] + d
-    link = find_fifo(arena, key, LINK_OWNER - port)
+    if arena[f.PLACES] != 0:
+        stand_in = arena[arena[f.PLACES] + npu]
+        npu = arena[stand_in + f.NPU_ID]
+        if arena[message + f.MSG_VIA] >= 0:
+            act_for(arena, stand_in, arena[message + f.MSG_VIA], arena[message + f.EVENT_BORN])
+    key = npu * arena[f.DIMENSIONS] + d
+    link = find_fifo(arena, key, f.LINK_OWNER - port)
     if link == 0:
-        link = new_fifo(arena, key, LINK_OWNER - port)
-        arena[link + EVENT_KIND] = DO_NOTHING
-    touch(arena, link + FIFO_MARK)
-    if arena[link + EVENT_KIND] == DO_LINK_FREE:
+        link = new_fifo(arena, key, f.LINK_OWNER - port)
+        arena[link + f.EVENT_KIND] = f.DO_NOTHING
+    touch(arena, link + f.FIFO_MARK)
+    if arena[link + f.EVENT_KIND] == f.DO_LINK_FREE:
         append(arena, link, message)
         return
-    arena[link + EVENT_KIND] = DO_LINK_FREE
+    arena[link + f.EVENT_KIND] = f.DO_LINK_FREE
     _start_transfer(arena, rates, link, message)
 
 
@@ -275,53 +219,53 @@ def _take_link(arena: Ints, rates: Floats, message: int, d: int, x: int, y: int)
 def _below(arena: Ints, d: int) -> int:
     below = 1
     for lower in range(d):
-        below *= arena[arena[DIMENSION_TABLE] + lower * DIM_WORDS + DIM_NPUS]
+        below *= arena[arena[f.DIMENSION_TABLE] + lower * f.DIM_WORDS + f.DIM_NPUS]
     return below
 
 
 @kernel
 def _start_transfer(arena: Ints, rates: Floats, link: int, message: int) -> None:
     """Send *message* over a link that is free now: its arrival first, then the free link."""
-    d = arena[link + FIFO_KEY] % arena[DIMENSIONS]
-    port = LINK_OWNER - arena[link + FIFO_OWNER]
-    dimension = arena[DIMENSION_TABLE] + d * DIM_WORDS
-    npus = arena[dimension + DIM_NPUS]
+    d = arena[link + f.FIFO_KEY] % arena[f.DIMENSIONS]
+    port = f.LINK_OWNER - arena[link + f.FIFO_OWNER]
+    dimension = arena[f.DIMENSION_TABLE] + d * f.DIM_WORDS
+    npus = arena[dimension + f.DIM_NPUS]
     below = _below(arena, d)
-    at, in_switch = arena[message + MSG_AT], 1 if port == _UP else 0
-    x, y = at // below % npus, arena[message + MSG_DST] // below % npus
+    at, in_switch = arena[message + f.MSG_AT], 1 if port == _UP else 0
+    x, y = at // below % npus, arena[message + f.MSG_DST] // below % npus
     if port == _FORWARD:
         y = (x + 1) % npus
     elif port == _BACKWARD:
         y = (x - 1) % npus
     elif port == _UP:
         y = x
-    elif arena[dimension + DIM_TOPOLOGY] == TABLE:
-        follows = (port - _DIRECT) % arena[dimension + DIM_NODES]
+    elif arena[dimension + f.DIM_TOPOLOGY] == TABLE:
+        follows = (port - _DIRECT) % arena[dimension + f.DIM_NODES]
         y = follows if follows < npus else x
         in_switch = max(follows - npus + 1, 0)
     if port <= _BACKWARD:
-        arena[message + MSG_VIA] = RING_STEP + 2 * d + port
+        arena[message + f.MSG_VIA] = RING_STEP + 2 * d + port
     else:
-        arena[message + MSG_VIA] = OWN if port == _DOWN else arena[message + MSG_SENDER]
-    arena[message + MSG_IN_SWITCH] = in_switch
-    arena[message + MSG_AT] = at + (y - x) * below
-    rate, latency_ns = rates[FIRST_DIMENSION + 2 * d], rates[FIRST_DIMENSION + 2 * d + 1]
-    size = arena[message + MSG_BYTES]
-    schedule(arena, arena[NOW_NS] + message_ns(1, latency_ns, size, rate), message)
-    schedule(arena, arena[NOW_NS] + message_ns(0, latency_ns, size, rate), link)
+        arena[message + f.MSG_VIA] = OWN if port == _DOWN else arena[message + f.MSG_SENDER]
+    arena[message + f.MSG_IN_SWITCH] = in_switch
+    arena[message + f.MSG_AT] = at + (y - x) * below
+    rate, latency_ns = rates[f.FIRST_DIMENSION + 2 * d], rates[f.FIRST_DIMENSION + 2 * d + 1]
+    size = arena[message + f.MSG_BYTES]
+    schedule(arena, arena[f.NOW_NS] + message_ns(1, latency_ns, size, rate), message)
+    schedule(arena, arena[f.NOW_NS] + message_ns(0, latency_ns, size, rate), link)
 
 
 @kernel
 def free_link(arena: Ints, rates: Floats, link: int) -> None:
     """Start the next message that waits for *link*, or let the link go."""
-    if arena[PLACES] != 0:
-        npu = arena[arena[PLACES] + arena[link + FIFO_KEY] // arena[DIMENSIONS]]
-        act_for(arena, npu, OWN, arena[link + EVENT_BORN])
-        touch(arena, link + FIFO_MARK)
+    if arena[f.PLACES] != 0:
+        npu = arena[arena[f.PLACES] + arena[link + f.FIFO_KEY] // arena[f.DIMENSIONS]]
+        act_for(arena, npu, OWN, arena[link + f.EVENT_BORN])
+        touch(arena, link + f.FIFO_MARK)
     message = pop(arena, link)
     if message != 0:
         _start_transfer(arena, rates, link, message)
-    elif arena[PLACES] != 0:  # its mark may be needed
-        arena[link + EVENT_KIND] = DO_NOTHING
+    elif arena[f.PLACES] != 0:  # its mark may be needed
+        arena[link + f.EVENT_KIND] = f.DO_NOTHING
     else:
         drop_fifo(arena, link)

@@ -1,86 +1,13 @@
 """The loop over events: take the next one and do what it says, until something stops it."""
 
 from simcore.kernels.collectives.phase_row import PEERS_ROTATING, PEERS_TREE
+from simcore.kernels.events import layout as f
 from simcore.kernels.events.compiled import kernel
 from simcore.kernels.events.custom import end_custom_node
 from simcore.kernels.events.double_tree import go_on_in_tree, receive_in_tree
 from simcore.kernels.events.feeder import end_node, start_npu
 from simcore.kernels.events.fold.ties import MIXED, OWN, RECEIVER, act_for, join_strands, touch
-from simcore.kernels.events.layout import (
-    AT_HORIZON,
-    AWARE,
-    BACKEND,
-    BURST,
-    COLLECTIVE_NODE,
-    COLLECTIVE_STREAMS_LEFT,
-    COLLECTIVE_WORDS,
-    CURRENT_TABLE,
-    CUSTOM_STREAM,
-    DO_ARRIVAL,
-    DO_BUNDLE,
-    DO_CUSTOM_DONE,
-    DO_GENERAL,
-    DO_LAUNCH,
-    DO_LINK_FREE,
-    DO_NODE_DONE,
-    DO_POST_HELD,
-    DO_QUEUE,
-    DO_SERVER_NEXT,
-    DO_START,
-    DO_STEP_RECEIVED,
-    ENDED,
-    EVENT_A,
-    EVENT_B,
-    EVENT_BORN,
-    EVENT_KIND,
-    EVENT_WORDS,
-    EVENTS,
-    FIFO_CAPACITY,
-    FIFO_COUNT,
-    FIFO_MARK,
-    FIFO_OWNER,
-    FULL,
-    HEAP_CAPACITY,
-    HEAP_SIZE,
-    MATCH_CAPACITY,
-    MATCH_COUNT,
-    MSG_AT,
-    MSG_BYTES,
-    MSG_CALL,
-    MSG_CALL_A,
-    MSG_CALL_B,
-    MSG_DST,
-    MSG_SENDER,
-    MSG_SRC,
-    MSG_TAG,
-    MSG_VIA,
-    MSG_WORDS,
-    NEEDED_WORDS,
-    NEXT_WORD,
-    NOTHING,
-    NPU_CUSTOM,
-    NPU_FEEDER_MARK,
-    NPU_ID,
-    NPU_STRIDE,
-    NPU_TABLE,
-    OUTBOX_FILLED,
-    OUTBOX_HEAD,
-    PAUSE_AT,
-    PAUSED,
-    PLACES,
-    RESERVE_WORDS,
-    STREAM_COLLECTIVE,
-    STREAM_NPU,
-    WALK_JOINED,
-    WALK_MARK,
-    WALK_NPU,
-    WALK_PARALLEL,
-    WALK_PEERS,
-    WALK_STREAM,
-    WALK_WORDS,
-    Floats,
-    Ints,
-)
+from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.matching import arrived, double_match_table
 from simcore.kernels.events.messages import forward, free_link, launch, post_held
 from simcore.kernels.events.shared_bus import begin_bus_event, bundle_of, end_bus_event, serve_next
@@ -110,43 +37,43 @@ def run_events(arena: Ints, rates: Floats) -> int:
     """
     while True:
         if not _make_room(arena):
-            return FULL
-        if arena[EVENTS] == arena[PAUSE_AT]:
-            return PAUSED
+            return f.FULL
+        if arena[f.EVENTS] == arena[f.PAUSE_AT]:
+            return f.PAUSED
         event = next_event(arena)
         if event == 0:
-            return ENDED if arena[HEAP_SIZE] == 0 else AT_HORIZON
-        arena[EVENTS] += 1
-        kind = arena[event + EVENT_KIND]
-        if kind == DO_ARRIVAL:
+            return f.ENDED if arena[f.HEAP_SIZE] == 0 else f.AT_HORIZON
+        arena[f.EVENTS] += 1
+        kind = arena[event + f.EVENT_KIND]
+        if kind == f.DO_ARRIVAL:
             _arrive(arena, rates, event)
-        elif kind == DO_LINK_FREE:
+        elif kind == f.DO_LINK_FREE:
             free_link(arena, rates, event)
         else:
-            a, b = arena[event + EVENT_A], arena[event + EVENT_B]
-            if arena[PLACES] != 0:
+            a, b = arena[event + f.EVENT_A], arena[event + f.EVENT_B]
+            if arena[f.PLACES] != 0:
                 _act_as_planned(arena, event, kind, a)
-            release(arena, event, EVENT_WORDS)
+            release(arena, event, f.EVENT_WORDS)
             _handle(arena, rates, kind, a, b)
-        if arena[OUTBOX_HEAD] != 0:
-            return OUTBOX_FILLED
+        if arena[f.OUTBOX_HEAD] != 0:
+            return f.OUTBOX_FILLED
 
 
 @kernel
 def _make_room(arena: Ints) -> bool:
     """Give tables and heap room for one more event; False where the arena itself is too small."""
-    need = arena[NEXT_WORD] + arena[RESERVE_WORDS]
-    heap_is_low = arena[HEAP_SIZE] + arena[BURST] > arena[HEAP_CAPACITY]
-    fifos_are_low = arena[FIFO_COUNT] > arena[FIFO_CAPACITY]
-    matches_are_low = arena[MATCH_COUNT] > arena[MATCH_CAPACITY]
+    need = arena[f.NEXT_WORD] + arena[f.RESERVE_WORDS]
+    heap_is_low = arena[f.HEAP_SIZE] + arena[f.BURST] > arena[f.HEAP_CAPACITY]
+    fifos_are_low = arena[f.FIFO_COUNT] > arena[f.FIFO_CAPACITY]
+    matches_are_low = arena[f.MATCH_COUNT] > arena[f.MATCH_CAPACITY]
     if heap_is_low:
-        need += 2 * arena[HEAP_CAPACITY]
+        need += 2 * arena[f.HEAP_CAPACITY]
     if fifos_are_low:
-        need += 2 * arena[FIFO_CAPACITY]
+        need += 2 * arena[f.FIFO_CAPACITY]
     if matches_are_low:
-        need += 2 * arena[MATCH_CAPACITY]
+        need += 2 * arena[f.MATCH_CAPACITY]
     if need > arena.size:
-        arena[NEEDED_WORDS] = need
+        arena[f.NEEDED_WORDS] = need
         return False
     if heap_is_low:
         double_heap(arena)
@@ -160,16 +87,16 @@ def _make_room(arena: Ints) -> bool:
 @kernel
 def _act_as_planned(arena: Ints, event: int, kind: int, a: int) -> None:
     """An event of an NPU's table, or of an NPU that starts or takes a message that was there."""
-    born, cause = arena[event + EVENT_BORN], OWN
-    table = arena[CURRENT_TABLE]
+    born, cause = arena[event + f.EVENT_BORN], OWN
+    table = arena[f.CURRENT_TABLE]
     if table != 0:
-        npu = arena[table + FIFO_OWNER]
-        if arena[table + FIFO_MARK] < 0:
+        npu = arena[table + f.FIFO_OWNER]
+        if arena[table + f.FIFO_MARK] < 0:
             cause = MIXED
         else:
-            born = arena[table + EVENT_BORN]
-    elif kind == DO_STEP_RECEIVED:
-        npu = arena[a + WALK_NPU]
+            born = arena[table + f.EVENT_BORN]
+    elif kind == f.DO_STEP_RECEIVED:
+        npu = arena[a + f.WALK_NPU]
     else:
         npu = a
     act_for(arena, npu, cause, born)
@@ -178,33 +105,33 @@ def _act_as_planned(arena: Ints, event: int, kind: int, a: int) -> None:
 @kernel
 def _handle(arena: Ints, rates: Floats, kind: int, a: int, b: int) -> None:
     """Do *kind* with its arguments; arrivals and links are the loop's."""
-    if kind == DO_STEP_RECEIVED:
-        if arena[PLACES] != 0:
-            if arena[a + WALK_PEERS] == PEERS_ROTATING and arena[a + WALK_PARALLEL] > 1:
-                join_strands(arena, arena[a + WALK_NPU], a + WALK_JOINED)
-            touch(arena, a + WALK_MARK)
-        if arena[a + WALK_PEERS] == PEERS_TREE:
+    if kind == f.DO_STEP_RECEIVED:
+        if arena[f.PLACES] != 0:
+            if arena[a + f.WALK_PEERS] == PEERS_ROTATING and arena[a + f.WALK_PARALLEL] > 1:
+                join_strands(arena, arena[a + f.WALK_NPU], a + f.WALK_JOINED)
+            touch(arena, a + f.WALK_MARK)
+        if arena[a + f.WALK_PEERS] == PEERS_TREE:
             receive_in_tree(arena, rates, a)
         else:
             receive_step(arena, rates, a)
-    elif kind == DO_BUNDLE:
+    elif kind == f.DO_BUNDLE:
         _end_bundle(arena, rates, a, b)
-    elif kind == DO_GENERAL:
+    elif kind == f.DO_GENERAL:
         _go_on(arena, rates, a)
-    elif kind == DO_NODE_DONE:
+    elif kind == f.DO_NODE_DONE:
         end_node(arena, rates, a, b)
-    elif kind == DO_START:
+    elif kind == f.DO_START:
         start_npu(arena, rates, a)
-    elif kind == DO_CUSTOM_DONE:
+    elif kind == f.DO_CUSTOM_DONE:
         if end_custom_node(arena, rates, a, b):
-            _end_phase(arena, rates, arena[arena[a + NPU_CUSTOM] + CUSTOM_STREAM])
-    elif kind == DO_POST_HELD:
+            _end_phase(arena, rates, arena[arena[a + f.NPU_CUSTOM] + f.CUSTOM_STREAM])
+    elif kind == f.DO_POST_HELD:
         post_held(arena, a)
-    elif kind == DO_LAUNCH:
+    elif kind == f.DO_LAUNCH:
         launch(arena, rates, a)
-    elif kind == DO_QUEUE:
+    elif kind == f.DO_QUEUE:
         start_waiting(arena, rates, a)
-    elif kind == DO_SERVER_NEXT:
+    elif kind == f.DO_SERVER_NEXT:
         serve_next(arena, a)
     else:
         ended = begin_bus_event(arena, rates, kind, a)
@@ -217,53 +144,61 @@ def _handle(arena: Ints, rates: Floats, kind: int, a: int, b: int) -> None:
 @kernel
 def _arrive(arena: Ints, rates: Floats, message: int) -> None:
     """A message has crossed a link or all: sender's part first, then the receiver's."""
-    dst = arena[message + MSG_DST]
-    if arena[BACKEND] == AWARE and arena[message + MSG_AT] != dst:
+    dst = arena[message + f.MSG_DST]
+    if arena[f.BACKEND] == f.AWARE and arena[message + f.MSG_AT] != dst:
         forward(arena, rates, message)
         return
-    tag, src, size = arena[message + MSG_TAG], arena[message + MSG_SRC], arena[message + MSG_BYTES]
-    call = arena[message + MSG_CALL]
-    a, b = arena[message + MSG_CALL_A], arena[message + MSG_CALL_B]
-    stand_in, cause, born = 0, 0, arena[message + EVENT_BORN]
-    if arena[PLACES] != 0:
-        stand_in = arena[arena[PLACES] + dst]
-        aware = arena[BACKEND] == AWARE
-        cause = arena[message + MSG_VIA] if aware else arena[message + MSG_SENDER]
+    tag, src, size = (
+        arena[message + f.MSG_TAG],
+        arena[message + f.MSG_SRC],
+        arena[message + f.MSG_BYTES],
+    )
+    call = arena[message + f.MSG_CALL]
+    a, b = arena[message + f.MSG_CALL_A], arena[message + f.MSG_CALL_B]
+    stand_in, cause, born = 0, 0, arena[message + f.EVENT_BORN]
+    if arena[f.PLACES] != 0:
+        stand_in = arena[arena[f.PLACES] + dst]
+        aware = arena[f.BACKEND] == f.AWARE
+        cause = arena[message + f.MSG_VIA] if aware else arena[message + f.MSG_SENDER]
         if call != 0:
             act_for(arena, a, RECEIVER + dst if aware else OWN, born)
-        dst = arena[stand_in + NPU_ID]
-    release(arena, message, MSG_WORDS)
+        dst = arena[stand_in + f.NPU_ID]
+    release(arena, message, f.MSG_WORDS)
     if call != 0:
         _handle(arena, rates, call, a, b)
     if stand_in != 0:
         act_for(arena, stand_in, cause, born)
     receive = arrived(arena, tag, src, dst, size)
     if receive != 0:
-        kind, a, b = arena[receive + EVENT_KIND], arena[receive + EVENT_A], arena[receive + EVENT_B]
-        release(arena, receive, EVENT_WORDS)
+        kind, a, b = (
+            arena[receive + f.EVENT_KIND],
+            arena[receive + f.EVENT_A],
+            arena[receive + f.EVENT_B],
+        )
+        release(arena, receive, f.EVENT_WORDS)
         _handle(arena, rates, kind, a, b)
 
 
 @kernel
 def _end_bundle(arena: Ints, rates: Floats, walk: int, reduce_ns: int) -> None:
     """A bundle has passed the bus: its reduction follows, or the algorithm goes on."""
-    touch(arena, walk + WALK_MARK)
+    touch(arena, walk + f.WALK_MARK)
     if reduce_ns >= 0:
-        do_later(arena, arena[walk + WALK_NPU], reduce_ns, DO_GENERAL, walk, NOTHING)
+        do_later(arena, arena[walk + f.WALK_NPU], reduce_ns, f.DO_GENERAL, walk, f.NOTHING)
     else:
         _go_on(arena, rates, walk)
 
 
 @kernel
 def _go_on(arena: Ints, rates: Floats, walk: int) -> None:
-    touch(arena, walk + WALK_MARK)
-    if arena[walk + WALK_PEERS] == PEERS_TREE:
+    touch(arena, walk + f.WALK_MARK)
+    if arena[walk + f.WALK_PEERS] == PEERS_TREE:
         over = go_on_in_tree(arena, rates, walk)
     else:
         over = go_on(arena, rates, walk)
     if over:
-        stream = arena[walk + WALK_STREAM]
-        release(arena, walk, WALK_WORDS)
+        stream = arena[walk + f.WALK_STREAM]
+        release(arena, walk, f.WALK_WORDS)
         _end_phase(arena, rates, stream)
 
 
@@ -273,13 +208,13 @@ def _end_phase(arena: Ints, rates: Floats, stream: int) -> None:
     if not is_last_phase(arena, stream):
         next_phase(arena, rates, stream)
         return
-    collective = arena[stream + STREAM_COLLECTIVE]
-    touch(arena, arena[stream + STREAM_NPU] + NPU_FEEDER_MARK)
-    arena[collective + COLLECTIVE_STREAMS_LEFT] -= 1
-    if arena[collective + COLLECTIVE_STREAMS_LEFT] == 0:
-        position = arena[collective + COLLECTIVE_NODE]
-        release(arena, collective, COLLECTIVE_WORDS)
-        end_node(arena, rates, arena[stream + STREAM_NPU], position)
+    collective = arena[stream + f.STREAM_COLLECTIVE]
+    touch(arena, arena[stream + f.STREAM_NPU] + f.NPU_FEEDER_MARK)
+    arena[collective + f.COLLECTIVE_STREAMS_LEFT] -= 1
+    if arena[collective + f.COLLECTIVE_STREAMS_LEFT] == 0:
+        position = arena[collective + f.COLLECTIVE_NODE]
+        release(arena, collective, f.COLLECTIVE_WORDS)
+        end_node(arena, rates, arena[stream + f.STREAM_NPU], position)
     leave_queue(arena, rates, stream)
 
 
@@ -293,5 +228,5 @@ def add_event(arena: Ints, time_ns: int, event: int) -> None:
 def schedule_starts(arena: Ints, start_ns: Ints) -> None:
     """Schedule the start of every NPU; (N,) int64 times. There must be room for all of them."""
     for index in range(start_ns.size):
-        npu = arena[NPU_TABLE] + index * arena[NPU_STRIDE]
-        schedule(arena, start_ns[index], new_event(arena, DO_START, npu, NOTHING))
+        npu = arena[f.NPU_TABLE] + index * arena[f.NPU_STRIDE]
+        schedule(arena, start_ns[index], new_event(arena, f.DO_START, npu, f.NOTHING))

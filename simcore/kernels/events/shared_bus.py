@@ -10,54 +10,10 @@ the details are those of ASTRA-sim 2.0's shared bus.
 
 import numpy as np
 
+from simcore.kernels.events import layout as f
 from simcore.kernels.events.compiled import kernel
 from simcore.kernels.events.fold.ties import touch
-from simcore.kernels.events.layout import (
-    BUS_GAP_NS,
-    BUS_GAP_NS_PER_BYTE,
-    BUS_LATENCY_NS,
-    BUS_OVERHEAD_NS,
-    BUS_REDUCTION_NS,
-    DETAIL_BYTES,
-    DETAIL_WORDS,
-    DO_BUS_RECEIVED,
-    DO_BUS_REDUCED,
-    DO_BUS_SENT,
-    DO_NODE_DONE,
-    DO_SERVER_NEXT,
-    END_IN_ROW,
-    END_LAST_NS,
-    END_NPU,
-    END_PREVIOUS,
-    END_RECEIVES_COUNT,
-    END_REDUCING,
-    END_ROLE,
-    END_STATE,
-    END_WORDS,
-    EVENT_A,
-    EVENT_B,
-    FIFO_HEAD,
-    MEMORY_BYTES_PER_NS,
-    MEMORY_LATENCY_NS,
-    MEMORY_SERVERS,
-    NODE_VALUE,
-    NODE_WORDS,
-    NOTHING,
-    NOW_NS,
-    NPU_BUS,
-    NPU_BUS_MARK,
-    NPU_ID,
-    NPU_PROGRAM,
-    NPUS_PER_SERVER,
-    PROGRAM_DETAILS,
-    PROGRAM_TABLE,
-    SERVER_BUSY,
-    SERVER_LINE,
-    SERVER_WORDS,
-    TRANSFER_WORDS,
-    Floats,
-    Ints,
-)
+from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.structures.arena import allocate, new_event, release
 from simcore.kernels.events.structures.event_queue import do_later, register
 from simcore.kernels.events.structures.keyed_fifo import append, pop
@@ -86,15 +42,15 @@ def offer_bundle(
     sends_back: bool,
 ) -> None:
     """Request a bundle of a walk at endpoint A (the NPU's side) or B."""
-    touch(arena, npu + NPU_BUS_MARK)
+    touch(arena, npu + f.NPU_BUS_MARK)
     size = (size + (1 << 31)) % (1 << 32) - (1 << 31)
     transfer = _new_transfer(arena, size, _THEN_END, walk)
     arena[transfer + _REDUCE] = 1 if reduce_ns >= 0 else 0
     arena[transfer + _REDUCE_NS] = reduce_ns
     arena[transfer + _SENDS_BACK] = 1 if sends_back else 0
-    bus = arena[npu + NPU_BUS]
+    bus = arena[npu + f.NPU_BUS]
     if not at_npu_side:
-        _request(arena, rates, bus + ROLE_B * END_WORDS, transfer)
+        _request(arena, rates, bus + ROLE_B * f.END_WORDS, transfer)
         return
     _stage(arena, rates, bus, ROLE_INNER_B, transfer, _THEN_SEND)
 
@@ -103,33 +59,33 @@ def offer_bundle(
 def bundle_of(arena: Ints, transfer: int) -> tuple[int, int]:
     """The walk of a bundle that ended and its reduction time; gives the transfer back."""
     walk, reduce_ns = arena[transfer + _ABOUT], arena[transfer + _REDUCE_NS]
-    release(arena, transfer, TRANSFER_WORDS)
+    release(arena, transfer, f.TRANSFER_WORDS)
     return walk, reduce_ns
 
 
 @kernel
 def begin_bus_event(arena: Ints, rates: Floats, kind: int, end: int) -> int:
     """First part of an event at endpoint *end*; the outer transfer that ended with it, or 0."""
-    touch(arena, arena[end + END_NPU] + NPU_BUS_MARK)
-    if kind == DO_BUS_SENT:
-        arena[end + END_LAST_NS] = arena[NOW_NS]
-        arena[end + END_PREVIOUS] = arena[end + END_STATE]
-        arena[end + END_STATE] = _FREE
-        arena[end + END_IN_ROW] += 1
+    touch(arena, arena[end + f.END_NPU] + f.NPU_BUS_MARK)
+    if kind == f.DO_BUS_SENT:
+        arena[end + f.END_LAST_NS] = arena[f.NOW_NS]
+        arena[end + f.END_PREVIOUS] = arena[end + f.END_STATE]
+        arena[end + f.END_STATE] = _FREE
+        arena[end + f.END_IN_ROW] += 1
         return 0
-    if kind == DO_BUS_REDUCED:
-        arena[end + END_REDUCING] = 0
+    if kind == f.DO_BUS_REDUCED:
+        arena[end + f.END_REDUCING] = 0
         return _route(arena, rates, end, pop(arena, end + PROCESSING))
-    arena[end + END_LAST_NS] = arena[NOW_NS]
-    arena[end + END_PREVIOUS] = arena[end + END_STATE]
-    if arena[end + END_RECEIVES_COUNT] < 2:
-        arena[end + END_STATE] = _FREE
-    arena[end + END_RECEIVES_COUNT] -= 1
+    arena[end + f.END_LAST_NS] = arena[f.NOW_NS]
+    arena[end + f.END_PREVIOUS] = arena[end + f.END_STATE]
+    if arena[end + f.END_RECEIVES_COUNT] < 2:
+        arena[end + f.END_STATE] = _FREE
+    arena[end + f.END_RECEIVES_COUNT] -= 1
     transfer = pop(arena, end + RECEIVES)
     if arena[transfer + _REDUCE] == 0:
         return _route(arena, rates, end, transfer)
     arena[transfer + _REDUCE] = 0
-    if arena[end + END_ROLE] == ROLE_A:
+    if arena[end + f.END_ROLE] == ROLE_A:
         _stage(arena, rates, end, ROLE_INNER_A, transfer, _THEN_PROCESS)
     else:
         append(arena, end + PROCESSING, transfer)
@@ -140,17 +96,17 @@ def begin_bus_event(arena: Ints, rates: Floats, kind: int, end: int) -> int:
 @kernel
 def end_bus_event(arena: Ints, rates: Floats, kind: int, end: int, ended: int) -> None:
     """Second part, after the bundle that *ended* has had its effect."""
-    inner = arena[end + END_ROLE] >= ROLE_INNER_A
+    inner = arena[end + f.END_ROLE] >= ROLE_INNER_A
     if ended != 0 and inner:
-        _tail(arena, rates, end - arena[end + END_ROLE] * END_WORDS)
-    if kind == DO_BUS_REDUCED:
+        _tail(arena, rates, end - arena[end + f.END_ROLE] * f.END_WORDS)
+    if kind == f.DO_BUS_REDUCED:
         _start_reduction(arena, end)
     _tail(arena, rates, end)
 
 
 @kernel
 def _new_transfer(arena: Ints, size: int, then: int, about: int) -> int:
-    transfer = allocate(arena, TRANSFER_WORDS)
+    transfer = allocate(arena, f.TRANSFER_WORDS)
     arena[transfer + _BYTES] = size
     arena[transfer + _REDUCE] = 0
     arena[transfer + _SENDS_BACK] = 0
@@ -163,7 +119,7 @@ def _new_transfer(arena: Ints, size: int, then: int, about: int) -> int:
 @kernel
 def _request(arena: Ints, rates: Floats, end: int, transfer: int) -> None:
     append(arena, end + SENDS, transfer)
-    if arena[end + END_STATE] == _FREE:
+    if arena[end + f.END_STATE] == _FREE:
         _tail(arena, rates, end)
 
 
@@ -173,21 +129,21 @@ def _stage(arena: Ints, rates: Floats, bus: int, role: int, transfer: int, then:
     inner = _new_transfer(arena, arena[transfer + _BYTES], then, transfer)
     if role == ROLE_INNER_A and then != _THEN_DELIVER:
         arena[inner + _SENDS_BACK] = 1
-    _request(arena, rates, bus + role * END_WORDS, inner)
+    _request(arena, rates, bus + role * f.END_WORDS, inner)
 
 
 @kernel
 def _tail(arena: Ints, rates: Floats, end: int) -> None:
     """Start the next transfer, unless it is the partner's turn after a long row."""
-    if arena[end + END_STATE] != _FREE or arena[end + SENDS + FIFO_HEAD] == 0:
+    if arena[end + f.END_STATE] != _FREE or arena[end + SENDS + f.FIFO_HEAD] == 0:
         return
     partner = _partner(arena, end)
     if (
-        arena[end + END_IN_ROW] > _LONGEST_ROW
-        and arena[partner + SENDS + FIFO_HEAD] != 0
-        and arena[partner + END_IN_ROW] <= _LONGEST_ROW
+        arena[end + f.END_IN_ROW] > _LONGEST_ROW
+        and arena[partner + SENDS + f.FIFO_HEAD] != 0
+        and arena[partner + f.END_IN_ROW] <= _LONGEST_ROW
     ):
-        if arena[partner + END_STATE] == _FREE:
+        if arena[partner + f.END_STATE] == _FREE:
             _start(arena, rates, partner)
         return
     _start(arena, rates, end)
@@ -195,51 +151,51 @@ def _tail(arena: Ints, rates: Floats, end: int) -> None:
 
 @kernel
 def _partner(arena: Ints, end: int) -> int:
-    role = arena[end + END_ROLE]
-    return end + ((role ^ 1) - role) * END_WORDS
+    role = arena[end + f.END_ROLE]
+    return end + ((role ^ 1) - role) * f.END_WORDS
 
 
 @kernel
 def _start(arena: Ints, rates: Floats, end: int) -> None:
-    overhead = arena[BUS_OVERHEAD_NS]
+    overhead = arena[f.BUS_OVERHEAD_NS]
     gap = overhead
-    if arena[end + END_PREVIOUS] == _SENDING:
-        idle = arena[NOW_NS] - arena[end + END_LAST_NS]
-        if overhead + idle <= arena[BUS_GAP_NS]:
-            gap = arena[BUS_GAP_NS] - idle
-    rate = rates[BUS_GAP_NS_PER_BYTE]
-    if arena[end + END_ROLE] >= ROLE_INNER_A:
+    if arena[end + f.END_PREVIOUS] == _SENDING:
+        idle = arena[f.NOW_NS] - arena[end + f.END_LAST_NS]
+        if overhead + idle <= arena[f.BUS_GAP_NS]:
+            gap = arena[f.BUS_GAP_NS] - idle
+    rate = rates[f.BUS_GAP_NS_PER_BYTE]
+    if arena[end + f.END_ROLE] >= ROLE_INNER_A:
         rate = _INNER_GAP_NS_PER_BYTE
     transfer = pop(arena, end + SENDS)
     partner = _partner(arena, end)
     append(arena, partner + RECEIVES, transfer)
-    arena[partner + END_RECEIVES_COUNT] += 1
-    arena[partner + END_PREVIOUS] = arena[partner + END_STATE]
-    arena[partner + END_STATE] = _RECEIVING
-    arena[partner + END_IN_ROW] = 0
-    arena[end + END_STATE] = _SENDING
+    arena[partner + f.END_RECEIVES_COUNT] += 1
+    arena[partner + f.END_PREVIOUS] = arena[partner + f.END_STATE]
+    arena[partner + f.END_STATE] = _RECEIVING
+    arena[partner + f.END_IN_ROW] = 0
+    arena[end + f.END_STATE] = _SENDING
     last_byte = arena[transfer + _BYTES] - 1
-    npu = arena[end + END_NPU]
-    arrival_ns = int(gap + last_byte * rate + arena[BUS_LATENCY_NS] + overhead)
-    do_later(arena, npu, arrival_ns, DO_BUS_RECEIVED, partner, NOTHING)
-    do_later(arena, npu, int(gap + rate * last_byte), DO_BUS_SENT, end, NOTHING)
+    npu = arena[end + f.END_NPU]
+    arrival_ns = int(gap + last_byte * rate + arena[f.BUS_LATENCY_NS] + overhead)
+    do_later(arena, npu, arrival_ns, f.DO_BUS_RECEIVED, partner, f.NOTHING)
+    do_later(arena, npu, int(gap + rate * last_byte), f.DO_BUS_SENT, end, f.NOTHING)
 
 
 @kernel
 def _start_reduction(arena: Ints, end: int) -> None:
-    transfer = arena[end + PROCESSING + FIFO_HEAD]
-    if transfer == 0 or arena[end + END_REDUCING] != 0:
+    transfer = arena[end + PROCESSING + f.FIFO_HEAD]
+    if transfer == 0 or arena[end + f.END_REDUCING] != 0:
         return
-    arena[end + END_REDUCING] = 1
+    arena[end + f.END_REDUCING] = 1
     hundreds = int(arena[transfer + _BYTES] / 100)  # towards 0, as in C
-    delay_ns = hundreds * arena[BUS_REDUCTION_NS] + 50
-    do_later(arena, arena[end + END_NPU], delay_ns, DO_BUS_REDUCED, end, NOTHING)
+    delay_ns = hundreds * arena[f.BUS_REDUCTION_NS] + 50
+    do_later(arena, arena[end + f.END_NPU], delay_ns, f.DO_BUS_REDUCED, end, f.NOTHING)
 
 
 @kernel
 def _route(arena: Ints, rates: Floats, end: int, transfer: int) -> int:
     """Send *transfer* back or end it; returns the outer transfer that ended, or 0."""
-    at_a = arena[end + END_ROLE] == ROLE_A
+    at_a = arena[end + f.END_ROLE] == ROLE_A
     if arena[transfer + _SENDS_BACK] != 0:
         arena[transfer + _SENDS_BACK] = 0
         if at_a:
@@ -254,10 +210,10 @@ def _route(arena: Ints, rates: Floats, end: int, transfer: int) -> int:
     if then == _THEN_END:
         return transfer
     outer = arena[transfer + _ABOUT]
-    release(arena, transfer, TRANSFER_WORDS)
+    release(arena, transfer, f.TRANSFER_WORDS)
     if then == _THEN_DELIVER:
         return outer
-    end_a = end - arena[end + END_ROLE] * END_WORDS
+    end_a = end - arena[end + f.END_ROLE] * f.END_WORDS
     if then == _THEN_SEND:
         append(arena, end_a + SENDS, outer)
     else:
@@ -270,37 +226,37 @@ def _route(arena: Ints, rates: Floats, end: int, transfer: int) -> int:
 @kernel
 def request_memory(arena: Ints, npu: int, position: int) -> None:
     """Serve the load or store of a node, at once or when its server is free."""
-    if arena[MEMORY_SERVERS] == 0:
+    if arena[f.MEMORY_SERVERS] == 0:
         delay_ns = _service_ns(arena, npu, position)
-        do_later(arena, npu, delay_ns, DO_NODE_DONE, npu, position)
+        do_later(arena, npu, delay_ns, f.DO_NODE_DONE, npu, position)
         return
-    index = arena[npu + NPU_ID] // arena[NPUS_PER_SERVER]
-    server = arena[MEMORY_SERVERS] + index * SERVER_WORDS
-    request = new_event(arena, DO_NODE_DONE, npu, position)
-    append(arena, server + SERVER_LINE, request)
-    if arena[server + SERVER_BUSY] == 0:
-        arena[server + SERVER_BUSY] = 1
+    index = arena[npu + f.NPU_ID] // arena[f.NPUS_PER_SERVER]
+    server = arena[f.MEMORY_SERVERS] + index * f.SERVER_WORDS
+    request = new_event(arena, f.DO_NODE_DONE, npu, position)
+    append(arena, server + f.SERVER_LINE, request)
+    if arena[server + f.SERVER_BUSY] == 0:
+        arena[server + f.SERVER_BUSY] = 1
         serve_next(arena, server)
 
 
 @kernel
 def serve_next(arena: Ints, server: int) -> None:
     """Start the request that waits longest; the server falls idle where there is none."""
-    if arena[server + SERVER_LINE + FIFO_HEAD] == 0:
-        arena[server + SERVER_BUSY] = 0
+    if arena[server + f.SERVER_LINE + f.FIFO_HEAD] == 0:
+        arena[server + f.SERVER_BUSY] = 0
         return
-    request = pop(arena, server + SERVER_LINE)
-    npu = arena[request + EVENT_A]
-    delay_ns = _service_ns(arena, npu, arena[request + EVENT_B])
+    request = pop(arena, server + f.SERVER_LINE)
+    npu = arena[request + f.EVENT_A]
+    delay_ns = _service_ns(arena, npu, arena[request + f.EVENT_B])
     register(arena, npu, delay_ns, request)
-    do_later(arena, npu, delay_ns, DO_SERVER_NEXT, server, NOTHING)
+    do_later(arena, npu, delay_ns, f.DO_SERVER_NEXT, server, f.NOTHING)
 
 
 @kernel
 def _service_ns(arena: Ints, npu: int, position: int) -> int:
-    program = arena[npu + NPU_PROGRAM]
-    value = arena[arena[program + PROGRAM_TABLE] + position * NODE_WORDS + NODE_VALUE]
-    size = arena[arena[program + PROGRAM_DETAILS] + value * DETAIL_WORDS + DETAIL_BYTES]
-    if arena[MEMORY_BYTES_PER_NS] == 0:
-        return arena[MEMORY_LATENCY_NS]
-    return arena[MEMORY_LATENCY_NS] + int(size / arena[MEMORY_BYTES_PER_NS])
+    program = arena[npu + f.NPU_PROGRAM]
+    value = arena[arena[program + f.PROGRAM_TABLE] + position * f.NODE_WORDS + f.NODE_VALUE]
+    size = arena[arena[program + f.PROGRAM_DETAILS] + value * f.DETAIL_WORDS + f.DETAIL_BYTES]
+    if arena[f.MEMORY_BYTES_PER_NS] == 0:
+        return arena[f.MEMORY_LATENCY_NS]
+    return arena[f.MEMORY_LATENCY_NS] + int(size / arena[f.MEMORY_BYTES_PER_NS])

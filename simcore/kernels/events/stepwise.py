@@ -7,75 +7,19 @@ line. Rounds of plain packets and packets that are reduced alternate (ASTRA-sim 
 
 import numpy as np
 
+from simcore.kernels.collectives import phase_row as words
 from simcore.kernels.collectives.phase_machine import reduction_ns
-from simcore.kernels.collectives.phase_row import (
-    PEERS_HALVING,
-    PEERS_NEIGHBOUR,
-    PEERS_ROTATING,
-    PEERS_TABLE,
-    REDUCE_ALWAYS,
-    REDUCE_FIRST_HALF,
-)
 from simcore.kernels.collectives.step_table import (
     step_bytes,
     step_receiver,
     step_reduces,
     step_sender,
 )
+from simcore.kernels.events import layout as f
 from simcore.kernels.events.bundles import pass_bundle
 from simcore.kernels.events.compiled import kernel
 from simcore.kernels.events.fold.stand_ins import present_to_stand_in
-from simcore.kernels.events.layout import (
-    DO_STEP_RECEIVED,
-    MEMORY_BYTES_PER_S,
-    MSG_TRAVEL_NS,
-    NO,
-    NOT_REDUCED,
-    NOTHING,
-    PHASE_DISTANCE,
-    PHASE_DIVISOR,
-    PHASE_LIST,
-    PHASE_MEMBERS,
-    PHASE_PARALLEL,
-    PHASE_PEERS,
-    PHASE_REDUCE_RULE,
-    PHASE_REDUCED,
-    PHASE_SHRINKS,
-    PHASE_STEPS,
-    PHASE_STRIDE,
-    PHASE_TABLE,
-    PHASE_WAITS,
-    PLACES,
-    STREAM_BYTES,
-    WALK_AHEAD,
-    WALK_BACKWARDS,
-    WALK_BYTES,
-    WALK_DISTANCE,
-    WALK_FREE,
-    WALK_FROM,
-    WALK_ID,
-    WALK_INDEX,
-    WALK_INSERTED,
-    WALK_LEFT,
-    WALK_OUT_BYTES,
-    WALK_OUT_DISTANCE,
-    WALK_PARALLEL,
-    WALK_PEERS,
-    WALK_PHASE,
-    WALK_PLAIN,
-    WALK_RECEIVED,
-    WALK_REDUCE_NS,
-    WALK_REDUCED,
-    WALK_SHRINKS,
-    WALK_STREAM,
-    WALK_TAG,
-    WALK_TAKEN,
-    WALK_TO,
-    WALK_TOGGLE,
-    WALK_TRAVEL_NS,
-    Floats,
-    Ints,
-)
+from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.members import listed_id
 from simcore.kernels.events.messages import new_message, receive, send
 from simcore.kernels.events.structures.arena import new_event
@@ -86,47 +30,51 @@ _NEXT = np.int64(1)
 @kernel
 def begin_steps(arena: Ints, rates: Floats, walk: int) -> None:
     """Set the machine to its start and put the first packets in line."""
-    phase = arena[walk + WALK_PHASE]
-    size = arena[arena[walk + WALK_STREAM] + STREAM_BYTES]
-    arena[walk + WALK_PEERS] = arena[phase + PHASE_PEERS]
-    arena[walk + WALK_TRAVEL_NS] = -1
-    arena[walk + WALK_PARALLEL] = arena[phase + PHASE_PARALLEL]
-    arena[walk + WALK_LEFT] = arena[phase + PHASE_STEPS]
-    arena[walk + WALK_BYTES] = size // arena[phase + PHASE_DIVISOR]
-    arena[walk + WALK_DISTANCE] = arena[phase + PHASE_DISTANCE]
-    arena[walk + WALK_SHRINKS] = arena[phase + PHASE_SHRINKS]
-    arena[walk + WALK_REDUCE_NS] = reduction_ns(arena[walk + WALK_BYTES], rates[MEMORY_BYTES_PER_S])
-    rotating = arena[walk + WALK_PEERS] == PEERS_ROTATING
-    if arena[walk + WALK_PEERS] == PEERS_NEIGHBOUR:
+    phase = arena[walk + f.WALK_PHASE]
+    size = arena[arena[walk + f.WALK_STREAM] + f.STREAM_BYTES]
+    arena[walk + f.WALK_PEERS] = arena[phase + f.PHASE_PEERS]
+    arena[walk + f.WALK_TRAVEL_NS] = -1
+    arena[walk + f.WALK_PARALLEL] = arena[phase + f.PHASE_PARALLEL]
+    arena[walk + f.WALK_LEFT] = arena[phase + f.PHASE_STEPS]
+    arena[walk + f.WALK_BYTES] = size // arena[phase + f.PHASE_DIVISOR]
+    arena[walk + f.WALK_DISTANCE] = arena[phase + f.PHASE_DISTANCE]
+    arena[walk + f.WALK_SHRINKS] = arena[phase + f.PHASE_SHRINKS]
+    arena[walk + f.WALK_REDUCE_NS] = reduction_ns(
+        arena[walk + f.WALK_BYTES], rates[f.MEMORY_BYTES_PER_S]
+    )
+    rotating = arena[walk + f.WALK_PEERS] == words.PEERS_ROTATING
+    if arena[walk + f.WALK_PEERS] == words.PEERS_NEIGHBOUR:
         _meet(arena, walk, _NEXT)
-    for _ in range(arena[walk + WALK_PARALLEL] if rotating else 1):
+    for _ in range(arena[walk + f.WALK_PARALLEL] if rotating else 1):
         insert(arena, rates, walk)
 
 
 @kernel
 def insert(arena: Ints, rates: Floats, walk: int) -> None:
     """Put the next packet in line and pass its bundle over the bus."""
-    phase = arena[walk + WALK_PHASE]
-    if arena[walk + WALK_PLAIN] == 0 and arena[walk + WALK_REDUCED] == 0:
-        arena[walk + WALK_PLAIN] = arena[walk + WALK_PARALLEL]
-        arena[walk + WALK_REDUCED] = arena[phase + PHASE_REDUCED]
-        arena[walk + WALK_TOGGLE] ^= 1
-    plain = arena[walk + WALK_PLAIN] > 0
-    reduce_ns = NOT_REDUCED
-    sends_back = NO
+    phase = arena[walk + f.WALK_PHASE]
+    if arena[walk + f.WALK_PLAIN] == 0 and arena[walk + f.WALK_REDUCED] == 0:
+        arena[walk + f.WALK_PLAIN] = arena[walk + f.WALK_PARALLEL]
+        arena[walk + f.WALK_REDUCED] = arena[phase + f.PHASE_REDUCED]
+        arena[walk + f.WALK_TOGGLE] ^= 1
+    plain = arena[walk + f.WALK_PLAIN] > 0
+    reduce_ns = f.NOT_REDUCED
+    sends_back = f.NO
     if plain:
-        arena[walk + WALK_PLAIN] -= 1
+        arena[walk + f.WALK_PLAIN] -= 1
     else:
-        rule = arena[phase + PHASE_REDUCE_RULE]
-        if rule == REDUCE_ALWAYS or (rule == REDUCE_FIRST_HALF and arena[walk + WALK_TOGGLE] == 1):
-            reduce_ns = arena[walk + WALK_REDUCE_NS]
-        sends_back = arena[walk + WALK_REDUCED] > arena[walk + WALK_PARALLEL]
-        arena[walk + WALK_REDUCED] -= 1
-    if arena[walk + WALK_PEERS] == PEERS_TABLE and arena[walk + WALK_INSERTED] > 0:
+        rule = arena[phase + f.PHASE_REDUCE_RULE]
+        if rule == words.REDUCE_ALWAYS or (
+            rule == words.REDUCE_FIRST_HALF and arena[walk + f.WALK_TOGGLE] == 1
+        ):
+            reduce_ns = arena[walk + f.WALK_REDUCE_NS]
+        sends_back = arena[walk + f.WALK_REDUCED] > arena[walk + f.WALK_PARALLEL]
+        arena[walk + f.WALK_REDUCED] -= 1
+    if arena[walk + f.WALK_PEERS] == words.PEERS_TABLE and arena[walk + f.WALK_INSERTED] > 0:
         reduce_ns = _table_reduce_ns(arena, rates, walk)
-    arena[walk + WALK_INSERTED] += 1
-    size = arena[walk + WALK_BYTES]
-    if arena[walk + WALK_PEERS] == PEERS_HALVING:
+    arena[walk + f.WALK_INSERTED] += 1
+    size = arena[walk + f.WALK_BYTES]
+    if arena[walk + f.WALK_PEERS] == words.PEERS_HALVING:
         _advance(arena, rates, walk)
     pass_bundle(arena, rates, walk, reduce_ns, size, plain, sends_back)
 
@@ -134,135 +82,143 @@ def insert(arena: Ints, rates: Floats, walk: int) -> None:
 @kernel
 def _table_reduce_ns(arena: Ints, rates: Floats, walk: int) -> int:
     """Time to reduce what arrived in the last step of a table, or that it is not reduced."""
-    table, step = arena[arena[walk + WALK_PHASE] + PHASE_TABLE], arena[walk + WALK_INSERTED] - 1
+    table, step = (
+        arena[arena[walk + f.WALK_PHASE] + f.PHASE_TABLE],
+        arena[walk + f.WALK_INSERTED] - 1,
+    )
     if not step_reduces(arena, table, step):
-        return NOT_REDUCED
-    size = step_bytes(arena, table, step, arena[arena[walk + WALK_STREAM] + STREAM_BYTES])
-    return reduction_ns(size, rates[MEMORY_BYTES_PER_S])
+        return f.NOT_REDUCED
+    size = step_bytes(arena, table, step, arena[arena[walk + f.WALK_STREAM] + f.STREAM_BYTES])
+    return reduction_ns(size, rates[f.MEMORY_BYTES_PER_S])
 
 
 @kernel
 def _advance(arena: Ints, rates: Floats, walk: int) -> None:
     """Take the packet in line, of which there is one at most; then halve or double."""
-    arena[walk + WALK_OUT_BYTES] = arena[walk + WALK_BYTES]
-    arena[walk + WALK_OUT_DISTANCE] = arena[walk + WALK_DISTANCE]
-    if arena[walk + WALK_SHRINKS] != 0:
-        arena[walk + WALK_DISTANCE] *= 2
-        arena[walk + WALK_BYTES] //= 2
+    arena[walk + f.WALK_OUT_BYTES] = arena[walk + f.WALK_BYTES]
+    arena[walk + f.WALK_OUT_DISTANCE] = arena[walk + f.WALK_DISTANCE]
+    if arena[walk + f.WALK_SHRINKS] != 0:
+        arena[walk + f.WALK_DISTANCE] *= 2
+        arena[walk + f.WALK_BYTES] //= 2
     else:
-        arena[walk + WALK_DISTANCE] //= 2
-        arena[walk + WALK_BYTES] *= 2
-    phase = arena[walk + WALK_PHASE]
+        arena[walk + f.WALK_DISTANCE] //= 2
+        arena[walk + f.WALK_BYTES] *= 2
+    phase = arena[walk + f.WALK_PHASE]
     if (
-        arena[phase + PHASE_REDUCE_RULE] == REDUCE_FIRST_HALF
-        and arena[walk + WALK_DISTANCE] == arena[phase + PHASE_MEMBERS]
+        arena[phase + f.PHASE_REDUCE_RULE] == words.REDUCE_FIRST_HALF
+        and arena[walk + f.WALK_DISTANCE] == arena[phase + f.PHASE_MEMBERS]
     ):
-        arena[walk + WALK_SHRINKS] = 0
-        arena[walk + WALK_DISTANCE] //= 2
-        arena[walk + WALK_BYTES] *= 2
-    arena[walk + WALK_REDUCE_NS] = reduction_ns(arena[walk + WALK_BYTES], rates[MEMORY_BYTES_PER_S])
+        arena[walk + f.WALK_SHRINKS] = 0
+        arena[walk + f.WALK_DISTANCE] //= 2
+        arena[walk + f.WALK_BYTES] *= 2
+    arena[walk + f.WALK_REDUCE_NS] = reduction_ns(
+        arena[walk + f.WALK_BYTES], rates[f.MEMORY_BYTES_PER_S]
+    )
 
 
 @kernel
 def receive_step(arena: Ints, rates: Floats, walk: int) -> None:
     """A message came: the next packet gets in line."""
-    arena[walk + WALK_RECEIVED] += 1
+    arena[walk + f.WALK_RECEIVED] += 1
     insert(arena, rates, walk)
 
 
 @kernel
 def go_on(arena: Ints, rates: Floats, walk: int) -> bool:
     """A bundle has passed: send what can be sent. Returns whether the phase is over."""
-    phase = arena[walk + WALK_PHASE]
-    arena[walk + WALK_FREE] += 1
+    phase = arena[walk + f.WALK_PHASE]
+    arena[walk + f.WALK_FREE] += 1
     tries = 1
     if (
-        arena[phase + PHASE_WAITS] != 0
-        and arena[walk + WALK_LEFT] <= arena[phase + PHASE_MEMBERS] - 1
+        arena[phase + f.PHASE_WAITS] != 0
+        and arena[walk + f.WALK_LEFT] <= arena[phase + f.PHASE_MEMBERS] - 1
     ):
-        if arena[walk + WALK_RECEIVED] < arena[phase + PHASE_MEMBERS] - 1:
+        if arena[walk + f.WALK_RECEIVED] < arena[phase + f.PHASE_MEMBERS] - 1:
             return False
-        tries = arena[walk + WALK_PARALLEL]
+        tries = arena[walk + f.WALK_PARALLEL]
     while tries > 0 and _try_to_send(arena, rates, walk):
         tries -= 1
-    return arena[walk + WALK_LEFT] == 0 and arena[walk + WALK_FREE] == arena[walk + WALK_PARALLEL]
+    return (
+        arena[walk + f.WALK_LEFT] == 0
+        and arena[walk + f.WALK_FREE] == arena[walk + f.WALK_PARALLEL]
+    )
 
 
 @kernel
 def _try_to_send(arena: Ints, rates: Floats, walk: int) -> bool:
     """Send the next packet in line, if there is one and a bundle is free; whether it was."""
-    taken = arena[walk + WALK_TAKEN]
+    taken = arena[walk + f.WALK_TAKEN]
     if (
-        taken == arena[walk + WALK_INSERTED]
-        or arena[walk + WALK_LEFT] == 0
-        or arena[walk + WALK_FREE] == 0
+        taken == arena[walk + f.WALK_INSERTED]
+        or arena[walk + f.WALK_LEFT] == 0
+        or arena[walk + f.WALK_FREE] == 0
     ):
         return False
-    size = arena[walk + WALK_BYTES]
-    if arena[walk + WALK_PEERS] == PEERS_ROTATING:
-        members = arena[arena[walk + WALK_PHASE] + PHASE_MEMBERS]
+    size = arena[walk + f.WALK_BYTES]
+    if arena[walk + f.WALK_PEERS] == words.PEERS_ROTATING:
+        members = arena[arena[walk + f.WALK_PHASE] + f.PHASE_MEMBERS]
         _meet(arena, walk, taken % (members - 1) + 1)
-    elif arena[walk + WALK_PEERS] == PEERS_HALVING:
-        size = arena[walk + WALK_OUT_BYTES]
+    elif arena[walk + f.WALK_PEERS] == words.PEERS_HALVING:
+        size = arena[walk + f.WALK_OUT_BYTES]
         _meet_pair(arena, walk)
-    elif arena[walk + WALK_PEERS] == PEERS_TABLE:
+    elif arena[walk + f.WALK_PEERS] == words.PEERS_TABLE:
         size = _meet_in_table(arena, walk, taken)
-    me, tag = arena[walk + WALK_ID], arena[walk + WALK_TAG]
-    arena[walk + WALK_TAKEN] = taken + 1
-    arena[walk + WALK_LEFT] -= 1
-    arena[walk + WALK_FREE] -= 1
-    message = new_message(arena, tag, me, arena[walk + WALK_TO], size)
-    arena[message + MSG_TRAVEL_NS] = arena[walk + WALK_TRAVEL_NS]
-    if arena[PLACES] != 0:
+    me, tag = arena[walk + f.WALK_ID], arena[walk + f.WALK_TAG]
+    arena[walk + f.WALK_TAKEN] = taken + 1
+    arena[walk + f.WALK_LEFT] -= 1
+    arena[walk + f.WALK_FREE] -= 1
+    message = new_message(arena, tag, me, arena[walk + f.WALK_TO], size)
+    arena[message + f.MSG_TRAVEL_NS] = arena[walk + f.WALK_TRAVEL_NS]
+    if arena[f.PLACES] != 0:
         present_to_stand_in(arena, rates, walk, message)
     send(arena, rates, message)
-    if arena[walk + WALK_PEERS] == PEERS_NEIGHBOUR:
-        arena[walk + WALK_TRAVEL_NS] = arena[message + MSG_TRAVEL_NS]
-    then = new_event(arena, DO_STEP_RECEIVED, walk, NOTHING)
-    receive(arena, rates, tag, arena[walk + WALK_FROM], me, size, then)
+    if arena[walk + f.WALK_PEERS] == words.PEERS_NEIGHBOUR:
+        arena[walk + f.WALK_TRAVEL_NS] = arena[message + f.MSG_TRAVEL_NS]
+    then = new_event(arena, f.DO_STEP_RECEIVED, walk, f.NOTHING)
+    receive(arena, rates, tag, arena[walk + f.WALK_FROM], me, size, then)
     return True
 
 
 @kernel
 def _meet(arena: Ints, walk: int, distance: int) -> None:
     """Send *distance* members ahead in the phase's direction, receive from as many behind."""
-    ahead = -distance if arena[walk + WALK_BACKWARDS] != 0 else distance
-    arena[walk + WALK_AHEAD] = ahead
-    arena[walk + WALK_TO] = member_id(arena, walk, ahead)
-    arena[walk + WALK_FROM] = member_id(arena, walk, -ahead)
+    ahead = -distance if arena[walk + f.WALK_BACKWARDS] != 0 else distance
+    arena[walk + f.WALK_AHEAD] = ahead
+    arena[walk + f.WALK_TO] = member_id(arena, walk, ahead)
+    arena[walk + f.WALK_FROM] = member_id(arena, walk, -ahead)
 
 
 @kernel
 def _meet_pair(arena: Ints, walk: int) -> None:
     """Exchange with the member at the packet's distance: ahead or behind, pair by pair."""
-    distance = arena[walk + WALK_OUT_DISTANCE]
+    distance = arena[walk + f.WALK_OUT_DISTANCE]
     ahead = distance
-    if distance > 0 and arena[walk + WALK_INDEX] // distance % 2 == 1:
+    if distance > 0 and arena[walk + f.WALK_INDEX] // distance % 2 == 1:
         ahead = -distance
-    arena[walk + WALK_AHEAD] = ahead
-    arena[walk + WALK_TO] = member_id(arena, walk, ahead)
-    arena[walk + WALK_FROM] = arena[walk + WALK_TO]
+    arena[walk + f.WALK_AHEAD] = ahead
+    arena[walk + f.WALK_TO] = member_id(arena, walk, ahead)
+    arena[walk + f.WALK_FROM] = arena[walk + f.WALK_TO]
 
 
 @kernel
 def _meet_in_table(arena: Ints, walk: int, step: int) -> int:
     """Send to whom a *step* of the table names, receive from who names this one; its bytes."""
-    phase, index = arena[walk + WALK_PHASE], arena[walk + WALK_INDEX]
-    table, members = arena[phase + PHASE_TABLE], arena[phase + PHASE_MEMBERS]
+    phase, index = arena[walk + f.WALK_PHASE], arena[walk + f.WALK_INDEX]
+    table, members = arena[phase + f.PHASE_TABLE], arena[phase + f.PHASE_MEMBERS]
     ahead = step_receiver(arena, table, step, index, members) - index
-    arena[walk + WALK_AHEAD] = ahead % members
-    arena[walk + WALK_TO] = member_id(arena, walk, ahead)
+    arena[walk + f.WALK_AHEAD] = ahead % members
+    arena[walk + f.WALK_TO] = member_id(arena, walk, ahead)
     behind = step_sender(arena, table, step, index, members) - index
-    arena[walk + WALK_FROM] = member_id(arena, walk, behind)
-    return step_bytes(arena, table, step, arena[arena[walk + WALK_STREAM] + STREAM_BYTES])
+    arena[walk + f.WALK_FROM] = member_id(arena, walk, behind)
+    return step_bytes(arena, table, step, arena[arena[walk + f.WALK_STREAM] + f.STREAM_BYTES])
 
 
 @kernel
 def member_id(arena: Ints, walk: int, ahead: int) -> int:
     """NPU id of the member *ahead* positions further, wrapping round."""
-    phase = arena[walk + WALK_PHASE]
-    index = arena[walk + WALK_INDEX]
-    place = (index + ahead) % arena[phase + PHASE_MEMBERS]
-    if arena[phase + PHASE_LIST] != 0:
-        return listed_id(arena, arena[phase + PHASE_LIST], place)
-    return arena[walk + WALK_ID] + (place - index) * arena[phase + PHASE_STRIDE]
+    phase = arena[walk + f.WALK_PHASE]
+    index = arena[walk + f.WALK_INDEX]
+    place = (index + ahead) % arena[phase + f.PHASE_MEMBERS]
+    if arena[phase + f.PHASE_LIST] != 0:
+        return listed_id(arena, arena[phase + f.PHASE_LIST], place)
+    return arena[walk + f.WALK_ID] + (place - index) * arena[phase + f.PHASE_STRIDE]

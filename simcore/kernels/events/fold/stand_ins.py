@@ -6,31 +6,10 @@ to the partner, and under the tag of the stand-in's own group.
 """
 
 from simcore.kernels.collectives.phase_row import PEERS_HALVING
+from simcore.kernels.events import layout as f
 from simcore.kernels.events.compiled import kernel
 from simcore.kernels.events.fold.ties import LINE_SHIFT, LIST_LINES, PAIRED
-from simcore.kernels.events.layout import (
-    LIST_MEMBERS,
-    MSG_DST,
-    NPU_ID,
-    PHASE_LINE,
-    PHASE_LIST,
-    PHASE_MEMBERS,
-    PHASE_STRIDE,
-    PLACES,
-    SEEN_GROUP,
-    SEEN_INDEX,
-    SEEN_LIST,
-    SEEN_WORDS,
-    TAGS_PER_GROUP,
-    WALK_AHEAD,
-    WALK_INDEX,
-    WALK_NPU,
-    WALK_PEERS,
-    WALK_PHASE,
-    WALK_TAG,
-    Floats,
-    Ints,
-)
+from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.members import listed_id
 from simcore.kernels.events.messages import present_as
 
@@ -38,19 +17,19 @@ from simcore.kernels.events.messages import present_as
 @kernel
 def present_to_stand_in(arena: Ints, rates: Floats, walk: int, message: int) -> None:
     """Let a walk's *message* look as the stand-in of its receiver awaits it."""
-    phase, ahead = arena[walk + WALK_PHASE], arena[walk + WALK_AHEAD]
-    members, stride = arena[phase + PHASE_MEMBERS], arena[phase + PHASE_STRIDE]
-    pairs = arena[walk + WALK_PEERS] == PEERS_HALVING
-    receiver = arena[arena[arena[PLACES] + arena[message + MSG_DST]] + NPU_ID]
-    tag, line, ids = arena[walk + WALK_TAG], arena[phase + PHASE_LINE], 0
-    if arena[phase + PHASE_LIST] == 0:
+    phase, ahead = arena[walk + f.WALK_PHASE], arena[walk + f.WALK_AHEAD]
+    members, stride = arena[phase + f.PHASE_MEMBERS], arena[phase + f.PHASE_STRIDE]
+    pairs = arena[walk + f.WALK_PEERS] == PEERS_HALVING
+    receiver = arena[arena[arena[f.PLACES] + arena[message + f.MSG_DST]] + f.NPU_ID]
+    tag, line, ids = arena[walk + f.WALK_TAG], arena[phase + f.PHASE_LINE], 0
+    if arena[phase + f.PHASE_LIST] == 0:
         index = receiver // stride % members
     else:
-        place = (arena[walk + WALK_INDEX] + ahead) % members
-        seen = arena[phase + PHASE_LIST] + LIST_MEMBERS + 3 * members + SEEN_WORDS * place
-        ids, index = arena[seen + SEEN_LIST], arena[seen + SEEN_INDEX]
-        line = LIST_LINES + arena[seen + SEEN_GROUP]
-        tag = (arena[seen + SEEN_GROUP] + 1) * TAGS_PER_GROUP + tag % TAGS_PER_GROUP
+        place = (arena[walk + f.WALK_INDEX] + ahead) % members
+        seen = arena[phase + f.PHASE_LIST] + f.LIST_MEMBERS + 3 * members + f.SEEN_WORDS * place
+        ids, index = arena[seen + f.SEEN_LIST], arena[seen + f.SEEN_INDEX]
+        line = LIST_LINES + arena[seen + f.SEEN_GROUP]
+        tag = (arena[seen + f.SEEN_GROUP] + 1) * f.TAGS_PER_GROUP + tag % f.TAGS_PER_GROUP
     back = _way_back(index, ahead, pairs)
     sender_index = (index + back) % members
     if ids == 0:
@@ -58,7 +37,7 @@ def present_to_stand_in(arena: Ints, rates: Floats, walk: int, message: int) -> 
     else:
         src = listed_id(arena, ids, sender_index)
     cause = line << LINE_SHIFT | (PAIRED | abs(ahead) if pairs else ahead % members)
-    present_as(arena, rates, arena[walk + WALK_NPU], message, tag, src, cause)
+    present_as(arena, rates, arena[walk + f.WALK_NPU], message, tag, src, cause)
 
 
 @kernel

@@ -16,27 +16,9 @@ so on back to the start, the numbers of the NPUs decide, and these differ within
 
 import numpy as np
 
+from simcore.kernels.events import layout as f
 from simcore.kernels.events.compiled import kernel
-from simcore.kernels.events.layout import (
-    CURRENT_TABLE,
-    EVENT_BORN,
-    EVENTS,
-    FIFO_MARK,
-    MARK,
-    NOW_NS,
-    NPU_FIRST_THREAD,
-    NPU_LATEST_THREAD,
-    NPU_STRANDS,
-    NPU_TABLE_TIE,
-    NPU_TIE,
-    PAUSE_AT,
-    PLACES,
-    TIE_BORN,
-    TIE_NS,
-    TIES,
-    UNSAFE,
-    Ints,
-)
+from simcore.kernels.events.layout import Ints
 
 _STRAND_BITS = 24
 _STRANDS = 1 << _STRAND_BITS
@@ -53,37 +35,37 @@ SENDER, RECEIVER = 1 << 37, 1 << 38  # plus an NPU id
 @kernel
 def enter_tie(arena: Ints, event: int) -> None:
     """Find out whether *event*, which comes next, still belongs to the present tie."""
-    born = arena[event + EVENT_BORN] >> _STRAND_BITS
-    if arena[TIE_BORN] != born or arena[TIE_NS] != arena[NOW_NS]:
-        arena[TIE_BORN] = born
-        arena[TIE_NS] = arena[NOW_NS]
-        arena[TIES] += 1
+    born = arena[event + f.EVENT_BORN] >> _STRAND_BITS
+    if arena[f.TIE_BORN] != born or arena[f.TIE_NS] != arena[f.NOW_NS]:
+        arena[f.TIE_BORN] = born
+        arena[f.TIE_NS] = arena[f.NOW_NS]
+        arena[f.TIES] += 1
 
 
 @kernel
 def act_for(arena: Ints, npu: int, cause: int, born: int) -> None:
     """What follows happens to *npu*, caused at the place *cause* under the mark *born*."""
-    tie = arena[TIES]
+    tie = arena[f.TIES]
     thread = cause * _STRANDS + (born & (_STRANDS - 1))
     strand = 0
-    if arena[npu + NPU_TIE] != tie:
-        arena[npu + NPU_TIE] = tie
-        arena[npu + NPU_STRANDS] = 1
-        arena[npu + NPU_FIRST_THREAD] = thread
-        arena[npu + NPU_LATEST_THREAD] = -1
-    elif arena[npu + NPU_LATEST_THREAD] == thread:
-        strand = arena[npu + NPU_STRANDS] - 1
-    elif arena[npu + NPU_FIRST_THREAD] != thread:
+    if arena[npu + f.NPU_TIE] != tie:
+        arena[npu + f.NPU_TIE] = tie
+        arena[npu + f.NPU_STRANDS] = 1
+        arena[npu + f.NPU_FIRST_THREAD] = thread
+        arena[npu + f.NPU_LATEST_THREAD] = -1
+    elif arena[npu + f.NPU_LATEST_THREAD] == thread:
+        strand = arena[npu + f.NPU_STRANDS] - 1
+    elif arena[npu + f.NPU_FIRST_THREAD] != thread:
         strand = _new_strand(arena, npu)
-        arena[npu + NPU_LATEST_THREAD] = thread
-    arena[MARK] = tie * _STRANDS + strand
+        arena[npu + f.NPU_LATEST_THREAD] = thread
+    arena[f.MARK] = tie * _STRANDS + strand
 
 
 @kernel
 def _new_strand(arena: Ints, npu: int) -> int:
-    strand = arena[npu + NPU_STRANDS]
-    arena[npu + NPU_STRANDS] = strand + 1
-    arena[npu + NPU_LATEST_THREAD] = -1
+    strand = arena[npu + f.NPU_STRANDS]
+    arena[npu + f.NPU_STRANDS] = strand + 1
+    arena[npu + f.NPU_LATEST_THREAD] = -1
     if strand == _STRANDS - 1:
         _give_up(arena)
     return strand
@@ -95,23 +77,23 @@ def join_strands(arena: Ints, npu: int, word: int) -> None:
 
     *word* keeps the mark of that strand.
     """
-    if arena[word] >> _STRAND_BITS != arena[TIES]:
-        arena[word] = arena[TIES] * _STRANDS + _new_strand(arena, npu)
-    arena[MARK] = arena[word]
+    if arena[word] >> _STRAND_BITS != arena[f.TIES]:
+        arena[word] = arena[f.TIES] * _STRANDS + _new_strand(arena, npu)
+    arena[f.MARK] = arena[word]
 
 
 @kernel
 def touch(arena: Ints, word: int) -> None:
     """Note at *word* who touches what it belongs to; give up where the order is not certain."""
-    if arena[PLACES] != 0:
+    if arena[f.PLACES] != 0:
         _touch(arena, word)
 
 
 @kernel
 def _touch(arena: Ints, word: int) -> None:
-    if _conflict(arena[word], arena[MARK]):
+    if _conflict(arena[word], arena[f.MARK]):
         _give_up(arena)
-    arena[word] = arena[MARK]
+    arena[word] = arena[f.MARK]
 
 
 @kernel
@@ -121,12 +103,12 @@ def note_entry(arena: Ints, npu: int, table: int, delay_ns: int) -> None:
     An entry for the present time comes too late for a table of this tie that has run, and in time
     for one that has not: which it is may not depend on the order within the tie.
     """
-    last = arena[table + FIFO_MARK]
+    last = arena[table + f.FIFO_MARK]
     if last >= 0:
-        arena[table + FIFO_MARK] = -1 if _conflict(last, arena[MARK]) else arena[MARK]
-    if delay_ns == 0 and table != arena[CURRENT_TABLE]:
-        waits = arena[table + EVENT_BORN] >> _STRAND_BITS == arena[TIE_BORN]
-        if waits or arena[npu + NPU_TABLE_TIE] == arena[TIES]:
+        arena[table + f.FIFO_MARK] = -1 if _conflict(last, arena[f.MARK]) else arena[f.MARK]
+    if delay_ns == 0 and table != arena[f.CURRENT_TABLE]:
+        waits = arena[table + f.EVENT_BORN] >> _STRAND_BITS == arena[f.TIE_BORN]
+        if waits or arena[npu + f.NPU_TABLE_TIE] == arena[f.TIES]:
             _give_up(arena)
 
 
@@ -138,5 +120,5 @@ def _conflict(one: int, other: int) -> bool:
 
 @kernel
 def _give_up(arena: Ints) -> None:
-    arena[UNSAFE] = 1
-    arena[PAUSE_AT] = arena[EVENTS]
+    arena[f.UNSAFE] = 1
+    arena[f.PAUSE_AT] = arena[f.EVENTS]
