@@ -1,7 +1,6 @@
 """The `design` search as a sampler for anyone's own Optuna study."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from optuna.distributions import (
@@ -13,7 +12,6 @@ from optuna.distributions import (
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.trial import FrozenTrial, TrialState
 
-from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
 from dse.samplers.design.aims import Answers, DesignScreen
 from dse.samplers.optuna_proposer import distribution, from_optuna, to_optuna
@@ -122,76 +120,3 @@ def _suggest(trial: "Trial", name: str, drawn_from: BaseDistribution) -> None:
         trial.suggest_int(name, drawn_from.low, drawn_from.high)
     elif isinstance(drawn_from, FloatDistribution):
         trial.suggest_float(name, drawn_from.low, drawn_from.high, log=drawn_from.log)
-
-
-class DesignProposer(Proposer[Genome]):
-    """Never proposes a design twice, and never one that the study's screen turns down."""
-
-    def __init__(self, what: ProposerInput, settings: Settings | None = None) -> None:
-        self._space = GenomeSpace(what.space)
-        self._signs = tuple(zip(what.goals.objectives, what.goals.signs, strict=True))
-        settings = settings or Settings()
-        if what.population is not None:
-            settings = replace(settings, initial=what.population)
-        screen = None
-        if what.admits is not None:
-            screen = DesignScreen(Answers(self._space, what.admits, what.deciding).of)
-        self._search = DesignSearch(
-            self._space,
-            seed=what.seed,
-            screen=screen,
-            prices=what.prices,
-            is_hopeful=_of_genomes(self._space, what.is_hopeful),
-            settings=settings,
-        )
-
-    def ask(self) -> Proposal[Genome] | None:
-        genome = self._search.ask()
-        return None if genome is None else self._proposal(genome)
-
-    def enqueue(self, design: Design) -> None:
-        genome = self._space.genome(design)
-        if genome is not None:
-            self._search.enqueue(genome)
-
-    def recall(
-        self, designs: Sequence[Design], outcomes: Sequence[Outcome]
-    ) -> list[Proposal[Genome]] | None:
-        genomes = self._space.genomes(designs)
-        if genomes is None:
-            return None
-        told = [(self._values(found.objectives), found.violation) for found in outcomes]
-        self._search.recall(genomes, told)
-        pairs = zip(designs[len(told) :], genomes[len(told) :], strict=True)
-        return [Proposal(design=design, handle=genome) for design, genome in pairs]
-
-    def vary(
-        self, proposal: Proposal[Genome], is_new: Callable[[Design], bool], tries: int
-    ) -> Proposal[Genome] | None:
-        """The design that would have been asked for if all that are known had been left out."""
-        genome = self._search.ask_instead(
-            proposal.handle, lambda genome: is_new(self._space.design(genome))
-        )
-        return None if genome is None else self._proposal(genome)
-
-    def tell(
-        self, proposal: Proposal[Genome], objectives: Mapping[str, float], violation: float
-    ) -> None:
-        self._search.tell(proposal.handle, self._values(objectives), violation)
-
-    def tell_nothing(self, proposal: Proposal[Genome]) -> None:
-        self._search.tell(proposal.handle, None, 0.0)
-
-    def _proposal(self, genome: Genome) -> Proposal[Genome]:
-        return Proposal(design=self._space.design(genome), handle=genome)
-
-    def _values(self, objectives: Mapping[str, float]) -> list[float] | None:
-        if not objectives:
-            return None
-        return [sign * objectives[name] for name, sign in self._signs]
-
-
-def _of_genomes(
-    space: GenomeSpace, ask: Callable[[Design], bool] | None
-) -> Callable[[Genome], bool] | None:
-    return None if ask is None else lambda genome: ask(space.design(genome))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.samplers.base import Proposer, ProposerInput
 from dse.samplers.design import LOCAL
-from dse.samplers.design_sampler import DesignProposer
+from dse.samplers.design_proposer import DesignProposer
 from dse.samplers.exhaustive import ExhaustiveProposer, fits
 from dse.samplers.optuna_proposer import Look, OptunaProposer
 from dse.samplers.screened import ScreenedProposer

@@ -16,7 +16,8 @@ from simcore.collectives import CollectiveAlgorithm, PeerRule, StateMachine, alg
 from simcore.collectives.base import share
 from simcore.collectives.record import program_row
 from simcore.engines.collectives.alike import phase_alike
-from simcore.engines.collectives.phases import link_row, runnable
+from simcore.engines.collectives.phases import runnable
+from simcore.engines.collectives.rows import link_row
 from simcore.kernels.collectives import phase_row
 from simcore.kernels.collectives.phase_machine import phase_time
 from simcore.terms import CollectiveKind

@@ -9,9 +9,9 @@ from simcore import __version__
 _COMMANDS = {
     "simulate": ("simcore.cli.simulate", "simulate", "Simulate one training iteration."),
     "serve": ("simcore.cli.serve", "serve", "Simulate a service: prompts read, answers given."),
-    "astra": ("simcore.cli.astra", "astra", "Run ASTRA-sim's own input files."),
+    "astra": ("simcore.cli.astra_batch", "astra", "Run ASTRA-sim's own input files."),
     "astra-batch": (
-        "simcore.cli.astra",
+        "simcore.cli.astra_batch",
         "astra_batch",
         "Run many ASTRA-sim inputs at once.",
     ),

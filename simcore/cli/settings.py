@@ -1,8 +1,6 @@
 """Options of several commands: values by path, and files for results."""
 
-import sys
 from collections.abc import Callable
-from os import environ
 from pathlib import Path
 from typing import Any
 
@@ -45,21 +43,3 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(str(path), "must be writable", got=error.strerror) from None
-
-
-def announce_compilation(*, folded: bool) -> None:
-    """Print one line if the kernels have not been compiled on this machine yet.
-
-    Args:
-        folded: Whether the command runs generated workloads, whose kernels numba keeps; else only
-            the engine that runs every NPU is asked for.
-    """
-    from simcore.kernels.native import is_compiled
-
-    ready = is_compiled()
-    if folded and environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0"):
-        kept = Path(environ["NUMBA_CACHE_DIR"]).glob("*/schedule.run-*.nbi")
-        ready = next(kept, None) is not None
-    if not ready:
-        told = "Compiling the simulator kernels (once per machine, under a minute) ..."
-        sys.stderr.write(f"{told}\n")

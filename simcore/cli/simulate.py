@@ -5,13 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from simcore.cli.settings import (
-    announce_compilation,
-    json_option,
-    setting,
-    settings_option,
-    write_text,
-)
+from simcore.cli.first_use import announce_compilation
+from simcore.cli.settings import json_option, setting, settings_option, write_text
 
 if TYPE_CHECKING:
     from simcore.config import Run

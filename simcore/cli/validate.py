@@ -31,7 +31,7 @@ def validate() -> None:
 @_table_options
 def llm(rows: Path, out: Path) -> None:
     """Predict training iterations."""
-    from simcore.cli.settings import announce_compilation
+    from simcore.cli.first_use import announce_compilation
     from simcore.validation import predict_training, write_training
 
     announce_compilation(folded=True)
@@ -42,7 +42,7 @@ def llm(rows: Path, out: Path) -> None:
 @_table_options
 def collectives(rows: Path, out: Path) -> None:
     """Predict collectives."""
-    from simcore.cli.settings import announce_compilation
+    from simcore.cli.first_use import announce_compilation
     from simcore.validation import predict_collectives, write_collectives
 
     announce_compilation(folded=True)
@@ -65,7 +65,7 @@ def collectives(rows: Path, out: Path) -> None:
 )
 def report(llm: Path, moves: Path, docs: Path, configs: Path) -> None:
     """Predict both tables with their measured columns filled, and write the page of errors."""
-    from simcore.cli.settings import announce_compilation
+    from simcore.cli.first_use import announce_compilation
     from simcore.validation.report import write_report
 
     announce_compilation(folded=True)

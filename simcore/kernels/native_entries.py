@@ -8,8 +8,9 @@ from typing import Any
 
 from numba import carray  # type: ignore[attr-defined]
 
+from simcore.kernels.chakra.columns import COLUMNS
 from simcore.kernels.chakra.decode import decode_nodes, find_all_frames, find_frames
-from simcore.kernels.chakra.graph import COLUMNS, link_dependencies, longest_paths
+from simcore.kernels.chakra.graph import link_dependencies, longest_paths
 from simcore.kernels.chakra.program_tables import (
     count_lists,
     mark_bodies,

@@ -12,8 +12,8 @@ from outside_topologies import OUTSIDE_TOPOLOGIES, TABLED
 
 from simcore import ConfigError
 from simcore.engines.collectives.members import engine_dimensions
-from simcore.engines.collectives.phases import network_array
 from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.rows import network_array
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import EngineOutput

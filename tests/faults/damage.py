@@ -19,7 +19,7 @@ import pandas as pd
 from fault_studies import SLOW_S, kill_driver, run_faulty, same_part, start_driver, stored, wait_for
 
 import dse
-from dse.cli.commands import export_command
+from dse.cli.exporting import export_command
 from dse.store import StoreError
 from simcore import ConfigError
 

@@ -7,7 +7,7 @@ import pytest
 from fault_studies import run_faulty
 
 import dse
-from dse.cli.commands import export_command, journal_command
+from dse.cli.exporting import export_command, journal_command
 from dse.cli.showing import report_command
 from dse.plain_files import open_plain, written_whole
 from dse.run.cache import FILE

@@ -51,7 +51,7 @@ def test_a_store_with_more_columns_than_any_study_has_is_refused(folder: Path) -
         "INSERT INTO field SELECT 0, 'metrics', 'm' || i FROM n"
     )
     change_store(folder, many)
-    from dse.cli.commands import export_command
+    from dse.cli.exporting import export_command
 
     with pytest.raises(ConfigError, match=rf"more than {MAX_FIELDS} names"):
         export_command(folder, kind="csv", front=False, out=folder / "all.csv")

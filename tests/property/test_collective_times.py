@@ -8,14 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcore.engines.collectives.members import Subsystem
-from simcore.engines.collectives.phases import (
-    Phase,
-    local_array,
-    network_array,
-    phase_row,
-    runnable,
-)
+from simcore.engines.collectives.phases import Phase, runnable
 from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.rows import local_array, network_array, phase_row
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints
 from simcore.errors import ConfigError

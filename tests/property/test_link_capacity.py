@@ -9,7 +9,8 @@ from outside_topologies import OUTSIDE_TOPOLOGIES
 from test_folding import designs
 
 from simcore import Dimension, Model, ParallelPlan, Platform, System, load_npu, simulate
-from simcore.engines.collectives.phases import Phase, network_array, phase_row, runnable
+from simcore.engines.collectives.phases import Phase, runnable
+from simcore.engines.collectives.rows import network_array, phase_row
 from simcore.errors import InfeasibleError, SimulationError
 from simcore.kernels.collectives.phase_row import (
     DISTANCE,

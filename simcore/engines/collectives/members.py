@@ -8,8 +8,9 @@ import numpy as np
 
 from simcore.collectives import algorithm_named
 from simcore.collectives.record import program_row
-from simcore.engines.collectives.phases import cut, local_array, network_array, runnable
+from simcore.engines.collectives.phases import cut, runnable
 from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.rows import local_array, network_array
 from simcore.engines.events.input import (
     ChosenAlgorithm,
     EngineInput,

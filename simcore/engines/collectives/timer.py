@@ -8,17 +8,9 @@ import numpy as np
 from simcore.collectives import algorithm_named
 from simcore.engines.collectives.alike import partners_alike, phase_alike
 from simcore.engines.collectives.members import Subsystem
-from simcore.engines.collectives.phases import (
-    Phase,
-    cut,
-    local_array,
-    network_array,
-    phase_row,
-    phases_of_chunk,
-    row_array,
-    stand_ins,
-)
+from simcore.engines.collectives.phases import Phase, cut, phases_of_chunk, stand_ins
 from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.rows import local_array, network_array, phase_row, row_array
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
 from simcore.kernels.collectives.chunk_pipeline import (

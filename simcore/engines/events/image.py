@@ -9,7 +9,7 @@ from simcore.engines.events.writer import Image, ProgramWriter, Written
 from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.kernels.events import layout
 from simcore.kernels.events.layout import Floats, Ints
-from simcore.kernels.events.structures.hashed_set import set_words
+from simcore.kernels.events.structures.set_layout import set_words
 from simcore.kernels.native import call
 from simcore.network import BACKENDS, NetworkDimension
 from simcore.terms import NodeKind

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.engines.events.programs import Ints, Program
-from simcore.kernels.events.structures.hashed_set import set_words
+from simcore.kernels.events.structures.set_layout import set_words
 from simcore.kernels.native import call
 
 

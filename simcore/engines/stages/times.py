@@ -8,8 +8,8 @@ import numpy as np
 
 from simcore.compute import ComputeModel
 from simcore.engines.collectives.ends import is_shared
-from simcore.engines.collectives.phases import network_array
 from simcore.engines.collectives.placement import Placement, place_group
+from simcore.engines.collectives.rows import network_array
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints

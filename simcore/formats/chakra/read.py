@@ -29,7 +29,7 @@ from simcore.formats.chakra.trace import (
     Trace,
 )
 from simcore.formats.chakra.wire import LENGTH, WireError, decode_varint, fields
-from simcore.kernels.chakra.graph import BROKEN, FULL, NEXT_ROW
+from simcore.kernels.chakra.columns import BROKEN, FULL, NEXT_ROW
 from simcore.kernels.native import call
 from simcore.terms import CollectiveKind, NodeKind
 

@@ -7,7 +7,7 @@ those of Chakra's ``et_def.proto`` (MLCommons Chakra, schema 0.0.4 to 1.0.0).
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.kernels.chakra.graph import (
+from simcore.kernels.chakra.columns import (
     ATTRIBUTES,
     BROKEN,
     CPU_BIT,

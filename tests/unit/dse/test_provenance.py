@@ -12,7 +12,7 @@ from small_study import STUDY
 import dse
 import dse.code_digests
 import dse.provenance
-from dse.cli.commands import export_command
+from dse.cli.exporting import export_command
 from dse.cli.showing import explain_command, report_command
 from dse.run.runner import Unwatched
 from simcore import ConfigError, shipped_folder

@@ -2,8 +2,9 @@
 
 import pytest
 
-from simcore.engines.collectives.phases import cut, phase_row, phases_of_chunk, runnable
+from simcore.engines.collectives.phases import cut, phases_of_chunk, runnable
 from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.rows import phase_row
 from simcore.kernels.collectives import phase_row as words
 from simcore.machine import Dimension
 from simcore.terms import CollectiveKind

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from simcore.cli.astra import EXIT_UNFINISHED, astra, astra_batch
+from simcore.cli.astra import EXIT_UNFINISHED
+from simcore.cli.astra_batch import astra, astra_batch
 from simcore.errors import ConfigError
 from simcore.formats.astra.log.memory_use import format_bytes, track_memory
 from simcore.formats.chakra import Metadata, Node, attribute, write_trace

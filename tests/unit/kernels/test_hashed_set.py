@@ -3,14 +3,8 @@
 import numpy as np
 
 from simcore.kernels.events.layout import Ints
-from simcore.kernels.events.structures.hashed_set import (
-    SET_BUCKETS,
-    add_item,
-    begin_set,
-    has_items,
-    set_words,
-    take_first,
-)
+from simcore.kernels.events.structures.hashed_set import add_item, begin_set, has_items, take_first
+from simcore.kernels.events.structures.set_layout import SET_BUCKETS, set_words
 
 
 class _Set:

@@ -12,7 +12,7 @@ from scipy import stats
 from several_levels import COARSE, FINE, ORDER, SEARCH, SEVERAL, comparable, run, study_of
 from small_study import STUDY
 
-from dse.cli.commands import export_command, streamed_front
+from dse.cli.exporting import export_command, streamed_front
 from dse.cli.showing import show_result
 from dse.fidelity import (
     fidelity_lines,

@@ -13,7 +13,7 @@ from dse.objectives import Goals
 from dse.proof.screening import StudyScreen
 from dse.samplers import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design import GenomeSpace
-from dse.samplers.design_sampler import DesignProposer
+from dse.samplers.design_proposer import DesignProposer
 from dse.space import Design, Setting, SpaceFile, build_space
 from dse.study.compile import load_study_file
 from dse.study.trials import Trial

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import dse
-from dse.cli.commands import export_command, journal_command, streamed_front
+from dse.cli.exporting import export_command, journal_command, streamed_front
 from dse.evaluate.metrics import Metrics, plain
 from dse.report.optuna_journal import chosen_numbers
 from dse.store import StudyFolder
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dse.store.tables.CHUNK_ROWS", 37)
-    monkeypatch.setattr("dse.cli.commands.CHUNK_ROWS", 37)
+    monkeypatch.setattr("dse.cli.exporting.CHUNK_ROWS", 37)
 
 
 def test_the_front_of_a_stream_is_the_front_of_the_whole(folder: Path) -> None:

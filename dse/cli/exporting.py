@@ -1,0 +1,83 @@
+"""``dse export``: tables of any length, and a journal that optuna-dashboard opens."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO
+
+from dse.plain_files import written_whole
+from dse.report import chosen_numbers, write_journal
+from dse.results.summary import study_front
+from dse.store import StudyFolder
+from dse.store.tables import CHUNK_ROWS, Columns, write_csv, write_json, write_parquet
+from dse.study.compile import Study, load_study_file
+from dse.study.trials import Trial
+from simcore import ConfigError
+
+
+def export_command(folder: Path, *, kind: str, front: bool, out: Path | None) -> None:
+    """``dse export``; trials are streamed, whatever their number."""
+    if kind == "parquet" and out is None:
+        raise ConfigError("--out", "parquet needs a file", got=None)
+    store, study = _stored(folder)
+    columns = store.columns(study)
+    rows: Iterable[Trial] = chain(store.read_trials(), store.read_refined(study))
+    if front:
+        rows = streamed_front(store, study)
+    if out is None:
+        _write(kind, columns, rows, sys.stdout)
+        return
+    with _writable(out) as partial:
+        if kind == "parquet":
+            write_parquet(columns, rows, partial)
+        else:
+            with partial.open("w", encoding="utf-8") as file:
+                _write(kind, columns, rows, file)
+
+
+def _stored(folder: Path) -> tuple[StudyFolder, Study]:
+    store = StudyFolder(folder)
+    if not store.holds_study:
+        raise ConfigError("DIR", "must be the folder of a study", got=str(folder))
+    return store, load_study_file(store.study_file())
+
+
+def streamed_front(store: StudyFolder, study: Study) -> list[Trial]:
+    """The front of any number of trials: the front of the fronts of their parts."""
+    rest = chain(store.read_feasible(), store.read_refined(study))
+    front: list[Trial] = []
+    while part := list(islice(rest, CHUNK_ROWS)):
+        rows = front + part
+        front = [rows[place] for place in sorted(study_front(study, rows).front)]
+    return [front[place] for place in study_front(study, front).front]
+
+
+def _write(kind: str, columns: Columns, rows: Iterable[Trial], out: IO[str]) -> None:
+    if kind == "csv":
+        write_csv(columns, rows, out)
+    else:
+        write_json(columns, rows, out)
+
+
+@contextmanager
+def _writable(out: Path) -> Iterator[Path]:
+    """A file beside *out* that takes its name once it is whole."""
+    try:
+        with written_whole(out) as partial:
+            yield partial
+    except OSError as error:
+        got = error.strerror or str(error)
+        raise ConfigError(str(out), "must be a file that can be written", got=got) from None
+
+
+def journal_command(folder: Path, *, out: Path | None) -> None:
+    """``dse export --optuna-journal``; holds what it writes, and no more."""
+    if out is None:
+        raise ConfigError("--out", "a journal needs a file", got=None)
+    store, study = _stored(folder)
+    front = [trial.number for trial in streamed_front(store, study)]
+    chosen = chosen_numbers(store.read_numbers(), front)
+    with _writable(out) as partial:
+        write_journal(study, list(store.read_numbered(chosen)), partial)

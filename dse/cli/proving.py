@@ -1,0 +1,77 @@
+"""The command that proves how close to the best a study can come."""
+
+import json
+from collections.abc import Sequence
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dse.evaluate import DEFAULT_EVALUATOR, EVALUATORS
+from dse.objectives import OBJECTIVES
+from dse.proof import Effort, Proof, close_gap
+from dse.run.api import check_study
+from dse.study.compile import find_study
+from simcore import ConfigError, RunTemplate, read_yaml
+
+
+def gap_command(
+    file: str, *, objectives: Sequence[str], gap: float, timeout_s: float | None, out: Path | None
+) -> None:
+    """Close the gap of the study in *file*, and print what was proven."""
+    _check_evaluator(file)
+    study = check_study(file, {"evaluator": DEFAULT_EVALUATOR})
+    effort = Effort(seconds=inf if timeout_s is None else timeout_s)
+    proof = close_gap(study, objectives, gap=gap, effort=effort)
+    if out is not None:
+        out.write_text(json.dumps(proof_data(proof), indent=2) + "\n", encoding="utf-8")
+    click.echo(proof_text(proof, study.space.counts.searched, gap))
+
+
+def _check_evaluator(file: str) -> None:
+    """See whether the simulator can stand in for the evaluator of the study in *file*.
+
+    Raises:
+        ConfigError: There is no such study, or its ``run`` is no run file.
+    """
+    data = read_yaml(find_study(file))
+    name = str(data.get("evaluator")) if isinstance(data, dict) else ""
+    if name in EVALUATORS and EVALUATORS[name].template is not RunTemplate:
+        rule = f"a gap is proven with the {DEFAULT_EVALUATOR} alone, which needs a run file"
+        raise ConfigError(f"{file}: evaluator", rule, got=name)
+
+
+def proof_data(proof: Proof) -> dict[str, Any]:
+    """*proof* as plain data."""
+    return {
+        "objectives": list(proof.objectives),
+        "lower_bounds": dict(zip(proof.objectives, proof.lower_bounds, strict=True)),
+        "optimality_gap": dict(zip(proof.objectives, proof.gaps, strict=True)),
+        "closed": proof.is_closed,
+        "simulations": proof.simulations,
+        "cpu_s": proof.seconds,
+        "front": [
+            {"design": design, "objectives": dict(zip(proof.objectives, values, strict=True))}
+            for design, values in zip(proof.designs, proof.values.tolist(), strict=True)
+        ],
+    }
+
+
+def proof_text(proof: Proof, designs: int, gap: float) -> str:
+    """A few lines for people."""
+    lines = []
+    for index, name in enumerate(proof.objectives):
+        objective, found = OBJECTIVES[name], "nothing found"
+        if len(proof.values):
+            found = f"best found {proof.values[:, index].min():.6g} {objective.unit}"
+        lines.append(
+            f"{objective.label}: {found}; no design is below {proof.lower_bounds[index]:.6g} "
+            f"{objective.unit}: gap {proof.gaps[index]:.3%}"
+        )
+    ending = "closed" if proof.is_closed else "not closed"
+    lines.append(
+        f"gap of {gap:.3%} {ending}: {proof.simulations:,} of {designs:,} designs simulated, "
+        f"{len(proof.designs)} on the front, {proof.seconds:.1f} CPU s"
+    )
+    return "\n".join(lines)
