@@ -17,11 +17,11 @@ from simcore.memory import Footprint
 from simcore.network import DEFAULT_BACKEND
 from simcore.result import IterationResult, StageTimes
 from simcore.workload import ParallelPlan, Workload, build_graph, total_model_flop
-from simcore.workload.graph import Phase
+from simcore.workload.graph import PassPhase
 from simcore.workload.kinds import InferenceWorkload
 
 _NS = 1e-9
-_PHASES = frozenset(map(str, Phase))
+_PHASES = frozenset(map(str, PassPhase))
 
 
 def simulate(

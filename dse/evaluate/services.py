@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import bears_on_memory, usable
-from dse.evaluate.designs.run_check import KnobChecker, told_of_run
+from dse.evaluate.designs.run_check import KnobChecker, errors_named_for_run
 from dse.evaluate.designs.runs import FilledDesigns
 from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import COST_METRICS, OBJECTIVES, Goals
@@ -52,7 +52,7 @@ class ServiceEvaluator(Evaluator):
 
     def __init__(self, what: EvaluatorInput) -> None:
         super().__init__(what)
-        with told_of_run():
+        with errors_named_for_run():
             self._services = DesignServices(what)
         self._simulator = ServiceSimulator()
         self._bounds_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
@@ -105,7 +105,7 @@ class ServiceEvaluator(Evaluator):
     def check(self) -> None:
         _check_goals(self.input.goals)
         service = KnobChecker(self.input, DesignServices).check()
-        with told_of_run():
+        with errors_named_for_run():
             service.platform.npu.peak(service.precision)
             with suppress(InfeasibleError):  # the knobs may mend that; names they cannot
                 self._simulator.check(service, memory=False)

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import backends_of, bears_on_memory, usable
-from dse.evaluate.designs.run_check import RunChecker, told_of_run
+from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostFile, CostMeter
 from dse.space import Design
@@ -36,7 +36,7 @@ class SimulatorEvaluator(Evaluator):
         super().__init__(what)
         system = what.run.get("system")
         self._system = system if isinstance(system, dict) else {}
-        with told_of_run():
+        with errors_named_for_run():
             self._runs = DesignRuns(what)
         self._simulator = Simulator()
         self._simulator.prepare()

@@ -8,7 +8,7 @@ import numpy as np
 from dse.evaluate import build_evaluator
 from dse.results.result import load_study
 from dse.samplers.design import GenomeSpace
-from dse.space import Block, Design, Parameter, Space, Value, design_key, slot_of
+from dse.space import Design, KnobBlock, Parameter, Space, Value, design_key, slot_of
 from dse.study.compile import Study
 from simcore import ConfigError, InfeasibleError, get_path, parse_quantity
 
@@ -128,7 +128,7 @@ def _nearest(study: Study, count: int) -> Design:
     return space.design(count, [_row(space, block, count, values) for block in space.blocks])
 
 
-def _row(space: Space, block: Block, count: int, values: Mapping[str, Value | None]) -> int:
+def _row(space: Space, block: KnobBlock, count: int, values: Mapping[str, Value | None]) -> int:
     """The row of a block with most knobs at *values*; the first of several."""
     codes = block.tables[count]
     alike = np.zeros(codes.shape[0], np.int64)

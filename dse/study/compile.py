@@ -10,7 +10,7 @@ from typing import Any, Self
 from dse.evaluate import EVALUATORS, EXECUTORS, Evaluator, EvaluatorInput, fidelity_named
 from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, OBJECTIVES, Goals, Limit
 from dse.samplers import SAMPLERS
-from dse.space import Setting, Space, Value, build_space
+from dse.space import RunFacts, Space, Value, build_space
 from dse.study.file import LimitFile, StudyFile
 from dse.study.scenarios import aggregate_of, levels_of, scenario_goals, scenario_inputs
 from simcore import (
@@ -269,7 +269,7 @@ def _reference(file: StudyFile) -> tuple[float, ...] | None:
     return tuple(point)
 
 
-def _setting(file: StudyFile, folder: str) -> Setting:
+def _setting(file: StudyFile, folder: str) -> RunFacts:
     """What the run fixes that the space depends on."""
     platform = file.run.get("platform")
     fixed = _scalars(file.run)
@@ -280,14 +280,14 @@ def _setting(file: StudyFile, folder: str) -> Setting:
         beside = Path(folder) if folder else None
         machine = load_platform(platform, at="run.platform", beside=beside)
         sizes = [dimension.npus for dimension in machine.dimensions]
-        return Setting(dimensions=len(sizes), npus=prod(sizes), fixed=fixed)
+        return RunFacts(dimensions=len(sizes), npus=prod(sizes), fixed=fixed)
     listed = platform.get("dimensions") if isinstance(platform, dict) else None
     if not isinstance(listed, list):
-        return Setting(dimensions=0, npus=None, fixed=fixed)
+        return RunFacts(dimensions=0, npus=None, fixed=fixed)
     found = [item.get("npus") for item in listed if isinstance(item, dict)]
     sizes = [size for size in found if isinstance(size, int)]
     npus = prod(sizes) if len(sizes) == len(listed) else None
-    return Setting(dimensions=len(listed), npus=npus, fixed=fixed)
+    return RunFacts(dimensions=len(listed), npus=npus, fixed=fixed)
 
 
 def _scalars(table: object, path: str = "") -> dict[str, Value]:

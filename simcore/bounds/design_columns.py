@@ -94,7 +94,7 @@ def _written(path: str, value: object) -> object:
 
 
 @dataclass(slots=True, eq=False)
-class Part:
+class ColumnSet:
     """A part of the run: which columns it depends on, and a number for each of their combinations.
 
     Attributes:

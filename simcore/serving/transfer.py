@@ -20,7 +20,7 @@ from simcore.workload.graph import TrainingGraph
 from simcore.workload.spans import chunk_spans
 
 
-class Piece(NamedTuple):
+class CachePiece(NamedTuple):
     """A part of the cache on its way.
 
     Attributes:
@@ -39,7 +39,7 @@ class Piece(NamedTuple):
     size_bytes: int
 
 
-class Seat(NamedTuple):
+class NpuSeat(NamedTuple):
     """The place of an NPU of a pool along pp, tp and dp."""
 
     stage: int
@@ -53,9 +53,9 @@ class Seat(NamedTuple):
         return own + self.replica * strides["dp"]
 
 
-def seats(plan: ParallelPlan) -> Iterator[Seat]:
+def seats(plan: ParallelPlan) -> Iterator[NpuSeat]:
     """Seats of all NPUs of *plan*."""
-    return starmap(Seat, product(range(plan.pp), range(plan.tp), range(plan.dp)))
+    return starmap(NpuSeat, product(range(plan.pp), range(plan.tp), range(plan.dp)))
 
 
 class HeadRoute(NamedTuple):
@@ -140,7 +140,7 @@ class CacheRoutes:
         routes = len(head_routes(self.groups, self.reads.tp, self.answers.tp))
         return self.reads.dp * self.prompts * len(self.layer_bytes) * routes
 
-    def pieces(self, seat: Seat) -> Iterator[Piece]:
+    def pieces(self, seat: NpuSeat) -> Iterator[CachePiece]:
         """What one NPU that reads prompts hands over, by micro-batch, layer and prompt."""
         every = head_routes(self.groups, self.reads.tp, self.answers.tp)
         routes = [route for route in every if route.source == seat.tensor]
@@ -152,9 +152,9 @@ class CacheRoutes:
                 head_bytes, stage = self.layer_bytes[layer] // self.groups, self.stage_of[layer]
                 for prompt in range(first, first + each):
                     for _, tensor, heads in routes:
-                        yield Piece(
+                        yield CachePiece(
                             source=source,
-                            target=npus[Seat(stage, tensor, prompt % self.answers.dp)],
+                            target=npus[NpuSeat(stage, tensor, prompt % self.answers.dp)],
                             microbatch=microbatch,
                             prompt=prompt,
                             layer=layer,
@@ -234,7 +234,7 @@ class _Links:
         self._dimensions = dimensions
         self._known: dict[tuple[int, int, int], int] = {}
 
-    def message_ns(self, piece: Piece) -> int:
+    def message_ns(self, piece: CachePiece) -> int:
         """How long *piece* is on its way on an idle link."""
         key = piece.source, piece.target, piece.size_bytes
         if key not in self._known:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.space import Block, Design, Parameter, Space
+from dse.space import Design, KnobBlock, Parameter, Space
 
 _STEPS = 2**40
 """Places in a range that are told apart."""
@@ -49,7 +49,7 @@ class Span:
         products: Positions of the knobs that multiply to a fixed number, per product.
     """
 
-    block: Block
+    block: KnobBlock
     first: int
     end: int
     products: tuple[tuple[int, ...], ...]
@@ -230,7 +230,7 @@ class GenomeSpace:
         return row if row < keys.size and keys[row] == key else -1
 
 
-def _spans(blocks: tuple[Block, ...]) -> tuple[Span, ...]:
+def _spans(blocks: tuple[KnobBlock, ...]) -> tuple[Span, ...]:
     spans, first = [], 0
     for block in blocks:
         products = tuple(

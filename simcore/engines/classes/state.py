@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.engines.classes.places import Classes
+from simcore.engines.classes.places import NpuClasses
 from simcore.engines.classes.tables import ClassTables
 from simcore.engines.events.input import Ints
 from simcore.errors import SimulationError
@@ -40,7 +40,7 @@ class ClassState:
     event: Ints
     counter: Ints
     memo: Ints
-    classes: Classes
+    classes: NpuClasses
     first: Ints
     shift: Ints
     marks: Ints
@@ -101,7 +101,7 @@ def started(
         event=np.empty((0, 4), np.int64),
         counter=np.zeros(f.COUNTERS, np.int64),
         memo=np.empty(0, np.int64),
-        classes=Classes(class_of=np.zeros(members, np.int64), groups={}),
+        classes=NpuClasses(class_of=np.zeros(members, np.int64), groups={}),
         first=first,
         shift=np.zeros(stages, np.int64),
         marks=np.empty(0, np.int64),
@@ -130,7 +130,7 @@ def keep_ends(state: ClassState, members: Ints, ends: Ints) -> None:
         state.memo = empty_memo(8 * places)
 
 
-def tell_apart(state: ClassState, tables: ClassTables, finer: Classes) -> Ints:
+def tell_apart(state: ClassState, tables: ClassTables, finer: NpuClasses) -> Ints:
     """Go on with *finer* classes, each of which was part of one class.
 
     Returns:

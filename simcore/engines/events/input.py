@@ -197,7 +197,7 @@ class EngineOutput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cast:
+class Representatives:
     """The NPUs that are simulated; the first NPU of each class stands for all of it.
 
     Attributes:
@@ -229,11 +229,11 @@ class Cast:
         return np.bincount(self.class_of_npu, minlength=self.npus.size)
 
 
-def everybody(inputs: EngineInput) -> Cast:
+def all_npus(inputs: EngineInput) -> Representatives:
     """Each NPU is simulated and stands for itself."""
     npus = np.arange(inputs.program_of_npu.size)
     nothing = np.zeros(inputs.table.transfers.at.size, np.int64)
-    return Cast(
+    return Representatives(
         class_of_npu=npus,
         npus=npus,
         programs=inputs.table,

@@ -106,7 +106,7 @@ class LogicalDimension:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class EventPhase:
     """One phase of a chunk: what is done in which logical dimension, and its choice of queue."""
 
     kind: CollectiveKind
@@ -116,7 +116,7 @@ class Phase:
 
 def collective_phases(
     inputs: EngineInput, kind: CollectiveKind, group_key: int, involved_dims: int, size_bytes: int
-) -> tuple[tuple[Phase, ...], ...]:
+) -> tuple[tuple[EventPhase, ...], ...]:
     """The phases of chunk 0, 1, ... (and again) of *kind* in a group.
 
     They are empty where no member has a partner.
@@ -243,7 +243,7 @@ def _grid_dimensions(
 
 def _in_order(
     kind: CollectiveKind, used: list[LogicalDimension], *, local_bw_aware: bool
-) -> list[Phase]:
+) -> list[EventPhase]:
     """Gathers go down through the dimensions, everything else up.
 
     A bandwidth-aware all-reduce scatters on the way up, reduces fully in the last dimension and
@@ -252,7 +252,7 @@ def _in_order(
     if kind is CollectiveKind.ALL_REDUCE and local_bw_aware:
         last = len(used) - 1
         up = [
-            Phase(
+            EventPhase(
                 kind=CollectiveKind.ALL_REDUCE if i == last else CollectiveKind.REDUCE_SCATTER,
                 over=over,
                 queue_pass=layout.PASS_FIRST,
@@ -265,10 +265,10 @@ def _in_order(
         ]
         return up + down
     order = used[::-1] if kind is CollectiveKind.ALL_GATHER else used
-    return [Phase(kind=kind, over=over, queue_pass=layout.PASS_PLAIN) for over in order]
+    return [EventPhase(kind=kind, over=over, queue_pass=layout.PASS_PLAIN) for over in order]
 
 
-def _with_stand_in(phase: Phase, kind: CollectiveKind) -> Phase:
+def _with_stand_in(phase: EventPhase, kind: CollectiveKind) -> EventPhase:
     """What runs where a collective of *kind* is split, and its algorithm cannot do a part of it."""
     over = phase.over
     algorithm = runnable(over.algorithm, phase.kind, over.members)
@@ -277,7 +277,7 @@ def _with_stand_in(phase: Phase, kind: CollectiveKind) -> Phase:
     return replace(phase, over=replace(over, algorithm=algorithm))
 
 
-def _check_runs(phase: Phase, *, quirks: bool) -> None:
+def _check_runs(phase: EventPhase, *, quirks: bool) -> None:
     over = phase.over
     runs = over.algorithm.runs(phase.kind, over.members)
     is_tree = isinstance(over.algorithm, DoubleBinaryTree)
@@ -293,7 +293,7 @@ def _check_runs(phase: Phase, *, quirks: bool) -> None:
         raise ConfigError("algorithm", rule, got=over.members)
 
 
-def phase_words(phase: Phase, *, members_at: int, tree: int) -> tuple[list[int], list[int]]:
+def phase_words(phase: EventPhase, *, members_at: int, tree: int) -> tuple[list[int], list[int]]:
     """The words of a phase in the arena, and those of its step table.
 
     Args:

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Work:
+class WorkTotals:
     """Sums over the nodes of an iteration.
 
     Attributes:
@@ -44,7 +44,7 @@ def count_work(
     dimensions: Sequence[Dimension],
     times: Sequence[CollectiveTime | None],
     messages: MessageTimes,
-) -> Work:
+) -> WorkTotals:
     """Add up all nodes.
 
     Args:
@@ -71,7 +71,7 @@ def count_work(
         if dimensions[d].shares_ports:
             own[:, d - 1] += own[:, d]
             passed[d - 1] += passed[d]
-    return Work(
+    return WorkTotals(
         nodes=counts.nodes,
         matrix_flop=counts.matrix_flop,
         sent_bytes=sent / stages,

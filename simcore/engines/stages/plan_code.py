@@ -6,7 +6,7 @@ from math import lcm
 
 from simcore.compute import ComputeModel
 from simcore.engines.events.input import Ints
-from simcore.engines.stages.code import PipelineCode, Structured, pipeline_code
+from simcore.engines.stages.code import KeyedProgram, PipelineCode, pipeline_code
 from simcore.engines.stages.counts import NodeCounts, counts_of_program
 from simcore.engines.stages.times import operator_times_ns
 from simcore.kernels.stages.pipeline_period import KEPT
@@ -39,7 +39,7 @@ class PlanCode:
         self.batches = microbatches(workload, plan)
         self.runs = (*_short_runs(plan, self.batches), self.batches)
         self._writer = ProgramWriter(workload, plan, memo)
-        self._shortest = Structured.of(self._writer.program(self.runs[0]))
+        self._shortest = KeyedProgram.of(self._writer.program(self.runs[0]))
         self.counts: NodeCounts = counts_of_program(self.program, self.batches)
         self._operator_ns: deque[tuple[Npu, type[ComputeModel], Ints]] = deque(maxlen=_NPUS)
 
@@ -70,12 +70,12 @@ class PlanCode:
         """Memory taken by the shortest program; longer ones and codes are kept by themselves."""
         return self._shortest.size_bytes
 
-    def _with(self, batches: int) -> Structured:
+    def _with(self, batches: int) -> KeyedProgram:
         if batches == self.runs[0]:
             return self._shortest
         key = self._workload, self.plan, batches
         return self._memo.of(
-            "longer programs", key, lambda: Structured.of(self._writer.program(batches))
+            "longer programs", key, lambda: KeyedProgram.of(self._writer.program(batches))
         )
 
 

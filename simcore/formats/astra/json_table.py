@@ -16,7 +16,7 @@ def _quoted(key: object) -> str:
     return repr(short(key)) if isinstance(key, str) else short(repr(key))
 
 
-class Table:
+class JsonTable:
     """The keys of one JSON object; remembers remarks for the user."""
 
     def __init__(self, data: object, *, path: Path, notes: list[str]) -> None:

@@ -75,7 +75,7 @@ def send(
     receiver = fixed[at.message + message * f.MESSAGE_FIELDS]
     stage = at.stage + receiver * f.STAGE_FIELDS
     live[stage + f.KNOWN] += 1
-    if live[stage + f.MODE] == f.SHUT and live[stage + f.AT_UNIT] == to_unit:
+    if live[stage + f.MODE] == f.AWAITS_MESSAGE and live[stage + f.AT_UNIT] == to_unit:
         live[at.due + receiver] = min(live[at.due + receiver], end)
     elif live[stage + f.MODE] == f.FINALE:
         expect(live, at, receiver, arrival, to_unit)

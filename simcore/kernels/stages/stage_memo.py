@@ -4,8 +4,8 @@ Between the moments at which it may wait for a message an NPU's work is decided 
 alone. So its course is a walk over known situations (``stage_states``) along transitions:
 
 * from CHAIN_ENDS, by the piece of the next unit and whether its message is there: on to the end of
-  that unit's last compute node, or, without the message, to SHUT;
-* from SHUT, by the next event, or by the message's arrival some time later.
+  that unit's last compute node, or, without the message, to AWAITS_MESSAGE;
+* from AWAITS_MESSAGE, by the next event, or by the message's arrival some time later.
 
 Only what is not known yet is worked out node by node (``stage_npu``).
 """
@@ -33,7 +33,7 @@ START = np.int64(-1)
 """State of an NPU before its first unit."""
 
 STEP, ARRIVAL = np.int64(-1), np.int64(-2)
-"""Transitions from SHUT; those from CHAIN_ENDS are ``2 * piece + (message is there)``."""
+"""Transitions from AWAITS_MESSAGE; those from CHAIN_ENDS are ``2 * piece + (message is there)``."""
 
 _ORDER = -4
 """``_ORDER - what``: whether a message that comes at the same time as *what* may come in either
@@ -88,7 +88,7 @@ def _edge(live: Ints, at: Layout, source: int, what: int, value: int) -> int:
 def _work_out(fixed: Ints, live: Ints, at: Layout, edge: int) -> None:
     npu, what, value = at.scratch, live[edge + f.WHAT], live[edge + f.VALUE]
     _advance(fixed, live, at, live[edge], what, value)
-    mode = f.SHUT
+    mode = f.AWAITS_MESSAGE
     if what == ARRIVAL or (what >= 0 and what % 2 == 1):
         mode = f.CHAIN_ENDS
         run_to_chain_end(fixed, live, at, npu)
@@ -153,8 +153,8 @@ def open_unit(fixed: Ints, live: Ints, at: Layout, npu: int, now: int) -> None:
 def order_matters(fixed: Ints, live: Ints, at: Layout, source: int, what: int, value: int) -> bool:
     """Whether a message and an event of its receiver that come at once may come in either order.
 
-    From CHAIN_ENDS, *what* is the next unit without its message and *value* its age; from SHUT,
-    *what* is STEP.
+    From CHAIN_ENDS, *what* is the next unit without its message and *value* its age; from
+    AWAITS_MESSAGE, *what* is STEP.
     """
     edge = _edge(live, at, source, _ORDER - what, value)
     if live[f.FAILURE] != 0:

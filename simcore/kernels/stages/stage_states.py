@@ -39,7 +39,7 @@ def write_record(fixed: Ints, live: Ints, at: Layout, npu: int, mode: int, now: 
     for block in range(blocks):
         piece = live[npu + at.block + 2 * block]
         age = unit - live[npu + at.block + 2 * block + 1]
-        lists_waiting = mode != f.SHUT or block + 1 < blocks
+        lists_waiting = mode != f.AWAITS_MESSAGE or block + 1 < blocks
         first = npu + at.node + (block << at.shift)
         for place in range(fixed[piece + f.NODES]):
             state = live[first + place]
@@ -150,7 +150,7 @@ def restore(fixed: Ints, live: Ints, at: Layout, npu: int, number: int, now: int
     """Put an NPU into the state *number*, at *now*; its current unit counts as unit 0."""
     state = at.state + number * f.STATE_FIELDS
     record, behind = live[state + f.RECORD], live[state + f.RECORD] + live[state + f.LENGTH]
-    piece, is_shut = live[record + 1], live[record] == f.SHUT
+    piece, awaits_message = live[record + 1], live[record] == f.AWAITS_MESSAGE
     clear(live, at, npu, now, n.ZERO)
     live[npu + f.NUMBERS] = at.slots
     first = record + _HEADER
@@ -158,7 +158,7 @@ def restore(fixed: Ints, live: Ints, at: Layout, npu: int, number: int, now: int
         last, age = first, live[first + _AGE]
         while last < behind and live[last + _AGE] == age:
             last += _ENTRY
-        if age == 0 and is_shut:
+        if age == 0 and awaits_message:
             break
         add_block(live, at, npu, live[first + _PIECE], -age)
         block = live[npu + f.BLOCKS] - 1
@@ -169,7 +169,7 @@ def restore(fixed: Ints, live: Ints, at: Layout, npu: int, number: int, now: int
             live[npu + f.LOSS_AT] = (block << at.shift) + fixed[live[first + _PIECE] + f.EXIT]
         _restore_entries(fixed, live, at, npu, first, last, now)
         first = last
-    if is_shut:
+    if awaits_message:
         _restore_waiting(fixed, live, at, npu, piece, first, behind)
         _restore_entries(fixed, live, at, npu, first, behind, now)
     else:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from simcore.terms import CollectiveKind
-from simcore.workload.graph import Axis, CollectiveOp, Phase
+from simcore.workload.graph import Axis, CollectiveOp, PassPhase
 from simcore.workload.plan import ParallelPlan
 
 
@@ -54,7 +54,7 @@ class WeightGathering:
 
     bucket: Bucket
     weight_bytes: float
-    phase: Phase
+    phase: PassPhase
 
     def under(self, plan: ParallelPlan) -> CollectiveOp:
         """The collective that it is under *plan*."""
@@ -111,7 +111,7 @@ def _reduction(bucket: Bucket, kind: CollectiveKind, axis: Axis, size_bytes: int
         kind=kind,
         axis=axis,
         size_bytes=size_bytes,
-        phase=Phase.GRADIENTS,
+        phase=PassPhase.GRADIENTS,
     )
 
 
@@ -135,5 +135,5 @@ def served_exchange(
         kind=CollectiveKind.ALL_TO_ALL,
         axis=Axis.DP,
         size_bytes=plan.gradient_replicas * part,
-        phase=Phase.GRADIENTS,
+        phase=PassPhase.GRADIENTS,
     )

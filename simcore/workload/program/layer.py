@@ -12,7 +12,7 @@ from simcore.workload.graph import Axis
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.gradients import Bucket
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +58,11 @@ class LayerWork(ABC):
         """What one NPU holds."""
 
     @abstractmethod
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         """Write the forward pass."""
 
     @abstractmethod
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         """Write the backward pass."""
 
     @property
