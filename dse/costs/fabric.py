@@ -104,7 +104,7 @@ def _fabrics(platform: Platform, inner: int) -> list[list[int]]:
 
 
 def _check_shared(position: int, dimension: Dimension, before: Dimension | None) -> None:
-    """Whether *dimension* can be a further level of the switches of the one before."""
+    """Check that *dimension* can be a further level of switches of the one before."""
     if before is None or not (before.shape.has_switches and dimension.shape.has_switches):
         reason = f"dimension {position} shares ports, and the one before is no scale-out switch"
         raise InfeasibleError("shares_ports", reason)

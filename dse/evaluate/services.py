@@ -82,13 +82,13 @@ class ServiceEvaluator(Evaluator):
         return Account(metrics, result.notes)
 
     def _costs(self, service: Service, result: ServiceResult) -> Mapping[str, float]:
-        """Of the machine, and of a token of an answer while it is busy with requests."""
+        """Costs of the machine, and of an answer's token while it is busy."""
         if self._meter is None:
             return {}
         return self._meter.metrics(service.platform, 1 / result.requests_per_s, result.answer)
 
     def admits(self, design: Design) -> bool:
-        """Whether structure, and memory if the study bounds it, allow a simulation."""
+        """True if structure, and memory if the study bounds it, allow a simulation."""
         try:
             self._simulator.check(self.service(design), memory=self._bounds_memory)
         except InfeasibleError:
@@ -96,7 +96,7 @@ class ServiceEvaluator(Evaluator):
         return True
 
     def decides(self, name: str) -> bool:
-        """Whether structure or memory depends on the knob."""
+        """True if structure or memory depends on the knob."""
         return bears_on_memory(self.input.parameters[name])
 
     def measured_against(self, design: Design) -> str:

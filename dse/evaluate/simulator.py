@@ -85,7 +85,7 @@ class SimulatorEvaluator(Evaluator):
         return Account(metrics, result.notes)
 
     def admits(self, design: Design) -> bool:
-        """Whether structure, and memory if the study bounds it, allow a simulation."""
+        """True if structure, and memory if the study bounds it, allow a simulation."""
         run = self.run(design)
         try:
             check_structure(run.workload, run.platform, run.plan)
@@ -96,7 +96,7 @@ class SimulatorEvaluator(Evaluator):
         return True
 
     def decides(self, name: str) -> bool:
-        """Whether structure or memory depends on the knob."""
+        """True if structure or memory depends on the knob."""
         return bears_on_memory(self.input.parameters[name])
 
     def canonical(self, design: Design) -> Design:

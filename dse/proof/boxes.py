@@ -206,7 +206,7 @@ class Boxes:
         ]
 
     def _growth(self, box: Box, index: int) -> float:
-        """How much the objectives grow along a ladder."""
+        """Growth of the objectives along a ladder."""
         ends = [self.values(_with(box.low, index, at[index]), 1.0) for at in (box.low, box.high)]
         low, high = ends
         return sum(b / a for a, b in zip(low or (), high or (), strict=True))

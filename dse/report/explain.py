@@ -1,4 +1,4 @@
-"""Why one design is as fast, as costly and as feasible as it is."""
+"""Explanation of one design's speed, costs and feasibility."""
 
 from dataclasses import dataclass, replace
 
@@ -103,7 +103,7 @@ def _objectives(trial: Trial, result: StudyResult, values: dict[str, float]) -> 
 
 
 def _levels(trial: Trial, result: StudyResult) -> ReportSection:
-    """What each fidelity says of the trial, where there are several."""
+    """Results of the trial per fidelity, where there are several."""
     rows = [row for row in result.rows if row.number == trial.number]
     lines = [
         (f"{OBJECTIVES[name].label} at {row.evaluation.fidelity}", show_objective(name, value), "")
@@ -119,7 +119,7 @@ def _levels(trial: Trial, result: StudyResult) -> ReportSection:
 
 
 def _time(metrics: dict[str, float]) -> ReportSection:
-    """Where the iteration goes: the parts of its time, largest first."""
+    """Parts of the iteration time, largest first."""
     whole = metrics.get("iteration_time_s", 0.0)
     parts = [
         (name, value)
@@ -174,7 +174,7 @@ def _margins(constraints: dict[str, float], metrics: dict[str, float]) -> Report
 
 
 def _prices(trial: Trial, result: StudyResult) -> ReportSection:
-    """What the trial is the best in, and which single prices would change that."""
+    """Measures that the trial is best in, and prices that would change that."""
     lines = [
         (line, "", "")
         for found in price_sensitivity(result)

@@ -17,7 +17,7 @@ ANALYTIC = "analytic"
 
 
 def starting_designs(study: Study) -> list[Design]:
-    """What ``search.start`` of the study file means.
+    """Designs of ``search.start`` of the study file.
 
     Raises:
         ConfigError: A folder without a study, a knob or a value that the space does not have, or a
@@ -140,7 +140,7 @@ def _row(space: Space, block: KnobBlock, count: int, values: Mapping[str, Value 
 
 
 def _run_value(run: object, knob: Parameter) -> Value | None:
-    """What the run file has at the place of a knob; None where it says nothing."""
+    """Value of the run file at the place of a knob; None where it has none."""
     path = (knob.targets or (knob.name,))[0]
     try:
         value = get_path(run, path)

@@ -96,7 +96,7 @@ class NearestCode(BlockCode):
         return np.arange(float(len(parameter.choices))) if own is None else own
 
     def _target(self, values: Genes, active: NDArray[np.bool_]) -> Floats:
-        """Where the genes point; *active* says which knobs have a meaning at all."""
+        """Target of the genes; *active* marks the knobs that have a meaning."""
         target = np.zeros(len(self.block.names))
         for group in self._groups:
             columns = [self.block.names.index(name) for name in group.names]

@@ -114,5 +114,5 @@ def design_key(design: Design) -> str:
 
 
 def design_digest(design: Design) -> str:
-    """What stands for ``design_key`` where there are many: 32 characters."""
+    """Digest of ``design_key``, for many designs: 32 characters."""
     return blake2b(design_key(design).encode(), digest_size=16).hexdigest()

@@ -58,7 +58,7 @@ class Study:
 
     @property
     def evaluator(self) -> type[Evaluator]:
-        """What judges designs."""
+        """Evaluator class."""
         return EVALUATORS[self.file.evaluator]
 
     @property
@@ -67,12 +67,12 @@ class Study:
         return (self.file.model_dump_json(), *self.files.values())
 
     def judged_at(self, level: str) -> Self:
-        """The same study, whose designs are judged at another of its levels."""
+        """Copy whose designs are judged at another of its levels."""
         return replace(self, fidelity=level)
 
     @property
     def evaluator_input(self) -> EvaluatorInput:
-        """What workers build their evaluator from."""
+        """Input of each worker's evaluator."""
         file = self.file
         what = EvaluatorInput(
             name=file.evaluator,
@@ -208,7 +208,7 @@ def _limits(file: StudyFile) -> list[Limit]:
 
 
 def _is_on(name: str, file: StudyFile) -> bool:
-    """Whether a check that needs not be asked for holds in a study."""
+    """True if a check that needs not be asked for holds in a study."""
     if name in file.constraints and name in file.unchecked:
         raise ConfigError("unchecked", "must not hold what constraints asks for", got=name)
     counts = EVALUATORS[file.evaluator].counts_traffic
@@ -270,7 +270,7 @@ def _reference(file: StudyFile) -> tuple[float, ...] | None:
 
 
 def _setting(file: StudyFile, folder: str) -> RunFacts:
-    """What the run fixes that the space depends on."""
+    """Facts of the run that the space depends on."""
     platform = file.run.get("platform")
     fixed = _scalars(file.run)
     if isinstance(platform, str):

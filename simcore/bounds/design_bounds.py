@@ -116,7 +116,7 @@ class DesignBounds:
         return np.maximum(bounds_s, self._traffic_s(codes)) if within_capacity else bounds_s
 
     def compute_times_s(self, codes: Codes) -> Floats:
-        """As ``times_s`` with a network that takes no time and any number of NPUs.
+        """``times_s`` with a network that takes no time and any number of NPUs.
 
         A bound for every machine with the NPU and every system: only the plan matters.
         """

@@ -165,7 +165,7 @@ class ColumnSet:
 
 
 def _related(path: tuple[str | int, ...], root: tuple[str | int, ...]) -> bool:
-    """Whether one of the two places lies in the other."""
+    """True if one of the two places lies in the other."""
     shared = min(len(path), len(root))
     return path[:shared] == root[:shared]
 

@@ -57,7 +57,7 @@ class Link:
 
     @classmethod
     def of(cls, system: System, dimensions: Sequence[Dimension], index: int) -> "Link":
-        """That of dimension *index*."""
+        """Link of dimension *index*."""
         topologies = [dimension.topology for dimension in dimensions]
         return cls(
             topology=dimensions[index].topology,
@@ -85,7 +85,7 @@ class Numbered(Generic[T]):
 
 @dataclass(slots=True, eq=False)
 class Places:
-    """Where the groups of plans lie on shapes of networks; extent 0 is an axis that is not there.
+    """Places of the groups of plans on shapes of networks; extent 0 is an absent axis.
 
     Attributes:
         dimensions: Of the network.

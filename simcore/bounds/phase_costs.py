@@ -1,4 +1,4 @@
-"""What one phase of a collective costs at least, as a sum over latency, bandwidth and the rest.
+"""Least cost of one phase of a collective, as a sum over latency, bandwidth and the rest.
 
 The figures are read off the state machines that the simulator runs: with one of latency,
 bandwidth, endpoint delay and reduction switched on, a phase lasts as many units as it has hops,
@@ -41,7 +41,7 @@ class CostLine:
 
     @property
     def shape(self) -> Topology:
-        """What joins the NPUs."""
+        """Topology of NPUs."""
         return TOPOLOGIES[self.topology]
 
 
@@ -171,7 +171,7 @@ def _probe(
     divisor: int,
     **rates: float,
 ) -> int:
-    """How long the phase takes where only *rates* cost something."""
+    """Duration of the phase where only *rates* cost something."""
     costs = {
         "bytes_per_ns": 1e30,
         "latency_ns": 0.0,

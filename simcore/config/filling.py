@@ -156,7 +156,7 @@ class Filling:
 
 
 def _has_inner_parts(table: Mapping[str, Any], paths: Sequence[Path]) -> bool:
-    """Whether the file has accelerator and dimensions in place, and no path leads beside them."""
+    """True if the file has accelerator and dimensions in place, and no path leads beside them."""
     platform = table["platform"]
     listed = platform.get("dimensions")
     if "npu" not in platform or not isinstance(listed, list | tuple):
@@ -198,7 +198,7 @@ def _with_keys(
     keys: Sequence[str],
     *values: object,
 ) -> Schema:
-    """As ``_build``, where all values are those of keys of the part itself."""
+    """``_build`` where all values are those of keys of the part itself."""
     return build({**table, **dict(zip(keys, values, strict=True))})
 
 

@@ -60,7 +60,7 @@ def run_steady(runner: IterationRunner, workload: Workload, plan: ParallelPlan) 
 
 
 def pace_s(runner: IterationRunner, workload: Workload, plan: ParallelPlan) -> float:
-    """How far apart steps are that do not wait for each other's results."""
+    """Spacing of steps that do not wait for each other's results."""
     some, more = _filled(runner, workload, plan)
     return (_last(more) - _last(some)) * 1e-9
 
@@ -80,7 +80,7 @@ def _last(iteration: Iteration) -> int:
 
 
 def _of_batches(workload: Workload, plan: ParallelPlan, batches: int) -> Workload:
-    """The same with another number of micro-batches, each as large."""
+    """Copy with another number of micro-batches, each as large."""
     return workload.with_batch(batches * plan.dp * plan.micro_batch)
 
 

@@ -155,7 +155,7 @@ class IterationRunner:
         )
 
     def _goes_on_at_once(self, times: ProgramTimes) -> bool:
-        """Whether each member of a collective goes on when it has ended itself."""
+        """True if each member of a collective goes on when it has ended itself."""
         machine = self._machine
         return machine.system.phase_end == "each" or bool(follows_all(times, machine))
 

@@ -124,7 +124,7 @@ def _write_answering(
 
 
 def _after_messages(place: Place, messages: int) -> Place:
-    """Where the nodes stand that wait for so many *messages*."""
+    """Place of the nodes that wait for so many *messages*."""
     return Place(
         machine_npus=place.machine_npus,
         first_npu=place.first_npu,

@@ -49,7 +49,7 @@ class MeasuredCollective:
 
     @classmethod
     def of(cls, row: MeasuredRow, accelerator: Accelerator) -> "MeasuredCollective":
-        """What *row* describes.
+        """Collective of *row*.
 
         Raises:
             UnsupportedRow: A column that no rule can fill in is empty.

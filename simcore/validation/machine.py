@@ -210,7 +210,7 @@ def near_equal(count: int, factors: int) -> list[int]:
 
 
 def zero_stage(row: MeasuredRow, *, pp: int) -> int:
-    """What is sharded; in a pipeline weights stay gathered all iteration."""
+    """Stage of ZeRO; in a pipeline weights stay gathered all iteration."""
     text = row.text("dp_sharding")
     if text.startswith(("fsdp", "zero3")):
         return 3 if pp == 1 else 1

@@ -316,7 +316,7 @@ class TrainingPredictor:
         self._known: dict[str, tuple[float, float]] = {}
 
     def predict(self, row: MeasuredRow) -> Prediction:
-        """What the simulator says of *row*; never raises for what a row holds."""
+        """Prediction of *row*; never raises for what a row holds."""
         try:
             run = run_of(row, self._machines)
         except UnsupportedRow as error:

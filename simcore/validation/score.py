@@ -175,7 +175,7 @@ def _errors(name: str, errors: NDArray[np.float64]) -> Errors:
 
 
 def ranking(compared: Sequence[Compared]) -> Ranking:
-    """How well the predictions order layouts."""
+    """Quality of the predicted order."""
     groups: dict[tuple[str, ...], list[tuple[float, float]]] = defaultdict(list)
     for one in compared:
         if one.predicted_s is not None:

@@ -62,7 +62,7 @@ class RunChecker(KnobChecker[Run]):
         super().__init__(what, DesignRuns)
 
     def check(self) -> Run:
-        """As of every kind of run; names must be known, and the precision to the accelerator."""
+        """Check the run; names must be known, and the precision to the accelerator."""
         run = super().check()
         for name, knob in self._input.parameters.items():
             tables = [one for path, one in _NAMED.items() if path in (knob.targets or (name,))]

@@ -180,7 +180,7 @@ def _end(seat: _Process) -> None:
 
 
 def _kernel_kills() -> int:
-    """How many processes the kernel of this machine has ended for lack of memory."""
+    """Count of processes that this machine's kernel has ended for lack of memory."""
     try:
         lines = Path("/proc/vmstat").read_text().splitlines()
     except OSError:

@@ -197,7 +197,7 @@ class RayCrew(Crew):
 
 
 def _cause(error: Exception) -> str:
-    """What Ray says about a death, without its advice."""
+    """Ray's cause of a death, without its advice."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     telling = [line for line in lines if "exit" in line.lower() or "died" in line.lower()]
     cause = (telling or lines or [type(error).__name__])[-1]

@@ -110,13 +110,13 @@ class GenomeSpace:
         return row
 
     def holds(self, number: int, count: int, codes: Sequence[int]) -> bool:
-        """Whether block *number* has a row with its part of *codes* (of all knobs)."""
+        """True if block *number* has a row with its part of *codes* (of all knobs)."""
         if (number, count) in self._free:
             return codes[self.spans[number].first] >= 0
         return self._row(number, count, codes) >= 0
 
     def is_valid(self, genome: Genome) -> bool:
-        """Whether every block has the row that *genome* takes of it."""
+        """True if every block has the row that *genome* takes of it."""
         count, codes, _ = genome
         return all(self.holds(number, count, codes) for number in range(len(self.spans)))
 
@@ -207,7 +207,7 @@ class GenomeSpace:
     def _are_valid(
         self, count: int, codes: Sequence[Sequence[int]], designs: int
     ) -> NDArray[np.bool_]:
-        """Whether all blocks hold designs of equal knobs: (designs,) bool; *codes*: by knob."""
+        """Designs that all blocks hold, of equal knobs: (designs,) bool; *codes*: by knob."""
         valid = np.ones(designs, bool)
         for number, span in enumerate(self.spans):
             if (number, count) in self._free:

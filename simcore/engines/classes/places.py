@@ -1,4 +1,4 @@
-"""Which NPUs of a stage are at alike places in their groups.
+"""Classes of a stage's NPUs by places in their groups.
 
 NPUs of a stage run the same program and differ in nothing but their places: where on a tree, how
 far along a part of a ring, with whom they share which group. The classes of alike ones are the
@@ -67,7 +67,7 @@ class AlikePlaces:
         return np.array([self._plan.npu(0, member) for member in members], np.int64)
 
     def classes(self, axes: Collection[Axis]) -> NpuClasses:
-        """Whom the groups of *axes* tell apart."""
+        """Classes that groups of *axes* distinguish."""
         count = self._npus.size
         traits, partners = [np.zeros((count, 1), np.int64)], [np.empty((count, 0), np.int64)]
         for axis in axes:

@@ -1,4 +1,4 @@
-"""How a run of classes of NPUs stands, and how classes fall apart while it goes on."""
+"""State of a run of classes of NPUs, and how classes fall apart while it goes on."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ _MOST_WAITS = 2**30
 """Entries of the largest table, of four bytes each."""
 
 _FIRST_PLACES, _MOST_PLACES = 1 << 10, 1 << 19
-"""Of the table of what is remembered."""
+"""Places of the memo's table."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -47,7 +47,7 @@ class ClassState:
 
     @property
     def arrays(self) -> tuple[Ints, Ints, NpuLayout, Ints, Waits, Ints, Ints]:
-        """As the kernels take them."""
+        """Arrays for the kernels."""
         return (
             self.node, self.npu, self.at, self.table, self.waits, self.event, self.counter
         )  # fmt: skip

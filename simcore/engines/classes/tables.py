@@ -1,4 +1,4 @@
-"""What the kernels read of an iteration that is executed node by node, class by class."""
+"""The kernels' tables of an iteration that is executed node by node, class by class."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What each collective node runs: the phases of its chunks, dimension by dimension.
+"""The phases of each collective node: those of its chunks, dimension by dimension.
 
 Source: S. Rashidi et al., "Themis: A Network Bandwidth-Aware Collective Scheduling Policy for
 Distributed Training of DL Models", ISCA 2022 (hierarchical collectives); details of ASTRA-sim 2.0.
@@ -154,7 +154,7 @@ def collective_phases(
 
 
 def _cost(inputs: EngineInput, over: LogicalDimension) -> DimensionCost:
-    """What the choice of an order counts with: idle links, steps one after the other."""
+    """Costs for the choice of an order: idle links, steps one after the other."""
     dimension = inputs.dimensions[over.dimension]
     steps, parallel = over.members - 1, 1
     if over.algorithm.runs(CollectiveKind.REDUCE_SCATTER, over.members):
@@ -269,7 +269,7 @@ def _in_order(
 
 
 def _with_stand_in(phase: EventPhase, kind: CollectiveKind) -> EventPhase:
-    """What runs where a collective of *kind* is split, and its algorithm cannot do a part of it."""
+    """Phase to run if a collective of *kind* is split, and its algorithm cannot do a part of it."""
     over = phase.over
     algorithm = runnable(over.algorithm, phase.kind, over.members)
     if phase.kind is kind or algorithm is over.algorithm:

@@ -85,7 +85,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Tables:
-    """Where the nodes of each body lie, and the heaps of its slot classes among an NPU's heaps."""
+    """Addresses of the nodes of each body, and heaps of its slot classes among an NPU's heaps."""
 
     tables: Ints
     heaps: Ints
@@ -235,7 +235,7 @@ class ArenaWriter:
         return self._image.add(words)
 
     def _orders(self, tables: Sequence[list[list[int]]]) -> int:
-        """Where the list of phase tables lies, one per chunk; equal tables are written once."""
+        """Address of the list of phase tables, one per chunk; equal tables are written once."""
         places: dict[str, int] = {}
         for table in tables:
             if repr(table) not in places:
@@ -259,14 +259,14 @@ class ArenaWriter:
         return words
 
     def _table(self, words: list[int]) -> int:
-        """Where a step table lies; equal ones are written once."""
+        """Address of a step table; equal ones are written once."""
         key = tuple(words)
         if key not in self._table_at:
             self._table_at[key] = self._image.add(np.array(words, np.int64))
         return self._table_at[key]
 
     def _list(self, group_key: int) -> int:
-        """Where the members of a list group lie: count, in order, sorted, position of sorted."""
+        """Address of a list group's members: count, in order, sorted, position of sorted."""
         if group_key not in self._group_at:
             group = self._inputs.groups[group_key]
             assert isinstance(group, ListGroup)

@@ -52,7 +52,7 @@ def over(amount: float, rate: float) -> float:
 
 
 def too_long(field: SlowField, what: str, time_s: float) -> InfeasibleError:
-    """What is told where a time is too long to be counted, mostly for one *field*.
+    """Error for a time that is too long to be counted, mostly for one *field*.
 
     Args:
         field: Of the machine.

@@ -1,4 +1,4 @@
-"""What an iteration adds up to, and the time by what NPUs did, counted again from its nodes."""
+"""Totals of an iteration, and the time by what NPUs did, counted again from its nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -176,7 +176,7 @@ class _Covered:
         return np.asarray(fresh, np.int64)
 
     def _until(self, time: Ints) -> Ints:
-        """How long the NPU has done something up to each *time*."""
+        """Time covered up to each *time*."""
         if not self._start.size:
             return np.zeros_like(time)
         before = np.append(0, np.cumsum(self._end - self._start))

@@ -369,7 +369,7 @@ class PieceInterner:
         )
 
     def may_be_remembered(self, head: Ints, pieces: Ints) -> bool:
-        """Whether the units can be looked up."""
+        """True if the units can be looked up."""
         firsts, units = (
             set(self._numbers[:, 0].tolist()),
             set(self._numbers[:, :-1].ravel().tolist()),

@@ -18,7 +18,7 @@ from simcore.workload.program.write import ProgramWriter, TrainingProgram, expan
 from simcore.workload.schedules import SCHEDULES
 
 _SHORT_RUNS = 2
-"""How many short runs are tried before every micro-batch is executed."""
+"""Short runs that are tried before every micro-batch is executed."""
 
 _NPUS = 4
 """Accelerators whose operator times one plan keeps."""
@@ -52,7 +52,7 @@ class PlanCode:
         return pipeline_code(self._with(batches), self._memo)
 
     def graph(self, batches: int) -> TrainingGraph:
-        """The same, node by node."""
+        """Graph, node by node."""
         return expand_program(self._with(batches).program)
 
     def operator_ns(self, npu: Npu, compute: ComputeModel) -> Ints:
@@ -80,7 +80,7 @@ class PlanCode:
 
 
 def plan_code(workload: Workload, plan: ParallelPlan, memo: Memo) -> PlanCode:
-    """What *workload* comes to under *plan*.
+    """Code of *workload* under *plan*.
 
     Raises:
         InfeasibleError: The plan does not fit the workload.

@@ -33,7 +33,7 @@ _CUT = 2.0
 """Chunks are at most this many times those asked for, and so are the bytes of all."""
 
 _ROUND_S = 2e-9
-"""What rounding to whole nanoseconds may add to a round of sends."""
+"""Rounding to whole nanoseconds, at most, per round of sends."""
 
 _REDUCED = 4.0
 """More than the times that a received byte passes through memory to be reduced."""

@@ -63,7 +63,7 @@ class JsonTable:
         return whole
 
     def flag(self, key: str) -> bool:
-        """Whether a switch (0 or 1) is on; off where absent."""
+        """True if a switch (0 or 1) is on; off where absent."""
         return self.number(key, 0.0) != 0.0
 
     def text(self, key: str, default: str) -> str:

@@ -98,7 +98,7 @@ def _take(fixed: Ints, live: Ints, at: Layout, snapshot: int, begun: int) -> boo
 
 @njit(cache=True)
 def _write_arrival(live: Ints, at: Layout, to: int, message: int, since: int) -> None:
-    """When a message comes after *since*; one that was there before is as good as any other."""
+    """Write the arrival of a message after *since*; any earlier one is as good as any other."""
     arrival = arrival_of(at, message)
     is_ahead = live[arrival + f.ARRIVAL_END] >= since
     for field in range(f.ARRIVAL_FIELDS):

@@ -156,7 +156,7 @@ def _end_unit(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
 
 @njit(cache=True)
 def _order(live: Ints, at: Layout, number: int, message: int) -> int:
-    """Whether a known message comes before (-1), at (0) or after (1) the stage's next event."""
+    """Order of a known message: before (-1), at (0) or after (1) the stage's next event."""
     stage = at.stage + number * f.STAGE_FIELDS
     state = at.state + live[stage + f.STATE] * f.STATE_FIELDS
     if live[state + f.HEAD_END] == n.NEVER:
@@ -225,7 +225,7 @@ def _follow(fixed: Ints, live: Ints, at: Layout, number: int, edge: int, since: 
 
 @njit(cache=True)
 def _look_ahead_waiting(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
-    """When the next event of a stage comes that may wait for a message."""
+    """Note the next event of a stage that may wait for a message."""
     stage = at.stage + number * f.STAGE_FIELDS
     if live[stage + f.MODE] != f.AWAITS_MESSAGE:
         return

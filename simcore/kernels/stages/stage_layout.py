@@ -1,4 +1,4 @@
-"""Where everything lies in the two arrays that the stage kernels share.
+"""Layout of the two arrays that the stage kernels share.
 
 ``fixed`` holds the program of every stage with its durations, ``live`` what changes during a run;
 both are flat int64. Records are told by their *address*, the index of their first field, and a

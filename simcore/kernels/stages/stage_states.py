@@ -1,4 +1,4 @@
-"""What a stage's NPU still has to do, written down so that equal situations are recognised.
+"""Remaining work of a stage's NPU, written down so that equal situations are recognised.
 
 A record tells a situation completely, times relative to its own: mode and piece of the current
 unit, how many units ago the forward pass lies that it still waits for, then one entry per node:
@@ -82,7 +82,7 @@ def later(time: int, delay: int) -> int:
 
 @njit(cache=True)
 def _rank(live: Ints, at: Layout, npu: int, slot: int) -> int:
-    """How many nodes of the same end and schedule come before the one in *slot*."""
+    """Count of nodes of the same end and schedule before the one in *slot*."""
     rank = 0
     for number in range(at.slots):
         other = npu + f.SLOT + number * f.SLOT_FIELDS
@@ -138,7 +138,7 @@ def intern(live: Ints, at: Layout, npu: int, length: int, now: int) -> int:
 
 @njit(cache=True)
 def same(live: Ints, one: int, other: int, length: int) -> bool:
-    """Whether *length* values are the same at two addresses."""
+    """True if *length* values are the same at two addresses."""
     for offset in range(length):  # noqa: SIM110 (a compiled loop)
         if live[one + offset] != live[other + offset]:
             return False
@@ -246,7 +246,7 @@ def copy_npu(live: Ints, at: Layout, source: int, target: int) -> None:
 
 @njit(cache=True)
 def alike(live: Ints, at: Layout, one: int, other: int) -> bool:
-    """Whether two NPUs, copies of one that have gone on, are in the same situation."""
+    """True if two NPUs, copies of one that have gone on, are in the same situation."""
     logged = live[one + f.LOGGED]
     if logged != live[other + f.LOGGED]:
         return False

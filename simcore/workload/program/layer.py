@@ -55,7 +55,7 @@ class LayerWork(ABC):
     @property
     @abstractmethod
     def parameters(self) -> BlockParameters:
-        """What one NPU holds."""
+        """Parameters per NPU."""
 
     @abstractmethod
     def forward(self, work: PassWriter) -> None:
@@ -68,12 +68,12 @@ class LayerWork(ABC):
     @property
     @abstractmethod
     def kept_bytes(self) -> int:
-        """What the forward pass of a micro-batch keeps for the backward pass."""
+        """Bytes kept of a micro-batch's forward pass for the backward pass."""
 
     @property
     @abstractmethod
     def input_bytes(self) -> int:
-        """What it must keep to be repeated."""
+        """Bytes kept to repeat it."""
 
 
 class LayerRow(ABC):
@@ -83,11 +83,11 @@ class LayerRow(ABC):
 
     @abstractmethod
     def work(self, share: NpuShare, plan: ParallelPlan) -> LayerWork:
-        """What one NPU does for it."""
+        """Work of one NPU for it."""
 
 
 def blocks_of(kind: LayerKind, share: NpuShare, plan: ParallelPlan) -> tuple[LayerWork, ...]:
-    """What one NPU does for a layer, part by part.
+    """Work of one NPU for a layer, part by part.
 
     A part is a ``LayerRow``, or a name that the *share* of its kind of workload knows.
     """

@@ -112,7 +112,7 @@ class Piece:
 
     @property
     def asks_loss(self) -> bool:
-        """Whether a node waits for the end of the forward pass."""
+        """True if a node waits for the end of the forward pass."""
         return any(LOSS in section.dep for section, _ in self.runs)
 
 

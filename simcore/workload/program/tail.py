@@ -267,7 +267,7 @@ class OptimizerStep:
         builder.then(NodeKind.COMPUTE, catalog.operator("partners", PassPhase.OPTIMIZER, [mean]))
 
     def _owned(self) -> Iterator[_Owned]:
-        """What the NPU updates of the dense weights, and of the experts."""
+        """Dense weights, and expert weights, that the NPU updates."""
         plan = self.means.plan
         counts = {Axis.DP: self.parameters.outside, Axis.EDP: self.parameters.experts}
         for axis, count in counts.items():

@@ -27,7 +27,7 @@ class Catalog:
         return len(self._entries)
 
     def under(self, plan: ParallelPlan, numbers: Sequence[int]) -> list[Operator | CollectiveOp]:
-        """What the entries with these *numbers* are under *plan*."""
+        """Entries with these *numbers* under *plan*."""
         entries = [self._entries[number] for number in numbers]
         return [e.under(plan) if isinstance(e, WeightGathering) else e for e in entries]
 
@@ -112,7 +112,7 @@ class PassWriter:
             self._builder.then(NodeKind.COLLECTIVE, self._collective(name, kind, axis, size_bytes))
 
     def fork(self) -> tuple[int, ...]:
-        """What the next node would wait for: a place to ``resume`` from."""
+        """Dependencies of a next node: a place to ``resume`` from."""
         if self._part is not PassPart.WEIGHT_GRADIENTS:
             self._flush()
         return self._builder.frontier

@@ -1,4 +1,4 @@
-"""With whom each NPU exchanges messages, relation by relation, and over which way."""
+"""Partners of each NPU in messages, relation by relation, and the ways between them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class CannotFoldError(SimulationError):
 
 @dataclass(frozen=True, slots=True)
 class MemberLine:
-    """How members of a phase are numbered, and which of them exchange messages.
+    """Numbering of the members of a phase, and which of them exchange messages.
 
     Attributes:
         slot: Which of the program's list groups they form, -1: they lie *stride* apart.
@@ -87,7 +87,7 @@ def _line(phase: EventPhase, slot: int) -> MemberLine:
 
 
 def _both_ways(table: Sequence[Step], members: int) -> tuple[int, ...]:
-    """How far ahead those are to whom a member sends, and those from whom it receives."""
+    """Offsets of those to whom a member sends, and of those from whom it receives."""
     if not all(isinstance(step.peer, Offset) for step in table):
         raise CannotFoldError("members find their partners in a table")
     ahead = {step.peer.ahead % members for step in table if isinstance(step.peer, Offset)}
@@ -148,7 +148,7 @@ def _shape(dimension: NetworkDimension) -> Topology:
 
 
 def _steps(dimension: NetworkDimension, a: Ints, b: Ints, *, unaware: bool) -> Ints:
-    """What distinguishes ways within one dimension: links, or where messages meet, which NPU."""
+    """Marks of ways within one dimension: links, or where messages meet, which NPU."""
     shape, npus = _shape(dimension), dimension.npus
     if shape.uniform:
         return np.zeros_like(b)

@@ -192,7 +192,7 @@ def fold(inputs: EngineInput) -> Representatives:
 
 
 def _surely_different(inputs: EngineInput) -> bool:
-    """Whether already nodes, sizes and kinds of collectives make every NPU one of its own."""
+    """True if nodes, sizes and kinds of collectives alone make every NPU one of its own."""
     bodies, transfers = inputs.table.bodies, inputs.table.transfers
     kinds = transfers.comm_kind.astype(np.int64)
     mixed = transfers.size_bytes * 0x9E3779B9 + kinds * 0x7F4A7C15 + transfers.at
@@ -224,7 +224,7 @@ def _refuse_shared_state(inputs: EngineInput) -> None:
 def _shape(
     inputs: EngineInput, program: Program, slots: tuple[int, ...], transfers: Transfers
 ) -> bytes:
-    """What a program is apart from the names of groups, peers and tags."""
+    """Form of a program apart from the names of groups, peers and tags."""
     group = program.group.copy()
     sizes = []
     for place, key in enumerate(slots):

@@ -58,7 +58,7 @@ class RooflineTimes:
 def roofline_times(
     used: Flags, num_ops: Ints, tensor_size: Ints, model: AstraRoofline
 ) -> RooflineTimes:
-    """What the model says of nodes.
+    """Times of nodes by the model.
 
     Args:
         used: (T,) bool, nodes that it is asked about.

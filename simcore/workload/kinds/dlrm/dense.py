@@ -31,7 +31,7 @@ class SampleLayer(LayerRow):
     @property
     @abstractmethod
     def kept_elements(self) -> int:
-        """What it keeps of a sample: its input, and what its own products read."""
+        """Elements kept of a sample: its input, and what its own products read."""
 
     @abstractmethod
     def forward(self, share: NpuShare) -> list[Kernel]: ...

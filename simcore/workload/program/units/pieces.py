@@ -205,7 +205,7 @@ class UnitWriter:
         entry: tuple[int, ...],
         gate: tuple[int, ...] | None = None,
     ) -> Section:
-        """What *write* writes, placed; with no *gate* the weights are there."""
+        """Output of *write*, placed; with no *gate* the weights are there."""
         key = (write.__name__, kinds, entry, gate)
         section = self.sections.get(key)
         if section is None:
@@ -221,7 +221,7 @@ class UnitWriter:
         return self.passes.means.plan.zero_stage >= 3
 
     def _gate(self, chain: tuple[int, ...], *, sharded: bool) -> _Gates:
-        """When a layer's weights are gathered, told from the layers before it in the unit.
+        """Gates of gathered weights, from the layers before in the unit.
 
         Sharded ones when the layer before the *prefetch* that are still ahead has ended, and the
         first ones after *chain*.

@@ -32,7 +32,7 @@ class ResidualBlock(LayerWork):
 
     @property
     def entry_bytes(self) -> int:
-        """What every block keeps: the inputs of its norm and of the product after it, its mask."""
+        """Bytes kept by every block: inputs of its norm and of the product after it, its mask."""
         share, tensors = self.share, 1 if self.repeats("norms") else 2
         return share.thin_rows * share.hidden * (tensors * share.element_bytes + share.mask_bytes)
 

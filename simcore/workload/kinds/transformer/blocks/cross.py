@@ -37,7 +37,7 @@ class DecoderStart(ResidualBlock):
 
     @property
     def kept_bytes(self) -> int:
-        """What all layers of the decoder read of the encoder."""
+        """Bytes of the encoder for all decoder layers."""
         return _encoder(self).thin_bytes
 
 
