@@ -32,7 +32,7 @@ from scipy.optimize import differential_evolution, minimize
 from simcore.files.resources import find_config
 from simcore.machine import Efficiency
 from simcore.validation.machine import Machines
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 
 WANTED, WANTED_BIAS, BIAS = 0.15, 0.08, 0.25
 """Error and bias of a source that are wanted; weight of the bias beside that of the error."""
@@ -246,7 +246,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
-def fit_family(name: str, rows: Sequence[Row], folds: int, save: bool) -> dict[str, object]:
+def fit_family(name: str, rows: Sequence[MeasuredRow], folds: int, save: bool) -> dict[str, object]:
     family, machines = FAMILIES[name], Machines()
     measured = samples(rows, family.npus)
     measured.check(machines.npu(family.npus[0]).efficiency)
@@ -283,7 +283,7 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help="put the values into configs/npus")
     arguments = parser.parse_args()
-    rows = list(Row.all_of(arguments.rows))
+    rows = list(MeasuredRow.all_of(arguments.rows))
     done = [fit_family(f, rows, arguments.folds, arguments.write) for f in arguments.family]
     print(json.dumps(done))
 

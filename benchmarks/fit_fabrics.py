@@ -22,7 +22,7 @@ from simcore.files.resources import find_config, shipped_names
 from simcore.machine.fabric import Fabric
 from simcore.validation.collectives import MeasuredCollective, collective_s
 from simcore.validation.machine import SCALE_OUT, Accelerator, Machines, accelerator_of
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 
 LEAST_BYTES = 1 << 20
 """Smaller collectives count less: they are latency alone, which differs from host to host."""
@@ -34,7 +34,7 @@ CORNER = 0.05
 class Measured:
     """The rows of one fabric, ready to be predicted."""
 
-    def __init__(self, rows: Sequence[Row], fabric: str) -> None:
+    def __init__(self, rows: Sequence[MeasuredRow], fabric: str) -> None:
         self.machines, self.cases = Machines(), list(_cases(rows, fabric))
         counts: dict[str, int] = defaultdict(int)
         for source, *_ in self.cases:
@@ -61,7 +61,7 @@ class Measured:
 
 
 def _cases(
-    rows: Sequence[Row], fabric: str
+    rows: Sequence[MeasuredRow], fabric: str
 ) -> Iterator[tuple[str, MeasuredCollective, Accelerator, float]]:
     for row in rows:
         time_us = row.number("time_us")
@@ -77,7 +77,7 @@ def _cases(
             yield row.text("source"), asked, accelerator, time_us * 1e-6
 
 
-def shares(rows: Sequence[Row], fabric: Fabric) -> dict[int, float]:
+def shares(rows: Sequence[MeasuredRow], fabric: Fabric) -> dict[int, float]:
     """Bus bandwidth of large all-reduces among so many NPUs, over that among the most."""
     rates: dict[int, list[float]] = defaultdict(list)
     for _, asked, _, time_s in _cases(rows, fabric.name):
@@ -143,7 +143,7 @@ def main() -> None:
     parser.add_argument("--fabric", nargs="*", default=shipped_names("fabrics"))
     parser.add_argument("--write", action="store_true", help="put the values into configs/fabrics")
     arguments = parser.parse_args()
-    rows, done = list(Row.all_of(arguments.rows)), []
+    rows, done = list(MeasuredRow.all_of(arguments.rows)), []
     for name in arguments.fabric:
         measured, fabric = Measured(rows, name), Fabric.load(name)
         if len(measured.cases) < 3:

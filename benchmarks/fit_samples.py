@@ -18,10 +18,10 @@ from simcore.terms import NodeKind
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.report import training_s
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 from simcore.validation.score import LAYOUT_GROUP, LEAST_LAYOUTS
 from simcore.workload import build_graph, microbatches
-from simcore.workload.graph import Phase
+from simcore.workload.graph import PassPhase
 
 GROUP = ("source", "model", "gpu", "tp", "pp", "cp", "precision", "layers", "hidden", "seq_len")
 """Rows that agree in these columns are one configuration."""
@@ -123,7 +123,7 @@ def busiest_stage(run: Run) -> Operators:
         )
         stages.append(
             tuple(
-                (op.kernels, int(n) * (1.0 if op.phase is Phase.OPTIMIZER else batches / few))
+                (op.kernels, int(n) * (1.0 if op.phase is PassPhase.OPTIMIZER else batches / few))
                 for op, n in zip(graph.operators, counts, strict=True)
                 if n
             )
@@ -131,7 +131,7 @@ def busiest_stage(run: Run) -> Operators:
     return max(stages, key=lambda operators: stage_s(operators, run.platform.npu, run))
 
 
-def samples(rows: Sequence[Row], npus: Sequence[str]) -> Samples:
+def samples(rows: Sequence[MeasuredRow], npus: Sequence[str]) -> Samples:
     """The measured runs on these accelerators that can be simulated."""
     machines, simulator = Machines(), Simulator()
     found = []
@@ -146,7 +146,7 @@ def samples(rows: Sequence[Row], npus: Sequence[str]) -> Samples:
     return Samples.of(found)
 
 
-def _sample(row: Row, run: Run, measured_s: float, simulator: Simulator) -> Sample:
+def _sample(row: MeasuredRow, run: Run, measured_s: float, simulator: Simulator) -> Sample:
     operators = busiest_stage(run)
     busy_s = stage_s(operators, run.platform.npu, run)
     batches = microbatches(run.workload, run.plan)

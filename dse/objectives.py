@@ -129,12 +129,12 @@ class Limit:
     told: str = ""
 
     def violation(self, metrics: Metrics) -> float:
-        """How far the limit is exceeded, as a share of the bound; 0 or less is feasible."""
+        """Excess over the limit, as a share of the bound; 0 or less is feasible."""
         excess = self.metric.value(metrics) / self.bound - 1.0
         return excess if self.sense == "at_most" else -excess
 
     def excess(self, metrics: Metrics) -> str:
-        """By how much *metrics* exceed the limit, in words."""
+        """Excess of *metrics* over the limit, in words."""
         words = f"{self.name} is exceeded by {self.violation(metrics):.1%}"
         return f"{words}: {self.told.format_map(metrics)}" if self.told else words
 
@@ -237,7 +237,7 @@ class Goals:
 
     @property
     def needs_costs(self) -> bool:
-        """Whether an objective or a limit needs the ``cost`` part of the study."""
+        """True if an objective or a limit needs the ``cost`` part of the study."""
         return bool(COST_METRICS & needed_metrics(self))
 
     def values(self, metrics: Metrics) -> dict[str, float]:
@@ -257,7 +257,7 @@ class Goals:
         return {limit.name: max(limit.violation(own) for own in each) for limit in self.limits}
 
     def excesses(self, metrics: Metrics) -> Iterator[str]:
-        """By how much each limit that does not hold is exceeded, in words."""
+        """Excess over each limit that does not hold, in words."""
         each = [scenario.metrics_of(metrics) for scenario in self.scenarios] or [metrics]
         for limit in self.limits:
             worst = max(each, key=limit.violation)
@@ -272,5 +272,5 @@ def needed_metrics(goals: Goals) -> frozenset[str]:
 
 
 def total_violation(violations: Mapping[str, float]) -> float:
-    """How far from feasible: the sum of what exceeds; 0 where nothing does."""
+    """Sum of all excesses; 0 where nothing exceeds."""
     return sum(max(0.0, value) for value in violations.values())

@@ -62,7 +62,7 @@ class Provenance:
         return cls(**found)
 
     def as_text(self) -> str:
-        """It as JSON."""
+        """JSON text."""
         return json.dumps(asdict(self))
 
     def texts(self) -> dict[str, str]:
@@ -70,7 +70,7 @@ class Provenance:
         return {str(_path(name, self.folder)): text for name, text in self.files.items()}
 
     def now(self) -> Self:
-        """What it has become: the same files as they are today, today's code and packages.
+        """Provenance today: the same files as they are now, today's code and packages.
 
         Components from outside count as they were: nothing of theirs is loaded to look at it.
         """
@@ -81,7 +81,7 @@ class Provenance:
         return replace(self, files=files, code={**own, **outside}, versions=_deciding_versions())
 
     def changes_to(self, other: "Provenance") -> list[str]:
-        """What is different in *other*, in words; empty: nothing that matters."""
+        """Differences of *other*, in words; empty: nothing that matters."""
         changes = []
         for name in sorted({*self.files, *other.files}):
             changes += _file_changes(name, self.files.get(name), other.files.get(name))
@@ -116,7 +116,7 @@ def next_number(known: Sequence[Provenance], now: Provenance, *, accepts: bool) 
 def provenance_summary(
     known: Sequence[Provenance], rows: Iterable[Trial], front: Iterable[Trial]
 ) -> dict[str, Any]:
-    """What ``summary.json`` says under ``provenances``; nothing where all rows have one."""
+    """Entry ``provenances`` of ``summary.json``; nothing where all rows have one."""
     counts, on_front = Counter(row.provenance for row in rows), Counter(r.provenance for r in front)
     if len(counts) < 2:
         return {}
@@ -135,7 +135,7 @@ def provenance_summary(
 
 
 def provenance_lines(summary: Mapping[str, Any]) -> list[str]:
-    """That a study mixes provenances, and which; nothing where it does not."""
+    """Warning about mixed provenances; nothing where there is one."""
     listed = summary.get("provenances", [])
     mixed = sum(one["front"] > 0 for one in listed)
     if not listed:
@@ -149,7 +149,7 @@ def provenance_lines(summary: Mapping[str, Any]) -> list[str]:
 
 
 def changed_since(last: Sequence[Provenance]) -> list[str]:
-    """What has changed since trials of the *last* provenance, if there is one, were evaluated."""
+    """Changes since trials of the *last* provenance, if there is one, were evaluated."""
     if not last or not (changes := last[-1].changes_to(last[-1].now())):
         return []
     told = "; ".join(changes)
@@ -219,7 +219,7 @@ def _shown(value: object) -> str:
 
 
 def _is_plain(found: Mapping[str, object]) -> bool:
-    """Whether the values are texts, or tables of texts."""
+    """True if the values are texts, or tables of texts."""
     tables = [value.items() for value in found.values() if isinstance(value, dict)]
     rest = [value for value in found.values() if not isinstance(value, dict)]
     texts = [text for table in tables for item in table for text in item]

@@ -1,4 +1,4 @@
-"""Whether a run can be simulated, and whether it fits in memory, before anything is simulated."""
+"""Checks that a run can be simulated and fits in memory, before anything is simulated."""
 
 from math import prod
 

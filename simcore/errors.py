@@ -35,17 +35,17 @@ class ConfigError(SimcoreError, ValueError):
         return _rebuild_config_error, (self.at, self.rule, self.got)
 
     def under(self, parent: str) -> "ConfigError":
-        """The same error, told from one level up the file."""
+        """Error as seen from one level up the file."""
         joint = "" if not self.at or self.at.startswith("[") else ": " if ":" in self.at else "."
         return ConfigError(f"{parent}{joint}{self.at}", self.rule, got=self.got)
 
     @property
     def names_file(self) -> bool:
-        """Whether the place begins with a file."""
+        """True if the place begins with a file."""
         return ".yaml" in self.at or ".yml" in self.at
 
     def in_file(self, file: object) -> "ConfigError":
-        """The same error, told of *file*, unless it names one already."""
+        """Error that names *file*, unless it names one already."""
         if self.names_file or self.at == str(file) or self.at.startswith((f"{file} ", f"{file}: ")):
             return self
         return ConfigError(f"{file}: {self.at}" if self.at else str(file), self.rule, got=self.got)
@@ -90,7 +90,7 @@ def _shown(value: object) -> str:
 
 
 def _pieces(value: object, depth: int) -> Iterator[str]:
-    """What ``repr`` would say, bit by bit."""
+    """Parts of ``repr``, bit by bit."""
     if depth > _DEEPEST_SHOWN:
         yield "..."
     elif type(value) is dict:

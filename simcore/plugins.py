@@ -26,7 +26,7 @@ _noted: dict[str, tuple[object, tuple[str, ...]]] = {}
 
 
 def is_outside(name: object) -> bool:
-    """Whether *name* has the form ``package.module:Object``."""
+    """True if *name* has the form ``package.module:Object``."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
@@ -55,7 +55,7 @@ _MISSING = object()
 
 
 def _run(name: str, call: Callable[..., Any], *arguments: object) -> Any:
-    """What *call* gives, which runs code of the module that *name* begins with."""
+    """Result of *call*, which runs code of the module that *name* begins with."""
     try:
         return call(*arguments)
     except (Exception, SystemExit) as error:

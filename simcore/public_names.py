@@ -11,7 +11,7 @@ _LINE = re.compile(r"^from (\S+) import (\w+) as \2\b", re.MULTILINE)
 def lazy_names(
     package: str, file: str
 ) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
-    """What a *package* calls ``__all__``, ``__getattr__`` and ``__dir__``.
+    """``__all__``, ``__getattr__`` and ``__dir__`` of a *package*.
 
     The stub beside its *file* has one line per name, ``from module import Name as Name``, and ends
     the line with ``# provisional`` where the name may still change from one version to the next.

@@ -65,7 +65,7 @@ class Registry(Generic[T]):
         return found
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a component of this name.
+        """True if there is a component of this name.
 
         Raises:
             ConfigError: The name is of the form ``package.module:Object``, and names none.
@@ -87,7 +87,7 @@ class Registry(Generic[T]):
         return found
 
     def _admitted(self, name: str, make: Callable[[], T]) -> T:
-        """What *make* gives, once it has been checked; both may run code from outside.
+        """Result of *make*, once it has been checked; both may run code from outside.
 
         Raises:
             ConfigError: A rule is broken, or that code fails.

@@ -1,4 +1,4 @@
-"""What one simulated iteration gave."""
+"""Result of one simulated iteration."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from simcore.memory.footprint import Footprint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageTimes:
-    """Where the iteration went on the NPUs of one pipeline stage.
+    """Split of the iteration on one pipeline stage's NPUs.
 
     The parts add up to the iteration time: an instant counts as compute if the NPU computes, else
     as exposed communication if it communicates, else as idle.

@@ -167,7 +167,7 @@ def _words(expected: str) -> list[str]:
 
 
 def _rule(problem: ErrorDetails) -> str:
-    """What *problem* says must hold, in our words."""
+    """Rule that *problem* breaks, in our words."""
     if problem["type"] in ("model_type", "dict_type"):
         return "must be a table of keys and values"
     return _plain(problem["msg"])

@@ -17,11 +17,11 @@ from simcore.memory import Footprint
 from simcore.network import DEFAULT_BACKEND
 from simcore.result import IterationResult, StageTimes
 from simcore.workload import ParallelPlan, Workload, build_graph, total_model_flop
-from simcore.workload.graph import Phase
+from simcore.workload.graph import PassPhase
 from simcore.workload.kinds import InferenceWorkload
 
 _NS = 1e-9
-_PHASES = frozenset(map(str, Phase))
+_PHASES = frozenset(map(str, PassPhase))
 
 
 def simulate(
@@ -124,7 +124,7 @@ def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[Iteration
 
 
 def _mean(runner: IterationRunner, run: Run) -> Iteration:
-    """What the times of *run* are of: a step of inference, or an iteration of training."""
+    """Mean of *run*: a step of inference, or an iteration of training."""
     if isinstance(run.workload, InferenceWorkload):
         return run_step(runner, run.workload, run.plan)
     return run_mean(runner, run.workload, run.plan)
@@ -139,7 +139,7 @@ def _whole(runner: IterationRunner, run: Run) -> Iteration:
 
 
 def _of_many(run: Run) -> str:
-    """Which of several iterations is shown node by node, where times are told of their mean."""
+    """Note on the iteration shown node by node, where times are those of a mean."""
     workload = run.workload
     if run.plan.updates.every > 1:
         return "this is the iteration that ends with an average of the weights"

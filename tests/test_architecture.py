@@ -227,3 +227,34 @@ def test_files_come_in_through_one_door(package: str) -> None:
             if isinstance(node, ast.Call) and _reads(node):
                 found.append(f"{name}:{node.lineno} {ast.unparse(node)}")
     assert not found, "read with simcore.files.input_file:\n" + "\n".join(found)
+
+
+LEANING = re.compile(
+    r"(?:(?:To|By|With|From|After|In|On|At|Of|For) )?"
+    r"(?:What|Whether|How|Where|Which|Who|Whom|Whose|When|Why|If|As|Of|That|Those|The same)\b",
+    re.IGNORECASE,
+)
+MOST_LEANING = 4  # docstrings that still begin with a relative clause; never raise this
+
+
+def _docstrings(tree: ast.AST) -> list[tuple[int, str]]:
+    """Line and text of each docstring: of modules, classes, functions, constants and fields."""
+    found = []
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for inner in body if isinstance(body, list) else []:
+            text = inner.value if isinstance(inner, ast.Expr) else None
+            if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                found.append((inner.lineno, text.value))
+    return found
+
+
+def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
+    leaning = [
+        f"{file.relative_to(ROOT)}:{line} {text.splitlines()[0]}"
+        for package in ("simcore", "dse")
+        for file in _files(package)
+        for line, text in _docstrings(ast.parse(file.read_text()))
+        if LEANING.match(text)
+    ]
+    assert len(leaning) <= MOST_LEANING, "\n".join(leaning)

@@ -192,7 +192,7 @@ def test_keys_of_study_and_run_files_are_all_described() -> None:
     from dse.space.file import AxisFile, ProductFile, SpaceFile
     from dse.study.file import ExecutionFile, SearchFile, StudyFile
     from simcore.workload import Updates
-    from simcore.workload.kinds.cnn import CnnWorkload, ConvolutionalNet, LayerGroup, Row
+    from simcore.workload.kinds.cnn import CnnWorkload, ConvolutionalNet, LayerGroup, LayerRowFile
     from simcore.workload.kinds.dlrm import DlrmWorkload, RecommendationNet, Table, Tables
     from simcore.workload.kinds.transformer.model_parts import Vision
 
@@ -210,7 +210,7 @@ def test_keys_of_study_and_run_files_are_all_described() -> None:
         CnnWorkload: work,
         ConvolutionalNet: work,
         LayerGroup: work,
-        Row: work,
+        LayerRowFile: work,
         DlrmWorkload: work,
         RecommendationNet: work,
         Table: work,

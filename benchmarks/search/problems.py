@@ -15,7 +15,7 @@ from dse.proof.machines import machine_prices
 from dse.proof.screening import StudyScreen
 from dse.rank.hypervolume import hypervolume
 from dse.samplers import Prices
-from dse.space import Design, Setting, Space, SpaceFile, build_space, design_key
+from dse.space import Design, RunFacts, Space, SpaceFile, build_space, design_key
 from dse.study.compile import load_study_file
 
 STAND_IN = Path(__file__).resolve().parents[3] / "shared" / "bench" / "search"
@@ -95,7 +95,7 @@ def stand_in() -> Problem:
         return design | {f"level[{slot}]": 1 for slot in idle}
 
     return Problem(
-        space=build_space(file, Setting(dimensions=3, npus=problem.N, fixed={})),
+        space=build_space(file, RunFacts(dimensions=3, npus=problem.N, fixed={})),
         goals=Goals(objectives={"iteration_time": "minimise", "network_cost": "minimise"}),
         admits=lambda design: outcome(design)[2] <= 0,
         deciding=frozenset(("dp", "tp", "pp", "cp", "micro_batch", "recompute")),

@@ -18,7 +18,7 @@ from simcore import CollectiveKind, ConfigError
 Floats = NDArray[np.float64]
 
 Goal = Literal["time", "time_cost"]
-"""What is made small: the time, or the time x the price of the network."""
+"""Minimised quantity: the time, or the time x the price of the network."""
 
 _LEAST = 1e-9
 """Least part of the whole that a dimension gets."""
@@ -57,7 +57,7 @@ class SplitProblem:
         return float(self.unit_usd @ np.asarray(bandwidths_bytes_per_s))
 
     def value(self, bandwidths_bytes_per_s: Floats, goal: Goal) -> float:
-        """What *goal* makes small."""
+        """Value of *goal*."""
         time_s = self.time_s(bandwidths_bytes_per_s)
         return time_s if goal == "time" else time_s * self.cost_usd(bandwidths_bytes_per_s)
 

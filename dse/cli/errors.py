@@ -31,7 +31,7 @@ def told_plainly() -> Iterator[None]:
 
 
 def _is_of_click(error: Exception) -> bool:
-    """Whether click tells of this error, or ends with it, by itself."""
+    """True if click reports this error, or ends with it, by itself."""
     return type(error).__module__.startswith("click.")
 
 

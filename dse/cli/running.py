@@ -90,7 +90,7 @@ class Progress:
             self._console.print(self._line(), highlight=False, soft_wrap=True)
 
     def stopping(self) -> bool:
-        """Whether Ctrl-C was pressed."""
+        """True if Ctrl-C was pressed."""
         return self._stop()
 
     def _add_to_front(self, trial: Trial) -> None:

@@ -1,4 +1,4 @@
-"""What a cost model does."""
+"""Base of cost models."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -39,14 +39,14 @@ class ScaleOutLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fabric:
+class PricedFabric:
     """The network of one machine, sorted for pricing."""
 
     scale_up: tuple[ScaleUpLink, ...]
     scale_out: tuple[ScaleOutLink, ...]
 
 
-def sort_fabric(platform: Platform, prices: PriceBook) -> Fabric:
+def sort_fabric(platform: Platform, prices: PriceBook) -> PricedFabric:
     """Sort the dimensions of *platform* for pricing.
 
     Dimension 0 is scale-up, and so is each next one while all NPUs joined so far fit into the
@@ -68,7 +68,7 @@ def sort_fabric(platform: Platform, prices: PriceBook) -> Fabric:
         for levels in _fabrics(platform, inner)
         for link in _levels(platform, levels, inner, prices)
     ]
-    return Fabric(scale_up=scale_up, scale_out=tuple(scale_out))
+    return PricedFabric(scale_up=scale_up, scale_out=tuple(scale_out))
 
 
 def _scale_up(platform: Platform, prices: PriceBook) -> tuple[ScaleUpLink, ...]:
@@ -104,7 +104,7 @@ def _fabrics(platform: Platform, inner: int) -> list[list[int]]:
 
 
 def _check_shared(position: int, dimension: Dimension, before: Dimension | None) -> None:
-    """Whether *dimension* can be a further level of the switches of the one before."""
+    """Check that *dimension* can be a further level of switches of the one before."""
     if before is None or not (before.shape.has_switches and dimension.shape.has_switches):
         reason = f"dimension {position} shares ports, and the one before is no scale-out switch"
         raise InfeasibleError("shares_ports", reason)

@@ -34,7 +34,7 @@ class PriceLine:
 
     @property
     def name(self) -> str:
-        """As in the file: ``scale_out.next_tier``."""
+        """Name such as ``scale_out.next_tier``."""
         return f"{self.part}.{self.key.removesuffix('_s')}"
 
     def moved(self, prices: PriceBook, factor: float) -> PriceBook:

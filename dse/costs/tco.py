@@ -1,4 +1,4 @@
-"""What an hour of the machine costs its owner, and what a trained token costs."""
+"""Costs of an hour of the machine to its owner, and of a trained token."""
 
 from dse.costs.base import Cost, CostModel
 from dse.costs.power import Power

@@ -1,4 +1,4 @@
-"""What an evaluator is, and what it says about a design."""
+"""Evaluators, and their accounts of a design."""
 
 import time
 from abc import ABC, abstractmethod
@@ -18,12 +18,12 @@ BOUND = "bound"
 """Fidelity of designs that were not evaluated: their objectives are lower bounds."""
 
 Failure = Literal["", "model_error", "timeout", "out_of_memory", "crash", "lost_node"]
-"""Why an evaluation failed: by itself, at a limit, or with the process or machine under it."""
+"""Cause of a failed evaluation: itself, a limit, or the process or machine under it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What an evaluator says of a design.
+    """An evaluator's account of a design.
 
     Attributes:
         metrics: Numbers, with units in their names.
@@ -65,7 +65,7 @@ class Evaluation:
 
     @property
     def is_measured(self) -> bool:
-        """Whether the evaluator gave the objectives."""
+        """True if the evaluator gave the objectives."""
         return bool(self.objectives) and self.fidelity != BOUND
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -205,11 +205,11 @@ class Evaluator(ABC):
         return self.account(design).metrics
 
     def admits(self, design: Design) -> bool:
-        """Whether *design* may be feasible, as far as can be told without evaluating it."""
+        """True if *design* may be feasible, as far as is known without evaluating it."""
         return True
 
     def decides(self, name: str) -> bool:
-        """Whether ``admits`` looks at the knob *name*."""
+        """True if ``admits`` looks at the knob *name*."""
         return True
 
     def canonical(self, design: Design) -> Design:
@@ -225,7 +225,7 @@ class Evaluator(ABC):
         return ()
 
     def measured_against(self, design: Design) -> str:
-        """How far off predictions like that of *design* were from measured runs, in words."""
+        """Error of predictions like that of *design* against measured runs, in words."""
         return f"not validated here: {self.fidelity or type(self).__name__} is no simulation"
 
     def check(self) -> None:  # noqa: B027 - there may be nothing to see
@@ -250,14 +250,14 @@ def evaluate(evaluator: Evaluator, goals: Goals, design: Design) -> Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What an evaluator gave, an account or an error, and how long it took."""
+    """An evaluator's answer, an account or an error, and how long it took."""
 
     outcome: Account | Exception
     duration_s: float
 
     @property
     def is_out_of_memory(self) -> bool:
-        """Whether the memory did not suffice."""
+        """True if the memory did not suffice."""
         return isinstance(self.outcome, MemoryError)
 
 
@@ -273,7 +273,7 @@ def measure(evaluator: Evaluator, design: Design) -> Measured:
 
 
 def judge(measured: Measured, goals: Goals, fidelity: str) -> Evaluation:
-    """What the metrics of one design mean for a study."""
+    """Evaluation of one design, from its metrics."""
     outcome, duration_s = measured.outcome, measured.duration_s
     if isinstance(outcome, Exception):
         return _without_metrics(outcome, fidelity, duration_s)

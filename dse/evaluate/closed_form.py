@@ -26,7 +26,7 @@ class ClosedFormEvaluator(Evaluator):
         return Account({**metrics, "memory_fill": metrics["footprint_bytes"] / limit_bytes})
 
     def admits(self, design: Design) -> bool:
-        """Whether the design can be built and fits in memory."""
+        """True if the design can be built and fits in memory."""
         try:
             self._model.check(design)
         except InfeasibleError:
@@ -34,7 +34,7 @@ class ClosedFormEvaluator(Evaluator):
         return True
 
     def decides(self, name: str) -> bool:
-        """Whether structure or memory depends on the knob."""
+        """True if structure or memory depends on the knob."""
         return not name.endswith((".bandwidth", ".topology"))
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""How closely designs can be judged, from the coarsest to the finest way."""
+"""Fidelities: ways to judge designs, from the coarsest to the finest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -17,7 +17,7 @@ class PackedMetrics(Mapping[str, float]):
 
     @abstractmethod
     def plain(self) -> dict[str, float]:
-        """The same as a dictionary, which is the fast way to read all of them."""
+        """The numbers as a dictionary, which is the fast way to read them all."""
 
     def keys(self) -> KeysView[str]:
         return self.plain().keys()
@@ -47,7 +47,7 @@ class Metrics(PackedMetrics):
 
     @classmethod
     def of(cls, metrics: Mapping[str, float]) -> Self:
-        """The same numbers.
+        """Pack the numbers.
 
         Raises:
             TypeError: One is no number.

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 TOPOLOGIES = ("ring", "fully_connected", "switch")
-"""What the closed form knows; a topology's code is its position here."""
+"""Topologies of the closed form; their position here is their code."""
 
 _RING = TOPOLOGIES.index("ring")
 _SWITCH = TOPOLOGIES.index("switch")

@@ -41,20 +41,20 @@ class ScenarioEvaluator(Evaluator):
         return Account(metrics, tuple(notes))
 
     def admits(self, design: Design) -> bool:
-        """Whether every scenario admits it."""
+        """True if every scenario admits it."""
         return all(evaluator.admits(design) for evaluator in self._each.values())
 
     def decides(self, name: str) -> bool:
-        """Whether it matters in any scenario."""
+        """True if it matters in any scenario."""
         return any(evaluator.decides(name) for evaluator in self._each.values())
 
     def canonical(self, design: Design) -> Design:
-        """What stands for the design in every scenario, or else itself."""
+        """Design that stands for it in every scenario, or else itself."""
         found = [evaluator.canonical(design) for evaluator in self._each.values()]
         return found[0] if all(other == found[0] for other in found) else design
 
     def measured_against(self, design: Design) -> str:
-        """What is said of each scenario; of all at once where it is the same."""
+        """Error against measurements by scenario; one phrase where all agree."""
         found = {name: each.measured_against(design) for name, each in self._each.items()}
         if len(set(found.values())) == 1:
             return next(iter(found.values()))

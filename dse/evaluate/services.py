@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import bears_on_memory, usable
-from dse.evaluate.designs.run_check import KnobChecker, told_of_run
+from dse.evaluate.designs.run_check import KnobChecker, errors_named_for_run
 from dse.evaluate.designs.runs import FilledDesigns
 from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import COST_METRICS, OBJECTIVES, Goals
@@ -52,7 +52,7 @@ class ServiceEvaluator(Evaluator):
 
     def __init__(self, what: EvaluatorInput) -> None:
         super().__init__(what)
-        with told_of_run():
+        with errors_named_for_run():
             self._services = DesignServices(what)
         self._simulator = ServiceSimulator()
         self._bounds_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
@@ -82,13 +82,13 @@ class ServiceEvaluator(Evaluator):
         return Account(metrics, result.notes)
 
     def _costs(self, service: Service, result: ServiceResult) -> Mapping[str, float]:
-        """Of the machine, and of a token of an answer while it is busy with requests."""
+        """Costs of the machine, and of an answer's token while it is busy."""
         if self._meter is None:
             return {}
         return self._meter.metrics(service.platform, 1 / result.requests_per_s, result.answer)
 
     def admits(self, design: Design) -> bool:
-        """Whether structure, and memory if the study bounds it, allow a simulation."""
+        """True if structure, and memory if the study bounds it, allow a simulation."""
         try:
             self._simulator.check(self.service(design), memory=self._bounds_memory)
         except InfeasibleError:
@@ -96,7 +96,7 @@ class ServiceEvaluator(Evaluator):
         return True
 
     def decides(self, name: str) -> bool:
-        """Whether structure or memory depends on the knob."""
+        """True if structure or memory depends on the knob."""
         return bears_on_memory(self.input.parameters[name])
 
     def measured_against(self, design: Design) -> str:
@@ -105,7 +105,7 @@ class ServiceEvaluator(Evaluator):
     def check(self) -> None:
         _check_goals(self.input.goals)
         service = KnobChecker(self.input, DesignServices).check()
-        with told_of_run():
+        with errors_named_for_run():
             service.platform.npu.peak(service.precision)
             with suppress(InfeasibleError):  # the knobs may mend that; names they cannot
                 self._simulator.check(service, memory=False)

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import backends_of, bears_on_memory, usable
-from dse.evaluate.designs.run_check import RunChecker, told_of_run
+from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostFile, CostMeter
 from dse.space import Design
@@ -36,7 +36,7 @@ class SimulatorEvaluator(Evaluator):
         super().__init__(what)
         system = what.run.get("system")
         self._system = system if isinstance(system, dict) else {}
-        with told_of_run():
+        with errors_named_for_run():
             self._runs = DesignRuns(what)
         self._simulator = Simulator()
         self._simulator.prepare()
@@ -85,7 +85,7 @@ class SimulatorEvaluator(Evaluator):
         return Account(metrics, result.notes)
 
     def admits(self, design: Design) -> bool:
-        """Whether structure, and memory if the study bounds it, allow a simulation."""
+        """True if structure, and memory if the study bounds it, allow a simulation."""
         run = self.run(design)
         try:
             check_structure(run.workload, run.platform, run.plan)
@@ -96,7 +96,7 @@ class SimulatorEvaluator(Evaluator):
         return True
 
     def decides(self, name: str) -> bool:
-        """Whether structure or memory depends on the knob."""
+        """True if structure or memory depends on the knob."""
         return bears_on_memory(self.input.parameters[name])
 
     def canonical(self, design: Design) -> Design:

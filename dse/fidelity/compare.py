@@ -26,7 +26,7 @@ FEWEST = 5
 
 
 def fidelity_summary(study: Study, rows: Sequence[Trial]) -> dict[str, Any]:
-    """What ``summary.json`` says under ``fidelity``; nothing where there is one level."""
+    """Entry ``fidelity`` of ``summary.json``; nothing where there is one level."""
     if len(study.levels) < 2:
         return {}
     steps, below = [], searched_rows(study, rows)
@@ -45,7 +45,7 @@ def fidelity_summary(study: Study, rows: Sequence[Trial]) -> dict[str, Any]:
 
 
 def _step(study: Study, below: Sequence[Trial], above: Sequence[Trial]) -> dict[str, Any]:
-    """How a level differs from the one below it.
+    """Differences of a level to the one below.
 
     Rankings are told only where no design that was to be judged has failed: whether those that
     survive are ranked alike says nothing of those that do not.

@@ -119,7 +119,7 @@ def _is_held(row: Trial) -> bool:
 
 
 def _is_beaten(study: Study, design: Design, front: Floats) -> bool:
-    """Whether some design of the front is as good as the bounds of *design* in all objectives."""
+    """True if some design of the front is as good as the bounds of *design* in all objectives."""
     genome = _genomes(study).genome(design)
     if genome is None:  # a design by hand, which the space does not hold
         return False

@@ -48,7 +48,7 @@ def _counts(step: Mapping[str, Any]) -> str:
 
 
 def _verdict(way: str, step: Mapping[str, Any]) -> Iterator[str]:
-    """How far the ranking of the coarser level can be trusted."""
+    """Verdict on the ranking of the coarser level."""
     if step["failed"]:
         others = "; the front is that of the others" if step["feasible"] else ""
         yield (

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.proof.designs import PLAN, KnownDesigns, Rows
-from dse.space import Block, Parameter, Space, Value
+from dse.space import KnobBlock, Parameter, Space, Value
 from simcore import ConfigError, parse_quantity
 
 Floats = NDArray[np.float64]
@@ -206,7 +206,7 @@ class Boxes:
         ]
 
     def _growth(self, box: Box, index: int) -> float:
-        """How much the objectives grow along a ladder."""
+        """Growth of the objectives along a ladder."""
         ends = [self.values(_with(box.low, index, at[index]), 1.0) for at in (box.low, box.high)]
         low, high = ends
         return sum(b / a for a, b in zip(low or (), high or (), strict=True))
@@ -238,7 +238,7 @@ class Boxes:
         return times_s
 
 
-def _is_ladder(block: Block, parameters: Mapping[str, Parameter]) -> bool:
+def _is_ladder(block: KnobBlock, parameters: Mapping[str, Parameter]) -> bool:
     """One bandwidth that no rule ties to others, in rising order."""
     name = block.names[0]
     return (
@@ -255,7 +255,7 @@ def _rate(value: Value) -> float:
 
 
 def _columns(
-    block: Block, parameters: Mapping[str, Parameter], roots: tuple[str, ...]
+    block: KnobBlock, parameters: Mapping[str, Parameter], roots: tuple[str, ...]
 ) -> list[int]:
     """Positions of the knobs that set something under *roots*."""
     targets = [parameters[name].targets or (name,) for name in block.names]

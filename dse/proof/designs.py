@@ -1,4 +1,4 @@
-"""What is certain about many designs of a study before any of them is simulated.
+"""Certain facts about many designs of a study before any of them is simulated.
 
 Designs are rows of the space's blocks, as columns of integers. Times are lower bounds; memory and
 costs are exact.
@@ -84,12 +84,12 @@ class KnownDesigns:
         return self._usable(times_s, rows, codes)
 
     def floor_times_s(self, rows: Rows) -> Floats:
-        """As ``times_s``, but of the computing alone and known sooner, whatever the network."""
+        """Bounds on computing alone, known sooner than ``times_s``, whatever the network."""
         codes = self._codes(rows)
         return self._usable(self._bounds.floor_times_s(codes), rows, codes)
 
     def plan_times_s(self, rows: Rows) -> Floats:
-        """As ``floor_times_s``, whether or not the memory has room."""
+        """``floor_times_s``, whether or not the memory has room."""
         return self._bounds.floor_times_s(self._codes(rows))
 
     def fit(self, rows: Rows) -> Flags:
@@ -97,7 +97,7 @@ class KnownDesigns:
         return np.isfinite(self._usable(np.zeros(len(rows)), rows, self._codes(rows)))
 
     def compute_times_s(self, rows: Rows) -> Floats:
-        """As ``times_s`` with a network that takes no time, whatever the machine's knobs."""
+        """``times_s`` with a network that takes no time, whatever the machine's knobs."""
         return self._bounds.compute_times_s(self._codes(rows))
 
     def prices(self, row: Sequence[int]) -> tuple[tuple[float, int], ...] | None:
@@ -171,7 +171,7 @@ def check_provable(study: Study) -> None:
 
 
 def why_unproven(study: Study) -> str:
-    """Why no gap can be proven from bounds for *study*; empty: it can."""
+    """Obstacle to proving a gap from bounds for *study*; empty: none."""
     try:
         check_provable(study)
     except ConfigError as error:

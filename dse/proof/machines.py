@@ -73,12 +73,12 @@ class Machines:
 
 
 def is_of_machine(limit: Limit) -> bool:
-    """Whether the machine alone decides if the limit is kept."""
+    """True if the machine alone decides if the limit is kept."""
     return OF_MACHINE.issuperset(limit.metric.metrics)
 
 
 def machine_prices(study: Study) -> Prices | None:
-    """What is exact about the designs of *study*, where all but their time is.
+    """Exact facts about the designs of *study*, where all but their time is.
 
     None where an objective depends on more than the machine and the iteration time.
     """

@@ -84,7 +84,7 @@ class ProvingProposer(Proposer[Proposal[Any] | None]):
         return None
 
     def _all_that_is_left(self) -> Proposal[Proposal[Any] | None] | None:
-        """What the proof wants, however many boxes it takes to find it."""
+        """Next proposal of the proof, however many boxes it takes."""
         while True:
             design = self._prover.ask()
             if design is not None:

@@ -138,7 +138,7 @@ class Prover:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the gap is proven."""
+        """True if the gap is proven."""
         return self._has_begun and not (
             self._queue or self._candidates or self._asked or self._is_torn
         )
@@ -247,7 +247,7 @@ class Prover:
             self._push_hopeful(dimensions, boxes.kept(box, box.rows, box.times_s, rest))
 
     def _set_aside(self, values: Floats) -> Flags:
-        """Which designs are covered; what they may reach is remembered."""
+        """Mark the covered designs; remember what they may reach."""
         covered = self._found.covers(values)
         self._found.give_up(_least(values[covered]))
         return covered
@@ -265,7 +265,7 @@ class Prover:
             self._push(dimensions, box)
 
     def proof(self) -> Proof:
-        """What is proven so far."""
+        """Proof so far."""
         names, found = tuple(self._study.goals.objectives), self._found
         open_values = [np.array([box.values]) for _, _, _, box in self._queue]
         open_values += [own.values for own in (*self._candidates, *self._asked.values())]

@@ -99,7 +99,7 @@ class StudyScreen(NoScreen):
             self._front.extend([trial.number for trial in found], points)
 
     def is_hopeful(self, design: Design) -> bool:
-        """Whether the trials so far leave room for *design*.
+        """True if the trials so far leave room for *design*.
 
         Once they leave none, later ones do not either: samplers that come back to a design in a
         small space, thousands of times, are answered from memory.
@@ -155,7 +155,7 @@ class StudyScreen(NoScreen):
 
 
 def why_blind(study: Study) -> str:
-    """Why the designs of *study* are not compared with their bounds; empty: they are."""
+    """Obstacle to comparing the designs of *study* with their bounds; empty: none."""
     if not study.file.search.screening:
         return "search.screening is false"
     return _objection(check_comparable, study)
@@ -197,7 +197,7 @@ def _infeasible(excess: Mapping[str, float], reason: str) -> Evaluation:
 
 
 def _is_decided(limit: Limit) -> bool:
-    """Whether a least time and the exact price of a machine may show that the limit is exceeded."""
+    """True if a least time and the exact price of a machine may show that the limit is exceeded."""
     metrics = set(limit.metric.metrics)
     return metrics <= OF_MACHINE or (limit.sense == "at_most" and metrics <= OF_MACHINE | PER_TIME)
 

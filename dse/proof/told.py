@@ -34,7 +34,7 @@ def proven_gap(proof: Proof, quality: Quality) -> dict[str, Any]:
 
 
 def no_gap(best: Mapping[str, float]) -> dict[str, Any]:
-    """As ``proven_gap``, of a study that knows the outcome of all designs that may be feasible.
+    """``proven_gap`` of a study that knows the outcome of all designs that may be feasible.
 
     Args:
         best: Value of each objective; empty if no design is feasible.
@@ -47,7 +47,7 @@ def no_gap(best: Mapping[str, float]) -> dict[str, Any]:
 
 
 def open_gap(objectives: Iterable[str]) -> dict[str, Any]:
-    """As ``proven_gap``, of a study that asks for a gap and has proven nothing."""
+    """``proven_gap`` of a study that asks for a gap and has proven nothing."""
     return {
         "lower_bounds": {},
         "optimality_gap": dict.fromkeys((*objectives, "hypervolume")),
@@ -56,7 +56,7 @@ def open_gap(objectives: Iterable[str]) -> dict[str, Any]:
 
 
 def gap_lines(summary: Mapping[str, Any]) -> list[str]:
-    """What a summary says about the gap, line by line; nothing where nobody asked."""
+    """Lines of a summary about the gap; nothing where nobody asked."""
     gaps, bounds = summary.get("optimality_gap"), summary.get("lower_bounds", {})
     if not gaps:
         return []

@@ -47,7 +47,7 @@ def show_value(parameter: Parameter, value: object) -> str:
 
 
 def show_short(parameter: Parameter, value: object) -> str:
-    """The same, in fewer letters: ``FC`` for ``fully_connected``."""
+    """``show_value``, shorter: ``FC`` for ``fully_connected``."""
     text = show_value(parameter, value)
     if text in list(TOPOLOGIES):
         return TOPOLOGIES[text].symbol or text
@@ -95,7 +95,7 @@ def _short(name: str) -> str:
 
 
 def front_bands(result: StudyResult) -> list[str]:
-    """What measured runs say about the designs of the front, the commonest answer first.
+    """Bands from measured runs for the designs of the front, the commonest answer first.
 
     Each answer is a sentence; where they differ, it starts with the number of its designs.
     """
@@ -107,7 +107,7 @@ def front_bands(result: StudyResult) -> list[str]:
 
 
 def design_band(result: StudyResult, design: Design) -> str:
-    """What measured runs say about one design."""
+    """Band from measured runs for one design."""
     return next(iter(_bands(result, [design])))
 
 

@@ -1,4 +1,4 @@
-"""Why one design is as fast, as costly and as feasible as it is."""
+"""Explanation of one design's speed, costs and feasibility."""
 
 from dataclasses import dataclass, replace
 
@@ -23,14 +23,14 @@ NEIGHBOURS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class ReportSection:
     """A titled list of lines: a name, a value, and what to make of it."""
 
     title: str
     lines: tuple[tuple[str, str, str], ...]
 
 
-def explain_trial(result: StudyResult, number: int) -> list[Section]:
+def explain_trial(result: StudyResult, number: int) -> list[ReportSection]:
     """Evaluate a trial again and say what its objectives are made of.
 
     Args:
@@ -50,11 +50,11 @@ def explain_trial(result: StudyResult, number: int) -> list[Section]:
     changed = tuple((line, "", "") for line in changed_since(own))
     with files_kept(files):
         sections = _sections(trial, replace(result, study=replace(result.study, files=files)))
-    sections.insert(1, Section(title="changed since", lines=changed))
+    sections.insert(1, ReportSection(title="changed since", lines=changed))
     return [section for section in sections if section.lines]
 
 
-def _sections(trial: Trial, result: StudyResult) -> list[Section]:
+def _sections(trial: Trial, result: StudyResult) -> list[ReportSection]:
     level = trial.evaluation.fidelity if trial.evaluation.fidelity in result.study.levels else ""
     study = result.study.judged_at(level) if level else result.study
     evaluator = build_evaluator(study.evaluator_input)
@@ -63,31 +63,31 @@ def _sections(trial: Trial, result: StudyResult) -> list[Section]:
     sections = [_design(trial, result)]
     if trial.state == "pruned":
         lines = ((trial.evaluation.reason, "", "its values are worked out only now"),)
-        sections.append(Section(title="pruned", lines=lines))
+        sections.append(ReportSection(title="pruned", lines=lines))
     if evaluation.reason:
-        sections.append(Section(title=evaluation.state, lines=((evaluation.reason, "", ""),)))
+        sections.append(ReportSection(title=evaluation.state, lines=((evaluation.reason, "", ""),)))
     sections.append(_objectives(trial, result, dict(evaluation.objectives)))
     notes = tuple((note, "", "") for note in evaluation.notes)
-    sections.append(Section(title="notes", lines=notes))
+    sections.append(ReportSection(title="notes", lines=notes))
     sections.append(_levels(trial, result))
     sections.append(_time(metrics))
     sections.append(_cost(metrics))
     sections.append(_margins(dict(evaluation.constraints), metrics))
     band = (("iteration time", design_band(result, trial.design), ""),)
-    sections.append(Section(title="measured against", lines=band))
+    sections.append(ReportSection(title="measured against", lines=band))
     sections.append(_prices(trial, result))
     sections += _neighbours(trial, result)
     return sections
 
 
-def _design(trial: Trial, result: StudyResult) -> Section:
+def _design(trial: Trial, result: StudyResult) -> ReportSection:
     parameters = result.study.space.parameters
     short = short_names(list(parameters))
     lines = [(short[n], show_value(parameters[n], v), "") for n, v in trial.design.items()]
-    return Section(title=f"trial {trial.number}", lines=tuple(lines))
+    return ReportSection(title=f"trial {trial.number}", lines=tuple(lines))
 
 
-def _objectives(trial: Trial, result: StudyResult, values: dict[str, float]) -> Section:
+def _objectives(trial: Trial, result: StudyResult, values: dict[str, float]) -> ReportSection:
     front = [result.rows[index] for index in result.front]
     goals = result.study.goals
     lines = []
@@ -99,11 +99,11 @@ def _objectives(trial: Trial, result: StudyResult, values: dict[str, float]) -> 
             best = min(sign * row.evaluation.objectives[name] for row in front) * sign
             note = f"{values[name] / best:.3f} x the best of the front" if best else ""
         lines.append((OBJECTIVES[name].label, show_objective(name, values[name]), note))
-    return Section(title="objectives", lines=tuple(lines))
+    return ReportSection(title="objectives", lines=tuple(lines))
 
 
-def _levels(trial: Trial, result: StudyResult) -> Section:
-    """What each fidelity says of the trial, where there are several."""
+def _levels(trial: Trial, result: StudyResult) -> ReportSection:
+    """Results of the trial per fidelity, where there are several."""
     rows = [row for row in result.rows if row.number == trial.number]
     lines = [
         (f"{OBJECTIVES[name].label} at {row.evaluation.fidelity}", show_objective(name, value), "")
@@ -115,11 +115,11 @@ def _levels(trial: Trial, result: StudyResult) -> Section:
         for row in rows
         if not row.evaluation.objectives
     ]
-    return Section(title="fidelities", lines=tuple(lines) if len(rows) > 1 else ())
+    return ReportSection(title="fidelities", lines=tuple(lines) if len(rows) > 1 else ())
 
 
-def _time(metrics: dict[str, float]) -> Section:
-    """Where the iteration goes: the parts of its time, largest first."""
+def _time(metrics: dict[str, float]) -> ReportSection:
+    """Parts of the iteration time, largest first."""
     whole = metrics.get("iteration_time_s", 0.0)
     parts = [
         (name, value)
@@ -140,10 +140,10 @@ def _time(metrics: dict[str, float]) -> Section:
     for name, value in metrics.items():
         if name.startswith("utilization_"):
             lines.append((f"links of {name.removeprefix('utilization_')}", f"{value:.1%}", "busy"))
-    return Section(title="where the time goes", lines=tuple(lines))
+    return ReportSection(title="where the time goes", lines=tuple(lines))
 
 
-def _cost(metrics: dict[str, float]) -> Section:
+def _cost(metrics: dict[str, float]) -> ReportSection:
     whole = metrics.get("capital_cost_usd", 0.0)
     lines = [
         (
@@ -158,10 +158,10 @@ def _cost(metrics: dict[str, float]) -> Section:
         for name in ("network_cost_usd", "power_w")
         if name in metrics
     ]
-    return Section(title="what it costs", lines=tuple(lines))
+    return ReportSection(title="what it costs", lines=tuple(lines))
 
 
-def _margins(constraints: dict[str, float], metrics: dict[str, float]) -> Section:
+def _margins(constraints: dict[str, float], metrics: dict[str, float]) -> ReportSection:
     lines = []
     for name, violation in constraints.items():
         verdict = "broken" if violation > 0 else f"{-violation:.1%} to spare"
@@ -170,21 +170,21 @@ def _margins(constraints: dict[str, float], metrics: dict[str, float]) -> Sectio
         _, used = show_metric("footprint_bytes", metrics["footprint_bytes"])
         share = f"{metrics['memory_fill']:.1%} of what there is" if "memory_fill" in metrics else ""
         lines.append(("memory per NPU", used, share))
-    return Section(title="constraints", lines=tuple(lines))
+    return ReportSection(title="constraints", lines=tuple(lines))
 
 
-def _prices(trial: Trial, result: StudyResult) -> Section:
-    """What the trial is the best in, and which single prices would change that."""
+def _prices(trial: Trial, result: StudyResult) -> ReportSection:
+    """Measures that the trial is best in, and prices that would change that."""
     lines = [
         (line, "", "")
         for found in price_sensitivity(result)
         if trial.number == found.winner
         for line in told(found)
     ]
-    return Section(title="prices", lines=tuple(lines))
+    return ReportSection(title="prices", lines=tuple(lines))
 
 
-def _neighbours(trial: Trial, result: StudyResult) -> list[Section]:
+def _neighbours(trial: Trial, result: StudyResult) -> list[ReportSection]:
     """The designs of the front that differ in the fewest knobs, and how."""
     parameters = result.study.space.parameters
     short = short_names(list(parameters))
@@ -211,5 +211,5 @@ def _neighbours(trial: Trial, result: StudyResult) -> list[Section]:
             for n in changes(other)
         ]
         title = f"on the front, {len(changes(other))} knobs away: trial {other.number}"
-        sections.append(Section(title=title, lines=tuple(lines)))
+        sections.append(ReportSection(title=title, lines=tuple(lines)))
     return sections

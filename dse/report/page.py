@@ -118,7 +118,7 @@ def _table(table: FrontTable) -> str:
 
 
 def _prices(result: StudyResult) -> str:
-    """Which prices decide who wins; nothing where the study has no costs."""
+    """Prices that decide who wins; nothing where the study has no costs."""
     found = price_sensitivity(result)
     if not found:
         return ""

@@ -1,4 +1,4 @@
-"""Which prices decide: what becomes of the winners of a study if one price moves by 30 %.
+"""Prices that decide: new winners of a study if one price moves by 30 %.
 
 Nothing is simulated again: iteration times stay, machines are priced anew.
 """
@@ -15,7 +15,7 @@ from dse.study.trials import Trial
 from simcore import Platform
 
 SHARE = 0.3
-"""How far each price moves, up and down."""
+"""Shift of each price, up and down."""
 
 _OF_MACHINE = frozenset({"capital_cost_usd", "network_cost_usd", "power_w", "usd_per_hour"})
 """Costs whose product with the time is asked for too."""
@@ -43,7 +43,7 @@ class Upset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
-    """What the winner by one measure owes to single prices.
+    """Sensitivity of one measure's winner to single prices.
 
     Attributes:
         measure: What the winner is best in: an objective, or its product with the time.

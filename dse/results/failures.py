@@ -12,7 +12,7 @@ _LISTED, _CHARACTERS = 5, 240
 
 
 def failure_summary(rows: Iterable[Trial]) -> list[dict[str, Any]]:
-    """What ``summary.json`` says under ``failures``: reasons that differ in numbers alone are one.
+    """Entry ``failures`` of ``summary.json``: reasons that differ in numbers alone are one.
 
     Args:
         rows: Of all fidelities.
@@ -50,7 +50,7 @@ _NUMBER = re.compile(r"\d[\d.e+-]*")
 
 
 def notes_summary(front: Sequence[Trial]) -> dict[str, Any]:
-    """What ``summary.json`` says under ``notes``: per kind its first note, and of which trials.
+    """Entry ``notes`` of ``summary.json``: per kind its first note, and its trials.
 
     Notes that differ in numbers alone are of one kind. Nothing where nothing is noted.
     """

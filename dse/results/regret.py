@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def regret_summary(study: Study, rows: Sequence[Trial], front: Sequence[Trial]) -> dict[str, Any]:
-    """What ``summary.json`` says under ``regret``; nothing without scenarios.
+    """Entry ``regret`` of ``summary.json``; nothing without scenarios.
 
     The regret of a design is the largest share, over the scenarios, by which its value is worse
     than the best one that any design of the study has there. It depends on what was found, so it

@@ -32,7 +32,7 @@ def study_front(study: Study, rows: Sequence[Trial]) -> Quality:
 def study_summary(
     study: Study, rows: Sequence[Trial], quality: Quality, *, duplicates: int, wall_s: float
 ) -> dict[str, Any]:
-    """What ``summary.json`` holds.
+    """Content of ``summary.json``.
 
     Args:
         study: What was asked.

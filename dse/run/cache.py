@@ -33,7 +33,7 @@ MAX_ENTRIES = 500_000
 """Entries of a cache, of about 1 kB each; the oldest make room."""
 
 WORKER = "cache"
-"""Who evaluated a design whose outcome was found."""
+"""Worker of designs whose outcome was found."""
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS evaluation "
@@ -47,7 +47,7 @@ _DECIDING = ("simcore/", "dse/evaluate", "dse/costs")
 
 
 def can_be_cached(study: Study) -> bool:
-    """Whether one run decides each outcome."""
+    """True if one run decides each outcome."""
     return study.evaluator.is_decided_by_run and not study.goals.scenarios
 
 

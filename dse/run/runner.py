@@ -43,7 +43,7 @@ class Watcher(Protocol):
         """One more row, in ask order."""
 
     def stopping(self) -> bool:
-        """Whether to propose nothing more."""
+        """True if proposing must stop."""
 
 
 class Unwatched:
@@ -218,7 +218,7 @@ class Runner:
             yield evaluations
 
     def _started(self, study: Study, stack: ExitStack) -> tuple[Evaluations, int]:
-        """Where designs of *study* are evaluated until *stack* closes, and by how many workers."""
+        """Evaluations of *study*, open until *stack* closes, and their number of workers."""
         execution = study.file.execution
         limits = Limits(timeout_s=execution.timeout_s, memory_bytes=execution.memory_bytes)
         crew = start_crew(
@@ -329,7 +329,7 @@ class Runner:
         return result
 
     def _gap(self, rows: Sequence[Trial]) -> dict[str, Any]:
-        """What is proven about designs that were not found, at the first level."""
+        """Proof about designs that were not found, at the first level."""
         study, tally, found = self._study, tally_of(self._study, rows), dict[str, Any]()
         if self._is_whole and not tally.failed:
             found = no_gap(tally.best)

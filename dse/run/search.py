@@ -138,12 +138,12 @@ class Search:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no design was left to propose, but for those that cannot be feasible."""
+        """True if no design was left to propose, but for those that cannot be feasible."""
         return self._knows_all or (self._is_exhausted and self._proposer.is_complete)
 
     @property
     def _knows_all(self) -> bool:
-        """Whether every design of the space has been proposed."""
+        """True if every design of the space has been proposed."""
         designs = self._budget.designs
         return designs is not None and len(self._by_key) >= designs
 
@@ -222,7 +222,7 @@ class Search:
         return self._key(design) not in self._by_key
 
     def _key(self, design: Design) -> Key:
-        """What designs share that are the same; names of knobs in one order, as in the space."""
+        """Key shared by equal designs; names of knobs in one order, as in the space."""
         known = self._screen.canonical(design)
         names = tuple(known)
         return self._names.setdefault(names, names), tuple(known.values())
@@ -291,7 +291,7 @@ class Search:
 
 
 def _outcome(evaluation: Evaluation) -> Outcome:
-    """What a sampler is told of an evaluation: of one that failed, nothing."""
+    """Outcome for the sampler: empty for a failed evaluation."""
     if evaluation.state == "failed":
         return Outcome(objectives={}, violation=0.0)
     limits = evaluation.constraints

@@ -8,7 +8,7 @@ import numpy as np
 from dse.evaluate import build_evaluator
 from dse.results.result import load_study
 from dse.samplers.design import GenomeSpace
-from dse.space import Block, Design, Parameter, Space, Value, design_key, slot_of
+from dse.space import Design, KnobBlock, Parameter, Space, Value, design_key, slot_of
 from dse.study.compile import Study
 from simcore import ConfigError, InfeasibleError, get_path, parse_quantity
 
@@ -17,7 +17,7 @@ ANALYTIC = "analytic"
 
 
 def starting_designs(study: Study) -> list[Design]:
-    """What ``search.start`` of the study file means.
+    """Designs of ``search.start`` of the study file.
 
     Raises:
         ConfigError: A folder without a study, a knob or a value that the space does not have, or a
@@ -128,7 +128,7 @@ def _nearest(study: Study, count: int) -> Design:
     return space.design(count, [_row(space, block, count, values) for block in space.blocks])
 
 
-def _row(space: Space, block: Block, count: int, values: Mapping[str, Value | None]) -> int:
+def _row(space: Space, block: KnobBlock, count: int, values: Mapping[str, Value | None]) -> int:
     """The row of a block with most knobs at *values*; the first of several."""
     codes = block.tables[count]
     alike = np.zeros(codes.shape[0], np.int64)
@@ -140,7 +140,7 @@ def _row(space: Space, block: Block, count: int, values: Mapping[str, Value | No
 
 
 def _run_value(run: object, knob: Parameter) -> Value | None:
-    """What the run file has at the place of a knob; None where it says nothing."""
+    """Value of the run file at the place of a knob; None where it has none."""
     path = (knob.targets or (knob.name,))[0]
     try:
         value = get_path(run, path)

@@ -1,4 +1,4 @@
-"""What proposes the designs of a study, whatever is behind it."""
+"""Interface of all that proposes the designs of a study."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ class Proposal(Generic[Handle]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcome:
-    """What became of a design that was asked for.
+    """Result of a design that was asked for.
 
     Attributes:
         objectives: Values by name; empty if it was not evaluated.
@@ -39,7 +39,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prices:
-    """What is exact about designs whose objectives are ``amount * time ** power``.
+    """Exact facts about designs whose objectives are ``amount * time ** power``.
 
     Attributes:
         powers: Per objective, the power of the iteration time in it; one of them at least is not 0.
@@ -55,7 +55,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProposerInput:
-    """What a proposer works on.
+    """Input of a proposer.
 
     Attributes:
         space: The designs.

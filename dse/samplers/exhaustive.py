@@ -53,6 +53,6 @@ class ExhaustiveProposer(Proposer[None]):
 
 
 def fits(what: ProposerInput) -> bool:
-    """Whether the trials suffice for every design of the space."""
+    """True if the trials suffice for every design of the space."""
     counts = what.space.counts
     return what.trials is not None and not counts.continuous and counts.searched <= what.trials

@@ -156,7 +156,7 @@ def _drawn(gene: Gene, share: float) -> float:
 
 
 def distribution(gene: Gene, *, keeps_words: bool = True) -> "BaseDistribution":
-    """What Optuna draws *gene* from; *keeps_words*: choices without order stay so."""
+    """Optuna distribution of *gene*; *keeps_words*: choices without order stay so."""
     from optuna.distributions import (
         CategoricalDistribution,
         FloatDistribution,

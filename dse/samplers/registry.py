@@ -33,7 +33,7 @@ class SamplerEntry:
     needs: tuple[str, ...] = ()
 
     def check(self, name: str, objectives: int) -> None:
-        """Whether the sampler *name* can run a study with that many objectives.
+        """Check that sampler *name* can run a study with that many objectives.
 
         Raises:
             ConfigError: A package is missing, or there are too many objectives.

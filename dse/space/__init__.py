@@ -1,22 +1,22 @@
 """The design space: knobs, rules, and the valid designs that they leave."""
 
-from dse.space.build import Setting, build_space
+from dse.space.build import RunFacts, build_space
 from dse.space.encoding import Encoding
 from dse.space.expressions import Expression, parse_expression
 from dse.space.file import SpaceFile
 from dse.space.genes import Gene
 from dse.space.parameters import Design, Parameter, Value, file_value, slot_of
-from dse.space.space import Block, Counts, Space, design_digest, design_key
+from dse.space.space import Counts, KnobBlock, Space, design_digest, design_key
 
 __all__ = [
-    "Block",
     "Counts",
     "Design",
     "Encoding",
     "Expression",
     "Gene",
+    "KnobBlock",
     "Parameter",
-    "Setting",
+    "RunFacts",
     "Space",
     "SpaceFile",
     "Value",

@@ -8,7 +8,7 @@ from itertools import pairwise
 from dse.space.expressions import Expression, parse_expression
 from dse.space.file import AxisFile, FileValue, ProductFile, SpaceFile
 from dse.space.parameters import Parameter, Value, at_slot, slot_of
-from dse.space.space import Block, Counts, Space, count_designs
+from dse.space.space import Counts, KnobBlock, Space, count_designs
 from dse.space.tables import Product, Rules, compile_block, components, divisors
 from simcore import FACTORS, ConfigError, did_you_mean, parse_quantity
 
@@ -19,7 +19,7 @@ _Dimensions = dict[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class RunFacts:
     """Values of the run that the space depends on.
 
     Attributes:
@@ -33,7 +33,7 @@ class Setting:
     fixed: Mapping[str, Value]
 
 
-def build_space(file: SpaceFile, setting: Setting, *, at: str = "space") -> Space:
+def build_space(file: SpaceFile, setting: RunFacts, *, at: str = "space") -> Space:
     """Compile a space.
 
     Args:
@@ -70,7 +70,7 @@ def build_space(file: SpaceFile, setting: Setting, *, at: str = "space") -> Spac
     return Space(parameters=parameters, dimensions=dimensions, blocks=blocks, counts=counts)
 
 
-def _dimension_counts(file: SpaceFile, setting: Setting, at: str) -> _Dimensions:
+def _dimension_counts(file: SpaceFile, setting: RunFacts, at: str) -> _Dimensions:
     """For each number of dimensions to try, the positions that stay."""
     length = setting.dimensions
     for index, product in enumerate(file.products):
@@ -102,7 +102,7 @@ def _expand(name: str, slots: Sequence[int], at: str) -> list[str]:
 
 
 def _products(
-    file: SpaceFile, setting: Setting, slots: Sequence[int], at: str
+    file: SpaceFile, setting: RunFacts, slots: Sequence[int], at: str
 ) -> tuple[Product, ...]:
     npus = next((p.equals for p in file.products if SHAPE in p.of and p.equals != "npus"), None)
     result = []
@@ -226,7 +226,7 @@ def _active(parameters: Mapping[str, Parameter], slots: Sequence[int]) -> frozen
 
 def _blocks(
     parameters: Mapping[str, Parameter], rules: Rules, dimensions: _Dimensions
-) -> tuple[Block, ...]:
+) -> tuple[KnobBlock, ...]:
     discrete = [name for name, parameter in parameters.items() if not parameter.is_continuous]
     shape = {name for name in discrete if at_slot(SHAPE, slot_of(name) or 0) == name}
     result = []
@@ -237,7 +237,7 @@ def _blocks(
         }
         products = tuple((p.names, p.equals) for p in rules.products if p.names[0] in names)
         leads = len(dimensions) > 1 and bool(shape & set(names))
-        result.append(Block(names=names, tables=tables, products=products, leads=leads))
+        result.append(KnobBlock(names=names, tables=tables, products=products, leads=leads))
     return tuple(result)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from dse.space.genes import BlockCode, Gene, Genes
 from dse.space.nearest import CutsCode, WeightsCode
 from dse.space.parameters import Design, Parameter
-from dse.space.space import Block, Space
+from dse.space.space import KnobBlock, Space
 
 Style = Literal["index", "weights", "cuts"]
 
@@ -27,7 +27,7 @@ MAX_LISTED = 512
 class DirectCode(BlockCode):
     """A block of one knob: its position in the list of allowed choices."""
 
-    def __init__(self, block: Block, parameter: Parameter) -> None:
+    def __init__(self, block: KnobBlock, parameter: Parameter) -> None:
         self.block = block
         codes = np.unique(np.concatenate([table[:, 0] for table in block.tables.values()]))
         self._codes = codes[codes >= 0]
@@ -55,7 +55,7 @@ class DirectCode(BlockCode):
 class IndexCode(BlockCode):
     """The number of a row, over all numbers of dimensions if the block decides that number."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: KnobBlock) -> None:
         self.block = block
         sizes = {count: block.rows(count) for count in block.tables}
         self._size = sum(sizes.values()) if block.leads else max(sizes.values())
@@ -116,7 +116,7 @@ class Encoding:
         return result | {p.name: float(design.get(p.name, p.low)) for p in self.space.continuous}
 
 
-def _code(block: Block, parameters: Mapping[str, Parameter], style: Style) -> BlockCode:
+def _code(block: KnobBlock, parameters: Mapping[str, Parameter], style: Style) -> BlockCode:
     if len(block.names) == 1:
         return DirectCode(block, parameters[block.names[0]])
     if style == "index":

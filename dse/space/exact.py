@@ -30,14 +30,14 @@ def column_of(values: object) -> Column:
 
 
 def is_defined(value: Column) -> Column:
-    """Where *value* is a value, and not NaN."""
+    """True where *value* is not NaN."""
     if value.dtype.kind in "fO":
         return np.asarray(value == value)
     return np.asarray(True)
 
 
 def truth(value: Column) -> Column:
-    """Where *value* is defined, and neither 0 nor false."""
+    """True where *value* is defined, neither 0 nor false."""
     return np.asarray(np.logical_and(value.astype(bool), is_defined(value)))
 
 
@@ -70,7 +70,7 @@ def floor_divide(left: Column, right: Column) -> Column:
 
 
 def remainder(left: Column, right: Column) -> Column:
-    """What a division rounded down leaves, with the sign of *right*; NaN where *right* is 0."""
+    """Remainder of a division rounded down, signed as *right*; NaN where *right* is 0."""
     return _over(operator.mod, *_alike(_numbers(left), _numbers(right)))
 
 
@@ -113,12 +113,12 @@ def log2(value: Column) -> Column:
 
 
 def compare(apply: _Binary, left: Column, right: Column) -> Column:
-    """Where *apply*, a comparison, holds between the two."""
+    """Comparison of the two by *apply*."""
     return np.asarray(apply(*_alike(left, right)))
 
 
 def differs(left: Column, right: Column) -> Column:
-    """Where both have values, and these are not equal."""
+    """True where both have values that are not equal."""
     return np.asarray(compare(operator.ne, left, right) & _both_defined(left, right))
 
 

@@ -61,7 +61,7 @@ class Expression:
     step: _Step
 
     def holds(self, columns: Columns, rows: int) -> np.ndarray:
-        """Which designs satisfy the rule.
+        """Test each design by the rule.
 
         Args:
             columns: For each name a ``(rows,)`` array of values; nothing inactive in it.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dse.space.parameters import Parameter, Value
-from dse.space.space import Block
+from dse.space.space import KnobBlock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ Genes = Mapping[str, int | float]
 class BlockCode(ABC):
     """Choice of the rows of one block by genes."""
 
-    block: Block
+    block: KnobBlock
     genes: tuple[Gene, ...]
 
     @abstractmethod

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dse.space.genes import BlockCode, Gene, Genes, gene_of
 from dse.space.parameters import Parameter
-from dse.space.space import Block
+from dse.space.space import KnobBlock
 from dse.space.tables import Product
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 class NearestCode(BlockCode):
     """Genes of their own for the knobs of products, plain genes for the others."""
 
-    def __init__(self, block: Block, parameters: Mapping[str, Parameter]) -> None:
+    def __init__(self, block: KnobBlock, parameters: Mapping[str, Parameter]) -> None:
         self.block = block
         grouped = {name for names, _ in block.products for name in names}
         self._others = [name for name in block.names if name not in grouped]
@@ -96,7 +96,7 @@ class NearestCode(BlockCode):
         return np.arange(float(len(parameter.choices))) if own is None else own
 
     def _target(self, values: Genes, active: NDArray[np.bool_]) -> Floats:
-        """Where the genes point; *active* says which knobs have a meaning at all."""
+        """Target of the genes; *active* marks the knobs that have a meaning."""
         target = np.zeros(len(self.block.names))
         for group in self._groups:
             columns = [self.block.names.index(name) for name in group.names]

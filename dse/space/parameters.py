@@ -9,7 +9,7 @@ import numpy as np
 from simcore import ConfigError
 
 Value = bool | int | float | str
-"""What a knob can be set to; a quantity is a number in the base unit of its parameter."""
+"""Value of a knob; a quantity is a number in the base unit of its parameter."""
 
 Design = dict[str, Value]
 """The values of all knobs that have a meaning in one design, by parameter name."""
@@ -53,12 +53,12 @@ class Parameter:
 
     @property
     def is_continuous(self) -> bool:
-        """Whether the knob has a range instead of a list."""
+        """True if the knob has a range instead of a list."""
         return not self.choices
 
     @property
     def is_ordered(self) -> bool:
-        """Whether neighbours in the list of values are alike: numbers that go up or down."""
+        """True if neighbours in the list of values are alike: numbers that go up or down."""
         numbers = [c for c in self.choices if isinstance(c, int | float) and not _is_flag(c)]
         if len(numbers) < len(self.choices) or len(numbers) < 2:
             return False
@@ -91,7 +91,7 @@ class Parameter:
         return self.low + (self.high - self.low) * share
 
     def share_of(self, value: float) -> float:
-        """Where *value* lies in the range of a continuous knob, 0 to 1."""
+        """Place of *value* in the range of a continuous knob, 0 to 1."""
         if self.log:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)

@@ -12,7 +12,7 @@ from dse.space.tables import Codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Block:
+class KnobBlock:
     """Knobs that rules tie together, and all their valid combinations.
 
     Attributes:
@@ -64,7 +64,7 @@ class Space:
 
     parameters: Mapping[str, Parameter]
     dimensions: Mapping[int, tuple[int, ...]]
-    blocks: tuple[Block, ...]
+    blocks: tuple[KnobBlock, ...]
     counts: Counts
 
     @property
@@ -103,7 +103,7 @@ class Space:
                 yield self.design(dimensions, rows)
 
 
-def count_designs(blocks: Sequence[Block], dimensions: Sequence[int]) -> int:
+def count_designs(blocks: Sequence[KnobBlock], dimensions: Sequence[int]) -> int:
     """Exact number of designs: over the numbers of dimensions, the product of all row counts."""
     return sum(math.prod(block.rows(count) for block in blocks) for count in dimensions)
 
@@ -114,5 +114,5 @@ def design_key(design: Design) -> str:
 
 
 def design_digest(design: Design) -> str:
-    """What stands for ``design_key`` where there are many: 32 characters."""
+    """Digest of ``design_key``, for many designs: 32 characters."""
     return blake2b(design_key(design).encode(), digest_size=16).hexdigest()

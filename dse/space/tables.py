@@ -166,7 +166,7 @@ class _Table:
             self.left.remove(rule)
 
     def _truth(self, rule: Expression, *, inactive: bool) -> NDArray[np.bool_]:
-        """Where *rule* holds; *inactive* where a knob that it names has no meaning."""
+        """Rows where *rule* holds; *inactive* where a knob of it has no meaning."""
         own = [name for name in rule.names if name in self.names]
         if any(name not in self.names and name not in self.rules.fixed for name in rule.names):
             return np.full(self.rows, inactive)

@@ -35,7 +35,7 @@ _OUTCOME = """  params TEXT NOT NULL,
   finished_unix_s REAL NOT NULL,
   repeats INTEGER,
   provenance INTEGER NOT NULL"""
-"""What became of a design; in ``refined``, of one that was judged again at a finer level."""
+"""Outcome of a design; in ``refined``, of one that was judged again at a finer level."""
 
 _COLUMNS = {
     "study": "name TEXT NOT NULL, value TEXT NOT NULL",

@@ -61,7 +61,7 @@ class StudyFolder:
 
     @property
     def holds_study(self) -> bool:
-        """Whether a study has been started here."""
+        """True if a study has been started here."""
         return any(is_there(self.path / name) for name in (STUDY, STORE, TRIALS))
 
     def known_trials(self, study: Study, *, resume: bool) -> list[Trial]:
@@ -87,7 +87,7 @@ class StudyFolder:
             return list(store.trials())
 
     def read_provenances(self, *, to_mend: bool = False) -> list[Provenance]:
-        """What the trials of the store come from, in the order of ``Trial.provenance``.
+        """Origins of the trials of the store, in the order of ``Trial.provenance``.
 
         Raises:
             ConfigError: The store is damaged.
@@ -118,7 +118,7 @@ class StudyFolder:
 
     @property
     def writer(self) -> StoreWriter:
-        """Where trials and events go; there is one once the folder is open."""
+        """Writer of trials and events, there once the folder is open."""
         assert self._writer is not None, "the folder is open"
         return self._writer
 
@@ -183,7 +183,7 @@ class StudyFolder:
         return [row for level in finer for row in rows if row.evaluation.fidelity == level]
 
     def read_numbered(self, numbers: Iterable[int]) -> Iterator[Trial]:
-        """Those with *numbers*, in that order."""
+        """Trials of *numbers*, in this order."""
         with reading(self._store) as store:
             yield from store.numbered(numbers)
 
@@ -193,7 +193,7 @@ class StudyFolder:
             yield from store.numbers()
 
     def columns(self, study: Study) -> Columns:
-        """What the trials of the store are shown with.
+        """Columns that show the trials of the store.
 
         Raises:
             ConfigError: There is no store, or it is damaged.

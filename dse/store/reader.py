@@ -35,7 +35,7 @@ class StoreReader:
             self._totals[seal[1]] = Total(*seal[2:])
 
     def values(self) -> dict[str, str]:
-        """What is noted of the study as a whole, by name."""
+        """Notes on the study as a whole, by name."""
         return {name: value for _, name, value in self._whole("study")}
 
     def fields(self) -> list[tuple[str, str]]:
@@ -186,7 +186,7 @@ def check_log(store: Path) -> None:
 
 
 def _damaged_byte(data: bytes) -> int:
-    """Where a frame ends that should follow those before it, but does not; 0: nowhere."""
+    """End of a frame that should follow those before it, but does not; 0: none."""
     if len(data) <= _HEADER_BYTES:
         return 0
     magic, page_bytes = int.from_bytes(data[:4], "big"), int.from_bytes(data[8:12], "big")

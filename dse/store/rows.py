@@ -38,7 +38,7 @@ def unsound_rows(table: str, rows: Iterable[Row]) -> list[Row]:
 
 
 def _start(table: str) -> int:
-    """What checksums of *table* start from, so that no row passes in another one."""
+    """Start of the checksums of *table*, so that no row passes in another one."""
     return crc32(table.encode())
 
 
@@ -101,7 +101,7 @@ class StoredMetrics(PackedMetrics):
 
 
 def row_of(table: str, trial: Trial) -> Row:
-    """What *table*, ``trial`` or ``refined``, holds of a trial.
+    """Row of a trial in *table*, ``trial`` or ``refined``.
 
     Raises:
         ValueError: A number of the trial is not finite.
@@ -129,7 +129,7 @@ def row_of(table: str, trial: Trial) -> Row:
 
 
 def may_be_on_front(row: Row) -> bool:
-    """Whether a front may be chosen from the trial in *row*."""
+    """True if a front may be chosen from the trial in *row*."""
     return row[3] == "complete" and row[-2] is None
 
 

@@ -42,7 +42,7 @@ class Columns:
 
     @classmethod
     def of(cls, study: Study, trials: Sequence[Trial]) -> "Columns":
-        """Those that *trials* need."""
+        """Columns that *trials* need."""
         found = [trial.evaluation for trial in trials]
         constraints = {name for e in found for name in e.constraints}
         metrics = {name for e in found for name in e.metrics}

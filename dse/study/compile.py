@@ -10,7 +10,7 @@ from typing import Any, Self
 from dse.evaluate import EVALUATORS, EXECUTORS, Evaluator, EvaluatorInput, fidelity_named
 from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, OBJECTIVES, Goals, Limit
 from dse.samplers import SAMPLERS
-from dse.space import Setting, Space, Value, build_space
+from dse.space import RunFacts, Space, Value, build_space
 from dse.study.file import LimitFile, StudyFile
 from dse.study.scenarios import aggregate_of, levels_of, scenario_goals, scenario_inputs
 from simcore import (
@@ -58,7 +58,7 @@ class Study:
 
     @property
     def evaluator(self) -> type[Evaluator]:
-        """What judges designs."""
+        """Evaluator class."""
         return EVALUATORS[self.file.evaluator]
 
     @property
@@ -67,12 +67,12 @@ class Study:
         return (self.file.model_dump_json(), *self.files.values())
 
     def judged_at(self, level: str) -> Self:
-        """The same study, whose designs are judged at another of its levels."""
+        """Copy whose designs are judged at another of its levels."""
         return replace(self, fidelity=level)
 
     @property
     def evaluator_input(self) -> EvaluatorInput:
-        """What workers build their evaluator from."""
+        """Input of each worker's evaluator."""
         file = self.file
         what = EvaluatorInput(
             name=file.evaluator,
@@ -208,7 +208,7 @@ def _limits(file: StudyFile) -> list[Limit]:
 
 
 def _is_on(name: str, file: StudyFile) -> bool:
-    """Whether a check that needs not be asked for holds in a study."""
+    """True if a check that needs not be asked for holds in a study."""
     if name in file.constraints and name in file.unchecked:
         raise ConfigError("unchecked", "must not hold what constraints asks for", got=name)
     counts = EVALUATORS[file.evaluator].counts_traffic
@@ -269,8 +269,8 @@ def _reference(file: StudyFile) -> tuple[float, ...] | None:
     return tuple(point)
 
 
-def _setting(file: StudyFile, folder: str) -> Setting:
-    """What the run fixes that the space depends on."""
+def _setting(file: StudyFile, folder: str) -> RunFacts:
+    """Facts of the run that the space depends on."""
     platform = file.run.get("platform")
     fixed = _scalars(file.run)
     if isinstance(platform, str):
@@ -280,14 +280,14 @@ def _setting(file: StudyFile, folder: str) -> Setting:
         beside = Path(folder) if folder else None
         machine = load_platform(platform, at="run.platform", beside=beside)
         sizes = [dimension.npus for dimension in machine.dimensions]
-        return Setting(dimensions=len(sizes), npus=prod(sizes), fixed=fixed)
+        return RunFacts(dimensions=len(sizes), npus=prod(sizes), fixed=fixed)
     listed = platform.get("dimensions") if isinstance(platform, dict) else None
     if not isinstance(listed, list):
-        return Setting(dimensions=0, npus=None, fixed=fixed)
+        return RunFacts(dimensions=0, npus=None, fixed=fixed)
     found = [item.get("npus") for item in listed if isinstance(item, dict)]
     sizes = [size for size in found if isinstance(size, int)]
     npus = prod(sizes) if len(sizes) == len(listed) else None
-    return Setting(dimensions=len(listed), npus=npus, fixed=fixed)
+    return RunFacts(dimensions=len(listed), npus=npus, fixed=fixed)
 
 
 def _scalars(table: object, path: str = "") -> dict[str, Value]:

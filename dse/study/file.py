@@ -42,7 +42,7 @@ Share = Annotated[float, BeforeValidator(_share)]
 
 
 class SearchFile(Schema):
-    """How designs are proposed.
+    """Settings of the search.
 
     Attributes:
         sampler: One of ``SAMPLERS``.
@@ -80,7 +80,7 @@ class SearchFile(Schema):
 
 
 class ExecutionFile(Schema):
-    """Where designs are evaluated.
+    """Settings of evaluation.
 
     Attributes:
         executor: ``ray``, ``local`` (processes of this machine) or ``serial``.

@@ -44,7 +44,7 @@ def scenario_goals(file: StudyFile) -> tuple[Scenario, ...]:
 
 
 def aggregate_of(file: StudyFile) -> Aggregate:
-    """What ``aggregate`` means.
+    """Parsed ``aggregate``.
 
     Raises:
         ConfigError: A quantile that is none.

@@ -36,11 +36,11 @@ class Trial:
 
     @property
     def is_feasible(self) -> bool:
-        """Whether it was evaluated and breaks no constraint."""
+        """True if it was evaluated and breaks no constraint."""
         return self.state == "complete"
 
     def repeated_as(self, number: int) -> "Trial":
-        """The same outcome under a later number."""
+        """Copy under a later number."""
         return replace(
             self,
             number=number,

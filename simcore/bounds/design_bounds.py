@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.bounds.design_columns import Codes, DesignColumns, Part, PlanRows
+from simcore.bounds.design_columns import Codes, ColumnSet, DesignColumns, PlanRows
 from simcore.bounds.machine_terms import (
     AXES,
     NO_NETWORK,
@@ -66,9 +66,9 @@ class DesignBounds:
         self._count = len(template.table["platform"]["dimensions"])
         self._rows = _Rows(dimensions=self._count)
 
-        def part(build: Callable[[Run], int], *roots: str) -> Part:
+        def part(build: Callable[[Run], int], *roots: str) -> ColumnSet:
             listed = {path: tuple(values) for path, values in choices.items()}
-            return Part(template=template, choices=listed, roots=roots, build=build)
+            return ColumnSet(template=template, choices=listed, roots=roots, build=build)
 
         rows = self._rows
         self._plan = part(rows.add_plan, "workload", "plan", "platform.npu", "compute")
@@ -116,7 +116,7 @@ class DesignBounds:
         return np.maximum(bounds_s, self._traffic_s(codes)) if within_capacity else bounds_s
 
     def compute_times_s(self, codes: Codes) -> Floats:
-        """As ``times_s`` with a network that takes no time and any number of NPUs.
+        """``times_s`` with a network that takes no time and any number of NPUs.
 
         A bound for every machine with the NPU and every system: only the plan matters.
         """

@@ -94,7 +94,7 @@ def _written(path: str, value: object) -> object:
 
 
 @dataclass(slots=True, eq=False)
-class Part:
+class ColumnSet:
     """A part of the run: which columns it depends on, and a number for each of their combinations.
 
     Attributes:
@@ -165,7 +165,7 @@ class Part:
 
 
 def _related(path: tuple[str | int, ...], root: tuple[str | int, ...]) -> bool:
-    """Whether one of the two places lies in the other."""
+    """True if one of the two places lies in the other."""
     shared = min(len(path), len(root))
     return path[:shared] == root[:shared]
 

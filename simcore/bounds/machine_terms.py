@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.bounds.phase_costs import NOTHING, Line, PhaseCost, phase_cost
+from simcore.bounds.phase_costs import NOTHING, CostLine, PhaseCost, phase_cost
 from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
 from simcore.kernels.bounds import time_bound
@@ -57,7 +57,7 @@ class Link:
 
     @classmethod
     def of(cls, system: System, dimensions: Sequence[Dimension], index: int) -> "Link":
-        """That of dimension *index*."""
+        """Link of dimension *index*."""
         topologies = [dimension.topology for dimension in dimensions]
         return cls(
             topology=dimensions[index].topology,
@@ -85,7 +85,7 @@ class Numbered(Generic[T]):
 
 @dataclass(slots=True, eq=False)
 class Places:
-    """Where the groups of plans lie on shapes of networks; extent 0 is an axis that is not there.
+    """Places of the groups of plans on shapes of networks; extent 0 is an absent axis.
 
     Attributes:
         dimensions: Of the network.
@@ -179,7 +179,7 @@ class PhaseTables:
 
     def _costs_of(self, link: Link, extent: tuple[int, int, int]) -> list[int]:
         npus, members, stride = extent
-        line = Line(topology=link.topology, npus=npus, members=members, stride=stride)
+        line = CostLine(topology=link.topology, npus=npus, members=members, stride=stride)
         found = [0] * len(_PHASES)
         for column, chooser, kind in _PHASES:
             name = link.algorithms[list(KINDS).index(chooser)]

@@ -1,4 +1,4 @@
-"""What one phase of a collective costs at least, as a sum over latency, bandwidth and the rest.
+"""Least cost of one phase of a collective, as a sum over latency, bandwidth and the rest.
 
 The figures are read off the state machines that the simulator runs: with one of latency,
 bandwidth, endpoint delay and reduction switched on, a phase lasts as many units as it has hops,
@@ -28,7 +28,7 @@ _MOST_PARTS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class CostLine:
     """Members of a group in one dimension: coordinates 0, stride, 2 x stride, ..."""
 
     topology: str
@@ -42,7 +42,7 @@ class Line:
 
     @property
     def shape(self) -> Topology:
-        """What joins the NPUs."""
+        """Topology of NPUs."""
         return TOPOLOGIES[self.topology]
 
 
@@ -89,7 +89,7 @@ NOTHING = PhaseCost(
 
 
 @lru_cache(maxsize=65536)
-def phase_cost(name: str, kind: CollectiveKind, line: Line, *, first: bool) -> PhaseCost:
+def phase_cost(name: str, kind: CollectiveKind, line: CostLine, *, first: bool) -> PhaseCost:
     """The least cost of *kind* by the algorithm *name* among the members of *line*.
 
     Args:
@@ -125,7 +125,7 @@ def _columns(cost: PhaseCost) -> dict[str, int]:
     return {name: getattr(cost, name) for name in PhaseCost.__slots__}
 
 
-def _by_table(machine: StateMachine, line: Line) -> dict[str, int]:
+def _by_table(machine: StateMachine, line: CostLine) -> dict[str, int]:
     """Step after step; of each, the nearest of the pairs that exchange messages in it."""
     divisor = lcm(*(step.size.denominator for step in machine.table))
     if divisor > _MOST_PARTS:  # what is left of a unit is rounded down: nothing is certain of it
@@ -145,7 +145,7 @@ def _by_table(machine: StateMachine, line: Line) -> dict[str, int]:
 
 
 def _one_by_one(
-    algorithm: CollectiveAlgorithm, steps: int, kind: CollectiveKind, line: Line, divisor: int
+    algorithm: CollectiveAlgorithm, steps: int, kind: CollectiveKind, line: CostLine, divisor: int
 ) -> dict[str, int]:
     """A member with one packet under way: everything on its path adds up."""
 
@@ -166,9 +166,13 @@ def _one_by_one(
 
 
 def _probe(
-    algorithm: CollectiveAlgorithm, kind: CollectiveKind, line: Line, divisor: int, **rates: float
+    algorithm: CollectiveAlgorithm,
+    kind: CollectiveKind,
+    line: CostLine,
+    divisor: int,
+    **rates: float,
 ) -> int:
-    """How long the phase takes where only *rates* cost something."""
+    """Duration of the phase where only *rates* cost something."""
     costs = {
         "bytes_per_ns": 1e30,
         "latency_ns": 0.0,
@@ -186,7 +190,7 @@ def _probe(
     return int(duration)
 
 
-def _around(steps: int, line: Line, first: bool) -> int:
+def _around(steps: int, line: CostLine, first: bool) -> int:
     """Hops of *steps* messages in a row on part of a ring, where the way back is another one."""
     edges = [line.hops(i, (i + 1) % line.members) for i in range(line.members)]
     paths = [
@@ -196,7 +200,7 @@ def _around(steps: int, line: Line, first: bool) -> int:
     return min(paths) if first else max(paths)
 
 
-def _nearest_pairs(steps: int, line: Line) -> int:
+def _nearest_pairs(steps: int, line: CostLine) -> int:
     """Hops of *steps* exchanges, each over twice the distance; of each, the nearest pair."""
     levels = line.members.bit_length() - 1
     nearest = [
@@ -206,7 +210,9 @@ def _nearest_pairs(steps: int, line: Line) -> int:
     return steps // levels * sum(nearest)
 
 
-def _direct(machine: StateMachine, kind: CollectiveKind, line: Line, first: bool) -> dict[str, int]:
+def _direct(
+    machine: StateMachine, kind: CollectiveKind, line: CostLine, first: bool
+) -> dict[str, int]:
     """Messages to all others at once, or as many at a time as the window allows.
 
     Where distances differ, those who have heard from their neighbours go on before the farthest
@@ -241,7 +247,7 @@ def _direct(machine: StateMachine, kind: CollectiveKind, line: Line, first: bool
     }
 
 
-def _tree(line: Line, first: bool) -> PhaseCost:
+def _tree(line: CostLine, first: bool) -> PhaseCost:
     """Up to member 0, the root of a complete binary tree of the others, and down to the leaves.
 
     The root is done first. With l levels it has waited for l messages, l + 1 delays and l
@@ -266,7 +272,7 @@ def _tree(line: Line, first: bool) -> PhaseCost:
     )
 
 
-def _deepest(line: Line, first: int, last: int, parent: int) -> int:
+def _deepest(line: CostLine, first: int, last: int, parent: int) -> int:
     """Most hops from *parent* to a leaf among the members *first* to *last*."""
     middle = (first + last) // 2
     below = 0

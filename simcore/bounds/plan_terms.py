@@ -114,7 +114,7 @@ def plan_terms(
 
 
 def _is_chain(workload: Workload, plan: ParallelPlan) -> bool:
-    """Whether the passes of a stage follow each other in the order that the terms know."""
+    """True if the passes of a stage follow each other in the order that the terms know."""
     if plan.interleave > 1 and plan.chunk_group != plan.pp:
         return False
     return workload.trains and not SCHEDULES[plan.schedule].overlaps
@@ -140,7 +140,7 @@ def _nothing_known(workload: Workload, plan: ParallelPlan) -> PlanTerms:
 
 
 def _has_own_first_unit(plan: ParallelPlan) -> bool:
-    """Whether something runs beside the first forward unit of an iteration alone."""
+    """True if something runs beside the first forward unit of an iteration alone."""
     return plan.updates.runs_beside or (plan.overlap_weights and plan.zero_stage in (1, 2))
 
 
@@ -265,7 +265,7 @@ class _StageSummer:
         return total
 
     def _collectives(self, nodes: Sequence[int]) -> Counter[Key]:
-        """Those among *nodes*, but for those between stages."""
+        """Collectives in *nodes*, but for shared ones."""
         items = [
             self._reader.item[node]
             for node in nodes
@@ -360,14 +360,14 @@ class _StageSummer:
         return total
 
     def _is_last(self, last: Pass, holder: int, ready: Sequence[int]) -> bool:
-        """Whether the earliest of *ready* is the last compute node of its segment."""
+        """True if the earliest of *ready* is the last compute node of its segment."""
         at = last.starts[holder]
         stop = last.starts[holder + 1] if holder + 1 < len(last.starts) else max(ready) + 1
         computing = [n for n in range(at, stop) if self._reader.kind[n] == NodeKind.COMPUTE]
         return bool(computing) and computing[-1] == min(ready)
 
     def _in_path(self, last: Pass, node: int) -> bool:
-        """Whether a later node of the last pass waits for *node*: counted with its segment."""
+        """True if a later node of the last pass waits for *node*: counted with its segment."""
         final = last.starts[-1]
         segment = last.segments[-1]
         number = node - final

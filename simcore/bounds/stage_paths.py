@@ -67,7 +67,7 @@ class Segment:
         return found
 
     def collectives(self, nodes: Iterable[int]) -> Counter[int]:
-        """How often each collective is among *nodes*."""
+        """Count of each collective among *nodes*."""
         chosen = [self.nodes[node] for node in nodes]
         return Counter(item for kind, item in chosen if kind == NodeKind.COLLECTIVE)
 
@@ -82,7 +82,7 @@ class Pass:
 
 @dataclass(slots=True)
 class KnownShapes:
-    """What ranges of nodes were found to be, by their content: layers and stages are alike.
+    """Known ranges of nodes, by their content: layers and stages are alike.
 
     Attributes:
         awaited: ``StageReader.awaited``, relative to the first node.
@@ -135,19 +135,19 @@ class StageReader:
         )
 
     def exits(self, unit: int) -> list[int]:
-        """What the message to the next stage waits for; nothing where there is none."""
+        """Dependencies of the message to the next stage; none without one."""
         begin, end = self.unit_start[unit], self.unit_start[unit + 1]
         sends = [node for node in range(begin, end) if self.kind[node] == NodeKind.SEND]
         return [dep for node in sends for dep in self.deps(node)]
 
     def entry(self, unit: int) -> tuple[int, ...]:
-        """What the first segment of *unit* waits for."""
+        """Dependencies of *unit*'s first segment."""
         begin, end = self.unit_start[unit], self.unit_start[unit + 1]
         cuts = [*self._cuts(begin, end), end]
         return self._awaited(cuts[0], cuts[1])
 
     def _cuts(self, begin: int, end: int) -> list[int]:
-        """Where the layer changes and the new one waits for the one before."""
+        """First nodes of layers that wait for the layer before."""
         own = begin + np.flatnonzero(self._works[begin:end])
         layers = self._stage.layer[own]
         cuts = own[1:][layers[1:] != layers[:-1]].tolist()
@@ -171,7 +171,7 @@ class StageReader:
         return tuple(begin + ahead for ahead in found)
 
     def _dependencies(self, begin: int, end: int) -> bytes:
-        """What the nodes of a range wait for, relative to each."""
+        """Relative dependencies of the nodes of a range."""
         ahead = self._ahead[self._dep_start[begin] : self._dep_start[end]]
         return self._widths[begin:end].tobytes() + ahead.tobytes()
 

@@ -1,4 +1,4 @@
-"""What a collective algorithm states: its steps as data, and how the simulator carries them out."""
+"""Base of collective algorithms: steps as data, and how the simulator carries them out."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ class Offset:
     ahead: int
 
     def receiver(self, member: int, members: int) -> int | None:
-        """To whom *member* of *members* sends."""
+        """Receiver for *member* of *members*."""
         return (member + self.ahead) % members
 
 
@@ -27,7 +27,7 @@ class Exchange:
     mask: int
 
     def receiver(self, member: int, members: int) -> int | None:
-        """To whom *member* sends; a number that is none of *members* where there is no such."""
+        """Receiver for *member*; a number that is none of *members* where there is no such."""
         return member ^ self.mask
 
 
@@ -38,7 +38,7 @@ class Table:
     receivers: tuple[int | None, ...]
 
     def receiver(self, member: int, members: int) -> int | None:
-        """To whom *member* sends."""
+        """Receiver for *member*."""
         return self.receivers[member]
 
 
@@ -79,7 +79,7 @@ class Step:
 
 
 class PeerRule(IntEnum):
-    """How a state machine finds the receiver of each packet."""
+    """Rule for the receiver of a state machine's packets."""
 
     NEIGHBOUR = 0
     """Always the next member."""
@@ -90,7 +90,7 @@ class PeerRule(IntEnum):
     TREE = 3
     """Parents and children of a binary tree: members have different roles."""
     TABLE = 5
-    """Whom each step names (4 is the engine's own number for custom collectives)."""
+    """Receivers of each step (4 is the engine's own number for custom collectives)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ class StateMachine:
 
 
 class CollectiveAlgorithm(ABC):
-    """How the members of one dimension carry out a phase; ``system.all_reduce`` and so on name one.
+    """An algorithm for a phase in one dimension; ``system.all_reduce`` and so on name one.
 
     A new algorithm is one class with ``runs`` and ``steps``. One object of it, made without
     arguments in each process that needs it, serves all runs there: what it answers depends on
@@ -139,14 +139,14 @@ class CollectiveAlgorithm(ABC):
 
     @abstractmethod
     def runs(self, kind: CollectiveKind, members: int) -> bool:
-        """Whether the algorithm can do *kind* among *members* NPUs."""
+        """True if the algorithm can do *kind* among *members* NPUs."""
 
     @abstractmethod
     def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
-        """What every member sends, in order; asked where ``runs`` says yes."""
+        """Steps of every member, in order; asked if ``runs`` is true."""
 
     def machine(self, kind: CollectiveKind, members: int) -> StateMachine:
-        """What the simulator runs; by default the steps, one packet under way at a time."""
+        """State machine to run; by default the steps, one packet under way at a time."""
         table = tuple(self.steps(kind, members))
         return StateMachine(
             peers=PeerRule.TABLE, steps=sum(step.times for step in table), table=table

@@ -1,4 +1,4 @@
-"""What must hold of an algorithm, so that the simulator runs exactly what it states."""
+"""Checks of an algorithm, so that the simulator runs exactly what it states."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -116,7 +116,7 @@ def _check_peers(step: Step, members: int, place: str, *, by_table: bool) -> Non
 
 
 def all_hear_all(steps: Sequence[Step], members: int) -> bool:
-    """Whether data of every member reaches every other, each passing on all that it has."""
+    """True if data of every member reaches every other, each passing on all that it has."""
     known = [1 << member for member in range(members)]
     for step in steps:
         for _ in range(min(step.times, members * members)):
@@ -134,7 +134,7 @@ def all_hear_all(steps: Sequence[Step], members: int) -> bool:
 def _check_volume(
     algorithm: CollectiveAlgorithm, kind: CollectiveKind, members: int, at: str
 ) -> None:
-    """What a member receives must hold what it lacks."""
+    """Check that a member receives all that it lacks."""
     others = Fraction(members - 1, members)
     least = {
         CollectiveKind.ALL_GATHER: Fraction(members - 1),
@@ -147,7 +147,7 @@ def _check_volume(
 
 
 def _check_machine(machine: StateMachine, steps: Sequence[Step], members: int, at: str) -> None:
-    """What the machine sends must be what the steps state."""
+    """Check that the machine sends what the steps state."""
     size = 64 * members * members
     stated = sum(int(size * step.size) * step.times * step.senders(members) for step in steps)
     if machine_bytes(machine, members, size) != stated:

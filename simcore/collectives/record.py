@@ -1,4 +1,4 @@
-"""From what an algorithm states to the words that kernels read: the one compiler of phases."""
+"""Compiler of phases, the only one: from an algorithm to the words that kernels read."""
 
 from collections.abc import Sequence
 from fractions import Fraction

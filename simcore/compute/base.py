@@ -1,4 +1,4 @@
-"""What a compute model does."""
+"""Base of compute models."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def whole_ns(time_s: float) -> int:
 
 
 def reached(share: float, peak: float) -> float:
-    """What a *share* of a *peak* rate comes to: above 0, also where the product underflows."""
+    """Product of a *share* and a *peak* rate: above 0, also where the product underflows."""
     return max(share * peak, float_info.min)
 
 
@@ -76,5 +76,5 @@ def check_compute_model(model: type[ComputeModel]) -> None:
 
 
 def _place(model: type[ComputeModel], method: str) -> int:
-    """How far up its bases *model* gets *method* from."""
+    """Rank of the base that *model* has *method* from."""
     return next(i for i, base in enumerate(model.__mro__) if method in vars(base))

@@ -40,7 +40,7 @@ _BUILDERS: Mapping[Steps, Callable[[object], Schema]] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class RunTable:
     """One table of the run, with the values that belong into it.
 
     Attributes:
@@ -88,9 +88,9 @@ class Filling:
 
     table: Mapping[str, Any]
     scalars: tuple[tuple[str, int], ...]
-    parts: tuple[Part, ...]
-    npu: Part | None
-    dimensions: tuple[Part, ...]
+    parts: tuple[RunTable, ...]
+    npu: RunTable | None
+    dimensions: tuple[RunTable, ...]
 
     @classmethod
     def of(cls, table: Mapping[str, Any], paths: tuple[str, ...]) -> Self:
@@ -112,10 +112,10 @@ class Filling:
         return cls(
             table=table,
             scalars=tuple((str(steps[0]), at) for at, _, steps in scalars),
-            parts=tuple(Part.of(table.get(str(place[0])), place, parsed) for place in used),
-            npu=Part.of(platform["npu"], NPU, parsed) if inner else None,
+            parts=tuple(RunTable.of(table.get(str(place[0])), place, parsed) for place in used),
+            npu=RunTable.of(platform["npu"], NPU, parsed) if inner else None,
             dimensions=tuple(
-                Part.of(given, (*_DIMENSIONS, at), parsed)
+                RunTable.of(given, (*_DIMENSIONS, at), parsed)
                 for at, given in enumerate(platform["dimensions"] if inner else ())
             ),
         )
@@ -156,7 +156,7 @@ class Filling:
 
 
 def _has_inner_parts(table: Mapping[str, Any], paths: Sequence[Path]) -> bool:
-    """Whether the file has accelerator and dimensions in place, and no path leads beside them."""
+    """True if the file has accelerator and dimensions in place, and no path leads beside them."""
     platform = table["platform"]
     listed = platform.get("dimensions")
     if "npu" not in platform or not isinstance(listed, list | tuple):
@@ -198,7 +198,7 @@ def _with_keys(
     keys: Sequence[str],
     *values: object,
 ) -> Schema:
-    """As ``_build``, where all values are those of keys of the part itself."""
+    """``_build`` where all values are those of keys of the part itself."""
     return build({**table, **dict(zip(keys, values, strict=True))})
 
 

@@ -55,7 +55,7 @@ def set_path(table: Any, path: str, value: object) -> Any:
 
 
 def set_steps(table: Any, steps: Steps, value: object, path: str) -> Any:
-    """As ``set_path``, with *path* taken apart; no steps: *value* itself."""
+    """``set_path`` with *path* taken apart; no steps: *value* itself."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]

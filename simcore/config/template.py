@@ -77,7 +77,7 @@ class RunTemplate:
         return run or self._checked_whole(values)
 
     def _checked_whole(self, values: Mapping[str, object]) -> Run:
-        """The same run, with every table of the file checked again."""
+        """Run with every table of the file checked again."""
         table: Any = dict(self.table)
         for path, value in values.items():
             steps = parse_path(path)

@@ -1,4 +1,4 @@
-"""Which engine carries out an iteration, and why."""
+"""Choice of an iteration's engine, and reason."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from simcore.engines.machine_times import MachineTimes, ProgramTimes
 
 
 class Engine(StrEnum):
-    """What carries out an iteration; all that can run one agree to the nanosecond.
+    """An executor of iterations; all that can run one agree to the nanosecond.
 
     Attributes:
         EVENTS: Every NPU and every message; NPUs that are provably alike run as one.

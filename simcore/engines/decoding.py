@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from simcore.engines.iteration import Iteration, IterationRunner
-from simcore.engines.limits.counted_time import MAX_NS, Setting, too_long
-from simcore.engines.stages.accounts import Work
+from simcore.engines.limits.counted_time import MAX_NS, SlowField, too_long
+from simcore.engines.stages.accounts import WorkTotals
 from simcore.workload import ParallelPlan, Workload, microbatches
 from simcore.workload.kinds import InferenceWorkload
 
@@ -29,7 +29,7 @@ def run_step(runner: IterationRunner, workload: InferenceWorkload, plan: Paralle
     gained = workload.gained_tokens
     whole_ns = sum([_last(part) for part in parts])
     if whole_ns >= MAX_NS:
-        tokens = Setting("workload.speculation.tokens", str(len(parts) - 1), "smaller")
+        tokens = SlowField("workload.speculation.tokens", str(len(parts) - 1), "smaller")
         raise too_long(tokens, "a step takes", whole_ns * 1e-9)
     whole_s = whole_ns * 1e-9
     note = (
@@ -60,7 +60,7 @@ def run_steady(runner: IterationRunner, workload: Workload, plan: ParallelPlan) 
 
 
 def pace_s(runner: IterationRunner, workload: Workload, plan: ParallelPlan) -> float:
-    """How far apart steps are that do not wait for each other's results."""
+    """Spacing of steps that do not wait for each other's results."""
     some, more = _filled(runner, workload, plan)
     return (_last(more) - _last(some)) * 1e-9
 
@@ -80,7 +80,7 @@ def _last(iteration: Iteration) -> int:
 
 
 def _of_batches(workload: Workload, plan: ParallelPlan, batches: int) -> Workload:
-    """The same with another number of micro-batches, each as large."""
+    """Copy with another number of micro-batches, each as large."""
     return workload.with_batch(batches * plan.dp * plan.micro_batch)
 
 
@@ -107,8 +107,8 @@ def _per_token(parts: list[Iteration], gained: float, note: str) -> Iteration:
     )
 
 
-def _added_up(works: list[Work], gained: float) -> Work:
-    return Work(
+def _added_up(works: list[WorkTotals], gained: float) -> WorkTotals:
+    return WorkTotals(
         nodes=sum(work.nodes for work in works),
         matrix_flop=sum(work.matrix_flop for work in works) / gained,
         sent_bytes=np.sum([work.sent_bytes for work in works], axis=0) / gained,

@@ -11,7 +11,7 @@ from simcore.engines.classes.run import NodeTimes, Ran
 from simcore.engines.each_npu import run_every_npu
 from simcore.engines.events.input import Ints
 from simcore.engines.machine_times import MachineTimes, Program, ProgramTimes
-from simcore.engines.stages.accounts import Work, count_work
+from simcore.engines.stages.accounts import WorkTotals, count_work
 from simcore.engines.stages.by_stages import run_by_stages
 from simcore.engines.stages.counts import NodeCounts, counts_of_graph
 from simcore.engines.stages.plan_code import plan_code
@@ -49,7 +49,7 @@ class Iteration:
     categories: tuple[str, ...]
     finish_ns: Ints
     booked_ns: Ints
-    work: Work
+    work: WorkTotals
     events: int
     simulated_npus: int
     choice: Choice
@@ -155,12 +155,12 @@ class IterationRunner:
         )
 
     def _goes_on_at_once(self, times: ProgramTimes) -> bool:
-        """Whether each member of a collective goes on when it has ended itself."""
+        """True if each member of a collective goes on when it has ended itself."""
         machine = self._machine
         return machine.system.phase_end == "each" or bool(follows_all(times, machine))
 
     def _notes(
-        self, program: Program, times: ProgramTimes, work: Work, finish_ns: int
+        self, program: Program, times: ProgramTimes, work: WorkTotals, finish_ns: int
     ) -> tuple[str, ...]:
         machine, held_ns = self._machine, work.held_ns
         notes, who = machine.stand_ins(program, times), follows_all(times, machine)

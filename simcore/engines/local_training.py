@@ -6,7 +6,7 @@ import numpy as np
 
 from simcore.engines.events.input import Ints
 from simcore.engines.iteration import Iteration, IterationRunner
-from simcore.engines.stages.accounts import Work
+from simcore.engines.stages.accounts import WorkTotals
 from simcore.workload import ParallelPlan, Workload
 
 
@@ -49,7 +49,7 @@ def _mean(plain: Iteration, last: Iteration, every: int) -> Iteration:
     )
 
 
-def _mean_work(plain: Work, last: Work, every: int) -> Work:
+def _mean_work(plain: WorkTotals, last: WorkTotals, every: int) -> WorkTotals:
     return replace(
         last,
         sent_bytes=(plain.sent_bytes * (every - 1) + last.sent_bytes) / every,

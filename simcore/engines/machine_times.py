@@ -43,7 +43,7 @@ class ProgramTimes:
 
     @property
     def ends_differ(self) -> bool:
-        """Whether members of a collective that start together end one by one."""
+        """True if members of a collective that start together end one by one."""
         return any(time and time.held_ns for time in self.collectives)
 
 
@@ -111,7 +111,7 @@ class MachineTimes:
         return found
 
     def stand_ins(self, program: Program, times: ProgramTimes) -> list[str]:
-        """Which algorithms stand in for chosen ones that cannot run, as sentences."""
+        """Algorithms that stand in for chosen ones that cannot run, as sentences."""
         placed = times.placements
         all_used = [(op.kind, op.axis) for op in program.collectives if op.axis in placed]
         found = [

@@ -31,7 +31,7 @@ MAX_PROFILE_BYTES = 1024 * MIB
 MAX_TRACE_BYTES = 1 << 36
 """Longest Chakra trace, unpacked; it is read block by block."""
 MAX_UNPACKING = 50
-"""How many times longer than itself a packed file may be unpacked; the first 64 MiB are free."""
+"""Most that a packed file may grow when unpacked, as a factor; the first 64 MiB are free."""
 MAX_DEPTH = 64
 """Levels of lists and tables inside each other."""
 
@@ -160,7 +160,7 @@ def text_of(content: bytes, path: "File") -> str:
 
 
 def is_there(path: "File") -> bool:
-    """Whether something has this name, be it readable or not; False for what can be no name."""
+    """True if something has this name, be it readable or not; False for what can be no name."""
     try:
         os.stat(path)
     except OSError as error:
@@ -171,7 +171,7 @@ def is_there(path: "File") -> bool:
 
 
 def is_writable(text: str) -> bool:
-    """Whether *text* can be written as UTF-8: a lone half of a surrogate pair cannot."""
+    """True if *text* can be written as UTF-8: a lone half of a surrogate pair cannot."""
     try:
         return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:
@@ -250,6 +250,6 @@ def kept_text(path: str | os.PathLike[str], read: Callable[[], str]) -> str:
 
 
 def is_kept(path: str | os.PathLike[str]) -> bool:
-    """Whether the text of the file at *path* is kept, so that there need be no file any more."""
+    """True if the text of the file at *path* is kept, so that there need be no file any more."""
     texts = _TEXTS.get()
     return texts is not None and os.path.abspath(path) in texts

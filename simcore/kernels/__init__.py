@@ -21,7 +21,7 @@ _YOUNG_S = 3600.0  # perhaps another process compiles there right now
 
 
 def cache_folder() -> Path:
-    """Where the compiled form of these sources is kept; made if need be.
+    """Folder of the compiled form of these sources; made if need be.
 
     Raises:
         PermissionError: Others can write to every folder that this process can write to.

@@ -46,12 +46,12 @@ def prepare() -> None:
 
 
 def is_compiled() -> bool:
-    """Whether the first call starts at once; else it compiles."""
+    """True if the first call starts at once; else it compiles."""
     return _is_interpreted() or image_path(".so").exists() or image_path(".o").exists()
 
 
 def image_path(suffix: str) -> Path:
-    """Where the machine code is kept, as a library (``.so``) or an object file (``.o``)."""
+    """Path of the machine code, a library (``.so``) or an object file (``.o``)."""
     return Path(os.environ["NUMBA_CACHE_DIR"]) / f"native-{sys.platform}-{_machine()}{suffix}"
 
 

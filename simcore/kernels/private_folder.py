@@ -46,14 +46,14 @@ def user_number() -> int:
 
 
 def is_own(about: os.stat_result) -> bool:
-    """Whether a file or folder belongs to this user, and nobody else can write to it."""
+    """True if a file or folder belongs to this user, and nobody else can write to it."""
     if sys.platform == "win32":  # keeps the folders of a user to that user, without these numbers
         return True
     return about.st_uid == user_number() and not about.st_mode & _OTHERS_WRITE
 
 
 def _made(folder: Path) -> str:
-    """Why *folder*, which is made if need be, cannot be trusted; empty: it can.
+    """Fault of *folder*, which is made if need be; empty: it can be trusted.
 
     Raises:
         OSError: It cannot be made or written.
@@ -79,7 +79,7 @@ def _danger_in(folder: Path) -> str:
 
 
 def danger_above(base: Path) -> str:
-    """Tell why somebody else could put another folder in the place of *base* or of one above it."""
+    """Name the reason that others could replace *base* or a folder above it; empty: they cannot."""
     if sys.platform == "win32":
         return ""
     for folder in (base, *base.parents):
@@ -97,7 +97,7 @@ def danger_above(base: Path) -> str:
 
 
 def _is_unmapped(user: int) -> bool:
-    """Whether *user* stands for owners from outside this container, as that of ``/`` often is."""
+    """True if *user* stands for owners from outside this container, as that of ``/`` often is."""
     try:
         overflow = int(Path("/proc/sys/kernel/overflowuid").read_text())
         ranges = Path("/proc/self/uid_map").read_text().splitlines()
@@ -142,7 +142,7 @@ def seal(file: BinaryIO) -> None:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a file is there as this user sealed it; another one is told of and removed."""
+    """True if a file is there as this user sealed it; others are reported and removed."""
     try:
         with path.open("rb") as file:
             about, content = os.fstat(file.fileno()), file.read()

@@ -75,13 +75,13 @@ class Dimension(Schema):
 
     @property
     def usable_bandwidth_bytes_per_s(self) -> float:
-        """What messages get of an NPU's bandwidth: all of it, unless a tier is oversubscribed."""
+        """Bandwidth of an NPU for messages: all of it, unless a tier is oversubscribed."""
         usable = self.bandwidth_bytes_per_s / self.oversubscription
         return usable if usable > _LEAST else _LEAST  # above 0, also where the quotient underflows
 
     @property
     def link_bandwidth_bytes_per_s(self) -> float:
-        """Of one link, one direction: what ASTRA-sim's network files call ``bandwidth``."""
+        """Bandwidth of one link one way: ``bandwidth`` in ASTRA-sim's network files."""
         return self.usable_bandwidth_bytes_per_s / self.links_per_npu
 
 

@@ -1,4 +1,4 @@
-"""How the machine moves data: the part of a design between the plan and the network."""
+"""Data movement: the part of a design between the plan and the network."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -47,7 +47,7 @@ AlgorithmVector = Annotated[
 
 
 class ExecutionProfile(Schema):
-    """What one NPU can do at once.
+    """Concurrency of one NPU.
 
     Attributes:
         compute_slots: Compute nodes under way at once.
@@ -120,7 +120,7 @@ class System(Schema):
 
     @property
     def profile(self) -> ExecutionProfile:
-        """What an NPU does at once."""
+        """Concurrency of an NPU."""
         return EXECUTION_PROFILES[self.execution]
 
     @property

@@ -50,7 +50,7 @@ class StageFootprint:
     cache_bytes: int = 0
 
     def beside(self, other: "StageFootprint") -> "StageFootprint":
-        """With what *other* keeps on the same NPU; of what both need while they work, the larger.
+        """Sum with what *other* keeps on the NPU; of what both need while they work, the larger.
 
         Raises:
             AssertionError: The other one trains.
@@ -163,7 +163,7 @@ class LayerActivations:
 
     @property
     def all_bytes(self) -> int:
-        """If nothing is repeated."""
+        """Bytes without repeats."""
         return self.whole_bytes + self.parts_bytes
 
     @classmethod
@@ -236,7 +236,7 @@ class _Sizes:
         )
 
     def _kept_bytes(self, chunk: Sequence[LayerKind]) -> int:
-        """What the layers of a chunk keep of one micro-batch."""
+        """Bytes of one micro-batch that a chunk keeps."""
         redone = self.plan.redone_layers(len(chunk))
         inputs = chunk[: redone : self.plan.recompute_every]
         whole = Counter(chunk[redone:])

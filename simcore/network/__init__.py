@@ -1,4 +1,4 @@
-"""How long messages take: one class per model, and the table of their names."""
+"""Times of messages: one class per model, and the table of their names."""
 
 from simcore.network.base import (
     Arrival,

@@ -27,7 +27,7 @@ class NetworkDimension:
 
 
 class NetworkBackend:
-    """How long messages between NPUs take; a class, which ``backend`` names in files and calls.
+    """Model of the times of messages; a class, which ``backend`` names in files and calls.
 
     Attributes:
         kernel_code: The event kernel's number for it.

@@ -17,7 +17,7 @@ class CongestionAwareMultidim(NetworkBackend):
 
 
 class CongestionAware(CongestionAwareMultidim):
-    """The same over the links of one dimension.
+    """Congestion on the links of one dimension.
 
     Source: W. Won et al., "ASTRA-sim2.0: Modeling Hierarchical Networks and Disaggregated Systems
     for Large-model Training at Scale", ISPASS 2023 (analytical backend).

@@ -44,7 +44,7 @@ class ServiceResult:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader should know of each pool."""
+        """Notes for the reader on each pool."""
         pools = {"prefill": self.reading, "decode": self.answering}
         return tuple(f"{name}: {note}" for name, pool in pools.items() for note in pool.notes)
 
@@ -59,7 +59,7 @@ class ServiceResult:
 
     @property
     def bottleneck(self) -> str:
-        """What limits the requests per second."""
+        """Limit of the requests per second."""
         return min(self.limits, key=self.limits.__getitem__)
 
     @property

@@ -221,7 +221,7 @@ class ServiceTemplate:
 
 
 def is_service(path: Path) -> bool:
-    """Whether a file describes a service, by its pools; a run has neither."""
+    """True if a file describes a service, by its pools; a run has neither."""
     table = read_yaml(path)
     return isinstance(table, dict) and not table.keys().isdisjoint({"prefill", "decode"})
 

@@ -23,7 +23,7 @@ from simcore.formats.chakra.generate import (
 )
 from simcore.formats.chakra.messages import Node, attribute
 from simcore.serving.service import Service
-from simcore.serving.transfer import CacheRoutes, Piece, attention_nodes, seats
+from simcore.serving.transfer import CachePiece, CacheRoutes, attention_nodes, seats
 from simcore.terms import NodeKind
 from simcore.workload import build_graph
 from simcore.workload.graph import TrainingGraph
@@ -77,14 +77,14 @@ def write_service(service: Service, prefix: Path) -> tuple[list[Path], dict[int,
         first_group=1 + len(reading.groups.members),
     )
     answering = _Pool.of(service.decode_run, other)
-    coming: dict[int, list[tuple[int, Piece]]] = defaultdict(list)
+    coming: dict[int, list[tuple[int, CachePiece]]] = defaultdict(list)
     files = _write_reading(service, reading, prefix, coming)
     files += _write_answering(answering, prefix, coming)
     return files, {**reading.groups.members, **answering.groups.members}
 
 
 def _write_reading(
-    service: Service, pool: _Pool, prefix: Path, coming: dict[int, list[tuple[int, Piece]]]
+    service: Service, pool: _Pool, prefix: Path, coming: dict[int, list[tuple[int, CachePiece]]]
 ) -> list[Path]:
     """The NPUs that read, and what each of the others will get, with its tag."""
     routes, plan, files = CacheRoutes.of(service), service.prefill.plan, {}
@@ -103,7 +103,7 @@ def _write_reading(
 
 
 def _write_answering(
-    pool: _Pool, prefix: Path, coming: dict[int, list[tuple[int, Piece]]]
+    pool: _Pool, prefix: Path, coming: dict[int, list[tuple[int, CachePiece]]]
 ) -> list[Path]:
     plan, files = pool.graph.plan, []
     writers: dict[tuple[int, int], StageWriter] = {}
@@ -124,7 +124,7 @@ def _write_answering(
 
 
 def _after_messages(place: Place, messages: int) -> Place:
-    """Where the nodes stand that wait for so many *messages*."""
+    """Place of the nodes that wait for so many *messages*."""
     return Place(
         machine_npus=place.machine_npus,
         first_npu=place.first_npu,
@@ -134,7 +134,9 @@ def _after_messages(place: Place, messages: int) -> Place:
     )
 
 
-def _message(kind: NodeKind, number: int, tag: int, piece: Piece, after: Sequence[int]) -> bytes:
+def _message(
+    kind: NodeKind, number: int, tag: int, piece: CachePiece, after: Sequence[int]
+) -> bytes:
     node = Node(
         id=number,
         name=f"cache.layer{piece.layer}.prompt{piece.prompt}",

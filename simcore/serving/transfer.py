@@ -1,4 +1,4 @@
-"""How long the cache is on its way from the NPUs that read prompts to those that answer."""
+"""Transfer of the cache from the NPUs that read prompts to those that answer."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from simcore.workload.graph import TrainingGraph
 from simcore.workload.spans import chunk_spans
 
 
-class Piece(NamedTuple):
+class CachePiece(NamedTuple):
     """A part of the cache on its way.
 
     Attributes:
@@ -39,7 +39,7 @@ class Piece(NamedTuple):
     size_bytes: int
 
 
-class Seat(NamedTuple):
+class NpuSeat(NamedTuple):
     """The place of an NPU of a pool along pp, tp and dp."""
 
     stage: int
@@ -53,9 +53,9 @@ class Seat(NamedTuple):
         return own + self.replica * strides["dp"]
 
 
-def seats(plan: ParallelPlan) -> Iterator[Seat]:
+def seats(plan: ParallelPlan) -> Iterator[NpuSeat]:
     """Seats of all NPUs of *plan*."""
-    return starmap(Seat, product(range(plan.pp), range(plan.tp), range(plan.dp)))
+    return starmap(NpuSeat, product(range(plan.pp), range(plan.tp), range(plan.dp)))
 
 
 class HeadRoute(NamedTuple):
@@ -67,7 +67,7 @@ class HeadRoute(NamedTuple):
 
 
 def head_routes(heads: int, sources: int, targets: int) -> list[HeadRoute]:
-    """How *heads* key and value heads, spread over *sources* NPUs, reach *targets* NPUs.
+    """Routes of *heads* key and value heads from *sources* NPUs to *targets* NPUs.
 
     Where there are fewer heads than NPUs, several hold the same one, and share the sending of it.
     """
@@ -136,12 +136,12 @@ class CacheRoutes:
 
     @property
     def count(self) -> int:
-        """How many pieces there are."""
+        """Number of pieces."""
         routes = len(head_routes(self.groups, self.reads.tp, self.answers.tp))
         return self.reads.dp * self.prompts * len(self.layer_bytes) * routes
 
-    def pieces(self, seat: Seat) -> Iterator[Piece]:
-        """What one NPU that reads prompts hands over, by micro-batch, layer and prompt."""
+    def pieces(self, seat: NpuSeat) -> Iterator[CachePiece]:
+        """Pieces from one NPU that reads prompts, by micro-batch, layer and prompt."""
         every = head_routes(self.groups, self.reads.tp, self.answers.tp)
         routes = [route for route in every if route.source == seat.tensor]
         each, source = self.reads.micro_batch, seat.npu(self.reads)
@@ -152,9 +152,9 @@ class CacheRoutes:
                 head_bytes, stage = self.layer_bytes[layer] // self.groups, self.stage_of[layer]
                 for prompt in range(first, first + each):
                     for _, tensor, heads in routes:
-                        yield Piece(
+                        yield CachePiece(
                             source=source,
-                            target=npus[Seat(stage, tensor, prompt % self.answers.dp)],
+                            target=npus[NpuSeat(stage, tensor, prompt % self.answers.dp)],
                             microbatch=microbatch,
                             prompt=prompt,
                             layer=layer,
@@ -203,7 +203,7 @@ def transfer(
 
 
 def made_ns(reading: NodeTimes) -> dict[tuple[int, int], int]:
-    """When the attention of each micro-batch and layer has ended, which makes keys and values."""
+    """End of the attention of each micro-batch and layer, which makes keys and values."""
     found: dict[tuple[int, int], int] = {}
     ends, first = reading.execution.end_ns.tolist(), 0
     for stage in reading.graph.stages:
@@ -234,8 +234,8 @@ class _Links:
         self._dimensions = dimensions
         self._known: dict[tuple[int, int, int], int] = {}
 
-    def message_ns(self, piece: Piece) -> int:
-        """How long *piece* is on its way on an idle link."""
+    def message_ns(self, piece: CachePiece) -> int:
+        """Time of *piece* on its way on an idle link."""
         key = piece.source, piece.target, piece.size_bytes
         if key not in self._known:
             self._known[key] = self._time_ns(*key)

@@ -1,4 +1,4 @@
-"""How NPUs are joined: one file per topology, and the table of their names."""
+"""Topologies of NPUs: one file per topology, and the table of their names."""
 
 from simcore.registry import Registry, instance_of
 from simcore.topologies.base import MOST_TABLED_NPUS, Topology, distances, npu_links

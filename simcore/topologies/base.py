@@ -55,7 +55,7 @@ class Topology(ABC):
         """
 
     def joins(self, npus: int) -> bool:
-        """Whether there is such a topology of *npus* NPUs (at least 2)."""
+        """True if there is such a topology of *npus* NPUs (at least 2)."""
         return npus >= 2
 
     def part_of_bandwidth(self, npus: int, part: int) -> Fraction | None:

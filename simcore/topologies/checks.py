@@ -1,4 +1,4 @@
-"""What must hold of a topology, so that the simulator routes what it states."""
+"""Checks of a topology, so that the simulator routes what it states."""
 
 from functools import lru_cache
 

@@ -84,7 +84,7 @@ class MeasuredTable:
         return found
 
     def band(self, run: Run) -> str:
-        """What measured runs say about predictions like that of *run*, in one phrase."""
+        """Band from measured runs for predictions like that of *run*, in one phrase."""
         npu, number_format, kind = class_of(run)
         model, npus = run.workload.model, run.platform.npus
         if kind not in {key[2] for key in self._by_class}:
@@ -120,7 +120,7 @@ def _never_measured(plan: ParallelPlan) -> str:
 
 
 def validated_band(run: Run) -> str:
-    """What measured runs say about predictions like that of *run*: a band, or that none do."""
+    """Band from measured runs for predictions like that of *run*, or that there is none."""
     if run.backend != DEFAULT_BACKEND:
         return f"not validated here: measured runs were predicted with {DEFAULT_BACKEND}"
     return MeasuredTable.shipped().band(run)

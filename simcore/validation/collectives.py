@@ -13,7 +13,7 @@ from simcore.machine.system import System
 from simcore.terms import CollectiveKind
 from simcore.validation.machine import GB, SCALE_OUT, Accelerator, Machines, accelerator_of
 from simcore.validation.mapping import SYSTEM
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 from simcore.validation.score import Prediction
 from simcore.validation.unsupported import UnsupportedRow
 
@@ -48,8 +48,8 @@ class MeasuredCollective:
     forced_ring: bool
 
     @classmethod
-    def of(cls, row: Row, accelerator: Accelerator) -> "MeasuredCollective":
-        """What *row* describes.
+    def of(cls, row: MeasuredRow, accelerator: Accelerator) -> "MeasuredCollective":
+        """Collective of *row*.
 
         Raises:
             UnsupportedRow: A column that no rule can fill in is empty.
@@ -78,7 +78,7 @@ def predict_collectives(path: Path) -> Iterator[Prediction]:
         ConfigError: The table cannot be read.
     """
     machines = Machines()
-    for row in Row.all_of(path):
+    for row in MeasuredRow.all_of(path):
         try:
             accelerator = accelerator_of(row)
             asked = MeasuredCollective.of(row, accelerator)

@@ -9,7 +9,7 @@ from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
 from simcore.machine import Dimension, Npu, Platform, load_npu
 from simcore.machine.fabric import Fabric
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import ParallelPlan, TrainingWorkload
 from simcore.workload.graph import Axis, GroupLayout
@@ -111,7 +111,9 @@ class Machines:
             self._fabrics[name] = Fabric.load(name)
         return self._fabrics[name]
 
-    def platform(self, row: Row, workload: TrainingWorkload, plan: ParallelPlan) -> Platform:
+    def platform(
+        self, row: MeasuredRow, workload: TrainingWorkload, plan: ParallelPlan
+    ) -> Platform:
         """The machine that *plan* ran on: a scale-up domain and a network between domains.
 
         Raises:
@@ -161,7 +163,7 @@ class Machines:
         return [fabric.dimension("ring", side, rate) for side in sides if side > 1]
 
 
-def accelerator_of(row: Row) -> Accelerator:
+def accelerator_of(row: MeasuredRow) -> Accelerator:
     """The accelerator that *row* names.
 
     Raises:
@@ -207,15 +209,15 @@ def near_equal(count: int, factors: int) -> list[int]:
     return [side, *near_equal(count // side, factors - 1)]
 
 
-def zero_stage(row: Row, *, pp: int) -> int:
-    """What is sharded; in a pipeline weights stay gathered all iteration."""
+def zero_stage(row: MeasuredRow, *, pp: int) -> int:
+    """Stage of ZeRO; in a pipeline weights stay gathered all iteration."""
     text = row.text("dp_sharding")
     if text.startswith(("fsdp", "zero3")):
         return 3 if pp == 1 else 1
     return 1 if text.startswith(("zero1", "zero2", "distributed")) else 0
 
 
-def leaves_nodes(row: Row) -> bool:
+def leaves_nodes(row: MeasuredRow) -> bool:
     """Weights come when they are needed, each NPU by its own port, as in DeepSpeed's first ZeRO 3.
 
     FSDP, which gathers layers ahead of time over the links within nodes, is not among these.
@@ -223,7 +225,7 @@ def leaves_nodes(row: Row) -> bool:
     return row.text("dp_sharding").startswith("zero3")
 
 
-def shard_group(row: Row) -> int | None:
+def shard_group(row: MeasuredRow) -> int | None:
     """NPUs that share what is sharded, if the row says so."""
     found = re.search(r"sharding group (\d+)", row.text("dp_sharding"))
     return int(found[1]) if found else None

@@ -41,7 +41,7 @@ from simcore.memory import footprint
 from simcore.terms import Precision
 from simcore.validation.machine import GB, Machines, leaves_nodes, shard_group, zero_stage
 from simcore.validation.models import model_of
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 
@@ -72,7 +72,7 @@ _PRECISIONS = {
 _OLD_ACCELERATORS = ("V100", "A100")
 
 
-def run_of(row: Row, machines: Machines) -> Run:
+def run_of(row: MeasuredRow, machines: Machines) -> Run:
     """The run that *row* describes.
 
     Raises:
@@ -99,7 +99,7 @@ def run_of(row: Row, machines: Machines) -> Run:
         raise UnsupportedRow(str(error)) from error
 
 
-def plan_of(row: Row, model: Model) -> ParallelPlan:
+def plan_of(row: MeasuredRow, model: Model) -> ParallelPlan:
     """The layout of *row*, with what was not published filled in."""
     tp, pp, cp, dp = _sizes(row)
     micro_batch = row.count("micro_batch") or _micro_batch(row, pp=pp, dp=dp)
@@ -128,7 +128,7 @@ def plan_of(row: Row, model: Model) -> ParallelPlan:
 
 
 def _check_states(
-    row: Row, workload: TrainingWorkload, plan: ParallelPlan, platform: Platform
+    row: MeasuredRow, workload: TrainingWorkload, plan: ParallelPlan, platform: Platform
 ) -> None:
     """Refuse what its columns leave no room for, such as the training of adapters alone."""
     sharding = row.text("dp_sharding")
@@ -145,7 +145,7 @@ def _check_states(
 
 
 def _fitting(
-    row: Row, workload: TrainingWorkload, plan: ParallelPlan, platform: Platform
+    row: MeasuredRow, workload: TrainingWorkload, plan: ParallelPlan, platform: Platform
 ) -> ParallelPlan:
     """*plan*, with recompute where it was not published and the activations would not fit."""
     if row.text("recompute") or _old_software(row) or workload.model.experts is not None:
@@ -162,7 +162,7 @@ def _fitting(
     return plans[min(fewest, per_chunk - 1)]
 
 
-def precision_of(row: Row) -> Precision:
+def precision_of(row: MeasuredRow) -> Precision:
     """The format of the matrix products; of ``fp8 rowwise`` and ``int8/bf16`` the first word."""
     text = row.text("precision").replace("/", " ").replace("-", " ")
     name = text.split(" ")[0] if text else ""
@@ -171,25 +171,25 @@ def precision_of(row: Row) -> Precision:
     return _PRECISIONS[name]
 
 
-def _gradient_format(row: Row) -> str:
+def _gradient_format(row: MeasuredRow) -> str:
     """Old software sums gradients in fp16 where it computes in fp16."""
     return "fp16" if _old_software(row) and precision_of(row) is Precision.FP16 else "fp32"
 
 
-def recompute_of(row: Row) -> str:
+def recompute_of(row: MeasuredRow) -> str:
     """``full`` and ``selective`` as the row says, else that of its time."""
     text = row.text("recompute") or ("full" if _old_software(row) else "none")
     return next((kind for kind in ("full", "selective") if text.startswith(kind)), "none")
 
 
-def _needed(row: Row, column: str) -> int:
+def _needed(row: MeasuredRow, column: str) -> int:
     value = row.count(column)
     if value is None:
         raise UnsupportedRow(f"{column} is not published")
     return value
 
 
-def _sizes(row: Row) -> tuple[int, int, int, int]:
+def _sizes(row: MeasuredRow) -> tuple[int, int, int, int]:
     npus = _needed(row, "num_gpus")
     if npus > MOST_NPUS:
         raise UnsupportedRow(f"{npus} NPUs are more than the {MOST_NPUS} that can be simulated")
@@ -209,7 +209,7 @@ def _least_tensor(npus: int, sequences: int) -> int:
     return next(fitting, 1)
 
 
-def _micro_batch(row: Row, *, pp: int, dp: int) -> int:
+def _micro_batch(row: MeasuredRow, *, pp: int, dp: int) -> int:
     local = max(1, _needed(row, "global_batch") // dp)
     if pp > 1:
         return 1
@@ -217,13 +217,13 @@ def _micro_batch(row: Row, *, pp: int, dp: int) -> int:
     return max(size for size in range(1, most + 1) if local % size == 0)
 
 
-def _whole_batch(row: Row, plan: ParallelPlan) -> int:
+def _whole_batch(row: MeasuredRow, plan: ParallelPlan) -> int:
     """The batch in whole micro-batches on every replica; the last round may be partly idle."""
     step = plan.dp * plan.micro_batch
     return -(-_needed(row, "global_batch") // step) * step
 
 
-def _overlaps_tensor(row: Row, *, tp: int) -> bool:
+def _overlaps_tensor(row: MeasuredRow, *, tp: int) -> bool:
     if tp == 1 or row.text("seq_parallel") == "no":
         return False
     if row.text("gpu").startswith("TPU"):
@@ -232,12 +232,12 @@ def _overlaps_tensor(row: Row, *, tp: int) -> bool:
     return not fsdp and not row.text("gpu").startswith(_OLD_ACCELERATORS)
 
 
-def _overlaps_gradients(row: Row, *, pp: int) -> bool:
+def _overlaps_gradients(row: MeasuredRow, *, pp: int) -> bool:
     sharding = row.text("dp_sharding")
     return pp == 1 or sharding.startswith(("distributed", "fsdp", "zero2", "zero3"))
 
 
-def _interleave(row: Row, model: Model, plan: ParallelPlan) -> int:
+def _interleave(row: MeasuredRow, model: Model, plan: ParallelPlan) -> int:
     if plan.pp == 1:
         return 1
     published = row.count("vp")
@@ -251,17 +251,17 @@ def _interleave(row: Row, model: Model, plan: ParallelPlan) -> int:
     return max(fitting, default=1)
 
 
-def _batches(row: Row, plan: ParallelPlan) -> int:
+def _batches(row: MeasuredRow, plan: ParallelPlan) -> int:
     return _whole_batch(row, plan) // (plan.dp * plan.micro_batch)
 
 
-def _old_software(row: Row) -> bool:
+def _old_software(row: MeasuredRow) -> bool:
     old = row.text("gpu").startswith(_OLD_ACCELERATORS) and row.text("arch") == "gpt"
     if not old or row.text("dp_sharding").startswith("fsdp"):
         return False
     return row.text("recompute") not in ("", "none") or row.text("seq_parallel") != "yes"
 
 
-def _separate_gradients(row: Row) -> bool:
+def _separate_gradients(row: MeasuredRow) -> bool:
     wide = precision_of(row) is not Precision.FP16
     return _old_software(row) and (wide or row.text("dp_sharding").startswith("zero"))

@@ -4,7 +4,7 @@ import re
 
 from simcore.errors import ConfigError
 from simcore.files.resources import shipped_names
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import Model, load_net
 from simcore.workload.kinds.transformer.model_parts import Experts
@@ -15,7 +15,7 @@ _TOLD_BY_COLUMNS = ("gpt", "gpt-gqa", "llama", "llama-mha", "moe")
 _MLPS = {"swiglu": "swiglu", "geglu": "swiglu", "relu2": "squared_relu"}
 
 
-def model_of(row: Row) -> Model:
+def model_of(row: MeasuredRow) -> Model:
     """The net of *row*.
 
     The columns give attention with grouped heads, an MLP or routed experts of one width. What has
@@ -32,7 +32,7 @@ def model_of(row: Row) -> Model:
     return _from_columns(row) if told else _shipped(row)
 
 
-def _from_columns(row: Row) -> Model:
+def _from_columns(row: MeasuredRow) -> Model:
     hidden, vocabulary = row.count("hidden") or 0, row.count("vocab") or 0
     mlp = _MLPS.get(row.text("mlp"), "gelu")
     ffn, experts = row.count("ffn_hidden") or 4 * hidden, None
@@ -60,7 +60,7 @@ def _from_columns(row: Row) -> Model:
         raise UnsupportedRow(str(error)) from error
 
 
-def _shipped(row: Row) -> Model:
+def _shipped(row: MeasuredRow) -> Model:
     """The shipped model whose name begins like the row's, or the other way round."""
     asked = _plain(row.text("model"))
     for name in shipped_names("models"):

@@ -18,7 +18,7 @@ from simcore.validation.collectives import predict_collectives
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.models import model_of
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 from simcore.validation.score import (
     Compared,
     Errors,
@@ -50,10 +50,10 @@ def write_report(training: Path, collectives: Path, docs: Path, configs: Path) -
     Raises:
         ConfigError: A table cannot be read or tells nothing, or a file cannot be written.
     """
-    rows, machines = list(Row.all_of(training)), Machines()
+    rows, machines = list(MeasuredRow.all_of(training)), Machines()
     predictor = TrainingPredictor(machines)
     trained = compare(rows, [predictor.predict(row) for row in rows], training_s)
-    measured = list(Row.all_of(collectives))
+    measured = list(MeasuredRow.all_of(collectives))
     moved = compare(measured, list(predict_collectives(collectives)), collective_s)
     for path, found in ((training, trained), (collectives, moved)):
         _check_compared(path, found)
@@ -236,7 +236,7 @@ MOST_BY_CONVENTION = 0.1
 TERA = 1e12
 
 
-def training_s(row: Row) -> float | None:
+def training_s(row: MeasuredRow) -> float | None:
     """The measured time of one training iteration, in s; None where the row does not tell it.
 
     A rate in model FLOP stands for the time of a whole iteration's model FLOP, masked scores
@@ -256,7 +256,7 @@ def training_s(row: Row) -> float | None:
     return None if flop is None else flop / (rate * TERA * npus)
 
 
-def collective_s(row: Row) -> float | None:
+def collective_s(row: MeasuredRow) -> float | None:
     """The measured time of one collective, in s.
 
     Raises:
@@ -266,7 +266,7 @@ def collective_s(row: Row) -> float | None:
     return None if measured_us is None else measured_us * 1e-6
 
 
-def _known(row: Row, column: str) -> float | None:
+def _known(row: MeasuredRow, column: str) -> float | None:
     """The cell's number; None where it is empty or 0, which is how some tables say unknown."""
     value = row.number(column)
     if value is not None and value < 0:
@@ -274,7 +274,7 @@ def _known(row: Row, column: str) -> float | None:
     return value or None
 
 
-def _model_flop(row: Row) -> float | None:
+def _model_flop(row: MeasuredRow) -> float | None:
     """Model FLOP of one iteration; None where they are not told or differ much by convention."""
     sequence, sequences = row.count("seq_len"), row.count("global_batch")
     if not sequence or not sequences:
@@ -304,7 +304,7 @@ def predict_training(path: Path) -> Iterator[Prediction]:
         ConfigError: The table cannot be read.
     """
     predictor = TrainingPredictor()
-    for row in Row.all_of(path):
+    for row in MeasuredRow.all_of(path):
         yield predictor.predict(row)
 
 
@@ -315,8 +315,8 @@ class TrainingPredictor:
         self._machines = machines or Machines()
         self._known: dict[str, tuple[float, float]] = {}
 
-    def predict(self, row: Row) -> Prediction:
-        """What the simulator says of *row*; never raises for what a row holds."""
+    def predict(self, row: MeasuredRow) -> Prediction:
+        """Prediction of *row*; never raises for what a row holds."""
         try:
             run = run_of(row, self._machines)
         except UnsupportedRow as error:

@@ -13,7 +13,7 @@ from simcore.files.input_file import read_text
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MeasuredRow:
     """One line of a table, its cells by column name.
 
     Attributes:

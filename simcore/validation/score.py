@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class Compared:
         predicted_s: None where the row was not predicted.
     """
 
-    row: Row
+    row: MeasuredRow
     measured_s: float
     predicted_s: float | None
 
@@ -136,9 +136,9 @@ class Ranking:
 
 
 def compare(
-    rows: Sequence[Row],
+    rows: Sequence[MeasuredRow],
     predictions: Sequence[Prediction],
-    measured: Callable[[Row], float | None],
+    measured: Callable[[MeasuredRow], float | None],
 ) -> list[Compared]:
     """Rows with a *measured* time, in s, with their predictions."""
     by_id = {prediction.id: prediction for prediction in predictions}
@@ -175,7 +175,7 @@ def _errors(name: str, errors: NDArray[np.float64]) -> Errors:
 
 
 def ranking(compared: Sequence[Compared]) -> Ranking:
-    """How well the predictions order layouts."""
+    """Quality of the predicted order."""
     groups: dict[tuple[str, ...], list[tuple[float, float]]] = defaultdict(list)
     for one in compared:
         if one.predicted_s is not None:

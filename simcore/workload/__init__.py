@@ -7,7 +7,7 @@ from simcore.workload.graph import (
     GroupLayout,
     Kernel,
     Operator,
-    Phase,
+    PassPhase,
     StageGraph,
     TrainingGraph,
 )
@@ -38,7 +38,7 @@ __all__ = [
     "Model",
     "Operator",
     "ParallelPlan",
-    "Phase",
+    "PassPhase",
     "StageGraph",
     "TrainingGraph",
     "TrainingWorkload",

@@ -1,4 +1,4 @@
-"""What every kind of workload answers, whatever net it trains."""
+"""Base of every kind of workload, whatever net it trains."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,14 @@ from simcore.workload.npu_share import NpuShare, StoredFormats
 from simcore.workload.plan import ParallelPlan
 
 Rule = tuple[bool, str, str]
-"""Whether a plan obeys it, its name, and what is wrong if not."""
+"""Result (true: obeyed), name, and what is wrong if not."""
 
 MOMENTS = {"adam": 2, "sgd": 1, "adagrad": 1}
 """fp32 numbers that an optimizer keeps per weight: with SGD the momentum."""
 
 
 class Net(Protocol):
-    """What the generator asks of every net: its layers in order, and its ends."""
+    """Interface of nets to the generator: layers in order, and ends."""
 
     @property
     def name(self) -> str: ...
@@ -28,7 +28,7 @@ class Net(Protocol):
     def layers(self) -> int: ...
     @property
     def layer_kinds(self) -> tuple[LayerKind, ...]:
-        """What each layer is made of."""
+        """Parts of each layer."""
 
     @property
     def parameters(self) -> int: ...
@@ -119,7 +119,7 @@ class Workload(Schema):
     """
 
     unit: ClassVar[str] = "tokens"
-    """What throughput counts."""
+    """Unit of throughput."""
     spreads_tables: ClassVar[bool] = False
     """Embedding tables are spread over all NPUs, which exchange what they look up."""
 
@@ -164,7 +164,7 @@ class Workload(Schema):
         return self.spreads_tables
 
     def with_batch(self, global_batch: int) -> Self:
-        """The same with another batch."""
+        """Copy with another batch."""
         return self.model_copy(update={"global_batch": global_batch})
 
     @property
@@ -182,7 +182,7 @@ class Workload(Schema):
         return TableMemory()
 
     def cache_bytes(self, plan: ParallelPlan, layers: Sequence[LayerKind]) -> int:
-        """What one NPU keeps of these *layers* for later tokens; nothing in training."""
+        """Bytes that one NPU keeps of these *layers* for later tokens; 0 in training."""
         return 0
 
     def beside(self, plan: ParallelPlan) -> "tuple[Workload, ParallelPlan] | None":
@@ -190,16 +190,16 @@ class Workload(Schema):
         return None
 
     def figures(self, time_s: float) -> dict[str, float]:
-        """What the time of an iteration leads to, beside its throughput: names with units."""
+        """Figures from the time of an iteration, beside throughput: names with units."""
         return {}
 
     @property
     def time_name(self) -> str:
-        """What the time of an iteration is to its user."""
+        """User's name for the time of an iteration."""
         return "iteration time"
 
     def notes(self, plan: ParallelPlan) -> tuple[str, ...]:
-        """What the reader of a result should know about the workload under *plan*."""
+        """Notes for the reader of a result on the workload under *plan*."""
         return ()
 
     @property
@@ -209,7 +209,7 @@ class Workload(Schema):
 
     @property
     def stored_formats(self) -> StoredFormats:
-        """What every share of the workload says about how numbers are stored."""
+        """Number formats for every share of the workload."""
         return {
             "element_bytes": self.element_bytes,
             "weight_bytes": self.weight_bytes,
@@ -224,7 +224,7 @@ class Workload(Schema):
 
     @abstractmethod
     def rules(self, plan: ParallelPlan) -> Iterator[Rule]:
-        """What *plan* must obey, but for the number of NPUs of the platform."""
+        """Rules for *plan*, but for the number of NPUs of the platform."""
 
     @abstractmethod
     def share(self, plan: ParallelPlan) -> NpuShare:

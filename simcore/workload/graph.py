@@ -16,7 +16,7 @@ from simcore.workload.base import Workload
 from simcore.workload.plan import ParallelPlan
 
 
-class Phase(StrEnum):
+class PassPhase(StrEnum):
     """Part of the iteration that a node belongs to."""
 
     FORWARD = "forward"
@@ -83,7 +83,7 @@ class Operator:
     """Kernels of a compute node, which run one after another."""
 
     name: str
-    phase: Phase
+    phase: PassPhase
     kernels: tuple[Kernel, ...]
 
     @property
@@ -108,7 +108,7 @@ class CollectiveOp:
     kind: CollectiveKind
     axis: Axis
     size_bytes: int
-    phase: Phase
+    phase: PassPhase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,7 @@ class NpuShare:
 
     @property
     def thin_bytes(self) -> int:
-        """What one NPU holds of the residual stream between the layers."""
+        """Bytes of the residual stream between the layers on one NPU."""
         return self.element_bytes * self.thin_rows * self.hidden
 
     @property

@@ -11,7 +11,7 @@ from simcore.workload.schedules import SCHEDULES
 from simcore.workload.updates import Updates
 
 AXIS_ORDER: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = ("tp", "cp", "ep", "dp", "pp")
-"""That of Megatron-LM, in which NPUs of a tensor parallel group are neighbours."""
+"""Order of Megatron-LM, where NPUs of a tensor parallel group are neighbours."""
 
 
 class ParallelPlan(Schema):
@@ -204,7 +204,7 @@ class ParallelPlan(Schema):
 
     @property
     def shard_copies(self) -> int:
-        """How often a sharded state exists."""
+        """Copies of a sharded state."""
         return self.gradient_replicas // self.shard_npus
 
     @property
@@ -225,7 +225,7 @@ class ParallelPlan(Schema):
         return self.model_copy(update={"updates": self.updates.model_copy(update={"every": 0})})
 
     def redone_layers(self, layers: int) -> int:
-        """How many of a chunk's *layers*, from its first on, are repeated in the backward pass."""
+        """Number of a chunk's *layers*, from its first on, to repeat in the backward pass."""
         if self.recompute != "full":
             return 0
         return min(layers, self.recompute_layers or layers)

@@ -48,6 +48,6 @@ def bytes_by_axis(graph: TrainingGraph) -> dict[Axis, NDArray[np.int64]]:
 
 
 def _counts(stage: StageGraph, operators: int) -> NDArray[np.int64]:
-    """How often one NPU of *stage* runs each operator."""
+    """Runs of each operator on one NPU of *stage*."""
     items = stage.item[stage.kind == NodeKind.COMPUTE]
     return np.bincount(items, minlength=operators)

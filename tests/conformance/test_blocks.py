@@ -32,10 +32,10 @@ from block_formulas import (
 )
 
 from simcore.terms import CollectiveKind
-from simcore.workload import Axis, Model, ParallelPlan, Phase, TrainingWorkload
+from simcore.workload import Axis, Model, ParallelPlan, PassPhase, TrainingWorkload
 from simcore.workload.graph import CollectiveOp, Operator
-from simcore.workload.kinds.transformer.blocks import BLOCKS, Block
-from simcore.workload.program.work import Catalog, Means, Work
+from simcore.workload.kinds.transformer.blocks import BLOCKS, ResidualBlock
+from simcore.workload.program.work import Catalog, Means, PassWriter
 
 PLANS: list[dict[str, Any]] = [
     {},
@@ -78,10 +78,10 @@ def cases() -> list[Any]:
 each_case = pytest.mark.parametrize(("name", "choice"), cases())
 
 
-def block_of(name: str, plan: ParallelPlan) -> Block:
+def block_of(name: str, plan: ParallelPlan) -> ResidualBlock:
     share = workload_of(name).share(plan)
     block = share.named_work(name, plan)
-    assert isinstance(block, Block)
+    assert isinstance(block, ResidualBlock)
     return block
 
 
@@ -112,11 +112,11 @@ class Written:
         return sum(parts[c.kind] * c.size_bytes for c in self.collectives if c.axis is axis)
 
 
-def written(name: str, plan: ParallelPlan, phase: Phase) -> Written:
+def written(name: str, plan: ParallelPlan, phase: PassPhase) -> Written:
     block, catalog = block_of(name, plan), Catalog()
-    work = Work(Means(plan=plan, share=block.share, catalog=catalog))
+    work = PassWriter(Means(plan=plan, share=block.share, catalog=catalog))
     work.phase(phase)
-    block.forward(work) if phase is Phase.FORWARD else block.backward(work)
+    block.forward(work) if phase is PassPhase.FORWARD else block.backward(work)
     entries = catalog.under(plan, work.section().item)
     return Written(
         operators=[entry for entry in entries if isinstance(entry, Operator)],
@@ -134,7 +134,7 @@ def test_forward_products_have_the_flop_and_bytes_of_their_matrices(
     name: str, choice: dict[str, Any]
 ) -> None:
     plan = plan_of(choice)
-    found = written(name, plan, Phase.FORWARD)
+    found = written(name, plan, PassPhase.FORWARD)
     products = THEORIES[name].products(Split(plan))
     assert found.flop("gemm") == sum(2 * p.m * p.n * p.k for p in products)
     moved = sum(p.m * p.k + p.m * p.n + p.copies * p.k * p.n for p in products)
@@ -144,7 +144,7 @@ def test_forward_products_have_the_flop_and_bytes_of_their_matrices(
 @each_case
 def test_the_npus_of_a_group_together_do_the_work_of_one(name: str, choice: dict[str, Any]) -> None:
     plan, alone = plan_of(choice), plan_of({})
-    whole, part = (written(name, each, Phase.FORWARD) for each in (alone, plan))
+    whole, part = (written(name, each, PassPhase.FORWARD) for each in (alone, plan))
     again = 0 if plan.sequence_parallel else plan.tp - 1  # what every NPU of tp does by itself
     thin = sum(2 * p.m * p.n * p.k for p in THEORIES[name].products(Split(alone)) if p.thin)
     npus = plan.tp * plan.cp
@@ -164,7 +164,9 @@ def test_parameters_of_all_parts_are_those_of_the_block(name: str, choice: dict[
 @each_case
 def test_backward_products_are_two_for_each_forward_one(name: str, choice: dict[str, Any]) -> None:
     plan, theory = plan_of(choice), THEORIES[name]
-    forward, backward = (written(name, plan, way) for way in (Phase.FORWARD, Phase.BACKWARD))
+    forward, backward = (
+        written(name, plan, way) for way in (PassPhase.FORWARD, PassPhase.BACKWARD)
+    )
     assert backward.flop("gemm") == theory.backward * forward.flop("gemm")
     # FlashAttention: two products forward; backward their four gradients, and the scores again
     scores = 1 / 2 if name != "latent" else (PLAIN + ROTARY) / (PLAIN + ROTARY + VALUE)
@@ -175,7 +177,9 @@ def test_backward_products_are_two_for_each_forward_one(name: str, choice: dict[
 @pytest.mark.parametrize("name", [name for name, theory in THEORIES.items() if theory.core])
 def test_a_core_that_is_not_fused_works_on_hidden_scores_too(name: str) -> None:
     plan = plan_of({}, flash_attention=False)
-    forward, backward = (written(name, plan, way) for way in (Phase.FORWARD, Phase.BACKWARD))
+    forward, backward = (
+        written(name, plan, way) for way in (PassPhase.FORWARD, PassPhase.BACKWARD)
+    )
     assert forward.flop("attention") == THEORIES[name].core / THEORIES[name].seen
     assert backward.flop("attention") == 2 * forward.flop("attention")
 
@@ -209,7 +213,7 @@ def test_tensor_parallel_traffic_is_that_of_megatron(name: str, choice: dict[str
     if plan.tp == 1:
         return
     expected = tensor_bytes(name, Split(plan))
-    for way, sent_bytes in zip((Phase.FORWARD, Phase.BACKWARD), expected, strict=True):
+    for way, sent_bytes in zip((PassPhase.FORWARD, PassPhase.BACKWARD), expected, strict=True):
         found = written(name, plan, way).sent_bytes(Axis.TP, plan.tp)
         assert isclose(found, sent_bytes), way
 
@@ -219,7 +223,7 @@ def test_context_parallel_traffic_is_that_of_its_papers(name: str, choice: dict[
     plan = plan_of(choice)
     forward, backward = (
         written(name, plan, way).sent_bytes(Axis.CP, plan.cp)
-        for way in (Phase.FORWARD, Phase.BACKWARD)
+        for way in (PassPhase.FORWARD, PassPhase.BACKWARD)
     )
     if plan.cp == 1 or name in ("mlp", "experts"):
         assert forward == backward == 0  # each token by itself
@@ -249,6 +253,6 @@ def test_tokens_travel_to_their_experts_and_back(name: str, choice: dict[str, An
     split, spread = Split(plan), name == "experts" and plan.ep > 1
     copies = ELEMENT * split.thin(split.rows) * ACTIVE * HIDDEN * (plan.ep - 1) / plan.ep
     loads = 4 * EXPERTS * (plan.ep - 1)  # a count for each expert
-    for way, counts in ((Phase.FORWARD, loads), (Phase.BACKWARD, 0)):
+    for way, counts in ((PassPhase.FORWARD, loads), (PassPhase.BACKWARD, 0)):
         found = written(name, plan, way).sent_bytes(Axis.EP, plan.ep)
         assert isclose(found, 2 * copies + counts) if spread else found == 0

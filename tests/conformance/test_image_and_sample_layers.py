@@ -7,13 +7,13 @@ from typing import Any, get_args
 import pytest
 
 from simcore.terms import CollectiveKind
-from simcore.workload import Axis, ParallelPlan, Phase, load_workload
+from simcore.workload import Axis, ParallelPlan, PassPhase, load_workload
 from simcore.workload.graph import CollectiveOp, Operator
-from simcore.workload.kinds.cnn import Row
+from simcore.workload.kinds.cnn import LayerRowFile
 from simcore.workload.kinds.dlrm import RecommendationNet
 from simcore.workload.kinds.dlrm.dense import SampleLayer
 from simcore.workload.program.layer import LayerRow, LayerWork
-from simcore.workload.program.work import Catalog, Means, Work
+from simcore.workload.program.work import Catalog, Means, PassWriter
 
 BATCH, ELEMENT, FP32 = 8, 2, 4
 C, K, SIZE, R, STRIDE = 6, 10, 14, 3, 2
@@ -77,9 +77,9 @@ class Pass:
 def written(layer: LayerRow, workload: Any, plan: ParallelPlan) -> tuple[LayerWork, Pass, Pass]:
     share = workload.share(plan)
     done, passes = layer.work(share, plan), []
-    for phase, write in ((Phase.FORWARD, done.forward), (Phase.BACKWARD, done.backward)):
+    for phase, write in ((PassPhase.FORWARD, done.forward), (PassPhase.BACKWARD, done.backward)):
         catalog = Catalog()
-        work = Work(Means(plan=plan, share=share, catalog=catalog))
+        work = PassWriter(Means(plan=plan, share=share, catalog=catalog))
         work.phase(phase)
         write(work)
         entries = catalog.under(plan, work.section().item)
@@ -100,7 +100,7 @@ def image_layer(op: str, dp: int, *, synced: bool) -> tuple[LayerWork, Pass, Pas
 
 
 def test_every_operation_of_a_convolutional_net_has_its_formula_here() -> None:
-    assert sorted(IMAGES) == sorted(get_args(Row.model_fields["op"].annotation))
+    assert sorted(IMAGES) == sorted(get_args(LayerRowFile.model_fields["op"].annotation))
 
 
 @pytest.mark.parametrize("dp", [1, 2, 8])

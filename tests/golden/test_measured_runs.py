@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from simcore.cli.app import cli
 from simcore.validation.collectives import predict_collectives
 from simcore.validation.report import TrainingPredictor, collective_s, training_s
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 from simcore.validation.score import Compared, compare, errors_by, ranking
 
 TABLES = Path(__file__).parents[3] / "shared" / "golden" / "hardware"
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def trained() -> list[Compared]:
-    rows = list(Row.all_of(TRAINING))
+    rows = list(MeasuredRow.all_of(TRAINING))
     predictor = TrainingPredictor()
     return compare(rows, [predictor.predict(row) for row in rows], training_s)
 
@@ -52,7 +52,7 @@ def test_layouts_are_ranked_far_better_than_by_chance(trained: list[Compared]) -
 
 
 def test_large_collectives_are_predicted_within_a_tenth() -> None:
-    rows = list(Row.all_of(COLLECTIVES))
+    rows = list(MeasuredRow.all_of(COLLECTIVES))
     compared = compare(rows, list(predict_collectives(COLLECTIVES)), collective_s)
     large = [one for one in compared if (one.row.number("size_bytes") or 0) >= 1 << 20]
     for errors in errors_by(large, "source"):
@@ -86,6 +86,6 @@ def test_every_row_gets_one_line_and_measured_columns_may_be_blank(
     assert list(lines[0]) == ["id", "status", "reason", "iter_time_s", "memory_bytes"]
     assert len(lines) == 10
     predictor = TrainingPredictor()
-    for line, row in zip(lines, Row.all_of(TRAINING), strict=False):
+    for line, row in zip(lines, MeasuredRow.all_of(TRAINING), strict=False):
         if line["id"] == row.id and line["status"] == "ok":
             assert float(line["iter_time_s"]) == pytest.approx(predictor.predict(row).time_s)

@@ -18,7 +18,7 @@ from simcore.workload import (
     Axis,
     Model,
     ParallelPlan,
-    Phase,
+    PassPhase,
     TrainingGraph,
     TrainingWorkload,
     build_graph,
@@ -214,6 +214,6 @@ def test_weights_are_counted_once_in_ours() -> None:
 
 
 def test_optimizer_is_a_memory_bound_step_in_ours() -> None:
-    steps = [op for op in graph_of(GPT).operators if op.phase is Phase.OPTIMIZER]
+    steps = [op for op in graph_of(GPT).operators if op.phase is PassPhase.OPTIMIZER]
     (adam,) = [kernel for op in steps for kernel in op.kernels if kernel.kind == "optimizer"]
     assert adam.bytes == 30 * GPT.parameters

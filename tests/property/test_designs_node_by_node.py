@@ -9,7 +9,7 @@ from dse.study.compile import load_study_file
 from simcore import InfeasibleError, Run, RunChecks
 from simcore.engines.stages.accounts import book
 from simcore.simulation import Simulator, run_with_iteration
-from simcore.workload.graph import Phase
+from simcore.workload.graph import PassPhase
 
 
 def feasible_runs(name: str, wanted: int, most_units: int) -> list[Run]:
@@ -55,7 +55,7 @@ def test_designs_equal_the_run_of_every_node(name: str, wanted: int, most_units:
             # times do not tell which of two messages at once had the lower stream
             again, fast_ns = (
                 np.stack([part[:, :phases].sum(1), part[:, phases:-1].sum(1), part[:, -1]])
-                for phases in [sum(name in set(Phase) for name in fast.categories)]
+                for phases in [sum(name in set(PassPhase) for name in fast.categories)]
                 for part in (again, fast.booked_ns)
             )
         else:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.space import Encoding, Gene, Setting, Space, SpaceFile, build_space, design_key
+from dse.space import Encoding, Gene, RunFacts, Space, SpaceFile, build_space, design_key
 from dse.study.compile import load_study_file
 
 SPACES = {name: load_study_file(name).space for name in ("llm_gpt.yaml", "p1_cosmic_1024.yaml")}
@@ -74,7 +74,7 @@ def small_space(npus: int, most: int) -> Space:
         },
         "require": [f"plan.tp <= {most}", "platform.dimensions[0].npus % plan.tp == 0"],
     }
-    setting = Setting(dimensions=2, npus=None, fixed={})
+    setting = RunFacts(dimensions=2, npus=None, fixed={})
     return build_space(SpaceFile.from_file_data(data, at="space"), setting)
 
 

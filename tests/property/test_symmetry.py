@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from random_systems import Node, program_of, random_system
 
 from simcore.engines.events import run as unfolded
-from simcore.engines.events.fold.relations import Block, alike
+from simcore.engines.events.fold.relations import AlikeSet, alike
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import EngineInput, EngineOutput, ListGroup, SystemOptions
 from simcore.engines.events.run import run_unfolded
@@ -156,7 +156,7 @@ def test_refinement_finds_the_coarsest_classes_with_alike_partners(
         [[data.draw(st.integers(0, count - 1)) for _ in range(2)] for _ in range(count)]
     )
     traits = np.array(colours[:count])[:, None]
-    found = alike(count, [Block(members=np.arange(count), traits=traits, partners=partners)])
+    found = alike(count, [AlikeSet(members=np.arange(count), traits=traits, partners=partners)])
     for one in range(count):
         for other in range(count):
             assert (found[one] == found[other]) == _never_differ(one, other, traits, partners)

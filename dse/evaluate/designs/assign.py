@@ -104,7 +104,7 @@ class Assignment:
         return (*self.scalars, *self.vectors)
 
     def values(self, design: Design) -> dict[str, Any]:
-        """What *design* sets, by path, as a run file would write it."""
+        """Values that *design* sets, by path, as in a run file."""
         write = self.write
         written = [
             value if unit is None else write(value, unit)
@@ -150,7 +150,7 @@ _UNCHECKED = (".bandwidth", ".latency", ".oversubscription", ".topology")
 
 
 def bears_on_memory(knob: Parameter) -> bool:
-    """Whether the structure of a design or the memory that it needs depends on *knob*."""
+    """True if the structure of a design or the memory that it needs depends on *knob*."""
     paths = knob.targets or (knob.name,)
     return not all(path.startswith("system.") or path.endswith(_UNCHECKED) for path in paths)
 

@@ -22,7 +22,7 @@ class KnobChecker(Generic[R]):
         self, what: EvaluatorInput, read: Callable[[EvaluatorInput], FilledDesigns[R]]
     ) -> None:
         self._input = what
-        with told_of_run():
+        with errors_named_for_run():
             self._runs = read(what)
 
     def check(self) -> R:
@@ -34,7 +34,7 @@ class KnobChecker(Generic[R]):
         Raises:
             ConfigError: It is not; names the knob.
         """
-        with told_of_run():
+        with errors_named_for_run():
             run = self._runs.without_values()[0]
         for name, parameter in self._input.parameters.items():
             values: tuple[Value, ...] = parameter.choices or (parameter.low, parameter.high)
@@ -62,7 +62,7 @@ class RunChecker(KnobChecker[Run]):
         super().__init__(what, DesignRuns)
 
     def check(self) -> Run:
-        """As of every kind of run; names must be known, and the precision to the accelerator."""
+        """Check the run; names must be known, and the precision to the accelerator."""
         run = super().check()
         for name, knob in self._input.parameters.items():
             tables = [one for path, one in _NAMED.items() if path in (knob.targets or (name,))]
@@ -71,7 +71,7 @@ class RunChecker(KnobChecker[Run]):
                     table[str(choice)]
                 except ConfigError as error:
                     raise ConfigError(f"space: {name}", error.rule, got=error.got) from None
-        with told_of_run():
+        with errors_named_for_run():
             run.platform.npu.peak(run.workload.precision)
         return run
 
@@ -88,7 +88,7 @@ class RunChecker(KnobChecker[Run]):
 
 
 @contextmanager
-def told_of_run() -> Iterator[None]:
+def errors_named_for_run() -> Iterator[None]:
     """Errors are told from the study file, unless they are of another file."""
     try:
         yield

@@ -15,7 +15,7 @@ _SHAPES_KEPT = 64
 """Sets of knobs, which differ where a knob has no meaning in a design."""
 
 R = TypeVar("R", covariant=True)
-"""What a study's ``run`` holds."""
+"""Type of a study's ``run``."""
 
 
 class Template(Protocol[R]):
@@ -25,7 +25,7 @@ class Template(Protocol[R]):
         """Do beforehand what all that set *paths* have in common."""
 
     def with_values(self, values: Mapping[str, object]) -> R:
-        """What the file means with *values* by path."""
+        """Meaning of the file with *values* by path."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from simcore import SimulationError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Death:
-    """Why a worker will answer no more.
+    """Cause of a worker's end.
 
     Attributes:
         failure: Class of the failure.
@@ -43,7 +43,7 @@ class Message:
 
 
 class StartGuard:
-    """Tells workers that cannot start from workers that were killed while they did."""
+    """Distinguishes workers that cannot start from those killed while they did."""
 
     def __init__(self) -> None:
         self._deaths, self._most = 0, 3
@@ -99,5 +99,5 @@ class Crew(ABC):
         """End all workers."""
 
     def events(self) -> list[tuple[str, str]]:
-        """What has happened to the machines since the last call: kinds and texts."""
+        """Events on the machines since the last call: kinds and texts."""
         return []

@@ -15,7 +15,7 @@ CHUNK_S = 0.4
 """Work that one message should hold: long against the cost of a message (1 to 3 ms on Ray)."""
 
 FIRST_S = 0.2
-"""What an evaluation is taken to last before one has been seen."""
+"""Time that an evaluation is taken to last until one is seen."""
 
 MAX_CHUNK = 2048
 
@@ -23,7 +23,7 @@ LATE_S = 10.0
 """Time after its limit at which a chunk counts as lost, should a worker not end by itself."""
 
 PATIENCE_S = 600.0
-"""How long a study without a single worker waits for one."""
+"""Time for which a study without a worker waits for one."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -259,7 +259,7 @@ class Dispatcher:
 
 
 def _divided(tasks: list[Task], position: int | None, done: int) -> tuple[list[Task], list[Task]]:
-    """Who may have ended a worker, and who cannot have; *done* tasks before them are answered."""
+    """Tasks that may have ended a worker, and others; *done* tasks before them are answered."""
     if position is None:
         return tasks, []
     at = position - done

@@ -25,7 +25,7 @@ _POSITION, _SINCE = 0, 1
 
 
 @dataclass(slots=True, kw_only=True)
-class _Seat:
+class _Process:
     """One worker process.
 
     Attributes:
@@ -84,7 +84,7 @@ class LocalCrew(Crew):
         for seat in self._seats:
             _end(seat)
 
-    def _start(self, index: int) -> _Seat:
+    def _start(self, index: int) -> _Process:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         progress = context.RawArray(ctypes.c_double, 2)
@@ -94,7 +94,7 @@ class LocalCrew(Crew):
         process.start()
         theirs.close()
         self._pipes.register(ours, selectors.EVENT_READ, index)
-        return _Seat(process=process, pipe=ours, progress=progress)
+        return _Process(process=process, pipe=ours, progress=progress)
 
     def _read(self, worker: int) -> Message:
         seat = self._seats[worker]
@@ -111,7 +111,7 @@ class LocalCrew(Crew):
         seat.has_answered = self._is_warm = True
         return Message(worker=worker, answers=tuple(answers))
 
-    def _death(self, seat: _Seat) -> Death:
+    def _death(self, seat: _Process) -> Death:
         seat.process.join(5)
         code = seat.process.exitcode
         cause = f"the worker process ended with code {code}"
@@ -170,7 +170,7 @@ def _serve(
         return
 
 
-def _end(seat: _Seat) -> None:
+def _end(seat: _Process) -> None:
     seat.pipe.close()
     seat.process.join(0.2)
     if seat.process.is_alive():
@@ -180,7 +180,7 @@ def _end(seat: _Seat) -> None:
 
 
 def _kernel_kills() -> int:
-    """How many processes the kernel of this machine has ended for lack of memory."""
+    """Count of processes that this machine's kernel has ended for lack of memory."""
     try:
         lines = Path("/proc/vmstat").read_text().splitlines()
     except OSError:

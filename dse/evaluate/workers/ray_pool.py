@@ -36,7 +36,7 @@ class Actor:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Seat:
+class _Actor:
     """One actor.
 
     Attributes:
@@ -72,7 +72,7 @@ class RayCrew(Crew):
         self._what = what
         self._class = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Actor)
         self._nodes: dict[str, str] = {}
-        self._seats: dict[int, _Seat] = {}
+        self._seats: dict[int, _Actor] = {}
         self._warm: set[str] = set()
         self._names = 0
         self._starts = StartGuard()
@@ -145,7 +145,7 @@ class RayCrew(Crew):
     def _is_alive(self, node: str) -> bool:
         return any(n["Alive"] for n in self._head.nodes(now=True) if n["NodeID"] == node)
 
-    def _start(self, node: str, worker: int) -> _Seat:
+    def _start(self, node: str, worker: int) -> _Actor:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         pinned = self._class.options(
@@ -153,9 +153,9 @@ class RayCrew(Crew):
         )
         limits = self._limits.on_warm_machine if node in self._warm else self._limits
         actor = pinned.remote(self._what, f"{self._nodes[node]}.w{worker}", limits)
-        return _Seat(node=node, actor=actor, calls=deque([actor.start.remote()]))
+        return _Actor(node=node, actor=actor, calls=deque([actor.start.remote()]))
 
-    def _kill(self, seat: _Seat) -> None:
+    def _kill(self, seat: _Actor) -> None:
         with contextlib.suppress(Exception):  # it may be dead already
             self._ray.kill(seat.actor, no_restart=True)
 
@@ -178,7 +178,7 @@ class RayCrew(Crew):
         seat.since_s = time.monotonic()
         return Message(worker=worker, answers=tuple(answers))
 
-    def _death(self, seat: _Seat, error: Exception) -> Death:
+    def _death(self, seat: _Actor, error: Exception) -> Death:
         is_out_of_memory = isinstance(error, self._ray.exceptions.OutOfMemoryError)
         reason = _cause(error)
         if is_out_of_memory:
@@ -197,7 +197,7 @@ class RayCrew(Crew):
 
 
 def _cause(error: Exception) -> str:
-    """What Ray says about a death, without its advice."""
+    """Ray's cause of a death, without its advice."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     telling = [line for line in lines if "exit" in line.lower() or "died" in line.lower()]
     cause = (telling or lines or [type(error).__name__])[-1]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from random import Random
 
 Codes = list[int]
-"""Which of its choices each knob takes."""
+"""Choice number of each knob."""
 
 
 class Agent(ABC):
@@ -28,7 +28,7 @@ class Agent(ABC):
 
     @abstractmethod
     def tell(self, codes: Codes, reward: float) -> None:
-        """What the last combination earned."""
+        """Learn from the last reward."""
 
     def drawn(self) -> Codes:
         """A combination drawn uniformly."""

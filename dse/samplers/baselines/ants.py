@@ -38,7 +38,7 @@ class _Colony(Agent):
 
 
 class AntColony(_Colony):
-    """As in COSMIC's experiments, where a better design lays pheromone that is less *below* zero.
+    """COSMIC's ant colony, where a better design lays pheromone that is less *below* zero.
 
     Every ant pulls the pheromone of its choices towards the start; after all ants the best walk so
     far pulls that of its choices towards a tenth of the inverse of its loss. The loss there is the

@@ -17,7 +17,7 @@ Chromosomes = NDArray[np.int8]
 
 
 class GeneticAlgorithm(Agent):
-    """As in scikit-opt: knobs in Gray code, tournaments, two-point crossover, no elite.
+    """Algorithm of scikit-opt: Gray code, tournaments, two-point crossover, no elite.
 
     A knob has the bits that its choices need, and numbers above its last choice stand for the last.
     Every generation replaces the one before.

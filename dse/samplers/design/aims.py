@@ -17,13 +17,13 @@ class Aims(Protocol):
     """The way from objectives to what is guessed, and back."""
 
     def targets(self, genomes: list[Genome], values: Floats) -> Floats:
-        """What to guess of designs with *values*, (N, objectives): (N, K) float64."""
+        """Targets for designs with *values*, (N, objectives): (N, K) float64."""
 
     def values(self, genomes: list[Genome], guesses: Floats) -> Floats:
         """Objectives, (N, objectives), of designs with *guesses*, (N, K)."""
 
     def searched(self, objectives: int) -> Sequence[int]:
-        """Which of the objectives have a best value that has to be found."""
+        """Numbers of the objectives whose best value has to be found."""
 
 
 class EachByItself:
@@ -48,7 +48,7 @@ class TimeAlone:
         self._amounts = Answers(space, prices.amounts, prices.deciding)
 
     def is_priced(self, genome: Genome) -> bool:
-        """Whether the design has a price, and keeps all limits on it."""
+        """True if the design has a price, and keeps all limits on it."""
         return self._amounts.of(genome) is not None
 
     def targets(self, genomes: list[Genome], values: Floats) -> Floats:
@@ -74,7 +74,7 @@ class Screen(Protocol):
     """Knows designs that need no simulation, since they can be of no use."""
 
     def admits(self, genome: Genome) -> bool:
-        """Whether the design may be feasible and may be worth simulating.
+        """True if the design may be feasible and may be worth simulating.
 
         Must be sound: a design is turned down only if it is proven to break a rule, or to be
         dominated. Called for many more designs than are simulated, so it must be quick.

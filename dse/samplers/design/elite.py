@@ -76,7 +76,7 @@ class Elite:
         return [self._all[at][2] for at in chosen]
 
     def is_progress(self, values: Sequence[float]) -> bool:
-        """Whether no feasible design, as last sorted, is at least as good in everything."""
+        """True if no feasible design, as last sorted, is at least as good in everything."""
         return not bool((self._front <= np.asarray(values)).all(axis=1).any())
 
     def lesson(self) -> tuple[list[Genome], Floats, int]:

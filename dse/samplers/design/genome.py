@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.space import Block, Design, Parameter, Space
+from dse.space import Design, KnobBlock, Parameter, Space
 
 _STEPS = 2**40
 """Places in a range that are told apart."""
@@ -49,7 +49,7 @@ class Span:
         products: Positions of the knobs that multiply to a fixed number, per product.
     """
 
-    block: Block
+    block: KnobBlock
     first: int
     end: int
     products: tuple[tuple[int, ...], ...]
@@ -110,13 +110,13 @@ class GenomeSpace:
         return row
 
     def holds(self, number: int, count: int, codes: Sequence[int]) -> bool:
-        """Whether block *number* has a row with its part of *codes* (of all knobs)."""
+        """True if block *number* has a row with its part of *codes* (of all knobs)."""
         if (number, count) in self._free:
             return codes[self.spans[number].first] >= 0
         return self._row(number, count, codes) >= 0
 
     def is_valid(self, genome: Genome) -> bool:
-        """Whether every block has the row that *genome* takes of it."""
+        """True if every block has the row that *genome* takes of it."""
         count, codes, _ = genome
         return all(self.holds(number, count, codes) for number in range(len(self.spans)))
 
@@ -207,7 +207,7 @@ class GenomeSpace:
     def _are_valid(
         self, count: int, codes: Sequence[Sequence[int]], designs: int
     ) -> NDArray[np.bool_]:
-        """Whether all blocks hold designs of equal knobs: (designs,) bool; *codes*: by knob."""
+        """Designs that all blocks hold, of equal knobs: (designs,) bool; *codes*: by knob."""
         valid = np.ones(designs, bool)
         for number, span in enumerate(self.spans):
             if (number, count) in self._free:
@@ -230,7 +230,7 @@ class GenomeSpace:
         return row if row < keys.size and keys[row] == key else -1
 
 
-def _spans(blocks: tuple[Block, ...]) -> tuple[Span, ...]:
+def _spans(blocks: tuple[KnobBlock, ...]) -> tuple[Span, ...]:
     spans, first = [], 0
     for block in blocks:
         products = tuple(

@@ -1,4 +1,4 @@
-"""Says which of some designs are the most promising, by a model of each objective."""
+"""Finds the most promising of some designs, by a model of each objective."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -30,7 +30,7 @@ The fastest machine among those of the least power is as much an end of the fron
 """
 
 _TRIFLE = 1e-3
-"""What the other objectives count then: which of equals is chosen."""
+"""Weight of the other objectives at an end: it chooses among equals."""
 
 _SAMPLE = 64
 """Designs from which length scales are learned."""

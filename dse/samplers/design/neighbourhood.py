@@ -8,7 +8,7 @@ from dse.samplers.design.genome import Genome, GenomeSpace, Span
 from dse.space import Value
 
 PRIMES = (2, 3, 5, 7)
-"""What products are taken apart into; a value without them moves as a whole."""
+"""Factors to split products into; a value without them moves as a whole."""
 
 Item = TypeVar("Item")
 
@@ -63,7 +63,7 @@ class Neighbourhood:
         return Genome(count, tuple(codes), genome.reals)
 
     def _mended(self, number: int, count: int, codes: list[int], touched: set[int]) -> bool:
-        """Whether one more knob of the block, changed in place, makes its *codes* valid.
+        """True if one more knob of the block, changed in place, makes its *codes* valid.
 
         A knob may lose its meaning, or gain one, or has to give way: the nearest choice that fits.
         """
@@ -134,7 +134,7 @@ def pick_two(items: Sequence[Item], random: Random) -> tuple[Item, Item]:
 
 
 def _is_conditional(span: Span, column: int) -> bool:
-    """Whether the knob has a meaning in some rows of its block only."""
+    """True if the knob has a meaning in some rows of its block only."""
     tables = [table[:, column] for table in span.block.tables.values()]
     return any(bool((codes < 0).any() and (codes >= 0).any()) for codes in tables)
 

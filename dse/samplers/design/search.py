@@ -30,7 +30,7 @@ _TRIES = 24
 """Moves away from the front after which no new neighbour is expected any more."""
 
 Accept = Callable[[Genome], bool]
-"""Whether a design may be asked for."""
+"""Filter of designs to ask for."""
 
 
 class Breeder:
@@ -241,7 +241,7 @@ class DesignSearch:
         self._litter = self._judge.litter(children)
 
     def _may_win(self, genome: Genome) -> bool:
-        """Whether nothing found so far is proven to beat *genome*; what is beaten stays beaten."""
+        """True if nothing found so far is proven to beat *genome*; what is beaten stays beaten."""
         if genome not in self._beaten and not self._is_hopeful(genome):
             self._beaten.add(genome)
         return genome not in self._beaten

@@ -26,7 +26,7 @@ _WAITS, _HAS_DATA = 1, 2
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Period:
-    """What a steady state adds: S stages, C categories.
+    """Gain of a steady state: S stages, C categories.
 
     Attributes:
         periods: Periods of the schedule in one of the steady state.
@@ -48,7 +48,7 @@ class _Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Repeats:
-    """Where the programs of S stages repeat themselves.
+    """Repetitions in the programs of S stages.
 
     Attributes:
         between: (S, 2) int64, units between which each stage's program repeats.
@@ -145,7 +145,7 @@ class PeriodWatch:
         return b"".join([sizes.tobytes(), *[part.tobytes() for part in parts]])
 
     def _slots(self, state: "ClassState", base: Ints) -> Ints:
-        """What is in the slots: nodes, ends, and the starts of those whose end nobody knows yet."""
+        """Content of the slots: nodes, ends, and the starts of those whose end nobody knows yet."""
         now, at = state.counter[f.NOW], state.at
         table = state.npu[:, at.slot : at.booked].reshape(-1, at.slots, at.slot_fields)
         taken = table[:, :, POSITION] >= 0

@@ -1,4 +1,4 @@
-"""Which NPUs of a stage are at alike places in their groups.
+"""Classes of a stage's NPUs by places in their groups.
 
 NPUs of a stage run the same program and differ in nothing but their places: where on a tree, how
 far along a part of a ring, with whom they share which group. The classes of alike ones are the
@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.events.fold.relations import Block, alike
+from simcore.engines.events.fold.relations import AlikeSet, alike
 from simcore.engines.events.input import Ints
 from simcore.machine import Dimension
 from simcore.workload import ParallelPlan
@@ -21,7 +21,7 @@ from simcore.workload.graph import Axis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Classes:
+class NpuClasses:
     """M members of a stage in K classes, as the groups of some axes tell them apart.
 
     Attributes:
@@ -66,8 +66,8 @@ class AlikePlaces:
         members = range(self._plan.npus_per_stage)
         return np.array([self._plan.npu(0, member) for member in members], np.int64)
 
-    def classes(self, axes: Collection[Axis]) -> Classes:
-        """Whom the groups of *axes* tell apart."""
+    def classes(self, axes: Collection[Axis]) -> NpuClasses:
+        """Classes that groups of *axes* distinguish."""
         count = self._npus.size
         traits, partners = [np.zeros((count, 1), np.int64)], [np.empty((count, 0), np.int64)]
         for axis in axes:
@@ -79,7 +79,7 @@ class AlikePlaces:
                 apart = placement.stride[dimension] * self._below[dimension]
                 for other in _partners(place, members):
                     partners.append(self._member(self._npus + (other - place) * apart)[:, None])
-        block = Block(
+        block = AlikeSet(
             members=np.arange(count),
             traits=np.concatenate(traits, axis=1),
             partners=np.concatenate(partners, axis=1),
@@ -87,7 +87,7 @@ class AlikePlaces:
         class_of = alike(count, [block])
         _, first = np.unique(class_of, return_index=True)
         groups = {axis: class_of[self._group(self._placements[axis], first)] for axis in axes}
-        return Classes(class_of=class_of, groups=groups)
+        return NpuClasses(class_of=class_of, groups=groups)
 
     def _places(self, placement: Placement, dimension: int) -> Ints:
         """(M,) int64: the place of each member on its line in one dimension."""

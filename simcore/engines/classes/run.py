@@ -27,7 +27,7 @@ _FIRST_ROOM = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Execution:
-    """What an execution gave: T nodes, S stages, C categories.
+    """Result of an execution: T nodes, S stages, C categories.
 
     Attributes:
         start_ns, end_ns: (T,) int64 per node, on one NPU of its stage.
@@ -50,7 +50,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EndsOfCollectives:
-    """Tells when the members of a collective end that begin at different times.
+    """Ends of the members of a collective that begin at different times.
 
     Attributes:
         within: Of members at one stage.
@@ -168,7 +168,7 @@ class Executor:
         end_members(state.node, state.npu, state.at, state.event, state.counter, members, ends)
 
     def _deadlock(self, state: ClassState) -> Exception:
-        """Tells which nodes wait for ever."""
+        """Names the nodes that wait for ever."""
         waiting, among_stages = [], len(self._graph.stages) > 1
         for stage, graph in enumerate(self._graph.stages):
             own = state.columns(stage)

@@ -1,10 +1,10 @@
-"""How a run of classes of NPUs stands, and how classes fall apart while it goes on."""
+"""State of a run of classes of NPUs, and how classes fall apart while it goes on."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.engines.classes.places import Classes
+from simcore.engines.classes.places import NpuClasses
 from simcore.engines.classes.tables import ClassTables
 from simcore.engines.events.input import Ints
 from simcore.errors import SimulationError
@@ -18,7 +18,7 @@ _MOST_WAITS = 2**30
 """Entries of the largest table, of four bytes each."""
 
 _FIRST_PLACES, _MOST_PLACES = 1 << 10, 1 << 19
-"""Of the table of what is remembered."""
+"""Places of the memo's table."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -40,14 +40,14 @@ class ClassState:
     event: Ints
     counter: Ints
     memo: Ints
-    classes: Classes
+    classes: NpuClasses
     first: Ints
     shift: Ints
     marks: Ints
 
     @property
     def arrays(self) -> tuple[Ints, Ints, NpuLayout, Ints, Waits, Ints, Ints]:
-        """As the kernels take them."""
+        """Arrays for the kernels."""
         return (
             self.node, self.npu, self.at, self.table, self.waits, self.event, self.counter
         )  # fmt: skip
@@ -101,7 +101,7 @@ def started(
         event=np.empty((0, 4), np.int64),
         counter=np.zeros(f.COUNTERS, np.int64),
         memo=np.empty(0, np.int64),
-        classes=Classes(class_of=np.zeros(members, np.int64), groups={}),
+        classes=NpuClasses(class_of=np.zeros(members, np.int64), groups={}),
         first=first,
         shift=np.zeros(stages, np.int64),
         marks=np.empty(0, np.int64),
@@ -130,7 +130,7 @@ def keep_ends(state: ClassState, members: Ints, ends: Ints) -> None:
         state.memo = empty_memo(8 * places)
 
 
-def tell_apart(state: ClassState, tables: ClassTables, finer: Classes) -> Ints:
+def tell_apart(state: ClassState, tables: ClassTables, finer: NpuClasses) -> Ints:
     """Go on with *finer* classes, each of which was part of one class.
 
     Returns:

@@ -1,10 +1,10 @@
-"""What the kernels read of an iteration that is executed node by node, class by class."""
+"""The kernels' tables of an iteration that is executed node by node, class by class."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simcore.engines.classes.places import Classes
+from simcore.engines.classes.places import NpuClasses
 from simcore.engines.collectives.phases import cut
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
@@ -62,14 +62,14 @@ class ClassTables:
             ],
         }
 
-    def write(self, counter: Ints, classes: Classes, marks: Ints, shift: Ints) -> Ints:
+    def write(self, counter: Ints, classes: NpuClasses, marks: Ints, shift: Ints) -> Ints:
         """The table with the groups of *classes*; where its parts lie is written to *counter*."""
         parts = {**self._parts, **self._groups(classes), f.MARKS: [*marks, -1], f.SHIFT: shift}
         arrays = [np.asarray(part, np.int64).ravel() for part in parts.values()]
         counter[list(parts)] = np.cumsum([0, *[array.size for array in arrays[:-1]]])
         return np.concatenate(arrays)
 
-    def _groups(self, classes: Classes) -> dict[int, object]:
+    def _groups(self, classes: NpuClasses) -> dict[int, object]:
         """Per axis and class the number of its group; the classes of each group, ascending."""
         numbers = np.full((len(self.axes), classes.count), -1, np.int64)
         starts, members = [0], list[int]()

@@ -1,4 +1,4 @@
-"""Which members of a group, and which groups, see the same distances in a dimension."""
+"""Checks that members of a group, or groups, see the same distances in a dimension."""
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
@@ -26,7 +26,7 @@ def phase_alike(
     members: int,
     stride: int,
 ) -> bool:
-    """Whether one member can stand for all: in each step every pair is equally far apart.
+    """True if one member can stand for all: in each step every pair is equally far apart.
 
     Args:
         algorithm: What the members run.
@@ -62,7 +62,7 @@ def _equally_far(topology: Topology, npus: int, a: Ints, b: Ints) -> bool:
 
 
 def _pairs(machine: StateMachine, members: int) -> Iterator[Pairs]:
-    """Who sends, and to whom, in each step that differs from the others."""
+    """Senders and receivers in each step that differs from the others."""
     everyone = np.arange(members)
     match machine.peers:
         case PeerRule.NEIGHBOUR:
@@ -79,7 +79,7 @@ def _pairs(machine: StateMachine, members: int) -> Iterator[Pairs]:
 
 
 def _receivers(peer: Peer, everyone: Ints) -> Ints:
-    """To whom each of *everyone* sends."""
+    """Receivers for each of *everyone*."""
     match peer:
         case Offset(ahead):
             return (everyone + ahead) % everyone.size
@@ -92,7 +92,7 @@ def _receivers(peer: Peer, everyone: Ints) -> Ints:
 
 @lru_cache(maxsize=4096)
 def groups_alike(topology: Topology, npus: int, members: int, stride: int) -> bool:
-    """Whether all groups of *members* that lie *stride* apart see the same distances.
+    """True if all groups of *members* that lie *stride* apart see the same distances.
 
     Where they do not, no group can stand for the others, and every NPU is followed.
     """
@@ -121,7 +121,7 @@ def unlike_groups(dimensions: Sequence[Dimension], placements: Collection[Placem
 
 
 def partners_alike(machine: StateMachine, members: int) -> bool:
-    """Whether members find their partners by a rule that is the same at every place.
+    """True if members find their partners by a rule that is the same at every place.
 
     The next ones by so many places; or, among a power of two, those whose number differs in
     some bits. Permutations tell the places apart.

@@ -38,7 +38,7 @@ class MemberEnds:
         class_of: Ints,
         chunks_before: int = 0,
     ) -> Ints:
-        """When the members of each class end.
+        """Ends of the members of each class.
 
         Args:
             operation: The collective.
@@ -129,5 +129,5 @@ class SharedEnds:
 
 
 def is_shared(plan: ParallelPlan, axis: Axis) -> bool:
-    """Whether the groups of *axis* have members at several stages."""
+    """True if the groups of *axis* have members at several stages."""
     return plan.pp > 1 and axis in (Axis.PP, Axis.EMBEDDING)

@@ -112,7 +112,7 @@ class Subsystem:
         start_ns: Ints | None = None,
         chunks_before: int = 0,
     ) -> Ints:
-        """When each member of the group of NPU 0 is done.
+        """End of each member of the group of NPU 0.
 
         Args:
             kind: What the members do.
@@ -148,7 +148,7 @@ class Subsystem:
     def shared_ends(
         self, kind: CollectiveKind, members: Ints, size_bytes: int, start_ns: Ints
     ) -> Ints:
-        """When each of *members*, (G,) int64 NPU ids in ring order, ends, given its start.
+        """End of each of *members*, (G,) int64 NPU ids in ring order, given its start.
 
         Returns:
             (G,) int64 absolute times.
@@ -175,7 +175,7 @@ class Subsystem:
     def engine_ends(
         self, kind: CollectiveKind, members: Ints, size_bytes: int, start_ns: Ints
     ) -> Ints:
-        """As ``shared_ends``, every message on the unfolded engine."""
+        """``shared_ends``, every message on the unfolded engine."""
         # A list is one logical dimension, and a ring unless the network too has only one; the
         # whole machine runs over all dimensions.
         whole = members.size == self._npus

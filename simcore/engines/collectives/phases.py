@@ -99,7 +99,7 @@ def phases_of_chunk(
 def stand_ins(
     kind: CollectiveKind, placement: Placement, names: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Which algorithms stand in for those of the dimensions, *names*, that cannot run."""
+    """Algorithms that stand in for those of the dimensions, *names*, that cannot run."""
     notes = []
     for dimension, (name, members) in enumerate(zip(names, placement.extent, strict=True)):
         stand_in = runnable(name, kind, members) if members > 1 else name

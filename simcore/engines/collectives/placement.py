@@ -1,4 +1,4 @@
-"""Where a parallel group lies on the machine: its members along each network dimension."""
+"""Place of a parallel group on the machine: its members along each network dimension."""
 
 from dataclasses import dataclass
 from functools import lru_cache

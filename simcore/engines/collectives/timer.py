@@ -80,7 +80,7 @@ class CollectiveTimer:
         return [self._known[one] for one in wanted]
 
     def stand_ins(self, kind: CollectiveKind, placement: Placement) -> tuple[str, ...]:
-        """Which algorithms stand in for chosen ones that cannot run, as sentences."""
+        """Algorithms that stand in for chosen ones that cannot run, as sentences."""
         return stand_ins(kind, placement, self._algorithms_of(kind))
 
     def uneven(self, kind: CollectiveKind, placement: Placement, *, held: bool) -> set[int]:
@@ -157,7 +157,7 @@ class CollectiveTimer:
     def _reordered(
         self, kind: CollectiveKind, placement: Placement, size_bytes: int
     ) -> CollectiveTime:
-        """Where chunks pass the dimensions in different orders: the engine runs all members."""
+        """Time of chunks in different orders of the dimensions: the engine runs all members."""
         subsystem = self._subsystem()
         ends = subsystem.collective_ends(kind, placement, size_bytes)
         orders = subsystem.dimension_orders(kind, placement, size_bytes)

@@ -234,7 +234,7 @@ def _refuse(program: Program, at: str, bad: np.ndarray, rule: str, values: np.nd
 
 
 def place(program: Program, position: int, at: str) -> str:
-    """How messages call a node: its id, and its name where it has one."""
+    """Node as messages call it: its id, and its name where it has one."""
     name = f" ({program.name[position]})" if program.name else ""
     return f"{at} node {int(program.node_id[position])}{name}"
 

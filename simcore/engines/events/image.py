@@ -4,8 +4,8 @@ from math import prod
 
 import numpy as np
 
-from simcore.engines.events.input import Cast, EngineInput, SharedBus
-from simcore.engines.events.writer import Image, ProgramWriter, Written
+from simcore.engines.events.input import EngineInput, Representatives, SharedBus
+from simcore.engines.events.writer import ArenaWriter, Image, Written
 from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.kernels.events import layout
 from simcore.kernels.events.layout import Floats, Ints
@@ -21,12 +21,12 @@ _WORDS_PER_NPU = 512  # for what happens; what a run does not touch takes no mem
 _UNLIMITED = 1 << 62
 
 
-def build_arena(inputs: EngineInput, cast: Cast) -> tuple[Ints, Floats]:
+def build_arena(inputs: EngineInput, simulated: Representatives) -> tuple[Ints, Floats]:
     """The arena of a run, ready for its first event, and the rates that go with it.
 
     Args:
         inputs: The run, which has been checked.
-        cast: The NPUs that are simulated.
+        simulated: The NPUs that are simulated.
 
     Raises:
         ConfigError: The input breaks a rule.
@@ -34,17 +34,17 @@ def build_arena(inputs: EngineInput, cast: Cast) -> tuple[Ints, Floats]:
     image = Image()
     _write_network(image, inputs)
     _write_options(image, inputs)
-    writer = ProgramWriter(image, inputs)
-    written = writer.write(cast.programs, cast.seen)
-    _write_npus(image, inputs, cast, written, writer)
-    if cast.folded:
-        writer.write_stand_ins(cast)
-    reserve, burst = _reserve(inputs, cast, writer)
+    writer = ArenaWriter(image, inputs)
+    written = writer.write(simulated.programs, simulated.seen)
+    _write_npus(image, inputs, simulated, written, writer)
+    if simulated.folded:
+        writer.write_stand_ins(simulated)
+    reserve, burst = _reserve(inputs, simulated, writer)
     image.words[layout.RESERVE_WORDS] = reserve
     image.words[layout.BURST] = burst
     starts = 1 if inputs.start_ns is None else np.unique(inputs.start_ns).size
     _write_tables(image, burst + starts)
-    return image.finished(2 * reserve + cast.npus.size * _WORDS_PER_NPU), _rates(inputs)
+    return image.finished(2 * reserve + simulated.npus.size * _WORDS_PER_NPU), _rates(inputs)
 
 
 def _write_network(image: Image, inputs: EngineInput) -> None:
@@ -115,21 +115,21 @@ def _rates(inputs: EngineInput) -> Floats:
 def _write_npus(
     image: Image,
     inputs: EngineInput,
-    cast: Cast,
+    simulated: Representatives,
     written: Written,
-    writer: ProgramWriter,
+    writer: ArenaWriter,
 ) -> None:
     """The NPUs, the segments that each of them owns, and their start events."""
-    npus = cast.npus.size
+    npus = simulated.npus.size
     dimensions, queues = len(inputs.dimensions), inputs.options.queues_per_dimension
     trees = writer.trees
     own = dimensions * (queues * layout.QUEUE_WORDS + layout.ROUND_WORDS) + len(trees)
-    before = layout.NPU_WORDS_BEFORE if cast.folded else 0
+    before = layout.NPU_WORDS_BEFORE if simulated.folded else 0
     rows = np.zeros((npus, before + layout.NPU_WORDS + own), np.int64)
     table = rows[:, before:]
     rows[:, rows.shape[1] - len(trees) :] = trees
-    nodes = cast.programs.sizes[cast.program_of]
-    groups = written.groups[cast.program_of]
+    nodes = simulated.programs.sizes[simulated.program_of]
+    groups = written.groups[simulated.program_of]
     times = nodes if inputs.record_nodes else np.zeros_like(nodes)
     custom = writer.custom_nodes
     if custom:
@@ -149,29 +149,29 @@ def _write_npus(
     table[:, list(lengths)] = own_parts.reshape(npus, len(lengths))
     if not bus:
         table[:, layout.NPU_BUS] = 0
-    table[:, layout.NPU_ID] = cast.npus
-    table[:, layout.NPU_PROGRAM] = written.at[cast.program_of]
+    table[:, layout.NPU_ID] = simulated.npus
+    table[:, layout.NPU_PROGRAM] = written.at[simulated.program_of]
     table[:, layout.NPU_FINISH_NS] = -1
     busy = layout.NPU_ACCOUNTS + layout.ACCOUNT_BUSY_NS
     table[:, busy : layout.NPU_WORDS : layout.ACCOUNT_WORDS] = -1
-    if cast.folded:
-        rows[:, before + layout.NPU_ALIKE] = cast.alike
-        places = table_at + cast.class_of_npu * rows.shape[1]
+    if simulated.folded:
+        rows[:, before + layout.NPU_ALIKE] = simulated.alike
+        places = table_at + simulated.class_of_npu * rows.shape[1]
         image.words[layout.TIE_NS] = -1
     image.words[layout.NPU_TABLE] = table_at
     image.words[layout.NPU_STRIDE] = rows.shape[1]
-    image.later.append(lambda arena: _fill(arena, table, cast, times=times))
+    image.later.append(lambda arena: _fill(arena, table, simulated, times=times))
     if bus:
         image.later.append(lambda arena: _fill_buses(arena, table, table_at))
-    if cast.folded:
+    if simulated.folded:
         image.words[layout.PLACES] = image.add(places)
 
 
-def _fill(arena: Ints, table: Ints, cast: Cast, *, times: Ints) -> None:
+def _fill(arena: Ints, table: Ints, simulated: Representatives, *, times: Ints) -> None:
     """Open dependencies of each node, and -1 as the times of nodes never issued or ended."""
-    bodies = cast.programs.bodies
+    bodies = simulated.programs.bodies
     states = table[:, layout.NPU_STATE].copy()
-    of_npu = cast.programs.body_of[cast.program_of]
+    of_npu = simulated.programs.body_of[simulated.program_of]
     call("write_states", arena, states, of_npu, bodies.first, bodies.dep_start)
     for column in (layout.NPU_START, layout.NPU_END):
         for first, nodes in zip(table[:, column].tolist(), times.tolist(), strict=True):
@@ -186,19 +186,21 @@ def _fill_buses(arena: Ints, table: Ints, table_at: int) -> None:
         arena[end + layout.END_NPU] = npu_at
 
 
-def _reserve(inputs: EngineInput, cast: Cast, writer: ProgramWriter) -> tuple[int, int]:
+def _reserve(
+    inputs: EngineInput, simulated: Representatives, writer: ArenaWriter
+) -> tuple[int, int]:
     """Words and distinct times that one event may take at most.
 
     One event can end a node, which can issue every receive that is free and one collective with all
     of its chunks, of which each queue starts some, each with its packets.
     """
     options = inputs.options
-    transfers = cast.programs.transfers
+    transfers = simulated.programs.transfers
     received = transfers.program[transfers.kind == NodeKind.RECV]
     receives = int(np.bincount(received, minlength=1).max())
     skips = 0
-    if bool((cast.programs.bodies.action == layout.ACTION_SKIP).any()):
-        skips = int(cast.programs.sizes.max())
+    if bool((simulated.programs.bodies.action == layout.ACTION_SKIP).any()):
+        skips = int(simulated.programs.sizes.max())
     collectives = options.communication_streams
     streams = 2 * max(options.chunks, 1) * collectives
     active = min(options.active_chunks_per_dimension, streams) + options.queues_per_dimension

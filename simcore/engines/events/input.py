@@ -1,4 +1,4 @@
-"""What the unfolded engine takes and gives: flat arrays, quantities in bytes and nanoseconds."""
+"""Input and output of the unfolded engine: flat arrays, quantities in bytes and nanoseconds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class ChosenAlgorithm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemOptions:
-    """How collectives are cut, ordered and run; defaults are ASTRA-sim's."""
+    """Ways to cut, order and run collectives; defaults are ASTRA-sim's."""
 
     scheduling: str = "lifo"  # lifo, fifo, explicit
     local_bw_aware: bool = True
@@ -155,7 +155,7 @@ class EngineInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EngineOutput:
-    """What a run gave.
+    """Result of a run.
 
     Attributes:
         finish_ns: (N,) int64, when each NPU finished; -1: it never did.
@@ -197,7 +197,7 @@ class EngineOutput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cast:
+class Representatives:
     """The NPUs that are simulated; the first NPU of each class stands for all of it.
 
     Attributes:
@@ -220,7 +220,7 @@ class Cast:
 
     @property
     def folded(self) -> bool:
-        """Whether an NPU stands for others."""
+        """True if an NPU stands for others."""
         return self.npus.size < self.class_of_npu.size
 
     @property
@@ -229,11 +229,11 @@ class Cast:
         return np.bincount(self.class_of_npu, minlength=self.npus.size)
 
 
-def everybody(inputs: EngineInput) -> Cast:
+def all_npus(inputs: EngineInput) -> Representatives:
     """Each NPU is simulated and stands for itself."""
     npus = np.arange(inputs.program_of_npu.size)
     nothing = np.zeros(inputs.table.transfers.at.size, np.int64)
-    return Cast(
+    return Representatives(
         class_of_npu=npus,
         npus=npus,
         programs=inputs.table,

@@ -12,7 +12,7 @@ from simcore.kernels.native import call
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HashedOrders:
-    """How a custom collective walks its nodes.
+    """Order of a custom collective's nodes.
 
     Attributes:
         nodes: (T,) int64, all nodes in the order of their map.

@@ -136,7 +136,7 @@ class _Column:
 
 
 def _parts(bodies: Bodies, index: int) -> tuple[NDArray[Any], ...]:
-    """What one body consists of."""
+    """Parts of one body."""
     nodes = slice(*bodies.first[index : index + 2].tolist())
     edges = bodies.dep_start[nodes.start : nodes.stop + 1]
     return (

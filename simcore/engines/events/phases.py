@@ -1,4 +1,4 @@
-"""What each collective node runs: the phases of its chunks, dimension by dimension.
+"""The phases of each collective node: those of its chunks, dimension by dimension.
 
 Source: S. Rashidi et al., "Themis: A Network Bandwidth-Aware Collective Scheduling Policy for
 Distributed Training of DL Models", ISCA 2022 (hierarchical collectives); details of ASTRA-sim 2.0.
@@ -106,7 +106,7 @@ class LogicalDimension:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class EventPhase:
     """One phase of a chunk: what is done in which logical dimension, and its choice of queue."""
 
     kind: CollectiveKind
@@ -116,7 +116,7 @@ class Phase:
 
 def collective_phases(
     inputs: EngineInput, kind: CollectiveKind, group_key: int, involved_dims: int, size_bytes: int
-) -> tuple[tuple[Phase, ...], ...]:
+) -> tuple[tuple[EventPhase, ...], ...]:
     """The phases of chunk 0, 1, ... (and again) of *kind* in a group.
 
     They are empty where no member has a partner.
@@ -154,7 +154,7 @@ def collective_phases(
 
 
 def _cost(inputs: EngineInput, over: LogicalDimension) -> DimensionCost:
-    """What the choice of an order counts with: idle links, steps one after the other."""
+    """Costs for the choice of an order: idle links, steps one after the other."""
     dimension = inputs.dimensions[over.dimension]
     steps, parallel = over.members - 1, 1
     if over.algorithm.runs(CollectiveKind.REDUCE_SCATTER, over.members):
@@ -243,7 +243,7 @@ def _grid_dimensions(
 
 def _in_order(
     kind: CollectiveKind, used: list[LogicalDimension], *, local_bw_aware: bool
-) -> list[Phase]:
+) -> list[EventPhase]:
     """Gathers go down through the dimensions, everything else up.
 
     A bandwidth-aware all-reduce scatters on the way up, reduces fully in the last dimension and
@@ -252,7 +252,7 @@ def _in_order(
     if kind is CollectiveKind.ALL_REDUCE and local_bw_aware:
         last = len(used) - 1
         up = [
-            Phase(
+            EventPhase(
                 kind=CollectiveKind.ALL_REDUCE if i == last else CollectiveKind.REDUCE_SCATTER,
                 over=over,
                 queue_pass=layout.PASS_FIRST,
@@ -265,11 +265,11 @@ def _in_order(
         ]
         return up + down
     order = used[::-1] if kind is CollectiveKind.ALL_GATHER else used
-    return [Phase(kind=kind, over=over, queue_pass=layout.PASS_PLAIN) for over in order]
+    return [EventPhase(kind=kind, over=over, queue_pass=layout.PASS_PLAIN) for over in order]
 
 
-def _with_stand_in(phase: Phase, kind: CollectiveKind) -> Phase:
-    """What runs where a collective of *kind* is split, and its algorithm cannot do a part of it."""
+def _with_stand_in(phase: EventPhase, kind: CollectiveKind) -> EventPhase:
+    """Phase to run if a collective of *kind* is split, and its algorithm cannot do a part of it."""
     over = phase.over
     algorithm = runnable(over.algorithm, phase.kind, over.members)
     if phase.kind is kind or algorithm is over.algorithm:
@@ -277,7 +277,7 @@ def _with_stand_in(phase: Phase, kind: CollectiveKind) -> Phase:
     return replace(phase, over=replace(over, algorithm=algorithm))
 
 
-def _check_runs(phase: Phase, *, quirks: bool) -> None:
+def _check_runs(phase: EventPhase, *, quirks: bool) -> None:
     over = phase.over
     runs = over.algorithm.runs(phase.kind, over.members)
     is_tree = isinstance(over.algorithm, DoubleBinaryTree)
@@ -293,7 +293,7 @@ def _check_runs(phase: Phase, *, quirks: bool) -> None:
         raise ConfigError("algorithm", rule, got=over.members)
 
 
-def phase_words(phase: Phase, *, members_at: int, tree: int) -> tuple[list[int], list[int]]:
+def phase_words(phase: EventPhase, *, members_at: int, tree: int) -> tuple[list[int], list[int]]:
     """The words of a phase in the arena, and those of its step table.
 
     Args:

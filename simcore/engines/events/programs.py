@@ -141,7 +141,7 @@ class Bodies:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Transfers:
-    """What P programs communicate, one program after another: C nodes.
+    """Communication of P programs, one program after another: C nodes.
 
     Attributes:
         first: (P + 1,) int64, first row of each program.

@@ -23,7 +23,7 @@ import numpy as np
 from simcore.engines.events.checks import check_inputs, place
 from simcore.engines.events.fold.relations import CannotFoldError
 from simcore.engines.events.image import build_arena
-from simcore.engines.events.input import Cast, EngineInput, EngineOutput, everybody
+from simcore.engines.events.input import EngineInput, EngineOutput, Representatives, all_npus
 from simcore.engines.events.outside import HeldNetwork, outside_network
 from simcore.engines.events.programs import Program
 from simcore.engines.events.writer import TAG_RANGE
@@ -52,18 +52,18 @@ def run_unfolded(inputs: EngineInput) -> EngineOutput:
             outside does not do what it must.
     """
     check_inputs(inputs)
-    return run_cast(inputs, everybody(inputs))
+    return run_representatives(inputs, all_npus(inputs))
 
 
-def run_cast(inputs: EngineInput, cast: Cast) -> EngineOutput:
-    """Simulate the NPUs of a cast; the arguments have been checked.
+def run_representatives(inputs: EngineInput, simulated: Representatives) -> EngineOutput:
+    """Simulate the representatives; the arguments have been checked.
 
     Raises:
         CannotFoldError: NPUs that stand for others meet what these might meet in another order.
         SimulationError: See ``run_unfolded``.
     """
-    arena, rates = build_arena(inputs, cast)
-    arena = _start(arena, inputs, cast)
+    arena, rates = build_arena(inputs, simulated)
+    arena = _start(arena, inputs, simulated)
     network = outside_network(inputs)
     if network is None:
         arena, code = _go_on(arena, rates)
@@ -76,16 +76,16 @@ def run_cast(inputs: EngineInput, cast: Cast) -> EngineOutput:
             f"The run lasts longer than {layout.LAST_NS} ns (73 years): "
             "look for a size, delay or bandwidth that is wrong by orders of magnitude."
         )
-    return _output(arena, inputs, cast)
+    return _output(arena, inputs, simulated)
 
 
-def _start(arena: Ints, inputs: EngineInput, cast: Cast) -> Ints:
+def _start(arena: Ints, inputs: EngineInput, simulated: Representatives) -> Ints:
     """Schedule the start of each NPU."""
-    npus = cast.npus.size
+    npus = simulated.npus.size
     arena = _with_room(arena, npus * (layout.EVENT_WORDS + layout.FIFO_WORDS))
     starts = np.zeros(npus, np.int64)
     if inputs.start_ns is not None:
-        starts = np.ascontiguousarray(inputs.start_ns[cast.npus])
+        starts = np.ascontiguousarray(inputs.start_ns[simulated.npus])
     call("schedule_starts", arena, starts)
     return arena
 
@@ -144,8 +144,8 @@ def _hand_out(arena: Ints, network: HeldNetwork) -> None:
         message = following
 
 
-def _output(arena: Ints, inputs: EngineInput, cast: Cast) -> EngineOutput:
-    npus = cast.npus.size
+def _output(arena: Ints, inputs: EngineInput, simulated: Representatives) -> EngineOutput:
+    npus = simulated.npus.size
     stride = int(arena[layout.NPU_STRIDE])
     at = int(arena[layout.NPU_TABLE])
     table = arena[at + np.arange(npus)[:, None] * stride + np.arange(layout.NPU_WORDS)]
@@ -153,8 +153,8 @@ def _output(arena: Ints, inputs: EngineInput, cast: Cast) -> EngineOutput:
     starts: list[Ints] = []
     ends: list[Ints] = []
     if inputs.record_nodes:
-        sizes = cast.programs.sizes.tolist()
-        for npu, program in enumerate(cast.program_of.tolist()):
+        sizes = simulated.programs.sizes.tolist()
+        for npu, program in enumerate(simulated.program_of.tolist()):
             nodes = sizes[program]
             for times, column in ((starts, layout.NPU_START), (ends, layout.NPU_END)):
                 first = int(table[npu, column])
@@ -163,14 +163,14 @@ def _output(arena: Ints, inputs: EngineInput, cast: Cast) -> EngineOutput:
     busy_ns = accounts[:, : layout.ACCOUNT_NONE, layout.ACCOUNT_BUSY_NS].copy()
     last_end_ns = table[:, layout.NPU_LAST_END_NS].copy()
     received = int(arena[layout.RECEIVED_MESSAGES]), int(arena[layout.RECEIVED_BYTES])
-    if cast.folded:
+    if simulated.folded:
         if arena[layout.MATCH_COUNT] or (finish_ns < 0).any():
             raise CannotFoldError("NPUs wait for ever, or messages are never received")
         received = int(arena[layout.SENT_MESSAGES]), int(arena[layout.SENT_BYTES])
-        finish_ns = finish_ns[cast.class_of_npu]
-        busy_ns, last_end_ns = busy_ns[cast.class_of_npu], last_end_ns[cast.class_of_npu]
+        finish_ns = finish_ns[simulated.class_of_npu]
+        busy_ns, last_end_ns = busy_ns[simulated.class_of_npu], last_end_ns[simulated.class_of_npu]
         if inputs.record_nodes:
-            classes = cast.class_of_npu.tolist()
+            classes = simulated.class_of_npu.tolist()
             starts, ends = [starts[i] for i in classes], [ends[i] for i in classes]
     return EngineOutput(
         finish_ns=finish_ns,
@@ -184,8 +184,8 @@ def _output(arena: Ints, inputs: EngineInput, cast: Cast) -> EngineOutput:
         received_bytes=received[1],
         events=int(arena[layout.EVENTS]),
         empty_messages=bool(arena[layout.EMPTY_MESSAGES]),
-        waiting=() if cast.folded else waiting_sentences(arena, table, inputs),
-        class_of_npu=cast.class_of_npu if cast.folded else None,
+        waiting=() if simulated.folded else waiting_sentences(arena, table, inputs),
+        class_of_npu=simulated.class_of_npu if simulated.folded else None,
     )
 
 

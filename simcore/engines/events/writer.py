@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simcore.collectives import PeerRule
-from simcore.engines.events.input import Cast, EngineInput, GridGroup, ListGroup
+from simcore.engines.events.input import EngineInput, GridGroup, ListGroup, Representatives
 from simcore.engines.events.issue_order import hashed_orders
 from simcore.engines.events.joined import joined
-from simcore.engines.events.phases import Phase, collective_phases, phase_words
+from simcore.engines.events.phases import EventPhase, collective_phases, phase_words
 from simcore.engines.events.programs import Bodies, Program, Programs, fixed_nodes
 from simcore.errors import ConfigError
 from simcore.kernels.collectives.phase_row import PEERS_CUSTOM, PEERS_TREE
@@ -85,13 +85,13 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Tables:
-    """Where the nodes of each body lie, and the heaps of its slot classes among an NPU's heaps."""
+    """Addresses of the nodes of each body, and heaps of its slot classes among an NPU's heaps."""
 
     tables: Ints
     heaps: Ints
 
 
-class ProgramWriter:
+class ArenaWriter:
     """Writes each program once, and each plan once however many nodes share it.
 
     Attributes:
@@ -126,7 +126,7 @@ class ProgramWriter:
 
         Args:
             programs: The programs.
-            seen: Tags and senders of the sends as stand-ins await them, see ``Cast``.
+            seen: Tags and senders of the sends as stand-ins await them, see ``Representatives``.
         """
         bodies = self._bodies(programs.bodies)
         rows = self._details(programs)
@@ -235,14 +235,14 @@ class ProgramWriter:
         return self._image.add(words)
 
     def _orders(self, tables: Sequence[list[list[int]]]) -> int:
-        """Where the list of phase tables lies, one per chunk; equal tables are written once."""
+        """Address of the list of phase tables, one per chunk; equal tables are written once."""
         places: dict[str, int] = {}
         for table in tables:
             if repr(table) not in places:
                 places[repr(table)] = self._image.add(np.array(table, np.int64))
         return self._image.add([places[repr(table)] for table in tables])
 
-    def _phase(self, kind: CollectiveKind, group_key: int, phase: Phase) -> list[int]:
+    def _phase(self, kind: CollectiveKind, group_key: int, phase: EventPhase) -> list[int]:
         members_at = self._list(group_key) if phase.over.in_list else 0
         grid = isinstance(self._inputs.groups.get(group_key), GridGroup)
         tree_key = (int(kind), phase.over.dimension, group_key if grid else 0)
@@ -259,14 +259,14 @@ class ProgramWriter:
         return words
 
     def _table(self, words: list[int]) -> int:
-        """Where a step table lies; equal ones are written once."""
+        """Address of a step table; equal ones are written once."""
         key = tuple(words)
         if key not in self._table_at:
             self._table_at[key] = self._image.add(np.array(words, np.int64))
         return self._table_at[key]
 
     def _list(self, group_key: int) -> int:
-        """Where the members of a list group lie: count, in order, sorted, position of sorted."""
+        """Address of a list group's members: count, in order, sorted, position of sorted."""
         if group_key not in self._group_at:
             group = self._inputs.groups[group_key]
             assert isinstance(group, ListGroup)
@@ -279,16 +279,16 @@ class ProgramWriter:
             self._lists[group_key] = table[table.size - seen.size :]
         return self._group_at[group_key]
 
-    def write_stand_ins(self, cast: Cast) -> None:
+    def write_stand_ins(self, simulated: Representatives) -> None:
         """Say for each member of a list in which list its stand-in takes the same part."""
         places: dict[int, dict[int, int]] = {}
         program_of = self._inputs.program_of_npu
         for key, seen in self._lists.items():
             rows = seen.reshape(-1, layout.SEEN_WORDS)
             for row, npu in zip(rows, self._members(key).tolist(), strict=True):
-                stand_in = int(cast.npus[cast.class_of_npu[npu]])
-                slot = cast.slots[program_of[npu]].index(key)
-                other = cast.slots[program_of[stand_in]][slot]
+                stand_in = int(simulated.npus[simulated.class_of_npu[npu]])
+                slot = simulated.slots[program_of[npu]].index(key)
+                other = simulated.slots[program_of[stand_in]][slot]
                 if other not in places:
                     members = self._members(other).tolist()
                     places[other] = {member: place for place, member in enumerate(members)}

@@ -15,7 +15,7 @@ differences of times fit into 64 bits as well."""
 MAX_S = MAX_NS * 1e-9
 
 
-class Setting(NamedTuple):
+class SlowField(NamedTuple):
     """A field of the machine: its place in a run file, its value, and which way is faster."""
 
     place: str
@@ -23,27 +23,27 @@ class Setting(NamedTuple):
     faster: str
 
     @classmethod
-    def time(cls, place: str, time_s: float) -> "Setting":
+    def time(cls, place: str, time_s: float) -> "SlowField":
         """A time that is to be short."""
         return cls(place, f"{time_s:g} s", "smaller")
 
     @classmethod
-    def rate(cls, place: str, rate: float, unit: str = "B/s") -> "Setting":
+    def rate(cls, place: str, rate: float, unit: str = "B/s") -> "SlowField":
         """A rate that is to be high."""
         return cls(place, f"{rate:g} {unit}", "larger")
 
 
-def dimension_fields(dimension: Dimension, place: str) -> tuple[Setting, Setting]:
+def dimension_fields(dimension: Dimension, place: str) -> tuple[SlowField, SlowField]:
     """Latency and bandwidth of the *dimension* at *place*."""
     return (
-        Setting.time(f"{place}.latency", dimension.latency_s),
-        Setting.rate(f"{place}.bandwidth", dimension.bandwidth_bytes_per_s),
+        SlowField.time(f"{place}.latency", dimension.latency_s),
+        SlowField.rate(f"{place}.bandwidth", dimension.bandwidth_bytes_per_s),
     )
 
 
-def delay_field(system: System) -> Setting:
+def delay_field(system: System) -> SlowField:
     """The time that an NPU needs to handle a message."""
-    return Setting.time("system.endpoint_delay", system.endpoint_delay_s)
+    return SlowField.time("system.endpoint_delay", system.endpoint_delay_s)
 
 
 def over(amount: float, rate: float) -> float:
@@ -51,8 +51,8 @@ def over(amount: float, rate: float) -> float:
     return amount / rate if rate > 0 else inf
 
 
-def too_long(field: Setting, what: str, time_s: float) -> InfeasibleError:
-    """What is told where a time is too long to be counted, mostly for one *field*.
+def too_long(field: SlowField, what: str, time_s: float) -> InfeasibleError:
+    """Error for a time that is too long to be counted, mostly for one *field*.
 
     Args:
         field: Of the machine.
@@ -91,7 +91,7 @@ _BEST: dict[str, float] = {
 """Value of each efficiency at which it costs no time."""
 
 
-def slowest_field(npu: Npu, time: Callable[[Npu], float]) -> Setting:
+def slowest_field(npu: Npu, time: Callable[[Npu], float]) -> SlowField:
     """The field of *npu* without which the time would be the shortest.
 
     An efficiency comes before a rate, on which all time depends, where it decides alone.
@@ -107,7 +107,7 @@ def slowest_field(npu: Npu, time: Callable[[Npu], float]) -> Setting:
     return field
 
 
-def _efficiencies(npu: Npu) -> Iterator[tuple[Setting, Npu]]:
+def _efficiencies(npu: Npu) -> Iterator[tuple[SlowField, Npu]]:
     """Each efficiency, and the accelerator on which it costs no time."""
     for name, best in _BEST.items():
         value = getattr(npu.efficiency, name)
@@ -116,21 +116,21 @@ def _efficiencies(npu: Npu) -> Iterator[tuple[Setting, Npu]]:
             place = f"platform.npu.efficiency.{alias or name}"
             shown = f"{value:g} s" if alias else f"{value:g}"
             better = npu.efficiency.model_copy(update={name: best})
-            setting = Setting(place, shown, "larger" if best else "smaller")
+            setting = SlowField(place, shown, "larger" if best else "smaller")
             yield setting, npu.model_copy(update={"efficiency": better})
 
 
-def _rates(npu: Npu) -> Iterator[tuple[Setting, Npu]]:
+def _rates(npu: Npu) -> Iterator[tuple[SlowField, Npu]]:
     """Each rate, and the accelerator on which it costs no time."""
     for precision, peak in npu.peak_flop_per_s.items():
         peaks = {**npu.peak_flop_per_s, precision: _FASTEST}
-        setting = Setting.rate(f"platform.npu.peak.{precision}", peak, "FLOP/s")
+        setting = SlowField.rate(f"platform.npu.peak.{precision}", peak, "FLOP/s")
         yield setting, npu.model_copy(update={"peak_flop_per_s": peaks})
     rate = npu.memory_bandwidth_bytes_per_s
-    setting = Setting.rate("platform.npu.memory_bandwidth", rate)
+    setting = SlowField.rate("platform.npu.memory_bandwidth", rate)
     yield setting, npu.model_copy(update={"memory_bandwidth_bytes_per_s": _FASTEST})
     if npu.host is not None:
         rate = npu.host.bandwidth_bytes_per_s
         host = npu.host.model_copy(update={"bandwidth_bytes_per_s": _FASTEST})
-        setting = Setting.rate("platform.npu.host.bandwidth", rate)
+        setting = SlowField.rate("platform.npu.host.bandwidth", rate)
         yield setting, npu.model_copy(update={"host": host})

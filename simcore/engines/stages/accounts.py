@@ -1,4 +1,4 @@
-"""What an iteration adds up to, and the time by what NPUs did, counted again from its nodes."""
+"""Totals of an iteration, and the time by what NPUs did, counted again from its nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Work:
+class WorkTotals:
     """Sums over the nodes of an iteration.
 
     Attributes:
@@ -44,7 +44,7 @@ def count_work(
     dimensions: Sequence[Dimension],
     times: Sequence[CollectiveTime | None],
     messages: MessageTimes,
-) -> Work:
+) -> WorkTotals:
     """Add up all nodes.
 
     Args:
@@ -71,7 +71,7 @@ def count_work(
         if dimensions[d].shares_ports:
             own[:, d - 1] += own[:, d]
             passed[d - 1] += passed[d]
-    return Work(
+    return WorkTotals(
         nodes=counts.nodes,
         matrix_flop=counts.matrix_flop,
         sent_bytes=sent / stages,
@@ -176,7 +176,7 @@ class _Covered:
         return np.asarray(fresh, np.int64)
 
     def _until(self, time: Ints) -> Ints:
-        """How long the NPU has done something up to each *time*."""
+        """Time covered up to each *time*."""
         if not self._start.size:
             return np.zeros_like(time)
         before = np.append(0, np.cumsum(self._end - self._start))

@@ -194,7 +194,7 @@ class PipelineCode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Structured:
+class KeyedProgram:
     """A program and its structure: all that its code depends on.
 
     Two programs with the same structure differ in what operators and collectives amount to alone.
@@ -224,7 +224,7 @@ class Structured:
         return 2 * self.program.table.size_bytes
 
 
-def pipeline_code(known: Structured, memo: Memo) -> PipelineCode | None:
+def pipeline_code(known: KeyedProgram, memo: Memo) -> PipelineCode | None:
     """The code of a program, one for all with the same structure.
 
     None where its units are not such that they can be looked up.
@@ -239,9 +239,9 @@ def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
     table = unit_table(program, memo)
     shared = _shared_collectives(program)
     categories, items = _items(program, shared)
-    wholes = _Wholes(program)
-    head, time_of, pieces = wholes.rows(items, len(program.operators))
-    if not wholes.may_be_remembered(head, pieces):
+    interner = PieceInterner(program)
+    head, time_of, pieces = interner.rows(items, len(program.operators))
+    if not interner.may_be_remembered(head, pieces):
         return None
     stages, members = len(program.stages), [len(collective.stages) for collective in shared]
     room = stages * pieces.size
@@ -249,13 +249,13 @@ def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
     _, unit_at, message_at, members_at, piece_at, stages_at = np.cumsum([0, *sizes]).tolist()
     fixed = np.zeros(stages_at + stages * f.PROGRAM_FIELDS, np.int64)
     fixed[:unit_at] = head
-    if not wholes.write_units(table, fixed[unit_at:message_at].reshape(table.units.shape)):
+    if not interner.write_units(table, fixed[unit_at:message_at].reshape(table.units.shape)):
         return None
     fixed[message_at:members_at] = table.messages.ravel()
     fixed[members_at:piece_at] = members
     programs = fixed[stages_at:].reshape(stages, f.PROGRAM_FIELDS)
     programs[:, f.UNITS] = unit_at + np.arange(stages) * table.units[0].size
-    programs[:, f.FINALE_UNIT] = wholes.finale_unit(table)
+    programs[:, f.FINALE_UNIT] = interner.finale_unit(table)
     programs[:, f.REPEATS_FROM :] = table.repeats
     return PipelineCode(
         fixed=fixed,
@@ -303,7 +303,7 @@ def _items(
     return categories, items
 
 
-class _Wholes:
+class PieceInterner:
     """The pieces of all stages, each once: units of many stages and chunks are the same."""
 
     def __init__(self, program: TrainingProgram) -> None:
@@ -369,7 +369,7 @@ class _Wholes:
         )
 
     def may_be_remembered(self, head: Ints, pieces: Ints) -> bool:
-        """Whether the units can be looked up."""
+        """True if the units can be looked up."""
         firsts, units = (
             set(self._numbers[:, 0].tolist()),
             set(self._numbers[:, :-1].ravel().tolist()),

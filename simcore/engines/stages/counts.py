@@ -40,7 +40,7 @@ class NodeCounts:
 
 
 def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
-    """What *program* comes to with *batches* micro-batches."""
+    """Counts of *program* with *batches* micro-batches."""
     shapes = list(dict.fromkeys([stage.pieces for stage in program.stages]))
     runs = np.zeros((len(shapes), 2, len(program.table.pieces)), np.int64)  # forward, backward
     for shape, run in zip(shapes, runs, strict=True):

@@ -22,7 +22,7 @@ ON_ITS_START = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SharedCollective:
+class PlacedCollective:
     """A collective whose members are at several stages.
 
     Attributes:
@@ -52,7 +52,7 @@ class Lowered:
     child: Ints
     stage_start: Ints
     categories: tuple[str, ...]
-    shared: tuple[SharedCollective, ...]
+    shared: tuple[PlacedCollective, ...]
 
 
 def p2p_hop(dimensions: Sequence[Dimension], source: int, target: int) -> tuple[int, int]:
@@ -196,7 +196,7 @@ def _pair_messages(stages: Sequence[StageGraph], stage_start: Ints, node: Ints) 
 
 def _shared_collectives(
     graph: TrainingGraph, stage_start: Ints, node: Ints
-) -> tuple[SharedCollective, ...]:
+) -> tuple[PlacedCollective, ...]:
     """The collectives between stages: the k-th node of an item on each stage is one of them."""
     is_shared = node[:, n.KIND] == n.SHARED
     nodes: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -207,7 +207,7 @@ def _shared_collectives(
             met[item] = met.get(item, 0) + 1
             nodes.setdefault((item, met[item]), []).append((stage.stage, first + position))
     return tuple(
-        SharedCollective(
+        PlacedCollective(
             item=item,
             nodes=tuple(node for _, node in members),
             stages=tuple(stage for stage, _ in members),

@@ -6,7 +6,7 @@ from math import lcm
 
 from simcore.compute import ComputeModel
 from simcore.engines.events.input import Ints
-from simcore.engines.stages.code import PipelineCode, Structured, pipeline_code
+from simcore.engines.stages.code import KeyedProgram, PipelineCode, pipeline_code
 from simcore.engines.stages.counts import NodeCounts, counts_of_program
 from simcore.engines.stages.times import operator_times_ns
 from simcore.kernels.stages.pipeline_period import KEPT
@@ -18,7 +18,7 @@ from simcore.workload.program.write import ProgramWriter, TrainingProgram, expan
 from simcore.workload.schedules import SCHEDULES
 
 _SHORT_RUNS = 2
-"""How many short runs are tried before every micro-batch is executed."""
+"""Short runs that are tried before every micro-batch is executed."""
 
 _NPUS = 4
 """Accelerators whose operator times one plan keeps."""
@@ -39,7 +39,7 @@ class PlanCode:
         self.batches = microbatches(workload, plan)
         self.runs = (*_short_runs(plan, self.batches), self.batches)
         self._writer = ProgramWriter(workload, plan, memo)
-        self._shortest = Structured.of(self._writer.program(self.runs[0]))
+        self._shortest = KeyedProgram.of(self._writer.program(self.runs[0]))
         self.counts: NodeCounts = counts_of_program(self.program, self.batches)
         self._operator_ns: deque[tuple[Npu, type[ComputeModel], Ints]] = deque(maxlen=_NPUS)
 
@@ -52,7 +52,7 @@ class PlanCode:
         return pipeline_code(self._with(batches), self._memo)
 
     def graph(self, batches: int) -> TrainingGraph:
-        """The same, node by node."""
+        """Graph, node by node."""
         return expand_program(self._with(batches).program)
 
     def operator_ns(self, npu: Npu, compute: ComputeModel) -> Ints:
@@ -70,17 +70,17 @@ class PlanCode:
         """Memory taken by the shortest program; longer ones and codes are kept by themselves."""
         return self._shortest.size_bytes
 
-    def _with(self, batches: int) -> Structured:
+    def _with(self, batches: int) -> KeyedProgram:
         if batches == self.runs[0]:
             return self._shortest
         key = self._workload, self.plan, batches
         return self._memo.of(
-            "longer programs", key, lambda: Structured.of(self._writer.program(batches))
+            "longer programs", key, lambda: KeyedProgram.of(self._writer.program(batches))
         )
 
 
 def plan_code(workload: Workload, plan: ParallelPlan, memo: Memo) -> PlanCode:
-    """What *workload* comes to under *plan*.
+    """Code of *workload* under *plan*.
 
     Raises:
         InfeasibleError: The plan does not fit the workload.

@@ -55,7 +55,7 @@ _STATES, _POOL = 2**13, 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Times:
-    """What a machine decides: times in ns of O operators, C collectives and of messages.
+    """Times of a machine, in ns: of O operators, C collectives and of messages.
 
     Attributes:
         item_ns: (O + C + 1,) int64, operators, collectives (0 where members are at several
@@ -73,7 +73,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PipelineRun:
-    """What a run gave: S stages, C categories.
+    """Result of a run: S stages, C categories.
 
     Attributes:
         finished: It came to its end. Else two events came at once and nothing here says which of
@@ -122,7 +122,7 @@ def run_pipeline(
 
 
 def _takes_time(code: PipelineCode, times: Times) -> bool:
-    """Whether no compute node and no message ends in the moment in which it starts."""
+    """True if no compute node and no message ends in the moment in which it starts."""
     if code.stages > 1 and min(times.next_ns.min(), times.previous_ns.min()) <= 0:
         return False
     return bool((times.item_ns[: code.operators] > 0).all())
@@ -152,7 +152,7 @@ def _write_times(code: PipelineCode, times: Times) -> Ints:
 def _layouts(
     code: PipelineCode, times: Times, profile: ExecutionProfile
 ) -> tuple[f.Layout, f.Layout]:
-    """Where everything lies in ``live``, also as the kernels read it; both are kept."""
+    """Layout of ``live``, also as the kernels read it; both are kept."""
     joint = times.item_ns[code.operators : -1]
     instant = bool(joint.size - np.count_nonzero(joint) > len(code.shared))
     key = (profile.compute_slots, profile.communication_streams, instant)
@@ -164,7 +164,7 @@ def _layouts(
 
 
 def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> f.Layout:
-    """Where everything lies in ``live``."""
+    """Layout of ``live``."""
     stages, categories = code.stages, len(code.categories)
     npu = _within_npu(code, profile)
     npu_size = npu["npu_size"]
@@ -214,7 +214,7 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
 
 
 def _within_npu(code: PipelineCode, profile: ExecutionProfile) -> dict[str, int]:
-    """Where an NPU has what."""
+    """Layout of an NPU."""
     slots = profile.compute_slots + profile.communication_streams
     nodes = _BLOCKS << code.shift
     booked = f.SLOT + slots * f.SLOT_FIELDS

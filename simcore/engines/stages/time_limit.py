@@ -14,7 +14,7 @@ from simcore.compute import ComputeModel
 from simcore.engines.events.input import Ints
 from simcore.engines.limits.counted_time import (
     MAX_S,
-    Setting,
+    SlowField,
     delay_field,
     dimension_fields,
     over,
@@ -33,7 +33,7 @@ _CUT = 2.0
 """Chunks are at most this many times those asked for, and so are the bytes of all."""
 
 _ROUND_S = 2e-9
-"""What rounding to whole nanoseconds may add to a round of sends."""
+"""Rounding to whole nanoseconds, at most, per round of sends."""
 
 _REDUCED = 4.0
 """More than the times that a received byte passes through memory to be reduced."""
@@ -84,7 +84,7 @@ class TimeLimit:
         field = self._network_fields()[network_s.index(max(network_s))]
         raise too_long(field, "an iteration could take", total_s)
 
-    def _slowest(self, program: TrainingProgram | TrainingGraph, counts: NodeCounts) -> Setting:
+    def _slowest(self, program: TrainingProgram | TrainingGraph, counts: NodeCounts) -> SlowField:
         precision = program.workload.precision
 
         def time_ns(npu: Npu) -> float:
@@ -107,11 +107,11 @@ class TimeLimit:
             times.append(sent_s * hops if self.messages_meet else sent_s)
         return times
 
-    def _network_fields(self) -> list[Setting]:
+    def _network_fields(self) -> list[SlowField]:
         npu = self.platform.npu
         return [
             delay_field(self.system),
-            Setting.rate("platform.npu.memory_bandwidth", npu.memory_bandwidth_bytes_per_s),
+            SlowField.rate("platform.npu.memory_bandwidth", npu.memory_bandwidth_bytes_per_s),
             *[
                 field
                 for index, dimension in enumerate(self.platform.dimensions)

@@ -24,7 +24,7 @@ from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
 def place_groups(
     groups: Mapping[Axis, GroupLayout], dimensions: Sequence[Dimension]
 ) -> dict[Axis, Placement]:
-    """Where the groups of each axis lie; those of one NPU, and between two stages, are left out.
+    """Places of the groups of each axis; those of one NPU, and between two stages, are left out.
 
     Raises:
         InfeasibleError: A group does not tile the dimensions.

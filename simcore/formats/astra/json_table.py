@@ -16,7 +16,7 @@ def _quoted(key: object) -> str:
     return repr(short(key)) if isinstance(key, str) else short(repr(key))
 
 
-class Table:
+class JsonTable:
     """The keys of one JSON object; remembers remarks for the user."""
 
     def __init__(self, data: object, *, path: Path, notes: list[str]) -> None:
@@ -63,7 +63,7 @@ class Table:
         return whole
 
     def flag(self, key: str) -> bool:
-        """Whether a switch (0 or 1) is on; off where absent."""
+        """True if a switch (0 or 1) is on; off where absent."""
         return self.number(key, 0.0) != 0.0
 
     def text(self, key: str, default: str) -> str:

@@ -7,7 +7,7 @@ from simcore.engines.events.input import RemoteMemory
 from simcore.errors import ConfigError
 from simcore.files.input_file import MAX_TABLE_BYTES, read_text
 from simcore.files.json_file import read_json
-from simcore.formats.astra.json_table import Table
+from simcore.formats.astra.json_table import JsonTable
 from simcore.network import NetworkDimension
 from simcore.registry import did_you_mean
 
@@ -43,7 +43,7 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
         data = parse_yaml(text, str(path))
     if not isinstance(data, dict):
         raise ConfigError(str(path), "must hold the lists " + ", ".join(_KEYS), got=data)
-    Table(data, path=path, notes=notes).note_unknown(_KEYS)
+    JsonTable(data, path=path, notes=notes).note_unknown(_KEYS)
     lists = {key: _list(path, data, key) for key in _KEYS}
     dimensions = len(lists["topology"])
     for key, values in lists.items():
@@ -147,7 +147,7 @@ def read_remote_memory(path: Path, npus: int, notes: list[str]) -> RemoteMemory:
     Raises:
         ConfigError: The kind is unknown, or a value is of the wrong kind or out of range.
     """
-    table = Table(read_json(path), path=path, notes=notes)
+    table = JsonTable(read_json(path), path=path, notes=notes)
     table.note_unknown(_KNOWN)
     if "memory-type" not in table:
         raise table.error("memory-type", f"must be one of {', '.join(_KINDS)}")

@@ -1,4 +1,4 @@
-"""What one run of ASTRA-sim is given: files, and options of its command line."""
+"""Input of one run of ASTRA-sim: files, and options of its command line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

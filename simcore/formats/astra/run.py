@@ -27,7 +27,7 @@ _KEYS = {
     "shared_bus.gap_ns_per_byte": "G",
     "shared_bus.local_reduction_delay_ns": "local-reduction-delay",
 }
-"""What the engine's options are called in a system file."""
+"""Names of the engine's options in a system file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,7 +10,7 @@ from simcore.engines.events.input import ChosenAlgorithm, SharedBus, SystemOptio
 from simcore.errors import ConfigError
 from simcore.files.json_file import read_json
 from simcore.formats.astra.collective_names import algorithm_of
-from simcore.formats.astra.json_table import Table
+from simcore.formats.astra.json_table import JsonTable
 from simcore.terms import CollectiveKind
 
 _COLLECTIVES = {
@@ -50,7 +50,7 @@ _SILENT = ("intra-dimension-scheduling", "inter-dimension-scheduling", "boost-mo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Roofline:
+class AstraRoofline:
     """Bandwidth and peak of the compute model.
 
     Source: S. Williams, A. Waterman, D. Patterson, "Roofline: an insightful visual performance
@@ -76,7 +76,7 @@ class AstraSystem:
     """
 
     options: SystemOptions
-    roofline: Roofline | None = None
+    roofline: AstraRoofline | None = None
     replay_only: bool = False
     record_trace: bool = False
     memory_trace: str | None = None
@@ -110,7 +110,7 @@ def read_system(path: Path, command: CommandOptions, notes: list[str]) -> AstraS
     Raises:
         ConfigError: A value is of the wrong kind or out of range.
     """
-    table = Table(read_json(path), path=path, notes=notes)
+    table = JsonTable(read_json(path), path=path, notes=notes)
     table.note_unknown(_KNOWN, _SILENT)
     memory_trace = table.text("local-mem-trace-filename", "local_mem_trace")
     return AstraSystem(
@@ -124,7 +124,7 @@ def read_system(path: Path, command: CommandOptions, notes: list[str]) -> AstraS
     )
 
 
-def _options(table: Table, command: CommandOptions) -> SystemOptions:
+def _options(table: JsonTable, command: CommandOptions) -> SystemOptions:
     delay = table.integer("endpoint-delay", 10)
     if "endpoint-delay" in table:
         delay = int(delay * command.injection_scale)
@@ -166,7 +166,7 @@ def _algorithm(name: str, key: str) -> ChosenAlgorithm:
         raise error.under(key) from None
 
 
-def _shared_bus(table: Table) -> SharedBus:
+def _shared_bus(table: JsonTable) -> SharedBus:
     # ASTRA-sim keeps these numbers as 32-bit floats, which shows in large transfers
     return SharedBus(
         latency_ns=int(np.float32(table.integer("L", 0))),
@@ -177,18 +177,18 @@ def _shared_bus(table: Table) -> SharedBus:
     )
 
 
-def _roofline(table: Table) -> Roofline:
+def _roofline(table: JsonTable) -> AstraRoofline:
     for key in ("local-mem-bw", "peak-perf"):
         if not 0 < table.number(key, 0.0) < _FASTEST:
             rule = f"must be above 0 and below {_FASTEST:g} where roofline-enabled is on"
             raise table.error(key, rule)
-    return Roofline(
+    return AstraRoofline(
         mem_bytes_per_s=table.number("local-mem-bw", 0.0) * 1e9,
         peak_flop_per_s=table.number("peak-perf", 0.0) * 1e12,
     )
 
 
-def _custom(table: Table) -> dict[CollectiveKind, str]:
+def _custom(table: JsonTable) -> dict[CollectiveKind, str]:
     found = {}
     for kind, name in _COLLECTIVES.items():
         key = f"{name}-custom"

@@ -86,7 +86,7 @@ def build_graph(trace: Trace) -> DependencyGraph:
 
 
 def _all_within(holds: Flags, first: Ints) -> bool:
-    """Whether all pairs of neighbours in one file fulfil a condition."""
+    """True if all pairs of neighbours in one file fulfil a condition."""
     across = first[1:-1][(first[1:-1] > 0) & (first[1:-1] <= holds.size)]
     return int(holds.sum()) + int((~holds[np.unique(across) - 1]).sum()) == holds.size
 

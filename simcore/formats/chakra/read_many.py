@@ -16,7 +16,7 @@ from simcore.formats.chakra.wire import WireError
 from simcore.kernels.native import call
 
 Content = tuple[int, bytes] | tuple[bytes, ...]
-"""What tells apart files of other bytes: the length of short ones, and 64 bits of each block, as
+"""Mark that distinguishes files: the length of short ones, and 64 bits of each block, as
 Python does for sources."""
 
 BATCH_BYTES = 2 << 20  # decoded, it still fits caches, and takes little beside the programs
@@ -124,7 +124,7 @@ class TraceReader:
         )
 
     def _after_metadata(self, begin: int, end: int) -> int:
-        """Where the nodes begin; -1: the file does not begin with short, plain metadata."""
+        """Start of the nodes; -1: the file does not begin with short, plain metadata."""
         head = self._buffer[begin : min(end, begin + _SHORT_METADATA)].tobytes()
         length = head[0] if head else 0
         content = head[1 : 1 + length]

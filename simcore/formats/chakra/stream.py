@@ -67,7 +67,7 @@ def truncated(path: Path, offset: int, length: int, found: int) -> ConfigError:
 
 
 def is_legacy(first_message: bytes) -> bool:
-    """Whether a file's first message is a node of the schemas before metadata existed."""
+    """True if a file's first message is a node of the schemas before metadata existed."""
     return first_message[:1] == b"\x08"  # field 1 as a varint: an id, not a version text
 
 

@@ -67,7 +67,7 @@ class Trace:
         return np.array([0, len(self)], np.int64)
 
     def path_of(self, _file: int) -> Path:
-        """Where a file was read from, by its number."""
+        """Path of a file, by its number."""
         return self.path
 
     def each(self) -> Iterator["Trace"]:
@@ -79,7 +79,7 @@ class Trace:
 
     @property
     def metadata(self) -> "Metadata":
-        """What the first message says."""
+        """Decoded first message."""
         from simcore.formats.chakra.messages import Metadata
         from simcore.formats.chakra.wire import decode_metadata
 
@@ -126,7 +126,7 @@ class Trace:
         return self.table[:, 3 + ATTRIBUTE_BITS[name]]
 
     def place(self, row: int) -> str:
-        """Where row *row* stands, for error messages."""
+        """Place of row *row*, for error messages."""
         file = int(np.searchsorted(self.first, row, side="right")) - 1
         number = int(self.table[row, ID].astype(np.uint64))
         return f"{self.path_of(file)} node {number}"
@@ -172,7 +172,7 @@ class Traces(Trace):
         return self.bounds
 
     def path_of(self, file: int) -> Path:
-        """Where a file was read from, by its number."""
+        """Path of a file, by its number."""
         return self.paths[file]
 
     def each(self) -> Iterator[Trace]:

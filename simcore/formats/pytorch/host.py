@@ -157,7 +157,7 @@ def read_host_trace(path: Path) -> HostTrace:
 
 
 def _head(entry: Entry) -> dict[str, int | str]:
-    """What the head says of process and time."""
+    """Process and time in the head."""
     found: dict[str, int | str] = {}
     for key in ("pid", "start_ts", "finish_ts"):
         if isinstance(entry.data.get(key), int | float):

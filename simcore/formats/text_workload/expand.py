@@ -15,7 +15,7 @@ from simcore.formats.text_workload.layers import (
     MODEL,
     SUFFIXES,
     Layer,
-    Phase,
+    LayerPhase,
     TextWorkload,
 )
 from simcore.registry import Registry
@@ -73,7 +73,7 @@ class Expansion:
         return self._add(f"COMP_NODE_{layer.name}_{what}", waits_for, micros=micros)
 
     def collective(
-        self, name: str, phase: Phase, *waits_for: int | None, group: str = EVERYONE
+        self, name: str, phase: LayerPhase, *waits_for: int | None, group: str = EVERYONE
     ) -> int:
         """Adds a collective vertex; an unknown word is an all-reduce, as in the converter."""
         word = phase.comm
@@ -90,7 +90,7 @@ class Expansion:
             group=group,
         )
 
-    def optional(self, layer: Layer, phase: Phase, waits_for: int, group: str) -> int | None:
+    def optional(self, layer: Layer, phase: LayerPhase, waits_for: int, group: str) -> int | None:
         """Adds the phase's collective, unless there is none."""
         if phase.comm == NONE:
             return None

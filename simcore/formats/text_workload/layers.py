@@ -24,7 +24,7 @@ _COLUMNS = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class LayerPhase:
     """One of a layer's three phases: its time (in the file's unit) and its collective."""
 
     time: int
@@ -37,9 +37,9 @@ class Layer:
     """One line: forward, input gradient, weight gradient, and a 13th column if there is one."""
 
     name: str
-    forward: Phase
-    input_grad: Phase
-    weight_grad: Phase
+    forward: LayerPhase
+    input_grad: LayerPhase
+    weight_grad: LayerPhase
     parallelism: str = ""
 
 
@@ -130,13 +130,13 @@ def _layer(path: Path, line: int, text: str) -> Layer:
         rule = f"a layer needs the {len(_COLUMNS)} columns {' '.join(_COLUMNS)}"
         raise ConfigError(f"{path} line {line}", rule, got=f"{len(columns)} columns")
 
-    def phase(first: int) -> Phase:
+    def phase(first: int) -> LayerPhase:
         time = _integer(path, line, _COLUMNS[first], columns[first])
         size = _integer(path, line, _COLUMNS[first + 2], columns[first + 2])
         if time < 0 or size < 0:
             rule = f"{_COLUMNS[first]} and {_COLUMNS[first + 2]} must be 0 or more"
             raise ConfigError(f"{path} line {line}", rule, got=min(time, size))
-        return Phase(time=time, comm=columns[first + 1], size_bytes=size)
+        return LayerPhase(time=time, comm=columns[first + 1], size_bytes=size)
 
     return Layer(
         name=columns[0],

@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 
 
 class BoundTables(NamedTuple):
-    """What designs have in common: P plans, C collectives, G segments, T kinds of stage.
+    """Common data of designs: P plans, C collectives, G segments, T kinds of stage.
 
     Attributes:
         plans: (P + 1, PLAN_COLUMNS) int64; the first three columns are where the plan's
@@ -266,7 +266,7 @@ def _any_order(
     phases: Floats, step: Ints, count: int, scatters: int, link_ns: Floats, facts: Floats,
     weak: bool,
 ) -> float:  # fmt: skip
-    """As ``_in_order`` where each dimension may be the last one, with the smallest chunks."""
+    """``_in_order`` where each dimension may be the last one, with the smallest chunks."""
     path, busiest = 0.0, 0.0
     first = 1 if facts[_FIRST] > 0 else 0
     for j in range(count):

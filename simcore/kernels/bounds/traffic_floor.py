@@ -31,7 +31,7 @@ from simcore.kernels.jit import njit
 
 @njit(cache=True, error_model="numpy")
 def traffic_floors(tables: BoundTables, picks: Ints, rates: Floats, longest: int) -> Floats:
-    """Of each design, over all stages and dimensions, bytes of collectives over bandwidth.
+    """Bytes of collectives over bandwidth, per design, over all stages and dimensions.
 
     Args:
         tables: As for ``time_bounds``.

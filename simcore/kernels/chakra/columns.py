@@ -1,4 +1,4 @@
-"""What the decoding kernels write; apart from them, so that no compiler is imported."""
+"""Columns that the decoding kernels write; apart from them, so that no compiler is imported."""
 
 # Columns of the node table, (rows, COLUMNS) int64.
 ID, TYPE, FLAGS, DURATION, NUM_OPS, TENSOR_SIZE, COMM_TYPE, COMM_SIZE = 0, 1, 2, 3, 4, 5, 6, 7

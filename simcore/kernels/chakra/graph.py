@@ -13,7 +13,7 @@ Positions = NDArray[np.int32]
 
 @njit(cache=True)
 def _position(ids: Ids, begin: int, end: int, wanted: int) -> int:
-    """Where *wanted* stands among the ascending ids from *begin* to *end*, or -1."""
+    """Position of *wanted* among the ascending ids from *begin* to *end*, or -1."""
     guess = np.int64(wanted - ids[begin])  # right where no number is left out, as in most files
     if 0 <= guess < end - begin and ids[begin + guess] == wanted:
         return begin + guess

@@ -93,7 +93,7 @@ def members_of(node: Ints, npu: Ints, at: NpuLayout, table: Ints, counter: Ints)
 def end_members(
     node: Ints, npu: Ints, at: NpuLayout, event: Ints, counter: Ints, members: Ints, end: Ints
 ) -> None:
-    """Tell when the members of the collective end that ``members_of`` gave.
+    """Set the ends of the members of the collective that ``members_of`` gave.
 
     Args:
         node: See above.
@@ -144,7 +144,7 @@ def look_for_collectives(
 
 @njit(cache=True)
 def _orbit_of(table: Ints, counter: Ints, item: int, c: int) -> int:
-    """Where the classes of the group begin to which class *c* belongs; -1: not known yet."""
+    """Start of the classes of the group to which class *c* belongs; -1: not known yet."""
     axis = table[counter[f.AXIS_OF] + item]
     number = table[counter[f.ORBIT] + axis * counter[f.CLASSES] + c]
     return int(counter[f.ORBIT_AT] + number) if number >= 0 else -1

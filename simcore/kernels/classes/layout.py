@@ -1,4 +1,4 @@
-"""Where everything lies in the arrays of the kernels that follow classes of NPUs node by node.
+"""Layout of the arrays of the kernels that follow classes of NPUs node by node.
 
 S stages, K classes, T nodes; the NPU of class c at stage s is number s K + c.
 
@@ -50,7 +50,7 @@ MEMBER, AT_NODE, BEGAN, FIRST_TREE, MEMBER_FIELDS = range(5)
 MEMO_USED, MEMO_PLACES, MEMO_TABLE = 0, 1, 2
 KEY_WORDS = 4
 WORDS_PER_PLACE = 4
-"""Of ``memo`` behind its table: the shortest entry has six, so the table never fills up."""
+"""Words of ``memo`` behind its table: the shortest entry has six, so it never fills up."""
 
 # Counters: how the run stands, sizes, and where things begin in ``table``. The first two are those
 # of ``heaps``.
@@ -72,7 +72,7 @@ Waits = NDArray[np.int32]
 
 
 def npu_layout(compute_slots: int, slots: int, categories: int, room: int) -> NpuLayout:
-    """Where an NPU has what, given how much of it, and *room* for that many ready nodes."""
+    """Layout of an NPU, given how much it has, and *room* for that many ready nodes."""
     booked = SLOT + slots * SLOT_FIELDS
     ready = booked + categories + 1
     return NpuLayout(

@@ -1,4 +1,4 @@
-"""When the members of a collective end that have begun like this before.
+"""Memo of the ends of members of a collective, by how they have begun.
 
 Arrays: see ``classes.layout``.
 """
@@ -64,7 +64,7 @@ def _write_key(node: Ints, counter: Ints, members: Ints, to: Ints, address: int)
 
 @njit(cache=True)
 def _place_in_memo(node: Ints, counter: Ints, memo: Ints, members: Ints) -> int:
-    """Where the table tells of such members: their place, or the free one that is theirs."""
+    """Place in the table of such members, or the free one that is theirs."""
     size = f.KEY_WORDS + members.shape[0]
     key = np.empty(size, np.int64)
     _write_key(node, counter, members, key, 0)
@@ -82,7 +82,7 @@ def _place_in_memo(node: Ints, counter: Ints, memo: Ints, members: Ints) -> int:
 
 @njit(cache=True)
 def _is_at(memo: Ints, address: int, key: Ints) -> bool:
-    """Whether *key* is written there: word by word, for a shorter entry may be the last one."""
+    """True if *key* is written there: word by word, for a shorter entry may be the last one."""
     word = 0
     while word < key.size and memo[address + word] == key[word]:
         word += 1

@@ -1,4 +1,4 @@
-"""When each member of a phase is done, given when each starts; one chunk, on idle links.
+"""Ends of the members of a phase, given when each starts; one chunk, on idle links.
 
 Where messages do not slow each other down, a phase is a chain of maxima: a member goes on when it
 has sent its own packet and received its partner's. So no event needs to be put in order, and the
@@ -75,7 +75,7 @@ def rounds_ends(
     end: Ints,
     rounds: int,
 ) -> bool:
-    """As ``member_ends`` for *rounds* chunks, each of which starts where the one before ended.
+    """``member_ends`` for *rounds* chunks, each of which starts where the one before ended.
 
     Returns:
         Whether *end* was written.
@@ -176,7 +176,7 @@ def _table_ends(
 
 @njit(cache=True)
 def _handling_ns(row: Ints, local: Floats, size: int, packet: int) -> int:
-    """What handling the message costs whose arrival puts packet number *packet* in line."""
+    """Cost of handling the message whose arrival puts packet number *packet* in line."""
     if not is_reduced(row, packet):
         return int(local[words.DELAY_NS])
     return int(local[words.DELAY_NS]) + reduction_ns(size, local[words.MEMORY_BYTES_PER_S])
@@ -199,7 +199,7 @@ def _round_ends(
 def _receive_round(
     row: Ints, packet: int, ids: Ints, network: Floats, sent: Ints, i: int, received: Ints
 ) -> None:
-    """When member *i* has the packets of the others, each of which sends all at its time *sent*."""
+    """Write when member *i* has the packets of the others, which each send all at *sent*."""
     for distance in range(1, row[words.MEMBERS]):
         other = _sender(row, i, distance)
         arrival = _from(row, ids, network, i, other, packet)
@@ -253,7 +253,7 @@ def tree_ends(
     end: Ints,
     maximal: bool,
 ) -> float:
-    """As ``member_ends`` for a double binary tree: up to the root and down again.
+    """``member_ends`` for a double binary tree: up to the root and down again.
 
     The root, the first member or in the *maximal* tree the last, has one child, which heads a
     complete binary tree over the other members in order. A member that has its children's chunks,

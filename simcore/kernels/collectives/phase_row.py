@@ -43,5 +43,5 @@ LOCAL_WORDS = 2
 """Words of an NPU, (2,) float64: what handling a message costs, and how fast data is reduced."""
 
 LIST_DELAY_NS = 10
-"""What handling a message costs in a group given as a list, whatever the endpoint delay is
+"""Cost of handling a message in a group given as a list, whatever the endpoint delay is
 (ASTRA-sim 2.0)."""

@@ -32,7 +32,7 @@ def step_bytes(words: Ints, at: int, step: int, size: int) -> int:
 
 @njit(cache=True)
 def step_receiver(words: Ints, at: int, step: int, member: int, members: int) -> int:
-    """To whom *member* of *members* sends in *step*."""
+    """Receiver for *member* of *members* in *step*."""
     row = at + step * STEP_WORDS
     rule, value = words[row + STEP_PEER], words[row + STEP_VALUE]
     if rule == PEER_AHEAD:
@@ -44,7 +44,7 @@ def step_receiver(words: Ints, at: int, step: int, member: int, members: int) ->
 
 @njit(cache=True)
 def step_sender(words: Ints, at: int, step: int, member: int, members: int) -> int:
-    """From whom *member* of *members* receives in *step*."""
+    """Sender to *member* of *members* in *step*."""
     row = at + step * STEP_WORDS
     rule, value = words[row + STEP_PEER], words[row + STEP_VALUE]
     if rule == PEER_AHEAD:
@@ -56,5 +56,5 @@ def step_sender(words: Ints, at: int, step: int, member: int, members: int) -> i
 
 @njit(cache=True)
 def step_reduces(words: Ints, at: int, step: int) -> bool:
-    """Whether what arrives in *step* is reduced."""
+    """True if what arrives in *step* is reduced."""
     return words[at + step * STEP_WORDS + STEP_REDUCES] != 0

@@ -1,4 +1,4 @@
-"""How the functions of the engine are compiled."""
+"""Compilation of the engine's functions."""
 
 from simcore.kernels.jit import njit
 

@@ -1,4 +1,4 @@
-"""Who belongs to a phase, and at which position."""
+"""Members of a phase, and their positions."""
 
 from simcore.kernels.events import layout as f
 from simcore.kernels.events.compiled import kernel

@@ -150,7 +150,7 @@ def _look_at(arena: Ints, rates: Floats, npu: int, queue: int) -> None:
 
 @kernel
 def _goes_before(arena: Ints, one: int, other: int) -> bool:
-    """Whether a stream that comes later overtakes *other*, which waits."""
+    """True if a stream that comes later overtakes *other*, which waits."""
     a, b = arena[one + f.STREAM_PRIORITY], arena[other + f.STREAM_PRIORITY]
     if arena[f.GATHERED] != 0 and a == b:
         return arena[one + f.STREAM_TAG] < arena[other + f.STREAM_TAG]
@@ -201,7 +201,7 @@ def _begin_phase(arena: Ints, rates: Floats, stream: int) -> None:
 
 @kernel
 def is_last_phase(arena: Ints, stream: int) -> bool:
-    """Whether the stream ends with its present phase."""
+    """True if the stream ends with its present phase."""
     last = arena[arena[stream + f.STREAM_PLAN] + f.PLAN_PHASES] - 1
     return arena[stream + f.STREAM_PHASE] == last
 

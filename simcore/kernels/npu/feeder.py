@@ -63,7 +63,7 @@ def _free_slot(live: Ints, at: NpuLayout, npu: int, lane: int) -> int:
 
 @njit(cache=True)
 def ends_too(fixed: Ints, live: Ints, slot: int, now: int) -> bool:
-    """Whether the node in a slot ends with another node of its NPU that ends *now*.
+    """True if the node in a slot ends with another node of its NPU that ends *now*.
 
     The ends of an NPU at one time run together, in the order of their slots; those of messages and
     of collectives between stages come from outside.
@@ -75,7 +75,7 @@ def ends_too(fixed: Ints, live: Ints, slot: int, now: int) -> bool:
 
 @njit(cache=True)
 def scheduled_at(fixed: Ints, row: int, start: int, end: int) -> int:
-    """When the event is scheduled that ends the node at *row*."""
+    """Time of scheduling the event that ends the node *row*."""
     lead = fixed[row + n.LAST_STEP]
     return int(start if lead < 0 else end - lead)
 

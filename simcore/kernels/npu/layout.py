@@ -1,4 +1,4 @@
-"""What all executors of nodes have in common in their arrays, so that one feeder serves them.
+"""Common array layout of all executors of nodes, so that one feeder serves them.
 
 Records are told by their *address*, the index of their first field in a flat int64 array, and a
 field by the constants below; an executor adds fields of its own behind them.
@@ -32,7 +32,7 @@ POSITION, END, ROW = range(3)
 
 
 class NpuLayout(NamedTuple):
-    """Where an NPU has what the feeder works on; an executor's layout has fields of these names.
+    """Layout of an NPU for the feeder; an executor's layout has fields of these names.
 
     Attributes:
         slot, slot_fields: Its first slot, and words of each.
@@ -57,7 +57,7 @@ Tuple = TypeVar("Tuple", bound=tuple[int, ...])
 
 
 def as_record(layout: Tuple) -> Tuple:
-    """The same as one record, which a kernel passes on by address.
+    """Copy as one record, which a kernel passes on by address.
 
     Passing the 40 numbers of a ``Layout`` by value took longer than most of the functions that are
     called with it.

@@ -149,7 +149,7 @@ def _write_children(
 
 @njit(cache=True)
 def may_be_remembered(fixed: Ints, piece: Ints, is_first: bool) -> bool:
-    """Whether a unit's work is decided once it may begin, so that it can be looked up.
+    """True if a unit's work is decided once it may begin, so that it can be looked up.
 
     It has at most one message each way and no collective between stages; nothing else in it can
     start before the last compute node of the unit before has ended, and what waits for its message

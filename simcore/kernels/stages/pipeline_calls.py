@@ -25,5 +25,5 @@ def run(fixed: Ints, live: Ints, at: Layout) -> int:
 
 @njit(cache=True)
 def resolve(fixed: Ints, live: Ints, at: Layout, collective: int, ends: Ints, lead_ns: int) -> None:
-    """Tell when a collective between stages ends, see ``pipeline_finale.resolve``."""
+    """Set the end of a collective between stages, see ``pipeline_finale.resolve``."""
     pipeline_finale.resolve(pointer(fixed), pointer(live), at, collective, pointer(ends), lead_ns)

@@ -86,7 +86,7 @@ def _await_next(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
 
 @njit(cache=True)
 def _look_ahead(live: Ints, at: Layout, number: int) -> None:
-    """When the next event of a stage in its finale comes."""
+    """Note the next event of a stage in its finale."""
     stage = at.stage + number * f.STAGE_FIELDS
     slot = live[stage + f.AHEAD] = next_slot(live, at, at.npu + number * at.npu_size)
     due = live[slot + n.END] if slot >= 0 else n.NEVER
@@ -126,7 +126,7 @@ def _join(fixed: Ints, live: Ints, at: Layout, collective: int, number: int, now
 
 @njit(cache=True)
 def resolve(fixed: Ints, live: Ints, at: Layout, collective: int, ends: Ints, lead_ns: int) -> None:
-    """Tell when each member, in the order of their stages, of a shared collective ends."""
+    """Set the end of each member of a shared collective, in the order of their stages."""
     member = 0
     for number in range(at.stages):
         if live[at.started + collective * (at.stages + 1) + 1 + number] < 0:
@@ -153,7 +153,7 @@ def resolve(fixed: Ints, live: Ints, at: Layout, collective: int, ends: Ints, le
 
 @njit(cache=True)
 def all_done(fixed: Ints, live: Ints, at: Layout) -> bool:
-    """Whether every stage has ended its last node."""
+    """True if every stage has ended its last node."""
     for number in range(at.stages):
         if live[at.stage + number * f.STAGE_FIELDS + f.MODE] != f.FINALE:
             return False

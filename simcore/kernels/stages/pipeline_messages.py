@@ -30,7 +30,7 @@ def message_to(fixed: Ints, at: Layout, number: int, unit: int) -> int:
 
 @njit(cache=True)
 def is_known(fixed: Ints, live: Ints, at: Layout, number: int, unit: int) -> bool:
-    """Whether a unit waits for a message of which it is known when it comes."""
+    """True if a unit waits for a message of which it is known when it comes."""
     message = message_to(fixed, at, number, unit)
     return message >= 0 and live[arrival_of(at, message)] >= 0
 
@@ -43,7 +43,7 @@ def arrival_of(at: Layout, message: int) -> int:
 
 @njit(cache=True)
 def sent_after(live: Ints, arrival: int, own: int, since: int) -> int:
-    """Which of two events that come at once is first: a message, or one of its receiver's own.
+    """Order of two events that come at once: a message, and one of its receiver's own.
 
     That which was scheduled first, else that whose cause was, else that whose cause was decided
     first. At *own* the receiver's event tells the three, in times that count from *since*.
@@ -75,7 +75,7 @@ def send(
     receiver = fixed[at.message + message * f.MESSAGE_FIELDS]
     stage = at.stage + receiver * f.STAGE_FIELDS
     live[stage + f.KNOWN] += 1
-    if live[stage + f.MODE] == f.SHUT and live[stage + f.AT_UNIT] == to_unit:
+    if live[stage + f.MODE] == f.AWAITS_MESSAGE and live[stage + f.AT_UNIT] == to_unit:
         live[at.due + receiver] = min(live[at.due + receiver], end)
     elif live[stage + f.MODE] == f.FINALE:
         expect(live, at, receiver, arrival, to_unit)

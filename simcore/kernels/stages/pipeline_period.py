@@ -81,7 +81,7 @@ def _take(fixed: Ints, live: Ints, at: Layout, snapshot: int, begun: int) -> boo
         live[to + 3] = live[stage + f.KNOWN]
         to += 4
         seen = 0
-        coming = unit if live[stage + f.MODE] == f.SHUT else unit + 1
+        coming = unit if live[stage + f.MODE] == f.AWAITS_MESSAGE else unit + 1
         while seen < live[stage + f.KNOWN]:
             if coming >= last or to + 1 + f.ARRIVAL_FIELDS > room:
                 return False
@@ -98,7 +98,7 @@ def _take(fixed: Ints, live: Ints, at: Layout, snapshot: int, begun: int) -> boo
 
 @njit(cache=True)
 def _write_arrival(live: Ints, at: Layout, to: int, message: int, since: int) -> None:
-    """When a message comes after *since*; one that was there before is as good as any other."""
+    """Write the arrival of a message after *since*; any earlier one is as good as any other."""
     arrival = arrival_of(at, message)
     is_ahead = live[arrival + f.ARRIVAL_END] >= since
     for field in range(f.ARRIVAL_FIELDS):
@@ -125,7 +125,7 @@ def _furthest(fixed: Ints, live: Ints, at: Layout, number: int) -> int:
     """The furthest unit of a stage whose message is known, at least its current one."""
     stage = at.stage + number * f.STAGE_FIELDS
     unit = live[stage + f.AT_UNIT]
-    coming = unit if live[stage + f.MODE] == f.SHUT else unit + 1
+    coming = unit if live[stage + f.MODE] == f.AWAITS_MESSAGE else unit + 1
     left = live[stage + f.KNOWN]
     while left > 0:
         unit = coming

@@ -87,7 +87,7 @@ def run(fixed: Ints, live: Ints, at: Layout) -> int:
             if first == 0:
                 look_for_period(fixed, live, at)
             _end_unit(fixed, live, at, first)
-        elif live[stage + f.MODE] == f.SHUT:
+        elif live[stage + f.MODE] == f.AWAITS_MESSAGE:
             _wait(fixed, live, at, first)
         else:
             go_on_in_finale(fixed, live, at, first)
@@ -132,7 +132,7 @@ def _begin_unit(
     if live[f.FAILURE] == 0:
         _follow(fixed, live, at, number, edge, live[stage + f.SINCE])
         live[stage + f.AT_UNIT] = unit
-        _look_ahead_shut(fixed, live, at, number)
+        _look_ahead_waiting(fixed, live, at, number)
 
 
 @njit(cache=True)
@@ -156,7 +156,7 @@ def _end_unit(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
 
 @njit(cache=True)
 def _order(live: Ints, at: Layout, number: int, message: int) -> int:
-    """Whether a known message comes before (-1), at (0) or after (1) the stage's next event."""
+    """Order of a known message: before (-1), at (0) or after (1) the stage's next event."""
     stage = at.stage + number * f.STAGE_FIELDS
     state = at.state + live[stage + f.STATE] * f.STATE_FIELDS
     if live[state + f.HEAD_END] == n.NEVER:
@@ -184,7 +184,7 @@ def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
         edge = transition(fixed, live, at, source, STEP, n.ZERO)
         if live[f.FAILURE] == 0:
             _follow(fixed, live, at, number, edge, since)
-            _look_ahead_shut(fixed, live, at, number)
+            _look_ahead_waiting(fixed, live, at, number)
         return
     live[stage + f.KNOWN] -= 1
     if live[stage + f.AT_UNIT] == fixed[at.program + number * f.PROGRAM_FIELDS + f.FINALE_UNIT]:
@@ -224,10 +224,10 @@ def _follow(fixed: Ints, live: Ints, at: Layout, number: int, edge: int, since: 
 
 
 @njit(cache=True)
-def _look_ahead_shut(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
-    """When the next event of a stage comes that may wait for a message."""
+def _look_ahead_waiting(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
+    """Note the next event of a stage that may wait for a message."""
     stage = at.stage + number * f.STAGE_FIELDS
-    if live[stage + f.MODE] != f.SHUT:
+    if live[stage + f.MODE] != f.AWAITS_MESSAGE:
         return
     head = live[at.state + live[stage + f.STATE] * f.STATE_FIELDS + f.HEAD_END]
     due = head + live[stage + f.SINCE] if head != n.NEVER else n.NEVER

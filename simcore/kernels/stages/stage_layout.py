@@ -1,4 +1,4 @@
-"""Where everything lies in the two arrays that the stage kernels share.
+"""Layout of the two arrays that the stage kernels share.
 
 ``fixed`` holds the program of every stage with its durations, ``live`` what changes during a run;
 both are flat int64. Records are told by their *address*, the index of their first field, and a
@@ -71,7 +71,7 @@ STATE_MODE, STATE_PIECE, STATE_PLACE, STATE_FIELDS = 7, 8, 9, 10
 
 # Modes: about to end the last compute node of a unit; waiting for the message of a unit; followed
 # node by node to the end of the iteration.
-CHAIN_ENDS, SHUT, FINALE = 0, 1, 2
+CHAIN_ENDS, AWAITS_MESSAGE, FINALE = 0, 1, 2
 
 # A known transition: from which state, by what, with which value; to which state, after how long,
 # entries of its log, address of the log, which the times by category follow, place in the table.

@@ -1,11 +1,11 @@
-"""What a stage's NPU does next, worked out once per situation and then looked up.
+"""Next steps of a stage's NPU, worked out once per situation and then looked up.
 
 Between the moments at which it may wait for a message an NPU's work is decided by its situation
 alone. So its course is a walk over known situations (``stage_states``) along transitions:
 
 * from CHAIN_ENDS, by the piece of the next unit and whether its message is there: on to the end of
-  that unit's last compute node, or, without the message, to SHUT;
-* from SHUT, by the next event, or by the message's arrival some time later.
+  that unit's last compute node, or, without the message, to AWAITS_MESSAGE;
+* from AWAITS_MESSAGE, by the next event, or by the message's arrival some time later.
 
 Only what is not known yet is worked out node by node (``stage_npu``).
 """
@@ -33,11 +33,11 @@ START = np.int64(-1)
 """State of an NPU before its first unit."""
 
 STEP, ARRIVAL = np.int64(-1), np.int64(-2)
-"""Transitions from SHUT; those from CHAIN_ENDS are ``2 * piece + (message is there)``."""
+"""Transitions from AWAITS_MESSAGE; those from CHAIN_ENDS are ``2 * piece + (message is there)``."""
 
 _ORDER = -4
-"""``_ORDER - what``: whether a message that comes at the same time as *what* may come in either
-order; remembered like a transition."""
+"""``_ORDER - what``: whether the order of *what* and of a message that comes at the same time
+matters; remembered like a transition."""
 
 Ints = NDArray[np.int64]
 
@@ -88,7 +88,7 @@ def _edge(live: Ints, at: Layout, source: int, what: int, value: int) -> int:
 def _work_out(fixed: Ints, live: Ints, at: Layout, edge: int) -> None:
     npu, what, value = at.scratch, live[edge + f.WHAT], live[edge + f.VALUE]
     _advance(fixed, live, at, live[edge], what, value)
-    mode = f.SHUT
+    mode = f.AWAITS_MESSAGE
     if what == ARRIVAL or (what >= 0 and what % 2 == 1):
         mode = f.CHAIN_ENDS
         run_to_chain_end(fixed, live, at, npu)
@@ -151,10 +151,10 @@ def open_unit(fixed: Ints, live: Ints, at: Layout, npu: int, now: int) -> None:
 
 @njit(cache=True)
 def order_matters(fixed: Ints, live: Ints, at: Layout, source: int, what: int, value: int) -> bool:
-    """Whether a message and an event of its receiver that come at once may come in either order.
+    """True if the order of a message and a simultaneous event of its receiver matters.
 
-    From CHAIN_ENDS, *what* is the next unit without its message and *value* its age; from SHUT,
-    *what* is STEP.
+    From CHAIN_ENDS, *what* is the next unit without its message and *value* its age; from
+    AWAITS_MESSAGE, *what* is STEP.
     """
     edge = _edge(live, at, source, _ORDER - what, value)
     if live[f.FAILURE] != 0:
@@ -183,7 +183,7 @@ def _compare_orders(
 
 @njit(cache=True)
 def order_matters_at(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int, now: int) -> bool:
-    """The same of the message of the current piece's *unit* and the next event of an NPU."""
+    """``order_matters`` for the current *unit*'s message and an NPU's next event."""
     if at.instant == 0 and _only_noted(fixed, live, at, npu, unit, now):
         return False
     other, another = at.scratch + at.npu_size, at.scratch + 2 * at.npu_size
@@ -200,7 +200,7 @@ def order_matters_at(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int, n
 
 @njit(cache=True)
 def _only_noted(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int, now: int) -> bool:
-    """Whether all that waits for a message waits for more, also once all that ends *now* has ended.
+    """True if all that waits for a message waits for more, also once all that ends *now* has ended.
 
     Then nothing starts because of the message, and it may as well come later. (What starts now
     ends later, unless there are collectives that take no time.)

@@ -1,4 +1,4 @@
-"""What a stage's NPU still has to do, written down so that equal situations are recognised.
+"""Remaining work of a stage's NPU, written down so that equal situations are recognised.
 
 A record tells a situation completely, times relative to its own: mode and piece of the current
 unit, how many units ago the forward pass lies that it still waits for, then one entry per node:
@@ -39,7 +39,7 @@ def write_record(fixed: Ints, live: Ints, at: Layout, npu: int, mode: int, now: 
     for block in range(blocks):
         piece = live[npu + at.block + 2 * block]
         age = unit - live[npu + at.block + 2 * block + 1]
-        lists_waiting = mode != f.SHUT or block + 1 < blocks
+        lists_waiting = mode != f.AWAITS_MESSAGE or block + 1 < blocks
         first = npu + at.node + (block << at.shift)
         for place in range(fixed[piece + f.NODES]):
             state = live[first + place]
@@ -82,7 +82,7 @@ def later(time: int, delay: int) -> int:
 
 @njit(cache=True)
 def _rank(live: Ints, at: Layout, npu: int, slot: int) -> int:
-    """How many nodes of the same end and schedule come before the one in *slot*."""
+    """Count of nodes of the same end and schedule before the one in *slot*."""
     rank = 0
     for number in range(at.slots):
         other = npu + f.SLOT + number * f.SLOT_FIELDS
@@ -138,7 +138,7 @@ def intern(live: Ints, at: Layout, npu: int, length: int, now: int) -> int:
 
 @njit(cache=True)
 def same(live: Ints, one: int, other: int, length: int) -> bool:
-    """Whether *length* values are the same at two addresses."""
+    """True if *length* values are the same at two addresses."""
     for offset in range(length):  # noqa: SIM110 (a compiled loop)
         if live[one + offset] != live[other + offset]:
             return False
@@ -150,7 +150,7 @@ def restore(fixed: Ints, live: Ints, at: Layout, npu: int, number: int, now: int
     """Put an NPU into the state *number*, at *now*; its current unit counts as unit 0."""
     state = at.state + number * f.STATE_FIELDS
     record, behind = live[state + f.RECORD], live[state + f.RECORD] + live[state + f.LENGTH]
-    piece, is_shut = live[record + 1], live[record] == f.SHUT
+    piece, awaits_message = live[record + 1], live[record] == f.AWAITS_MESSAGE
     clear(live, at, npu, now, n.ZERO)
     live[npu + f.NUMBERS] = at.slots
     first = record + _HEADER
@@ -158,7 +158,7 @@ def restore(fixed: Ints, live: Ints, at: Layout, npu: int, number: int, now: int
         last, age = first, live[first + _AGE]
         while last < behind and live[last + _AGE] == age:
             last += _ENTRY
-        if age == 0 and is_shut:
+        if age == 0 and awaits_message:
             break
         add_block(live, at, npu, live[first + _PIECE], -age)
         block = live[npu + f.BLOCKS] - 1
@@ -169,7 +169,7 @@ def restore(fixed: Ints, live: Ints, at: Layout, npu: int, number: int, now: int
             live[npu + f.LOSS_AT] = (block << at.shift) + fixed[live[first + _PIECE] + f.EXIT]
         _restore_entries(fixed, live, at, npu, first, last, now)
         first = last
-    if is_shut:
+    if awaits_message:
         _restore_waiting(fixed, live, at, npu, piece, first, behind)
         _restore_entries(fixed, live, at, npu, first, behind, now)
     else:
@@ -246,7 +246,7 @@ def copy_npu(live: Ints, at: Layout, source: int, target: int) -> None:
 
 @njit(cache=True)
 def alike(live: Ints, at: Layout, one: int, other: int) -> bool:
-    """Whether two NPUs, copies of one that have gone on, are in the same situation."""
+    """True if two NPUs, copies of one that have gone on, are in the same situation."""
     logged = live[one + f.LOGGED]
     if logged != live[other + f.LOGGED]:
         return False

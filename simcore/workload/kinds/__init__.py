@@ -35,7 +35,7 @@ KINDS: Registry[type[Workload]] = Registry(
 
 
 def net_class(workload: type[Workload]) -> type[Schema]:
-    """What the ``model`` of a kind of *workload* is."""
+    """Class of ``model`` in a kind of *workload*."""
     found = workload.model_fields["model"].annotation
     if not (isinstance(found, type) and issubclass(found, Schema)):
         raise AssertionError(f"{workload.__name__}.model is a schema")

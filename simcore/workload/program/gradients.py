@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from simcore.terms import CollectiveKind
-from simcore.workload.graph import Axis, CollectiveOp, Phase
+from simcore.workload.graph import Axis, CollectiveOp, PassPhase
 from simcore.workload.plan import ParallelPlan
 
 
@@ -33,7 +33,7 @@ class Bucket:
 
 
 def replicas(axis: Axis, plan: ParallelPlan) -> int:
-    """How many NPUs hold the same weights of a bucket of *axis*."""
+    """NPUs that hold the same weights of a bucket of *axis*."""
     return plan.expert_replicas if axis is Axis.EDP else plan.gradient_replicas
 
 
@@ -54,7 +54,7 @@ class WeightGathering:
 
     bucket: Bucket
     weight_bytes: float
-    phase: Phase
+    phase: PassPhase
 
     def under(self, plan: ParallelPlan) -> CollectiveOp:
         """The collective that it is under *plan*."""
@@ -78,7 +78,7 @@ def movers(plan: ParallelPlan) -> Hashable:
 def gradient_reductions(
     bucket: Bucket, plan: ParallelPlan, element_bytes: float
 ) -> list[CollectiveOp]:
-    """What adds up the gradients of *bucket*, one after the other; nothing if it has one holder.
+    """Collectives that add up the gradients of *bucket*, in order; none if it has one holder.
 
     An all-reduce over the replicas, or a push to parameter servers; where someone owns the sum
     (ZeRO 1 and up) a reduce-scatter within the shard group, and an all-reduce of the shard over the
@@ -111,7 +111,7 @@ def _reduction(bucket: Bucket, kind: CollectiveKind, axis: Axis, size_bytes: int
         kind=kind,
         axis=axis,
         size_bytes=size_bytes,
-        phase=Phase.GRADIENTS,
+        phase=PassPhase.GRADIENTS,
     )
 
 
@@ -123,7 +123,7 @@ def served(parameters: int, plan: ParallelPlan) -> int:
 def served_exchange(
     name: str, parameters: int, plan: ParallelPlan, element_bytes: float
 ) -> CollectiveOp:
-    """What parameter servers are sent of *parameters*, or send, as one collective.
+    """Exchange of *parameters* with servers, either way, as one collective.
 
     A server exchanges its part with each worker, and nothing is added up on the way. That loads its
     links as an all-to-all with a buffer of as many parts as there are workers does; the servers,
@@ -135,5 +135,5 @@ def served_exchange(
         kind=CollectiveKind.ALL_TO_ALL,
         axis=Axis.DP,
         size_bytes=plan.gradient_replicas * part,
-        phase=Phase.GRADIENTS,
+        phase=PassPhase.GRADIENTS,
     )

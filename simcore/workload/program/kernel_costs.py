@@ -40,7 +40,7 @@ def gradient_sum(gradient: Kernel, share: NpuShare) -> list[Kernel]:
 
 
 def _sum_bytes(share: NpuShare) -> int:
-    """What a product moves per weight to write its gradient."""
+    """Bytes that a product moves per weight gradient."""
     return share.element_bytes + (2 * share.gradient_bytes if share.fused_gradients else 0)
 
 

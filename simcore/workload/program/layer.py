@@ -12,7 +12,7 @@ from simcore.workload.graph import Axis
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.gradients import Bucket
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,25 +55,25 @@ class LayerWork(ABC):
     @property
     @abstractmethod
     def parameters(self) -> BlockParameters:
-        """What one NPU holds."""
+        """Parameters per NPU."""
 
     @abstractmethod
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         """Write the forward pass."""
 
     @abstractmethod
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         """Write the backward pass."""
 
     @property
     @abstractmethod
     def kept_bytes(self) -> int:
-        """What the forward pass of a micro-batch keeps for the backward pass."""
+        """Bytes kept of a micro-batch's forward pass for the backward pass."""
 
     @property
     @abstractmethod
     def input_bytes(self) -> int:
-        """What it must keep to be repeated."""
+        """Bytes kept to repeat it."""
 
 
 class LayerRow(ABC):
@@ -83,11 +83,11 @@ class LayerRow(ABC):
 
     @abstractmethod
     def work(self, share: NpuShare, plan: ParallelPlan) -> LayerWork:
-        """What one NPU does for it."""
+        """Work of one NPU for it."""
 
 
 def blocks_of(kind: LayerKind, share: NpuShare, plan: ParallelPlan) -> tuple[LayerWork, ...]:
-    """What one NPU does for a layer, part by part.
+    """Work of one NPU for a layer, part by part.
 
     A part is a ``LayerRow``, or a name that the *share* of its kind of workload knows.
     """

@@ -22,12 +22,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from simcore.terms import LayerKind
-from simcore.workload.graph import Phase
+from simcore.workload.graph import PassPhase
 from simcore.workload.program import ends
 from simcore.workload.program.gradients import Bucket
 from simcore.workload.program.layer import LayerWork
 from simcore.workload.program.piece import Section
-from simcore.workload.program.work import Means, Part, Work
+from simcore.workload.program.work import Means, PassPart, PassWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +63,16 @@ class Passes:
 
     def gathering(self, buckets: Sequence[Bucket]) -> Section:
         """All-gathers that wait for nothing and for which nothing waits."""
-        work = Work(self.means)
-        work.phase(Phase.FORWARD)
+        work = PassWriter(self.means)
+        work.phase(PassPhase.FORWARD)
         work.gather_weights(buckets)
         return work.section()
 
     def forward_layer(self, kind: LayerKind, *, gathered: bool = False) -> Section:
-        work = Work(self.layers[kind].means, in_layer=True)
+        work = PassWriter(self.layers[kind].means, in_layer=True)
         if gathered:
             work.gather_weights(self.layers[kind].buckets)
-        self._run_layer(kind, work, Phase.FORWARD)
+        self._run_layer(kind, work, PassPhase.FORWARD)
         return work.section()
 
     def backward_layer(self, kind: LayerKind, *, gathered: bool = False) -> Section:
@@ -84,28 +84,28 @@ class Passes:
 
     def layer_inputs(self, kind: LayerKind) -> Section:
         """The backward pass but for the weight gradients."""
-        return self._gradients(kind, Part.INPUT_GRADIENTS)
+        return self._gradients(kind, PassPart.INPUT_GRADIENTS)
 
     def layer_weights(self, kind: LayerKind) -> Section:
         """The weight gradients."""
-        return self._gradients(kind, Part.WEIGHT_GRADIENTS)
+        return self._gradients(kind, PassPart.WEIGHT_GRADIENTS)
 
-    def _gradients(self, kind: LayerKind, part: Part) -> Section:
-        work = Work(self.layers[kind].means, in_layer=True, part=part)
-        work.phase(Phase.BACKWARD)
+    def _gradients(self, kind: LayerKind, part: PassPart) -> Section:
+        work = PassWriter(self.layers[kind].means, in_layer=True, part=part)
+        work.phase(PassPhase.BACKWARD)
         for block in reversed(self.layers[kind].blocks):
             block.backward(work)
         return work.section()
 
     def _backward_layer(self, kind: LayerKind, *, gathered: bool, redone: bool) -> Section:
         layer = self.layers[kind]
-        work = Work(layer.means, in_layer=True)
-        work.phase(Phase.BACKWARD)
+        work = PassWriter(layer.means, in_layer=True)
+        work.phase(PassPhase.BACKWARD)
         if gathered:
             work.gather_weights(layer.buckets)
         if redone:
-            self._run_layer(kind, work, Phase.RECOMPUTE)
-        work.phase(Phase.BACKWARD)
+            self._run_layer(kind, work, PassPhase.RECOMPUTE)
+        work.phase(PassPhase.BACKWARD)
         for block in reversed(layer.blocks):
             block.backward(work)
         work.scatter_gradients(layer.buckets)
@@ -113,8 +113,8 @@ class Passes:
 
     def embedding_forward(self, *, gathered: bool = False) -> Section:
         means = replace(self.means, share=self.means.share.entry)
-        work = Work(means)
-        work.phase(Phase.FORWARD)
+        work = PassWriter(means)
+        work.phase(PassPhase.FORWARD)
         if gathered:
             work.gather_weights([self.table])
         work.compute("embedding", ends.embedding(means.share))
@@ -123,8 +123,8 @@ class Passes:
 
     def embedding_backward(self) -> Section:
         means = replace(self.means, share=self.means.share.entry)
-        work = Work(means)
-        work.phase(Phase.BACKWARD)
+        work = PassWriter(means)
+        work.phase(PassPhase.BACKWARD)
         work.gather("embedding gradient")
         kernels = ends.embedding_gradient(means.share, means.plan.tp)
         work.compute("embedding", kernels)
@@ -137,8 +137,8 @@ class Passes:
         Without labels the largest logit is the answer.
         """
         means = replace(self.means, share=self.means.share.exit)
-        work = Work(means)
-        work.phase(Phase.FORWARD)
+        work = PassWriter(means)
+        work.phase(PassPhase.FORWARD)
         if gathered:
             work.gather_weights([self.head])
         work.gather("head input")
@@ -152,8 +152,8 @@ class Passes:
         return work.section()
 
     def head_backward(self) -> Section:
-        work = Work(self.means)
-        work.phase(Phase.BACKWARD)
+        work = PassWriter(self.means)
+        work.phase(PassPhase.BACKWARD)
         regather = work.regather("head input")
         work.compute("head", ends.head_gradient(self.means.share))
         work.input_gradient("head", ends.head_weight_gradient(self.means.share), regather)
@@ -161,7 +161,7 @@ class Passes:
         work.scatter_gradients([self.head])
         return work.section()
 
-    def _run_layer(self, kind: LayerKind, work: Work, phase: Phase) -> None:
+    def _run_layer(self, kind: LayerKind, work: PassWriter, phase: PassPhase) -> None:
         work.phase(phase)
         for block in self.layers[kind].blocks:
             block.forward(work)

@@ -85,7 +85,7 @@ class Section:
         return tuple(dep_count), tuple(dep)
 
 
-class Run(NamedTuple):
+class SectionRun(NamedTuple):
     """A section as often as *layers* has entries, which are the layers of the chunk that it serves.
 
     A section that serves no layer stands once.
@@ -105,14 +105,14 @@ class Piece:
         last_compute: The last compute node, relative to the first node.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[SectionRun, ...]
     nodes: int
     exits: tuple[int, ...]
     last_compute: int
 
     @property
     def asks_loss(self) -> bool:
-        """Whether a node waits for the end of the forward pass."""
+        """True if a node waits for the end of the forward pass."""
         return any(LOSS in section.dep for section, _ in self.runs)
 
 
@@ -170,7 +170,7 @@ def seen_from_end(part: Section | Piece) -> tuple[int, ...]:
     return tuple([node if node <= CHAIN else node - nodes for node in part.exits])
 
 
-def piece_of(runs: Sequence[Run]) -> Piece:
+def piece_of(runs: Sequence[SectionRun]) -> Piece:
     """The *runs* one after the other; exits are those of the last section."""
     start, end, last_compute = 0, 0, CHAIN
     for section, layers in runs:
@@ -190,7 +190,7 @@ def piece_of(runs: Sequence[Run]) -> Piece:
 
 def nothing() -> Piece:
     """A piece without nodes; what follows waits for what came before."""
-    return piece_of([Run(SectionBuilder((CHAIN,)).section())])
+    return piece_of([SectionRun(SectionBuilder((CHAIN,)).section())])
 
 
 def join(pieces: Iterable[Piece]) -> Piece:

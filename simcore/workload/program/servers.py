@@ -8,11 +8,11 @@ other, one worker at a time with no sums on the way: see ``gradients.served_exch
 from dataclasses import dataclass
 
 from simcore.terms import NodeKind
-from simcore.workload.graph import Kernel, Phase
+from simcore.workload.graph import Kernel, PassPhase
 from simcore.workload.program import ends
 from simcore.workload.program.gradients import served, served_exchange
 from simcore.workload.program.kernel_costs import elementwise
-from simcore.workload.program.piece import Piece, Run, SectionBuilder, piece_of
+from simcore.workload.program.piece import Piece, SectionBuilder, SectionRun, piece_of
 from simcore.workload.program.work import Means
 
 
@@ -30,7 +30,7 @@ class Server:
     def update(self) -> int:
         """The operator that adds up the gradients of all workers and updates the weights."""
         kernels = [self._sum(), *ends.optimizer(self._own, self.means.share)]
-        return self.means.catalog.operator("server", Phase.OPTIMIZER, kernels)
+        return self.means.catalog.operator("server", PassPhase.OPTIMIZER, kernels)
 
     def pull(self) -> int:
         """The collective that brings the new weights to all workers."""
@@ -51,7 +51,7 @@ class Server:
         updated = builder.add(NodeKind.COMPUTE, self.update(), (pushed,))
         after = (updated,) if plan.updates.lag == 1 else ()
         builder.frontier = (builder.add(NodeKind.COLLECTIVE, self.pull(), after), updated)
-        return piece_of([Run(builder.section())])
+        return piece_of([SectionRun(builder.section())])
 
     @property
     def _own(self) -> int:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload.graph import Axis, CollectiveOp, Phase
+from simcore.workload.graph import Axis, CollectiveOp, PassPhase
 from simcore.workload.program import ends
 from simcore.workload.program.gradients import Bucket, gradient_reductions, sharing
 from simcore.workload.program.kernel_costs import elementwise
 from simcore.workload.program.layer import LayerParameters, StageParameters
-from simcore.workload.program.piece import CHAIN, Piece, Run, SectionBuilder, join, piece_of
+from simcore.workload.program.piece import CHAIN, Piece, SectionBuilder, SectionRun, join, piece_of
 from simcore.workload.program.servers import Server
 from simcore.workload.program.units.pieces import Chunk
 from simcore.workload.program.work import Means
@@ -73,7 +73,7 @@ class Tail:
             summed += (builder.add(NodeKind.COLLECTIVE, operation, (last,)),)
         builder.frontier = summed
         OptimizerStep(means=self.means, parameters=self.parameters).write(builder)
-        return piece_of([Run(builder.section())])
+        return piece_of([SectionRun(builder.section())])
 
     def _reduce_buckets(
         self, builder: SectionBuilder, completed: Sequence[Sequence[int]]
@@ -147,7 +147,7 @@ class Tail:
             kind=CollectiveKind.ALL_REDUCE,
             axis=axis,
             size_bytes=size_bytes,
-            phase=Phase.GRADIENTS,
+            phase=PassPhase.GRADIENTS,
         )
         return self.means.catalog.collective(operation)
 
@@ -191,17 +191,17 @@ class OptimizerStep:
         axes = list(self._norm_axes(owned[0]))
         if self.means.plan.scale_loss:
             unscaling = ends.unscaling(total, share)
-            item = catalog.operator("gradient unscaling", Phase.OPTIMIZER, unscaling)
+            item = catalog.operator("gradient unscaling", PassPhase.OPTIMIZER, unscaling)
             builder.then(NodeKind.COMPUTE, item)
             self._agree(builder, "overflow flag", axes)
         norm = ends.gradient_norm(total, share)
-        builder.then(NodeKind.COMPUTE, catalog.operator("gradient norm", Phase.OPTIMIZER, norm))
+        builder.then(NodeKind.COMPUTE, catalog.operator("gradient norm", PassPhase.OPTIMIZER, norm))
         self._agree(builder, "gradient norm", axes)
         if self.means.plan.updates.serves:
             self._serve(builder)
             return
         step = ends.optimizer(total, share)
-        builder.then(NodeKind.COMPUTE, catalog.operator("optimizer", Phase.OPTIMIZER, step))
+        builder.then(NodeKind.COMPUTE, catalog.operator("optimizer", PassPhase.OPTIMIZER, step))
         if self.means.plan.zero_stage < 3 and not self.means.plan.overlap_weights:
             for part in owned:
                 if part.sharers > 1 and part.parameters:
@@ -219,7 +219,7 @@ class OptimizerStep:
                 kind=CollectiveKind.ALL_REDUCE,
                 axis=axis,
                 size_bytes=NUMBER_BYTES,
-                phase=Phase.GRADIENTS,
+                phase=PassPhase.GRADIENTS,
             )
             builder.then(NodeKind.COLLECTIVE, self.means.catalog.collective(number))
 
@@ -243,11 +243,11 @@ class OptimizerStep:
             kind=CollectiveKind.ALL_REDUCE,
             axis=Axis.DP,
             size_bytes=share.gradient_bytes * total,
-            phase=Phase.OPTIMIZER,
+            phase=PassPhase.OPTIMIZER,
         )
         builder.then(NodeKind.COLLECTIVE, self.means.catalog.collective(change))
         step = ends.optimizer(total, replace(share, moments=1))  # Nesterov momentum
-        item = self.means.catalog.operator("outer optimizer", Phase.OPTIMIZER, step)
+        item = self.means.catalog.operator("outer optimizer", PassPhase.OPTIMIZER, step)
         builder.then(NodeKind.COMPUTE, item)
 
     def _meet(self, builder: SectionBuilder) -> None:
@@ -260,14 +260,14 @@ class OptimizerStep:
             kind=CollectiveKind.ALL_GATHER,
             axis=Axis.PARTNER,
             size_bytes=share.gradient_bytes * total,
-            phase=Phase.OPTIMIZER,
+            phase=PassPhase.OPTIMIZER,
         )
         builder.then(NodeKind.COLLECTIVE, catalog.collective(partner))
         mean = elementwise("mean of weights", 2 * total, 3 * share.gradient_bytes * total)
-        builder.then(NodeKind.COMPUTE, catalog.operator("partners", Phase.OPTIMIZER, [mean]))
+        builder.then(NodeKind.COMPUTE, catalog.operator("partners", PassPhase.OPTIMIZER, [mean]))
 
     def _owned(self) -> Iterator[_Owned]:
-        """What the NPU updates of the dense weights, and of the experts."""
+        """Dense weights, and expert weights, that the NPU updates."""
         plan = self.means.plan
         counts = {Axis.DP: self.parameters.outside, Axis.EDP: self.parameters.experts}
         for axis, count in counts.items():
@@ -292,6 +292,6 @@ class OptimizerStep:
             kind=CollectiveKind.ALL_GATHER,
             axis=part.axis,
             size_bytes=ceil(self.means.share.weight_bytes * part.parameters),
-            phase=Phase.OPTIMIZER,
+            phase=PassPhase.OPTIMIZER,
         )
         return self.means.catalog.collective(operation)

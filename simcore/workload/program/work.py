@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload.graph import Axis, CollectiveOp, Kernel, Operator, Phase
+from simcore.workload.graph import Axis, CollectiveOp, Kernel, Operator, PassPhase
 from simcore.workload.groups import group_size
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
@@ -27,11 +27,11 @@ class Catalog:
         return len(self._entries)
 
     def under(self, plan: ParallelPlan, numbers: Sequence[int]) -> list[Operator | CollectiveOp]:
-        """What the entries with these *numbers* are under *plan*."""
+        """Entries with these *numbers* under *plan*."""
         entries = [self._entries[number] for number in numbers]
         return [e.under(plan) if isinstance(e, WeightGathering) else e for e in entries]
 
-    def operator(self, name: str, phase: Phase, kernels: Sequence[Kernel]) -> int:
+    def operator(self, name: str, phase: PassPhase, kernels: Sequence[Kernel]) -> int:
         """Number of this operator; lists it when it is new."""
         return self._number(Operator(name=name, phase=phase, kernels=tuple(kernels)))
 
@@ -55,7 +55,7 @@ class Means:
     catalog: Catalog
 
 
-class Part(Enum):
+class PassPart(Enum):
     """The part of a pass that is written: a backward pass may be cut in two."""
 
     WHOLE = auto()
@@ -63,7 +63,7 @@ class Part(Enum):
     WEIGHT_GRADIENTS = auto()
 
 
-class Work:
+class PassWriter:
     """Turns a pass into nodes: kernels pile up until a communication ends the compute node.
 
     Of a backward pass that is cut in two, the part with the weight gradients has no communication
@@ -75,19 +75,19 @@ class Work:
         means: Means,
         *,
         in_layer: bool = False,
-        part: Part = Part.WHOLE,
+        part: PassPart = PassPart.WHOLE,
     ) -> None:
         self._part = part
         self._plan, self._share, self._catalog = means.plan, means.share, means.catalog
         self._builder = SectionBuilder(in_layer=in_layer)
-        self._phase = Phase.FORWARD
+        self._phase = PassPhase.FORWARD
         self._names: list[str] = []
         self._kernels: list[Kernel] = []
         self._weights: tuple[int, ...] = ()
         self._before: tuple[int, ...] = ()  # what the last compute node waited for
         self._beside: tuple[int, ...] = ()  # collectives that end with the next compute node
 
-    def phase(self, phase: Phase) -> None:
+    def phase(self, phase: PassPhase) -> None:
         self._flush()
         self._phase = phase
 
@@ -96,8 +96,8 @@ class Work:
     ) -> None:
         """Kernels for the next compute node; those of weight gradients are named apart."""
         chosen = [
-            *(kernels if self._part is not Part.WEIGHT_GRADIENTS else ()),
-            *(self._summed(weight_gradients) if self._part is not Part.INPUT_GRADIENTS else ()),
+            *(kernels if self._part is not PassPart.WEIGHT_GRADIENTS else ()),
+            *(self._summed(weight_gradients) if self._part is not PassPart.INPUT_GRADIENTS else ()),
         ]
         if chosen:
             self._names.append(name)
@@ -105,28 +105,28 @@ class Work:
 
     def collective(self, name: str, kind: CollectiveKind, axis: Axis, size_bytes: int) -> None:
         """A collective of all that was computed; nothing where the group is one NPU."""
-        if self._part is Part.WEIGHT_GRADIENTS:
+        if self._part is PassPart.WEIGHT_GRADIENTS:
             return
         if group_size(axis, self._plan) > 1 and size_bytes > 0:
             self._flush()
             self._builder.then(NodeKind.COLLECTIVE, self._collective(name, kind, axis, size_bytes))
 
     def fork(self) -> tuple[int, ...]:
-        """What the next node would wait for: a place to ``resume`` from."""
-        if self._part is not Part.WEIGHT_GRADIENTS:
+        """Dependencies of a next node: a place to ``resume`` from."""
+        if self._part is not PassPart.WEIGHT_GRADIENTS:
             self._flush()
         return self._builder.frontier
 
     def resume(self, after: Sequence[int]) -> None:
         """Let the next node wait for *after*."""
-        if self._part is not Part.WEIGHT_GRADIENTS:
+        if self._part is not PassPart.WEIGHT_GRADIENTS:
             self._flush()
             self._builder.frontier = tuple(dict.fromkeys(after))
 
     @property
     def last_compute(self) -> tuple[int, ...]:
         """The last compute node; nothing where weight gradients pile up."""
-        if self._part is Part.WEIGHT_GRADIENTS:
+        if self._part is PassPart.WEIGHT_GRADIENTS:
             return ()
         self._flush()
         return (self._builder.last_compute,)
@@ -134,7 +134,7 @@ class Work:
     def gather(self, name: str, size_bytes: int | None = None) -> None:
         """All-gather over tp of what sequence parallelism has split: by default the stream."""
         size = self._share.thin_bytes if size_bytes is None else size_bytes
-        if not self._plan.splits_sequence or size == 0 or self._part is Part.WEIGHT_GRADIENTS:
+        if not self._plan.splits_sequence or size == 0 or self._part is PassPart.WEIGHT_GRADIENTS:
             return
         if not self._plan.overlap_tensor:
             self.collective(name, CollectiveKind.ALL_GATHER, Axis.TP, size)
@@ -146,10 +146,10 @@ class Work:
     def regather(self, name: str, size_bytes: int | None = None) -> tuple[int, ...]:
         """All-gather of a saved input for a weight gradient; nothing but that waits for it."""
         size = self._share.thin_bytes if size_bytes is None else size_bytes
-        if not self._plan.splits_sequence or size == 0 or self._part is Part.INPUT_GRADIENTS:
+        if not self._plan.splits_sequence or size == 0 or self._part is PassPart.INPUT_GRADIENTS:
             return ()
         item = self._collective(f"{name} again", CollectiveKind.ALL_GATHER, Axis.TP, size)
-        if self._part is Part.WEIGHT_GRADIENTS:
+        if self._part is PassPart.WEIGHT_GRADIENTS:
             before = self._builder.frontier
             self._weights += (self._builder.add(NodeKind.COLLECTIVE, item, before),)
             return ()
@@ -161,7 +161,7 @@ class Work:
         size = self._share.stream_bytes
         if not self._plan.overlap_tensor or self._plan.tp == 1:
             self.collective(name, self._summing(), Axis.TP, size)
-        elif self._part is not Part.WEIGHT_GRADIENTS:
+        elif self._part is not PassPart.WEIGHT_GRADIENTS:
             self._flush()
             item = self._collective(name, self._summing(), Axis.TP, size)
             self._builder.frontier += (self._builder.add(NodeKind.COLLECTIVE, item, self._before),)
@@ -210,7 +210,7 @@ class Work:
             size_bytes: Of the whole input gradient; by default as the residual stream.
         """
         size = self._share.stream_bytes if size_bytes is None else size_bytes
-        beside = self._plan.tp > 1 and self._plan.fused_gradients and self._part is Part.WHOLE
+        beside = self._plan.tp > 1 and self._plan.fused_gradients and self._part is PassPart.WHOLE
         if not beside:
             self.collective(f"{name} input gradient", self._summing(), Axis.TP, size)
             self._weights += regathered

@@ -62,7 +62,7 @@ class StagePieces:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StageProgram:
-    """What one stage does.
+    """Work of one stage.
 
     Attributes:
         spans: Layers of each of its chunks.
@@ -93,17 +93,17 @@ class TrainingProgram:
 
     @property
     def pipeline(self) -> PipelineKey:
-        """What decides the order of the units."""
+        """Key of the order of the units."""
         return pipeline_key(self.plan, self.stages[0].units.batches)
 
     @property
     def operators(self) -> tuple[Operator, ...]:
-        """What compute nodes do."""
+        """Work of compute nodes."""
         return self.table.operators
 
     @property
     def collectives(self) -> tuple[CollectiveOp, ...]:
-        """What collective nodes do."""
+        """Work of collective nodes."""
         return self.table.collectives
 
 

@@ -1,4 +1,4 @@
-"""What a pipeline schedule decides: the order of work on one stage."""
+"""Base of pipeline schedules: the order of work on one stage."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -91,7 +91,7 @@ class PipelineSchedule(ABC):
 
     @abstractmethod
     def period(self, stages: int, chunks: int, group: int = 0) -> int | None:
-        """After how many micro-batches the pattern repeats between warm-up and drain, if it does.
+        """Micro-batches after which the pattern repeats between warm-up and drain, if it does.
 
         The units between the first backward unit's pair and the drain are then the same from
         period to period, whatever the number of micro-batches.
@@ -106,7 +106,7 @@ class PipelineSchedule(ABC):
     def held_units(
         self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
     ) -> Sequence[tuple[int, int]]:
-        """What *stage* holds at the times when it may hold most.
+        """Units of *stage* at the times when it may hold most.
 
         Forward units that wait for their backward pass, and those that lack the weight gradients
         alone, of which what was repeated for their backward pass is still there.

@@ -105,7 +105,7 @@ class DualPipe(PipelineSchedule):
 
 
 def _before(units: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many *units* there are before each one."""
+    """Count of *units* before each one."""
     return np.cumsum(units, dtype=np.int64) - units
 
 

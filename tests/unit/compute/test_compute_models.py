@@ -5,7 +5,7 @@ from simcore.errors import ConfigError
 from simcore.files.resources import shipped_names
 from simcore.machine import Efficiency, Npu, load_npu
 from simcore.terms import Precision
-from simcore.workload.graph import Kernel, Operator, Phase
+from simcore.workload.graph import Kernel, Operator, PassPhase
 
 KINDS = ("gemm", "attention", "elementwise", "optimizer", "embedding")
 
@@ -199,7 +199,7 @@ def test_the_time_of_an_ideal_operator_is_the_sum_of_its_kernels() -> None:
 def test_recorded_kernels_take_their_own_times_where_issued_ones_wait_for_the_host() -> None:
     npu, kernels = load_npu("h100_80"), (square_gemm(64), square_gemm(64))
     issue_ns = npu.efficiency.issue_s * 1e9
-    operator = Operator(name="small", phase=Phase.FORWARD, kernels=kernels)
+    operator = Operator(name="small", phase=PassPhase.FORWARD, kernels=kernels)
     times = [
         model.operator_times_ns([operator], npu, Precision.BF16)
         for model in (RecordedRoofline(), Roofline())

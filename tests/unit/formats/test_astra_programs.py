@@ -11,7 +11,7 @@ from simcore.engines.events.input import SystemOptions
 from simcore.engines.events.programs import Program, Programs
 from simcore.errors import ConfigError
 from simcore.formats.astra.collective_names import algorithms_of
-from simcore.formats.astra.system_file import AstraSystem, Roofline
+from simcore.formats.astra.system_file import AstraRoofline, AstraSystem
 from simcore.formats.astra.traces.load import load_traces
 from simcore.formats.astra.traces.node_table import Machine
 from simcore.formats.astra.traces.program import BuiltPrograms, build_programs
@@ -83,7 +83,7 @@ def test_nodes_stand_in_ascending_order_of_id(tmp_path: Path) -> None:
 def test_roofline_times_are_cut_to_whole_nanoseconds(
     tmp_path: Path, num_ops: int, tensor_size: int, expected_ns: int
 ) -> None:
-    machine = with_system(roofline=Roofline(mem_bytes_per_s=900e9, peak_flop_per_s=100e12))
+    machine = with_system(roofline=AstraRoofline(mem_bytes_per_s=900e9, peak_flop_per_s=100e12))
     values = {"num_ops": num_ops, "tensor_size": tensor_size}
     built = program(tmp_path, node(1, COMPUTE, values, duration_micros=77), machine=machine)
     assert built.program.duration_ns.tolist() == [expected_ns]
@@ -93,7 +93,7 @@ def test_roofline_times_are_cut_to_whole_nanoseconds(
 def test_with_roofline_cpu_nodes_keep_their_duration_and_empty_ones_are_skipped(
     tmp_path: Path,
 ) -> None:
-    machine = with_system(roofline=Roofline(mem_bytes_per_s=900e9, peak_flop_per_s=100e12))
+    machine = with_system(roofline=AstraRoofline(mem_bytes_per_s=900e9, peak_flop_per_s=100e12))
     built = program(
         tmp_path,
         node(1, COMPUTE, {"is_cpu_op": True}, duration_micros=2),
@@ -153,7 +153,7 @@ def test_only_dimensions_with_an_algorithm_need_a_flag(
 
 
 def test_a_replay_with_the_compute_model_on_asks_it_for_nothing(tmp_path: Path) -> None:
-    roofline = Roofline(mem_bytes_per_s=1e12, peak_flop_per_s=1e15)
+    roofline = AstraRoofline(mem_bytes_per_s=1e12, peak_flop_per_s=1e15)
     system = AstraSystem(options=SystemOptions(), roofline=roofline, replay_only=True)
     built = program(
         tmp_path,

@@ -15,7 +15,7 @@ from simcore.engines.events.input import (
     ListGroup,
     RemoteMemory,
     SystemOptions,
-    everybody,
+    all_npus,
 )
 from simcore.engines.events.run import run_unfolded
 from simcore.errors import ConfigError
@@ -249,7 +249,7 @@ def test_a_kernel_that_pauses_or_runs_full_goes_on_where_it_stopped() -> None:
     nodes = program([collective(CollectiveKind.ALL_TO_ALL, 1 << 20)] * 2)
     inputs = run_of([dimension("switch", 16)], [nodes], options("direct4", chunks=3))
     whole = run_unfolded(inputs)
-    arena, rates = build_arena(inputs, everybody(inputs))
+    arena, rates = build_arena(inputs, all_npus(inputs))
     schedule_starts(arena, np.zeros(16, np.int64))
     while True:
         arena[layout.PAUSE_AT] = arena[layout.EVENTS] + 7

@@ -6,7 +6,7 @@ import pytest
 
 from simcore import ConfigError
 from simcore.validation.report import collective_s, training_s, write_report
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 
 # MaxText on 64 TPU v5p: 8,192 wide, 32 layers; nominally 32e9 parameters
 RATE = {
@@ -30,8 +30,8 @@ PARAMETERS = 32 * (4 * 8192**2 + 3 * 8192 * 28672) + 32000 * 8192
 TOKENS = 384 * 2048
 
 
-def row(**cells: str) -> Row:
-    return Row({**RATE, **cells}, "table.csv:2")
+def row(**cells: str) -> MeasuredRow:
+    return MeasuredRow({**RATE, **cells}, "table.csv:2")
 
 
 def test_a_published_time_is_taken_as_it_is() -> None:
@@ -64,7 +64,7 @@ def test_what_no_measurement_can_be_is_an_error(column: str, text: str) -> None:
     with pytest.raises(ConfigError, match=rf"table.csv:2: {column}: must be .* but got .*{text}"):
         training_s(row(**{column: text}))
     with pytest.raises(ConfigError, match=r"table.csv:2: time_us: must be"):
-        collective_s(Row({"id": "one", "time_us": text}, "table.csv:2"))
+        collective_s(MeasuredRow({"id": "one", "time_us": text}, "table.csv:2"))
 
 
 def test_a_report_of_nothing_is_refused_before_anything_is_written(tmp_path: Path) -> None:
@@ -76,5 +76,5 @@ def test_a_report_of_nothing_is_refused_before_anything_is_written(tmp_path: Pat
 
 
 def test_the_time_of_a_collective_is_in_microseconds_in_the_table() -> None:
-    assert collective_s(Row({"id": "one", "time_us": "250"}, "table.csv:2")) == 250e-6
-    assert collective_s(Row({"id": "one", "time_us": ""}, "table.csv:2")) is None
+    assert collective_s(MeasuredRow({"id": "one", "time_us": "250"}, "table.csv:2")) == 250e-6
+    assert collective_s(MeasuredRow({"id": "one", "time_us": ""}, "table.csv:2")) is None

@@ -9,7 +9,7 @@ from simcore.memory import footprint
 from simcore.terms import Precision
 from simcore.validation.machine import Machines, near_equal
 from simcore.validation.mapping import OVERCOMMIT, run_of
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 from simcore.validation.unsupported import UnsupportedRow
 from simcore.workload import Model
 
@@ -41,8 +41,8 @@ GPT = {
 MACHINES = Machines()
 
 
-def row(**cells: str) -> Row:
-    return Row({**GPT, **cells}, "table.csv:2")
+def row(**cells: str) -> MeasuredRow:
+    return MeasuredRow({**GPT, **cells}, "table.csv:2")
 
 
 def test_columns_that_are_given_are_taken_as_they_are() -> None:
@@ -211,7 +211,7 @@ def test_a_table_without_ids_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("model,layers\ngpt,4\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="id among them"):
-        list(Row.all_of(path))
+        list(MeasuredRow.all_of(path))
 
 
 def test_unsupported_rows_are_errors_of_the_simulator() -> None:

@@ -9,7 +9,7 @@ from simcore.validation.band import MeasuredRuns, MeasuredTable, validated_band
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.report import training_s
-from simcore.validation.rows import Row
+from simcore.validation.rows import MeasuredRow
 from simcore.validation.score import Prediction, compare, errors_by, ranking
 
 GPT = {
@@ -21,11 +21,11 @@ GPT = {
 
 def _pairs(
     *pairs: tuple[float, float | None], source: str = "a"
-) -> tuple[list[Row], list[Prediction]]:
+) -> tuple[list[MeasuredRow], list[Prediction]]:
     rows, predictions = [], []
     for number, (measured, predicted) in enumerate(pairs):
         cells = {"id": f"a{number}", "source": "a", "iter_time_s": str(measured)}
-        rows.append(Row(cells, f"t:{number}"))
+        rows.append(MeasuredRow(cells, f"t:{number}"))
         status = "ok" if predicted is not None else "unsupported"
         predictions.append(Prediction(id=f"a{number}", status=status, time_s=predicted))
     return rows, predictions
@@ -82,7 +82,7 @@ def _measured(source: str, error: float, **changes: object) -> MeasuredRuns:
     return MeasuredRuns(**{**values, **changes})  # type: ignore[arg-type]
 
 
-RUN = run_of(Row(GPT, "t:1"), Machines())
+RUN = run_of(MeasuredRow(GPT, "t:1"), Machines())
 
 
 def test_the_band_holds_four_of_five_runs_and_names_the_nearest() -> None:
@@ -139,5 +139,5 @@ def test_no_band_is_told_for_choices_that_no_measured_run_made(
 
 @pytest.mark.parametrize("measured", ["", "0"])
 def test_rows_without_a_measured_time_are_not_compared(measured: str) -> None:
-    rows = [Row({"id": "x", "iter_time_s": measured}, "t:1")]
+    rows = [MeasuredRow({"id": "x", "iter_time_s": measured}, "t:1")]
     assert compare(rows, [], training_s) == []

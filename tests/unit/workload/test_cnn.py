@@ -10,7 +10,7 @@ from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import (
     Axis,
     ParallelPlan,
-    Phase,
+    PassPhase,
     TrainingGraph,
     Workload,
     build_graph,
@@ -68,7 +68,9 @@ def test_gradients_are_summed_once_in_fp32_whatever_the_buckets(zero_stage: int)
     plans = [{"bucket_bytes": 25e6}, {}] if zero_stage < 2 else [{}]
     for more in plans:
         graph = built(job(), dp=4, micro_batch=16, zero_stage=zero_stage, **more)
-        summed = [c for c in graph.collectives if c.phase is Phase.GRADIENTS and c.size_bytes > 4]
+        summed = [
+            c for c in graph.collectives if c.phase is PassPhase.GRADIENTS and c.size_bytes > 4
+        ]
         items = graph.stages[0].item[graph.stages[0].kind == NodeKind.COLLECTIVE].tolist()
         total = sum(graph.collectives[item].size_bytes for item in items
                     if graph.collectives[item] in summed)  # fmt: skip

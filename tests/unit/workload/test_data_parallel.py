@@ -14,7 +14,7 @@ from simcore.workload import (
     CollectiveOp,
     Model,
     ParallelPlan,
-    Phase,
+    PassPhase,
     StageGraph,
     TrainingGraph,
     TrainingWorkload,
@@ -128,7 +128,7 @@ def test_weights_arrive_ahead_of_the_layers_that_need_them(prefetch: int, waits:
 
     def duration(stage: StageGraph, node: int) -> float:
         if stage.kind[node] == NodeKind.COMPUTE:
-            return float(graph.operators[stage.item[node]].phase is not Phase.OPTIMIZER)
+            return float(graph.operators[stage.item[node]].phase is not PassPhase.OPTIMIZER)
         return float(graph.collectives[stage.item[node]].kind == CollectiveKind.ALL_GATHER)
 
     # a layer computes 1 and its weights take 1: without prefetch each layer waits for its own
@@ -143,7 +143,7 @@ def test_deeper_prefetch_hides_gathers_that_come_in_bursts() -> None:
             if stage.kind[node] == NodeKind.COMPUTE:
                 operator = graph.operators[stage.item[node]]
                 slow = 2.0 * (int(stage.layer[node]) % 2)
-                return 0.0 if operator.phase is Phase.OPTIMIZER else 1.0 + slow
+                return 0.0 if operator.phase is PassPhase.OPTIMIZER else 1.0 + slow
             return 2.0 * float(
                 graph.collectives[stage.item[node]].kind == CollectiveKind.ALL_GATHER
             )
@@ -190,7 +190,7 @@ def test_gathers_beside_the_first_forward_pass_hide_behind_its_layers() -> None:
 
     def duration(stage: StageGraph, node: int) -> float:
         if stage.kind[node] == NodeKind.COMPUTE:
-            return float(graph.operators[stage.item[node]].phase is not Phase.OPTIMIZER)
+            return float(graph.operators[stage.item[node]].phase is not PassPhase.OPTIMIZER)
         return float(graph.collectives[stage.item[node]].kind == CollectiveKind.ALL_GATHER)
 
     assert run(graph, duration).makespan == BATCH // DP * 2 * LAYERS + 1

@@ -12,7 +12,7 @@ from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import (
     Axis,
     ParallelPlan,
-    Phase,
+    PassPhase,
     TrainingGraph,
     Workload,
     build_graph,
@@ -112,8 +112,8 @@ def test_all_npus_together_look_up_every_row_once_and_update_it_by_reading_and_w
     }
     rows = SAMPLES * TABLES * POOLING
     summed = 4 * SAMPLES * TABLES * WIDTH * (npus if sharding == "row" else 1)
-    assert npus * moved[Phase.FORWARD] == 4 * rows * WIDTH + summed
-    assert npus * moved[Phase.BACKWARD] == 2 * 4 * rows * WIDTH + 2 * 4 * rows + summed
+    assert npus * moved[PassPhase.FORWARD] == 4 * rows * WIDTH + summed
+    assert npus * moved[PassPhase.BACKWARD] == 2 * 4 * rows * WIDTH + 2 * 4 * rows + summed
 
 
 def test_part_of_the_lookups_goes_to_the_host_but_for_cached_rows() -> None:

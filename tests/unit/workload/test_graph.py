@@ -12,7 +12,7 @@ from simcore.workload import (
     Axis,
     Model,
     ParallelPlan,
-    Phase,
+    PassPhase,
     StageGraph,
     TrainingGraph,
     TrainingWorkload,
@@ -37,14 +37,14 @@ def graph_of(model: Model = MODEL, **plan: Any) -> TrainingGraph:
 
 
 def collectives_of(
-    graph: TrainingGraph, stage: StageGraph, axis: Axis, phases: set[Phase]
+    graph: TrainingGraph, stage: StageGraph, axis: Axis, phases: set[PassPhase]
 ) -> Counter[CollectiveKind]:
     items = stage.item[stage.kind == NodeKind.COLLECTIVE]
     chosen = [graph.collectives[item] for item in items]
     return Counter(op.kind for op in chosen if op.axis is axis and op.phase in phases)
 
 
-WORK = {Phase.FORWARD, Phase.RECOMPUTE, Phase.BACKWARD}
+WORK = {PassPhase.FORWARD, PassPhase.RECOMPUTE, PassPhase.BACKWARD}
 
 
 @pytest.mark.parametrize("recompute", ["none", "selective", "full"])
@@ -125,7 +125,7 @@ def test_gathering_of_weights_hides_behind_the_layer_before() -> None:
 
     def duration(stage: StageGraph, node: int) -> float:
         if stage.kind[node] == NodeKind.COMPUTE:
-            return float(graph.operators[stage.item[node]].phase is not Phase.OPTIMIZER)
+            return float(graph.operators[stage.item[node]].phase is not PassPhase.OPTIMIZER)
         return float(graph.collectives[stage.item[node]].kind == CollectiveKind.ALL_GATHER)
 
     # in each pass only the first of the 8 layers waits for its weights
@@ -185,7 +185,7 @@ def test_bucket_is_reduced_as_soon_as_its_last_gradient_is_ready(
     assert [int(stage.layer[parent]) for parent in parents] == layers
     assert all(stage.microbatch[parent] == BATCH // 2 - 1 for parent in parents)
     phases = {graph.operators[stage.item[parent]].phase for parent in parents}
-    assert phases == {Phase.BACKWARD}
+    assert phases == {PassPhase.BACKWARD}
 
 
 def test_weight_gradient_runs_beside_the_sum_of_the_input_gradient() -> None:
@@ -207,7 +207,7 @@ def test_weight_gradient_runs_beside_the_sum_of_the_input_gradient() -> None:
 def test_pipeline_on_a_network_without_cost_has_the_ideal_bubble(schedule: str, pp: int) -> None:
     graph = graph_of(BARE, pp=pp, schedule=schedule)
     forward_s, backward_s = 1.0, 2.5
-    time_of = {Phase.FORWARD: forward_s, Phase.BACKWARD: backward_s}
+    time_of = {PassPhase.FORWARD: forward_s, PassPhase.BACKWARD: backward_s}
 
     def duration(stage: StageGraph, node: int) -> float:
         if stage.kind[node] != NodeKind.COMPUTE:
@@ -222,7 +222,7 @@ def test_pipeline_on_a_network_without_cost_has_the_ideal_bubble(schedule: str, 
 @pytest.mark.parametrize(("pp", "interleave"), [(2, 2), (2, 4), (4, 2)])
 def test_interleaving_divides_the_bubble(pp: int, interleave: int) -> None:
     graph = graph_of(BARE, pp=pp, interleave=interleave)
-    time_of = {Phase.FORWARD: 1.0, Phase.BACKWARD: 2.0}
+    time_of = {PassPhase.FORWARD: 1.0, PassPhase.BACKWARD: 2.0}
 
     def duration(stage: StageGraph, node: int) -> float:
         if stage.kind[node] != NodeKind.COMPUTE:

@@ -13,7 +13,7 @@ from simcore.workload import (
     Kernel,
     Model,
     ParallelPlan,
-    Phase,
+    PassPhase,
     TrainingGraph,
     Workload,
     build_graph,
@@ -212,7 +212,7 @@ def test_memory_holds_weights_and_cache_but_nothing_of_training() -> None:
 @pytest.mark.parametrize("plan", PLANS)
 def test_there_are_forward_passes_alone(plan: dict[str, Any]) -> None:
     graph = built(job(), **plan)
-    assert {operator.phase for operator in graph.operators} == {Phase.FORWARD}
+    assert {operator.phase for operator in graph.operators} == {PassPhase.FORWARD}
     for stage in graph.stages:
         batches = 16 // (graph.plan.dp * graph.plan.micro_batch)
         assert sorted(set(stage.microbatch.tolist())) == list(range(batches))

@@ -15,7 +15,7 @@ from simcore.workload import (
     Axis,
     Model,
     ParallelPlan,
-    Phase,
+    PassPhase,
     StageGraph,
     TrainingGraph,
     TrainingWorkload,
@@ -52,7 +52,7 @@ def test_without_communication_it_takes_as_long_as_1f1b(
         if stage.kind[node] != NodeKind.COMPUTE:
             return 0.0
         phase = graph.operators[stage.item[node]].phase
-        return {Phase.FORWARD: forward, Phase.BACKWARD: backward}.get(phase, 0.0)
+        return {PassPhase.FORWARD: forward, PassPhase.BACKWARD: backward}.get(phase, 0.0)
 
     passes = LAYERS // pp * (forward + backward)
     assert run(graph, duration).makespan == (batches + pp - 1) * passes
@@ -66,7 +66,7 @@ def test_a_pair_lasts_as_long_as_its_work_or_its_messages(
     def duration(graph: TrainingGraph, stage: StageGraph, node: int) -> float:
         if stage.kind[node] == NodeKind.COMPUTE:
             phase = graph.operators[stage.item[node]].phase
-            return 0.0 if phase is Phase.OPTIMIZER else compute
+            return 0.0 if phase is PassPhase.OPTIMIZER else compute
         if stage.kind[node] != NodeKind.COLLECTIVE:
             return 0.0
         kind = graph.collectives[stage.item[node]].kind

@@ -9,7 +9,7 @@ from simcore.errors import ConfigError, InfeasibleError
 from simcore.memory import footprint
 from simcore.result import IterationResult
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload import Axis, Phase, TrainingGraph, TrainingWorkload, build_graph
+from simcore.workload import Axis, PassPhase, TrainingGraph, TrainingWorkload, build_graph
 
 MODEL = Model.build(name="small", layers=4, hidden=256, heads=8, ffn=1024, vocabulary=512)
 PARAMETERS = MODEL.parameters
@@ -25,11 +25,11 @@ def built(npus: int = WORKERS, **updates: Any) -> TrainingGraph:
     return build_graph(job(), ParallelPlan(dp=npus, updates=updates))
 
 
-def traffic(graph: TrainingGraph, stage: int = 0) -> dict[Phase, int]:
+def traffic(graph: TrainingGraph, stage: int = 0) -> dict[PassPhase, int]:
     one = graph.stages[stage]
     items = one.item[one.kind == NodeKind.COLLECTIVE].tolist()
     found = [graph.collectives[i] for i in items if graph.collectives[i].axis is Axis.DP]
-    sums: dict[Phase, int] = {}
+    sums: dict[PassPhase, int] = {}
     for operation in found:
         if operation.size_bytes > 4:  # but for the norm of the gradients
             sums[operation.phase] = sums.get(operation.phase, 0) + operation.size_bytes
@@ -52,12 +52,12 @@ def test_a_server_gets_its_part_of_the_gradients_from_every_worker_and_sends_it_
     parts = [c for c in graph.collectives if c.axis is Axis.DP and c.size_bytes > 4]
     assert {operation.kind for operation in parts} == {CollectiveKind.ALL_TO_ALL}
     gradients, weights = 4 * PARAMETERS // servers, 2 * PARAMETERS // servers
-    assert traffic(graph) == {Phase.GRADIENTS: WORKERS * (gradients + weights)}
+    assert traffic(graph) == {PassPhase.GRADIENTS: WORKERS * (gradients + weights)}
 
 
 def test_as_many_servers_as_workers_carry_what_a_ring_all_reduce_carries() -> None:
-    served = traffic(built(kind="servers", servers=WORKERS))[Phase.GRADIENTS]
-    reduced = traffic(built())[Phase.GRADIENTS]
+    served = traffic(built(kind="servers", servers=WORKERS))[PassPhase.GRADIENTS]
+    reduced = traffic(built())[PassPhase.GRADIENTS]
     assert served == pytest.approx(reduced * (1 + 2 / 4))  # weights come back in 2 bytes
 
 

@@ -13,7 +13,7 @@ from simcore.workload import (
     Axis,
     Model,
     ParallelPlan,
-    Phase,
+    PassPhase,
     StageGraph,
     TrainingGraph,
     TrainingWorkload,
@@ -52,9 +52,9 @@ def test_bubble_is_that_of_the_paper(
         if stage.kind[node] != NodeKind.COMPUTE:
             return 0.0
         operator = graph.operators[stage.item[node]]
-        if operator.phase is Phase.BACKWARD:
+        if operator.phase is PassPhase.BACKWARD:
             return float(weights if is_weight_gradient(graph, int(stage.item[node])) else inputs)
-        return float(forward if operator.phase is Phase.FORWARD else 0)
+        return float(forward if operator.phase is PassPhase.FORWARD else 0)
 
     layers = LAYERS // pp
     ideal = batches * layers * (forward + inputs + weights)

@@ -1,4 +1,4 @@
-"""With whom each NPU exchanges messages, relation by relation, and over which way."""
+"""Partners of each NPU in messages, relation by relation, and the ways between them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from simcore.collectives import Offset, PeerRule, Step
 from simcore.engines.events.input import EngineInput, Ints, ListGroup
-from simcore.engines.events.phases import Phase, collective_phases
+from simcore.engines.events.phases import EventPhase, collective_phases
 from simcore.engines.events.programs import Program
 from simcore.errors import SimulationError
 from simcore.kernels.collectives.topology_codes import FULLY_CONNECTED
@@ -27,8 +27,8 @@ class CannotFoldError(SimulationError):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """How members of a phase are numbered, and which of them exchange messages.
+class MemberLine:
+    """Numbering of the members of a phase, and which of them exchange messages.
 
     Attributes:
         slot: Which of the program's list groups they form, -1: they lie *stride* apart.
@@ -45,7 +45,9 @@ class Line:
     pairs: bool
 
 
-def lines_of(inputs: EngineInput, program: Program, slots: Sequence[int], rows: Ints) -> list[Line]:
+def lines_of(
+    inputs: EngineInput, program: Program, slots: Sequence[int], rows: Ints
+) -> list[MemberLine]:
     """The lines along which the collectives at positions *rows* of a program communicate.
 
     Args:
@@ -57,7 +59,7 @@ def lines_of(inputs: EngineInput, program: Program, slots: Sequence[int], rows: 
     sized = inputs.options.inter_dimension == "offline_greedy"
     size = program.size_bytes[rows] if sized else np.zeros(rows.size, np.int64)
     columns = (program.comm_kind[rows], program.group[rows], program.involved_dims[rows], size)
-    found: dict[Line, None] = {}
+    found: dict[MemberLine, None] = {}
     for kind, key, involved, size_bytes in {tuple(row) for row in np.stack(columns, 1).tolist()}:
         orders = collective_phases(inputs, CollectiveKind(kind), key, involved, size_bytes)
         for phase in {phase for order in orders for phase in order}:
@@ -66,7 +68,7 @@ def lines_of(inputs: EngineInput, program: Program, slots: Sequence[int], rows: 
     return sorted(found, key=repr)
 
 
-def _line(phase: Phase, slot: int) -> Line:
+def _line(phase: EventPhase, slot: int) -> MemberLine:
     over = phase.over
     machine = over.algorithm.machine(phase.kind, over.members)
     if machine.peers is PeerRule.TREE:
@@ -81,18 +83,18 @@ def _line(phase: Phase, slot: int) -> Line:
         steps = (1, over.members - 1)
     elif machine.peers is PeerRule.TABLE:
         steps = _both_ways(machine.table, over.members)
-    return Line(slot=slot, stride=over.stride, members=over.members, steps=steps, pairs=pairs)
+    return MemberLine(slot=slot, stride=over.stride, members=over.members, steps=steps, pairs=pairs)
 
 
 def _both_ways(table: Sequence[Step], members: int) -> tuple[int, ...]:
-    """How far ahead those are to whom a member sends, and those from whom it receives."""
+    """Offsets of those to whom a member sends, and of those from whom it receives."""
     if not all(isinstance(step.peer, Offset) for step in table):
         raise CannotFoldError("members find their partners in a table")
     ahead = {step.peer.ahead % members for step in table if isinstance(step.peer, Offset)}
     return tuple(sorted(ahead | {members - one for one in ahead}))
 
 
-def partners_on(line: Line, npus: Ints, lists: Sequence[Ints]) -> Ints:
+def partners_on(line: MemberLine, npus: Ints, lists: Sequence[Ints]) -> Ints:
     """(I, steps) int64, the partners of each NPU on one line.
 
     Args:
@@ -146,7 +148,7 @@ def _shape(dimension: NetworkDimension) -> Topology:
 
 
 def _steps(dimension: NetworkDimension, a: Ints, b: Ints, *, unaware: bool) -> Ints:
-    """What distinguishes ways within one dimension: links, or where messages meet, which NPU."""
+    """Marks of ways within one dimension: links, or where messages meet, which NPU."""
     shape, npus = _shape(dimension), dimension.npus
     if shape.uniform:
         return np.zeros_like(b)
@@ -215,7 +217,7 @@ def list_slots(inputs: EngineInput, program: Program, rows: Ints) -> tuple[int, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Block:
+class AlikeSet:
     """Members that have equally many partners.
 
     Attributes:
@@ -229,7 +231,7 @@ class Block:
     partners: Ints
 
 
-def alike(count: int, blocks: Sequence[Block]) -> Ints:
+def alike(count: int, blocks: Sequence[AlikeSet]) -> Ints:
     """Number the classes of members that behave alike.
 
     Args:

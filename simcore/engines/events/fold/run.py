@@ -11,7 +11,7 @@ import numpy as np
 
 from simcore.engines.events.checks import check_inputs
 from simcore.engines.events.fold.relations import (
-    Block,
+    AlikeSet,
     CannotFoldError,
     alike,
     lines_of,
@@ -22,9 +22,9 @@ from simcore.engines.events.fold.relations import (
     shared_links,
     ways,
 )
-from simcore.engines.events.input import Cast, EngineInput, EngineOutput, Ints, ListGroup
+from simcore.engines.events.input import EngineInput, EngineOutput, Ints, ListGroup, Representatives
 from simcore.engines.events.programs import Program, node_actions
-from simcore.engines.events.run import run_cast, run_unfolded
+from simcore.engines.events.run import run_representatives, run_unfolded
 from simcore.engines.events.writer import TAG_RANGE
 from simcore.errors import ConfigError
 from simcore.kernels.events import layout
@@ -144,7 +144,7 @@ def run_folded(inputs: EngineInput) -> EngineOutput:
     """
     check_inputs(inputs)
     try:
-        return run_cast(inputs, fold(inputs))
+        return run_representatives(inputs, fold(inputs))
     except (CannotFoldError, ConfigError) as error:  # whose order may be another
         return replace(run_unfolded(inputs), unfolded_because=str(error))
 
@@ -153,7 +153,7 @@ _MOST_GROUPS = 30_000
 _MOST_NPUS = 1 << 20
 
 
-def fold(inputs: EngineInput) -> Cast:
+def fold(inputs: EngineInput) -> Representatives:
     """The classes of NPUs that must behave identically, if no order of NPUs ever matters.
 
     Args:
@@ -192,7 +192,7 @@ def fold(inputs: EngineInput) -> Cast:
 
 
 def _surely_different(inputs: EngineInput) -> bool:
-    """Whether already nodes, sizes and kinds of collectives make every NPU one of its own."""
+    """True if nodes, sizes and kinds of collectives alone make every NPU one of its own."""
     bodies, transfers = inputs.table.bodies, inputs.table.transfers
     kinds = transfers.comm_kind.astype(np.int64)
     mixed = transfers.size_bytes * 0x9E3779B9 + kinds * 0x7F4A7C15 + transfers.at
@@ -224,7 +224,7 @@ def _refuse_shared_state(inputs: EngineInput) -> None:
 def _shape(
     inputs: EngineInput, program: Program, slots: tuple[int, ...], transfers: Transfers
 ) -> bytes:
-    """What a program is apart from the names of groups, peers and tags."""
+    """Form of a program apart from the names of groups, peers and tags."""
     group = program.group.copy()
     sizes = []
     for place, key in enumerate(slots):
@@ -249,7 +249,7 @@ def _block(
     slots: tuple[tuple[int, ...], ...],
     transfers: list[Transfers],
     answers: Mapping[int, Ints],
-) -> Block:
+) -> AlikeSet:
     """The NPUs of one shape with what distinguishes them and all of their partners."""
     index = inputs.program_of_npu[npus]
     first = int(index[0])
@@ -270,10 +270,10 @@ def _block(
         traits.append(inputs.start_ns[npus][:, None])
     if transfers[first].sends.keys:
         traits.append(np.stack([answers[npu] for npu in npus.tolist()]))
-    return Block(members=npus, traits=np.concatenate(traits, axis=1), partners=partners)
+    return AlikeSet(members=npus, traits=np.concatenate(traits, axis=1), partners=partners)
 
 
-def _with_passed(inputs: EngineInput, blocks: list[Block]) -> list[Block]:
+def _with_passed(inputs: EngineInput, blocks: list[AlikeSet]) -> list[AlikeSet]:
     """The blocks with the neighbours on rings along which messages of any of them pass NPUs."""
     rings = sorted(
         {
@@ -317,7 +317,7 @@ def _cast(
     slots: tuple[tuple[int, ...], ...],
     transfers: list[Transfers],
     answers: Mapping[int, Ints],
-) -> Cast:
+) -> Representatives:
     """The NPUs that stand for the classes; those with sends get a program each."""
     programs: list[int] = []
     seen_tags, seen_sources = [], []
@@ -344,7 +344,7 @@ def _cast(
             seen_tags.append(tags[at])
             seen_sources.append(sources[at])
         program_of.append(places[key])
-    return Cast(
+    return Representatives(
         class_of_npu=class_of_npu,
         npus=npus,
         programs=inputs.table.take(np.array(programs, np.int64)),

@@ -33,13 +33,13 @@ def lines(result: AstraResult) -> Iterator[str]:
 
 
 def finish_line(item: NpuStatistics) -> str:
-    """What is said first about an NPU."""
+    """First line about an NPU."""
     exposed = f"exposed communication {item.exposed_comm_ns} cycles."
     return f" finished, {item.finish_ns} cycles, {exposed}"
 
 
 def statistics_lines(item: NpuStatistics, types: Iterable[str]) -> list[str]:
-    """What is said next: times by type, in the order of *types*, overlap and roofline figures."""
+    """Next lines: times by type, in the order of *types*, overlap and roofline figures."""
     told = [f", Wall time: {item.wall_ns}"]
     told += [f", {LABELS[key]} time: {item.time_ns[key]}" for key in types if key in item.time_ns]
     if item.overlap_ns:
@@ -91,7 +91,7 @@ _ENDED, _ISSUED, _ENDED_AT_ONCE, _FINISHED = 0, 1, 2, 3
 
 
 class _Runs:
-    """Which program each NPU ran, and when."""
+    """Program that each NPU ran, and when."""
 
     def __init__(self, result: AstraResult) -> None:
         self._output, self._traces = result.output, result.run.traces
@@ -123,7 +123,7 @@ def log_lines(result: AstraResult) -> Iterator[LogLine]:
 
 
 def _rings(run: AstraRun) -> Iterator[LogLine]:
-    """What NPU 0 says of the logical topology of each kind of collective."""
+    """Lines of NPU 0 on the logical topology of each kind of collective."""
     sizes = [dimension.npus for dimension in run.engine_input.dimensions]
     for kind in _TOPOLOGIES:
         offset = 1
@@ -147,7 +147,7 @@ def _ring(size: int, offset: int) -> LogLine:
 
 
 def _group_rings(result: AstraResult, runs: _Runs) -> Iterator[_Timed]:
-    """What a member says when it runs the first collective of a kind in a group."""
+    """Lines of members that run the first collective of a kind in a group."""
     traces = result.run.traces
     for npu in range(traces.program_of_npu.size):
         program, start, _ = runs.of(npu)

@@ -42,7 +42,7 @@ class NpuStatistics:
 
     @property
     def lost_by_astra(self) -> bool:
-        """Whether ASTRA-sim prints only the first line: a type other than the first two ran."""
+        """True if ASTRA-sim prints only the first line: a type other than the first two ran."""
         return not set(self.time_ns) <= {"gpu", "comm"}
 
 

@@ -130,7 +130,7 @@ def _node_map(name: str | None, folder: Path) -> dict[int, str]:
 
 
 def runs_natively(custom: CustomCollectives, programs: Programs) -> bool:
-    """Whether a collective of *programs* is cut into chunks and run by a built-in algorithm."""
+    """True if a collective of *programs* is cut into chunks and run by a built-in algorithm."""
     kinds = programs.transfers.comm_kind
     native = (kinds >= 0) & (kinds != CollectiveKind.BROADCAST)
     native &= ~np.isin(kinds, list(custom.by_kind))

@@ -168,7 +168,7 @@ class _Machine:
 
 
 def _occurrence(columns: Sequence[Ints]) -> Ints:
-    """How many rows with equal values in all *columns* come before each row."""
+    """Count of rows with equal values in all *columns* before each row."""
     size = columns[0].size
     order = np.lexsort(columns)
     table = np.stack(columns, axis=1)[order]

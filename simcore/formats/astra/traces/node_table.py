@@ -164,7 +164,7 @@ class NodeTable:
         return np.where(listed, self.column("involved_dim") & everything, everything)
 
     def _logical_dimensions(self) -> dict[int, int]:
-        """How many dimensions the algorithms of each kind cover: ``oneX`` is the last of a list."""
+        """Count of dimensions that each kind's algorithms cover: ``oneX`` is the last of a list."""
         covered = {}
         for kind, chosen in self._machine.system.options.algorithms.items():
             whole = [d for d, one in enumerate(chosen) if one.whole_machine]
@@ -212,7 +212,7 @@ class NodeTable:
         return self.at[named], own[named]
 
     def roofline(self) -> RooflineTimes | None:
-        """What the compute model says, or None where it is off; a replay asks it for nothing."""
+        """Times of the compute model, or None where it is off; a replay asks it for nothing."""
         system, rows = self._machine.system, self._graph.rows
         if system.roofline is None:
             return None

@@ -79,7 +79,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 def _communicated(nodes: NodeTable, keys: Mapping[int, int], groups: Groups) -> Columns:
-    """What the nodes communicate, whose positions count across all files."""
+    """Communication of the nodes, whose positions count across all files."""
     return {
         "at": nodes.at,
         "kind": nodes.at_kind,
@@ -108,7 +108,7 @@ def _replayed(nodes: NodeTable) -> Columns:
 
 
 def _local(rows: Columns, graph: DependencyGraph) -> Columns:
-    """The same with positions that count from each file's first."""
+    """Rows with positions that count from each file's first."""
     file = np.searchsorted(graph.first, rows["at"], side="right") - 1
     return rows | {"at": (rows["at"] - graph.first[file]).astype(np.int32)}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.formats.astra.system_file import Roofline
+from simcore.formats.astra.system_file import AstraRoofline
 from simcore.formats.chakra.trace import Flags, Ints
 
 Floats = NDArray[np.float64]
@@ -55,8 +55,10 @@ class RooflineTimes:
         )
 
 
-def roofline_times(used: Flags, num_ops: Ints, tensor_size: Ints, model: Roofline) -> RooflineTimes:
-    """What the model says of nodes.
+def roofline_times(
+    used: Flags, num_ops: Ints, tensor_size: Ints, model: AstraRoofline
+) -> RooflineTimes:
+    """Times of nodes by the model.
 
     Args:
         used: (T,) bool, nodes that it is asked about.

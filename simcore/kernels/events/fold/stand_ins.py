@@ -42,7 +42,7 @@ def present_to_stand_in(arena: Ints, rates: Floats, walk: int, message: int) -> 
 
 @kernel
 def _way_back(index: int, ahead: int, pairs: bool) -> int:
-    """How far ahead of the member at *index* that one is which sends to it *ahead*."""
+    """Offset from the member at *index* of the one which sends to it *ahead*."""
     if not pairs:
         return -ahead
     distance = abs(ahead)

@@ -1,4 +1,4 @@
-"""Whether alike NPUs do everything in one order, although one of them stands for all.
+"""Check that alike NPUs do everything in one order, though one stands for all.
 
 Events of one time run in the order in which they were scheduled, so that order is inherited: of two
 events, the one whose cause came first comes first. Only where the causes were simultaneous too, and
@@ -44,7 +44,7 @@ def enter_tie(arena: Ints, event: int) -> None:
 
 @kernel
 def act_for(arena: Ints, npu: int, cause: int, born: int) -> None:
-    """What follows happens to *npu*, caused at the place *cause* under the mark *born*."""
+    """Assign what follows to *npu*, caused at the place *cause* under the mark *born*."""
     tie = arena[f.TIES]
     thread = cause * _STRANDS + (born & (_STRANDS - 1))
     strand = 0
@@ -114,7 +114,7 @@ def note_entry(arena: Ints, npu: int, table: int, delay_ns: int) -> None:
 
 @kernel
 def _conflict(one: int, other: int) -> bool:
-    """Whether two marks are of one tie, but of different strands."""
+    """True if two marks are of one tie, but of different strands."""
     return one != other and one >> _STRAND_BITS == other >> _STRAND_BITS
 
 

@@ -1,4 +1,4 @@
-"""Which event comes next.
+"""The queue of events.
 
 Events of one time run in the order in which they were scheduled. The bookkeeping of one NPU
 (endpoint delays, compute, memory) is kept in a table per NPU and time, and the whole table runs as

@@ -46,7 +46,7 @@ def begin_set(words: Ints, at: int, capacity: int, keys: int, key_stride: int) -
 
 @kernel
 def has_items(words: Ints, at: int) -> bool:
-    """Whether the set holds anything."""
+    """True if the set holds anything."""
     return words[at + SET_ITEMS] != 0
 
 
@@ -76,7 +76,7 @@ def take_first(words: Ints, at: int) -> int:
 
 @kernel
 def _head(words: Ints, at: int, link: int) -> int:
-    """Where the head of the bucket of an item, given by its link, lies."""
+    """Address of the head of the bucket of an item, given by its link."""
     key = words[words[at + SET_KEYS] + (link - 1) * words[at + SET_KEY_STRIDE]]
     buckets = words[at + SET_BUCKETS]
     bucket = (key & ((1 << 63) - 1)) % buckets

@@ -1,4 +1,4 @@
-"""Where a set of ``hashed_set`` keeps what, and how it grows."""
+"""Layout of a set of ``hashed_set``, and how it grows."""
 
 SET_BUCKETS, SET_ITEMS, SET_CAPACITY, SET_KEYS, SET_KEY_STRIDE, SET_LINKS = 0, 1, 2, 3, 4, 5
 # What libstdc++'s list of primes gives, from its first size on, for twice the size before.

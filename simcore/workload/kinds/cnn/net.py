@@ -16,13 +16,13 @@ from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.kernel_costs import elementwise
 from simcore.workload.program.layer import BlockParameters, LayerRow, LayerWork
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 MOST = 2**20
 """Channels, pixels in a row."""
 
 
-class Row(Schema):
+class LayerRowFile(Schema):
     """One layer; its maps are square.
 
     Attributes:
@@ -87,15 +87,15 @@ _SUM_BYTES = 4  # the sums of a norm are fp32
 class ImageLayer(LayerRow):
     """A row of the table; layers that are equal are written once."""
 
-    row: Row
+    row: LayerRowFile
     synced: bool
 
     def work(self, share: NpuShare, plan: ParallelPlan) -> LayerWork:
-        works: dict[str, type[Product | Norm | Pool | Sum]] = {
-            "conv": Product,
-            "dense": Product,
+        works: dict[str, type[ProductLayer | Norm | PoolLayer | Sum]] = {
+            "conv": ProductLayer,
+            "dense": ProductLayer,
             "norm": Norm,
-            "pool": Pool,
+            "pool": PoolLayer,
             "add": Sum,
         }
         return works[self.row.op](row=self.row, share=share, synced=self.synced)
@@ -105,7 +105,7 @@ class ImageLayer(LayerRow):
 class ImageWork(LayerWork):
     """A layer for the images of a micro-batch."""
 
-    row: Row
+    row: LayerRowFile
     share: NpuShare
     synced: bool
 
@@ -138,17 +138,17 @@ class ImageWork(LayerWork):
         return [elementwise(f"{self.row.op} {name}", flop_per_element * self.elements, moved)]
 
 
-class Product(ImageWork):
+class ProductLayer(ImageWork):
     """A convolution or a dense layer."""
 
     __slots__ = ()
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         rows, (inner, outer) = self._pixels, self._widths
         moved = self.input_bytes + self.output_bytes + self._weight_bytes
         work.compute(self.row.op, [self._kernel("", (rows, outer, inner), moved)])
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         row, share, name = self.row, self.share, self.row.op
         rows, (inner, outer) = self._pixels, self._widths
         read = self.input_bytes + self.output_bytes
@@ -187,24 +187,24 @@ class Norm(ImageWork):
 
     __slots__ = ()
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         work.compute("norm", self.passing("sums", 3, self.input_bytes))
         self._sum(work, "norm sums")
         work.compute("norm", self.passing("scaling", 4, self.input_bytes + self.output_bytes))
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         read = self.input_bytes + self.output_bytes
         work.compute("norm", self.passing("gradient sums", 4, read))
         self._sum(work, "norm gradient sums")
         work.compute("norm", self.passing("gradient", 6, read + self.input_bytes))
 
-    def _sum(self, work: Work, name: str) -> None:
+    def _sum(self, work: PassWriter, name: str) -> None:
         if self.synced:
             size = 2 * _SUM_BYTES * self.row.channels
             work.collective(name, CollectiveKind.ALL_REDUCE, Axis.DP, size)
 
 
-class Pool(ImageWork):
+class PoolLayer(ImageWork):
     """The largest or the mean of each window; keeps what tells where the largest was."""
 
     __slots__ = ()
@@ -213,11 +213,11 @@ class Pool(ImageWork):
     def kept_bytes(self) -> int:
         return self.input_bytes + self.output_bytes
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         moved = self.input_bytes + self.output_bytes
         work.compute("pool", self.passing("window", self.row.kernel**2, moved))
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         moved = self.input_bytes + 2 * self.output_bytes
         work.compute("pool", self.passing("gradient", 1, moved))
 
@@ -234,10 +234,10 @@ class Sum(ImageWork):
     def kept_bytes(self) -> int:
         return 0
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         work.compute("add", self.passing("shortcut", 1, 3 * self.output_bytes))
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         moved = 3 * self.output_bytes
         if self.row.activated:
             work.compute("add", self.passing("activation gradient", 1, moved))
@@ -253,7 +253,7 @@ class LayerGroup(Schema):
     """
 
     times: int = Field(default=1, ge=1, le=10_000)
-    rows: tuple[Row, ...] = Field(min_length=1)
+    rows: tuple[LayerRowFile, ...] = Field(min_length=1)
 
 
 class ConvolutionalNet(WithoutTokens, Schema):
@@ -272,7 +272,7 @@ class ConvolutionalNet(WithoutTokens, Schema):
     source: str = ""
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[LayerRowFile, ...]:
         """All layers, in order."""
         return tuple(row for group in self.groups for row in group.rows * group.times)
 

@@ -10,7 +10,7 @@ from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.kernel_costs import elementwise, gemm, input_gradient, weight_gradient
 from simcore.workload.program.layer import BlockParameters, LayerRow, LayerWork
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class SampleLayer(LayerRow):
     @property
     @abstractmethod
     def kept_elements(self) -> int:
-        """What it keeps of a sample: its input, and what its own products read."""
+        """Elements kept of a sample: its input, and what its own products read."""
 
     @abstractmethod
     def forward(self, share: NpuShare) -> list[Kernel]: ...
@@ -63,10 +63,10 @@ class SampleWork(LayerWork):
     def input_bytes(self) -> int:
         return self.kept_bytes
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         work.compute(self.layer.name, self.layer.forward(self.share))
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         inputs, weights = self.layer.backward(self.share)
         work.compute(self.layer.name, inputs, weights)
 

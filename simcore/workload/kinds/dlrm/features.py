@@ -11,7 +11,7 @@ from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.kernel_costs import host_lookup, lookup
 from simcore.workload.program.layer import BlockParameters, LayerRow, LayerWork
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class FeatureWork(LayerWork):
     def input_bytes(self) -> int:
         return self.kept_bytes
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         start = work.fork()
         if not self.share.tables.prefetched_indices:
             self._exchange_indices(work)
@@ -98,7 +98,7 @@ class FeatureWork(LayerWork):
             work.resume(computed)
         work.resume(home + work.fork())
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         start = work.fork()
         self._exchange(work, "vector gradients", backward=True)
         work.compute("table update", self._lookups("table update", passes=2))
@@ -109,10 +109,10 @@ class FeatureWork(LayerWork):
             work.compute("bottom", inputs, weights)
         work.resume(updated + work.fork())
 
-    def _exchange_indices(self, work: Work) -> None:
+    def _exchange_indices(self, work: PassWriter) -> None:
         work.collective("indices", CollectiveKind.ALL_TO_ALL, Axis.TABLES, self._index_bytes)
 
-    def _exchange(self, work: Work, name: str, *, backward: bool) -> None:
+    def _exchange(self, work: PassWriter, name: str, *, backward: bool) -> None:
         share, kind = self.share, CollectiveKind.ALL_TO_ALL
         size = share.exchange_bytes * share.rows * share.npus * share.held.vectors
         if share.tables.sharding == "row":

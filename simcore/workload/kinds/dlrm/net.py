@@ -86,12 +86,12 @@ class RecommendationNet(WithoutTokens, Schema):
 
     @property
     def vectors(self) -> int:
-        """That interact: one per table, and that of the bottom MLP."""
+        """Number of vectors: one per table, and the bottom MLP's."""
         return self.table_count + 1
 
     @cached_property
     def dense_layers(self) -> tuple[DenseLayer | CrossLayer | DotLayer, ...]:
-        """Those after the vectors have met: the interaction and the top MLP."""
+        """Layers after the vectors met: the interaction and the top MLP."""
         width = self.vectors * self.width
         if self.interaction == "cross":
             cross = CrossLayer(width=width, rank=self.cross_rank)

@@ -113,7 +113,7 @@ class ServingShare(TransformerShare):
 
     @property
     def exit(self) -> "ServingShare":
-        """Of a prompt only the last token meets the output head."""
+        """Share of the output head: a prompt's last token alone."""
         parts = self.rows // self.thin_rows
         return replace(self, rows=self.sampled, thin_rows=-(-self.sampled // parts))
 
@@ -144,7 +144,7 @@ class ServingShare(TransformerShare):
 
     @property
     def cores(self) -> tuple[Share, ...]:
-        """That of the sequences that are answered, and that of the prompts read beside them."""
+        """Shares of the sequences that are answered, and of the prompts read beside them."""
         chunk = self.chunk
         if chunk is None:
             return (self,)

@@ -121,7 +121,7 @@ class InferenceWorkload(Workload):
         return self.steady
 
     def with_batch(self, global_batch: int) -> Self:
-        """The same with another batch, and as many prompts for each of its sequences."""
+        """Copy with another batch, and as many prompts for each of its sequences."""
         update: dict[str, object] = {"global_batch": global_batch}
         if chunk := self.chunk:
             prompts = chunk.prompts * global_batch // self.global_batch
@@ -236,7 +236,7 @@ class InferenceWorkload(Workload):
         )
 
     def figures(self, time_s: float) -> dict[str, float]:
-        """How fast prompts are read, where the step reads any."""
+        """Rate of reading prompts, where the step reads any."""
         if self.step == "prefill":
             return {"prompts_per_s": self.global_batch / time_s}
         if self.chunk is None:
@@ -311,7 +311,7 @@ def _check_decoder(model: Model, at: str) -> None:
 
 
 def forward_rules(plan: ParallelPlan, *, splits_sequence: bool) -> Iterator[Rule]:
-    """What only training can choose must be as it is by default.
+    """Rules that keep training's choices at their defaults.
 
     Args:
         plan: The plan.

@@ -45,7 +45,7 @@ class ExpertPaths:
 
 
 def met(holders: int, experts: int, active: int) -> float:
-    """Of so many *holders*, each with as many of the *experts*, how many hold one of *active*.
+    """Mean count of *holders*, each with as many of the *experts*, that hold one of *active*.
 
     A holder has none of them with the chance C(experts - its own, active) / C(experts, active).
     """

@@ -134,7 +134,7 @@ class Model(Schema):
 
     @cached_property
     def layer_kinds(self) -> tuple[_Blocks, ...]:
-        """Which residual blocks each layer has, in order."""
+        """Residual blocks of each layer, in order."""
         attention = "latent" if self.latent else "attention"
         if self.pattern:
             letters = {**_PATTERN, "*": attention}
@@ -172,11 +172,11 @@ class Model(Schema):
 
     @cached_property
     def block_counts(self) -> Counter[str]:
-        """How many layers have each residual block."""
+        """Layer counts by residual block."""
         return Counter(block for kind in self.layer_kinds for block in kind)
 
     def count(self, block: str) -> int:
-        """How many layers have this residual *block*."""
+        """Count of layers with this residual *block*."""
         return self.block_counts[block]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:

@@ -82,7 +82,7 @@ class LatentShare:
 
     @property
     def cached_width(self) -> int:
-        """What is kept of a token for later ones: its latent, and the rotary part of its key."""
+        """Width kept of a token for later ones: its latent, and the rotary part of its key."""
         return self.key_value_rank + self.rotary_width
 
     @classmethod

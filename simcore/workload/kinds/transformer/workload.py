@@ -12,7 +12,7 @@ from simcore.files.resources import find_config
 from simcore.files.yaml_file import read_table
 from simcore.terms import Precision
 from simcore.workload.base import Extent, Rule, Workload
-from simcore.workload.kinds.transformer.blocks import BLOCKS, Block
+from simcore.workload.kinds.transformer.blocks import BLOCKS, ResidualBlock
 from simcore.workload.kinds.transformer.expert_paths import ExpertLoad
 from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.kinds.transformer.rules import token_rules
@@ -130,7 +130,7 @@ class TrainingWorkload(Workload):
 class TransformerShare(Share):
     """One NPU's part of a transformer's work, which knows the residual blocks of its layers."""
 
-    def named_work(self, part: Hashable, plan: ParallelPlan) -> Block:
+    def named_work(self, part: Hashable, plan: ParallelPlan) -> ResidualBlock:
         """The residual block *part*, a name of ``BLOCKS``, as this NPU holds it."""
         name = str(part)
         share = self.of_layer((name,))

@@ -15,9 +15,9 @@ from simcore.workload.program.piece import (
     LOSS,
     TURN,
     Piece,
-    Run,
     Section,
     SectionBuilder,
+    SectionRun,
     join,
     nothing,
     piece_of,
@@ -81,7 +81,7 @@ class UnitWriter:
             return self.forward(chunks[0], chain=())
         unit = self._forward(chunks[0], (), lambda layers: ())
         later = [bucket for chunk in chunks[1:] for bucket in self._buckets(chunk)]
-        gathering = piece_of([Run(self.passes.gathering(later).placed(()))])
+        gathering = piece_of([SectionRun(self.passes.gathering(later).placed(()))])
         return replace(join([unit, gathering]), exits=unit.exits)
 
     def forward(self, chunk: Chunk, *, chain: tuple[int, ...]) -> Piece:
@@ -127,33 +127,33 @@ class UnitWriter:
 
     def _backward(
         self, chunk: Chunk, forward: Piece, writers: Sequence[_Write], gate: _Gates
-    ) -> list[Run]:
+    ) -> list[SectionRun]:
         """Receive, head, and the layers from the last to the first."""
-        runs: list[Run] = []
+        runs: list[SectionRun] = []
         entry: tuple[int, ...] = (CHAIN,)
         if not chunk.is_last:
-            runs.append(Run(self._section(_receive, entry=entry)))
+            runs.append(SectionRun(self._section(_receive, entry=entry)))
         elif chunk.turns:
             entry = (CHAIN, TURN)
         elif forward.exits != (forward.last_compute,):
             entry = (CHAIN, LOSS)
         if chunk.has_head:
-            runs.append(Run(self._section(self.passes.head_backward, entry=entry)))
+            runs.append(SectionRun(self._section(self.passes.head_backward, entry=entry)))
         if runs:
             entry = seen_from_end(runs[-1].section)
         layers = self._layers(writers[::-1], chunk.layers[::-1], entry, gate)
         return runs + _runs(layers, range(len(layers))[::-1])
 
     def _forward(self, chunk: Chunk, chain: tuple[int, ...], gate: _Gates) -> Piece:
-        runs: list[Run] = []
+        runs: list[SectionRun] = []
         entry = chain
         if chunk.turns and chunk.is_first:
             entry = (*chain, TURN)
         elif not chunk.is_first:
-            runs.append(Run(self._section(_receive, entry=chain)))
+            runs.append(SectionRun(self._section(_receive, entry=chain)))
         elif chunk.has_table:
             runs.append(
-                Run(self._section(self.passes.embedding_forward, entry=chain, gate=gate([])))
+                SectionRun(self._section(self.passes.embedding_forward, entry=chain, gate=gate([])))
             )
         if runs:
             entry = seen_from_end(runs[-1].section)
@@ -188,11 +188,13 @@ class UnitWriter:
                     break
         return layers
 
-    def _end(self, write: _Write, runs: Sequence[Run], gate: tuple[int, ...] | None = None) -> Run:
+    def _end(
+        self, write: _Write, runs: Sequence[SectionRun], gate: tuple[int, ...] | None = None
+    ) -> SectionRun:
         """A pass through an end of the model, after *runs*."""
-        return Run(self._section(write, entry=seen_from_end(runs[-1].section), gate=gate))
+        return SectionRun(self._section(write, entry=seen_from_end(runs[-1].section), gate=gate))
 
-    def _sent(self, runs: list[Run], chunk: Chunk) -> list[Run]:
+    def _sent(self, runs: list[SectionRun], chunk: Chunk) -> list[SectionRun]:
         """*runs* of a backward pass, and its message unless the chunk begins the model."""
         return runs if chunk.is_first else [*runs, self._end(_send, runs)]
 
@@ -203,7 +205,7 @@ class UnitWriter:
         entry: tuple[int, ...],
         gate: tuple[int, ...] | None = None,
     ) -> Section:
-        """What *write* writes, placed; with no *gate* the weights are there."""
+        """Output of *write*, placed; with no *gate* the weights are there."""
         key = (write.__name__, kinds, entry, gate)
         section = self.sections.get(key)
         if section is None:
@@ -219,7 +221,7 @@ class UnitWriter:
         return self.passes.means.plan.zero_stage >= 3
 
     def _gate(self, chain: tuple[int, ...], *, sharded: bool) -> _Gates:
-        """When a layer's weights are gathered, told from the layers before it in the unit.
+        """Gates of gathered weights, from the layers before in the unit.
 
         Sharded ones when the layer before the *prefetch* that are still ahead has ended, and the
         first ones after *chain*.
@@ -248,11 +250,13 @@ def _no_gate(_layers: Sequence[Section]) -> None:
     """Weights are there."""
 
 
-def _runs(layers: Sequence[Section], order: range) -> list[Run]:
+def _runs(layers: Sequence[Section], order: range) -> list[SectionRun]:
     """The *layers*, neighbours that are equal as one run."""
     starts = [i for i, section in enumerate(layers) if i == 0 or section is not layers[i - 1]]
     ends = [*starts[1:], len(layers)]
-    return [Run(layers[start], order[start:end]) for start, end in zip(starts, ends, strict=True)]
+    return [
+        SectionRun(layers[start], order[start:end]) for start, end in zip(starts, ends, strict=True)
+    ]
 
 
 def _receive() -> Section:

@@ -136,7 +136,7 @@ def unit_orders(plan: ParallelPlan, batches: int, memo: Memo) -> tuple[UnitOrder
 
 
 def pipeline_key(plan: ParallelPlan, batches: int) -> PipelineKey:
-    """What decides the order of the units."""
+    """Key of the order of the units."""
     return plan.schedule, plan.pp, batches, plan.interleave, plan.chunk_group
 
 

@@ -15,7 +15,7 @@ from dse.samplers.baselines import (
     RandomWalk,
     RawSpace,
 )
-from dse.space import Setting, SpaceFile, build_space, design_key
+from dse.space import RunFacts, SpaceFile, build_space, design_key
 
 FILE = {
     "products": [
@@ -23,7 +23,7 @@ FILE = {
     ],
     "axes": {"bandwidth": {"ladder": list(range(1, 21))}},
 }
-SPACE = build_space(SpaceFile.model_validate(FILE), Setting(dimensions=0, npus=64, fixed={}))
+SPACE = build_space(SpaceFile.model_validate(FILE), RunFacts(dimensions=0, npus=64, fixed={}))
 
 
 def test_a_raw_draw_is_valid_as_often_as_the_counts_say() -> None:

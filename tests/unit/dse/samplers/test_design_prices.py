@@ -10,7 +10,7 @@ from dse.samplers.design.aims import TimeAlone
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.moves import around
 from dse.samplers.design.neighbourhood import Neighbourhood
-from dse.space import Design, Setting, SpaceFile, build_space
+from dse.space import Design, RunFacts, SpaceFile, build_space
 
 FILE = {
     "products": [{"of": ["tp", "pp", "dp"], "equals": 96}],
@@ -22,7 +22,7 @@ FILE = {
     "require": ["stages == 1 or pp > 1"],
 }
 GENOMES = GenomeSpace(
-    build_space(SpaceFile.model_validate(FILE), Setting(dimensions=0, npus=96, fixed={}))
+    build_space(SpaceFile.model_validate(FILE), RunFacts(dimensions=0, npus=96, fixed={}))
 )
 
 

@@ -12,7 +12,7 @@ from dse.samplers.design.moves import moves_for
 from dse.samplers.design.neighbourhood import Neighbourhood
 from dse.samplers.design.surrogate import GaussianProcess, Root, in_blocks
 from dse.samplers.design_sampler import DesignSampler
-from dse.space import Encoding, Setting, Space, SpaceFile, build_space, design_key
+from dse.space import Encoding, RunFacts, Space, SpaceFile, build_space, design_key
 
 FILE = {
     "products": [
@@ -30,7 +30,7 @@ FILE = {
 
 
 def space() -> Space:
-    setting = Setting(dimensions=3, npus=96, fixed={})
+    setting = RunFacts(dimensions=3, npus=96, fixed={})
     return build_space(SpaceFile.model_validate(FILE), setting)
 
 
@@ -127,7 +127,7 @@ def test_a_screen_is_never_passed_by_what_it_turns_down() -> None:
 
 def test_a_space_that_is_used_up_ends_the_search() -> None:
     file = SpaceFile.model_validate({"axes": {"a": {"choices": [1, 2, 3]}}})
-    genomes = GenomeSpace(build_space(file, Setting(dimensions=0, npus=None, fixed={})))
+    genomes = GenomeSpace(build_space(file, RunFacts(dimensions=0, npus=None, fixed={})))
     search = DesignSearch(genomes, seed=0)
     assert len({search.ask() for _ in range(3)}) == 3
     assert search.ask() is None

@@ -11,7 +11,7 @@ from dse.samplers.design.judge import Litter
 from dse.samplers.design.moves import around, grafted, retuned
 from dse.samplers.design.neighbourhood import Neighbourhood
 from dse.samplers.design.search import Breeder
-from dse.space import Setting, SpaceFile, Value, build_space
+from dse.space import RunFacts, SpaceFile, Value, build_space
 
 FILE = {
     "products": [{"of": ["tp", "pp", "dp"], "equals": 96}],
@@ -22,7 +22,7 @@ FILE = {
     },
 }
 GENOMES = GenomeSpace(
-    build_space(SpaceFile.model_validate(FILE), Setting(dimensions=0, npus=96, fixed={}))
+    build_space(SpaceFile.model_validate(FILE), RunFacts(dimensions=0, npus=96, fixed={}))
 )
 NEAR = Neighbourhood(GENOMES)
 

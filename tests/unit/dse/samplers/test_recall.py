@@ -14,7 +14,7 @@ from dse.proof.screening import StudyScreen
 from dse.samplers import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design import GenomeSpace
 from dse.samplers.design_proposer import DesignProposer
-from dse.space import Design, Setting, SpaceFile, build_space
+from dse.space import Design, RunFacts, SpaceFile, build_space
 from dse.study.compile import load_study_file
 from dse.study.trials import Trial
 
@@ -32,7 +32,7 @@ FILE = {
     },
     "require": ["48 % pp == 0"],
 }
-SPACE = build_space(SpaceFile.model_validate(FILE), Setting(dimensions=3, npus=96, fixed={}))
+SPACE = build_space(SpaceFile.model_validate(FILE), RunFacts(dimensions=3, npus=96, fixed={}))
 WHAT = ProposerInput(
     space=SPACE,
     goals=Goals(objectives={"iteration_time": "minimise", "mfu": "maximise"}),
@@ -128,7 +128,7 @@ def test_many_designs_are_understood_at_once_as_one_by_one() -> None:
 
 def test_designs_without_lists_of_choices_are_understood_at_once_too() -> None:
     file = SpaceFile.model_validate({"axes": {"share": {"low": 1.0, "high": 3.0}}})
-    space = GenomeSpace(build_space(file, Setting(dimensions=2, npus=8, fixed={})))
+    space = GenomeSpace(build_space(file, RunFacts(dimensions=2, npus=8, fixed={})))
     designs: list[Design] = [{"share": 1.0}, {"share": 2.5}]
     assert space.genomes(designs) == [space.genome(design) for design in designs]
     assert space.genomes([{"share": 4.0}]) is None

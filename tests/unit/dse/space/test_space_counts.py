@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dse.space import Setting, SpaceFile, build_space
+from dse.space import RunFacts, SpaceFile, build_space
 from dse.study.compile import load_study_file
 from simcore import ConfigError
 
@@ -14,7 +14,7 @@ SHAPE = "platform.dimensions[*].npus"
 
 
 def space_of(data: dict[str, Any], *, dimensions: int = 4, npus: int | None = None) -> Any:
-    setting = Setting(dimensions=dimensions, npus=npus, fixed={"workload.global_batch": 512})
+    setting = RunFacts(dimensions=dimensions, npus=npus, fixed={"workload.global_batch": 512})
     return build_space(SpaceFile.from_file_data(data, at="space"), setting)
 
 

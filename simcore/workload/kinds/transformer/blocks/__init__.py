@@ -2,15 +2,15 @@
 
 from simcore.registry import Registry
 from simcore.workload.kinds.transformer.blocks.attention import Attention
-from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.kinds.transformer.blocks.cross import CrossAttention, DecoderStart
 from simcore.workload.kinds.transformer.blocks.experts import RoutedExperts
 from simcore.workload.kinds.transformer.blocks.latent import Latent
 from simcore.workload.kinds.transformer.blocks.mamba import Mamba
 from simcore.workload.kinds.transformer.blocks.mlp import Mlp
-from simcore.workload.kinds.transformer.blocks.vision import Classes, Patches
+from simcore.workload.kinds.transformer.blocks.vision import ClassHead, Patches
 
-BLOCKS: Registry[type[Block]] = Registry(
+BLOCKS: Registry[type[ResidualBlock]] = Registry(
     "residual block",
     {
         "patches": Patches,
@@ -24,9 +24,9 @@ BLOCKS: Registry[type[Block]] = Registry(
         "cross": CrossAttention,
         "mlp": Mlp,
         "experts": RoutedExperts,
-        "classes": Classes,
+        "classes": ClassHead,
     },
 )
 
 
-__all__ = ["BLOCKS", "Block"]
+__all__ = ["BLOCKS", "ResidualBlock"]

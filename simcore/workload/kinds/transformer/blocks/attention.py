@@ -1,7 +1,7 @@
 """Multi-head attention, with as many key-value heads as queries or fewer."""
 
 from simcore.workload.graph import Kernel
-from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.kinds.transformer.blocks.context import context_parallel
 from simcore.workload.kinds.transformer.blocks.core import scores_bytes
 from simcore.workload.program.kernel_costs import (
@@ -12,10 +12,10 @@ from simcore.workload.program.kernel_costs import (
     weight_gradient,
 )
 from simcore.workload.program.layer import BlockParameters
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 
-class Attention(Block):
+class Attention(ResidualBlock):
     """Norm, queries, keys and values, core, and the projection back; heads are split over tp.
 
     Source: M. Shoeybi et al., "Megatron-LM", arXiv:1909.08053, section 3; J. Ainslie et al.,
@@ -30,7 +30,7 @@ class Attention(Block):
         matrices = share.hidden * (share.attention_width + share.output_width)
         return BlockParameters(split=matrices, whole=share.norm_parameters)
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         share = self.share
         work.gather("attention input")
         work.compute("attention input", [*norm(share, "attention"), self._qkv("qkv")])
@@ -38,7 +38,7 @@ class Attention(Block):
         work.compute("attention", [gemm("attention output", *self._output, share)])
         work.reduce("attention output")
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         share = self.share
         work.gather("attention gradient")
         self.repeat_norm(work, "attention input")

@@ -6,11 +6,11 @@ from simcore.workload.kinds.transformer.share import Share
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.kernel_costs import norm
 from simcore.workload.program.layer import LayerWork
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block(LayerWork):
+class ResidualBlock(LayerWork):
     """A norm, what follows it, and the sum with the residual stream, as one NPU holds them.
 
     The norm's parameters are the block's. The sum is counted with the norm that follows it, so
@@ -32,7 +32,7 @@ class Block(LayerWork):
 
     @property
     def entry_bytes(self) -> int:
-        """What every block keeps: the inputs of its norm and of the product after it, its mask."""
+        """Bytes kept by every block: inputs of its norm and of the product after it, its mask."""
         share, tensors = self.share, 1 if self.repeats("norms") else 2
         return share.thin_rows * share.hidden * (tensors * share.element_bytes + share.mask_bytes)
 
@@ -45,7 +45,7 @@ class Block(LayerWork):
         """The forward pass of *part*, one of ``recompute_parts``, is repeated."""
         return part in self.plan.recompute_parts
 
-    def repeat_norm(self, work: Work, name: str) -> None:
+    def repeat_norm(self, work: PassWriter, name: str) -> None:
         """The norm of the block once more, where its output was not kept."""
         if self.repeats("norms"):
             work.compute(name, norm(self.share, f"{name} again")[1:])

@@ -8,7 +8,7 @@ from simcore.workload.graph import Axis, Kernel
 from simcore.workload.kinds.transformer.blocks.core import core, core_gradient
 from simcore.workload.kinds.transformer.share import Share
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +19,11 @@ class ContextParallel(ABC):
     plan: ParallelPlan
 
     @abstractmethod
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         """Write the forward pass of the core."""
 
     @abstractmethod
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         """Write the backward pass of the core."""
 
     def _core_gradient(self) -> list[Kernel]:
@@ -40,18 +40,18 @@ class GatheredKeys(ContextParallel):
 
     __slots__ = ()
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         self._gather(work)
         work.compute("attention", [kernel for part in self.share.cores for kernel in core(part)])
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         self._gather(work)
         work.compute("attention", self._core_gradient())
         size_bytes = self.share.kv_bytes * self.plan.cp
         name = "key and value gradients"
         work.collective(name, CollectiveKind.REDUCE_SCATTER, Axis.CP, size_bytes)
 
-    def _gather(self, work: Work) -> None:
+    def _gather(self, work: PassWriter) -> None:
         size_bytes = self.share.kv_bytes
         work.collective("keys and values", CollectiveKind.ALL_GATHER, Axis.CP, size_bytes)
 
@@ -70,7 +70,7 @@ class RingAttention(ContextParallel):
 
     __slots__ = ()
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         there = computed = work.fork()
         for step in range(self.plan.cp):
             coming = self._send(work, there, step)
@@ -78,7 +78,7 @@ class RingAttention(ContextParallel):
             work.compute("attention", [self._block(kernel) for kernel in core(self.share)])
             computed, there = work.fork(), coming
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         there = computed = work.fork()
         summed: tuple[int, ...] = ()
         for step in range(self.plan.cp):
@@ -91,14 +91,14 @@ class RingAttention(ContextParallel):
             summed = work.fork()
         work.resume(computed + summed)
 
-    def _send(self, work: Work, there: tuple[int, ...], step: int) -> tuple[int, ...]:
+    def _send(self, work: PassWriter, there: tuple[int, ...], step: int) -> tuple[int, ...]:
         """Pass keys and values on, but for the last step."""
         work.resume(there)
         if step < self.plan.cp - 1:
             self._step(work, "keys and values")
         return work.fork()
 
-    def _step(self, work: Work, name: str) -> None:
+    def _step(self, work: PassWriter, name: str) -> None:
         part_bytes = -(-self.share.kv_bytes // (self.plan.cp - 1))
         work.collective(name, CollectiveKind.ALL_GATHER, Axis.CP, part_bytes)
 
@@ -116,12 +116,12 @@ class HeadExchange(ContextParallel):
 
     __slots__ = ()
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         self._exchange(work, "queries, keys and values", self._input_width)
         work.compute("attention", core(self.share))
         self._exchange(work, "attention outputs", self.share.output_width)
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         self._exchange(work, "output gradients", self.share.output_width)
         work.compute("attention", self._core_gradient())
         self._exchange(work, "gradients of queries, keys and values", self._input_width)
@@ -133,7 +133,7 @@ class HeadExchange(ContextParallel):
         copies = max(1, self.plan.cp // heads)
         return share.query_width + copies * (share.key_width + share.value_width)
 
-    def _exchange(self, work: Work, name: str, width: int) -> None:
+    def _exchange(self, work: PassWriter, name: str, width: int) -> None:
         size_bytes = self.share.element_bytes * self.share.rows * width
         work.collective(name, CollectiveKind.ALL_TO_ALL, Axis.CP, size_bytes)
 

@@ -46,7 +46,7 @@ def core_gradient(share: Share) -> list[Kernel]:
 
 
 def scores_bytes(share: Share) -> int:
-    """What a core that is not fused keeps: scores before and after dropout, and its mask."""
+    """Bytes that an unfused core keeps: scores before and after dropout, and its mask."""
     w = share.element_bytes
     return share.scores * (2 * w + 1 if share.mask_bytes else w)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.kinds.transformer.blocks.core import core, core_gradient, scores_bytes
 from simcore.workload.kinds.transformer.share import Share
 from simcore.workload.program import ends
@@ -14,10 +14,10 @@ from simcore.workload.program.kernel_costs import (
     weight_gradient,
 )
 from simcore.workload.program.layer import BlockParameters
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 
-class DecoderStart(Block):
+class DecoderStart(ResidualBlock):
     """The lookup of the decoder's tokens, in the same table as the encoder's."""
 
     __slots__ = ()
@@ -26,22 +26,22 @@ class DecoderStart(Block):
     def parameters(self) -> BlockParameters:
         return BlockParameters()
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         work.compute("decoder embedding", ends.embedding(self.share))
         work.reduce("decoder embedding")
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         work.gather("decoder embedding gradient")
         kernels = ends.embedding_gradient(self.share, self.plan.tp)
         work.compute("decoder embedding", kernels)
 
     @property
     def kept_bytes(self) -> int:
-        """What all layers of the decoder read of the encoder."""
+        """Bytes of the encoder for all decoder layers."""
         return _encoder(self).thin_bytes
 
 
-class CrossAttention(Block):
+class CrossAttention(ResidualBlock):
     """Attention of the decoder's tokens to all of the encoder's; heads are split over tp.
 
     Every layer makes keys and values of its own from the encoder's output and adds to its
@@ -59,7 +59,7 @@ class CrossAttention(Block):
         matrices = share.hidden * (share.attention_width + share.output_width)
         return BlockParameters(split=matrices, whole=share.norm_parameters)
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         share, encoder = self.share, _encoder(self)
         work.gather("cross attention input")
         queries = gemm("cross queries", *self._queries, share)
@@ -70,7 +70,7 @@ class CrossAttention(Block):
         work.compute("cross attention", [gemm("cross attention output", *self._output, share)])
         work.reduce("cross attention output")
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         share, encoder = self.share, _encoder(self)
         work.gather("cross attention gradient")
         self.repeat_norm(work, "cross attention input")
@@ -121,7 +121,7 @@ class CrossAttention(Block):
         return self.share.rows, self.share.hidden, self.share.output_width
 
 
-def _encoder(block: Block) -> Share:
+def _encoder(block: ResidualBlock) -> Share:
     if block.share.encoder is None:
         raise AssertionError("a model with an encoder has a share of it")
     return block.share.encoder

@@ -4,7 +4,7 @@ from math import ceil
 
 from simcore.terms import CollectiveKind
 from simcore.workload.graph import Axis, Kernel
-from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.kinds.transformer.blocks.mlp import (
     activation_again,
     product_gradients,
@@ -23,13 +23,13 @@ from simcore.workload.program.kernel_costs import (
     weight_gradient,
 )
 from simcore.workload.program.layer import BlockParameters
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 _COUNT_BYTES = 4
 _ROUTER_BYTES = 4  # the router works in fp32
 
 
-class RoutedExperts(Block):
+class RoutedExperts(ResidualBlock):
     """Norm, router, tokens to the experts that it picks, their MLPs, and the tokens back.
 
     Each NPU routes its own tokens. They reach the experts by an all-to-all over ep and, where an
@@ -57,7 +57,7 @@ class RoutedExperts(Block):
             experts=matrices * experts.width * experts.ffn * experts.held,
         )
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         share = self.share
         router = gemm("router", share.thin_rows, self._experts.count, share.hidden, share)
         kernels = [*norm(share, "experts"), router, *self._choice("top-k")]
@@ -88,7 +88,7 @@ class RoutedExperts(Block):
             rows, narrow, wide = self._narrowing
             work.compute("widening", [gemm("widening", rows, wide, narrow, share)])
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         share = self.share
         self.repeat_norm(work, "unpermute")
         work.compute("unpermute", norm_gradient(share, "next"))
@@ -167,7 +167,7 @@ class RoutedExperts(Block):
     def _shared_thin_bytes(self) -> int:
         return self.share.thin_bytes if self._experts.shared_ffn else 0
 
-    def _to_experts(self, work: Work, what: str, element_bytes: float) -> None:
+    def _to_experts(self, work: PassWriter, what: str, element_bytes: float) -> None:
         rail_bytes, size_bytes = self._travelling(element_bytes)
         name = f"{what} to nodes of experts"
         work.collective(name, CollectiveKind.ALL_TO_ALL, Axis.EP_RAIL, rail_bytes)
@@ -175,7 +175,7 @@ class RoutedExperts(Block):
         name = f"{what} to parts of experts"
         work.collective(name, CollectiveKind.ALL_GATHER, Axis.ETP, size_bytes)
 
-    def _from_experts(self, work: Work, what: str) -> None:
+    def _from_experts(self, work: PassWriter, what: str) -> None:
         rail_bytes, size_bytes = self._travelling(self.share.element_bytes)
         name, summed_bytes = f"{what} from parts of experts", size_bytes * self.plan.expert_tp
         work.collective(name, CollectiveKind.REDUCE_SCATTER, Axis.ETP, summed_bytes)
@@ -217,12 +217,14 @@ class RoutedExperts(Block):
             grouped_gemm("experts down", (rows, wide, ffn), held, share),
         ]
 
-    def _gradients(self, work: Work, node: str, name: str, sizes: tuple[int, int, int]) -> None:
+    def _gradients(
+        self, work: PassWriter, node: str, name: str, sizes: tuple[int, int, int]
+    ) -> None:
         """Both gradients of a product, in the compute node *node*."""
         inputs = input_gradient(name, *sizes, self.share)
         work.compute(node, [inputs], [weight_gradient(name, *sizes, self.share)])
 
-    def _product_gradients(self, work: Work) -> None:
+    def _product_gradients(self, work: PassWriter) -> None:
         """Backward pass but for the weight gradient of the first product."""
         share, (rows, wide, ffn, held) = self.share, self._sizes()
         inner = share.mlp_inputs * ffn

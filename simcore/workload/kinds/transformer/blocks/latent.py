@@ -1,7 +1,7 @@
 """Multi-head latent attention."""
 
 from simcore.workload.graph import Kernel
-from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.kinds.transformer.blocks.context import context_parallel
 from simcore.workload.kinds.transformer.blocks.core import scores_bytes
 from simcore.workload.kinds.transformer.share import LatentShare
@@ -14,12 +14,12 @@ from simcore.workload.program.kernel_costs import (
     weight_gradient,
 )
 from simcore.workload.program.layer import BlockParameters
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 _NORM_FLOP = 5
 
 
-class Latent(Block):
+class Latent(ResidualBlock):
     """Norm, latents, heads made from the latents, core, and the projection back.
 
     The products that make the latents are the same on all NPUs of a tensor parallel group, each
@@ -41,7 +41,7 @@ class Latent(Block):
             whole=norms + share.hidden * self._width,
         )
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         share = self.share
         down = gemm("latents", share.thin_rows, self._width, share.hidden, share)
         work.compute("latents", [*norm(share, "attention"), down, *self._norms("latent norms", 2)])
@@ -51,7 +51,7 @@ class Latent(Block):
         work.compute("attention", [gemm("attention output", *self._output, share)])
         work.reduce("attention output")
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         share = self.share
         work.gather("attention gradient")
         self.repeat_norm(work, "latents")

@@ -2,7 +2,7 @@
 
 from simcore.terms import CollectiveKind
 from simcore.workload.graph import Axis, Kernel
-from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.kinds.transformer.share import StateShare
 from simcore.workload.program.kernel_costs import (
     elementwise,
@@ -13,13 +13,13 @@ from simcore.workload.program.kernel_costs import (
     weight_gradient,
 )
 from simcore.workload.program.layer import BlockParameters
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 _STATE_BYTES = 4  # states are kept in fp32
 _NORM_FLOP = 5
 
 
-class Mamba(Block):
+class Mamba(ResidualBlock):
     """Norm, product to gate, values and state inputs, convolution, scan, norm, product back.
 
     Heads are split over tp; with context parallelism an all-to-all gives each NPU all tokens of
@@ -38,7 +38,7 @@ class Mamba(Block):
         small = state.convolution * (state.inner + state.mixed) + state.inner + 3 * state.heads
         return BlockParameters(split=matrices + small, whole=share.norm_parameters)
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         share = self.share
         work.gather("mamba input")
         inputs = gemm("mamba input", share.rows, self._width, share.hidden, share)
@@ -49,7 +49,7 @@ class Mamba(Block):
         work.compute("mamba output", [gemm("mamba output", *self._output, share)])
         work.reduce("mamba output")
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         share = self.share
         work.gather("mamba gradient")
         self.repeat_norm(work, "mamba input")
@@ -87,7 +87,7 @@ class Mamba(Block):
     def _output(self) -> tuple[int, int, int]:
         return self.share.rows, self.share.hidden, self._state.inner
 
-    def _exchange(self, work: Work, name: str, width: int) -> None:
+    def _exchange(self, work: PassWriter, name: str, width: int) -> None:
         size_bytes = self.share.element_bytes * self.share.rows * width
         work.collective(name, CollectiveKind.ALL_TO_ALL, Axis.CP, size_bytes)
 

@@ -1,7 +1,7 @@
 """The plain MLP, and the kernels that expert MLPs share with it."""
 
 from simcore.workload.graph import Kernel
-from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.kinds.transformer.share import Share
 from simcore.workload.program.kernel_costs import (
     elementwise,
@@ -12,10 +12,10 @@ from simcore.workload.program.kernel_costs import (
     weight_gradient,
 )
 from simcore.workload.program.layer import BlockParameters
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 
-class Mlp(Block):
+class Mlp(ResidualBlock):
     """Norm, product to the inner width, activation, product back; the inner width is split.
 
     Source: M. Shoeybi et al., "Megatron-LM", arXiv:1909.08053, section 3; N. Shazeer, "GLU
@@ -30,13 +30,13 @@ class Mlp(Block):
         matrices = (share.mlp_inputs + 1) * share.hidden * share.ffn
         return BlockParameters(split=matrices, whole=share.norm_parameters)
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         share = self.share
         work.gather("mlp input")
         work.compute("mlp", [*norm(share, "mlp"), *products("mlp", share, share.ffn)])
         work.reduce("mlp output")
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         share = self.share
         work.gather("mlp gradient")
         self.repeat_norm(work, "mlp")
@@ -65,7 +65,7 @@ def products(name: str, share: Share, ffn: int) -> list[Kernel]:
     ]
 
 
-def product_gradients(name: str, share: Share, ffn: int, work: Work) -> None:
+def product_gradients(name: str, share: Share, ffn: int, work: PassWriter) -> None:
     """Backward pass of an MLP but for the weight gradient of its first product."""
     rows, hidden, inputs = share.rows, share.hidden, share.mlp_inputs
     down = f"{name} down", rows, hidden, ffn

@@ -2,7 +2,7 @@
 
 from simcore.terms import CollectiveKind
 from simcore.workload.graph import Axis
-from simcore.workload.kinds.transformer.blocks.base import Block
+from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.kinds.transformer.share import VisionShare
 from simcore.workload.program.kernel_costs import (
     elementwise,
@@ -13,12 +13,12 @@ from simcore.workload.program.kernel_costs import (
     weight_gradient,
 )
 from simcore.workload.program.layer import BlockParameters
-from simcore.workload.program.work import Work
+from simcore.workload.program.work import PassWriter
 
 _LOSS_BYTES = 4  # logits and what they are summed to are fp32
 
 
-class Patches(Block):
+class Patches(ResidualBlock):
     """The product that makes a token of each patch; whole on every NPU, for its own tokens.
 
     Nothing asks for the gradient of the pixels.
@@ -32,10 +32,10 @@ class Patches(Block):
     def parameters(self) -> BlockParameters:
         return BlockParameters(whole=_vision(self).pixels * self.share.hidden)
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         work.compute("patches", [gemm("patches", *self._sizes, self.share)])
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         work.compute("patches", [], [weight_gradient("patches", *self._sizes, self.share)])
 
     @property
@@ -51,7 +51,7 @@ class Patches(Block):
         return self.share.thin_rows, self.share.hidden, _vision(self).pixels
 
 
-class Classes(Block):
+class ClassHead(ResidualBlock):
     """Norm, mean over the tokens, and the product with the classes, which are split over tp.
 
     Source: A. Dosovitskiy et al., "An Image is Worth 16x16 Words", ICLR 2021, equation 4; mean in
@@ -65,7 +65,7 @@ class Classes(Block):
         matrix = self.share.hidden * _vision(self).classes
         return BlockParameters(split=matrix, whole=self.share.norm_parameters)
 
-    def forward(self, work: Work) -> None:
+    def forward(self, work: PassWriter) -> None:
         share, images = self.share, self.plan.micro_batch
         elements = share.thin_rows * share.hidden
         work.compute("classes", norm(share, "final"))
@@ -79,7 +79,7 @@ class Classes(Block):
         logits = images * _vision(self).classes
         work.compute("loss", [elementwise("cross entropy", 5 * logits, 2 * _LOSS_BYTES * logits)])
 
-    def backward(self, work: Work) -> None:
+    def backward(self, work: PassWriter) -> None:
         share, images = self.share, self.plan.micro_batch
         inputs = input_gradient("classes", *self._sizes, share)
         weights = weight_gradient("classes", *self._sizes, share)
@@ -100,7 +100,7 @@ class Classes(Block):
         return self.plan.micro_batch, _vision(self).classes, self.share.hidden
 
 
-def _vision(block: Block) -> VisionShare:
+def _vision(block: ResidualBlock) -> VisionShare:
     if block.share.vision is None:
         raise AssertionError("a model with patches has a share of them")
     return block.share.vision
