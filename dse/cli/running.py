@@ -15,6 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from dse.cli.showing import show_result
+from dse.rank.pareto import Front
 from dse.report.amounts import show_objective
 from dse.results.result import StudyResult
 from dse.run.api import enumerate_study, run_study
@@ -37,7 +38,7 @@ class Progress:
         self._live: Live | None = None
         self._tally = Tally()
         self._by_machine: Counter[str] = Counter()
-        self._front: list[tuple[float, ...]] = []
+        self._front: Front[int] = Front()
         self._signs: dict[str, int] = {}
         self._level = ""
         self._total = self._known = self._duplicates = 0
@@ -63,7 +64,7 @@ class Progress:
         if self._live is not None:
             self._live.stop()
             self._live = None
-        self._tally, self._front, self._duplicates = Tally(), [], 0
+        self._tally, self._front, self._duplicates = Tally(), Front(), 0
         self._signs = dict(zip(study.goals.objectives, study.goals.signs, strict=True))
         self._total, self._known = total, known
         self._level = study.fidelity if len(study.levels) > 1 else ""
@@ -79,7 +80,9 @@ class Progress:
         if self._tally.proposals > self._known and (machine := trial.worker.rpartition(".")[0]):
             self._by_machine[machine] += 1
         if trial.is_feasible:
-            self._add_to_front(trial)
+            objectives = trial.evaluation.objectives
+            point = [sign * objectives[name] for name, sign in self._signs.items()]
+            self._front.add(trial.number, point)
         now_s = time.monotonic()
         if self._live is not None:
             if now_s - self._said_s > 0.25:
@@ -93,14 +96,6 @@ class Progress:
         """True if Ctrl-C was pressed."""
         return self._stop()
 
-    def _add_to_front(self, trial: Trial) -> None:
-        objectives = trial.evaluation.objectives
-        point = tuple(self._signs[name] * objectives[name] for name in self._signs)
-        if any(_covers(other, point) for other in self._front):
-            return
-        self._front = [other for other in self._front if not _covers(point, other)]
-        self._front.append(point)
-
     def _rate(self) -> float:
         spent_s = max(time.monotonic() - self._start_s, 1e-3)
         return max(self._tally.proposals - self._known, 0) / spent_s
@@ -112,7 +107,7 @@ class Progress:
             ("trials", f"{tally.proposals} of {self._total}"),
             ("per second", f"{rate:.1f}"),
             ("time left", f"{left_s:.0f} s" if left_s < 1e6 else "-"),
-            ("front", str(len(self._front))),
+            ("front", str(len(self._front.kept))),
             ("infeasible", str(tally.infeasible)),
             ("pruned", str(tally.pruned)),
             ("failed", str(tally.failed)),
@@ -136,10 +131,6 @@ class Progress:
         for name, value in self._facts():
             table.add_row(name, value)
         return table
-
-
-def _covers(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
-    return all(a <= b for a, b in zip(first, second, strict=True))
 
 
 class StopSwitch:

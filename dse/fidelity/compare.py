@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.fidelity.promote import promotion
+from dse.fidelity.promote import minimised, promotion
 from dse.rank import non_dominated
 from dse.rank.quality import common_best, kendall_tau, spearman
 from dse.study.compile import Study
@@ -54,8 +54,8 @@ def _step(study: Study, below: Sequence[Trial], above: Sequence[Trial]) -> dict[
     coarse = {row.number: row for row in below}
     failed = [row for row in above if row.state == "failed"]
     fine = [row for row in above if row.is_feasible]
-    here = _points(study, [coarse[row.number] for row in fine])
-    there = _points(study, fine)
+    here = minimised(study, [coarse[row.number] for row in fine])
+    there = minimised(study, fine)
     found = {
         name: _agreement(here[:, place], there[:, place])
         for place, name in enumerate(study.goals.objectives)
@@ -84,17 +84,9 @@ def _step(study: Study, below: Sequence[Trial], above: Sequence[Trial]) -> dict[
     }
 
 
-def _points(study: Study, rows: Sequence[Trial]) -> Floats:
-    """(rows, objectives), all to be minimised."""
-    names = list(study.goals.objectives)
-    values = [[row.evaluation.objectives[name] for name in names] for row in rows]
-    signed: Floats = np.array(values, np.float64).reshape(-1, len(names)) * study.goals.signs
-    return signed
-
-
 def _front(study: Study, rows: Sequence[Trial]) -> set[int]:
     """Numbers of the non-dominated ones of feasible *rows* of one level."""
-    is_best = non_dominated(_points(study, rows)).tolist()
+    is_best = non_dominated(minimised(study, rows)).tolist()
     return {row.number for row, best in zip(rows, is_best, strict=True) if best}
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dse.proof.designs import check_bounded
 from dse.proof.least import least_metrics
-from dse.rank import non_dominated
+from dse.rank.pareto import fronts, no_worse
 from dse.samplers.design import Genome, GenomeSpace
 from dse.space import Design
 from dse.study.compile import Study
@@ -54,11 +54,13 @@ def promotion(study: Study, rows: Sequence[Trial]) -> Promotion:
     """
     search = study.file.search
     feasible = [row for row in rows if row.is_feasible and row.repeats is None]
-    best = _best(study, feasible)
+    points = minimised(study, feasible)
+    rank = fronts(points, len(points))
+    wanted = max(search.promote, int((rank == 0).sum()))
+    best = tuple(feasible[at] for at in np.argsort(rank, kind="stable")[:wanted].tolist())
     chosen = {row.number for row in best}
     others = [row for row in feasible if row.number not in chosen]
-    points = _points(study, feasible)
-    challengers = unbeaten(study, others, points[non_dominated(points)])
+    challengers = unbeaten(study, others, points[rank == 0])
     chosen = {row.number for row in challengers}
     others = [row for row in others if row.number not in chosen]
     count = min(search.controls, len(others))
@@ -66,25 +68,12 @@ def promotion(study: Study, rows: Sequence[Trial]) -> Promotion:
     return Promotion(best=best, challengers=challengers, controls=controls)
 
 
-def _points(study: Study, rows: Sequence[Trial]) -> Floats:
+def minimised(study: Study, rows: Sequence[Trial]) -> Floats:
     """(rows, objectives), all to be minimised."""
     names = list(study.goals.objectives)
     values = [[row.evaluation.objectives[name] for name in names] for row in rows]
     signed: Floats = np.array(values, np.float64).reshape(-1, len(names)) * study.goals.signs
     return signed
-
-
-def _best(study: Study, feasible: Sequence[Trial]) -> tuple[Trial, ...]:
-    points = _points(study, feasible)
-    chosen: list[Trial] = []
-    left = np.arange(len(feasible))
-    while left.size and (not chosen or len(chosen) < study.file.search.promote):
-        is_best = non_dominated(points[left])
-        best = left[is_best].tolist()
-        room = study.file.search.promote - len(chosen) if chosen else len(best)
-        chosen += [feasible[place] for place in best[:room]]
-        left = left[~is_best]
-    return tuple(chosen)
 
 
 _KEPT = 16
@@ -127,7 +116,7 @@ def _is_beaten(study: Study, design: Design, front: Floats) -> bool:
         values = _bounds(study, genome, closer)
         if values is None:
             return False
-        if (front <= np.array(values)).all(axis=1).any():
+        if no_worse(front, values).any():
             return True
     return False
 

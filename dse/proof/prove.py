@@ -16,7 +16,7 @@ from dse.evaluate.base import evaluate
 from dse.objectives import Goals
 from dse.proof.boxes import Box, Boxes, Values
 from dse.proof.designs import KnownDesigns, check_provable
-from dse.rank.pareto import non_dominated
+from dse.rank.pareto import Front, no_worse, non_dominated
 from dse.space import Design, design_key
 from dse.study.compile import Study
 from simcore import SimulationError
@@ -63,22 +63,15 @@ class _Found:
     """Designs that were simulated, and points that nothing was found to go below."""
 
     gap: float
-    designs: list[Design] = field(default_factory=list)
-    values: list[Values] = field(default_factory=list)
+    front: Front[Design] = field(default_factory=Front)
     given_up: list[Values] = field(default_factory=list)
 
     def covers(self, values: Floats) -> Flags:
         """(N,) whether a design found is as good, but for the gap, in all objectives."""
         covered = np.zeros(len(values), np.bool_)
-        for point in self.values:
-            covered |= (np.array(point) * (1 - self.gap) <= values).all(axis=1)
+        for point in self.front.points:  # few, of perhaps very many values
+            covered |= no_worse(point * (1 - self.gap), values)
         return covered
-
-    def add(self, design: Design, values: Values) -> None:
-        points = np.array([*self.values, values])
-        kept = np.flatnonzero(non_dominated(points)).tolist()
-        self.designs = [[*self.designs, design][index] for index in kept]
-        self.values = [tuple(points[index].tolist()) for index in kept]
 
     def give_up(self, values: Floats) -> None:
         """Remember what designs that are not looked at may reach."""
@@ -203,7 +196,7 @@ class Prover:
         self._known.add(key)
         if evaluation.state == "complete":
             names = self._study.goals.objectives
-            self._found.add(design, tuple(evaluation.objectives[name] for name in names))
+            self._found.front.add(design, [evaluation.objectives[name] for name in names])
 
     def _tear(self, candidate: _Candidate) -> None:
         """Nobody knows how good *candidate* is: the proof has a hole."""
@@ -271,15 +264,15 @@ class Prover:
         open_values += [own.values for own in (*self._candidates, *self._asked.values())]
         possible = np.array(found.given_up).reshape(-1, len(names))
         possible = np.concatenate([possible, *open_values])
-        possible = possible[non_dominated(possible)] if len(possible) else possible
-        values = np.array(found.values).reshape(-1, len(names))
+        possible = possible[non_dominated(possible)]
+        values = found.front.points.reshape(-1, len(names))
         best = values.min(axis=0, initial=inf)
         least = np.minimum(best, possible.min(axis=0, initial=inf))
         if not self._has_begun:
             least = np.zeros(len(names))
         return Proof(
             objectives=names,
-            designs=tuple(found.designs),
+            designs=tuple(found.front.kept),
             values=values,
             possible=possible,
             lower_bounds=tuple(least.tolist()),

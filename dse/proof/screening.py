@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dse.evaluate import Evaluation, Evaluator
 from dse.evaluate.base import BOUND
@@ -13,6 +13,7 @@ from dse.objectives import Limit
 from dse.proof.designs import check_bounded, check_comparable, plan_knobs
 from dse.proof.least import least_metrics
 from dse.proof.machines import OF_MACHINE, PER_TIME
+from dse.rank.pareto import Front, no_worse, non_dominated
 from dse.samplers.design import Genome, GenomeSpace
 from dse.space import Design, Value
 from dse.study.compile import Study
@@ -48,9 +49,6 @@ _MEETINGS = 3
 _MOST_HOPELESS = 1 << 17
 """Designs remembered as left no room; then they are forgotten, which costs time alone."""
 
-_TOGETHER = 256
-"""Stored results that are compared with the front at once."""
-
 Rows = NDArray[np.int32]
 Metrics = Mapping[str, float]
 
@@ -77,7 +75,7 @@ class StudyScreen(NoScreen):
         self._genomes = GenomeSpace(study.space)
         self._plan_knobs = plan_knobs(study)
         self._plans: Counter[tuple[Value | None, ...]] = Counter()
-        self._front = _Front(len(study.goals.objectives))
+        self._front: Front[int] = Front()
         self._hopeless: set[Genome] = set()
 
     def canonical(self, design: Design) -> Design:
@@ -96,7 +94,8 @@ class StudyScreen(NoScreen):
             names = tuple(self._study.goals.objectives)
             values = [[trial.evaluation.objectives[name] for name in names] for trial in found]
             points = np.array(values).reshape(-1, len(names))
-            self._front.extend([trial.number for trial in found], points)
+            for at in np.flatnonzero(non_dominated(points)).tolist():
+                self._front.add(found[at].number, points[at])
 
     def is_hopeful(self, design: Design) -> bool:
         """True if the trials so far leave room for *design*.
@@ -115,7 +114,7 @@ class StudyScreen(NoScreen):
         return False
 
     def verdict(self, design: Design) -> Evaluation | None:
-        if not self._is_bounded or not (self._decided.limits or self._front.numbers):
+        if not self._is_bounded or not (self._decided.limits or self._front.kept):
             return None
         genome = self._genome_of(design)
         row = np.array([self._genomes.rows(genome)], np.int32)
@@ -136,13 +135,14 @@ class StudyScreen(NoScreen):
         if broken:
             told = (f"{name} is exceeded by at least {part:.1%}" for name, part in broken.items())
             return _infeasible(excess, "; ".join(told))
-        if not self._front.numbers:
+        if not self._front.kept:
             return None
         objectives = self._study.goals.values(metrics)
-        better = self._front.better_than(list(objectives.values()))
-        if better is None:
+        point, front = list(objectives.values()), self._front
+        better = np.flatnonzero(no_worse(front.points, point) & ~no_worse(point, front.points))
+        if not better.size:
             return None
-        reason = f"trial {better} is better than this design can be"
+        reason = f"trial {front.kept[better[0]]} is better than this design can be"
         return Evaluation(state="pruned", objectives=objectives, fidelity=BOUND, reason=reason)
 
     def _genome_of(self, design: Design) -> Genome:
@@ -159,37 +159,6 @@ def why_blind(study: Study) -> str:
     if not study.file.search.screening:
         return "search.screening is false"
     return _objection(check_comparable, study)
-
-
-class _Front:
-    """The best designs found, all objectives to be minimised."""
-
-    def __init__(self, objectives: int) -> None:
-        self._points = np.zeros((0, objectives))
-        self.numbers: list[int] = []
-
-    def add(self, number: int, values: ArrayLike) -> None:
-        point = np.array(values)
-        if (self._points <= point).all(axis=1).any():
-            return
-        kept = np.flatnonzero(~(point <= self._points).all(axis=1))
-        self._points = np.concatenate([self._points[kept], point[None]])
-        self.numbers = [*(self.numbers[place] for place in kept), number]
-
-    def extend(self, numbers: Sequence[int], points: Floats) -> None:
-        """Add *points*, (N, M); those that are beaten already are left out many at a time."""
-        for first in range(0, len(points), _TOGETHER):
-            part = points[first : first + _TOGETHER]
-            is_beaten = np.any((self._points <= part[:, None]).all(axis=2), axis=1)
-            for at in np.flatnonzero(~is_beaten).tolist():
-                self.add(numbers[first + at], part[at])
-
-    def better_than(self, values: list[float]) -> int | None:
-        """A trial that is nowhere worse than *values*, and better in one."""
-        point = np.array(values)
-        is_better = (self._points <= point).all(axis=1) & (self._points < point).any(axis=1)
-        places = np.flatnonzero(is_better)
-        return self.numbers[places[0]] if places.size else None
 
 
 def _infeasible(excess: Mapping[str, float], reason: str) -> Evaluation:

@@ -1,29 +1,79 @@
-"""The non-dominated points of a set."""
+"""Pareto dominance: which points beat which, the fronts of a set, and the front of a stream.
+
+All objectives are minimised. Of equal points the first one beats the later ones, so that twins do
+not crowd out others. Points hold no NaN, and designs that break a limit have none: whoever keeps
+both ranks those apart.
+"""
+
+from bisect import bisect_right
+from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Points = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+T = TypeVar("T")
 
 
-def non_dominated(points: Points) -> NDArray[np.bool_]:
-    """Which points no other point dominates; all objectives are minimised.
+def no_worse(points: ArrayLike, others: ArrayLike) -> Flags:
+    """Whether points, (..., M), are nowhere above their *others*, as arrays broadcast."""
+    return np.asarray(np.less_equal(points, others).all(axis=-1))
+
+
+def fronts(points: Points, most: int) -> NDArray[np.int64]:
+    """The front of each point: 0 is not dominated, 1 only by front 0, and so on.
 
     Args:
-        points: ``(P, M)`` float64, finite.
+        points: (N, M) float64.
+        most: Fronts that are told apart where there are more than two objectives; what lies behind
+            them is one last front.
 
     Returns:
-        ``(P,)`` bool. Of equal points the first one counts as non-dominated.
+        (N,) int64; M <= 2 in O(N log N) by patience sorting.
     """
-    keep = np.zeros(points.shape[0], dtype=bool)
+    rank = np.empty(len(points), np.int64)
     order = np.lexsort(points.T[::-1])  # a point can only be dominated by one before it
-    front = np.empty_like(points)
-    size = 0
-    for index in order:
-        point = points[index]
-        if size and bool((front[:size] <= point).all(axis=1).any()):
-            continue
-        front[size] = point
-        size += 1
-        keep[index] = True
-    return keep
+    if points.shape[1] <= 2:
+        last: list[float] = []  # of each front, the last value of its latest point; they rise
+        behind = points[:, -1].tolist()
+        for at in order.tolist():
+            rank[at] = front = bisect_right(last, behind[at])
+            last[front : front + 1] = [behind[at]]
+        return rank
+    told, places, size = np.empty_like(points), np.empty_like(order), 0
+    for at in order:
+        above = rank[places[:size][no_worse(told[:size], points[at])]]
+        rank[at] = min(above.max(initial=-1) + 1, most)
+        if rank[at] < most:
+            told[size], places[size] = points[at], at
+            size += 1
+    return rank
+
+
+def non_dominated(points: Points) -> Flags:
+    """Which points, (N, M), no other one dominates."""
+    first: Flags = fronts(points, 1) == 0
+    return first
+
+
+class Front(Generic[T]):
+    """The points that no other one beats, of all that were added one by one.
+
+    Attributes:
+        points: (P, M) float64.
+        kept: What each of them stands for.
+    """
+
+    def __init__(self) -> None:
+        self.points: Points = np.zeros((0, 1))
+        self.kept: list[T] = []
+
+    def add(self, what: T, point: ArrayLike) -> bool:
+        """Keep *point*, (M,), unless one that is there is as good; whether it was kept."""
+        if no_worse(self.points, point).any():
+            return False
+        left = np.flatnonzero(~no_worse(point, self.points))
+        self.points = np.array([*self.points[left], np.asarray(point)])
+        self.kept = [*(self.kept[at] for at in left), what]
+        return True

@@ -8,6 +8,8 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial, TrialState
 
+from dse.rank.pareto import Front
+
 if TYPE_CHECKING:
     from optuna.study import Study
 
@@ -30,7 +32,7 @@ class PortfolioSampler(BaseSampler):
         self._members, self._seed = list(members), seed
         self._gain, self._used = [1.0] * len(self._members), [1.0] * len(self._members)
         self._dealt: dict[int, int] = {}
-        self._front: list[tuple[float, ...]] = []
+        self._front: Front[int] = Front()
 
     def infer_relative_search_space(
         self, study: "Study", trial: FrozenTrial
@@ -85,11 +87,4 @@ class PortfolioSampler(BaseSampler):
         point = tuple(sign * value for sign, value in zip(signs, values, strict=True))
         if any(value > 0 for value in trial.constraints.values()):
             return False
-        if any(_covers(other, point) for other in self._front):
-            return False
-        self._front = [other for other in self._front if not _covers(point, other)] + [point]
-        return True
-
-
-def _covers(first: Sequence[float], second: Sequence[float]) -> bool:
-    return all(a <= b for a, b in zip(first, second, strict=True))
+        return self._front.add(trial.number, point)

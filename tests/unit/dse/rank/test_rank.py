@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from dse.rank import hypervolume, non_dominated, reference_point, study_quality
+from dse.rank.pareto import Front, fronts
 
 
 def plain_non_dominated(points: np.ndarray) -> list[bool]:
@@ -17,6 +18,37 @@ def test_the_front_is_what_the_definition_says(objectives: int) -> None:
 def test_of_equal_points_the_first_is_on_the_front() -> None:
     points = np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0], [2.0, 1.0]])
     assert non_dominated(points).tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3])
+def test_fronts_are_those_of_the_definition(objectives: int) -> None:
+    values = np.random.default_rng(0).integers(0, 6, (60, objectives)).astype(float)
+    left, expected = list(range(60)), np.zeros(60, np.int64)
+    for number in range(60):
+        first = [
+            i
+            for i in left
+            if not any(
+                (values[j] <= values[i]).all() and ((values[j] < values[i]).any() or j < i)
+                for j in left
+                if j != i
+            )
+        ]
+        expected[first] = number
+        left = [i for i in left if i not in first]
+    assert fronts(values, 60).tolist() == expected.tolist()
+    assert (
+        fronts(values, 2).tolist()
+        == (expected if objectives < 3 else expected.clip(max=2)).tolist()
+    )
+
+
+def test_a_front_of_a_stream_keeps_what_nothing_beats_and_the_first_of_twins() -> None:
+    front: Front[str] = Front()
+    points = {"a": (2.0, 2.0), "b": (1.0, 3.0), "twin of b": (1.0, 3.0), "beats a": (2.0, 1.0)}
+    assert [front.add(name, point) for name, point in points.items()] == [True, True, False, True]
+    assert front.kept == ["b", "beats a"]
+    assert front.points.tolist() == [[1.0, 3.0], [2.0, 1.0]]
 
 
 @pytest.mark.parametrize(

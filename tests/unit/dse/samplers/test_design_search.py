@@ -7,7 +7,6 @@ import optuna
 import pytest
 
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
-from dse.samplers.design.elite import fronts
 from dse.samplers.design.moves import moves_for
 from dse.samplers.design.neighbourhood import Neighbourhood
 from dse.samplers.design.surrogate import GaussianProcess, Root, in_blocks
@@ -137,25 +136,6 @@ def test_designs_by_hand_are_asked_first() -> None:
     search, wanted = DesignSearch(GENOMES, seed=0), GENOMES.draw(Random(99))
     search.enqueue(wanted)
     assert search.ask() == wanted
-
-
-@pytest.mark.parametrize("objectives", [2, 3])
-def test_fronts_are_those_of_the_definition(objectives: int) -> None:
-    values = np.random.default_rng(0).integers(0, 6, (60, objectives)).astype(float)
-    left, expected = list(range(60)), np.zeros(60, np.int64)
-    for number in range(60):
-        first = [
-            i
-            for i in left
-            if not any(
-                (values[j] <= values[i]).all() and ((values[j] < values[i]).any() or j < i)
-                for j in left
-                if j != i
-            )
-        ]
-        expected[first] = number
-        left = [i for i in left if i not in first]
-    assert fronts(values).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("size", [5, 64, 65, 200])
