@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def no_worse(points: ArrayLike, others: ArrayLike) -> Flags:
-    """Whether points, (..., M), are nowhere above their *others*, as arrays broadcast."""
+    """True where points, (..., M), are nowhere above their *others*, as arrays broadcast."""
     return np.asarray(np.less_equal(points, others).all(axis=-1))
 
 
@@ -52,7 +52,7 @@ def fronts(points: Points, most: int) -> NDArray[np.int64]:
 
 
 def non_dominated(points: Points) -> Flags:
-    """Which points, (N, M), no other one dominates."""
+    """Mask of the points, (N, M), that no other one dominates."""
     first: Flags = fronts(points, 1) == 0
     return first
 

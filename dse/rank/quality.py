@@ -97,7 +97,7 @@ def spearman(first: Values, second: Values) -> float | None:
 
 
 def common_best(first: Values, second: Values, count: int) -> int:
-    """How many of the *count* smallest of *second* are among the *count* smallest of *first*.
+    """Number of the *count* smallest of *second* among the *count* smallest of *first*.
 
     Of equal values the earlier design counts as the better one.
     """

@@ -43,7 +43,7 @@ def reduction_ns(size_bytes: int, memory_bytes_per_s: float) -> int:
 
 @njit(cache=True)
 def is_reduced(row: Ints, packet: int) -> bool:
-    """Whether the data of a packet, counted from 0, is reduced before the packet is sent."""
+    """True if the data of a packet, counted from 0, is reduced before it is sent."""
     period = row[words.PARALLEL] + row[words.REDUCED]
     if packet % period < row[words.PARALLEL]:
         return False
@@ -161,7 +161,7 @@ def _insert(
 
 @njit(cache=True)
 def _place(heap: list[tuple[int, int, int, int, int]], time: int, sequence: int) -> int:
-    """Where the member's own events of *time* stand: at the first of them, else here."""
+    """Place of the first of the member's own events of *time*; without one, here."""
     for due, place, _, what, _ in heap:
         if due == time and what != _ARRIVED:
             return place
