@@ -24,18 +24,21 @@ class Phase:
     """One chunk's work on one dimension.
 
     Attributes:
-        dimension: Where; also the number of its queue.
+        dimension: Of the network; also the number of its queue.
         kind: What the members of the dimension do there.
-        algorithm: How, by name.
+        algorithm: How.
         members: How many of them.
-        stride: Distance of neighbouring members in the dimension's coordinate.
+        stride: Distance of neighbouring members in the dimension's coordinate; on the event engine,
+            whose members are not those of one dimension alone, of their NPU ids.
+        in_list: They are those of a list group (ASTRA-sim's kind "Local").
     """
 
     dimension: int
     kind: CollectiveKind
-    algorithm: str
+    algorithm: CollectiveAlgorithm
     members: int
     stride: int
+    in_list: bool = False
 
 
 def cut(kind: CollectiveKind, size_bytes: int, chunks: int, members: int) -> tuple[int, int]:
@@ -76,7 +79,7 @@ def passes_of_chunk(
     if kind is CollectiveKind.ALL_REDUCE and local_bw_aware:
         inner = [(d, CollectiveKind.REDUCE_SCATTER) for d in involved[:-1]]
         outer = [(d, CollectiveKind.ALL_GATHER) for d in reversed(involved[:-1])]
-        return [*inner, (involved[-1], CollectiveKind.ALL_REDUCE), *outer]
+        return [*inner, *((d, kind) for d in involved[-1:]), *outer]
     return [(d, kind) for d in involved]
 
 
@@ -96,7 +99,7 @@ def phases_of_chunk(
         Phase(
             dimension=d,
             kind=what,
-            algorithm=runnable(algorithms[d], what, placement.extent[d]),
+            algorithm=running_algorithm(algorithm_named(algorithms[d]), what, placement.extent[d]),
             members=placement.extent[d],
             stride=placement.stride[d],
         )
@@ -122,18 +125,23 @@ def stand_ins(
 
 def phase_row(phase: Phase, over: Dimension) -> tuple[int, ...]:
     """The row of ``kernels.collectives.phase_row`` for one *phase*, on the dimension *over*."""
-    return _phase_row(phase, algorithm_named(phase.algorithm), over.shape, over.npus)
+    return _phase_row(phase, over.shape, over.npus)
 
 
 @lru_cache(maxsize=4096)
-def _phase_row(
-    phase: Phase, algorithm: CollectiveAlgorithm, shape: Topology, npus: int
-) -> tuple[int, ...]:
-    row = program_row(algorithm, phase.kind, phase.members)
+def _phase_row(phase: Phase, shape: Topology, npus: int) -> tuple[int, ...]:
+    row = placed_row(phase)
+    place = shape, npus, phase.members, phase.stride
+    row[words.ALIKE] = phase_alike(phase.algorithm, phase.kind, *place)
+    return tuple(row)
+
+
+def placed_row(phase: Phase) -> list[int]:
+    """As ``phase_row``, of a phase of which nothing says whether members see the same distances."""
+    row = program_row(phase.algorithm, phase.kind, phase.members, in_list=phase.in_list)
     row[words.STRIDE] = phase.stride
     row[words.DIMENSION] = phase.dimension
-    row[words.ALIKE] = phase_alike(algorithm, phase.kind, shape, npus, phase.members, phase.stride)
-    return tuple(row)
+    return row
 
 
 def row_array(rows: Sequence[Sequence[int]]) -> Ints:
