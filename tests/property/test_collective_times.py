@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simcore.collectives import algorithm_named
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.phases import Phase, runnable
 from simcore.engines.collectives.placement import Placement
@@ -158,7 +159,7 @@ def test_chain_of_maxima_ends_when_the_state_machine_of_one_member_does(
     phase = Phase(
         dimension=0,
         kind=kind,
-        algorithm=runnable(algorithm, kind, members),
+        algorithm=algorithm_named(runnable(algorithm, kind, members)),
         members=members,
         stride=8 // members,
     )

@@ -9,6 +9,7 @@ from outside_topologies import OUTSIDE_TOPOLOGIES
 from test_folding import designs
 
 from simcore import Dimension, Model, ParallelPlan, Platform, System, load_npu, simulate
+from simcore.collectives import algorithm_named
 from simcore.engines.collectives.phases import Phase, runnable
 from simcore.engines.collectives.rows import network_array, phase_row
 from simcore.errors import InfeasibleError, SimulationError
@@ -109,7 +110,9 @@ def test_what_a_ring_carries_is_what_its_links_carry_one_by_one(
     name: str, kind: CollectiveKind, npus: int, members: int, stride: int
 ) -> None:
     name = runnable(name, kind, members)
-    phase = Phase(dimension=0, kind=kind, algorithm=name, members=members, stride=stride)
+    phase = Phase(
+        dimension=0, kind=kind, algorithm=algorithm_named(name), members=members, stride=stride
+    )
     row = phase_row(phase, ring(npus))
     sent = passed = 0
     size = 1 << 20
@@ -136,7 +139,9 @@ def test_what_other_topologies_carry_is_what_their_links_carry_one_by_one(
     monkeypatch.setattr(TOPOLOGIES, "_entries", known)
     npus, kind = 16, CollectiveKind.REDUCE_SCATTER
     over = ring(npus).model_copy(update={"topology": topology})
-    phase = Phase(dimension=0, kind=kind, algorithm=name, members=members, stride=stride)
+    phase = Phase(
+        dimension=0, kind=kind, algorithm=algorithm_named(name), members=members, stride=stride
+    )
     row = phase_row(phase, over)
     routes, size = known[topology].next_nodes(npus), 1 << 20
     is_tree, sent, passed = name == "double_binary_tree", 0, 0
@@ -156,7 +161,7 @@ def test_what_other_topologies_carry_is_what_their_links_carry_one_by_one(
 def test_a_message_leaves_over_one_link_where_npus_pass_nothing_on(topology: str) -> None:
     over = ring(8).model_copy(update={"topology": topology})
     kind = CollectiveKind.ALL_TO_ALL
-    phase = Phase(dimension=0, kind=kind, algorithm="direct", members=8, stride=1)
+    phase = Phase(dimension=0, kind=kind, algorithm=algorithm_named("direct"), members=8, stride=1)
     row = phase_row(phase, over)
     assert mean_passes(np.array(row, np.int64), network_array((over,))) == 1.0
 

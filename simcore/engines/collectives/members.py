@@ -141,7 +141,7 @@ class Subsystem:
         inputs = self._inputs(kind, size_bytes, group, members, None, extents)
         found = []
         for phases in collective_phases(inputs, kind, _GROUP, -1, size_bytes):
-            order = tuple(dict.fromkeys(phase.over.dimension for phase in phases))
+            order = tuple(dict.fromkeys(phase.dimension for phase in phases))
             found.append(order[::-1] if kind is CollectiveKind.ALL_GATHER else order)
         return tuple(found)
 

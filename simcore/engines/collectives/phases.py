@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from simcore.collectives import algorithm_name, algorithm_named
+from simcore.collectives import CollectiveAlgorithm, algorithm_name, algorithm_named
 from simcore.collectives import runnable as running_algorithm
+from simcore.collectives.record import program_row
 from simcore.engines.collectives.placement import Placement
+from simcore.kernels.collectives import phase_row as words
 from simcore.terms import CollectiveKind
 
 
@@ -15,18 +17,21 @@ class Phase:
     """One chunk's work on one dimension.
 
     Attributes:
-        dimension: Where; also the number of its queue.
+        dimension: Of the network; also the number of its queue.
         kind: What the members of the dimension do there.
-        algorithm: How, by name.
+        algorithm: How.
         members: How many of them.
-        stride: Distance of neighbouring members in the dimension's coordinate.
+        stride: Distance of neighbouring members in the dimension's coordinate; on the event engine,
+            whose members are not those of one dimension alone, of their NPU ids.
+        in_list: They are those of a list group (ASTRA-sim's kind "Local").
     """
 
     dimension: int
     kind: CollectiveKind
-    algorithm: str
+    algorithm: CollectiveAlgorithm
     members: int
     stride: int
+    in_list: bool = False
 
 
 def cut(kind: CollectiveKind, size_bytes: int, chunks: int, members: int) -> tuple[int, int]:
@@ -67,7 +72,7 @@ def passes_of_chunk(
     if kind is CollectiveKind.ALL_REDUCE and local_bw_aware:
         inner = [(d, CollectiveKind.REDUCE_SCATTER) for d in involved[:-1]]
         outer = [(d, CollectiveKind.ALL_GATHER) for d in reversed(involved[:-1])]
-        return [*inner, (involved[-1], CollectiveKind.ALL_REDUCE), *outer]
+        return [*inner, *((d, kind) for d in involved[-1:]), *outer]
     return [(d, kind) for d in involved]
 
 
@@ -87,7 +92,7 @@ def phases_of_chunk(
         Phase(
             dimension=d,
             kind=what,
-            algorithm=runnable(algorithms[d], what, placement.extent[d]),
+            algorithm=running_algorithm(algorithm_named(algorithms[d]), what, placement.extent[d]),
             members=placement.extent[d],
             stride=placement.stride[d],
         )
@@ -109,3 +114,11 @@ def stand_ins(
                 f"{members} NPUs of dimension {dimension}"
             )
     return tuple(notes)
+
+
+def placed_row(phase: Phase) -> list[int]:
+    """Row of a phase of which nothing says whether its members see the same distances."""
+    row = program_row(phase.algorithm, phase.kind, phase.members, in_list=phase.in_list)
+    row[words.STRIDE] = phase.stride
+    row[words.DIMENSION] = phase.dimension
+    return row

@@ -5,10 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from simcore.collectives import CollectiveAlgorithm, algorithm_named
-from simcore.collectives.record import program_row
 from simcore.engines.collectives.alike import phase_alike
-from simcore.engines.collectives.phases import Phase
+from simcore.engines.collectives.phases import Phase, placed_row
 from simcore.engines.events.input import Floats, Ints
 from simcore.kernels.collectives import phase_row as words
 from simcore.kernels.collectives.topology_codes import TABLE
@@ -18,17 +16,14 @@ from simcore.topologies import Topology, distances, npu_links
 
 def phase_row(phase: Phase, over: Dimension) -> tuple[int, ...]:
     """The row of ``kernels.collectives.phase_row`` for one *phase*, on the dimension *over*."""
-    return _phase_row(phase, algorithm_named(phase.algorithm), over.shape, over.npus)
+    return _phase_row(phase, over.shape, over.npus)
 
 
 @lru_cache(maxsize=4096)
-def _phase_row(
-    phase: Phase, algorithm: CollectiveAlgorithm, shape: Topology, npus: int
-) -> tuple[int, ...]:
-    row = program_row(algorithm, phase.kind, phase.members)
-    row[words.STRIDE] = phase.stride
-    row[words.DIMENSION] = phase.dimension
-    row[words.ALIKE] = phase_alike(algorithm, phase.kind, shape, npus, phase.members, phase.stride)
+def _phase_row(phase: Phase, shape: Topology, npus: int) -> tuple[int, ...]:
+    row = placed_row(phase)
+    place = shape, npus, phase.members, phase.stride
+    row[words.ALIKE] = phase_alike(phase.algorithm, phase.kind, *place)
     return tuple(row)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
-from simcore.collectives import algorithm_named
+from simcore.collectives import algorithm_name
 from simcore.engines.collectives.alike import partners_alike, phase_alike
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.phases import Phase, cut, phases_of_chunk, stand_ins
@@ -94,7 +94,7 @@ class CollectiveTimer:
         """
         found = set()
         for phase in self._phases(kind, placement):
-            algorithm, over = algorithm_named(phase.algorithm), self._dimensions[phase.dimension]
+            algorithm, over = phase.algorithm, self._dimensions[phase.dimension]
             place = over.shape, over.npus, phase.members, phase.stride
             alike = partners_alike(algorithm.machine(phase.kind, phase.members), phase.members)
             if held:
@@ -214,7 +214,7 @@ class CollectiveTimer:
                 "chunks": 1,
                 "collective_optimization": "baseline",
                 "inter_dimension": "ascending",
-                **dict.fromkeys(ALGORITHM_KEYS, (phase.algorithm,)),
+                **dict.fromkeys(ALGORITHM_KEYS, (algorithm_name(phase.algorithm),)),
             }
         )
         dimension = self._dimensions[phase.dimension]

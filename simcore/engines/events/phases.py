@@ -17,7 +17,7 @@ from simcore.collectives import (
     algorithm_name,
     runnable,
 )
-from simcore.collectives.record import program_row
+from simcore.engines.collectives.phases import Phase, passes_of_chunk, placed_row
 from simcore.engines.events.input import ChosenAlgorithm, EngineInput, GridGroup, ListGroup
 from simcore.errors import ConfigError
 from simcore.kernels.collectives.phase_row import ROW_WORDS
@@ -86,37 +86,9 @@ def dimension_orders(
 _MOST_STREAMS_PER_CHUNK = 2  # where the size is no multiple of the chunks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogicalDimension:
-    """One dimension of a collective: its members and how they are found.
-
-    Attributes:
-        algorithm: What the members run.
-        members: How many there are; 1: nothing to do.
-        stride: Difference of neighbouring members' NPU ids.
-        dimension: The network dimension whose queues the chunks pass.
-        in_list: The members are those of a list group (ASTRA-sim's kind "Local").
-    """
-
-    algorithm: CollectiveAlgorithm
-    members: int
-    stride: int
-    dimension: int
-    in_list: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventPhase:
-    """One phase of a chunk: what is done in which logical dimension, and its choice of queue."""
-
-    kind: CollectiveKind
-    over: LogicalDimension
-    queue_pass: int
-
-
 def collective_phases(
     inputs: EngineInput, kind: CollectiveKind, group_key: int, involved_dims: int, size_bytes: int
-) -> tuple[tuple[EventPhase, ...], ...]:
+) -> tuple[tuple[Phase, ...], ...]:
     """The phases of chunk 0, 1, ... (and again) of *kind* in a group.
 
     They are empty where no member has a partner.
@@ -131,7 +103,7 @@ def collective_phases(
     Raises:
         ConfigError: No such algorithm, or one that cannot run here.
     """
-    dimensions = _logical_dimensions(inputs, kind, group_key)
+    dimensions = _whole_phases(inputs, kind, group_key)
     group = inputs.groups.get(group_key)
     if isinstance(group, ListGroup):
         involved_dims = -1
@@ -143,8 +115,8 @@ def collective_phases(
     for order in dimension_orders(
         options.inter_dimension, costs, chunk_bytes, _MOST_STREAMS_PER_CHUNK * options.chunks
     ):
-        passed = [used[d] for d in order]
-        phases = _in_order(kind, passed, local_bw_aware=options.local_bw_aware)
+        passes = passes_of_chunk(kind, order, options.local_bw_aware)
+        phases = [replace(used[d], kind=what) for d, what in passes]
         if not options.reference_quirks:
             phases = [_with_stand_in(phase, kind) for phase in phases]
         for phase in phases:
@@ -153,7 +125,7 @@ def collective_phases(
     return tuple(found)
 
 
-def _cost(inputs: EngineInput, over: LogicalDimension) -> DimensionCost:
+def _cost(inputs: EngineInput, over: Phase) -> DimensionCost:
     """Costs for the choice of an order: idle links, steps one after the other."""
     dimension = inputs.dimensions[over.dimension]
     steps, parallel = over.members - 1, 1
@@ -169,57 +141,59 @@ def _cost(inputs: EngineInput, over: LogicalDimension) -> DimensionCost:
     )
 
 
-def _logical_dimensions(
-    inputs: EngineInput, kind: CollectiveKind, group_key: int
-) -> list[LogicalDimension]:
+def _whole_phases(inputs: EngineInput, kind: CollectiveKind, group_key: int) -> list[Phase]:
+    """A phase of *kind* for each logical dimension of the group, innermost first."""
     names = inputs.options.algorithms.get(int(kind), ())
     group = inputs.groups.get(group_key)
     npus = prod(d.npus for d in inputs.dimensions)
-    at = f"options.algorithms[{kind.name.lower()}]"
+    at = _at(kind)
     if isinstance(group, ListGroup) and group.members.size != npus:
-        return [_list_dimension(names, group)]
+        return [_list_phase(kind, names, group)]
     if not names:
         raise ConfigError(at, "a collective needs an algorithm per dimension", got=names)
     if len(names) > len(inputs.dimensions):
         rule = f"the network has {len(inputs.dimensions)} dimension(s)"
         raise ConfigError(at, rule, got=len(names))
     if isinstance(group, GridGroup):
-        return _grid_dimensions(inputs, names, group, at)
-    return _machine_dimensions(inputs, names, npus)
+        return _grid_phases(inputs, kind, names, group)
+    return _machine_phases(inputs, kind, names, npus)
 
 
-def _list_dimension(names: Sequence[ChosenAlgorithm], group: ListGroup) -> LogicalDimension:
+def _at(kind: CollectiveKind) -> str:
+    return f"options.algorithms[{kind.name.lower()}]"
+
+
+def _list_phase(kind: CollectiveKind, names: Sequence[ChosenAlgorithm], group: ListGroup) -> Phase:
     """A list is one ring in the order given: its algorithm if there is just one, else ring."""
     algorithm: CollectiveAlgorithm = Ring()
     if len(names) == 1:
         algorithm = names[0].algorithm
     members = int(group.members.size)
-    return LogicalDimension(
-        algorithm=algorithm, members=members, stride=0, dimension=0, in_list=True
+    return Phase(
+        kind=kind, algorithm=algorithm, members=members, stride=0, dimension=0, in_list=True
     )
 
 
-def _machine_dimensions(
-    inputs: EngineInput, named: Sequence[ChosenAlgorithm], npus: int
-) -> list[LogicalDimension]:
-    dimensions: list[LogicalDimension] = []
+def _machine_phases(
+    inputs: EngineInput, kind: CollectiveKind, named: Sequence[ChosenAlgorithm], npus: int
+) -> list[Phase]:
+    dimensions: list[Phase] = []
     below = 1
     for d, (name, dimension) in enumerate(zip(named, inputs.dimensions, strict=False)):
         if name.whole_machine:  # ends the list
-            whole = LogicalDimension(algorithm=name.algorithm, members=npus, stride=1, dimension=d)
+            whole = Phase(kind=kind, algorithm=name.algorithm, members=npus, stride=1, dimension=d)
             return [*dimensions, whole]
+        run = name.algorithm
         dimensions.append(
-            LogicalDimension(
-                algorithm=name.algorithm, members=dimension.npus, stride=below, dimension=d
-            )
+            Phase(kind=kind, algorithm=run, members=dimension.npus, stride=below, dimension=d)
         )
         below *= dimension.npus
     return dimensions
 
 
-def _grid_dimensions(
-    inputs: EngineInput, named: Sequence[ChosenAlgorithm], group: GridGroup, at: str
-) -> list[LogicalDimension]:
+def _grid_phases(
+    inputs: EngineInput, kind: CollectiveKind, named: Sequence[ChosenAlgorithm], group: GridGroup
+) -> list[Phase]:
     dimensions = []
     below = 1
     for d, dimension in enumerate(inputs.dimensions):
@@ -227,73 +201,41 @@ def _grid_dimensions(
         if extent > 1:
             if d >= len(named) or named[d].whole_machine:
                 rule = f"a grid group needs a per-dimension algorithm in dimension {d}"
-                raise ConfigError(at, rule, got=len(named))
+                raise ConfigError(_at(kind), rule, got=len(named))
             if stride < 1 or dimension.npus % (extent * stride):
                 rule = f"extent x stride must divide the {dimension.npus} NPUs of dimension {d}"
                 raise ConfigError("groups", rule, got=(extent, stride))
-        name = named[min(d, len(named) - 1)]
+        run = named[min(d, len(named) - 1)].algorithm
         dimensions.append(
-            LogicalDimension(
-                algorithm=name.algorithm, members=extent, stride=below * stride, dimension=d
-            )
+            Phase(kind=kind, algorithm=run, members=extent, stride=below * stride, dimension=d)
         )
         below *= dimension.npus
     return dimensions
 
 
-def _in_order(
-    kind: CollectiveKind, used: list[LogicalDimension], *, local_bw_aware: bool
-) -> list[EventPhase]:
-    """Gathers go down through the dimensions, everything else up.
-
-    A bandwidth-aware all-reduce scatters on the way up, reduces fully in the last dimension and
-    gathers on the way down; each dimension then carries only its share.
-    """
-    if kind is CollectiveKind.ALL_REDUCE and local_bw_aware:
-        last = len(used) - 1
-        up = [
-            EventPhase(
-                kind=CollectiveKind.ALL_REDUCE if i == last else CollectiveKind.REDUCE_SCATTER,
-                over=over,
-                queue_pass=layout.PASS_FIRST,
-            )
-            for i, over in enumerate(used)
-        ]
-        down = [
-            replace(phase, kind=CollectiveKind.ALL_GATHER, queue_pass=layout.PASS_LAST)
-            for phase in reversed(up[:-1])
-        ]
-        return up + down
-    order = used[::-1] if kind is CollectiveKind.ALL_GATHER else used
-    return [EventPhase(kind=kind, over=over, queue_pass=layout.PASS_PLAIN) for over in order]
-
-
-def _with_stand_in(phase: EventPhase, kind: CollectiveKind) -> EventPhase:
+def _with_stand_in(phase: Phase, kind: CollectiveKind) -> Phase:
     """Phase to run if a collective of *kind* is split, and its algorithm cannot do a part of it."""
-    over = phase.over
-    algorithm = runnable(over.algorithm, phase.kind, over.members)
-    if phase.kind is kind or algorithm is over.algorithm:
+    if phase.kind is kind:
         return phase
-    return replace(phase, over=replace(over, algorithm=algorithm))
+    return replace(phase, algorithm=runnable(phase.algorithm, phase.kind, phase.members))
 
 
-def _check_runs(phase: EventPhase, *, quirks: bool) -> None:
-    over = phase.over
-    runs = over.algorithm.runs(phase.kind, over.members)
-    is_tree = isinstance(over.algorithm, DoubleBinaryTree)
-    if quirks and isinstance(over.algorithm, HalvingDoubling):
+def _check_runs(phase: Phase, *, quirks: bool) -> None:
+    runs = phase.algorithm.runs(phase.kind, phase.members)
+    is_tree = isinstance(phase.algorithm, DoubleBinaryTree)
+    if quirks and isinstance(phase.algorithm, HalvingDoubling):
         runs = phase.kind is not CollectiveKind.ALL_TO_ALL
     elif quirks and is_tree:  # which performs an all-reduce, whatever is asked for
-        runs = over.algorithm.runs(CollectiveKind.ALL_REDUCE, over.members)
+        runs = phase.algorithm.runs(CollectiveKind.ALL_REDUCE, phase.members)
     if not runs:
-        rule = f"{algorithm_name(over.algorithm)} cannot run {phase.kind.name.lower()} here"
-        raise ConfigError("algorithm", f"{rule}: wrong kind or count of members", got=over.members)
-    if is_tree and over.in_list:
+        rule = f"{algorithm_name(phase.algorithm)} cannot run {phase.kind.name.lower()} here"
+        raise ConfigError("algorithm", f"{rule}: wrong kind or count of members", got=phase.members)
+    if is_tree and phase.in_list:
         rule = "double_binary_tree needs a dimension of the network, not a list of members"
-        raise ConfigError("algorithm", rule, got=over.members)
+        raise ConfigError("algorithm", rule, got=phase.members)
 
 
-def phase_words(phase: EventPhase, *, members_at: int, tree: int) -> tuple[list[int], list[int]]:
+def phase_words(phase: Phase, *, members_at: int, tree: int) -> tuple[list[int], list[int]]:
     """The words of a phase in the arena, and those of its step table.
 
     Args:
@@ -301,13 +243,17 @@ def phase_words(phase: EventPhase, *, members_at: int, tree: int) -> tuple[list[
         members_at: Where the list of its members lies, 0: none.
         tree: Number of its tree counter; without meaning for the other algorithms.
     """
-    over = phase.over
-    row = program_row(over.algorithm, phase.kind, over.members, in_list=over.in_list)
+    row = placed_row(phase)
     words = row[:ROW_WORDS] + [0] * (layout.PHASE_WORDS - ROW_WORDS)
-    words[layout.PHASE_STRIDE] = over.stride
     words[layout.PHASE_LIST] = members_at
-    words[layout.PHASE_LOCAL] = int(over.in_list)
-    words[layout.PHASE_DIMENSION] = over.dimension
-    words[layout.PHASE_PASS] = phase.queue_pass
+    words[layout.PHASE_LOCAL] = int(phase.in_list)
     words[layout.PHASE_TREE] = tree
     return words, row[ROW_WORDS:]
+
+
+def queue_pass(inputs: EngineInput, kind: CollectiveKind, phase: Phase) -> int:
+    """The choice of queue: an all-reduce that is split passes dimensions twice."""
+    if kind is not CollectiveKind.ALL_REDUCE or not inputs.options.local_bw_aware:
+        return layout.PASS_PLAIN
+    gathers = phase.kind is CollectiveKind.ALL_GATHER
+    return layout.PASS_LAST if gathers else layout.PASS_FIRST

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simcore.collectives import PeerRule
+from simcore.engines.collectives.phases import Phase
 from simcore.engines.events.input import EngineInput, GridGroup, ListGroup, Representatives
 from simcore.engines.events.issue_order import hashed_orders
 from simcore.engines.events.joined import joined
-from simcore.engines.events.phases import EventPhase, collective_phases, phase_words
+from simcore.engines.events.phases import collective_phases, phase_words, queue_pass
 from simcore.engines.events.programs import Bodies, Program, Programs, fixed_nodes
 from simcore.errors import ConfigError
 from simcore.kernels.collectives.phase_row import PEERS_CUSTOM, PEERS_TREE
@@ -242,18 +243,19 @@ class ArenaWriter:
                 places[repr(table)] = self._image.add(np.array(table, np.int64))
         return self._image.add([places[repr(table)] for table in tables])
 
-    def _phase(self, kind: CollectiveKind, group_key: int, phase: EventPhase) -> list[int]:
-        members_at = self._list(group_key) if phase.over.in_list else 0
+    def _phase(self, kind: CollectiveKind, group_key: int, phase: Phase) -> list[int]:
+        members_at = self._list(group_key) if phase.in_list else 0
         grid = isinstance(self._inputs.groups.get(group_key), GridGroup)
-        tree_key = (int(kind), phase.over.dimension, group_key if grid else 0)
+        tree_key = (int(kind), phase.dimension, group_key if grid else 0)
         tree = 0
-        machine = phase.over.algorithm.machine(phase.kind, phase.over.members)
+        machine = phase.algorithm.machine(phase.kind, phase.members)
         if machine.peers is PeerRule.TREE:
             tree = self._tree_of.setdefault(tree_key, len(self._tree_of))
         words, table = phase_words(phase, members_at=members_at, tree=tree)
+        words[layout.PHASE_PASS] = queue_pass(self._inputs, kind, phase)
         if table:
             words[layout.PHASE_TABLE] = self._table(table)
-        line = (phase.over.members, phase.over.stride)
+        line = (phase.members, phase.stride)
         words[layout.PHASE_LINE] = self._lines.setdefault(line, len(self._lines) + 1)
         self.longest_phase = max(self.longest_phase, words[layout.PHASE_PARALLEL])
         return words

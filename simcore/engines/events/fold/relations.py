@@ -7,8 +7,9 @@ from math import prod
 import numpy as np
 
 from simcore.collectives import Offset, PeerRule, Step
+from simcore.engines.collectives.phases import Phase
 from simcore.engines.events.input import EngineInput, Ints, ListGroup
-from simcore.engines.events.phases import EventPhase, collective_phases
+from simcore.engines.events.phases import collective_phases
 from simcore.engines.events.programs import Program
 from simcore.errors import SimulationError
 from simcore.kernels.collectives.topology_codes import FULLY_CONNECTED
@@ -63,27 +64,28 @@ def lines_of(
     for kind, key, involved, size_bytes in {tuple(row) for row in np.stack(columns, 1).tolist()}:
         orders = collective_phases(inputs, CollectiveKind(kind), key, involved, size_bytes)
         for phase in {phase for order in orders for phase in order}:
-            slot = slots.index(key) if phase.over.in_list else -1
+            slot = slots.index(key) if phase.in_list else -1
             found[_line(phase, slot)] = None
     return sorted(found, key=repr)
 
 
-def _line(phase: EventPhase, slot: int) -> MemberLine:
-    over = phase.over
-    machine = over.algorithm.machine(phase.kind, over.members)
+def _line(phase: Phase, slot: int) -> MemberLine:
+    machine = phase.algorithm.machine(phase.kind, phase.members)
     if machine.peers is PeerRule.TREE:
         raise CannotFoldError("members of a tree have different roles")
     pairs = machine.peers is PeerRule.HALVING
-    steps = tuple(range(1, over.members))
+    steps = tuple(range(1, phase.members))
     if pairs:
-        if over.members & (over.members - 1):
+        if phase.members & (phase.members - 1):
             raise CannotFoldError("pairs need a power of two")
-        steps = tuple(1 << k for k in range(over.members.bit_length() - 1))
+        steps = tuple(1 << k for k in range(phase.members.bit_length() - 1))
     elif machine.peers is PeerRule.NEIGHBOUR:
-        steps = (1, over.members - 1)
+        steps = (1, phase.members - 1)
     elif machine.peers is PeerRule.TABLE:
-        steps = _both_ways(machine.table, over.members)
-    return MemberLine(slot=slot, stride=over.stride, members=over.members, steps=steps, pairs=pairs)
+        steps = _both_ways(machine.table, phase.members)
+    return MemberLine(
+        slot=slot, stride=phase.stride, members=phase.members, steps=steps, pairs=pairs
+    )
 
 
 def _both_ways(table: Sequence[Step], members: int) -> tuple[int, ...]:
