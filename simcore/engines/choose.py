@@ -34,7 +34,7 @@ IN_STEP = "the NPUs of a stage stay in step, so one stands for all"
 EVERY_NODE = Choice(engine=Engine.NODES, reason=f"{IN_STEP}; every node was asked for")
 NOT_REMEMBERED = Choice(
     engine=Engine.NODES,
-    reason=f"{IN_STEP}; units of this schedule or without a duration cannot be looked up",
+    reason=f"{IN_STEP}; units of this schedule, or nodes that take no time, cannot be looked up",
 )
 
 
