@@ -18,7 +18,8 @@ from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
 from dse.report import FrontTable, explain_trial, front_bands, front_table, report_page
 from dse.report.amounts import show_amount
-from dse.results.failures import failure_lines, note_lines
+from dse.results.failures import failure_lines
+from dse.results.notes import note_lines
 from dse.results.regret import regret_lines
 from dse.results.result import StudyResult, load_study
 from dse.run.api import check_study

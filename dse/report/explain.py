@@ -6,14 +6,8 @@ from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.objectives import OBJECTIVES
 from dse.provenance import changed_since
-from dse.report.amounts import (
-    design_band,
-    plain,
-    short_names,
-    show_metric,
-    show_objective,
-    show_value,
-)
+from dse.report.amounts import plain, short_names, show_metric, show_objective, show_value
+from dse.report.measured import design_band
 from dse.report.prices import price_sensitivity, told
 from dse.results.result import StudyResult
 from dse.study.trials import Trial

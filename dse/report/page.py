@@ -9,10 +9,12 @@ from dse.fidelity import fidelity_lines
 from dse.objectives import OBJECTIVES
 from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
-from dse.report.amounts import front_bands, short_names, show_amount, show_objective, show_value
+from dse.report.amounts import short_names, show_amount, show_objective, show_value
 from dse.report.front_table import FrontTable, front_table
+from dse.report.measured import front_bands
 from dse.report.prices import price_sensitivity, told
-from dse.results.failures import failure_lines, note_lines
+from dse.results.failures import failure_lines
+from dse.results.notes import note_lines
 from dse.results.regret import regret_lines
 from dse.results.result import StudyResult
 from dse.study.trials import Trial

@@ -1,7 +1,6 @@
 """Failures in a study at any fidelity, by reason."""
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from textwrap import shorten
 from typing import Any
 
@@ -44,32 +43,3 @@ def _line(one: Mapping[str, Any]) -> str:
     at = f" at {one['fidelity']}" if one["fidelity"] else ""
     reason = shorten(one["reason"], _CHARACTERS, placeholder=" ...") or "no reason was given"
     return f"failed{at}: {word} {listed}: {reason}"
-
-
-_NUMBER = re.compile(r"\d[\d.e+-]*")
-
-
-def notes_summary(front: Sequence[Trial]) -> dict[str, Any]:
-    """Entry ``notes`` of ``summary.json``: per kind its first note, and its trials.
-
-    Notes that differ in numbers alone are of one kind. Nothing where nothing is noted.
-    """
-    kinds: dict[str, dict[str, Any]] = {}
-    for row in sorted(front, key=lambda row: row.number):
-        for note in row.evaluation.notes:
-            kind = kinds.setdefault(_NUMBER.sub("#", note), {"note": note, "trials": []})
-            if row.number not in kind["trials"]:
-                kind["trials"].append(row.number)
-    if not kinds:
-        return {}
-    return {"notes": sorted(kinds.values(), key=lambda kind: -len(kind["trials"]))}
-
-
-def note_lines(summary: Mapping[str, Any]) -> list[str]:
-    """One line per kind of note, the commonest first."""
-    designs = summary.get("front_size")
-    return [
-        f"note on {len(kind['trials'])} of {designs} designs (here trial {kind['trials'][0]}): "
-        f"{kind['note']}"
-        for kind in summary.get("notes", ())
-    ]

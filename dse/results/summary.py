@@ -8,7 +8,8 @@ import numpy as np
 from dse.fidelity import compared_rows, fidelity_summary, searched_rows
 from dse.objectives import OBJECTIVES
 from dse.rank import MARGIN, Quality, study_quality
-from dse.results.failures import failure_summary, notes_summary
+from dse.results.failures import failure_summary
+from dse.results.notes import notes_summary
 from dse.results.regret import regret_summary
 from dse.study.compile import Study
 from dse.study.trials import Tally, Trial

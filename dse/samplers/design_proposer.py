@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
-from dse.samplers.design.aims import Answers, DesignScreen
+from dse.samplers.design.screen import Answers, DesignScreen
 from dse.space import Design
 
 

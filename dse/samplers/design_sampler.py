@@ -13,7 +13,7 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.trial import FrozenTrial, TrialState
 
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
-from dse.samplers.design.aims import Answers, DesignScreen
+from dse.samplers.design.screen import Answers, DesignScreen
 from dse.samplers.optuna_proposer import distribution, from_optuna, to_optuna
 from dse.space import Design, Encoding, Space
 from dse.space.encoding import Style

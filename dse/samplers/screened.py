@@ -5,7 +5,7 @@ from typing import Any
 
 from dse.samplers.base import Proposal, Proposer, ProposerInput
 from dse.samplers.design import GenomeSpace
-from dse.samplers.design.aims import Answers
+from dse.samplers.design.screen import Answers
 from dse.space import Design
 
 _TRIES, _VARIATIONS = 20, 200

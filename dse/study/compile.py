@@ -12,7 +12,8 @@ from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, OBJECTIVES, Goals, Limit
 from dse.samplers import SAMPLERS
 from dse.space import RunFacts, Space, Value, build_space
 from dse.study.file import LimitFile, StudyFile
-from dse.study.scenarios import aggregate_of, levels_of, scenario_goals, scenario_inputs
+from dse.study.levels import levels_of
+from dse.study.scenarios import aggregate_of, scenario_goals, scenario_inputs
 from simcore import (
     FACTORS,
     ConfigError,

@@ -21,7 +21,7 @@ from simcore.bounds.machine_terms import (
     system_row,
 )
 from simcore.bounds.plan_terms import plan_terms
-from simcore.bounds.stage_paths import WorkFloor
+from simcore.bounds.work_floor import WorkFloor
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run, RunTemplate
 from simcore.errors import ConfigError, InfeasibleError

@@ -1,8 +1,10 @@
 """The machine as data: accelerators, network dimensions and whole platforms, read from files."""
 
-from simcore.machine.load import json_schemas, load_npu, load_platform
+from simcore.machine.dimension import MOST_NPUS, Dimension
+from simcore.machine.json_schema import json_schemas
+from simcore.machine.load import load_npu, load_platform
 from simcore.machine.npu import Efficiency, Npu, NpuSources, ScaleUpDomain
-from simcore.machine.platform import MOST_NPUS, Dimension, Platform
+from simcore.machine.platform import Platform
 
 __all__ = [
     "MOST_NPUS",

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from simcore.files.resources import find_config
 from simcore.files.yaml_file import read_table
-from simcore.machine.platform import Dimension
+from simcore.machine.dimension import Dimension
 from simcore.schema import Schema, Seconds
 
 

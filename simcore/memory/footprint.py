@@ -16,7 +16,8 @@ from simcore.workload.base import Workload, microbatches
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.gradients import served
-from simcore.workload.program.layer import LayerParameters, StageParameters, blocks_of
+from simcore.workload.program.layer import blocks_of
+from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.rules import check_splits
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.spans import chunk_spans, stage_spans

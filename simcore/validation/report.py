@@ -1,7 +1,7 @@
 """Writes the page of errors, its plots and the table behind the error bands."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
 from io import StringIO
@@ -11,7 +11,6 @@ from simcore.config import Run
 from simcore.errors import ConfigError, SimcoreError
 from simcore.files.resources import shipped_names
 from simcore.machine import Npu, load_npu
-from simcore.simulation import simulate_run
 from simcore.terms import Precision
 from simcore.validation.band import TABLE, measured_runs, write_table
 from simcore.validation.collectives import predict_collectives
@@ -22,13 +21,12 @@ from simcore.validation.rows import MeasuredRow
 from simcore.validation.score import (
     Compared,
     Errors,
-    Prediction,
     Ranking,
     compare,
     errors_by,
     ranking,
 )
-from simcore.validation.unsupported import UnsupportedRow
+from simcore.validation.training import TrainingPredictor
 from simcore.workload import TrainingWorkload
 
 PAGE = "validation.md"
@@ -295,40 +293,3 @@ def _model_flop(row: MeasuredRow) -> float | None:
         return None
     masked, whole = counted
     return whole if whole / masked - 1 <= MOST_BY_CONVENTION else None
-
-
-def predict_training(path: Path) -> Iterator[Prediction]:
-    """One prediction per row of the training table *path*; equal runs are simulated once.
-
-    Raises:
-        ConfigError: The table cannot be read.
-    """
-    predictor = TrainingPredictor()
-    for row in MeasuredRow.all_of(path):
-        yield predictor.predict(row)
-
-
-class TrainingPredictor:
-    """Predicts rows, and remembers equal runs."""
-
-    def __init__(self, machines: Machines | None = None) -> None:
-        self._machines = machines or Machines()
-        self._known: dict[str, tuple[float, float]] = {}
-
-    def predict(self, row: MeasuredRow) -> Prediction:
-        """Prediction of *row*; never raises for what a row holds."""
-        try:
-            run = run_of(row, self._machines)
-        except UnsupportedRow as error:
-            return Prediction(id=row.id, status="unsupported", reason=str(error))
-        except SimcoreError as error:
-            return Prediction(id=row.id, status="error", reason=str(error))
-        key = run.model_dump_json(exclude={"workload": {"model": {"name"}}})
-        if key not in self._known:
-            try:
-                result = simulate_run(run)
-            except SimcoreError as error:
-                return Prediction(id=row.id, status="unsupported", reason=str(error))
-            self._known[key] = result.iteration_time_s, float(result.footprint_bytes)
-        time_s, memory_bytes = self._known[key]
-        return Prediction(id=row.id, status="ok", time_s=time_s, memory_bytes=memory_bytes)

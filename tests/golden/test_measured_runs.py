@@ -8,9 +8,10 @@ from click.testing import CliRunner
 
 from simcore.cli.app import cli
 from simcore.validation.collectives import predict_collectives
-from simcore.validation.report import TrainingPredictor, collective_s, training_s
+from simcore.validation.report import collective_s, training_s
 from simcore.validation.rows import MeasuredRow
 from simcore.validation.score import Compared, compare, errors_by, ranking
+from simcore.validation.training import TrainingPredictor
 
 TABLES = Path(__file__).parents[3] / "shared" / "golden" / "hardware"
 TRAINING, COLLECTIVES = TABLES / "llm_training.csv", TABLES / "collectives.csv"

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simcore import InfeasibleError
-from simcore.bounds.stage_paths import WorkFloor
+from simcore.bounds.work_floor import WorkFloor
 from simcore.config import Run
 from simcore.machine import Dimension, Platform, load_npu
 from simcore.machine.system import System

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from small_models import DLRM
 
 from simcore import RunTemplate, Simulator, footprints, lower_bounds
-from simcore.bounds.stage_paths import WorkFloor
+from simcore.bounds.work_floor import WorkFloor
 from simcore.checks import check_run
 from simcore.config import Run
 from simcore.machine import Dimension, Platform, load_npu

@@ -15,12 +15,13 @@ from itertools import accumulate
 from random import Random
 
 from dse.samplers.base import Prices
-from dse.samplers.design.aims import Aims, DesignScreen, EachByItself, Screen, TimeAlone, Unscreened
+from dse.samplers.design.aims import Aims, EachByItself, TimeAlone
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.genome import Genome, GenomeSpace
 from dse.samplers.design.judge import Judge, Litter
 from dse.samplers.design.moves import around, cross, grafted, moves_for, retuned
 from dse.samplers.design.neighbourhood import Neighbourhood, pick
+from dse.samplers.design.screen import DesignScreen, Screen, Unscreened
 from dse.samplers.design.settings import Settings
 
 _DRAWS = 20_000

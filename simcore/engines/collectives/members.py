@@ -23,7 +23,7 @@ from simcore.engines.events.programs import Program
 from simcore.errors import SimulationError
 from simcore.kernels.collectives.phase_members import rounds_ends
 from simcore.kernels.collectives.phase_row import LIST_DELAY_NS, PEERS, PEERS_TREE
-from simcore.machine.platform import Dimension
+from simcore.machine.dimension import Dimension
 from simcore.machine.system import System
 from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind, NodeKind

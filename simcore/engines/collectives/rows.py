@@ -10,7 +10,7 @@ from simcore.engines.collectives.phases import Phase, placed_row
 from simcore.engines.events.input import Floats, Ints
 from simcore.kernels.collectives import phase_row as words
 from simcore.kernels.collectives.topology_codes import TABLE
-from simcore.machine.platform import Dimension
+from simcore.machine.dimension import Dimension
 from simcore.topologies import Topology, distances, npu_links
 
 

@@ -21,7 +21,7 @@ from simcore.kernels.collectives.chunk_pipeline import (
 )
 from simcore.kernels.collectives.phase_row import RESULT_OVER, RESULT_TIMES
 from simcore.kernels.collectives.time import collective_time, collective_times, through_phases
-from simcore.machine.platform import Dimension
+from simcore.machine.dimension import Dimension
 from simcore.machine.system import ALGORITHM_KEYS, System
 from simcore.memo import Memo
 from simcore.terms import CollectiveKind

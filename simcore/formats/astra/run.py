@@ -9,7 +9,8 @@ import numpy as np
 from simcore.engines.events.input import CustomCollectives, EngineInput, EngineOutput, ListGroup
 from simcore.errors import ConfigError
 from simcore.formats.astra.groups_file import read_groups
-from simcore.formats.astra.network_file import read_network, read_remote_memory
+from simcore.formats.astra.memory_file import read_remote_memory
+from simcore.formats.astra.network_file import read_network
 from simcore.formats.astra.options import AstraFiles, read_command
 from simcore.formats.astra.system_file import AstraSystem, read_system
 from simcore.formats.astra.traces.custom import check_custom, load_custom, runs_natively

@@ -10,7 +10,8 @@ from simcore.formats.chakra.encode import NodeTemplate, encode_metadata, node_te
 from simcore.formats.chakra.messages import Attribute, Metadata, Node, attribute
 from simcore.formats.chakra.wire import encode_varint
 from simcore.formats.text_workload.expand import EXPANSIONS, Expansion, Vertex
-from simcore.formats.text_workload.layers import EVERYONE, TextWorkload, groups_of
+from simcore.formats.text_workload.groups import EVERYONE, groups_of
+from simcore.formats.text_workload.layers import TextWorkload
 from simcore.terms import NodeKind
 
 SCHEMA = "1.0.2-chakra.1.0.0"

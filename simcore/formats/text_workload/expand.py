@@ -9,15 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from simcore.errors import ConfigError
-from simcore.formats.text_workload.layers import (
-    DATA,
-    EVERYONE,
-    MODEL,
-    SUFFIXES,
-    Layer,
-    LayerPhase,
-    TextWorkload,
-)
+from simcore.formats.text_workload.groups import DATA, EVERYONE, MODEL, SUFFIXES
+from simcore.formats.text_workload.layers import Layer, LayerPhase, TextWorkload
 from simcore.registry import Registry
 from simcore.terms import CollectiveKind
 

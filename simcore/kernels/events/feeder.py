@@ -10,7 +10,7 @@ from simcore.kernels.events.compiled import kernel
 from simcore.kernels.events.fold.ties import SENDER, touch
 from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.messages import new_message, present_as, receive, send
-from simcore.kernels.events.shared_bus import request_memory
+from simcore.kernels.events.remote_memory import request_memory
 from simcore.kernels.events.streams import issue_collective
 from simcore.kernels.events.structures.arena import new_event, release
 from simcore.kernels.events.structures.event_queue import do_later

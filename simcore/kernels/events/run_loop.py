@@ -10,7 +10,8 @@ from simcore.kernels.events.fold.ties import MIXED, OWN, RECEIVER, act_for, join
 from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.matching import arrived, double_match_table
 from simcore.kernels.events.messages import forward, free_link, launch, post_held
-from simcore.kernels.events.shared_bus import begin_bus_event, bundle_of, end_bus_event, serve_next
+from simcore.kernels.events.remote_memory import serve_next
+from simcore.kernels.events.shared_bus import begin_bus_event, bundle_of, end_bus_event
 from simcore.kernels.events.stepwise import go_on, receive_step
 from simcore.kernels.events.streams import is_last_phase, leave_queue, next_phase, start_waiting
 from simcore.kernels.events.structures.arena import new_event, release

@@ -15,9 +15,9 @@ from simcore.workload.graph import Axis, CollectiveOp, PassPhase
 from simcore.workload.program import ends
 from simcore.workload.program.gradients import Bucket, gradient_reductions, sharing
 from simcore.workload.program.kernel_costs import elementwise
-from simcore.workload.program.layer import LayerParameters, StageParameters
 from simcore.workload.program.piece import CHAIN, Piece, SectionBuilder, SectionRun, join, piece_of
 from simcore.workload.program.servers import Server
+from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.program.units.pieces import Chunk
 from simcore.workload.program.work import Means
 

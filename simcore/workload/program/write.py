@@ -9,10 +9,12 @@ from simcore.workload.base import Workload, microbatches
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator, TrainingGraph
 from simcore.workload.groups import group_layouts
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.layer import BlockParameters, LayerParameters, StageParameters
+from simcore.workload.program.layer import BlockParameters
 from simcore.workload.program.piece import Piece, nothing
 from simcore.workload.program.piece_table import PieceTable
+from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.program.tail import Tail
+from simcore.workload.program.units.orders import PipelineKey, UnitOrder, pipeline_key, unit_orders
 from simcore.workload.program.units.pieces import (
     Chunk,
     UnitWriter,
@@ -22,13 +24,7 @@ from simcore.workload.program.units.pieces import (
     whole_units,
 )
 from simcore.workload.program.units.templates import Templates, assemble
-from simcore.workload.program.units.writers import (
-    PipelineKey,
-    UnitOrder,
-    pipeline_key,
-    unit_orders,
-    unit_writer,
-)
+from simcore.workload.program.units.writers import unit_writer
 from simcore.workload.program.work import Means
 from simcore.workload.rules import check_splits
 from simcore.workload.schedules import SCHEDULES, Units

@@ -6,7 +6,7 @@ import pytest
 
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.timer import CollectiveTimer
-from simcore.machine.platform import Dimension
+from simcore.machine.dimension import Dimension
 from simcore.machine.system import System
 from simcore.terms import CollectiveKind
 

@@ -12,7 +12,8 @@ from simcore.errors import ConfigError
 from simcore.files.yaml_file import read_yaml
 from simcore.formats.astra.collective_names import algorithms_of
 from simcore.formats.astra.groups_file import process_groups, read_groups
-from simcore.formats.astra.network_file import plain_lists, read_network, read_remote_memory
+from simcore.formats.astra.memory_file import read_remote_memory
+from simcore.formats.astra.network_file import plain_lists, read_network
 from simcore.formats.astra.options import read_command
 from simcore.formats.astra.system_file import CommandOptions, read_system
 from simcore.formats.astra.traces.custom import load_custom

@@ -165,7 +165,7 @@ def test_an_empty_interleave_leaves_two_layers_or_more_to_each_stage() -> None:
 def test_what_cannot_be_simulated_is_unsupported_with_its_reason(
     cells: dict[str, str], reason: str
 ) -> None:
-    from simcore.validation.report import TrainingPredictor
+    from simcore.validation.training import TrainingPredictor
 
     prediction = TrainingPredictor(MACHINES).predict(row(**cells))
     assert prediction.status == "unsupported"
@@ -174,7 +174,7 @@ def test_what_cannot_be_simulated_is_unsupported_with_its_reason(
 
 
 def test_a_cell_that_is_no_number_is_an_error_with_its_place() -> None:
-    from simcore.validation.report import TrainingPredictor
+    from simcore.validation.training import TrainingPredictor
 
     prediction = TrainingPredictor(MACHINES).predict(row(hidden="wide"))
     assert prediction.status == "error"

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from simcore.terms import LayerKind, NodeKind
 from simcore.workload.program.gradients import Bucket
-from simcore.workload.program.layer import LayerParameters
 from simcore.workload.program.passes import Passes
 from simcore.workload.program.piece import (
     CHAIN,
@@ -24,6 +23,7 @@ from simcore.workload.program.piece import (
     seen_from_end,
 )
 from simcore.workload.program.servers import Server
+from simcore.workload.program.stage_parameters import LayerParameters
 
 _Write = Callable[..., Section]
 """Writes a section that has still to be placed, from the kind of layer if it is one."""

@@ -1,7 +1,7 @@
 """Writers of units, shared by plans whose units are the same."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from simcore.memo import Memo
@@ -9,17 +9,11 @@ from simcore.workload.base import Net, Workload
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.gradients import movers
-from simcore.workload.program.layer import (
-    BlockParameters,
-    LayerParameters,
-    StageParameters,
-    blocks_of,
-)
+from simcore.workload.program.layer import BlockParameters, blocks_of
 from simcore.workload.program.passes import LayerMeans, Passes
+from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.program.units.pieces import UnitWriter
-from simcore.workload.program.units.templates import last_units
 from simcore.workload.program.work import Catalog, Means
-from simcore.workload.schedules import SCHEDULES, Units
 
 _MOST_ENTRIES = 4096
 """A catalog of more operators and collectives, to which each plan adds its own, is let go."""
@@ -91,74 +85,3 @@ def _writer(model: Net, plan: ParallelPlan, share: NpuShare) -> UnitWriter:
         table=first.table_bucket,
     )
     return UnitWriter(passes=passes, parameters=layers)
-
-
-PipelineKey = tuple[str, int, int, int, int]
-"""Schedule, stages, micro-batches, chunks per stage, micro-batches that pass a chunk at once."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class UnitOrder:
-    """The work of one stage in order.
-
-    Attributes:
-        units: In order.
-        ends: For each chunk, the pieces from its last unit, a backward one in training, on.
-        late: Micro-batches whose weight gradients are computed last.
-        all_late: Those are all that there are.
-        cut: Of each chunk, how many backward passes are without weight gradients, where these are
-            units of their own.
-    """
-
-    units: Units
-    ends: tuple[tuple[int, ...], ...]
-    late: int
-    all_late: bool
-    cut: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class StageOrders:
-    """The orders of all stages."""
-
-    stages: tuple[UnitOrder, ...]
-
-    @property
-    def size_bytes(self) -> int:
-        """Memory taken by the arrays."""
-        return sum(order.units.size_bytes for order in self.stages)
-
-
-def unit_orders(plan: ParallelPlan, batches: int, memo: Memo) -> tuple[UnitOrder, ...]:
-    """The order on each stage of *plan* with *batches* micro-batches."""
-    key = pipeline_key(plan, batches)
-    return memo.of("orders of units", key, lambda: _orders(key)).stages
-
-
-def pipeline_key(plan: ParallelPlan, batches: int) -> PipelineKey:
-    """Key of the order of the units."""
-    return plan.schedule, plan.pp, batches, plan.interleave, plan.chunk_group
-
-
-def _orders(key: PipelineKey) -> StageOrders:
-    return StageOrders(stages=tuple([_order(key, stage) for stage in range(key[1])]))
-
-
-def _order(key: PipelineKey, stage: int) -> UnitOrder:
-    name, stages, batches, chunks, group = key
-    schedule = SCHEDULES[name]()
-    units = schedule.units(stage, stages, batches, chunks, group)
-    late = schedule.late_weights(stage, batches)
-    return UnitOrder(
-        units=units,
-        ends=tuple(last_units(units, chunks)),
-        late=late,
-        all_late=late == batches,
-        cut=_cut(units, chunks),
-    )
-
-
-def _cut(units: Units, chunks: int) -> tuple[int, ...]:
-    if units.weights is None:
-        return ()
-    return tuple([int((units.weights & (units.chunk == chunk)).sum()) for chunk in range(chunks)])

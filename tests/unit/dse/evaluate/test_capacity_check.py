@@ -15,7 +15,7 @@ from dse.evaluate.base import Evaluation, evaluate
 from dse.evaluate.simulator import SimulatorEvaluator
 from dse.proof.designs import KnownDesigns
 from dse.report import explain_trial, report_page
-from dse.results.failures import note_lines, notes_summary
+from dse.results.notes import note_lines, notes_summary
 from dse.results.result import load_study
 from dse.run.runner import Runner
 from dse.study.compile import Study, compile_study

@@ -5,11 +5,11 @@ from random import Random
 import numpy as np
 
 from dse.samplers.design import Genome, GenomeSpace, Settings
-from dse.samplers.design.aims import DesignScreen
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.judge import Litter
 from dse.samplers.design.moves import around, grafted, retuned
 from dse.samplers.design.neighbourhood import Neighbourhood
+from dse.samplers.design.screen import DesignScreen
 from dse.samplers.design.search import Breeder
 from dse.space import RunFacts, SpaceFile, Value, build_space
 

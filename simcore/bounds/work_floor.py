@@ -1,0 +1,105 @@
+"""The least time that computing alone takes, from the layers of the model and how they are divided.
+
+The graph of one stage with all layers gives the time of each layer. With f and b the times of a
+micro-batch's forward and backward pass through a chunk of a stage, no stage starts before the
+first micro-batch has passed the first chunks of the stages before it; after its last backward pass,
+whichever chunk that is of, these stages have theirs. With m micro-batches no iteration is shorter
+than ``sum over r < s of (f of the first chunk + least b of r) + m x all f and b of s``. Schedules
+that compute weight gradients apart have no floor, as their stages end otherwise: it is 0.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.compute import COMPUTE_MODELS
+from simcore.config import Run
+from simcore.engines.stages.times import operator_times_ns
+from simcore.errors import InfeasibleError
+from simcore.machine import Npu
+from simcore.terms import NodeKind
+from simcore.workload import ParallelPlan, Updates, Workload, build_graph, microbatches
+from simcore.workload.rules import check_splits
+from simcore.workload.spans import chunk_spans
+
+Floats = NDArray[np.float64]
+
+
+_Key = tuple[ParallelPlan, Workload, int, str]
+
+
+@dataclass(slots=True, eq=False)
+class WorkFloor:
+    """Floors of plans; what plans with equal operators have in common is worked out once."""
+
+    _npus: list[Npu] = field(default_factory=list)
+    _known: dict[_Key, Floats] = field(default_factory=dict)
+
+    def time_ns(self, run: Run) -> float:
+        """Lower bound of the iteration time of *run*.
+
+        Raises:
+            InfeasibleError: The plan does not fit the workload.
+        """
+        workload, plan = run.workload, run.plan
+        check_splits(workload, plan)
+        passes_ns = self._passes_ns(run)
+        each_ns = microbatches(workload, plan) * passes_ns.sum(axis=(0, 1))
+        if not workload.fills_pipeline:
+            first_ns = passes_ns[0, 0] + passes_ns[1].min(axis=0)
+            each_ns[1:] += first_ns[:-1].cumsum()
+        slots = run.system.profile.compute_slots
+        return float(each_ns.max() / (slots * workload.gained_tokens))
+
+    def _passes_ns(self, run: Run) -> Floats:
+        """(2, chunks, stages) times of a micro-batch's forward and backward passes."""
+        plan, workload = _on_one_stage(run.plan, run.workload)
+        npu = run.platform.npu
+        if npu not in self._npus:
+            self._npus.append(npu)
+        key = (plan, workload, self._npus.index(npu), run.compute)
+        if key not in self._known:
+            self._known[key] = _until_layer_ns(plan, workload, npu, run.compute)
+        ends = [span.stop for span in chunk_spans(run.workload, run.plan)]
+        until_ns = self._known[key][:, [0, *ends]]
+        return np.diff(until_ns).reshape(2, run.plan.interleave, run.plan.pp)
+
+
+def _on_one_stage(plan: ParallelPlan, workload: Workload) -> tuple[ParallelPlan, Workload]:
+    changes = {
+        "pp": 1, "interleave": 1, "interleave_group": None, "dp": plan.ep, "shard": None,
+        "zero_stage": 0, "scatter_each": True,
+        "chunk_layers": (), "overlap_gradients": False, "overlap_weights": False,
+        "bucket_bytes": None, "updates": Updates(),
+    }  # fmt: skip
+    return plan.model_copy(update=changes), workload.with_batch(plan.ep * plan.micro_batch)
+
+
+def _until_layer_ns(plan: ParallelPlan, workload: Workload, npu: Npu, compute: str) -> Floats:
+    """(2, layers + 1) times of the forward and of the backward pass through the first layers."""
+    until_ns = np.zeros((2, workload.model.layers + 1))
+    try:
+        graph = build_graph(workload, plan)
+    except InfeasibleError:
+        return until_ns
+    model = COMPUTE_MODELS[compute]()
+    operator_ns = np.asarray(operator_times_ns(graph.operators, npu, workload.precision, model))
+    stage = graph.stages[0]
+    for unit in range(stage.unit_start.size - 1):  # one forward, one backward
+        nodes = np.arange(stage.unit_start[unit], stage.unit_start[unit + 1])
+        nodes = nodes[stage.kind[nodes] == NodeKind.COMPUTE]
+        layer = _served(stage.layer[nodes], workload.model.layers, is_backward=unit > 0)
+        own_ns = operator_ns[stage.item[nodes]]
+        until_ns[unit, 1:] = np.bincount(layer, own_ns, workload.model.layers)
+    return until_ns.cumsum(axis=1)
+
+
+def _served(layer: NDArray[np.int32], layers: int, *, is_backward: bool) -> NDArray[np.int32]:
+    """The layer on whose stage each node of a pass is: before and after all layers, at the ends."""
+    (inside,) = np.nonzero(layer >= 0)
+    first, last = (layers - 1, 0) if is_backward else (0, layers - 1)
+    served = layer.copy()
+    served[: inside[0]] = first
+    served[inside[-1] :] = last
+    return served
