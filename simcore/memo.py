@@ -15,7 +15,7 @@ class Memo:
 
     Args:
         limit_bytes: What all answers may take together; the one used last is always kept. An
-            answer with ``size_bytes`` says what it takes, which must not grow.
+            answer with ``size_bytes`` says once what it takes or will usually grow to.
     """
 
     def __init__(self, limit_bytes: int = 5 * 2**26) -> None:

@@ -1,6 +1,7 @@
-"""The pinned sets hold every direct dependency, in its range, each with hashes."""
+"""The pinned sets hold every direct dependency, with hashes; what make names is there."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -39,3 +40,16 @@ def test_every_direct_dependency_is_pinned_in_its_range(name: str, extras: tuple
     for requirement in map(Requirement, wanted):
         package = requirement.name.lower().replace("_", "-")
         assert requirement.specifier.contains(pins[package][0]), requirement
+
+
+def test_every_test_that_the_makefile_names_is_there() -> None:
+    told = subprocess.run(
+        ["make", "--dry-run", "--always-make", "interpreted"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    named = set(re.findall(r"(?<= )tests/\S+", told))
+    assert len(named) > 10
+    assert not [path for path in named if not (ROOT / path).exists()]

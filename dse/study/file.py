@@ -86,7 +86,8 @@ class ExecutionFile(Schema):
         executor: ``ray``, ``local`` (processes of this machine) or ``serial``.
         workers: How many designs are evaluated at once; by default one per core, of all nodes.
         address: A running Ray cluster.
-        timeout_s: The most time that one evaluation may take.
+        timeout_s: The most time that one evaluation may take: against those that hang, so far above
+            what any takes, lest the speed of a machine decide what a study finds.
         cache: Folder of evaluations that studies share; none is used by default.
         memory_bytes: The most memory that one evaluation may take; unlimited by default.
     """
@@ -95,7 +96,7 @@ class ExecutionFile(Schema):
     workers: Annotated[int, Field(ge=1, le=4096)] | None = None
     address: str | None = None
     cache: str | None = None
-    timeout_s: Seconds = Field(default=60.0, gt=0, alias="timeout")
+    timeout_s: Seconds = Field(default=600.0, gt=0, alias="timeout")
     memory_bytes: Annotated[Bytes, Field(gt=0)] | None = Field(default=None, alias="memory")
 
     @field_serializer("timeout_s")

@@ -32,9 +32,11 @@ class Choice:
 
 IN_STEP = "the NPUs of a stage stay in step, so one stands for all"
 EVERY_NODE = Choice(engine=Engine.NODES, reason=f"{IN_STEP}; every node was asked for")
-NOT_REMEMBERED = Choice(
-    engine=Engine.NODES,
-    reason=f"{IN_STEP}; units of this schedule, or nodes that take no time, cannot be looked up",
+UNITS_UNLIKE = Choice(
+    engine=Engine.NODES, reason=f"{IN_STEP}; units of this schedule cannot be looked up"
+)
+NO_TIME = Choice(
+    engine=Engine.NODES, reason=f"{IN_STEP}; some nodes take no time, which cannot be looked up"
 )
 
 

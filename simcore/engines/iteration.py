@@ -5,7 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcore.compute import ComputeModel
-from simcore.engines.choose import EVERY_NODE, NOT_REMEMBERED, Choice, Engine, choose, follows_all
+from simcore.engines.choose import (
+    EVERY_NODE,
+    NO_TIME,
+    UNITS_UNLIKE,
+    Choice,
+    Engine,
+    choose,
+    follows_all,
+)
 from simcore.engines.classes.by_classes import run_by_classes, run_nodes
 from simcore.engines.classes.run import NodeTimes, Ran
 from simcore.engines.each_npu import run_every_npu
@@ -110,7 +118,8 @@ class IterationRunner:
             case _:
                 ran = run_by_stages(known, times, machine)
         if ran is None:
-            return self.run_graph(known.graph(known.batches), NOT_REMEMBERED)
+            why = UNITS_UNLIKE if known.code(known.runs[0]) is None else NO_TIME
+            return self.run_graph(known.graph(known.batches), why)
         return self._iteration(known.program, known.counts, times, choice, ran)
 
     def run_graph(self, graph: TrainingGraph, choice: Choice | None = None) -> Iteration:

@@ -30,11 +30,15 @@ Collective = tuple[CollectiveKind, Placement, int]
 """Kind, where its members are, and size: of the full buffer, of an all-gather the shard."""
 
 
+MOST_KNOWN = 1024
+"""Collectives of one machine whose times are kept, about 1 kB each."""
+
+
 class KnownTimes(dict[Collective, CollectiveTime]):
     """Times of the collectives of one machine and system layer."""
 
     size_bytes = 2**15
-    """Estimate, for some dozens of collectives."""
+    """Estimate: 300 designs of a study ask one machine for 7 to 46 collectives, once for 93."""
 
 
 class CollectiveTimer:
@@ -71,6 +75,9 @@ class CollectiveTimer:
     def times(self, wanted: Sequence[Collective]) -> list[CollectiveTime]:
         """Time of each of the collectives *wanted*; see ``time``."""
         new = list(dict.fromkeys([one for one in wanted if one not in self._known]))
+        if new and len(self._known) + len(new) > MOST_KNOWN:
+            self._known.clear()
+            new = list(dict.fromkeys(wanted))
         if self._system.inter_dimension != "ascending":
             mixed = [one for one in new if len(one[1].involved) > 1]
             self._known.update({one: self._reordered(*one) for one in mixed})

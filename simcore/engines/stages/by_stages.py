@@ -17,7 +17,8 @@ def run_by_stages(known: PlanCode, times: ProgramTimes, machine: MachineTimes) -
     """Run as many micro-batches as show a steady state, and repeat it.
 
     Returns:
-        None where units cannot be looked up; only node by node can tell what happens.
+        None where units cannot be looked up, or a node takes no time; only node by node can tell
+        what happens.
     """
     for batches in known.runs:
         code = known.code(batches)

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.collectives.timer import CollectiveTimer
+from simcore.engines.collectives.timer import MOST_KNOWN, CollectiveTimer
 from simcore.machine import Dimension
 from simcore.machine.system import System
 from simcore.terms import CollectiveKind
@@ -49,6 +49,14 @@ def test_collectives_timed_together_cost_what_each_costs_by_itself(
     together = timer(algorithm, policy).times([*WANTED, *WANTED])
     assert together[: len(WANTED)] == together[len(WANTED) :]
     assert together[: len(WANTED)] == [timer(algorithm, policy).time(*one) for one in WANTED]
+
+
+def test_one_machine_remembers_no_more_than_it_says() -> None:
+    ring, sizes = timer("ring", "ascending"), range(64, 64 + 3 * MOST_KNOWN)
+    kind, place = CollectiveKind.ALL_REDUCE, PLACEMENTS[0]
+    times = [ring.time(kind, place, size) for size in sizes]
+    assert len(ring._known) <= MOST_KNOWN
+    assert times == timer("ring", "ascending").times([(kind, place, size) for size in sizes])
 
 
 def test_a_stand_in_is_told_with_the_dimension_that_needs_it() -> None:

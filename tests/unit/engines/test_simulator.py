@@ -1,11 +1,15 @@
 """A simulator that has met a plan before gives what a fresh one gives."""
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from simcore import Dimension, ParallelPlan, Platform, Simulator, TrainingWorkload, load_npu
 from simcore.config import Run
-from simcore.engines.choose import Engine
+from simcore.engines.choose import NO_TIME, UNITS_UNLIKE, Engine
 from simcore.engines.stages.plan_code import plan_code
+from simcore.engines.stages.times import operator_times_ns
 from simcore.memo import Memo
 from simcore.simulation import run_with_iteration, simulate_run
 from simcore.workload import Model
@@ -13,7 +17,7 @@ from simcore.workload import Model
 MODEL = Model.build(name="m", layers=8, hidden=256, heads=8, ffn=1024, vocabulary=1024)
 
 
-def run_of(bandwidth_bytes_per_s: float, npu: str = "a100_80", **plan: int) -> Run:
+def run_of(bandwidth_bytes_per_s: float, npu: str = "a100_80", **plan: Any) -> Run:
     size = ParallelPlan(**plan).npus
     dimension = Dimension.build(
         topology="switch",
@@ -62,6 +66,15 @@ def test_the_result_names_its_engine_and_the_reason() -> None:
     aware = simulate_run(plain.model_copy(update={"backend": "congestion_aware_multidim"}))
     assert aware.engine == Engine.EVENTS
     assert aware.engine_reason.endswith("(congestion_aware_multidim)")
+
+
+def test_the_reason_for_every_node_is_the_one_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    overlapped = simulate_run(run_of(5e9, pp=4, dp=2, schedule="1f1b_overlapped"))
+    assert (overlapped.engine, overlapped.engine_reason) == (Engine.NODES, UNITS_UNLIKE.reason)
+    times = "simcore.engines.stages.plan_code.operator_times_ns"
+    monkeypatch.setattr(times, lambda *given: np.zeros_like(operator_times_ns(*given)))
+    timeless = simulate_run(run_of(5e9, pp=4, dp=2))
+    assert (timeless.engine, timeless.engine_reason) == (Engine.NODES, NO_TIME.reason)
 
 
 @pytest.mark.parametrize("batches", [24, 48])
