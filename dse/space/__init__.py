@@ -6,7 +6,7 @@ from dse.space.expressions import Expression, parse_expression
 from dse.space.file import SpaceFile
 from dse.space.genes import Gene
 from dse.space.parameters import Design, Parameter, Value, file_value, slot_of
-from dse.space.space import Counts, KnobBlock, Space, design_digest, design_key
+from dse.space.space import Counts, KnobBlock, Space, design_key
 
 __all__ = [
     "Counts",
@@ -21,7 +21,6 @@ __all__ = [
     "SpaceFile",
     "Value",
     "build_space",
-    "design_digest",
     "design_key",
     "file_value",
     "parse_expression",
