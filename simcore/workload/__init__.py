@@ -19,12 +19,7 @@ from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.write import build_graph
 from simcore.workload.rules import check_plan
 from simcore.workload.spans import stage_layers
-from simcore.workload.totals import (
-    bytes_by_axis,
-    flop_by_stage,
-    total_flop,
-    total_model_flop,
-)
+from simcore.workload.totals import flop_by_stage, total_model_flop
 from simcore.workload.updates import Updates
 
 __all__ = [
@@ -45,7 +40,6 @@ __all__ = [
     "Updates",
     "Workload",
     "build_graph",
-    "bytes_by_axis",
     "check_plan",
     "flop_by_stage",
     "load_model",
@@ -55,6 +49,5 @@ __all__ = [
     "microbatches",
     "read_workload",
     "stage_layers",
-    "total_flop",
     "total_model_flop",
 ]
