@@ -21,7 +21,8 @@ import numpy as np
 from problems import PROBLEMS, Problem
 
 from dse.evaluate import Evaluation, State
-from dse.samplers import ProposerInput, build_proposer
+from dse.samplers.base import ProposerInput
+from dse.samplers.registry import build_proposer
 from dse.space import Design, design_key
 from dse.study.trials import Trial
 
