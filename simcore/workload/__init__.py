@@ -4,14 +4,12 @@ from simcore.workload.base import Workload, microbatches
 from simcore.workload.graph import (
     Axis,
     CollectiveOp,
-    GroupLayout,
     Kernel,
-    Operator,
     PassPhase,
     StageGraph,
     TrainingGraph,
 )
-from simcore.workload.kinds import KINDS, NETS, AnyWorkload, read_workload
+from simcore.workload.kinds import AnyWorkload, read_workload
 from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.kinds.transformer.workload import TrainingWorkload
 from simcore.workload.load import load_model, load_net, load_plan, load_workload
@@ -23,15 +21,11 @@ from simcore.workload.totals import flop_by_stage, total_model_flop
 from simcore.workload.updates import Updates
 
 __all__ = [
-    "KINDS",
-    "NETS",
     "AnyWorkload",
     "Axis",
     "CollectiveOp",
-    "GroupLayout",
     "Kernel",
     "Model",
-    "Operator",
     "ParallelPlan",
     "PassPhase",
     "StageGraph",
