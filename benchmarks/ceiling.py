@@ -16,8 +16,8 @@ import json
 
 import numpy as np
 
-from dse.proof import Effort, Proof, close_gap
-from dse.rank import study_quality
+from dse.proof.prove import Effort, Proof, close_gap
+from dse.rank.quality import study_quality
 from dse.study.compile import load_study_file
 
 

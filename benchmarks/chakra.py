@@ -17,14 +17,15 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
+from trace_feeders import drain_v1, drain_v3
 
 from simcore.formats.chakra import (
     Metadata,
     Node,
     Trace,
     attribute,
-    drain_v1,
-    drain_v3,
     read_nodes,
     read_trace,
     write_trace,

@@ -31,7 +31,7 @@ from dse.evaluate import Answer, Crew, Dispatcher, Evaluation, EvaluatorInput, T
 from dse.evaluate.workers.crew import Message
 from dse.evaluate.workers.worker import Worker
 from dse.provenance import Provenance
-from dse.store import StudyFolder
+from dse.store.folder import StudyFolder
 from dse.study.compile import Study, load_study_file
 from dse.study.trials import Trial
 

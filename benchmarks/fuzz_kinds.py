@@ -277,7 +277,8 @@ def use_fabric(content: bytes, folder: Path) -> None:
 
 
 def use_text(content: bytes, folder: Path) -> None:
-    from simcore.formats.text_workload import convert_text, read_text_workload, write_conversion
+    from simcore.formats.text_workload.convert import convert_text, write_conversion
+    from simcore.formats.text_workload.layers import read_text_workload
 
     text = read_text_workload(_file(content, folder, "net.txt"))
     write_conversion(convert_text(text, npus=4), folder / "text")

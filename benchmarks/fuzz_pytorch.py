@@ -80,7 +80,9 @@ def use_device(content: bytes, folder: Path) -> None:
 
 def convert(host_file: Path, device_file: Path | None, folder: Path) -> None:
     from simcore.formats.chakra import read_trace, write_trace
-    from simcore.formats.pytorch import convert_pytorch, read_device_trace, read_host_trace
+    from simcore.formats.pytorch.convert import convert_pytorch
+    from simcore.formats.pytorch.device import read_device_trace
+    from simcore.formats.pytorch.host import read_host_trace
 
     measured = None if device_file is None else read_device_trace(device_file)
     found = convert_pytorch(read_host_trace(host_file), measured)

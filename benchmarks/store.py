@@ -22,7 +22,8 @@ from pathlib import Path
 from dse.evaluate import Task
 from dse.evaluate.workers.worker import Worker
 from dse.provenance import Provenance
-from dse.store import STORE, StudyFolder
+from dse.store.errors import STORE
+from dse.store.folder import StudyFolder
 from dse.study.compile import Study, load_study_file
 from dse.study.trials import Trial
 

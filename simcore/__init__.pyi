@@ -1,6 +1,6 @@
-from simcore.bounds import DesignBounds as DesignBounds  # provisional
-from simcore.bounds import footprints as footprints  # provisional
-from simcore.bounds import lower_bounds as lower_bounds  # provisional
+from simcore.bounds.design_bounds import DesignBounds as DesignBounds  # provisional
+from simcore.bounds.design_bounds import footprints as footprints  # provisional
+from simcore.bounds.design_bounds import lower_bounds as lower_bounds  # provisional
 from simcore.checks import RunChecks as RunChecks  # provisional
 from simcore.checks import check_memory as check_memory
 from simcore.checks import check_run as check_run
@@ -42,8 +42,8 @@ from simcore.machine import json_schemas as json_schemas  # provisional
 from simcore.machine import load_npu as load_npu
 from simcore.machine import load_platform as load_platform
 from simcore.machine.system import System as System
-from simcore.memory import Footprint as Footprint
-from simcore.memory import footprint as footprint
+from simcore.memory.footprint import Footprint as Footprint
+from simcore.memory.footprint import footprint as footprint
 from simcore.network import BACKENDS as BACKENDS  # provisional
 from simcore.network import DEFAULT_BACKEND as DEFAULT_BACKEND  # provisional
 from simcore.network import Arrival as Arrival  # provisional

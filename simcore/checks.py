@@ -10,7 +10,7 @@ from simcore.engines.limits.size_range import Demand
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import Npu, Platform
 from simcore.memo import Memo
-from simcore.memory import Footprint, footprint
+from simcore.memory.footprint import Footprint, footprint
 from simcore.network import BACKENDS
 from simcore.units import format_quantity
 from simcore.workload import ParallelPlan, Workload, check_plan

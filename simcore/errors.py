@@ -7,6 +7,7 @@ SimcoreError
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 _LONGEST_SHOWN = 120
 _LONGEST_PLACE, _LONGEST_RULE = 500, 2000
@@ -32,7 +33,7 @@ class ConfigError(SimcoreError, ValueError):
         return f"{where}{rule}, but got {_shown(self.got)}."
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_config_error, (self.at, self.rule, self.got)
+        return partial(ConfigError, got=self.got), (self.at, self.rule)
 
     def under(self, parent: str) -> "ConfigError":
         """Error as seen from one level up the file."""
@@ -74,10 +75,6 @@ def told(error: BaseException) -> str:
 def short(text: str) -> str:
     """*text*, such as a key of a file, cut to what a sentence can hold."""
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
-
-
-def _rebuild_config_error(at: str, rule: str, got: object) -> ConfigError:
-    return ConfigError(at, rule, got=got)
 
 
 def _shown(value: object) -> str:

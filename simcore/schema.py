@@ -145,7 +145,8 @@ def config_error(
         return inner.under(place) if place else inner
     if kind in ("literal_error", "enum"):
         expected = str(context["expected"])
-        rule = f"must be one of {expected}{did_you_mean(problem['input'], _words(expected))}"
+        words = [word.strip(" '") for word in expected.replace(" or ", ",").split(",")]
+        rule = f"must be one of {expected}{did_you_mean(problem['input'], words)}"
         return ConfigError(place, rule, got=problem["input"])
     if inner is not None:
         return ConfigError(place, str(inner), got=problem["input"])
@@ -160,10 +161,6 @@ class _Missing:
 
 
 _MISSING = _Missing()
-
-
-def _words(expected: str) -> list[str]:
-    return [word.strip(" '") for word in expected.replace(" or ", ",").split(",")]
 
 
 def _rule(problem: ErrorDetails) -> str:

@@ -13,7 +13,7 @@ from simcore.engines.stages.run import Workspace
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
-from simcore.memory import Footprint
+from simcore.memory.footprint import Footprint
 from simcore.network import DEFAULT_BACKEND
 from simcore.result import IterationResult, StageTimes
 from simcore.workload import ParallelPlan, Workload, build_graph, total_model_flop

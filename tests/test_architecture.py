@@ -28,7 +28,6 @@ TESTED_ELSEWHERE = {  # packages without unit tests; the file that holds most of
     "simcore/collectives": "conformance/test_collectives.py",
     "simcore/network": "property/test_congestion.py",
     "simcore/topologies": "conformance/test_topologies.py",
-    "dse/analytic": "golden/test_libra_table.py",
     "dse/proof": "property/test_gap.py",
     "dse/results": "property/test_gap_in_studies.py",
 }

@@ -181,7 +181,7 @@ def test_targets_that_contributors_are_told_of_are_there() -> None:
 def test_names_in_the_tables_of_study_files_are_those_of_the_code() -> None:
     from dse.evaluate import EVALUATORS
     from dse.objectives import CONSTRAINTS, OBJECTIVES
-    from dse.samplers import SAMPLERS
+    from dse.samplers.registry import SAMPLERS
 
     text = (ROOT / "docs" / "study-files.md").read_text(encoding="utf-8")
     for name in (*OBJECTIVES, *CONSTRAINTS, *SAMPLERS, *EVALUATORS):

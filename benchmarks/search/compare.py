@@ -21,19 +21,14 @@ import numpy as np
 from problems import PROBLEMS, Problem
 
 from dse.evaluate import Evaluation, State
-from dse.samplers import ProposerInput, build_proposer
-from dse.samplers.baselines import (
-    Agent,
-    AntColony,
-    Bayesian,
-    GeneticAlgorithm,
-    RandomWalk,
-    RawSpace,
-)
+from dse.samplers.base import ProposerInput
+from dse.samplers.registry import build_proposer
 from dse.space import Design, design_key
 from dse.study.trials import Trial
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
+from baselines import Agent, AntColony, Bayesian, GeneticAlgorithm, RandomWalk, RawSpace
 from page import markdown_table, write_table
 
 AGENTS: dict[str, Callable[..., Agent]] = {

@@ -14,6 +14,7 @@ window of a default study.
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,7 +25,8 @@ import numpy as np
 from compare import run_agent, run_sampler
 from problems import PROBLEMS, Problem
 
-from dse.samplers.baselines import (
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
+from baselines import (
     Agent,
     AntColony,
     Bayesian,

@@ -29,7 +29,8 @@ from problems import Problem, study
 from scipy.stats.qmc import Sobol
 
 from dse.rank.hypervolume import hypervolume
-from dse.samplers import ProposerInput, build_proposer
+from dse.samplers.base import ProposerInput
+from dse.samplers.registry import build_proposer
 from dse.space import Design, Encoding
 from dse.study.compile import load_study_file
 

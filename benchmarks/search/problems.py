@@ -14,7 +14,7 @@ from dse.objectives import Goals
 from dse.proof.machines import machine_prices
 from dse.proof.screening import StudyScreen
 from dse.rank.hypervolume import hypervolume
-from dse.samplers import Prices
+from dse.samplers.base import Prices
 from dse.space import Design, RunFacts, Space, SpaceFile, build_space, design_key
 from dse.study.compile import load_study_file
 

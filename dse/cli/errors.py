@@ -25,14 +25,9 @@ def told_plainly() -> Iterator[None]:
         sys.stdout = None  # nothing more to flush
         sys.exit(BROKEN)
     except Exception as error:
-        if _is_of_click(error):
+        if type(error).__module__.startswith("click."):  # which reports it, or ends with it
             raise
         _leave(*last_words(error, "dse"))
-
-
-def _is_of_click(error: Exception) -> bool:
-    """True if click reports this error, or ends with it, by itself."""
-    return type(error).__module__.startswith("click.")
 
 
 def _leave(sentence: str, code: int) -> None:

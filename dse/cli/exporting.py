@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import IO
 
 from dse.plain_files import written_whole
-from dse.report import chosen_numbers, write_journal
+from dse.report.optuna_journal import chosen_numbers, write_journal
 from dse.results.summary import study_front
-from dse.store import StudyFolder
+from dse.store.folder import StudyFolder
 from dse.store.tables import CHUNK_ROWS, Columns, write_csv, write_json, write_parquet
 from dse.study.compile import Study, load_study_file
 from dse.study.trials import Trial

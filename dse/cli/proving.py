@@ -10,7 +10,7 @@ import click
 
 from dse.evaluate import DEFAULT_EVALUATOR, EVALUATORS
 from dse.objectives import OBJECTIVES
-from dse.proof import Effort, Proof, close_gap
+from dse.proof.prove import Effort, Proof, close_gap
 from dse.run.api import check_study
 from dse.study.compile import find_study
 from simcore import ConfigError, RunTemplate, read_yaml

@@ -11,19 +11,22 @@ from rich.table import Table
 
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import judge, measure
-from dse.fidelity import fidelity_lines
+from dse.fidelity.told import fidelity_lines
 from dse.objectives import OBJECTIVES
 from dse.proof.screening import why_blind
 from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
-from dse.report import FrontTable, explain_trial, front_bands, front_table, report_page
 from dse.report.amounts import show_amount
+from dse.report.explain import explain_trial
+from dse.report.front_table import FrontTable, front_table
+from dse.report.measured import front_bands
+from dse.report.page import report_page
 from dse.results.failures import failure_lines
 from dse.results.notes import note_lines
 from dse.results.regret import regret_lines
 from dse.results.result import StudyResult, load_study
 from dse.run.api import check_study
-from dse.store import REPORT, StudyFolder
+from dse.store.folder import REPORT, StudyFolder
 from dse.study.compile import Study
 
 MAX_ROWS = 24

@@ -1,6 +1,6 @@
 """Evaluators turn designs into metrics; crews of workers run them."""
 
-from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Failure, State
+from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, State
 from dse.evaluate.fidelity import FIDELITIES, fidelity_named
 from dse.evaluate.registry import DEFAULT_EVALUATOR, EVALUATORS, build_evaluator
 from dse.evaluate.workers.crew import Crew
@@ -19,7 +19,6 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "EvaluatorInput",
-    "Failure",
     "Limits",
     "State",
     "Task",

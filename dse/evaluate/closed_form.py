@@ -3,7 +3,7 @@
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.run_check import RunChecker
 from dse.evaluate.model0 import VIT22B_64, Model0
-from dse.evaluate.money import CostFile, CostMeter
+from dse.evaluate.money import CostMeter
 from dse.space import Design
 from simcore import ConfigError, InfeasibleError, Run, RunTemplate, TrainingWorkload
 
@@ -40,9 +40,7 @@ class ClosedFormEvaluator(Evaluator):
     def check(self) -> None:
         if self.input.run:
             _check_problem(RunChecker(self.input).check())
-        if self.input.cost is not None:
-            file = CostFile.from_file_data(dict(self.input.cost), at="cost")
-            CostMeter(file, self.input.goals, self.input.folder)
+        CostMeter.of(self.input)
         parameters = self.input.parameters.items()
         design: Design = {name: p.choices[0] if p.choices else p.low for name, p in parameters}
         for name, parameter in self.input.parameters.items():

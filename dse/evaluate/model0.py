@@ -5,8 +5,7 @@ compared with the true front. It is no prediction: studies use the simulator.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from itertools import product
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,10 +98,6 @@ class Designs:
     bandwidth0: Floats
     bandwidth1: Floats
 
-    def where(self, chosen: Flags) -> "Designs":
-        """The designs for which *chosen*, (D,) bool, is true."""
-        return Designs(**{f.name: getattr(self, f.name)[chosen] for f in fields(self)})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcomes:
@@ -111,24 +106,6 @@ class Outcomes:
     iteration_time_s: Floats
     capital_cost_usd: Floats
     footprint_bytes: Floats
-
-
-def vit22b_designs() -> Designs:
-    """All 34,560 combinations of the ViT-22B problem's knobs, feasible or not."""
-    knobs = product(
-        ((4, 16), (8, 8), (16, 4)),
-        (1, 2, 4, 8, 16),
-        (1, 2, 3, 4, 6, 8, 12, 16),
-        (1, 2, 4, 8),
-        range(3),
-        (_RING, _SWITCH),
-        (45e9, 90e9, 180e9, 360e9),
-        (6.25e9, 12.5e9, 25e9),
-    )
-    table = np.array([(*shape, *others) for shape, *others in knobs], dtype=np.float64)
-    names = [field.name for field in fields(Designs)]
-    columns = {name: table[:, i].astype(np.int64) for i, name in enumerate(names[:7])}
-    return Designs(**columns, bandwidth0=table[:, 7], bandwidth1=table[:, 8])
 
 
 def broken_rules(problem: Problem, designs: Designs) -> dict[str, Flags]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Self
 
 from pydantic import field_validator
 
 from dse.costs import COSTS, PriceBook, carbon_kg, hourly_cost, load_prices, usd_per_token
+from dse.evaluate.base import EvaluatorInput
 from dse.objectives import Goals, needed_metrics
 from simcore import Platform, Schema
 
@@ -41,6 +43,13 @@ _ENERGY = frozenset({"energy_j", "energy_j_per_token", "carbon_kg_per_token"})
 
 class CostMeter:
     """Prices platforms as a study asks for it; models and prices are read once."""
+
+    @classmethod
+    def of(cls, what: EvaluatorInput) -> Self | None:
+        """The meter of a study, or None where it names no costs."""
+        if what.cost is None:
+            return None
+        return cls(CostFile.from_file_data(dict(what.cost), at="cost"), what.goals, what.folder)
 
     def __init__(
         self, file: CostFile, goals: Goals, folder: str, prices: PriceBook | None = None

@@ -1,20 +1,18 @@
 """Evaluates designs by simulating a service of two pools, and pricing the machine."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import bears_on_memory, usable
 from dse.evaluate.designs.run_check import KnobChecker, errors_named_for_run
 from dse.evaluate.designs.runs import FilledDesigns
-from dse.evaluate.money import CostFile, CostMeter
+from dse.evaluate.money import CostMeter
 from dse.objectives import COST_METRICS, OBJECTIVES, Goals
 from dse.space import Design
 from simcore import (
     ConfigError,
     InfeasibleError,
     Service,
-    ServiceResult,
     ServiceSimulator,
     ServiceTemplate,
     validated_band,
@@ -56,10 +54,7 @@ class ServiceEvaluator(Evaluator):
             self._services = DesignServices(what)
         self._simulator = ServiceSimulator()
         self._bounds_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
-        self._meter: CostMeter | None = None
-        if what.cost is not None:
-            file = CostFile.from_file_data(dict(what.cost), at="cost")
-            self._meter = CostMeter(file, what.goals, what.folder)
+        self._meter = CostMeter.of(what)
 
     def service(self, design: Design) -> Service:
         """The service that *design* means.
@@ -78,14 +73,10 @@ class ServiceEvaluator(Evaluator):
         metrics = result.metrics()
         metrics["footprint_bytes"] = float(max(pool.footprint_bytes for pool in pools))
         metrics["memory_fill"] = max(pool.footprint_bytes / pool.memory_bytes for pool in pools)
-        metrics.update(self._costs(service, result))
+        if self._meter is not None:  # costs of an answer's token while the machine is busy
+            busy_s = 1 / result.requests_per_s
+            metrics |= self._meter.metrics(service.platform, busy_s, result.answer)
         return Account(metrics, result.notes)
-
-    def _costs(self, service: Service, result: ServiceResult) -> Mapping[str, float]:
-        """Costs of the machine, and of an answer's token while it is busy."""
-        if self._meter is None:
-            return {}
-        return self._meter.metrics(service.platform, 1 / result.requests_per_s, result.answer)
 
     def admits(self, design: Design) -> bool:
         """True if structure, and memory if the study bounds it, allow a simulation."""

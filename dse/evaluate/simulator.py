@@ -7,7 +7,7 @@ from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import backends_of, bears_on_memory, usable
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
-from dse.evaluate.money import CostFile, CostMeter
+from dse.evaluate.money import CostMeter
 from dse.space import Design
 from simcore import (
     BACKENDS,
@@ -41,10 +41,7 @@ class SimulatorEvaluator(Evaluator):
         self._simulator = Simulator()
         self._simulator.prepare()
         self._bounds_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
-        self._meter: CostMeter | None = None
-        if what.cost is not None:
-            file = CostFile.from_file_data(dict(what.cost), at="cost")
-            self._meter = CostMeter(file, what.goals, what.folder)
+        self._meter = CostMeter.of(what)
         self._backends = backends_of(what)
         self.fidelity = what.fidelity or str(what.run.get("backend", DEFAULT_BACKEND))
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.fidelity.promote import minimised, promotion
-from dse.rank import non_dominated
+from dse.rank.pareto import non_dominated
 from dse.rank.quality import common_best, kendall_tau, spearman
 from dse.study.compile import Study
 from dse.study.trials import Trial
@@ -74,7 +74,11 @@ def _step(study: Study, below: Sequence[Trial], above: Sequence[Trial]) -> dict[
         "judged": len(above) - len(failed),
         "failed": len(failed),
         "feasible": len(fine),
-        "infeasible": [_reason(row) for row in above if row.state == "infeasible"],
+        "infeasible": [
+            {"trial": row.number, "reason": row.evaluation.reason}
+            for row in above
+            if row.state == "infeasible"
+        ],
         "objectives": found,
         "front_size": len(front_here),
         "front_kept": len(front_here & front_there),
@@ -112,10 +116,6 @@ def _ranking(here: Floats, there: Floats) -> dict[str, Any]:
 
 def _number(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-def _reason(row: Trial) -> dict[str, object]:
-    return {"trial": row.number, "reason": row.evaluation.reason}
 
 
 def searched_rows(study: Study, rows: Sequence[Trial]) -> Sequence[Trial]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from dse.evaluate.designs.runs import DesignRuns
-from dse.evaluate.money import CostFile, CostMeter
+from dse.evaluate.money import CostMeter
 from dse.objectives import OBJECTIVES, Limit
-from dse.samplers import Prices
+from dse.samplers.base import Prices
 from dse.space import Design
 from dse.study.compile import Study
 from simcore import InfeasibleError, Run
@@ -38,10 +38,7 @@ class Machines:
         self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
         self._limits = [limit for limit in study.goals.limits if is_of_machine(limit)]
         self._runs = DesignRuns(what)
-        self._meter: CostMeter | None = None
-        if what.cost is not None:
-            file = CostFile.from_file_data(dict(what.cost), at="cost")
-            self._meter = CostMeter(file, study.goals, what.folder)
+        self._meter = CostMeter.of(what)
 
     def run(self, design: Design) -> Run:
         """The run that *design* means."""

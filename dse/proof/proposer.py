@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dse.proof.prove import Prover
-from dse.samplers import Proposal, Proposer
+from dse.samplers.base import Proposal, Proposer
 from dse.space import Design
 
 _BOXES = 64

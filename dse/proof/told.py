@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.objectives import OBJECTIVES
 from dse.proof.prove import Proof
-from dse.rank import Quality, study_quality
+from dse.rank.quality import Quality, study_quality
 
 
 def proven_gap(proof: Proof, quality: Quality) -> dict[str, Any]:

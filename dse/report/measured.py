@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from dse.evaluate import build_evaluator
-from dse.fidelity import front_fidelity
+from dse.fidelity.compare import front_fidelity
 from dse.results.result import StudyResult
 from dse.space import Design
 

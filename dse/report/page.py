@@ -5,7 +5,7 @@ import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
-from dse.fidelity import fidelity_lines
+from dse.fidelity.told import fidelity_lines
 from dse.objectives import OBJECTIVES
 from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.fidelity import compared_rows
+from dse.fidelity.compare import compared_rows
 from dse.provenance import Provenance, provenance_summary
 from dse.results.summary import study_front
-from dse.store import SUMMARY, StudyFolder
+from dse.store.folder import SUMMARY, StudyFolder
 from dse.store.tables import trials_frame
 from dse.study.compile import Study, load_study_file
 from dse.study.trials import Trial

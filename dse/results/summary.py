@@ -1,13 +1,14 @@
 """The front and the summary of a study."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dse.fidelity import compared_rows, fidelity_summary, searched_rows
+from dse.fidelity.compare import compared_rows, fidelity_summary, searched_rows
 from dse.objectives import OBJECTIVES
-from dse.rank import MARGIN, Quality, study_quality
+from dse.rank.quality import MARGIN, Quality, study_quality
 from dse.results.failures import failure_summary
 from dse.results.notes import notes_summary
 from dse.results.regret import regret_summary
@@ -22,12 +23,7 @@ def study_front(study: Study, rows: Sequence[Trial]) -> Quality:
     values = [[row.evaluation.objectives[name] for name in names] for _, row in found]
     points = np.asarray(values, dtype=np.float64).reshape(len(values), len(study.goals.signs))
     quality = study_quality(points, study.goals.signs, study.reference)
-    return Quality(
-        front=tuple(places[index] for index in quality.front),
-        reference=quality.reference,
-        hypervolume=quality.hypervolume,
-        axes=quality.axes,
-    )
+    return replace(quality, front=tuple(places[index] for index in quality.front))
 
 
 def study_summary(

@@ -5,7 +5,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from dse.evaluate import Task
-from dse.fidelity import promotion, refined_rows, searched_rows
+from dse.fidelity.compare import refined_rows, searched_rows
+from dse.fidelity.promote import promotion
 from dse.run.search import Evaluations, each_evaluated
 from dse.study.compile import Study
 from dse.study.trials import Trial

@@ -10,23 +10,26 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dse.evaluate import Dispatcher, Evaluator, Limits, Task, build_evaluator, start_crew
-from dse.fidelity import searched_rows
-from dse.proof import Prover, ProvingProposer
+from dse.fidelity.compare import searched_rows
 from dse.proof.designs import check_visits_all, why_unproven
 from dse.proof.machines import machine_prices
+from dse.proof.proposer import ProvingProposer
+from dse.proof.prove import Prover
 from dse.proof.screening import StudyScreen
 from dse.proof.told import no_gap, open_gap, proven_gap
 from dse.provenance import Provenance, next_number, provenance_summary
-from dse.report import report_page
+from dse.report.page import report_page
 from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary, tally_of
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
 from dse.run.refine import RefineHooks, Refinement
 from dse.run.search import Budget, Evaluations, Hooks, Search, each_evaluated
 from dse.run.start import starting_designs
-from dse.samplers import Proposer, ProposerInput, build_proposer
+from dse.samplers.base import Proposer, ProposerInput
+from dse.samplers.registry import build_proposer
 from dse.space import Design
-from dse.store import REPORT, StoreError, StudyFolder
+from dse.store.errors import StoreError
+from dse.store.folder import REPORT, StudyFolder
 from dse.study.compile import Study
 from dse.study.trials import FailureStreak, Trial
 
@@ -38,26 +41,19 @@ class Watcher(Protocol):
 
     def started(self, study: Study, known: int, total: int) -> None:
         """Workers are up; *known* of *total* trials are there already."""
+        return
 
     def folded(self, trial: Trial, duplicates: int) -> None:
         """One more row, in ask order."""
+        return
 
     def stopping(self) -> bool:
         """True if proposing must stop."""
-
-
-class Unwatched:
-    """Nobody looks, nobody stops."""
-
-    def started(self, study: Study, known: int, total: int) -> None:
-        """Nothing to do."""
-
-    def folded(self, trial: Trial, duplicates: int) -> None:
-        """Nothing to do."""
-
-    def stopping(self) -> bool:
-        """Never."""
         return False
+
+
+class Unwatched(Watcher):
+    """Nobody looks, nobody stops."""
 
 
 class Runner:

@@ -12,7 +12,7 @@ from dse.evaluate.base import Evaluation
 from dse.garbage import no_collection
 from dse.objectives import total_violation
 from dse.proof.screening import NoScreen
-from dse.samplers import Outcome, Proposal, Proposer
+from dse.samplers.base import Outcome, Proposal, Proposer
 from dse.space import Design, Value
 from dse.study.trials import Trial
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
-from dse.samplers.design.screen import Answers, DesignScreen
+from dse.samplers.design.screen import Answers
 from dse.space import Design
 
 
@@ -20,7 +20,7 @@ class DesignProposer(Proposer[Genome]):
             settings = replace(settings, initial=what.population)
         screen = None
         if what.admits is not None:
-            screen = DesignScreen(Answers(self._space, what.admits, what.deciding).of)
+            screen = Answers(self._space, what.admits, what.deciding).of
         self._search = DesignSearch(
             self._space,
             seed=what.seed,

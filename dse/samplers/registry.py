@@ -4,6 +4,7 @@ import importlib.util
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dse.samplers.base import Proposer, ProposerInput
@@ -48,52 +49,32 @@ class SamplerEntry:
             raise ConfigError(at, rule, got=f"{objectives} objectives")
 
 
-def _random(seed: int, population: int | None) -> "BaseSampler":
-    from optuna.samplers import RandomSampler
-
-    return RandomSampler(seed=seed)
+Make = Callable[[int, int | None], "BaseSampler"]
+"""Makes a sampler of a seed and a population."""
 
 
-def _tpe(seed: int, population: int | None) -> "BaseSampler":
-    from optuna.samplers import TPESampler
+def _sampler(name: str, takes: str = "", usual: int = 0, **fixed: Any) -> Make:
+    """Maker of Optuna's *name*, which *takes* the population, *usual* where none is given."""
 
-    return TPESampler(seed=seed, n_startup_trials=population or 10, constant_liar=True)
+    def make(seed: int, population: int | None) -> "BaseSampler":
+        from optuna import samplers
 
+        own = {takes: population or usual} if takes else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "experimental" is no news to whoever chose it by name
+            found: BaseSampler = getattr(samplers, name)(seed=seed, **own, **fixed)
+        return found
 
-def _nsga2(seed: int, population: int | None) -> "BaseSampler":
-    from optuna.samplers import NSGAIISampler
-
-    return NSGAIISampler(seed=seed, population_size=population or 50)
-
-
-def _nsga3(seed: int, population: int | None) -> "BaseSampler":
-    from optuna.samplers import NSGAIIISampler
-
-    return _quietly(lambda: NSGAIIISampler(seed=seed, population_size=population or 50))
+    return make
 
 
-def _gp(seed: int, population: int | None) -> "BaseSampler":
-    from optuna.samplers import GPSampler
-
-    return _quietly(lambda: GPSampler(seed=seed, n_startup_trials=population or 10))
-
-
-def _cmaes(seed: int, population: int | None) -> "BaseSampler":
-    from optuna.samplers import CmaEsSampler
-
-    return _quietly(lambda: CmaEsSampler(seed=seed, n_startup_trials=population or 10))
-
-
-def _qmc(seed: int, population: int | None) -> "BaseSampler":
-    from optuna.samplers import QMCSampler
-
-    return _quietly(lambda: QMCSampler(seed=seed, scramble=True, warn_independent_sampling=False))
-
-
-def _quietly(build: "Callable[[], BaseSampler]") -> "BaseSampler":
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # "experimental" is no news to whoever chose it by name
-        return build()
+_RANDOM = _sampler("RandomSampler")
+_TPE = _sampler("TPESampler", "n_startup_trials", 10, constant_liar=True)
+_NSGA2 = _sampler("NSGAIISampler", "population_size", 50)
+_NSGA3 = _sampler("NSGAIIISampler", "population_size", 50)
+_GP = _sampler("GPSampler", "n_startup_trials", 10)
+_CMAES = _sampler("CmaEsSampler", "n_startup_trials", 10)
+_QMC = _sampler("QMCSampler", scramble=True, warn_independent_sampling=False)
 
 
 def _design(what: ProposerInput) -> Proposer[Any]:
@@ -101,23 +82,17 @@ def _design(what: ProposerInput) -> Proposer[Any]:
     return ExhaustiveProposer(what) if fits(what) else DesignProposer(what)
 
 
-def _local(what: ProposerInput) -> Proposer[Any]:
-    return DesignProposer(what, LOCAL)
-
-
 def _portfolio(what: ProposerInput) -> Proposer[Any]:
     from dse.samplers.design_sampler import DesignSampler
     from dse.samplers.portfolio import PortfolioSampler
 
     own = DesignSampler(what.space, seed=what.seed, style="weights", admits=what.admits)
-    members = [own, _nsga2(what.seed, what.population), _random(what.seed, what.population)]
+    members = [own, *(make(what.seed, what.population) for make in (_NSGA2, _RANDOM))]
     return _optuna(what, _WEIGHTS, PortfolioSampler(members, seed=what.seed))
 
 
-def _of_optuna(
-    sampler: "Callable[[int, int | None], BaseSampler]", look: Look
-) -> Callable[[ProposerInput], Proposer[Any]]:
-    return lambda what: _optuna(what, look, sampler(what.seed, what.population))
+def _of_optuna(make: Make, look: Look) -> Callable[[ProposerInput], Proposer[Any]]:
+    return lambda what: _optuna(what, look, make(what.seed, what.population))
 
 
 def _optuna(what: ProposerInput, look: Look, sampler: "BaseSampler") -> Proposer[Any]:
@@ -149,17 +124,17 @@ SAMPLERS: Registry[SamplerEntry] = Registry(
     {
         "design": SamplerEntry(build=_design),
         "exhaustive": SamplerEntry(build=ExhaustiveProposer),
-        "local": SamplerEntry(build=_local),
+        "local": SamplerEntry(build=partial(DesignProposer, settings=LOCAL)),
         "portfolio": SamplerEntry(build=_portfolio),
-        "random": SamplerEntry(build=_of_optuna(_random, _INDEX)),
-        "tpe": SamplerEntry(build=_of_optuna(_tpe, _INDEX)),
-        "nsga2": SamplerEntry(build=_of_optuna(_nsga2, _WEIGHTS)),
-        "nsga3": SamplerEntry(build=_of_optuna(_nsga3, _WEIGHTS)),
-        "gp": SamplerEntry(build=_of_optuna(_gp, _WEIGHTS), needs=("torch", "scipy")),
+        "random": SamplerEntry(build=_of_optuna(_RANDOM, _INDEX)),
+        "tpe": SamplerEntry(build=_of_optuna(_TPE, _INDEX)),
+        "nsga2": SamplerEntry(build=_of_optuna(_NSGA2, _WEIGHTS)),
+        "nsga3": SamplerEntry(build=_of_optuna(_NSGA3, _WEIGHTS)),
+        "gp": SamplerEntry(build=_of_optuna(_GP, _WEIGHTS), needs=("torch", "scipy")),
         "cmaes": SamplerEntry(
-            build=_of_optuna(_cmaes, _STEPS_BY_VALUE), objectives=1, needs=("cmaes",)
+            build=_of_optuna(_CMAES, _STEPS_BY_VALUE), objectives=1, needs=("cmaes",)
         ),
-        "qmc": SamplerEntry(build=_of_optuna(_qmc, _STEPS), needs=("scipy",)),
+        "qmc": SamplerEntry(build=_of_optuna(_QMC, _STEPS), needs=("scipy",)),
     },
     adapt=_from_outside,
 )

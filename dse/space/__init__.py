@@ -2,17 +2,15 @@
 
 from dse.space.build import RunFacts, build_space
 from dse.space.encoding import Encoding
-from dse.space.expressions import Expression, parse_expression
+from dse.space.expressions import parse_expression
 from dse.space.file import SpaceFile
 from dse.space.genes import Gene
 from dse.space.parameters import Design, Parameter, Value, file_value, slot_of
-from dse.space.space import Counts, KnobBlock, Space, design_digest, design_key
+from dse.space.space import KnobBlock, Space, design_key
 
 __all__ = [
-    "Counts",
     "Design",
     "Encoding",
-    "Expression",
     "Gene",
     "KnobBlock",
     "Parameter",
@@ -21,7 +19,6 @@ __all__ = [
     "SpaceFile",
     "Value",
     "build_space",
-    "design_digest",
     "design_key",
     "file_value",
     "parse_expression",

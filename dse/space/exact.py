@@ -74,11 +74,6 @@ def remainder(left: Column, right: Column) -> Column:
     return _over(operator.mod, *_alike(_numbers(left), _numbers(right)))
 
 
-def negative(value: Column) -> Column:
-    """The number with the other sign."""
-    return subtract(np.asarray(0), value)
-
-
 def absolute(value: Column) -> Column:
     """The number without its sign."""
     return np.asarray(np.abs(_numbers(value)))

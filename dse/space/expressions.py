@@ -201,7 +201,7 @@ def _unary(node: ast.UnaryOp, scope: _Scope) -> _Step:
         # NaN counts as true, so that its opposite does not hold either
         return lambda columns: np.logical_not(inner(columns).astype(bool))
     if isinstance(node.op, ast.USub):
-        return lambda columns: exact.negative(inner(columns))
+        return lambda columns: exact.subtract(np.asarray(0), inner(columns))
     raise _refused(node, scope)
 
 

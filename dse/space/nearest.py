@@ -69,7 +69,8 @@ class NearestCode(BlockCode):
         )
         for group in self._groups:
             present = [name for name in group.names if codes[name] >= 0]
-            result |= {gene.name: _idle(gene) for gene in self.dealt(group)}
+            for gene in self.dealt(group):  # values of genes that decide nothing
+                result[gene.name] = 0.0 if gene.kind == "real" else gene.size - 1
             logs = np.array([self._scale(name)[codes[name]] for name in present])
             result |= self.reverse(logs, group, present)
         return result | {name: max(codes[name], 0) for name in self._others}
@@ -156,11 +157,6 @@ class CutsCode(NearestCode):
             for prime in _powers(group.equals)
             for at in range(len(present) - 1)
         }
-
-
-def _idle(gene: Gene) -> int | float:
-    """The value of a gene that decides nothing."""
-    return 0.0 if gene.kind == "real" else gene.size - 1
 
 
 def _cut(group: Product, prime: int, at: int) -> str:

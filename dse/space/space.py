@@ -5,7 +5,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
 from dse.space.parameters import Design, Parameter
 from dse.space.tables import Codes
@@ -111,8 +110,3 @@ def count_designs(blocks: Sequence[KnobBlock], dimensions: Sequence[int]) -> int
 def design_key(design: Design) -> str:
     """A text that two designs share exactly if they are the same."""
     return json.dumps(design, sort_keys=True, separators=(",", ":"))
-
-
-def design_digest(design: Design) -> str:
-    """Digest of ``design_key``, for many designs: 32 characters."""
-    return blake2b(design_key(design).encode(), digest_size=16).hexdigest()

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from dse.evaluate import EVALUATORS, EXECUTORS, Evaluator, EvaluatorInput, fidelity_named
 from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, OBJECTIVES, Goals, Limit
-from dse.samplers import SAMPLERS
+from dse.samplers.registry import SAMPLERS
 from dse.space import RunFacts, Space, Value, build_space
 from dse.study.file import LimitFile, StudyFile
 from dse.study.levels import levels_of

@@ -28,7 +28,7 @@ from simcore.errors import ConfigError, InfeasibleError
 from simcore.kernels.bounds.time_bound import BoundTables, time_bounds
 from simcore.kernels.bounds.traffic_floor import traffic_floors
 from simcore.machine.system import ALGORITHM_KEYS
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -6,7 +6,7 @@ bytes, delays or reduced bytes on its longest path. That is exact where a member
 under way (rings, halving-doubling) and for trees; the direct algorithm is counted here.
 """
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from math import lcm
 
@@ -118,11 +118,7 @@ def phase_cost(name: str, kind: CollectiveKind, line: CostLine, *, first: bool) 
         elif not alike:
             columns["hops"] = _nearest_pairs(machine.steps, line)
     unlike = {"grows": grows, "shrinks": shrinks, "unlike": int(not alike)}
-    return PhaseCost(**{**_columns(NOTHING), **columns, **unlike})
-
-
-def _columns(cost: PhaseCost) -> dict[str, int]:
-    return {name: getattr(cost, name) for name in PhaseCost.__slots__}
+    return replace(NOTHING, **columns, **unlike)
 
 
 def _by_table(machine: StateMachine, line: CostLine) -> dict[str, int]:

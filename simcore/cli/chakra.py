@@ -178,7 +178,8 @@ def convert() -> None:
 )
 def text(workload: Path, npus: int, passes: int, time_unit: str, out: Path) -> None:
     """Convert a text WORKLOAD of ASTRA-sim 1.0; every parallelism keyword is supported."""
-    from simcore.formats.text_workload import convert_text, read_text_workload, write_conversion
+    from simcore.formats.text_workload.convert import convert_text, write_conversion
+    from simcore.formats.text_workload.layers import read_text_workload
 
     conversion = convert_text(
         read_text_workload(workload),
@@ -204,7 +205,9 @@ def text(workload: Path, npus: int, passes: int, time_unit: str, out: Path) -> N
 def pytorch(host: Path, device: Path | None, out: Path) -> None:
     """Convert a PyTorch execution trace HOST (JSON, plain or gzip) of one NPU."""
     from simcore.formats.chakra import write_trace
-    from simcore.formats.pytorch import convert_pytorch, read_device_trace, read_host_trace
+    from simcore.formats.pytorch.convert import convert_pytorch
+    from simcore.formats.pytorch.device import read_device_trace
+    from simcore.formats.pytorch.host import read_host_trace
 
     measured = None if device is None else read_device_trace(device)
     conversion = convert_pytorch(read_host_trace(host), measured)

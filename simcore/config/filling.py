@@ -107,7 +107,8 @@ class Filling:
         for _, path, steps in scalars:
             if len(steps) > 1:
                 raise ConfigError(path, "must be a key of the run", got=steps[0])
-        used = [place for place in places if place[0] in table or _touched(place, parsed)]
+        touched = {steps[:depth] for _, steps in parsed for depth in range(1, len(steps) + 1)}
+        used = [place for place in places if place[0] in table or place in touched]
         platform = table["platform"]
         return cls(
             table=table,
@@ -166,10 +167,6 @@ def _has_inner_parts(table: Mapping[str, Any], paths: Sequence[Path]) -> bool:
         steps[0] != "platform" or any(steps[: len(place)] == place for place in inner)
         for _, steps in paths
     )
-
-
-def _touched(place: Steps, paths: Sequence[Path]) -> bool:
-    return any(steps[: len(place)] == place for _, steps in paths)
 
 
 def _build(table: object, place: Steps, paths: Sequence[Path], *values: object) -> Schema:

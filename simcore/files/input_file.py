@@ -83,7 +83,8 @@ def _checked_size(path: "File", found: os.stat_result, at_most_bytes: int) -> in
         got = _KINDS.get(stat.S_IFMT(found.st_mode), "something else")
         raise ConfigError(os.fspath(path), "must be a regular file", got=got)
     if found.st_size > at_most_bytes:
-        raise _too_large(path, at_most_bytes, found.st_size)
+        rule = f"must be at most {at_most_bytes:,} bytes long"
+        raise ConfigError(os.fspath(path), rule, got=found.st_size)
     return found.st_size
 
 
@@ -181,10 +182,6 @@ def is_writable(text: str) -> bool:
 def unreadable(path: "File", error: OSError) -> ConfigError:
     """The error for a file that the operating system does not let us read."""
     return ConfigError(os.fspath(path), "must be a readable file", got=error.strerror or str(error))
-
-
-def _too_large(path: "File", at_most_bytes: int, got: object) -> ConfigError:
-    return ConfigError(os.fspath(path), f"must be at most {at_most_bytes:,} bytes long", got=got)
 
 
 @contextmanager

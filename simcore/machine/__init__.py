@@ -3,7 +3,7 @@
 from simcore.machine.dimension import MOST_NPUS, Dimension
 from simcore.machine.json_schema import json_schemas
 from simcore.machine.load import load_npu, load_platform
-from simcore.machine.npu import Efficiency, Npu, NpuSources, ScaleUpDomain
+from simcore.machine.npu import Efficiency, Npu
 from simcore.machine.platform import Platform
 
 __all__ = [
@@ -11,9 +11,7 @@ __all__ = [
     "Dimension",
     "Efficiency",
     "Npu",
-    "NpuSources",
     "Platform",
-    "ScaleUpDomain",
     "json_schemas",
     "load_npu",
     "load_platform",

@@ -18,10 +18,10 @@ from simcore.formats.chakra.generate import (
     StageWriter,
     check_tags,
     communicator_groups,
-    framed,
     write_nodes,
 )
 from simcore.formats.chakra.messages import Node, attribute
+from simcore.formats.chakra.wire import framed
 from simcore.serving.service import Service
 from simcore.serving.transfer import CachePiece, CacheRoutes, attention_nodes, seats
 from simcore.terms import NodeKind

@@ -1,7 +1,7 @@
 """Topologies of NPUs: one file per topology, and the table of their names."""
 
 from simcore.registry import Registry, instance_of
-from simcore.topologies.base import MOST_TABLED_NPUS, Topology, distances, npu_links
+from simcore.topologies.base import Topology, distances, npu_links
 from simcore.topologies.checks import check_npus, check_routes, check_topology
 from simcore.topologies.fully_connected import FullyConnected
 from simcore.topologies.mesh import Mesh
@@ -22,7 +22,6 @@ TOPOLOGIES: Registry[Topology] = Registry(
 
 
 __all__ = [
-    "MOST_TABLED_NPUS",
     "TOPOLOGIES",
     "Topology",
     "check_npus",

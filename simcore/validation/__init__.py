@@ -2,11 +2,10 @@
 
 from simcore.validation.band import validated_band
 from simcore.validation.collectives import predict_collectives
-from simcore.validation.score import Prediction, write_collectives, write_training
+from simcore.validation.score import write_collectives, write_training
 from simcore.validation.training import predict_training
 
 __all__ = [
-    "Prediction",
     "predict_collectives",
     "predict_training",
     "validated_band",

@@ -8,7 +8,7 @@ from functools import cached_property
 from io import StringIO
 from math import inf, log
 from pathlib import Path
-from typing import Self
+from typing import Self, get_type_hints
 
 from simcore.config import Run
 from simcore.errors import ConfigError
@@ -184,18 +184,9 @@ def write_table(path: Path, runs: Sequence[MeasuredRuns]) -> None:
 
 
 def _read(path: Path) -> Iterator[MeasuredRuns]:
+    types = get_type_hints(MeasuredRuns)
     for cells in csv.DictReader(StringIO(read_text(path))):
-        yield MeasuredRuns(
-            npu=cells["npu"],
-            number_format=cells["number_format"],
-            kind=cells["kind"],
-            source=cells["source"],
-            model=cells["model"],
-            parameters=int(cells["parameters"]),
-            npus=int(cells["npus"]),
-            rows=int(cells["rows"]),
-            error=float(cells["error"]),
-        )
+        yield MeasuredRuns(**{name: read(cells[name]) for name, read in types.items()})
 
 
 def _quantile(runs: Sequence[MeasuredRuns]) -> float:

@@ -13,9 +13,8 @@ from simcore.machine.system import System
 from simcore.terms import CollectiveKind
 from simcore.validation.machine import GB, SCALE_OUT, Accelerator, Machines, accelerator_of
 from simcore.validation.mapping import SYSTEM
-from simcore.validation.rows import MeasuredRow
+from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.score import Prediction
-from simcore.validation.unsupported import UnsupportedRow
 
 _KINDS = {
     "all_reduce": CollectiveKind.ALL_REDUCE,

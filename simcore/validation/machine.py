@@ -1,16 +1,16 @@
 """The machine of a row: its accelerator, and links with what they really give."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import isqrt
 
 from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
 from simcore.machine import Dimension, Npu, Platform, load_npu
 from simcore.machine.fabric import Fabric
-from simcore.validation.rows import MeasuredRow
-from simcore.validation.unsupported import UnsupportedRow
+from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.workload import ParallelPlan, TrainingWorkload
 from simcore.workload.graph import Axis, GroupLayout
 from simcore.workload.groups import group_layouts
@@ -98,18 +98,8 @@ class Machines:
     """Builds the platforms of rows; files are read once."""
 
     def __init__(self) -> None:
-        self._npus: dict[str, Npu] = {}
-        self._fabrics: dict[str, Fabric] = {}
-
-    def npu(self, name: str) -> Npu:
-        if name not in self._npus:
-            self._npus[name] = load_npu(name)
-        return self._npus[name]
-
-    def fabric(self, name: str) -> Fabric:
-        if name not in self._fabrics:
-            self._fabrics[name] = Fabric.load(name)
-        return self._fabrics[name]
+        self.npu: Callable[[str], Npu] = cache(load_npu)
+        self.fabric: Callable[[str], Fabric] = cache(Fabric.load)
 
     def platform(
         self, row: MeasuredRow, workload: TrainingWorkload, plan: ParallelPlan

@@ -37,12 +37,11 @@ from simcore.config import Run
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import MOST_NPUS, Platform
 from simcore.machine.system import System
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.terms import Precision
 from simcore.validation.machine import GB, Machines, leaves_nodes, shard_group, zero_stage
 from simcore.validation.models import model_of
-from simcore.validation.rows import MeasuredRow
-from simcore.validation.unsupported import UnsupportedRow
+from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 
 MICRO_BATCH_TOKENS = 8192
@@ -89,7 +88,8 @@ def run_of(row: MeasuredRow, machines: Machines) -> Run:
         precision=precision_of(row),
         gradient_format=_gradient_format(row),
     )
-    row.check_numbers("num_gpus", "gpus_per_node", "intra_bw_GBps", "inter_bw_GBps")
+    for column in ("num_gpus", "gpus_per_node", "intra_bw_GBps", "inter_bw_GBps"):
+        row.number(column)  # refuses what is none
     try:
         platform = machines.platform(row, workload, plan)
         _check_states(row, workload, plan, platform)

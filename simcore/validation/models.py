@@ -4,12 +4,11 @@ import re
 
 from simcore.errors import ConfigError
 from simcore.files.resources import shipped_names
-from simcore.validation.rows import MeasuredRow
-from simcore.validation.unsupported import UnsupportedRow
+from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.workload import Model, load_net
+from simcore.workload.kinds.transformer.model import MAX_LAYERS
 from simcore.workload.kinds.transformer.model_parts import Experts
 
-MAX_LAYERS = 10_000
 _SHAPE = ("layers", "hidden", "heads")
 _TOLD_BY_COLUMNS = ("gpt", "gpt-gqa", "llama", "llama-mha", "moe")
 _MLPS = {"swiglu": "swiglu", "geglu": "swiglu", "relu2": "squared_relu"}

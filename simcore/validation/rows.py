@@ -8,8 +8,12 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import Self
 
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, SimcoreError
 from simcore.files.input_file import read_text
+
+
+class UnsupportedRow(SimcoreError):
+    """The row asks for something that is not modelled, or leaves out what no rule can fill in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +65,6 @@ class MeasuredRow:
         if value < 1 or value != int(value):
             raise ConfigError(f"{self.at}: {column}", "must be a whole number above 0", got=value)
         return int(value)
-
-    def check_numbers(self, *columns: str) -> None:
-        """Check cells beforehand.
-
-        Raises:
-            ConfigError: One of these cells holds no number.
-        """
-        for column in columns:
-            self.number(column)
 
     @classmethod
     def all_of(cls, path: Path) -> Iterator[Self]:

@@ -7,9 +7,8 @@ from simcore.errors import SimcoreError
 from simcore.simulation import simulate_run
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
-from simcore.validation.rows import MeasuredRow
+from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.score import Prediction
-from simcore.validation.unsupported import UnsupportedRow
 
 
 def predict_training(path: Path) -> Iterator[Prediction]:

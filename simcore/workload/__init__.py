@@ -4,14 +4,12 @@ from simcore.workload.base import Workload, microbatches
 from simcore.workload.graph import (
     Axis,
     CollectiveOp,
-    GroupLayout,
     Kernel,
-    Operator,
     PassPhase,
     StageGraph,
     TrainingGraph,
 )
-from simcore.workload.kinds import KINDS, NETS, AnyWorkload, read_workload
+from simcore.workload.kinds import AnyWorkload, read_workload
 from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.kinds.transformer.workload import TrainingWorkload
 from simcore.workload.load import load_model, load_net, load_plan, load_workload
@@ -19,24 +17,15 @@ from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.write import build_graph
 from simcore.workload.rules import check_plan
 from simcore.workload.spans import stage_layers
-from simcore.workload.totals import (
-    bytes_by_axis,
-    flop_by_stage,
-    total_flop,
-    total_model_flop,
-)
+from simcore.workload.totals import flop_by_stage, total_model_flop
 from simcore.workload.updates import Updates
 
 __all__ = [
-    "KINDS",
-    "NETS",
     "AnyWorkload",
     "Axis",
     "CollectiveOp",
-    "GroupLayout",
     "Kernel",
     "Model",
-    "Operator",
     "ParallelPlan",
     "PassPhase",
     "StageGraph",
@@ -45,7 +34,6 @@ __all__ = [
     "Updates",
     "Workload",
     "build_graph",
-    "bytes_by_axis",
     "check_plan",
     "flop_by_stage",
     "load_model",
@@ -55,6 +43,5 @@ __all__ = [
     "microbatches",
     "read_workload",
     "stage_layers",
-    "total_flop",
     "total_model_flop",
 ]

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 from every_npu import run_three_ways
+from graph_sums import bytes_by_axis
 from small_models import DLRM
 
 from simcore import IterationResult, RunTemplate, simulate_run
 from simcore.config import Run
 from simcore.network import BACKENDS
 from simcore.terms import NodeKind
-from simcore.workload import Axis, build_graph, bytes_by_axis
+from simcore.workload import Axis, build_graph
 from simcore.workload.kinds import KINDS
 
 FP32, BF16, INDEX = 4, 2, 8

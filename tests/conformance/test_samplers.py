@@ -13,10 +13,10 @@ from optuna.samplers import BaseSampler, NSGAIISampler
 from dse import StudyResult, run_study
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
-from dse.samplers import SAMPLERS
 from dse.samplers.design import LOCAL
 from dse.samplers.design_sampler import DesignSampler
 from dse.samplers.portfolio import PortfolioSampler
+from dse.samplers.registry import SAMPLERS
 from dse.space import Design, Space, design_key
 from dse.study.compile import load_study_file
 from simcore import ConfigError

@@ -20,7 +20,7 @@ from fault_studies import SLOW_S, kill_driver, run_faulty, same_part, start_driv
 
 import dse
 from dse.cli.exporting import export_command
-from dse.store import StoreError
+from dse.store.errors import StoreError
 from simcore import ConfigError
 
 OPTIONS: dict[str, Any] = {"executor": "serial", "seed": 3}

@@ -14,8 +14,8 @@ import pytest
 from fault_studies import P5, same_part
 
 import dse
-from dse.store import StoreError
 from dse.store.database import FORMAT
+from dse.store.errors import StoreError
 from simcore import ConfigError
 
 OPTIONS: dict[str, Any] = {"executor": "serial", "sampler": "random", "seed": 2}

@@ -11,17 +11,15 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from trace_feeders import drain_v3
 
 from simcore.cli.chakra import chakra
 from simcore.errors import ConfigError
-from simcore.formats.chakra import drain_v3, read_trace
-from simcore.formats.pytorch import (
-    LinkedNode,
-    convert_pytorch,
-    link,
-    read_device_trace,
-    read_host_trace,
-)
+from simcore.formats.chakra import read_trace
+from simcore.formats.pytorch.convert import convert_pytorch
+from simcore.formats.pytorch.device import read_device_trace
+from simcore.formats.pytorch.host import read_host_trace
+from simcore.formats.pytorch.link import LinkedNode, link
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "chakra" / "pytorch"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="golden PyTorch traces are not here")

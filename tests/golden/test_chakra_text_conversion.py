@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from simcore.errors import ConfigError
-from simcore.formats.text_workload import convert_text, read_text_workload, write_conversion
+from simcore.formats.text_workload.convert import convert_text, write_conversion
+from simcore.formats.text_workload.layers import read_text_workload
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "chakra" / "text"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="golden text workloads are not here")

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trace_feeders import drain_v1, drain_v3
 
 from simcore.errors import ConfigError
-from simcore.formats.chakra import drain_v1, drain_v3, read_nodes, read_trace
+from simcore.formats.chakra import read_nodes, read_trace
 from simcore.formats.chakra.encode import encode_metadata, encode_node
 from simcore.formats.chakra.messages import Attribute, Node
 from simcore.formats.chakra.stream import name_of, nodes_at

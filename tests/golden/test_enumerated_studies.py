@@ -8,7 +8,7 @@ import pytest
 
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
-from dse.rank import study_quality
+from dse.rank.quality import study_quality
 from dse.study.compile import load_study_file
 
 FOLDER = Path(__file__).parent / "enumerated"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from libra_split import Goal, SplitProblem, bytes_per_dimension, split_bandwidth
 
-from dse.analytic import Goal, SplitProblem, bytes_per_dimension, split_bandwidth
 from dse.costs import COSTS, load_prices
 from simcore import CollectiveKind, Dimension, Platform, load_npu
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from graph_sums import total_flop
 
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import (
     Axis,
@@ -22,7 +23,6 @@ from simcore.workload import (
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    total_flop,
 )
 
 STAGE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "chakra" / "stage"

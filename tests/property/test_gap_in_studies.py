@@ -11,10 +11,10 @@ from small_study import STUDY, exact_front, searched
 from dse.evaluate.base import Account
 from dse.evaluate.simulator import SimulatorEvaluator
 from dse.proof.told import gap_lines
-from dse.rank import study_quality
+from dse.rank.quality import study_quality
 from dse.results.failures import failure_lines
 from dse.run.runner import Runner, Unwatched
-from dse.samplers import SAMPLERS
+from dse.samplers.registry import SAMPLERS
 from dse.space import Design
 from dse.study.compile import compile_study
 from dse.study.trials import Trial

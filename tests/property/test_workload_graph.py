@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from graph_sums import total_flop
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simcore.errors import InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.terms import NodeKind
 from simcore.workload import (
     Axis,
@@ -15,7 +16,6 @@ from simcore.workload import (
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    total_flop,
     total_model_flop,
 )
 from simcore.workload.kinds.transformer.model_parts import Experts, LatentAttention

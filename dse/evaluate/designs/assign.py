@@ -43,7 +43,9 @@ def trimmed_run(run: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]:
     system = run.get("system")
     if isinstance(system, dict):
         result["system"] = {
-            key: [value[slot] for slot in kept] if _is_vector(value, len(listed)) else value
+            key: [value[slot] for slot in kept]
+            if isinstance(value, list) and len(value) == len(listed)
+            else value
             for key, value in system.items()
         }
     return result
@@ -139,10 +141,6 @@ def _at(table: Mapping[str, Any], path: str) -> object:
     for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else None
     return value
-
-
-def _is_vector(value: object, length: int) -> bool:
-    return isinstance(value, list) and len(value) == length
 
 
 _UNCHECKED = (".bandwidth", ".latency", ".oversubscription", ".topology")

@@ -196,7 +196,7 @@ class Dispatcher:
             return answer
         self._blamed.discard(answer.number)
         attempts = 1 + self._tries.pop(answer.number)
-        return replace(answer, evaluation=replace(answer.evaluation, attempts=attempts))
+        return answer._replace(evaluation=replace(answer.evaluation, attempts=attempts))
 
     def _watch(self) -> None:
         """Give up chunks that nobody has answered for long, and studies without workers."""

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Measured, judge, measure
 from dse.evaluate.registry import build_evaluator
@@ -67,37 +68,19 @@ _COLLECTIONS = 1000
 caches with a limit, and looking through those of 1,000 designs takes as long as 40 designs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(NamedTuple):  # which travels as plain values, fast
     """A design to be evaluated, and its place in ask order."""
 
     number: int
     design: Design
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Travel as plain values, which is fast."""
-        return _task, (self.number, self.design)
 
-
-def _task(number: int, design: Design) -> Task:
-    return Task(number=number, design=design)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     """The outcome of one task, and who found it."""
 
     number: int
     evaluation: Evaluation
     worker: str
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Travel as plain values, which is fast."""
-        return _answer, (self.number, self.evaluation, self.worker)
-
-
-def _answer(number: int, evaluation: Evaluation, worker: str) -> Answer:
-    return Answer(number=number, evaluation=evaluation, worker=worker)
 
 
 class Worker:

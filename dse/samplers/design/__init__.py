@@ -1,8 +1,7 @@
 """The `design` sampler: evolutionary search over valid designs; a model ranks the children."""
 
 from dse.samplers.design.genome import Genome, GenomeSpace
-from dse.samplers.design.screen import Screen
 from dse.samplers.design.search import DesignSearch
 from dse.samplers.design.settings import LOCAL, Settings
 
-__all__ = ["LOCAL", "DesignSearch", "Genome", "GenomeSpace", "Screen", "Settings"]
+__all__ = ["LOCAL", "DesignSearch", "Genome", "GenomeSpace", "Settings"]

@@ -80,7 +80,8 @@ class GenomeSpace:
         self.counts = tuple(space.dimensions)
         sizes = [float(prod(b.rows(count) for b in space.blocks)) for count in self.counts]
         self._shares = (np.cumsum(sizes) / sum(sizes)).tolist()
-        self._radix = [_radix([len(knob.choices) for knob in self._own(s)]) for s in self.spans]
+        own = [self.knobs[span.first : span.end] for span in self.spans]
+        self._radix = [_radix([len(knob.choices) for knob in knobs]) for knobs in own]
         self._free = {  # a knob of which any choice will do
             (number, count)
             for number, span in enumerate(self.spans)
@@ -218,9 +219,6 @@ class GenomeSpace:
             wanted = np.array(self._radix[number], np.int64) @ own
             valid &= keys[np.minimum(keys.searchsorted(wanted), keys.size - 1)] == wanted
         return valid
-
-    def _own(self, span: Span) -> tuple[Parameter, ...]:
-        return self.knobs[span.first : span.end]
 
     def _row(self, number: int, count: int, codes: Sequence[int]) -> int:
         """The row of a block that *codes* take, or -1."""

@@ -1,7 +1,7 @@
 """Answers about a design without simulating it."""
 
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from dse.samplers.design.genome import Genome, GenomeSpace
 from dse.space import Design
@@ -9,23 +9,12 @@ from dse.space import Design
 Answer = TypeVar("Answer")
 
 
-class Screen(Protocol):
-    """Knows designs that need no simulation, since they can be of no use."""
+Screen = Callable[[Genome], bool]
+"""True of a design that may be feasible and may be worth simulating.
 
-    def admits(self, genome: Genome) -> bool:
-        """True if the design may be feasible and may be worth simulating.
-
-        Must be sound: a design is turned down only if it is proven to break a rule, or to be
-        dominated. Called for many more designs than are simulated, so it must be quick.
-        """
-
-
-class Unscreened:
-    """Admits every design."""
-
-    def admits(self, genome: Genome) -> bool:
-        """Yes."""
-        return True
+Must be sound: a design is turned down only if it is proven to break a rule, or to be dominated.
+Called for many more designs than are simulated, so it must be quick.
+"""
 
 
 class Answers(Generic[Answer]):
@@ -49,14 +38,3 @@ class Answers(Generic[Answer]):
         if key not in self._known:
             self._known[key] = self._ask(self._space.design(genome))
         return self._known[key]
-
-
-class DesignScreen:
-    """Admits the designs for which all of some questions are answered with yes."""
-
-    def __init__(self, *questions: Callable[[Genome], bool]) -> None:
-        self._questions = questions
-
-    def admits(self, genome: Genome) -> bool:
-        """The answer for a design."""
-        return all(ask(genome) for ask in self._questions)

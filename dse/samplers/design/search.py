@@ -21,7 +21,7 @@ from dse.samplers.design.genome import Genome, GenomeSpace
 from dse.samplers.design.judge import Judge, Litter
 from dse.samplers.design.moves import around, cross, grafted, moves_for, retuned
 from dse.samplers.design.neighbourhood import Neighbourhood, pick
-from dse.samplers.design.screen import DesignScreen, Screen, Unscreened
+from dse.samplers.design.screen import Screen
 from dse.samplers.design.settings import Settings
 
 _DRAWS = 20_000
@@ -40,7 +40,7 @@ class Breeder:
     def __init__(self, space: GenomeSpace, screen: Screen, settings: Settings) -> None:
         self._space, self._settings = space, settings
         self._near = Neighbourhood(space)
-        self._admits = screen.admits
+        self._admits = screen
         moves = moves_for(self._near)
         self._moves = [move for move, _ in moves]
         self._shares = list(accumulate(share for _, share in moves))
@@ -142,13 +142,16 @@ class DesignSearch:
         self._space, self._seed = space, seed
         self._settings = settings or Settings()
         self._elite = Elite(self._settings.memory)
-        screen = screen or Unscreened()
+        admits = screen or _anything
         aims: Aims = EachByItself()
         if prices is not None:
-            aims = TimeAlone(space, prices)
-            screen = DesignScreen(screen.admits, aims.is_priced)
+            aims = timed = TimeAlone(space, prices)
+            self._breeder = Breeder(
+                space, lambda genome: admits(genome) and timed.is_priced(genome), self._settings
+            )
+        else:
+            self._breeder = Breeder(space, admits, self._settings)
         self._judge = Judge(space, aims, seed)
-        self._breeder = Breeder(space, screen, self._settings)
         self._is_hopeful = is_hopeful or _anything
         self._litter: Litter | None = None
         self._known: set[Genome] = set()

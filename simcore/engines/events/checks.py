@@ -1,6 +1,6 @@
 """Refuses inputs that the unfolded engine could only crash on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import prod
 
 import numpy as np
@@ -156,10 +156,10 @@ def _check_group(key: int, group: ListGroup | GridGroup, npus: int, dimensions: 
 def _check_programs(inputs: EngineInput) -> None:
     """Check the nodes of all programs; an error names the first that breaks the rule."""
     programs = inputs.table
-    nodes, rows = _NodeErrors(programs), _TransferErrors(programs)
+    _refuse_metadata(programs)
+    rows = _TransferErrors(programs)
     bodies, transfers = programs.bodies, programs.transfers
     npus = inputs.program_of_npu.size
-    nodes.refuse(bodies.kind == NodeKind.METADATA, "cannot be run", lambda _: "METADATA")
     ends = np.isin(transfers.kind, (NodeKind.SEND, NodeKind.RECV))
     replayed = (transfers.kind == NodeKind.RECV) & (transfers.peer < 0)
     bad = ends & ~replayed & ((transfers.peer < 0) | (transfers.peer >= npus))
@@ -187,22 +187,14 @@ def _check_programs(inputs: EngineInput) -> None:
     rows.refuse(memory, "needs a remote memory, but there is none", transfers.kind)
 
 
-class _NodeErrors:
-    """Errors about nodes of bodies; each is told of the first program that runs it."""
-
-    def __init__(self, programs: Programs) -> None:
-        self._programs = programs
-
-    def refuse(self, bad: Flags, rule: str, told: Callable[[int], object]) -> None:
-        if not bad.any():
-            return
-        row = int(np.argmax(bad))
-        first = self._programs.bodies.first
-        body = int(np.searchsorted(first, row, side="right")) - 1
-        index = int(np.argmax(self._programs.body_of == body))
-        position = row - int(first[body])
-        at = place(self._programs[index], position, f"programs[{index}]")
-        raise ConfigError(at, rule, got=told(row))
+def _refuse_metadata(programs: Programs) -> None:
+    """Refuse a METADATA node of a body; the error names the first program that runs it."""
+    bodies = programs.bodies
+    for row in np.flatnonzero(bodies.kind == NodeKind.METADATA)[:1].tolist():
+        body = int(np.searchsorted(bodies.first, row, side="right")) - 1
+        index = int(np.argmax(programs.body_of == body))
+        at = place(programs[index], row - int(bodies.first[body]), f"programs[{index}]")
+        raise ConfigError(at, "cannot be run", got="METADATA")
 
 
 class _TransferErrors:
@@ -225,12 +217,6 @@ class _TransferErrors:
         position = int(self._programs.transfers.at[row])
         at = place(self._programs[index], position, f"programs[{index}]")
         raise ConfigError(at, rule, got=values[row].item())
-
-
-def _refuse(program: Program, at: str, bad: np.ndarray, rule: str, values: np.ndarray) -> None:
-    for position in np.flatnonzero(bad)[:1]:
-        got = values[position].item()
-        raise ConfigError(place(program, int(position), at), rule, got=got)
 
 
 def place(program: Program, position: int, at: str) -> str:
@@ -265,6 +251,8 @@ def _check_custom(custom: CustomCollectives, npus: int) -> None:
                 at = f"custom collective {key}, position {place_in_group}"
                 kinds = (NodeKind.COMPUTE, NodeKind.SEND, NodeKind.RECV)
                 fits = np.isin(program.kind, kinds)
-                _refuse(program, at, ~fits, "must be compute, send or receive", program.kind)
+                for position in np.flatnonzero(~fits)[:1].tolist():
+                    rule, got = "must be compute, send or receive", program.kind[position].item()
+                    raise ConfigError(place(program, position, at), rule, got=got)
                 free = np.diff(program.dep_start) == 0
                 _require(bool(free.any()), at, "needs a node without dependencies", "none")

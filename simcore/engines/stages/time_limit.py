@@ -24,7 +24,7 @@ from simcore.engines.limits.counted_time import (
 from simcore.engines.limits.size_range import MAX_COUNT, Traffic
 from simcore.engines.stages.counts import NodeCounts
 from simcore.errors import InfeasibleError
-from simcore.machine import Dimension, Npu, Platform
+from simcore.machine import Npu, Platform
 from simcore.machine.system import System
 from simcore.workload.graph import TrainingGraph
 from simcore.workload.program.write import TrainingProgram
@@ -101,7 +101,7 @@ class TimeLimit:
         memory_rate = self.platform.npu.memory_bandwidth_bytes_per_s
         times = [rounds * (2.0 * delay_s + _ROUND_S), over(_REDUCED * sent_bytes, memory_rate)]
         for dimension in self.platform.dimensions:
-            hops = _hops(dimension)
+            hops = float(max(dimension.shape.most_hops(dimension.npus), 2))
             sent_s = sent_bytes / dimension.link_bandwidth_bytes_per_s
             times.append(rounds * hops * dimension.latency_s)
             times.append(sent_s * hops if self.messages_meet else sent_s)
@@ -118,8 +118,3 @@ class TimeLimit:
                 for field in dimension_fields(dimension, f"platform.dimensions[{index}]")
             ],
         ]
-
-
-def _hops(dimension: Dimension) -> float:
-    """Most links that a message crosses in the dimension."""
-    return float(max(dimension.shape.most_hops(dimension.npus), 2))

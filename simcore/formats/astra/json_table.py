@@ -12,10 +12,6 @@ _MOST_UNKNOWN = 20
 """Unknown keys that are remarked on one by one."""
 
 
-def _quoted(key: object) -> str:
-    return repr(short(key)) if isinstance(key, str) else short(repr(key))
-
-
 class JsonTable:
     """The keys of one JSON object; remembers remarks for the user."""
 
@@ -39,7 +35,8 @@ class JsonTable:
         """Remarks on keys that are not in *known*: ASTRA-sim ignores them, and so do we."""
         unknown = [key for key in self.data if key not in known and key not in silent]
         for key in unknown[:_MOST_UNKNOWN]:
-            self.note(f"the key {_quoted(key)} is ignored{did_you_mean(key, known)}.")
+            told = repr(short(key)) if isinstance(key, str) else short(repr(key))
+            self.note(f"the key {told} is ignored{did_you_mean(key, known)}.")
         if len(unknown) > _MOST_UNKNOWN:
             self.note(f"{len(unknown) - _MOST_UNKNOWN} more unknown keys are ignored.")
 

@@ -2,8 +2,6 @@ from simcore.formats.chakra.encode import TraceWriter as TraceWriter
 from simcore.formats.chakra.encode import write_trace as write_trace
 from simcore.formats.chakra.graph import DependencyGraph as DependencyGraph
 from simcore.formats.chakra.graph import build_graph as build_graph
-from simcore.formats.chakra.graph import drain_v1 as drain_v1
-from simcore.formats.chakra.graph import drain_v3 as drain_v3
 from simcore.formats.chakra.messages import Attribute as Attribute
 from simcore.formats.chakra.messages import IoInfo as IoInfo
 from simcore.formats.chakra.messages import Metadata as Metadata

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from simcore.errors import ConfigError
 from simcore.formats.chakra.encode import encode_metadata, encode_node
 from simcore.formats.chakra.messages import Attribute, Metadata, Node, attribute
-from simcore.formats.chakra.wire import encode_varint
+from simcore.formats.chakra.wire import framed
 from simcore.terms import NodeKind
-from simcore.workload.graph import Axis, GroupLayout, StageGraph, TrainingGraph
+from simcore.workload.graph import Axis, StageGraph, TrainingGraph
 
 SCHEMA = "simcore"
 MOST_TAG = 2**31 - 1
@@ -63,7 +63,7 @@ def communicator_groups(graph: TrainingGraph, place: Place = ALONE) -> Communica
             continue
         of_base: dict[int, int] = {}
         for npu in _participants(graph, axis):
-            base = _base(layout, npu)
+            base = npu - (npu // layout.stride % layout.size) * layout.stride
             if base not in of_base:
                 first = place.first_npu + base
                 together = tuple(first + i * layout.stride for i in range(layout.size))
@@ -71,10 +71,6 @@ def communicator_groups(graph: TrainingGraph, place: Place = ALONE) -> Communica
             group_of[axis, npu] = of_base[base]
     members = {number: together for together, number in numbers.items()}
     return CommunicatorGroups(members=members, group_of=group_of)
-
-
-def _base(layout: GroupLayout, npu: int) -> int:
-    return npu - (npu // layout.stride % layout.size) * layout.stride
 
 
 def _participants(graph: TrainingGraph, axis: Axis) -> Iterator[int]:
@@ -111,15 +107,12 @@ def write_iteration(
     of_stage: dict[int, list[int]] = {}
     for npu in npus:
         of_stage.setdefault(graph.plan.stage_and_member(npu)[0], []).append(npu)
+    files = {}
     for stage_number, members in of_stage.items():
         writer = StageWriter(graph, stage_number, operator_ns)
         for npu in members:
-            write_nodes(prefix, npu, writer.content(npu, groups))
-    return [_trace(prefix, npu) for npu in npus]
-
-
-def _trace(prefix: Path, npu: int) -> Path:
-    return Path(f"{prefix}.{npu}.et")
+            files[npu] = write_nodes(prefix, npu, writer.content(npu, groups))
+    return [files[npu] for npu in npus]
 
 
 def check_tags(largest: int) -> None:
@@ -135,14 +128,9 @@ def check_tags(largest: int) -> None:
 def write_nodes(prefix: Path, npu: int, nodes: bytes) -> Path:
     """Writes the trace of an NPU with these encoded *nodes*."""
     head = framed(encode_metadata(Metadata(attributes=(attribute("schema", SCHEMA),))))
-    path = _trace(prefix, npu)
+    path = Path(f"{prefix}.{npu}.et")
     path.write_bytes(head + nodes)
     return path
-
-
-def framed(content: bytes) -> bytes:
-    """*content* as it stands in a trace: its length before it."""
-    return encode_varint(len(content)) + content
 
 
 class StageWriter:

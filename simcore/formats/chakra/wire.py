@@ -38,6 +38,11 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
+def framed(content: bytes) -> bytes:
+    """*content* as it stands in a trace: its length before it."""
+    return encode_varint(len(content)) + content
+
+
 def decode_varint(data: bytes, at: int) -> tuple[int, int]:
     """The varint at *at* (unsigned 64 bits) and where it ends.
 

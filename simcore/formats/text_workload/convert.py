@@ -8,7 +8,7 @@ from pathlib import Path
 from simcore.errors import ConfigError
 from simcore.formats.chakra.encode import NodeTemplate, encode_metadata, node_template
 from simcore.formats.chakra.messages import Attribute, Metadata, Node, attribute
-from simcore.formats.chakra.wire import encode_varint
+from simcore.formats.chakra.wire import framed
 from simcore.formats.text_workload.expand import EXPANSIONS, Expansion, Vertex
 from simcore.formats.text_workload.groups import EVERYONE, groups_of
 from simcore.formats.text_workload.layers import TextWorkload
@@ -128,7 +128,7 @@ def write_conversion(conversion: Conversion, prefix: Path) -> list[Path]:
     files = []
     templates: dict[tuple[str, int | None], list[tuple[int, NodeTemplate]]] = {}
     kinds = sorted({vertex.group for vertex in conversion.vertices})
-    head = _framed(encode_metadata(conversion.metadata))
+    head = framed(encode_metadata(conversion.metadata))
     for npu in range(conversion.npus):
         shift = npu * len(conversion.vertices)
         content = [b""] * len(conversion.vertices)
@@ -137,7 +137,7 @@ def write_conversion(conversion: Conversion, prefix: Path) -> list[Path]:
             if key not in templates:
                 templates[key] = _templates(conversion.vertices, *key)
             for index, template in templates[key]:
-                content[index] = _framed(template.encode(shift))
+                content[index] = framed(template.encode(shift))
         path = Path(f"{prefix}.{npu}.et")
         path.write_bytes(head + b"".join(content))
         files.append(path)
@@ -158,7 +158,3 @@ def _templates(
         for index, vertex in enumerate(vertices)
         if vertex.group == kind
     ]
-
-
-def _framed(content: bytes) -> bytes:
-    return encode_varint(len(content)) + content

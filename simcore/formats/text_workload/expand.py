@@ -7,6 +7,7 @@ Exploration for Distributed DL Training Platforms", ISPASS 2020).
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from simcore.errors import ConfigError
 from simcore.formats.text_workload.groups import DATA, EVERYONE, MODEL, SUFFIXES
@@ -182,14 +183,6 @@ def _hybrid(graph: Expansion, input_grad_mark: str) -> None:
             before = (weight, done)
 
 
-def _hybrid_data_model(graph: Expansion) -> None:
-    _hybrid(graph, "_IG_COMM__")
-
-
-def _hybrid_model_data(graph: Expansion) -> None:
-    _hybrid(graph, "_")
-
-
 def _dlrm(graph: Expansion) -> None:
     graph.require_layers()
     bottom = _last_bottom_layer(graph)
@@ -335,8 +328,8 @@ EXPANSIONS: Registry[Callable[[Expansion], None]] = Registry(
         "MICRO": _micro,
         "DATA": _data,
         "MODEL": _model,
-        "HYBRID_DATA_MODEL": _hybrid_data_model,
-        "HYBRID_MODEL_DATA": _hybrid_model_data,
+        "HYBRID_DATA_MODEL": partial(_hybrid, input_grad_mark="_IG_COMM__"),
+        "HYBRID_MODEL_DATA": partial(_hybrid, input_grad_mark="_"),
         "HYBRID_DLRM": _dlrm,
         "HYBRID_DLRM_ENHANCED": _dlrm,
         "HYBRID_CUSTOMIZED": _customized,

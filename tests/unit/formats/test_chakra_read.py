@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trace_feeders import drain_v1, drain_v3
 
 from simcore.errors import ConfigError
 from simcore.formats.chakra import (
@@ -15,8 +16,6 @@ from simcore.formats.chakra import (
     Node,
     attribute,
     build_graph,
-    drain_v1,
-    drain_v3,
     read_nodes,
     read_trace,
     write_trace,

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from simcore.errors import ConfigError
-from simcore.formats.pytorch import convert_pytorch, read_device_trace, read_host_trace
+from simcore.formats.pytorch.convert import convert_pytorch
+from simcore.formats.pytorch.device import read_device_trace
+from simcore.formats.pytorch.host import read_host_trace
 
 THREAD = "[pytorch|profiler|execution_trace|thread]"
 TENSORS = {"values": [[1, 2, 0, 64, 4, "cuda:0"]], "shapes": [[8]], "types": ["Tensor(float)"]}

@@ -9,7 +9,8 @@ from click.testing import CliRunner
 from simcore.cli.chakra import chakra
 from simcore.errors import ConfigError
 from simcore.formats.chakra import read_nodes
-from simcore.formats.text_workload import convert_text, read_text_workload, write_conversion
+from simcore.formats.text_workload.convert import convert_text, write_conversion
+from simcore.formats.text_workload.layers import read_text_workload
 
 LAYER = "{} -1 10 {} 100 20 {} 200 30 {} 300 1"
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from simcore.errors import InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.workload import Model, ParallelPlan, TrainingWorkload, load_model
 
 # Korthikanti et al., MLSys 2023, table 3: heads, hidden, layers, pp of the four models

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner
+from trace_feeders import drain_v1, drain_v3
 
 from simcore.cli.app import cli
 from simcore.errors import ConfigError, InfeasibleError, SimcoreError
 from simcore.files.resources import shipped_folder
 from simcore.formats.astra import AstraFiles, as_plain, simulate_files
-from simcore.formats.chakra import drain_v1, drain_v3, read_nodes, read_trace
+from simcore.formats.chakra import read_nodes, read_trace
 from simcore.machine import load_platform
 from simcore.serving import (
     Service,

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from simcore.errors import ConfigError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.terms import Precision
 from simcore.validation.machine import Machines, near_equal
 from simcore.validation.mapping import OVERCOMMIT, run_of
-from simcore.validation.rows import MeasuredRow
-from simcore.validation.unsupported import UnsupportedRow
+from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.workload import Model
 
 GPT = {

@@ -7,18 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graph_sums import bytes_by_axis
 
 from simcore import load_run, simulate_run
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload import (
-    Axis,
-    Model,
-    ParallelPlan,
-    TrainingGraph,
-    TrainingWorkload,
-    build_graph,
-    bytes_by_axis,
-)
+from simcore.workload import Axis, Model, ParallelPlan, TrainingGraph, TrainingWorkload, build_graph
 
 MODEL = Model(
     name="m", kind="gpt", layers=6, hidden=96, heads=12, ffn=384, vocabulary=512,

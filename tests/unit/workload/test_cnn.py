@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import (
     Axis,
@@ -14,10 +15,8 @@ from simcore.workload import (
     TrainingGraph,
     Workload,
     build_graph,
-    bytes_by_axis,
     load_net,
     load_workload,
-    total_flop,
 )
 from simcore.workload.kinds.cnn import ConvolutionalNet
 

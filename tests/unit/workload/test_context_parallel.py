@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 from plain_executor import run
 
 from simcore.errors import InfeasibleError
@@ -15,8 +16,6 @@ from simcore.workload import (
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    bytes_by_axis,
-    total_flop,
 )
 
 LAYERS, HIDDEN, SEQUENCE, BATCH = 4, 96, 96, 8

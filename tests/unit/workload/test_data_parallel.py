@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graph_sums import bytes_by_axis
 from plain_executor import run
 
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import (
     Axis,
@@ -19,7 +20,6 @@ from simcore.workload import (
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    bytes_by_axis,
     load_plan,
 )
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 
 from simcore.config import load_run
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.result import IterationResult
 from simcore.simulation import run_with_iteration, simulate_run
 from simcore.workload import (
@@ -16,9 +17,7 @@ from simcore.workload import (
     TrainingGraph,
     Workload,
     build_graph,
-    bytes_by_axis,
     load_workload,
-    total_flop,
 )
 
 CONTEXT, HIDDEN, VOCABULARY = 4096, 512, 4096

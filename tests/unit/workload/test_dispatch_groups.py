@@ -4,6 +4,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 
 from simcore.errors import InfeasibleError
 from simcore.terms import Precision
@@ -14,9 +15,7 @@ from simcore.workload import (
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    bytes_by_axis,
     load_model,
-    total_flop,
 )
 from simcore.workload.kinds.transformer.expert_paths import ExpertPaths, met
 

@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 
 from simcore.checks import check_memory
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import Dimension, Platform, load_npu
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import (
     Axis,
@@ -16,10 +17,8 @@ from simcore.workload import (
     TrainingGraph,
     Workload,
     build_graph,
-    bytes_by_axis,
     load_net,
     load_workload,
-    total_flop,
 )
 from simcore.workload.kinds.dlrm import RecommendationNet
 

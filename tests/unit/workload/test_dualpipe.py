@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 from plain_executor import run
 
-from simcore.bounds import lower_bounds
+from simcore.bounds.design_bounds import lower_bounds
 from simcore.config import load_run
 from simcore.errors import InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.simulation import simulate_run
 from simcore.terms import NodeKind
 from simcore.workload import (
@@ -21,8 +22,6 @@ from simcore.workload import (
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    bytes_by_axis,
-    total_flop,
 )
 from simcore.workload.schedules import SCHEDULES
 

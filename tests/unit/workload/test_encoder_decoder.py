@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from graph_sums import total_flop
 
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import (
     Axis,
@@ -15,7 +16,6 @@ from simcore.workload import (
     TrainingWorkload,
     build_graph,
     load_model,
-    total_flop,
 )
 
 HIDDEN, HEADS, FFN, VOCABULARY = 64, 8, 256, 128

@@ -4,9 +4,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import (
     Axis,
@@ -15,10 +16,8 @@ from simcore.workload import (
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    bytes_by_axis,
     load_model,
     load_workload,
-    total_flop,
     total_model_flop,
 )
 

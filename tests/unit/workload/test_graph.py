@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graph_sums import bytes_by_axis
 from plain_executor import run
 
 from simcore.terms import CollectiveKind, NodeKind
@@ -17,7 +18,6 @@ from simcore.workload import (
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    bytes_by_axis,
 )
 
 MODEL = Model(

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.terms import CollectiveKind
 from simcore.workload import (
     Axis,
@@ -14,9 +15,7 @@ from simcore.workload import (
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    bytes_by_axis,
     load_model,
-    total_flop,
 )
 
 STATE = {"heads": 16, "head_width": 8, "groups": 4, "state": 16, "chunk": 16}

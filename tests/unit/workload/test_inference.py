@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.terms import NodeKind
 from simcore.workload import (
     Axis,
@@ -17,10 +18,8 @@ from simcore.workload import (
     TrainingGraph,
     Workload,
     build_graph,
-    bytes_by_axis,
     load_model,
     load_workload,
-    total_flop,
 )
 
 PROMPT, CONTEXT = 256, 4096

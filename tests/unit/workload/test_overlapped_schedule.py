@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 from plain_executor import run
 
 from simcore.config import load_run
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.simulation import simulate_run
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import (
@@ -20,8 +21,6 @@ from simcore.workload import (
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    bytes_by_axis,
-    total_flop,
 )
 
 LAYERS, HIDDEN, SEQUENCE = 8, 64, 32

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from graph_sums import total_flop
 
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.workload import (
     Model,
     ParallelPlan,
@@ -13,7 +14,6 @@ from simcore.workload import (
     TrainingWorkload,
     build_graph,
     load_plan,
-    total_flop,
 )
 
 MODEL = Model(name="m", layers=12, hidden=64, heads=8, ffn=256)

@@ -3,18 +3,17 @@
 from typing import Any
 
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 
 from simcore.errors import InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.workload import (
     Model,
     ParallelPlan,
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    bytes_by_axis,
     load_workload,
-    total_flop,
 )
 
 LAYERS, HIDDEN, SEQUENCE, BATCH = 4, 64, 32, 8

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 from plain_executor import run
 
 from simcore.terms import NodeKind
@@ -14,8 +15,6 @@ from simcore.workload import (
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    bytes_by_axis,
-    total_flop,
 )
 
 LAYERS, BATCH = 4, 6

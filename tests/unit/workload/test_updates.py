@@ -6,7 +6,7 @@ import pytest
 
 from simcore import Dimension, Model, ParallelPlan, Platform, System, load_npu, simulate
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.result import IterationResult
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import Axis, PassPhase, TrainingGraph, TrainingWorkload, build_graph

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from graph_sums import total_flop
 
 from simcore.errors import ConfigError
 from simcore.workload import (
@@ -11,7 +12,6 @@ from simcore.workload import (
     TrainingWorkload,
     build_graph,
     load_model,
-    total_flop,
     total_model_flop,
 )
 

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graph_sums import bytes_by_axis, total_flop
 from plain_executor import run
 
 from simcore.errors import InfeasibleError
-from simcore.memory import footprint
+from simcore.memory.footprint import footprint
 from simcore.terms import NodeKind
 from simcore.workload import (
     Axis,
@@ -18,8 +19,6 @@ from simcore.workload import (
     TrainingGraph,
     TrainingWorkload,
     build_graph,
-    bytes_by_axis,
-    total_flop,
 )
 
 LAYERS, HIDDEN, SEQUENCE = 8, 64, 32

@@ -61,7 +61,9 @@ def build_programs(
     roofline = nodes.roofline()
     replay = machine.system.replay_only
     rows = _replayed(nodes) if replay else _communicated(nodes, keys, groups)
-    duration = nodes.recorded_ns if roofline is None else _timed(nodes, roofline)
+    duration = nodes.recorded_ns
+    if roofline is not None:
+        duration = np.where(roofline.used, roofline.duration_ns, duration)
     duration[nodes.kind == NodeKind.METADATA] = 0
     counted = _counted(nodes, replay=replay)
     compute_ns = np.where(counted & ~stuck, duration, 0)
@@ -111,10 +113,6 @@ def _local(rows: Columns, graph: DependencyGraph) -> Columns:
     """Rows with positions that count from each file's first."""
     file = np.searchsorted(graph.first, rows["at"], side="right") - 1
     return rows | {"at": (rows["at"] - graph.first[file]).astype(np.int32)}
-
-
-def _timed(nodes: NodeTable, roofline: RooflineTimes) -> Ints:
-    return np.where(roofline.used, roofline.duration_ns, nodes.recorded_ns)
 
 
 def _skipped(nodes: NodeTable, roofline: RooflineTimes | None, *, replay: bool) -> Flags:

@@ -1,6 +1,5 @@
 """Inference of transformers: prompts are read, or one token is added to each sequence."""
 
-from simcore.workload.kinds.inference.share import ServingShare
 from simcore.workload.kinds.inference.workload import InferenceWorkload, Speculation
 
-__all__ = ["InferenceWorkload", "ServingShare", "Speculation"]
+__all__ = ["InferenceWorkload", "Speculation"]

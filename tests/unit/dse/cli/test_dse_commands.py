@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from dse.cli import main
 from dse.evaluate.registry import EVALUATORS
-from dse.samplers import SAMPLERS
+from dse.samplers.registry import SAMPLERS
 from dse.study.compile import load_study_file
 
 P5 = Path(load_study_file("p5_vit22b_64.yaml").folder, "p5_vit22b_64.yaml")

@@ -11,14 +11,11 @@ from small_study import STUDY
 import dse
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
-from dse.fidelity import (
-    fidelity_lines,
-    promotion,
-    refined_rows,
-    searched_rows,
-)
-from dse.rank import non_dominated
-from dse.report import front_bands
+from dse.fidelity.compare import refined_rows, searched_rows
+from dse.fidelity.promote import promotion
+from dse.fidelity.told import fidelity_lines
+from dse.rank.pareto import non_dominated
+from dse.report.measured import front_bands
 from dse.results.result import StudyResult
 from dse.run.runner import Runner, Unwatched
 from dse.study.compile import compile_study

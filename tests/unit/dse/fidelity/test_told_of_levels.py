@@ -14,18 +14,14 @@ from small_study import STUDY
 
 from dse.cli.exporting import export_command, streamed_front
 from dse.cli.showing import show_result
-from dse.fidelity import (
-    fidelity_lines,
-    fidelity_summary,
-    promotion,
-    refined_rows,
-    searched_rows,
-)
+from dse.fidelity.compare import fidelity_summary, refined_rows, searched_rows
+from dse.fidelity.promote import promotion
+from dse.fidelity.told import fidelity_lines
 from dse.proof.told import gap_lines
-from dse.report import explain_trial
+from dse.report.explain import explain_trial
 from dse.results.failures import failure_lines
 from dse.results.result import StudyResult
-from dse.store import StudyFolder
+from dse.store.folder import StudyFolder
 from dse.study.compile import compile_study
 from simcore.engines import each_npu
 

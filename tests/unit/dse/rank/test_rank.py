@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from dse.rank import hypervolume, non_dominated, reference_point, study_quality
-from dse.rank.pareto import Front, fronts
+from dse.rank.hypervolume import hypervolume
+from dse.rank.pareto import Front, fronts, non_dominated
+from dse.rank.quality import reference_point, study_quality
 
 
 def plain_non_dominated(points: np.ndarray) -> list[bool]:

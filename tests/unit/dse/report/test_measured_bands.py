@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dse.evaluate import simulator
-from dse.report import front_bands
+from dse.report.measured import front_bands
 from dse.results.result import StudyResult
 from dse.run.api import run_study
 from simcore import Run

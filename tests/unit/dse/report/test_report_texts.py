@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 import dse
-from dse.report import front_table
 from dse.report.amounts import show_metric
+from dse.report.front_table import front_table
 from dse.report.page import front_data
 from simcore import shipped_folder
 

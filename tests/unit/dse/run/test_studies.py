@@ -16,7 +16,7 @@ from store_changes import change_store
 import dse
 from dse.evaluate import Answer, Dispatcher, Task
 from dse.evaluate.workers.local_pool import LocalCrew
-from dse.store import StudyFolder
+from dse.store.folder import StudyFolder
 from dse.study.compile import load_study_file
 from simcore import ConfigError, SimulationError
 

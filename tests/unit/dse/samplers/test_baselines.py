@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import pytest
-
-from dse.samplers.baselines import (
+from baselines import (
     Agent,
     AntColony,
     Bayesian,
@@ -15,6 +14,7 @@ from dse.samplers.baselines import (
     RandomWalk,
     RawSpace,
 )
+
 from dse.space import RunFacts, SpaceFile, build_space, design_key
 
 FILE = {

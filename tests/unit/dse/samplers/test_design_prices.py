@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 
-from dse.samplers import Prices
+from dse.samplers.base import Prices
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace
 from dse.samplers.design.aims import TimeAlone
 from dse.samplers.design.elite import Elite

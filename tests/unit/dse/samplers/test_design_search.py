@@ -112,11 +112,10 @@ def test_the_search_beats_as_many_uniform_draws() -> None:
 
 
 def test_a_screen_is_never_passed_by_what_it_turns_down() -> None:
-    class NoPipeline:
-        def admits(self, genome: Genome) -> bool:
-            return GENOMES.design(genome)["pp"] == 1
+    def has_no_pipeline(genome: Genome) -> bool:
+        return GENOMES.design(genome)["pp"] == 1
 
-    search = DesignSearch(GENOMES, seed=0, screen=NoPipeline(), settings=Settings(initial=10))
+    search = DesignSearch(GENOMES, seed=0, screen=has_no_pipeline, settings=Settings(initial=10))
     for _ in range(60):
         genome = search.ask()
         assert genome is not None

@@ -9,7 +9,6 @@ from dse.samplers.design.elite import Elite
 from dse.samplers.design.judge import Litter
 from dse.samplers.design.moves import around, grafted, retuned
 from dse.samplers.design.neighbourhood import Neighbourhood
-from dse.samplers.design.screen import DesignScreen
 from dse.samplers.design.search import Breeder
 from dse.space import RunFacts, SpaceFile, Value, build_space
 
@@ -66,7 +65,7 @@ def test_what_the_screen_turns_down_gets_a_second_decision() -> None:
         design = GENOMES.design(candidate)
         return int(design["dp"]) <= 48 or bool(design["recompute"])
 
-    breeder = Breeder(GENOMES, DesignScreen(fits), Settings())
+    breeder = Breeder(GENOMES, fits, Settings())
     elite = Elite(8)
     elite.add(genome(), (1.0, 1.0), 0.0)
     elite.sort()

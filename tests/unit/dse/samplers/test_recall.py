@@ -11,7 +11,7 @@ import dse
 from dse.evaluate import Evaluation, build_evaluator
 from dse.objectives import Goals
 from dse.proof.screening import StudyScreen
-from dse.samplers import Outcome, Proposal, Proposer, ProposerInput
+from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design import GenomeSpace
 from dse.samplers.design_proposer import DesignProposer
 from dse.space import Design, RunFacts, SpaceFile, build_space

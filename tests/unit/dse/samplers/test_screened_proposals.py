@@ -10,7 +10,7 @@ from small_study import STUDY
 from dse.evaluate import build_evaluator
 from dse.results.result import StudyResult
 from dse.run.runner import Runner, Unwatched
-from dse.samplers import SAMPLERS
+from dse.samplers.registry import SAMPLERS
 from dse.study.compile import Study, compile_study
 from dse.study.trials import Trial
 

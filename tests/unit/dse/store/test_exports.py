@@ -13,7 +13,7 @@ import dse
 from dse.cli.exporting import export_command, journal_command, streamed_front
 from dse.evaluate.metrics import Metrics, plain
 from dse.report.optuna_journal import chosen_numbers
-from dse.store import StudyFolder
+from dse.store.folder import StudyFolder
 from dse.store.tables import number_columns, write_json
 from dse.study.compile import load_study_file
 

@@ -68,7 +68,8 @@ class RoutedExperts(ResidualBlock):
         work.gather("shared experts input", self._shared_thin_bytes)
         gathered = work.fork()
         work.resume(routed)
-        work.collective("expert loads", CollectiveKind.ALL_GATHER, Axis.EP, self._load_bytes)
+        loads_bytes = _COUNT_BYTES * self._experts.count
+        work.collective("expert loads", CollectiveKind.ALL_GATHER, Axis.EP, loads_bytes)
         self._to_experts(work, "tokens", share.dispatch_bytes)
         arrived = work.fork()
         shared: tuple[int, ...] = ()
@@ -153,10 +154,6 @@ class RoutedExperts(ResidualBlock):
     def _narrowing(self) -> tuple[int, int, int]:
         """Rows, narrow width and wide width of the tokens on their way to the experts."""
         return self.share.thin_rows, self._experts.width, self.share.hidden
-
-    @property
-    def _load_bytes(self) -> int:
-        return _COUNT_BYTES * self._experts.count
 
     @property
     def _axis(self) -> Axis:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.samplers.baselines.agents import Agent, Codes
+from baselines.agents import Agent, Codes
 
 _RIVALS = 3
 

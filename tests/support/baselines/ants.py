@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import ClassVar
 
-from dse.samplers.baselines.agents import Agent, Codes
+from baselines.agents import Agent, Codes
 
 _DECAY = 0.1
 _LEAST = 0.1

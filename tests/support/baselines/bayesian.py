@@ -15,7 +15,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.samplers.baselines.agents import Agent, Codes
+from baselines.agents import Agent, Codes
 from dse.samplers.design.surrogate import GaussianProcess
 
 _INITIAL, _CANDIDATES, _MEMORY, _LESSON, _TRIES = 16, 256, 256, 16, 3

@@ -2,7 +2,7 @@
 
 from math import prod
 
-from dse.samplers.baselines.agents import Codes
+from baselines.agents import Codes
 from dse.samplers.design import GenomeSpace
 from dse.space import Design, Space
 
