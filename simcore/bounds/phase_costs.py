@@ -10,16 +10,14 @@ from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from math import lcm
 
-import numpy as np
-
 from simcore.collectives import CollectiveAlgorithm, PeerRule, StateMachine, algorithm_named
 from simcore.collectives.base import share
 from simcore.collectives.record import program_row
 from simcore.engines.collectives.alike import phase_alike
 from simcore.engines.collectives.phases import runnable
-from simcore.engines.collectives.rows import link_row
-from simcore.kernels.collectives import phase_row
+from simcore.engines.collectives.rows import machine_of_links, row_arrays
 from simcore.kernels.collectives.phase_machine import phase_time
+from simcore.kernels.collectives.records import Record
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES, Topology
 
@@ -144,9 +142,11 @@ def _one_by_one(
     algorithm: CollectiveAlgorithm, steps: int, kind: CollectiveKind, line: CostLine, divisor: int
 ) -> dict[str, int]:
     """A member with one packet under way: everything on its path adds up."""
+    row, table = program_row(algorithm, kind, line.members)
+    rows, _ = row_arrays([(row._replace(stride=line.stride), table)])
 
     def probe(**rates: float) -> int:
-        return _probe(algorithm, kind, line, divisor, **rates)
+        return _probe(rows[0], line, divisor, **rates)
 
     units = probe(bytes_per_ns=1.0) // _PROBE_UNITS
     return {
@@ -161,13 +161,7 @@ def _one_by_one(
     }
 
 
-def _probe(
-    algorithm: CollectiveAlgorithm,
-    kind: CollectiveKind,
-    line: CostLine,
-    divisor: int,
-    **rates: float,
-) -> int:
+def _probe(row: Record, line: CostLine, divisor: int, **rates: float) -> int:
     """Duration of the phase where only *rates* cost something."""
     costs = {
         "bytes_per_ns": 1e30,
@@ -176,13 +170,9 @@ def _probe(
         "memory_bytes_per_s": 0.0,
         **rates,
     }
-    row = np.array(program_row(algorithm, kind, line.members), np.int64)
-    row[phase_row.STRIDE] = line.stride
-    link = np.array(
-        [link_row(line.shape, line.npus, costs["bytes_per_ns"], costs["latency_ns"])], np.float64
-    )
-    local = np.array((costs["endpoint_delay_ns"], costs["memory_bytes_per_s"]), np.float64)
-    duration, _, _ = phase_time(row, divisor * _PROBE_UNITS, link, local)
+    link = line.shape, line.npus, costs["bytes_per_ns"], costs["latency_ns"]
+    machine = machine_of_links([link], int(costs["endpoint_delay_ns"]), costs["memory_bytes_per_s"])
+    duration, _, _ = phase_time(row, divisor * _PROBE_UNITS, machine)
     return int(duration)
 
 

@@ -30,7 +30,7 @@ from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import ChosenAlgorithm, EngineInput, EngineOutput, SystemOptions
 from simcore.engines.events.run import run_unfolded
-from simcore.kernels.collectives import phase_row
+from simcore.kernels.collectives import records
 from simcore.machine import Dimension
 from simcore.machine.system import System
 from simcore.network import BACKENDS
@@ -229,7 +229,7 @@ def test_what_switches_add_up_costs_the_members_nothing() -> None:
 
 def test_the_numbers_of_peer_rules_are_those_of_the_kernels() -> None:
     for rule in PeerRule:
-        assert getattr(phase_row, f"PEERS_{rule.name}") == rule
+        assert getattr(records, f"PEERS_{rule.name}") == rule
 
 
 @dataclass(frozen=True, eq=False)

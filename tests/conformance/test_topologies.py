@@ -13,7 +13,7 @@ from outside_topologies import OUTSIDE_TOPOLOGIES, TABLED
 from simcore import ConfigError
 from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.collectives.rows import network_array
+from simcore.engines.collectives.rows import machine_of
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import EngineOutput
@@ -92,12 +92,12 @@ def test_distances_are_the_lengths_of_the_routes(name: str, npus: int) -> None:
 
 @each_shape
 def test_kernels_know_the_distances(name: str, npus: int) -> None:
-    topology, network = ALL[name], network_array([dimension(name, npus)])
+    topology, machine = ALL[name], machine_of([dimension(name, npus)])
     links = npu_links(topology, npus)
     for a, b in product(range(npus), repeat=2):
         if a != b:
-            assert kernels.hops(network, 0, a, b) == topology.hops(npus, a, b)
-            assert kernels.npu_links(network, 0, a, b) == links[a, b]
+            assert kernels.hops(machine, 0, a, b) == topology.hops(npus, a, b)
+            assert kernels.npu_links(machine, 0, a, b) == links[a, b]
 
 
 @each_shape

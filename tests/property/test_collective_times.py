@@ -11,11 +11,10 @@ from simcore.collectives import algorithm_named
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.phases import Phase, runnable
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.collectives.rows import local_array, network_array, phase_row
+from simcore.engines.collectives.rows import machine_of, phase_row, row_arrays
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints
 from simcore.errors import ConfigError
-from simcore.kernels.collectives import phase_row as words
 from simcore.kernels.collectives.phase_machine import phase_time
 from simcore.kernels.collectives.phase_members import member_ends
 from simcore.machine import Dimension
@@ -163,14 +162,13 @@ def test_chain_of_maxima_ends_when_the_state_machine_of_one_member_does(
         members=members,
         stride=8 // members,
     )
-    row = np.array(phase_row(phase, dimension), np.int64)
-    network = network_array([dimension])
-    local = local_array(delay_ns, memory_bytes_per_s)
-    duration, sent_bytes, _ = phase_time(row, size_bytes, network, local)
+    rows, tables = row_arrays([phase_row(phase, dimension)])
+    machine = machine_of([dimension], delay_ns, memory_bytes_per_s)
+    duration, sent_bytes, _ = phase_time(rows[0], size_bytes, machine)
     zero, end = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    sent = member_ends(row, size_bytes, zero, network, local, zero, end)
-    assert row[words.ALIKE] or dimension.topology == "mesh"
-    if not row[words.ALIKE]:
+    sent = member_ends(rows[0], tables, size_bytes, zero, machine, zero, end)
+    assert rows[0]["alike"] or dimension.topology == "mesh"
+    if not rows[0]["alike"]:
         return  # every member of a line is followed
     if sent < 0:  # a window of messages, or a tie
         assert algorithm.startswith("direct")

@@ -1,6 +1,6 @@
 """What links carry: counted link by link, and never more than they can where messages meet."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -11,16 +11,9 @@ from test_folding import designs
 from simcore import Dimension, Model, ParallelPlan, Platform, System, load_npu, simulate
 from simcore.collectives import algorithm_named
 from simcore.engines.collectives.phases import Phase, runnable
-from simcore.engines.collectives.rows import network_array, phase_row
+from simcore.engines.collectives.rows import machine_of, phase_row, row_arrays
 from simcore.errors import InfeasibleError, SimulationError
-from simcore.kernels.collectives.phase_row import (
-    DISTANCE,
-    MEMBERS,
-    PEERS,
-    PEERS_HALVING,
-    SHRINKS,
-    STEPS,
-)
+from simcore.kernels.collectives.records import PEERS_HALVING, PhaseRow
 from simcore.kernels.collectives.time import mean_passes
 from simcore.result import IterationResult
 from simcore.terms import CollectiveKind
@@ -66,25 +59,30 @@ def ring(npus: int, bandwidth_bytes_per_s: float = 1e9) -> Dimension:
     )
 
 
-def messages(row: Sequence[int], size: int) -> Iterator[tuple[int, int, int]]:
+def messages(row: PhaseRow, size: int) -> Iterator[tuple[int, int, int]]:
     """Sender, receiver and bytes of all messages of a phase that is no tree, member by member."""
-    members, distance, shrinks = row[MEMBERS], row[DISTANCE], row[SHRINKS]
-    for step in range(row[STEPS]):
+    members, distance, shrinks = row.members, row.distance, row.shrinks
+    for step in range(row.steps):
         for member in range(members):
             to = (member + distance) % members
-            if row[PEERS] == PEERS_HALVING:
+            if row.peers == PEERS_HALVING:
                 to = member ^ distance
             yield member, to, size
-        if row[PEERS] == 1:  # one after the other, and again
+        if row.peers == 1:  # one after the other, and again
             distance = distance % (members - 1) + 1
-        elif row[PEERS] == PEERS_HALVING:
-            turns = 2 * (step + 1) == row[STEPS] and row[STEPS] > int(np.log2(members))
+        elif row.peers == PEERS_HALVING:
+            turns = 2 * (step + 1) == row.steps and row.steps > int(np.log2(members))
             if turns:
                 shrinks = 0
             elif shrinks:
                 size, distance = size // 2, distance * 2
             else:
                 size, distance = size * 2, distance // 2
+
+
+def passes_of(phase: Phase, over: Dimension) -> float:
+    rows, tables = row_arrays([phase_row(phase, over)])
+    return mean_passes(rows[0], tables, machine_of([over]))
 
 
 def tree_messages(members: int, size: int) -> Iterator[tuple[int, int, int]]:
@@ -113,7 +111,7 @@ def test_what_a_ring_carries_is_what_its_links_carry_one_by_one(
     phase = Phase(
         dimension=0, kind=kind, algorithm=algorithm_named(name), members=members, stride=stride
     )
-    row = phase_row(phase, ring(npus))
+    row, _ = phase_row(phase, ring(npus))
     sent = passed = 0
     size = 1 << 20
     is_tree = name == "double_binary_tree"
@@ -125,7 +123,7 @@ def test_what_a_ring_carries_is_what_its_links_carry_one_by_one(
             links[at % npus] += part
             at += step
         sent, passed = sent + part, passed + sum(links)
-    found = mean_passes(np.array(row, np.int64), network_array((ring(npus),)))
+    found = passes_of(phase, ring(npus))
     assert found == pytest.approx(passed / sent)
 
 
@@ -142,7 +140,7 @@ def test_what_other_topologies_carry_is_what_their_links_carry_one_by_one(
     phase = Phase(
         dimension=0, kind=kind, algorithm=algorithm_named(name), members=members, stride=stride
     )
-    row = phase_row(phase, over)
+    row, _ = phase_row(phase, over)
     routes, size = known[topology].next_nodes(npus), 1 << 20
     is_tree, sent, passed = name == "double_binary_tree", 0, 0
     for first in [b + o for b in range(0, npus, members * stride) for o in range(stride)]:
@@ -153,7 +151,7 @@ def test_what_other_topologies_carry_is_what_their_links_carry_one_by_one(
             while at != to:
                 passed += part * (at < npus)  # a link of an NPU, not of a switch
                 at = int(routes[at, to])
-    found = mean_passes(np.array(row, np.int64), network_array((over,)))
+    found = passes_of(phase, over)
     assert found == pytest.approx(passed / sent)
 
 
@@ -162,8 +160,7 @@ def test_a_message_leaves_over_one_link_where_npus_pass_nothing_on(topology: str
     over = ring(8).model_copy(update={"topology": topology})
     kind = CollectiveKind.ALL_TO_ALL
     phase = Phase(dimension=0, kind=kind, algorithm=algorithm_named("direct"), members=8, stride=1)
-    row = phase_row(phase, over)
-    assert mean_passes(np.array(row, np.int64), network_array((over,))) == 1.0
+    assert passes_of(phase, over) == 1.0
 
 
 def run(*dimensions: Dimension, **system: object) -> IterationResult:

@@ -10,7 +10,7 @@ from simcore.collectives import algorithm_named
 from simcore.collectives.record import program_row
 from simcore.engines.collectives.phases import cut, runnable
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.collectives.rows import local_array, network_array
+from simcore.engines.collectives.rows import machine_of, row_arrays
 from simcore.engines.events.input import (
     ChosenAlgorithm,
     EngineInput,
@@ -22,7 +22,7 @@ from simcore.engines.events.input import (
 from simcore.engines.events.programs import Program
 from simcore.errors import SimulationError
 from simcore.kernels.collectives.phase_members import rounds_ends
-from simcore.kernels.collectives.phase_row import LIST_DELAY_NS, PEERS, PEERS_TREE
+from simcore.kernels.collectives.records import LIST_DELAY_NS, PEERS_TREE, Records
 from simcore.machine.dimension import Dimension
 from simcore.machine.system import System
 from simcore.network import NetworkDimension
@@ -153,18 +153,17 @@ class Subsystem:
         Returns:
             (G,) int64 absolute times.
         """
-        row = self._row_of_list(kind, members)
-        if row is not None:
+        phase = self._phase_of_list(kind, members)
+        if phase is not None:
             chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, self._npus)
             in_list = members.size < self._npus
             delay_ns = LIST_DELAY_NS if in_list else self._system.endpoint_delay_ns
             ends = np.empty(members.size, np.int64)
             if rounds_ends(
-                row,
+                *phase,
                 chunk_bytes,
                 members,
-                network_array(self._dimensions),
-                local_array(delay_ns, self._memory_bytes_per_s),
+                machine_of(self._dimensions, delay_ns, self._memory_bytes_per_s),
                 start_ns,
                 ends,
                 -(-chunks // self._system.active_chunks_per_dimension),
@@ -184,8 +183,8 @@ class Subsystem:
         group = ListGroup(members=members)
         return self._run(kind, size_bytes, group, members, start_ns, extents)
 
-    def _row_of_list(self, kind: CollectiveKind, members: Ints) -> Ints | None:
-        """The one phase of a list of NPUs; None where it has several, or has trees."""
+    def _phase_of_list(self, kind: CollectiveKind, members: Ints) -> tuple[Records, Ints] | None:
+        """The one phase of a list, and its step table; None where it has several, or has trees."""
         count = int(members.size)
         in_list, name = count < self._npus, "ring"
         if len(self._dimensions) == 1:
@@ -196,9 +195,8 @@ class Subsystem:
         if count < 2 or not (in_list or (members == np.arange(count)).all()):
             return None
         algorithm = algorithm_named(name)
-        words = program_row(algorithm, kind, count, in_list=in_list)
-        row = np.array(words, np.int64)
-        return None if row[PEERS] == PEERS_TREE else row
+        row, table = program_row(algorithm, kind, count, in_list=in_list)
+        return None if row.peers == PEERS_TREE else row_arrays([(row, table)])
 
     def _members(self, placement: Placement) -> Ints:
         ids = np.zeros(1, np.int64)

@@ -8,7 +8,7 @@ from simcore.collectives import CollectiveAlgorithm, algorithm_name, algorithm_n
 from simcore.collectives import runnable as running_algorithm
 from simcore.collectives.record import program_row
 from simcore.engines.collectives.placement import Placement
-from simcore.kernels.collectives import phase_row as words
+from simcore.kernels.collectives.records import Program
 from simcore.terms import CollectiveKind
 
 
@@ -116,9 +116,7 @@ def stand_ins(
     return tuple(notes)
 
 
-def placed_row(phase: Phase) -> list[int]:
-    """Row of a phase of which nothing says whether its members see the same distances."""
-    row = program_row(phase.algorithm, phase.kind, phase.members, in_list=phase.in_list)
-    row[words.STRIDE] = phase.stride
-    row[words.DIMENSION] = phase.dimension
-    return row
+def placed_row(phase: Phase) -> Program:
+    """Row and step table of a phase; whether its members see the same distances is left open."""
+    row, table = program_row(phase.algorithm, phase.kind, phase.members, in_list=phase.in_list)
+    return row._replace(stride=phase.stride, dimension=phase.dimension), table

@@ -1,63 +1,57 @@
-"""Phases, networks and NPUs as the kernels of collectives read them: arrays of numbers."""
+"""Phases and machines as the kernels of collectives read them: arrays of records."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from simcore.engines.collectives.alike import phase_alike
 from simcore.engines.collectives.phases import Phase, placed_row
-from simcore.engines.events.input import Floats, Ints
-from simcore.kernels.collectives import phase_row as words
+from simcore.engines.events.input import Ints
+from simcore.kernels.collectives.records import LINK, PHASE, Machine, PhaseRow, Program, Records
 from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.machine.dimension import Dimension
 from simcore.topologies import Topology, distances, npu_links
 
 
-def phase_row(phase: Phase, over: Dimension) -> tuple[int, ...]:
-    """The row of ``kernels.collectives.phase_row`` for one *phase*, on the dimension *over*."""
+def phase_row(phase: Phase, over: Dimension) -> Program:
+    """Row and step table of one *phase*, on the dimension *over*."""
     return _phase_row(phase, over.shape, over.npus)
 
 
 @lru_cache(maxsize=4096)
-def _phase_row(phase: Phase, shape: Topology, npus: int) -> tuple[int, ...]:
-    row = placed_row(phase)
+def _phase_row(phase: Phase, shape: Topology, npus: int) -> Program:
+    row, table = placed_row(phase)
     place = shape, npus, phase.members, phase.stride
-    row[words.ALIKE] = phase_alike(phase.algorithm, phase.kind, *place)
-    return tuple(row)
+    return row._replace(alike=int(phase_alike(phase.algorithm, phase.kind, *place))), table
 
 
-def row_array(rows: Sequence[Sequence[int]]) -> Ints:
-    """(P, W) int64, rows of unequal length, as step tables have, filled up with 0."""
-    widest = max(map(len, rows), default=words.ROW_WORDS)
-    return np.array([[*row, *[0] * (widest - len(row))] for row in rows], np.int64)
+def row_arrays(rows: Iterable[Program]) -> tuple[Records, Ints]:
+    """(P,) PHASE, and the words of the step tables of *rows*."""
+    placed, words = list[PhaseRow](), list[int]()
+    for row, table in rows:
+        placed.append(row._replace(table=len(words)) if table else row)
+        words += table
+    return np.array(placed, PHASE), np.array(words, np.int64)
 
 
-def network_array(dimensions: Sequence[Dimension]) -> Floats:
-    """(D, W) float64, W >= LINK_WORDS: a row of ``kernels.collectives.hops`` per dimension."""
-    rows = [
-        link_row(
-            dimension.shape,
-            dimension.npus,
-            dimension.link_bandwidth_bytes_per_s / 1e9,
-            dimension.latency_s * 1e9,
-        )
-        for dimension in dimensions
+def machine_of(
+    dimensions: Sequence[Dimension], delay_ns: int = 0, memory_bytes_per_s: float = 0.0
+) -> Machine:
+    """The machine of *dimensions*; its memory rounded as the unfolded engine's, given in B/ns."""
+    links = [
+        (d.shape, d.npus, d.link_bandwidth_bytes_per_s / 1e9, d.latency_s * 1e9) for d in dimensions
     ]
-    network = np.zeros((len(rows), max([row.size for row in rows])), np.float64)
-    for row, known in zip(network, rows, strict=True):
-        row[: known.size] = known
-    return network
+    return machine_of_links(links, delay_ns, memory_bytes_per_s / 1e9 * 1e9)
 
 
-def link_row(shape: Topology, npus: int, bytes_per_ns: float, latency_ns: float) -> Floats:
-    """The row of one dimension: its links and, where kernels need one, the table of distances."""
-    row = np.array((shape.kernel_code, npus, bytes_per_ns, latency_ns), np.float64)
-    if shape.kernel_code != TABLE:
-        return row
-    return np.concatenate([row, distances(shape, npus).ravel(), npu_links(shape, npus).ravel()])
-
-
-def local_array(delay_ns: int, memory_bytes_per_s: float) -> Floats:
-    """(LOCAL_WORDS,) float64; the bandwidth rounded as the unfolded engine's, given in B/ns."""
-    return np.array((delay_ns, memory_bytes_per_s / 1e9 * 1e9), np.float64)
+def machine_of_links(
+    links: Sequence[tuple[Topology, int, float, float]], delay_ns: int, memory_bytes_per_s: float
+) -> Machine:
+    """A machine of dimensions by topology, NPUs, B/ns of a link and its latency in ns."""
+    rows, tables = [], [np.zeros(0, np.int64)]
+    for shape, npus, bytes_per_ns, latency_ns in links:
+        rows.append((shape.kernel_code, npus, bytes_per_ns, latency_ns, sum(map(len, tables))))
+        if shape.kernel_code == TABLE:
+            tables += distances(shape, npus).ravel(), npu_links(shape, npus).ravel()
+    return Machine(np.array(rows, LINK), np.concatenate(tables), delay_ns, memory_bytes_per_s)

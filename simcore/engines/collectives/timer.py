@@ -10,16 +10,10 @@ from simcore.engines.collectives.alike import partners_alike, phase_alike
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.phases import Phase, cut, phases_of_chunk, stand_ins
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.collectives.rows import local_array, network_array, phase_row, row_array
+from simcore.engines.collectives.rows import machine_of, phase_row, row_arrays
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
-from simcore.kernels.collectives.chunk_pipeline import (
-    FASTEST_NS,
-    LAST_STEP_NS,
-    SLOWEST_NS,
-    TIME_WORDS,
-)
-from simcore.kernels.collectives.phase_row import RESULT_OVER, RESULT_TIMES
+from simcore.kernels.collectives.records import COLLECTIVE, TIME, Program, Records
 from simcore.kernels.collectives.time import collective_time, collective_times, through_phases
 from simcore.machine.dimension import Dimension
 from simcore.machine.system import ALGORITHM_KEYS, System
@@ -62,8 +56,7 @@ class CollectiveTimer:
         self._topologies = [dimension.topology for dimension in self._dimensions]
         self._system = system
         self._memory_bytes_per_s = memory_bytes_per_s
-        self._network = network_array(self._dimensions)
-        self._local = local_array(system.endpoint_delay_ns, memory_bytes_per_s)
+        self._machine = machine_of(self._dimensions, system.endpoint_delay_ns, memory_bytes_per_s)
         self._aware = system.collective_optimization == "local_bw_aware"
         self._algorithms: dict[CollectiveKind, tuple[str, ...]] = {}
         self._known = (memo or Memo()).of("times of collectives", self._key(), KnownTimes)
@@ -113,9 +106,11 @@ class CollectiveTimer:
     def _key(self) -> Hashable:
         """Everything that decides the times."""
         system = self._system
+        links, lengths, *local = self._machine
         return (
-            self._network.tobytes(),
-            self._local.tobytes(),
+            links.tobytes(),
+            lengths.tobytes(),
+            *local,
             system.chunks,
             system.active_chunks_per_dimension,
             system.collective_optimization,
@@ -128,16 +123,16 @@ class CollectiveTimer:
 
     def _work_out(self, wanted: Sequence[Collective]) -> Iterator[CollectiveTime]:
         """Times of collectives whose chunks pass the dimensions in ascending order."""
-        rows: list[tuple[int, ...]] = []
+        rows: list[Program] = []
         table = []
         for kind, placement, size_bytes in wanted:
             table.append((len(rows), *self._cut(kind, placement, size_bytes)))
             rows += self._phase_rows(kind, placement)
         table.append((len(rows), 0, 0))
-        phases, active = row_array(rows), self._system.active_chunks_per_dimension
-        times = np.empty((len(rows), TIME_WORDS), np.int64)
+        (phases, steps), active = row_arrays(rows), self._system.active_chunks_per_dimension
+        times = np.empty(len(rows), TIME)
         answers, traffic = collective_times(
-            np.array(table, np.int64), phases, active, self._network, self._local, times
+            np.array(table, COLLECTIVE), phases, steps, active, self._machine, times
         )
         for number, (missing, duration, held, last, tied) in enumerate(answers.tolist()):
             first, chunks, chunk_bytes = table[number]
@@ -171,9 +166,9 @@ class CollectiveTimer:
         chunks, chunk_bytes = self._cut(kind, placement, size_bytes)
         traffic = np.zeros((2, len(self._dimensions)))
         for order, uses in Counter(orders[c % len(orders)] for c in range(chunks)).items():
-            rows = row_array(self._phase_rows(kind, placement, order))
-            times = np.empty((len(rows), TIME_WORDS), np.int64)
-            collective_time(rows, uses, chunk_bytes, 1, self._network, self._local, times, traffic)
+            rows, steps = row_arrays(self._phase_rows(kind, placement, order))
+            times = np.empty(rows.size, TIME)
+            collective_time(rows, steps, uses, chunk_bytes, 1, self._machine, times, traffic)
         return CollectiveTime(
             duration_ns=int(ends.max()),
             held_ns=int(ends.max() - ends.min()),
@@ -190,8 +185,8 @@ class CollectiveTimer:
 
     def _phase_rows(
         self, kind: CollectiveKind, placement: Placement, passed: Sequence[int] | None = None
-    ) -> list[tuple[int, ...]]:
-        """A row per phase of a chunk that passes the dimensions in the order *passed*."""
+    ) -> list[Program]:
+        """Row and step table of each phase of a chunk that passes the dimensions as *passed*."""
         phases = self._phases(kind, placement, passed)
         return [phase_row(phase, self._dimensions[phase.dimension]) for phase in phases]
 
@@ -205,15 +200,15 @@ class CollectiveTimer:
         return Subsystem(self._dimensions, self._system, self._memory_bytes_per_s)
 
     def _time_on_engine(
-        self, phases: Sequence[Phase], rows: Ints, size_bytes: int, times: Ints
+        self, phases: Sequence[Phase], rows: Records, size_bytes: int, times: Records
     ) -> None:
         """Write the times that are missing of *phases*: all members, on the unfolded engine."""
         for phase, row, time in zip(phases, rows, times, strict=True):
-            if time[SLOWEST_NS] < 0:
+            if time["slowest_ns"] < 0:
                 ends = self._phase_ends(phase, size_bytes)
-                time[SLOWEST_NS], time[FASTEST_NS] = ends.max(), ends.min()
-                time[LAST_STEP_NS] = self._system.endpoint_delay_ns
-            size_bytes = size_bytes * int(row[RESULT_TIMES]) // int(row[RESULT_OVER])
+                time["slowest_ns"], time["fastest_ns"] = ends.max(), ends.min()
+                time["last_step_ns"] = self._system.endpoint_delay_ns
+            size_bytes = size_bytes * int(row["result_times"]) // int(row["result_over"])
 
     def _phase_ends(self, phase: Phase, size_bytes: int) -> Ints:
         alone = self._system.model_copy(

@@ -20,7 +20,6 @@ from simcore.collectives import (
 from simcore.engines.collectives.phases import Phase, passes_of_chunk, placed_row
 from simcore.engines.events.input import ChosenAlgorithm, EngineInput, GridGroup, ListGroup
 from simcore.errors import ConfigError
-from simcore.kernels.collectives.phase_row import ROW_WORDS
 from simcore.kernels.events import layout
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
@@ -235,7 +234,7 @@ def _check_runs(phase: Phase, *, quirks: bool) -> None:
         raise ConfigError("algorithm", rule, got=phase.members)
 
 
-def phase_words(phase: Phase, *, members_at: int, tree: int) -> tuple[list[int], list[int]]:
+def phase_words(phase: Phase, *, members_at: int, tree: int) -> tuple[list[int], tuple[int, ...]]:
     """The words of a phase in the arena, and those of its step table.
 
     Args:
@@ -243,12 +242,12 @@ def phase_words(phase: Phase, *, members_at: int, tree: int) -> tuple[list[int],
         members_at: Where the list of its members lies, 0: none.
         tree: Number of its tree counter; without meaning for the other algorithms.
     """
-    row = placed_row(phase)
-    words = row[:ROW_WORDS] + [0] * (layout.PHASE_WORDS - ROW_WORDS)
+    row, table = placed_row(phase)
+    words = [*row, *[0] * (layout.PHASE_WORDS - len(row))]
     words[layout.PHASE_LIST] = members_at
     words[layout.PHASE_LOCAL] = int(phase.in_list)
     words[layout.PHASE_TREE] = tree
-    return words, row[ROW_WORDS:]
+    return words, table
 
 
 def queue_pass(inputs: EngineInput, kind: CollectiveKind, phase: Phase) -> int:

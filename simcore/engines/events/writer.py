@@ -16,7 +16,7 @@ from simcore.engines.events.joined import joined
 from simcore.engines.events.phases import collective_phases, phase_words, queue_pass
 from simcore.engines.events.programs import Bodies, Program, Programs, fixed_nodes
 from simcore.errors import ConfigError
-from simcore.kernels.collectives.phase_row import PEERS_CUSTOM, PEERS_TREE
+from simcore.kernels.collectives.records import PEERS_CUSTOM, PEERS_TREE
 from simcore.kernels.events import layout
 from simcore.kernels.events.layout import FIRST_RECORD, NEXT_WORD, Ints
 from simcore.kernels.native import call
@@ -260,12 +260,11 @@ class ArenaWriter:
         self.longest_phase = max(self.longest_phase, words[layout.PHASE_PARALLEL])
         return words
 
-    def _table(self, words: list[int]) -> int:
+    def _table(self, words: tuple[int, ...]) -> int:
         """Address of a step table; equal ones are written once."""
-        key = tuple(words)
-        if key not in self._table_at:
-            self._table_at[key] = self._image.add(np.array(words, np.int64))
-        return self._table_at[key]
+        if words not in self._table_at:
+            self._table_at[words] = self._image.add(np.array(words, np.int64))
+        return self._table_at[words]
 
     def _list(self, group_key: int) -> int:
         """Address of a list group's members: count, in order, sorted, position of sorted."""

@@ -9,7 +9,7 @@ import numpy as np
 from simcore.compute import ComputeModel
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.placement import Placement, place_group
-from simcore.engines.collectives.rows import network_array
+from simcore.engines.collectives.rows import machine_of
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints
@@ -91,12 +91,12 @@ class MessageTimes:
         if plan.pp == 1:
             nothing = np.zeros((2, 1), np.int64)
             return cls(dimension=nothing, time_ns=nothing, passes=nothing)
-        network = network_array(dimensions)
+        machine = machine_of(dimensions)
         stages, stride = plan.pp, plan.stage_stride
         sizes = sorted(set(size_bytes.ravel().tolist()))
-        found = neighbour_messages(stages, stride, network, sizes[0])
+        found = neighbour_messages(stages, stride, machine, sizes[0])
         dimension, time_ns = found[:, 0], found[:, 1]
         for size in sizes[1:]:
-            other = neighbour_messages(stages, stride, network, size)
+            other = neighbour_messages(stages, stride, machine, size)
             time_ns = np.where(size_bytes == size, other[:, 1], time_ns)
         return cls(dimension=dimension, time_ns=time_ns, passes=found[:, 2])

@@ -3,25 +3,14 @@
 import heapq
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simcore.kernels.collectives.phase_row import DIMENSION
+from simcore.kernels.collectives.records import Ints
 from simcore.kernels.jit import njit
-
-SLOWEST_NS, FASTEST_NS, LAST_STEP_NS = 0, 1, 2
-TIME_WORDS = 3
-"""Words of a phase's time: when its last and its first member are done, and how long before its
-end its last step was scheduled."""
 
 
 @njit(cache=True)
 def pipeline_time(
-    chunks: int,
-    rows: NDArray[np.int64],
-    times: NDArray[np.int64],
-    which: int,
-    queues: int,
-    active: int,
+    chunks: int, over: Ints, duration_ns: Ints, last_step_ns: Ints, queues: int, active: int
 ) -> tuple[int, int, bool]:
     """Send *chunks* equal chunks through the same phases; each queue runs *active* at once.
 
@@ -31,9 +20,9 @@ def pipeline_time(
 
     Args:
         chunks: Chunks, all entering the first queue at time 0.
-        rows: (P, ROW_WORDS) int64, the phases.
-        times: (P, TIME_WORDS) int64, of each phase.
-        which: Word of the time that a phase takes.
+        over: (P,) int64, the queue of each phase.
+        duration_ns: (P,) int64, of each phase.
+        last_step_ns: (P,) int64, how long before its end its last step was scheduled.
         queues: Number of queues: one per dimension.
         active: Chunks that a queue runs at once.
 
@@ -42,7 +31,7 @@ def pipeline_time(
         whether two chunks tied in a way that this order cannot decide (the result may then be
         another than that of the full simulation).
     """
-    phases = rows.shape[0]
+    phases = over.size
     waiting = np.empty((queues, chunks * phases), np.int64)
     head = np.zeros(queues, np.int64)
     tail = np.zeros(queues, np.int64)
@@ -51,7 +40,7 @@ def pipeline_time(
     heap = [(0, 0, 0, 0)]
     heap.pop()
     sequence = 0
-    queue = rows[0, DIMENSION]
+    queue = over[0]
     for chunk in range(chunks):
         waiting[queue, chunk] = chunk
     tail[queue] = chunks
@@ -65,22 +54,22 @@ def pipeline_time(
                 chunk = waiting[q, head[q]]
                 head[q] += 1
                 running[q] += 1
-                end = now + times[phase[chunk], which]
+                end = now + duration_ns[phase[chunk]]
                 sequence += 1
-                scheduled = end - times[phase[chunk], LAST_STEP_NS]
+                scheduled = end - last_step_ns[phase[chunk]]
                 heapq.heappush(heap, (end, scheduled, sequence, chunk))
         if done == chunks:
             return now, wait, tied
         now, scheduled, _, chunk = heapq.heappop(heap)
         finished = phase[chunk]
-        wait = times[finished, LAST_STEP_NS]
-        queue = rows[finished, DIMENSION]
+        wait = last_step_ns[finished]
+        queue = over[finished]
         entered = queue
         running[queue] -= 1
         if finished + 1 == phases:
             done += 1
             continue
-        entered = rows[finished + 1, DIMENSION]
+        entered = over[finished + 1]
         seen = latest[entered]
         if seen[0] == now and seen[1] == scheduled and seen[2] != finished:
             tied = True

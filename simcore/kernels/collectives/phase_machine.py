@@ -13,14 +13,11 @@ stands; what they add for the same time joins them.
 import heapq
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simcore.kernels.collectives import phase_row as words
+from simcore.kernels.collectives import records
 from simcore.kernels.collectives.hops import hops
+from simcore.kernels.collectives.records import Ints, Machine, Record
 from simcore.kernels.jit import njit
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 LONGEST_NS = float(1 << 61)  # of one delay, so that times never pass the range of 64 bits
 _DELAYED, _READY, _ARRIVED = 0, 1, 2
@@ -42,65 +39,64 @@ def reduction_ns(size_bytes: int, memory_bytes_per_s: float) -> int:
 
 
 @njit(cache=True)
-def is_reduced(row: Ints, packet: int) -> bool:
+def is_reduced(row: Record, packet: int) -> bool:
     """True if the data of a packet, counted from 0, is reduced before it is sent."""
-    period = row[words.PARALLEL] + row[words.REDUCED]
-    if packet % period < row[words.PARALLEL]:
+    period = row["parallel"] + row["reduced"]
+    if packet % period < row["parallel"]:
         return False
-    if row[words.REDUCE_RULE] == words.REDUCE_FIRST_HALF:
+    if row["reduce_rule"] == records.REDUCE_FIRST_HALF:
         return packet // period % 2 == 0
-    return row[words.REDUCE_RULE] == words.REDUCE_ALWAYS
+    return row["reduce_rule"] == records.REDUCE_ALWAYS
 
 
 @njit(cache=True)
-def next_packet(row: Ints, size: int, distance: int, shrinks: int) -> tuple[int, int, int]:
+def next_packet(row: Record, size: int, distance: int, shrinks: int) -> tuple[int, int, int]:
     """Size, distance and direction of the packet after one with these."""
-    if row[words.PEERS] == words.PEERS_ROTATING:
-        return size, distance % (row[words.MEMBERS] - 1) + 1, shrinks
-    if row[words.PEERS] != words.PEERS_HALVING:
+    if row["peers"] == records.PEERS_ROTATING:
+        return size, distance % (row["members"] - 1) + 1, shrinks
+    if row["peers"] != records.PEERS_HALVING:
         return size, distance, shrinks
     if shrinks == 0:
         return size * 2, distance // 2, shrinks
     size, distance = size // 2, distance * 2
-    if row[words.REDUCE_RULE] == words.REDUCE_FIRST_HALF and distance == row[words.MEMBERS]:
+    if row["reduce_rule"] == records.REDUCE_FIRST_HALF and distance == row["members"]:
         return size * 2, distance // 2, 0
     return size, distance, shrinks
 
 
 @njit(cache=True)
-def phase_time(row: Ints, size_bytes: int, link: Floats, local: Floats) -> tuple[int, int, int]:
+def phase_time(row: Record, size_bytes: int, machine: Machine) -> tuple[int, int, int]:
     """Run one phase of one chunk from an idle start.
 
     Args:
-        row: (ROW_WORDS,) int64, the phase.
+        row: PHASE, the phase.
         size_bytes: Of the chunk.
-        link: (1, LINK_WORDS) float64, the dimension; see ``hops``.
-        local: (LOCAL_WORDS,) float64, the NPU.
+        machine: Of the one dimension.
 
     Returns:
         Duration in ns; bytes that the member sends; how long before its end the step was scheduled
         that ended it (ns), which decides the order of phases that end at the same time.
     """
-    packets = row[words.STEPS] + row[words.PARALLEL]
+    packets = row["steps"] + row["parallel"]
     size = np.zeros(packets, np.int64)
     distance = np.zeros(packets, np.int64)
     state = np.zeros(8, np.int64)
-    state[_LEFT] = row[words.STEPS]
-    state[_NEXT_BYTES] = size_bytes // row[words.DIVISOR]
-    state[_NEXT_DISTANCE] = row[words.DISTANCE]
-    state[_NEXT_SHRINKS] = row[words.SHRINKS]
+    state[_LEFT] = row["steps"]
+    state[_NEXT_BYTES] = size_bytes // row["divisor"]
+    state[_NEXT_DISTANCE] = row["distance"]
+    state[_NEXT_SHRINKS] = row["shrinks"]
     heap = [(0, 0, 0, 0, 0)]  # time, place among the events of that time, number, what, packet
     heap.pop()
     sequence = 0
-    delay_ns = int(local[words.DELAY_NS])
-    for _ in range(row[words.PARALLEL] if row[words.PEERS] == words.PEERS_ROTATING else 1):
+    delay_ns = machine.delay_ns
+    for _ in range(row["parallel"] if row["peers"] == records.PEERS_ROTATING else 1):
         sequence = _insert(row, delay_ns, sequence, heap, state, size, distance)
     sent_bytes = 0
     while len(heap) > 0:
         now, place, _, what, packet = heapq.heappop(heap)
         if what == _DELAYED:
             sequence += 1
-            wait = reduction_ns(size[packet], local[words.MEMORY_BYTES_PER_S])
+            wait = reduction_ns(size[packet], machine.memory_bytes_per_s)
             joined = place if wait == 0 else _place(heap, now + wait, sequence)
             # beyond the packets' numbers: the bundle ended in a reduction
             heapq.heappush(heap, (now + wait, joined, sequence, _READY, packet + packets))
@@ -110,35 +106,35 @@ def phase_time(row: Ints, size_bytes: int, link: Floats, local: Floats) -> tuple
         else:
             state[_FREE] += 1
             tries = 1
-            if row[words.WAITS] != 0 and state[_LEFT] <= row[words.MEMBERS] - 1:
-                tries = 0 if state[_RECEIVED] < row[words.MEMBERS] - 1 else row[words.PARALLEL]
+            if row["waits"] != 0 and state[_LEFT] <= row["members"] - 1:
+                tries = 0 if state[_RECEIVED] < row["members"] - 1 else row["parallel"]
             for _ in range(tries):
                 if state[_TAKEN] < state[_INSERTED] and state[_LEFT] > 0 and state[_FREE] > 0:
                     taken = state[_TAKEN]
                     sequence += 1
-                    arrival = now + _travel_ns(row, link, distance[taken], size[taken])
+                    arrival = now + _travel_ns(row, machine, distance[taken], size[taken])
                     heapq.heappush(heap, (arrival, sequence, sequence, _ARRIVED, 0))
                     sent_bytes += size[taken]
                     state[_TAKEN] += 1
                     state[_LEFT] -= 1
                     state[_FREE] -= 1
-            if tries > 0 and state[_LEFT] == 0 and state[_FREE] == row[words.PARALLEL]:
+            if tries > 0 and state[_LEFT] == 0 and state[_FREE] == row["parallel"]:
                 wait = delay_ns
                 if packet >= packets:
-                    wait = reduction_ns(size[packet - packets], local[words.MEMORY_BYTES_PER_S])
+                    wait = reduction_ns(size[packet - packets], machine.memory_bytes_per_s)
                 return now, sent_bytes, wait
     return -1, sent_bytes, 0
 
 
 @njit(cache=True)
-def _travel_ns(row: Ints, link: Floats, distance: int, size: int) -> int:
-    crossed = hops(link, 0, 0, distance * row[words.STRIDE])
-    return message_ns(crossed, link[0, words.LATENCY_NS], size, link[0, words.BYTES_PER_NS])
+def _travel_ns(row: Record, machine: Machine, distance: int, size: int) -> int:
+    link, crossed = machine.links[0], hops(machine, 0, 0, distance * row["stride"])
+    return message_ns(crossed, link["latency_ns"], size, link["bytes_per_ns"])
 
 
 @njit(cache=True)
 def _insert(
-    row: Ints,
+    row: Record,
     due_ns: int,
     sequence: int,
     heap: list[tuple[int, int, int, int, int]],

@@ -14,32 +14,31 @@ Source: the rules of ASTRA-sim 2.0's collective algorithms.
 
 import numpy as np
 
-from simcore.kernels.collectives import phase_row as words
+from simcore.kernels.collectives import records
 from simcore.kernels.collectives.hops import hops, lowest_difference
 from simcore.kernels.collectives.phase_machine import (
-    Floats,
-    Ints,
     is_reduced,
     message_ns,
     next_packet,
     reduction_ns,
 )
+from simcore.kernels.collectives.records import Ints, Machine, Record, Records
 from simcore.kernels.collectives.step_table import step_bytes, step_reduces, step_sender
 from simcore.kernels.jit import njit
 
 
 @njit(cache=True)
 def member_ends(
-    row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
+    row: Record, tables: Ints, size: int, ids: Ints, machine: Machine, start: Ints, end: Ints
 ) -> float:
     """Write when each member ends the phase *row*.
 
     Args:
-        row: (ROW_WORDS,) int64, the phase.
+        row: PHASE, the phase.
+        tables: The words of its step table are among them.
         size: Bytes of the chunk.
         ids: (M,) int64, NPU ids of the members in order; or one id, which stands for all of them.
-        network: (D, LINK_WORDS) float64, the dimensions that the ids are coordinates in.
-        local: (LOCAL_WORDS,) float64, of every NPU.
+        machine: Of the dimensions that the ids are coordinates in.
         start: (M,) int64, when each member starts, in ns.
         end: (M,) int64, gets when each member is done, in ns.
 
@@ -47,30 +46,28 @@ def member_ends(
         Bytes that one member sends (mean over the members); below 0: the program has no chain, or
         the order of events at one time decides, so *end* is not written.
     """
-    if row[words.PEERS] == words.PEERS_TREE:
-        return tree_ends(row, size, ids, network, local, start, end, False)
-    if row[words.PEERS] == words.PEERS_TABLE:
-        return _table_ends(row, size, ids, network, local, start, end)
-    if row[words.PARALLEL] == 1:
-        return _chain_ends(row, size, ids, network, local, start, end)
-    whole = (
-        row[words.PEERS] == words.PEERS_ROTATING and row[words.PARALLEL] == row[words.MEMBERS] - 1
-    )
-    if whole and row[words.STEPS] == row[words.PARALLEL] and row[words.WAITS] == 0:
-        return _round_ends(row, size, ids, network, local, start, end)
-    second = row[words.STEPS] == 2 * row[words.PARALLEL] and row[words.WAITS] == 1
-    if whole and second and row[words.REDUCED] >= row[words.PARALLEL]:
-        return _two_rounds_ends(row, size, ids, network, local, start, end)
+    if row["peers"] == records.PEERS_TREE:
+        return tree_ends(row, size, ids, machine, start, end, False)
+    if row["peers"] == records.PEERS_TABLE:
+        return _table_ends(row, tables, size, ids, machine, start, end)
+    if row["parallel"] == 1:
+        return _chain_ends(row, size, ids, machine, start, end)
+    whole = row["peers"] == records.PEERS_ROTATING and row["parallel"] == row["members"] - 1
+    if whole and row["steps"] == row["parallel"] and row["waits"] == 0:
+        return _round_ends(row, size, ids, machine, start, end)
+    second = row["steps"] == 2 * row["parallel"] and row["waits"] == 1
+    if whole and second and row["reduced"] >= row["parallel"]:
+        return _two_rounds_ends(row, size, ids, machine, start, end)
     return -1.0
 
 
 @njit(cache=True)
 def rounds_ends(
-    row: Ints,
+    rows: Records,
+    tables: Ints,
     size: int,
     ids: Ints,
-    network: Floats,
-    local: Floats,
+    machine: Machine,
     start: Ints,
     end: Ints,
     rounds: int,
@@ -82,65 +79,66 @@ def rounds_ends(
     """
     begin = start.copy()
     for _ in range(rounds):
-        if member_ends(row, size, ids, network, local, begin, end) < 0.0:
+        if member_ends(rows[0], tables, size, ids, machine, begin, end) < 0.0:
             return False
         begin[:] = end
     return True
 
 
 @njit(cache=True)
-def travel_ns(network: Floats, a: int, b: int, size: int) -> int:
+def travel_ns(machine: Machine, a: int, b: int, size: int) -> int:
     """Time of a message over the lowest dimension in which *a* and *b* differ; 0 to oneself."""
-    d, x, y = lowest_difference(network, a, b)
+    d, x, y = lowest_difference(machine, a, b)
     if d < 0:
         return 0
-    crossed = hops(network, d, x, y)
-    return message_ns(crossed, network[d, words.LATENCY_NS], size, network[d, words.BYTES_PER_NS])
+    crossed = hops(machine, d, x, y)
+    link = machine.links[d]
+    return message_ns(crossed, link["latency_ns"], size, link["bytes_per_ns"])
 
 
 @njit(cache=True)
-def _from(row: Ints, ids: Ints, network: Floats, to: int, sender: int, size: int) -> int:
+def _from(row: Record, ids: Ints, machine: Machine, to: int, sender: int, size: int) -> int:
     """Time of a message between two positions, counted over all members."""
     if ids.size == 1:
-        return travel_ns(network, sender * row[words.STRIDE], to * row[words.STRIDE], size)
-    return travel_ns(network, ids[sender], ids[to], size)
+        return travel_ns(machine, sender * row["stride"], to * row["stride"], size)
+    return travel_ns(machine, ids[sender], ids[to], size)
 
 
 @njit(cache=True)
-def _sender(row: Ints, member: int, distance: int) -> int:
+def _sender(row: Record, member: int, distance: int) -> int:
     """Position of the member whose packet *member* receives while it sends at *distance*."""
-    if row[words.PEERS] == words.PEERS_HALVING and member // distance % 2 == 0:
+    if row["peers"] == records.PEERS_HALVING and member // distance % 2 == 0:
         return member + distance
-    return (member - distance) % row[words.MEMBERS]
+    return (member - distance) % row["members"]
 
 
 @njit(cache=True)
 def _chain_ends(
-    row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
+    row: Record, size: int, ids: Ints, machine: Machine, start: Ints, end: Ints
 ) -> float:
     """One packet at a time: receive, handle, send on."""
-    copies, delay_ns = ids.size, int(local[words.DELAY_NS])
-    packet, distance, shrinks = size // row[words.DIVISOR], row[words.DISTANCE], row[words.SHRINKS]
-    reduce_ns = reduction_ns(packet, local[words.MEMORY_BYTES_PER_S])
+    copies, delay_ns = ids.size, machine.delay_ns
+    packet, distance, shrinks = size // row["divisor"], row["distance"], row["shrinks"]
+    reduce_ns = reduction_ns(packet, machine.memory_bytes_per_s)
     travel = np.empty(copies, np.int64)
     sender = np.empty(copies, np.int64)
     received = np.empty(copies, np.int64)
     sent_bytes = 0.0
     for i in range(copies):
         end[i] = start[i] + delay_ns
-    for step in range(row[words.STEPS]):
-        if step == 0 or row[words.PEERS] != words.PEERS_NEIGHBOUR:
+    for step in range(row["steps"]):
+        if step == 0 or row["peers"] != records.PEERS_NEIGHBOUR:
             for i in range(copies):
                 other = _sender(row, i, distance)
-                travel[i] = _from(row, ids, network, i, other, packet)
+                travel[i] = _from(row, ids, machine, i, other, packet)
                 sender[i] = 0 if copies == 1 else other
         sent_bytes += packet
         for i in range(copies):
             received[i] = max(end[i], end[sender[i]] + travel[i])
-        if row[words.PEERS] == words.PEERS_HALVING:
+        if row["peers"] == records.PEERS_HALVING:
             packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
-            reduce_ns = reduction_ns(packet, local[words.MEMORY_BYTES_PER_S])
-        elif row[words.PEERS] == words.PEERS_ROTATING:
+            reduce_ns = reduction_ns(packet, machine.memory_bytes_per_s)
+        elif row["peers"] == records.PEERS_ROTATING:
             packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
         cost_ns = delay_ns + (reduce_ns if is_reduced(row, step + 1) else 0)
         for i in range(copies):
@@ -150,76 +148,76 @@ def _chain_ends(
 
 @njit(cache=True)
 def _table_ends(
-    row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
+    row: Record, tables: Ints, size: int, ids: Ints, machine: Machine, start: Ints, end: Ints
 ) -> float:
     """One packet at a time, as each step of a table names it."""
-    copies, delay_ns = ids.size, int(local[words.DELAY_NS])
+    copies, delay_ns = ids.size, machine.delay_ns
     received = np.empty(copies, np.int64)
     sent_bytes = 0.0
     for i in range(copies):
         end[i] = start[i] + delay_ns
-    for step in range(row[words.STEPS]):
-        packet = step_bytes(row, words.ROW_WORDS, step, size)
+    for step in range(row["steps"]):
+        packet = step_bytes(tables, row["table"], step, size)
         sent_bytes += packet
         for i in range(copies):
-            other = step_sender(row, words.ROW_WORDS, step, i, row[words.MEMBERS])
+            other = step_sender(tables, row["table"], step, i, row["members"])
             arrival = end[0 if copies == 1 else other]
-            arrival += _from(row, ids, network, i, other, packet)
+            arrival += _from(row, ids, machine, i, other, packet)
             received[i] = max(end[i], arrival)
         cost_ns = delay_ns
-        if step_reduces(row, words.ROW_WORDS, step):
-            cost_ns += reduction_ns(packet, local[words.MEMORY_BYTES_PER_S])
+        if step_reduces(tables, row["table"], step):
+            cost_ns += reduction_ns(packet, machine.memory_bytes_per_s)
         for i in range(copies):
             end[i] = received[i] + cost_ns
     return sent_bytes
 
 
 @njit(cache=True)
-def _handling_ns(row: Ints, local: Floats, size: int, packet: int) -> int:
+def _handling_ns(row: Record, machine: Machine, size: int, packet: int) -> int:
     """Cost of handling the message whose arrival puts packet number *packet* in line."""
     if not is_reduced(row, packet):
-        return int(local[words.DELAY_NS])
-    return int(local[words.DELAY_NS]) + reduction_ns(size, local[words.MEMORY_BYTES_PER_S])
+        return machine.delay_ns
+    return machine.delay_ns + reduction_ns(size, machine.memory_bytes_per_s)
 
 
 @njit(cache=True)
 def _round_ends(
-    row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
+    row: Record, size: int, ids: Ints, machine: Machine, start: Ints, end: Ints
 ) -> float:
     """Every member sends to every other at once."""
-    delay_ns, packet = int(local[words.DELAY_NS]), size // row[words.DIVISOR]
-    received = np.empty(row[words.PARALLEL], np.int64)
+    delay_ns, packet = machine.delay_ns, size // row["divisor"]
+    received = np.empty(row["parallel"], np.int64)
     for i in range(ids.size):
-        _receive_round(row, packet, ids, network, start, i, received)
-        end[i] = received.max() + delay_ns + _handling_ns(row, local, packet, row[words.PARALLEL])
-    return float(row[words.STEPS] * packet)
+        _receive_round(row, packet, ids, machine, start, i, received)
+        end[i] = received.max() + delay_ns + _handling_ns(row, machine, packet, row["parallel"])
+    return float(row["steps"] * packet)
 
 
 @njit(cache=True)
 def _receive_round(
-    row: Ints, packet: int, ids: Ints, network: Floats, sent: Ints, i: int, received: Ints
+    row: Record, packet: int, ids: Ints, machine: Machine, sent: Ints, i: int, received: Ints
 ) -> None:
     """Write when member *i* has the packets of the others, which each send all at *sent*."""
-    for distance in range(1, row[words.MEMBERS]):
+    for distance in range(1, row["members"]):
         other = _sender(row, i, distance)
-        arrival = _from(row, ids, network, i, other, packet)
+        arrival = _from(row, ids, machine, i, other, packet)
         arrival += sent[0 if ids.size == 1 else other]
         received[distance - 1] = max(sent[i], arrival)
 
 
 @njit(cache=True)
 def _two_rounds_ends(
-    row: Ints, size: int, ids: Ints, network: Floats, local: Floats, start: Ints, end: Ints
+    row: Record, size: int, ids: Ints, machine: Machine, start: Ints, end: Ints
 ) -> float:
     """Two rounds: packets of the second leave when all of the first are there, as bundles pass."""
-    copies, parallel = ids.size, row[words.PARALLEL]
-    delay_ns, packet = int(local[words.DELAY_NS]), size // row[words.DIVISOR]
-    first_ns = _handling_ns(row, local, packet, parallel)
-    second_ns = _handling_ns(row, local, packet, 2 * parallel)
+    copies, parallel = ids.size, row["parallel"]
+    delay_ns, packet = machine.delay_ns, size // row["divisor"]
+    first_ns = _handling_ns(row, machine, packet, parallel)
+    second_ns = _handling_ns(row, machine, packet, 2 * parallel)
     sent = np.empty((copies, parallel), np.int64)
     for i in range(copies):
         received = sent[i]
-        _receive_round(row, packet, ids, network, start, i, received)
+        _receive_round(row, packet, ids, machine, start, i, received)
         received.sort()
         last = received[parallel - 1]
         gate = last + first_ns  # the first bundle that passes with everything there
@@ -235,23 +233,16 @@ def _two_rounds_ends(
         end[i] = 0
         for k in range(parallel):
             other = _sender(row, i, k + 1)
-            arrival = _from(row, ids, network, i, other, packet)
+            arrival = _from(row, ids, machine, i, other, packet)
             arrival += sent[0 if copies == 1 else other, k]
             end[i] = max(end[i], sent[i, k], arrival)
         end[i] += second_ns + delay_ns  # the starts above left out the first delay
-    return float(row[words.STEPS] * packet)
+    return float(row["steps"] * packet)
 
 
 @njit(cache=True)
 def tree_ends(
-    row: Ints,
-    size: int,
-    ids: Ints,
-    network: Floats,
-    local: Floats,
-    start: Ints,
-    end: Ints,
-    maximal: bool,
+    row: Record, size: int, ids: Ints, machine: Machine, start: Ints, end: Ints, maximal: bool
 ) -> float:
     """``member_ends`` for a double binary tree: up to the root and down again.
 
@@ -259,9 +250,9 @@ def tree_ends(
     complete binary tree over the other members in order. A member that has its children's chunks,
     each reduced on arrival, sends on; what comes back down passes the same way.
     """
-    members, shift = row[words.MEMBERS], 1 if maximal else 0
-    delay_ns = int(local[words.DELAY_NS])
-    both_ns = delay_ns + reduction_ns(size, local[words.MEMORY_BYTES_PER_S])
+    members, shift = row["members"], 1 if maximal else 0
+    delay_ns = machine.delay_ns
+    both_ns = delay_ns + reduction_ns(size, machine.memory_bytes_per_s)
     root, top = members * shift, members // 2
     for i in range(members):
         end[i] = start[i] + delay_ns
@@ -271,18 +262,18 @@ def tree_ends(
             me = place - shift
             end[me] = 0
             for child in (me - step // 2, me + step // 2):
-                arrival = end[child] + travel_ns(network, ids[child], ids[me], size)
+                arrival = end[child] + travel_ns(machine, ids[child], ids[me], size)
                 end[me] = max(end[me], max(arrival, start[me]) + both_ns)
         step *= 2
     me, child = root - shift, top - shift
-    arrival = end[child] + travel_ns(network, ids[child], ids[me], size)
+    arrival = end[child] + travel_ns(machine, ids[child], ids[me], size)
     end[me] = max(arrival, start[me]) + both_ns
     step = members // 2
     while step > 0:
         for place in range(step, members, 2 * step):
             me = place - shift
             parent = tree_parent(place, step, members, root) - shift
-            arrival = end[parent] + travel_ns(network, ids[parent], ids[me], size)
+            arrival = end[parent] + travel_ns(machine, ids[parent], ids[me], size)
             end[me] = arrival + (both_ns if step > 1 else delay_ns)
         step //= 2
     # the chunk goes up and down each of the tree's edges once

@@ -1,13 +1,10 @@
 """Steps that an algorithm states one by one: how much each member sends, and to whom.
 
 A table is a run of words within a larger array, from the word *at* on: the STEP_WORDS of each step
-(``phase_row``), then what permutations name.
+(``records``), then what permutations name.
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
-from simcore.kernels.collectives.phase_row import (
+from simcore.kernels.collectives.records import (
     PEER_AHEAD,
     PEER_DIFFERING,
     STEP_DENOMINATOR,
@@ -16,10 +13,9 @@ from simcore.kernels.collectives.phase_row import (
     STEP_REDUCES,
     STEP_VALUE,
     STEP_WORDS,
+    Ints,
 )
 from simcore.kernels.jit import njit
-
-Ints = NDArray[np.int64]
 
 
 @njit(cache=True)

@@ -8,7 +8,7 @@ reduction and scan", Parallel Computing 35(12), 2009; bookkeeping of ASTRA-sim 2
 """
 
 from simcore.kernels.collectives.phase_machine import reduction_ns
-from simcore.kernels.collectives.phase_row import PEERS_TREE
+from simcore.kernels.collectives.records import PEERS_TREE
 from simcore.kernels.events import layout as f
 from simcore.kernels.events.bundles import pass_bundle
 from simcore.kernels.events.compiled import kernel

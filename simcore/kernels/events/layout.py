@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.kernels.collectives import phase_row as row
+from simcore.kernels.collectives.records import PhaseRow
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -190,16 +190,17 @@ PLAN_PHASES, PLAN_ORDERS, PLAN_SMALLEST_CHUNK, PLAN_GROUP, PLAN_GATHERS, PLAN_CU
 )  # fmt: skip
 PLAN_ORDER_COUNT = 6  # chunk i takes its phases from the table that order i mod count names
 PLAN_WORDS = 7
-# A phase: first the row of ``phase_row``; here STRIDE is that of NPU ids.
-PHASE_MEMBERS, PHASE_STRIDE, PHASE_DIMENSION = row.MEMBERS, row.STRIDE, row.DIMENSION
-PHASE_PEERS, PHASE_STEPS, PHASE_PARALLEL = row.PEERS, row.STEPS, row.PARALLEL
-PHASE_REDUCED, PHASE_DIVISOR, PHASE_DISTANCE = row.REDUCED, row.DIVISOR, row.DISTANCE
-PHASE_SHRINKS, PHASE_WAITS, PHASE_REDUCE_RULE = row.SHRINKS, row.WAITS, row.REDUCE_RULE
-PHASE_RESULT_TIMES, PHASE_RESULT_OVER = row.RESULT_TIMES, row.RESULT_OVER
-PHASE_LIST, PHASE_LOCAL, PHASE_PASS = row.ROW_WORDS, row.ROW_WORDS + 1, row.ROW_WORDS + 2
-PHASE_TREE, PHASE_CUSTOM, PHASE_LINE = row.ROW_WORDS + 3, row.ROW_WORDS + 4, row.ROW_WORDS + 5
-PHASE_TABLE = row.ROW_WORDS + 6  # where the step table lies, if PEERS_TABLE
-PHASE_WORDS = row.ROW_WORDS + 7
+# A phase: first the fields of ``PhaseRow``; here the stride is that of NPU ids.
+_at, _own = PhaseRow._fields.index, len(PhaseRow._fields)
+PHASE_MEMBERS, PHASE_STRIDE, PHASE_DIMENSION = _at("members"), _at("stride"), _at("dimension")
+PHASE_PEERS, PHASE_STEPS, PHASE_PARALLEL = _at("peers"), _at("steps"), _at("parallel")
+PHASE_REDUCED, PHASE_DIVISOR, PHASE_DISTANCE = _at("reduced"), _at("divisor"), _at("distance")
+PHASE_SHRINKS, PHASE_WAITS, PHASE_REDUCE_RULE = _at("shrinks"), _at("waits"), _at("reduce_rule")
+PHASE_RESULT_TIMES, PHASE_RESULT_OVER = _at("result_times"), _at("result_over")
+PHASE_TABLE = _at("table")
+PHASE_LIST, PHASE_LOCAL, PHASE_PASS, PHASE_TREE = _own, _own + 1, _own + 2, _own + 3
+PHASE_CUSTOM, PHASE_LINE = _own + 4, _own + 5
+PHASE_WORDS = _own + 6
 PASS_PLAIN, PASS_FIRST, PASS_LAST, PASS_FIXED = 0, 1, 2, 3
 
 # A queue of one NPU.

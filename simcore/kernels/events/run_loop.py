@@ -1,6 +1,6 @@
 """The loop over events: take the next one and do what it says, until something stops it."""
 
-from simcore.kernels.collectives.phase_row import PEERS_ROTATING, PEERS_TREE
+from simcore.kernels.collectives.records import PEERS_ROTATING, PEERS_TREE
 from simcore.kernels.events import layout as f
 from simcore.kernels.events.compiled import kernel
 from simcore.kernels.events.custom import end_custom_node

@@ -7,7 +7,7 @@ line. Rounds of plain packets and packets that are reduced alternate (ASTRA-sim 
 
 import numpy as np
 
-from simcore.kernels.collectives import phase_row as words
+from simcore.kernels.collectives import records
 from simcore.kernels.collectives.phase_machine import reduction_ns
 from simcore.kernels.collectives.step_table import (
     step_bytes,
@@ -42,8 +42,8 @@ def begin_steps(arena: Ints, rates: Floats, walk: int) -> None:
     arena[walk + f.WALK_REDUCE_NS] = reduction_ns(
         arena[walk + f.WALK_BYTES], rates[f.MEMORY_BYTES_PER_S]
     )
-    rotating = arena[walk + f.WALK_PEERS] == words.PEERS_ROTATING
-    if arena[walk + f.WALK_PEERS] == words.PEERS_NEIGHBOUR:
+    rotating = arena[walk + f.WALK_PEERS] == records.PEERS_ROTATING
+    if arena[walk + f.WALK_PEERS] == records.PEERS_NEIGHBOUR:
         _meet(arena, walk, _NEXT)
     for _ in range(arena[walk + f.WALK_PARALLEL] if rotating else 1):
         insert(arena, rates, walk)
@@ -64,17 +64,17 @@ def insert(arena: Ints, rates: Floats, walk: int) -> None:
         arena[walk + f.WALK_PLAIN] -= 1
     else:
         rule = arena[phase + f.PHASE_REDUCE_RULE]
-        if rule == words.REDUCE_ALWAYS or (
-            rule == words.REDUCE_FIRST_HALF and arena[walk + f.WALK_TOGGLE] == 1
+        if rule == records.REDUCE_ALWAYS or (
+            rule == records.REDUCE_FIRST_HALF and arena[walk + f.WALK_TOGGLE] == 1
         ):
             reduce_ns = arena[walk + f.WALK_REDUCE_NS]
         sends_back = arena[walk + f.WALK_REDUCED] > arena[walk + f.WALK_PARALLEL]
         arena[walk + f.WALK_REDUCED] -= 1
-    if arena[walk + f.WALK_PEERS] == words.PEERS_TABLE and arena[walk + f.WALK_INSERTED] > 0:
+    if arena[walk + f.WALK_PEERS] == records.PEERS_TABLE and arena[walk + f.WALK_INSERTED] > 0:
         reduce_ns = _table_reduce_ns(arena, rates, walk)
     arena[walk + f.WALK_INSERTED] += 1
     size = arena[walk + f.WALK_BYTES]
-    if arena[walk + f.WALK_PEERS] == words.PEERS_HALVING:
+    if arena[walk + f.WALK_PEERS] == records.PEERS_HALVING:
         _advance(arena, rates, walk)
     pass_bundle(arena, rates, walk, reduce_ns, size, plain, sends_back)
 
@@ -105,7 +105,7 @@ def _advance(arena: Ints, rates: Floats, walk: int) -> None:
         arena[walk + f.WALK_BYTES] *= 2
     phase = arena[walk + f.WALK_PHASE]
     if (
-        arena[phase + f.PHASE_REDUCE_RULE] == words.REDUCE_FIRST_HALF
+        arena[phase + f.PHASE_REDUCE_RULE] == records.REDUCE_FIRST_HALF
         and arena[walk + f.WALK_DISTANCE] == arena[phase + f.PHASE_MEMBERS]
     ):
         arena[walk + f.WALK_SHRINKS] = 0
@@ -155,13 +155,13 @@ def _try_to_send(arena: Ints, rates: Floats, walk: int) -> bool:
     ):
         return False
     size = arena[walk + f.WALK_BYTES]
-    if arena[walk + f.WALK_PEERS] == words.PEERS_ROTATING:
+    if arena[walk + f.WALK_PEERS] == records.PEERS_ROTATING:
         members = arena[arena[walk + f.WALK_PHASE] + f.PHASE_MEMBERS]
         _meet(arena, walk, taken % (members - 1) + 1)
-    elif arena[walk + f.WALK_PEERS] == words.PEERS_HALVING:
+    elif arena[walk + f.WALK_PEERS] == records.PEERS_HALVING:
         size = arena[walk + f.WALK_OUT_BYTES]
         _meet_pair(arena, walk)
-    elif arena[walk + f.WALK_PEERS] == words.PEERS_TABLE:
+    elif arena[walk + f.WALK_PEERS] == records.PEERS_TABLE:
         size = _meet_in_table(arena, walk, taken)
     me, tag = arena[walk + f.WALK_ID], arena[walk + f.WALK_TAG]
     arena[walk + f.WALK_TAKEN] = taken + 1
@@ -172,7 +172,7 @@ def _try_to_send(arena: Ints, rates: Floats, walk: int) -> bool:
     if arena[f.PLACES] != 0:
         present_to_stand_in(arena, rates, walk, message)
     send(arena, rates, message)
-    if arena[walk + f.WALK_PEERS] == words.PEERS_NEIGHBOUR:
+    if arena[walk + f.WALK_PEERS] == records.PEERS_NEIGHBOUR:
         arena[walk + f.WALK_TRAVEL_NS] = arena[message + f.MSG_TRAVEL_NS]
     then = new_event(arena, f.DO_STEP_RECEIVED, walk, f.NOTHING)
     receive(arena, rates, tag, arena[walk + f.WALK_FROM], me, size, then)

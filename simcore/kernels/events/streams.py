@@ -1,6 +1,6 @@
 """Collectives as streams: cut into chunks, phase after phase, through the queues of the NPU."""
 
-from simcore.kernels.collectives.phase_row import LIST_DELAY_NS, PEERS_CUSTOM, PEERS_TREE
+from simcore.kernels.collectives.records import LIST_DELAY_NS, PEERS_CUSTOM, PEERS_TREE
 from simcore.kernels.events import layout as f
 from simcore.kernels.events.compiled import kernel
 from simcore.kernels.events.custom import begin_custom

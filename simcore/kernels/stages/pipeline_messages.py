@@ -1,19 +1,15 @@
 """Messages between the stages of a pipeline, known to their receivers from their start on."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcore.kernels.collectives.hops import hops, lowest_difference, npu_links
 from simcore.kernels.collectives.phase_machine import message_ns
-from simcore.kernels.collectives.phase_row import BYTES_PER_NS, LATENCY_NS
+from simcore.kernels.collectives.records import Ints, Machine
 from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_states import later
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @njit(cache=True)
@@ -98,7 +94,7 @@ def expect(live: Ints, at: Layout, number: int, arrival: int, unit: int) -> None
 
 
 @njit(cache=True)
-def neighbour_messages(stages: int, stride: int, network: Floats, size: int) -> Ints:
+def neighbour_messages(stages: int, stride: int, machine: Machine, size: int) -> Ints:
     """From every stage to the next one around, and to the one before.
 
     A message is charged for the lowest dimension in which the two NPUs differ (ASTRA-sim's
@@ -107,7 +103,7 @@ def neighbour_messages(stages: int, stride: int, network: Floats, size: int) -> 
     Args:
         stages: S, at least 2.
         stride: Distance of neighbouring stages in NPU ids.
-        network: (D, LINK_WORDS) float64, see ``hops``.
+        machine: Of D dimensions.
         size: Bytes.
 
     Returns:
@@ -118,10 +114,11 @@ def neighbour_messages(stages: int, stride: int, network: Floats, size: int) -> 
     for stage in range(stages):
         for way in range(2):
             peer = (stage + (1 if way == 0 else stages - 1)) % stages
-            d, x, y = lowest_difference(network, stage * stride, peer * stride)
+            d, x, y = lowest_difference(machine, stage * stride, peer * stride)
+            link = machine.links[d]
             found[way, 0, stage] = d
             found[way, 1, stage] = message_ns(
-                hops(network, d, x, y), network[d, LATENCY_NS], size, network[d, BYTES_PER_NS]
+                hops(machine, d, x, y), link["latency_ns"], size, link["bytes_per_ns"]
             )
-            found[way, 2, stage] = npu_links(network, d, x, y)
+            found[way, 2, stage] = npu_links(machine, d, x, y)
     return found

@@ -5,7 +5,6 @@ import pytest
 from simcore.engines.collectives.phases import cut, phases_of_chunk, runnable
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.rows import phase_row
-from simcore.kernels.collectives import phase_row as words
 from simcore.machine import Dimension
 from simcore.terms import CollectiveKind
 
@@ -30,8 +29,8 @@ def passes(kind: CollectiveKind, local_bw_aware: bool) -> list[tuple[int, str, i
     phases = phases_of_chunk(kind, GRID, ("ring",) * 3, local_bw_aware)
     found, size = [], 1024
     for phase in phases:
-        row = phase_row(phase, RING)
-        size = size * row[words.RESULT_TIMES] // row[words.RESULT_OVER]
+        row, _ = phase_row(phase, RING)
+        size = size * row.result_times // row.result_over
         found.append((phase.dimension, phase.kind.name, size))
     return found
 

@@ -5,7 +5,7 @@ the message reaches this stand-in, as if it came from whoever is to the stand-in
 to the partner, and under the tag of the stand-in's own group.
 """
 
-from simcore.kernels.collectives.phase_row import PEERS_HALVING
+from simcore.kernels.collectives.records import PEERS_HALVING
 from simcore.kernels.events import layout as f
 from simcore.kernels.events.compiled import kernel
 from simcore.kernels.events.fold.ties import LINE_SHIFT, LIST_LINES, PAIRED
