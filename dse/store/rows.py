@@ -152,25 +152,8 @@ def trials_of(rows: Sequence[Row]) -> Iterator[Trial]:
     texts = _decode(f"[{','.join(parts)}]")
     _share_words([params for params, *_ in texts])
     for row, (params, objectives, constraints, notes) in zip(rows, texts, strict=True):
-        (
-            _,
-            number,
-            _,
-            state,
-            _,
-            _,
-            metrics,
-            fidelity,
-            _,
-            failure,
-            attempts,
-            reason,
-            worker,
-            duration_s,
-            _,
-            repeats,
-            provenance,
-        ) = row
+        _, number, _, state, _, _, metrics, fidelity, _, *others = row
+        failure, attempts, reason, worker, duration_s, _, repeats, provenance = others
         yield Trial(
             number=number,
             design=params,

@@ -41,26 +41,15 @@ def _print(service: "Service", result: "ServiceResult") -> None:
         f"({service.platform.name}): {service.prefill.plan.npus} read prompts of "
         f"{service.prompt:,} tokens, {service.decode.plan.npus} answer with {service.answer:,}"
     )
-    first, token, sent, whole = (
-        format_quantity(time_s, "s")
-        for time_s in (
-            result.time_to_first_token_s,
-            result.time_per_output_token_s,
-            result.transfer_s,
-            result.request_s,
-        )
-    )
+    first = format_quantity(result.time_to_first_token_s, "s")
+    token = format_quantity(result.time_per_output_token_s, "s")
     console.print(
         f"time to first token [bold]{first}[/bold], time per output token [bold]{token}[/bold]; "
-        f"{sent} more until the cache of {format_quantity(result.cache_bytes, 'B')} is there; "
-        f"{whole} per request"
+        f"{format_quantity(result.transfer_s, 's')} more until the cache of "
+        f"{format_quantity(result.cache_bytes, 'B')} is there; "
+        f"{format_quantity(result.request_s, 's')} per request"
     )
-    limits = ", ".join(f"{name} {rate:,.4g}" for name, rate in result.limits.items())
-    console.print(
-        f"[bold]{result.requests_per_s:,.4g}[/bold] requests/s, "
-        f"{result.tokens_per_s:,.1f} tokens/s ({result.tokens_per_s / result.npus:,.1f} per NPU), "
-        f"limited by {result.bottleneck} (requests/s: {limits})"
-    )
+    console.print(_throughput(result))
     for name, pool in pools.items():
         needed, there = pool.footprint_bytes, pool.memory_bytes
         console.print(
@@ -71,6 +60,15 @@ def _print(service: "Service", result: "ServiceResult") -> None:
     for note in result.notes:
         console.print(f"[dim]note: {note}[/dim]")
     console.print(f"measured against: {validated_band(service.decode_run)}")
+
+
+def _throughput(result: "ServiceResult") -> str:
+    limits = ", ".join(f"{name} {rate:,.4g}" for name, rate in result.limits.items())
+    return (
+        f"[bold]{result.requests_per_s:,.4g}[/bold] requests/s, "
+        f"{result.tokens_per_s:,.1f} tokens/s ({result.tokens_per_s / result.npus:,.1f} per NPU), "
+        f"limited by {result.bottleneck} (requests/s: {limits})"
+    )
 
 
 def _as_json(service: "Service", result: "ServiceResult") -> str:

@@ -27,7 +27,7 @@ from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.network import DEFAULT_BACKEND
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload.graph import Axis, TrainingGraph
+from simcore.workload.graph import Axis, StageGraph, TrainingGraph
 
 MAX_NODES = 2_000_000
 
@@ -185,49 +185,43 @@ def _shared_key(graph: TrainingGraph, axis: Axis, member: int) -> int:
 
 
 def _program(
-    graph: TrainingGraph,
-    operator_ns: Ints,
-    npu: int,
-    shared_axes: Sequence[Axis],
+    graph: TrainingGraph, operator_ns: Ints, npu: int, shared_axes: Sequence[Axis]
 ) -> Program:
     number, member = graph.plan.stage_and_member(npu)
     stage = graph.stages[number]
     nodes = stage.nodes
     of_stage = np.array([graph.plan.npu(peer, member) for peer in range(graph.plan.pp)])
-    duration = np.zeros(nodes, np.int64)
-    compute = stage.kind == NodeKind.COMPUTE
-    duration[compute] = operator_ns[stage.item[compute]]
-    comm_kind = np.full(nodes, -1, np.int8)
-    group = np.zeros(nodes, np.int64)
-    collective = stage.kind == NodeKind.COLLECTIVE
-    kinds = np.array([int(operation.kind) for operation in graph.collectives] or [0], np.int8)
-    keys = np.array(
-        [
-            _shared_key(graph, operation.axis, member)
-            if operation.axis in shared_axes
-            else _LOCAL_KEYS[operation.axis]
-            for operation in graph.collectives
-        ]
-        or [0],
-        np.int64,
-    )
-    comm_kind[collective] = kinds[stage.item[collective]]
-    group[collective] = keys[stage.item[collective]]
-    messages = stage.peer_stage >= 0
-    peer = np.where(messages, of_stage.take(stage.peer_stage, mode="clip"), -1)
+    kinds = [int(operation.kind) for operation in graph.collectives]
+    keys = [
+        _shared_key(graph, operation.axis, member)
+        if operation.axis in shared_axes
+        else _LOCAL_KEYS[operation.axis]
+        for operation in graph.collectives
+    ]
+    peer = np.where(stage.peer_stage >= 0, of_stage.take(stage.peer_stage, mode="clip"), -1)
     return Program(
         node_id=np.arange(nodes, dtype=np.uint64),
         kind=stage.kind,
         on_cpu=np.zeros(nodes, np.bool_),
         skipped=np.zeros(nodes, np.bool_),
-        duration_ns=duration,
-        comm_kind=comm_kind,
+        duration_ns=_of_items(stage, NodeKind.COMPUTE, operator_ns, 0),
+        comm_kind=_of_items(stage, NodeKind.COLLECTIVE, kinds, -1).astype(np.int8),
         size_bytes=stage.size_bytes,
         priority=np.zeros(nodes, np.int64),
-        group=group,
+        group=_of_items(stage, NodeKind.COLLECTIVE, keys, 0),
         involved_dims=np.full(nodes, -1, np.int64),
         peer=peer,
         tag=np.maximum(stage.tag, 0),
         dep_start=stage.dep_start,
         dep=stage.dep.astype(np.int64),
     )
+
+
+def _of_items(
+    stage: StageGraph, kind: NodeKind, values: Sequence[int] | Ints, otherwise: int
+) -> Ints:
+    """(N,) int64: for nodes of *kind*, that of the *values* which their item has."""
+    out = np.full(stage.nodes, otherwise, np.int64)
+    own = stage.kind == kind
+    out[own] = np.asarray(values, np.int64)[stage.item[own]]
+    return out

@@ -128,27 +128,14 @@ def _write_npus(
     rows = np.zeros((npus, before + layout.NPU_WORDS + own), np.int64)
     table = rows[:, before:]
     rows[:, rows.shape[1] - len(trees) :] = trees
-    nodes = simulated.programs.sizes[simulated.program_of]
-    groups = written.groups[simulated.program_of]
-    times = nodes if inputs.record_nodes else np.zeros_like(nodes)
-    custom = writer.custom_nodes
-    if custom:
-        custom += layout.CUSTOM_WORDS + set_words(custom)
-    bus = 4 * layout.END_WORDS if inputs.options.shared_bus else 0
-    lengths = {
-        layout.NPU_STATE: nodes,
-        layout.NPU_READY: nodes,
-        layout.NPU_START: times,
-        layout.NPU_END: times,
-        layout.NPU_GROUP_COUNTS: groups,
-        layout.NPU_CUSTOM: np.full(npus, custom),
-        layout.NPU_BUS: np.full(npus, bus),
-    }
+    lengths = _segment_words(inputs, simulated, written, writer.custom_nodes)
     table_at = image.add(rows) + before
     own_parts = image.reserve(np.stack(list(lengths.values()), axis=1).reshape(-1))
     table[:, list(lengths)] = own_parts.reshape(npus, len(lengths))
-    if not bus:
+    if inputs.options.shared_bus is None:
         table[:, layout.NPU_BUS] = 0
+    else:
+        image.later.append(lambda arena: _fill_buses(arena, table, table_at))
     table[:, layout.NPU_ID] = simulated.npus
     table[:, layout.NPU_PROGRAM] = written.at[simulated.program_of]
     table[:, layout.NPU_FINISH_NS] = -1
@@ -156,15 +143,31 @@ def _write_npus(
     table[:, busy : layout.NPU_WORDS : layout.ACCOUNT_WORDS] = -1
     if simulated.folded:
         rows[:, before + layout.NPU_ALIKE] = simulated.alike
-        places = table_at + simulated.class_of_npu * rows.shape[1]
         image.words[layout.TIE_NS] = -1
+        image.words[layout.PLACES] = image.add(table_at + simulated.class_of_npu * rows.shape[1])
     image.words[layout.NPU_TABLE] = table_at
     image.words[layout.NPU_STRIDE] = rows.shape[1]
+    times = lengths[layout.NPU_START]
     image.later.append(lambda arena: _fill(arena, table, simulated, times=times))
-    if bus:
-        image.later.append(lambda arena: _fill_buses(arena, table, table_at))
-    if simulated.folded:
-        image.words[layout.PLACES] = image.add(places)
+
+
+def _segment_words(
+    inputs: EngineInput, simulated: Representatives, written: Written, custom_nodes: int
+) -> dict[int, Ints]:
+    """Length of each NPU's own segments, by the field that holds where they begin."""
+    nodes = simulated.programs.sizes[simulated.program_of]
+    times = nodes if inputs.record_nodes else np.zeros_like(nodes)
+    custom = layout.CUSTOM_WORDS + custom_nodes + set_words(custom_nodes) if custom_nodes else 0
+    bus = 4 * layout.END_WORDS if inputs.options.shared_bus else 0
+    return {
+        layout.NPU_STATE: nodes,
+        layout.NPU_READY: nodes,
+        layout.NPU_START: times,
+        layout.NPU_END: times,
+        layout.NPU_GROUP_COUNTS: written.groups[simulated.program_of],
+        layout.NPU_CUSTOM: np.full_like(nodes, custom),
+        layout.NPU_BUS: np.full_like(nodes, bus),
+    }
 
 
 def _fill(arena: Ints, table: Ints, simulated: Representatives, *, times: Ints) -> None:
@@ -198,9 +201,8 @@ def _reserve(
     transfers = simulated.programs.transfers
     received = transfers.program[transfers.kind == NodeKind.RECV]
     receives = int(np.bincount(received, minlength=1).max())
-    skips = 0
-    if bool((simulated.programs.bodies.action == layout.ACTION_SKIP).any()):
-        skips = int(simulated.programs.sizes.max())
+    skipped = bool((simulated.programs.bodies.action == layout.ACTION_SKIP).any())
+    skips = int(simulated.programs.sizes.max()) if skipped else 0
     collectives = options.communication_streams
     streams = 2 * max(options.chunks, 1) * collectives
     active = min(options.active_chunks_per_dimension, streams) + options.queues_per_dimension

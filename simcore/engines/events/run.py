@@ -150,15 +150,10 @@ def _output(arena: Ints, inputs: EngineInput, simulated: Representatives) -> Eng
     at = int(arena[layout.NPU_TABLE])
     table = arena[at + np.arange(npus)[:, None] * stride + np.arange(layout.NPU_WORDS)]
     finish_ns = table[:, layout.NPU_FINISH_NS].copy()
-    starts: list[Ints] = []
-    ends: list[Ints] = []
-    if inputs.record_nodes:
-        sizes = simulated.programs.sizes.tolist()
-        for npu, program in enumerate(simulated.program_of.tolist()):
-            nodes = sizes[program]
-            for times, column in ((starts, layout.NPU_START), (ends, layout.NPU_END)):
-                first = int(table[npu, column])
-                times.append(arena[first : first + nodes].copy())
+    starts, ends = (
+        _recorded(arena, table[:, column], simulated) if inputs.record_nodes else ()
+        for column in (layout.NPU_START, layout.NPU_END)
+    )
     accounts = table[:, layout.NPU_ACCOUNTS :].reshape(npus, layout.ACCOUNTS, layout.ACCOUNT_WORDS)
     busy_ns = accounts[:, : layout.ACCOUNT_NONE, layout.ACCOUNT_BUSY_NS].copy()
     last_end_ns = table[:, layout.NPU_LAST_END_NS].copy()
@@ -169,13 +164,10 @@ def _output(arena: Ints, inputs: EngineInput, simulated: Representatives) -> Eng
         received = int(arena[layout.SENT_MESSAGES]), int(arena[layout.SENT_BYTES])
         finish_ns = finish_ns[simulated.class_of_npu]
         busy_ns, last_end_ns = busy_ns[simulated.class_of_npu], last_end_ns[simulated.class_of_npu]
-        if inputs.record_nodes:
-            classes = simulated.class_of_npu.tolist()
-            starts, ends = [starts[i] for i in classes], [ends[i] for i in classes]
     return EngineOutput(
         finish_ns=finish_ns,
-        node_start_ns=tuple(starts),
-        node_end_ns=tuple(ends),
+        node_start_ns=starts,
+        node_end_ns=ends,
         busy_ns=busy_ns,
         last_end_ns=last_end_ns,
         messages=int(arena[layout.SENT_MESSAGES]),
@@ -187,6 +179,14 @@ def _output(arena: Ints, inputs: EngineInput, simulated: Representatives) -> Eng
         waiting=() if simulated.folded else waiting_sentences(arena, table, inputs),
         class_of_npu=simulated.class_of_npu if simulated.folded else None,
     )
+
+
+def _recorded(arena: Ints, first: Ints, simulated: Representatives) -> tuple[Ints, ...]:
+    """Times of the nodes of each NPU of the machine; *first*: where its representative's lie."""
+    nodes = simulated.programs.sizes[simulated.program_of]
+    spans = zip(first.tolist(), nodes.tolist(), strict=True)
+    times = [arena[at : at + count].copy() for at, count in spans]
+    return tuple([times[which] for which in simulated.class_of_npu.tolist()])
 
 
 _SHOWN = 4

@@ -244,9 +244,8 @@ def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
     if not interner.may_be_remembered(head, pieces):
         return None
     stages, members = len(program.stages), [len(collective.stages) for collective in shared]
-    room = stages * pieces.size
-    sizes = [head.size, table.units.size, table.messages.size, len(members), room]
-    _, unit_at, message_at, members_at, piece_at, stages_at = np.cumsum([0, *sizes]).tolist()
+    sizes = [head.size, table.units.size, table.messages.size, len(members), stages * pieces.size]
+    unit_at, message_at, members_at, piece_at, stages_at = np.cumsum(sizes).tolist()
     fixed = np.zeros(stages_at + stages * f.PROGRAM_FIELDS, np.int64)
     fixed[:unit_at] = head
     if not interner.write_units(table, fixed[unit_at:message_at].reshape(table.units.shape)):
@@ -254,9 +253,7 @@ def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
     fixed[message_at:members_at] = table.messages.ravel()
     fixed[members_at:piece_at] = members
     programs = fixed[stages_at:].reshape(stages, f.PROGRAM_FIELDS)
-    programs[:, f.UNITS] = unit_at + np.arange(stages) * table.units[0].size
-    programs[:, f.FINALE_UNIT] = interner.finale_unit(table)
-    programs[:, f.REPEATS_FROM :] = table.repeats
+    _write_programs(programs, table, unit_at, interner.finale_unit(table))
     return PipelineCode(
         fixed=fixed,
         stages=stages,
@@ -274,6 +271,13 @@ def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
         categories=categories,
         shared=shared,
     )
+
+
+def _write_programs(programs: Ints, table: UnitTable, unit_at: int, finale_unit: Ints) -> None:
+    """Fill *programs*, (S, PROGRAM_FIELDS), but for PIECES: these lie where each run puts them."""
+    programs[:, f.UNITS] = unit_at + np.arange(len(programs)) * table.units[0].size
+    programs[:, f.FINALE_UNIT] = finale_unit
+    programs[:, f.REPEATS_FROM :] = table.repeats
 
 
 def _shared_collectives(program: TrainingProgram) -> tuple[SharedCollective, ...]:
@@ -370,10 +374,8 @@ class PieceInterner:
 
     def may_be_remembered(self, head: Ints, pieces: Ints) -> bool:
         """True if the units can be looked up."""
-        firsts, units = (
-            set(self._numbers[:, 0].tolist()),
-            set(self._numbers[:, :-1].ravel().tolist()),
-        )
+        firsts = set(self._numbers[:, 0].tolist())
+        units = set(self._numbers[:, :-1].ravel().tolist())
         return all(
             piece_rows.may_be_remembered(head, pieces[which], which in firsts) for which in units
         )

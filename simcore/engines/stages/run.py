@@ -51,6 +51,7 @@ def _fresh(count: int) -> Ints:
 _BLOCKS = 16
 _ENTRIES = 2048
 _STATES, _POOL = 2**13, 2**20
+_TABLE, _BUFFER = 2 * _STATES, 10 * _ENTRIES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -165,34 +166,14 @@ def _layouts(
 
 def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> f.Layout:
     """Layout of ``live``."""
-    stages, categories = code.stages, len(code.categories)
     npu = _within_npu(code, profile)
-    npu_size = npu["npu_size"]
-    table, buffer = 2 * _STATES, 10 * _ENTRIES
-    accounts, collectives = stages * (categories + 1), len(code.shared)
-    snapshot = 2 + accounts + 80 * stages
-    sizes = {
-        "npu": (stages + 3) * npu_size,
-        "due": stages,
-        "stage": stages * f.STAGE_FIELDS,
-        "account": accounts,
-        "steady": accounts,
-        "arrival": code.messages * f.ARRIVAL_FIELDS,
-        "started": collectives * (stages + 1),
-        "state": _STATES * f.STATE_FIELDS,
-        "state_table": table,
-        "edge": _STATES * f.EDGE_FIELDS,
-        "edge_table": table,
-        "buffer": buffer,
-        "snapshot": (KEPT + 1) * snapshot,
-        "pool": _POOL,
-    }
-    starts = f.COUNTERS + np.cumsum([0, *sizes.values()])
-    address = dict(zip(sizes, starts.tolist(), strict=False))
+    sizes = _sizes(code, npu["npu_size"])
+    *starts, end = (f.COUNTERS + np.cumsum([0, *sizes.values()])).tolist()
+    address = dict(zip(sizes, starts, strict=True))
     return f.Layout(
-        stages=stages,
-        categories=categories,
-        collectives=collectives,
+        stages=code.stages,
+        categories=len(code.categories),
+        collectives=len(code.shared),
         instant=int(instant),
         shift=code.shift,
         blocks=_BLOCKS,
@@ -200,17 +181,38 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
         message=code.message,
         members=code.members,
         period=code.period,
-        scratch=address["npu"] + stages * npu_size,
+        scratch=address["npu"] + code.stages * npu["npu_size"],
         messages=code.messages,
-        table_size=table,
+        table_size=_TABLE,
         states=_STATES,
         edges=_STATES,
-        buffer_size=buffer,
-        snapshot_size=snapshot,
-        pool_end=address["pool"] + _POOL,
+        buffer_size=_BUFFER,
+        snapshot_size=sizes["snapshot"] // (KEPT + 1),
+        pool_end=end,
         **npu,
         **address,
     )
+
+
+def _sizes(code: PipelineCode, npu_size: int) -> dict[str, int]:
+    """Words of each part of ``live``, in order."""
+    stages, accounts = code.stages, code.stages * (len(code.categories) + 1)
+    return {
+        "npu": (stages + 3) * npu_size,
+        "due": stages,
+        "stage": stages * f.STAGE_FIELDS,
+        "account": accounts,
+        "steady": accounts,
+        "arrival": code.messages * f.ARRIVAL_FIELDS,
+        "started": len(code.shared) * (stages + 1),
+        "state": _STATES * f.STATE_FIELDS,
+        "state_table": _TABLE,
+        "edge": _STATES * f.EDGE_FIELDS,
+        "edge_table": _TABLE,
+        "buffer": _BUFFER,
+        "snapshot": (KEPT + 1) * (2 + accounts + 80 * stages),
+        "pool": _POOL,
+    }
 
 
 def _within_npu(code: PipelineCode, profile: ExecutionProfile) -> dict[str, int]:

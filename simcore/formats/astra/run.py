@@ -12,7 +12,7 @@ from simcore.formats.astra.groups_file import read_groups
 from simcore.formats.astra.memory_file import read_remote_memory
 from simcore.formats.astra.network_file import read_network
 from simcore.formats.astra.options import AstraFiles, read_command
-from simcore.formats.astra.system_file import AstraSystem, read_system
+from simcore.formats.astra.system_file import AstraSystem, CommandOptions, read_system
 from simcore.formats.astra.traces.custom import check_custom, load_custom, runs_natively
 from simcore.formats.astra.traces.load import LoadedTraces, load_traces
 from simcore.formats.astra.traces.node_table import Machine
@@ -73,21 +73,13 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
     npus = prod(dimension.npus for dimension in dimensions)
     system = read_system(files.system, command, notes)
     memory = read_remote_memory(files.remote_memory, npus, notes)
-    groups = {} if files.comm_group is None else read_groups(files.comm_group, npus, notes)
     machine = Machine(
         npus=npus,
         dimensions=len(dimensions),
         has_remote_memory=memory.kind != "none",
         system=system,
     )
-    traces = load_traces(
-        files.workload, machine, groups, with_nodes=system.memory_trace is not None
-    )
-    notes.extend(traces.notes)
-    if command.common_order:
-        from simcore.formats.astra.traces.group_order import in_common_order
-
-        traces = in_common_order(traces, rendezvous=command.rendezvous, notes=notes)
+    traces = _load_traces(files, command, machine, notes)
     custom = load_custom(system, machine, files.folder)
     check_custom(custom, traces.programs, traces.groups, npus)
     _check_chunks(files, system, traces, custom)
@@ -111,6 +103,21 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
         whole_log=command.whole_log,
         notes=tuple(notes),
     )
+
+
+def _load_traces(
+    files: AstraFiles, command: CommandOptions, machine: Machine, notes: list[str]
+) -> LoadedTraces:
+    """Programs of all NPUs with their groups, put into a common order if *command* asks for it."""
+    groups = {} if files.comm_group is None else read_groups(files.comm_group, machine.npus, notes)
+    with_nodes = machine.system.memory_trace is not None
+    traces = load_traces(files.workload, machine, groups, with_nodes=with_nodes)
+    notes.extend(traces.notes)
+    if not command.common_order:
+        return traces
+    from simcore.formats.astra.traces.group_order import in_common_order
+
+    return in_common_order(traces, rendezvous=command.rendezvous, notes=notes)
 
 
 def _list_groups(traces: LoadedTraces) -> dict[int, ListGroup]:

@@ -310,6 +310,23 @@ def _segment_paths(tables: BoundTables, picks: Ints, times: Floats, longest: Int
 
 
 @njit(cache=True, error_model="numpy")
+def _message_ns(
+    places: Ints, links: Ints, picks: Ints, rates: Floats, n: int, size_bytes: int
+) -> float:
+    """Least time of a message between neighbouring stages of design *n*; 0 where none is sent."""
+    d, distance = places[picks[n, 1], 0], places[picks[n, 1], 1]
+    if d < 0:
+        return 0.0
+    link = picks[n, 3 + d]
+    npus, hops = links[link, 1], links[link, 2]
+    if hops == 0:
+        hops = min(distance, npus - distance)
+    per_byte = links[link, 0] * rates[n, picks.shape[1] - 3 + d]
+    message = hops * rates[n, d] + size_bytes * per_byte
+    return np.floor(message * (1.0 - 1e-14))  # no rounding lifts it to the next ns
+
+
+@njit(cache=True, error_model="numpy")
 def _pipelines(
     tables: BoundTables, picks: Ints, rates: Floats, times: Floats, longest: Ints,
     weak: NDArray[np.bool_], bound: Floats,
@@ -320,27 +337,18 @@ def _pipelines(
     last stage and back, and then all that the stage has left to do; as many such ways as follow
     each other because a stage may hold so many micro-batches only; and all its communication.
     """
-    plans, stages, places = tables.plans, tables.stages, tables.messages
-    links = tables.links
+    plans, stages = tables.plans, tables.stages
+    places, links = tables.messages, tables.links
     sums, sum_of_term, terms = tables.sums, tables.sum_of_term, tables.terms
     factors, constants = tables.factors, tables.constants
-    dimensions = picks.shape[1] - 3
     total = np.empty((longest[2], SUMS))
     row = np.empty(longest[2], np.int64)  # of ``total``, the same for stages of one kind
     arrival = np.empty(longest[2])  # of the first micro-batch
     for n in range(picks.shape[0]):
-        plan, place = picks[n, 0], picks[n, 1]
-        if plan < 0 or place < 0:
+        plan = picks[n, 0]
+        if plan < 0 or picks[n, 1] < 0:
             continue
-        message = 0.0
-        d = places[place, 0]
-        if d >= 0:
-            npus, hops = links[picks[n, 3 + d], 1], links[picks[n, 3 + d], 2]
-            if hops == 0:
-                hops = min(places[place, 1], npus - places[place, 1])
-            per_byte = links[picks[n, 3 + d], 0] * rates[n, dimensions + d]
-            message = hops * rates[n, d] + plans[plan, MESSAGE_BYTES] * per_byte
-            message = np.floor(message * (1.0 - 1e-14))  # no rounding lifts it to the next ns
+        message = _message_ns(places, links, picks, rates, n, plans[plan, MESSAGE_BYTES])
         begin, batches = plans[plan, STAGES], plans[plan, MICROBATCHES]
         count = plans[plan + 1, STAGES] - begin
         at = 0.0

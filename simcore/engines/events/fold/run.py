@@ -256,11 +256,8 @@ def _block(
     lines = lines_of(inputs, inputs.programs[first], slots[first], rows)
     columns = []
     for line in lines:
-        lists = (
-            [_members(inputs, slots[i][line.slot]) for i in index.tolist()]
-            if line.slot >= 0
-            else []
-        )
+        programs = index.tolist() if line.slot >= 0 else []
+        lists = [_members(inputs, slots[program][line.slot]) for program in programs]
         columns.append(partners_on(line, npus, lists))
     if transfers[first].peers.size:
         columns.append(np.stack([transfers[i].peers for i in index.tolist()]))
@@ -319,36 +316,36 @@ def _cast(
     answers: Mapping[int, Ints],
 ) -> Representatives:
     """The NPUs that stand for the classes; those with sends get a program each."""
-    programs: list[int] = []
-    seen_tags, seen_sources = [], []
-    places: dict[tuple[int, int], int] = {}
-    program_of = []
-    for npu in npus.tolist():
-        index = int(inputs.program_of_npu[npu])
-        mine = transfers[index].sends
-        key = (index, npu if mine.keys else -1)
-        if key not in places:
-            places[key] = len(programs)
-            programs.append(index)
-            tags, sources = np.zeros((2, mine.nodes), np.int64)
-            if mine.keys:
-                seen = []
-                for (peer, _, _), answer in zip(mine.keys, answers[npu].tolist(), strict=True):
-                    stand_in = npus[class_of_npu[peer]]
-                    receives = transfers[int(inputs.program_of_npu[stand_in])].receives
-                    seen.append(receives.keys[answer][:2])
-                source, tag = np.array(seen, np.int64)[mine.key_of].T
-                tags, sources = mine.spread(tag), mine.spread(source)
-            first, end = inputs.table.transfers.first[index : index + 2].tolist()
-            at = inputs.table.transfers.at[first:end]
-            seen_tags.append(tags[at])
-            seen_sources.append(sources[at])
-        program_of.append(places[key])
+    program_of = inputs.program_of_npu[npus].tolist()
+    runs = [
+        (program, npu if transfers[program].sends.keys else -1)
+        for program, npu in zip(program_of, npus.tolist(), strict=True)
+    ]
+    place = {run: number for number, run in enumerate(dict.fromkeys(runs))}
+    seen = []
+    for program, npu in place:
+        sends = transfers[program].sends
+        receives = [transfers[program_of[class_of_npu[peer]]].receives for peer, _, _ in sends.keys]
+        found = answers[npu].tolist() if receives else []
+        first, end = inputs.table.transfers.first[program : program + 2].tolist()
+        at = inputs.table.transfers.at[first:end]
+        seen.append([column[at] for column in _awaited(sends, receives, found)])
+    tags, sources = (np.concatenate(columns) for columns in zip(*seen, strict=True))
     return Representatives(
         class_of_npu=class_of_npu,
         npus=npus,
-        programs=inputs.table.take(np.array(programs, np.int64)),
-        program_of=np.array(program_of, np.int64),
-        seen=(np.concatenate(seen_tags), np.concatenate(seen_sources)),
+        programs=inputs.table.take(np.array([program for program, _ in place], np.int64)),
+        program_of=np.array([place[run] for run in runs], np.int64),
+        seen=(tags, sources),
         slots=slots,
     )
+
+
+def _awaited(sends: Ends, receives: Sequence[Ends], answers: Sequence[int]) -> tuple[Ints, Ints]:
+    """Tags and senders, (T,) int64 each, by which *sends* are awaited.
+
+    Per key, *receives* are those of its peer's stand-in; *answers* says which key of them meets it.
+    """
+    keys = [ends.keys[answer][:2] for ends, answer in zip(receives, answers, strict=True)]
+    sender, tag = np.array(keys, np.int64).reshape(-1, 2)[sends.key_of].T
+    return sends.spread(tag), sends.spread(sender)

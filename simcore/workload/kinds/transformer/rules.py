@@ -109,33 +109,18 @@ def _order_rules(plan: ParallelPlan) -> Iterator[Rule]:
 
 
 def _expert_rules(workload: "TrainingWorkload", plan: ParallelPlan) -> Iterator[Rule]:
-    experts, ep, etp = workload.model.experts, plan.ep, plan.expert_tp
+    experts = workload.model.experts
     if experts is None:
-        alone = ep == 1 and plan.etp is None and plan.dispatch_group is None
+        alone = plan.ep == 1 and plan.etp is None and plan.dispatch_group is None
         reason = "ep, etp and dispatch_group need a model with experts"
         yield alone, "experts_exist", reason
         return
     yield from _dispatch_rules(experts, plan)
+    yield from _expert_group_rules(experts, plan)
     yield (
-        experts.count % ep == 0,
-        "experts_divide_by_ep",
-        f"{experts.count} experts do not divide by ep = {ep}",
-    )
-    yield (
-        plan.npus_per_stage % (ep * etp) == 0,
-        "expert_groups_fill_stage",
-        f"tp x cp x dp = {plan.npus_per_stage} does not divide by etp x ep = {etp} x {ep}",
-    )
-    yield (
-        plan.expert_strides["pp"] == plan.strides["pp"],
-        "order_places_experts",
-        f"order {', '.join(plan.order)} gives the stages of experts other NPUs than those of dense "
-        "layers",
-    )
-    yield (
-        experts.ffn % etp == 0,
+        experts.ffn % plan.expert_tp == 0,
         "expert_ffn_divides_by_etp",
-        f"ffn {experts.ffn} of an expert does not divide by etp = {etp}",
+        f"ffn {experts.ffn} of an expert does not divide by etp = {plan.expert_tp}",
     )
     yield (
         experts.shared_ffn % plan.tp == 0,
@@ -171,6 +156,26 @@ def _dispatch_rules(experts: Experts, plan: ParallelPlan) -> Iterator[Rule]:
         "node_limit_holds_experts",
         f"{experts.active} experts per token are more than the {held} on node_limit = "
         f"{experts.node_limit} of {groups} dispatch groups",
+    )
+
+
+def _expert_group_rules(experts: Experts, plan: ParallelPlan) -> Iterator[Rule]:
+    """Rules of the groups of NPUs that hold all experts together."""
+    ep, etp, order = plan.ep, plan.expert_tp, ", ".join(plan.order)
+    yield (
+        experts.count % ep == 0,
+        "experts_divide_by_ep",
+        f"{experts.count} experts do not divide by ep = {ep}",
+    )
+    yield (
+        plan.npus_per_stage % (ep * etp) == 0,
+        "expert_groups_fill_stage",
+        f"tp x cp x dp = {plan.npus_per_stage} does not divide by etp x ep = {etp} x {ep}",
+    )
+    yield (
+        plan.expert_strides["pp"] == plan.strides["pp"],
+        "order_places_experts",
+        f"order {order} gives the stages of experts other NPUs than those of dense layers",
     )
 
 

@@ -217,15 +217,16 @@ class Share(NpuShare):
         model, tp = workload.model, plan.tp
         rows = plan.micro_batch * sequence // plan.cp
         thin_rows = rows // tp if plan.splits_sequence else rows
-        groups = max(1, model.key_value_heads // tp)
+        heads, groups = model.heads // tp, max(1, model.key_value_heads // tp)
+        windowed = visible_share(model, window=min(1.0, model.window / sequence))
         return cls(
             rows=rows,
             thin_rows=thin_rows,
             hidden=model.hidden,
-            query_width=model.heads // tp * model.head_width,
+            query_width=heads * model.head_width,
             key_width=groups * model.head_width,
             value_width=groups * model.value_head_width,
-            output_width=model.heads // tp * model.value_head_width,
+            output_width=heads * model.value_head_width,
             head_width=model.head_width,
             ffn=model.ffn // tp,
             mlp_inputs=model.mlp_inputs,
@@ -233,14 +234,10 @@ class Share(NpuShare):
             norm_flop_per_element=5 if model.kind == "llama" else 7,
             vocabulary=-(-model.vocabulary // tp),  # padded to a multiple of tp
             sequence=sequence,
-            scores=rows * (model.heads // tp) * sequence,
-            score_matrices=plan.micro_batch * (model.heads // tp),
+            scores=rows * heads * sequence,
+            score_matrices=plan.micro_batch * heads,
             visible=visible if plan.flash_attention else 1.0,
-            windowed_visible=(
-                visible_share(model, window=min(1.0, model.window / sequence))
-                if plan.flash_attention
-                else 1.0
-            ),
+            windowed_visible=windowed if plan.flash_attention else 1.0,
             **workload.stored_formats,
             dispatch_bytes=workload.dispatch_bytes,
             flash=plan.flash_attention,

@@ -79,10 +79,6 @@ class Templates:
         sends, receives = kind == NodeKind.SEND, kind == NodeKind.RECV
         upwards = backward ^ (mirrors & (chunk == 1))
         peer_step = (sends.astype(np.int32) - receives) * np.where(upwards, -1, 1)
-        size_bytes = np.zeros(kind.size, np.int64)
-        joint = np.flatnonzero(kind == NodeKind.COLLECTIVE)
-        of_item = np.array([operation.size_bytes for operation in table.collectives], np.int64)
-        size_bytes[joint] = of_item[item[joint]]
         boundary = chunk * stages + np.minimum(peer_step, 0)
         return cls(
             chunks=chunks,
@@ -93,7 +89,7 @@ class Templates:
             last_exit=np.array([piece.exits[-1] for piece in pieces], np.int64),
             kind=kind,
             item=item,
-            size_bytes=size_bytes,
+            size_bytes=_collective_bytes(table, kind, item),
             chunk=chunk,
             layer=node[2].astype(np.int32),
             peer_step=peer_step.astype(np.int32),
@@ -123,6 +119,17 @@ class Templates:
         first = np.array([span.start for span in spans])
         layer = self.layer + first.take(self.chunk)
         return np.where(self.layer >= 0, layer, -1).astype(np.int32)
+
+
+def _collective_bytes(
+    table: PieceTable, kind: NDArray[np.int8], item: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """(K,) int64, as in ``Templates.size_bytes``; *kind* and *item*: of the nodes."""
+    size_bytes = np.zeros(kind.size, np.int64)
+    joint = np.flatnonzero(kind == NodeKind.COLLECTIVE)
+    of_item = np.array([operation.size_bytes for operation in table.collectives], np.int64)
+    size_bytes[joint] = of_item[item[joint]]
+    return size_bytes
 
 
 def pieces_of(units: Units, chunks: int) -> NDArray[np.int64]:
@@ -213,14 +220,11 @@ def _dependencies(
     unit = np.searchsorted(edge_start, marked, side="right") - 1
     last_compute = templates.last_compute.take(which) + start[:-1]
     dep[marked] = last_compute[_units_before(units)[unit]]
-    to_loss = marks == LOSS
-    if to_loss.any():
-        ends = templates.last_exit.take(which) + start[:-1]
-        dep[marked[to_loss]] = ends[_forward_unit(units)[unit[to_loss]]]
-    to_turn = marks == TURN
-    if to_turn.any():
-        ends = templates.last_exit.take(which) + start[:-1]
-        dep[marked[to_turn]] = ends[_unit_before_turn(units, unit[to_turn])]
+    for mark, awaited in ((LOSS, _forward_unit), (TURN, _unit_before_turn)):
+        own = marks == mark
+        if own.any():
+            ends = templates.last_exit.take(which) + start[:-1]
+            dep[marked[own]] = ends[awaited(units, unit[own])]
     return dep.astype(np.int32)
 
 
@@ -233,13 +237,13 @@ def _units_before(units: Units) -> _Ints:
     return before - units.beside[before]
 
 
-def _forward_unit(units: Units) -> _Ints:
-    """(U,) int64: the forward unit of each unit's micro-batch and chunk."""
+def _forward_unit(units: Units, which: _Ints) -> _Ints:
+    """Forward units of the micro-batches and chunks of the units *which*."""
     passed = units.microbatch + units.chunk * (int(units.microbatch.max()) + 1)
     forward = np.flatnonzero(~units.backward)
     of_pass = np.empty(forward.size, np.int64)
     of_pass[passed[forward]] = forward
-    return of_pass.take(passed)
+    return of_pass.take(passed[which])
 
 
 def _unit_before_turn(units: Units, which: _Ints) -> _Ints:
