@@ -1,0 +1,82 @@
+"""Kernel tables of one accelerator, read when they are asked for."""
+
+import csv
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from simcore.compute.tables.kinds import TABLE_KINDS, Floats
+from simcore.compute.tables.surface import Surface
+from simcore.errors import ConfigError
+from simcore.files.resources import shipped_folder
+from simcore.terms import FORMATS
+
+Key = tuple[str, str, int]
+"""Engine, number format, and head width or 0."""
+
+
+class MeasuredKernel:
+    """Times of one kind of kernel, of one engine and format."""
+
+    def __init__(self, kind: str, format_: str, points: dict[str, Floats], us: Floats) -> None:
+        self._kind, self._bytes = TABLE_KINDS[kind], FORMATS[format_].weight_bytes
+        shape = np.stack([points[name] for name in self._kind.shape], axis=1)
+        self._surface = Surface(shape, us / self._kind.bound_us(self._bytes, points))
+
+    def times_us(self, at: dict[str, Floats]) -> tuple[Floats, Floats]:
+        """Times at Q shapes, and how far each lies outside of what was measured, in factors of 2."""
+        shape = np.stack([at[name] for name in self._kind.shape], axis=1)
+        share, beyond = self._surface.at(np.maximum(shape, 1e-9))
+        return share * self._kind.bound_us(self._bytes, at), beyond
+
+
+class KernelTables:
+    """What is measured of one accelerator.
+
+    Args:
+        folder: Holds a CSV file per kind of ``TABLE_KINDS``, some of which may be missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._kinds: dict[str, dict[Key, MeasuredKernel]] = {}
+
+    def find(self, kind: str, engine: str, format_: str, width: int = 0) -> MeasuredKernel | None:
+        """The table of this kind, engine, format and head width; None: none was measured."""
+        if kind not in self._kinds:
+            self._kinds[kind] = _read(self._folder / f"{kind}.csv", kind)
+        return self._kinds[kind].get((engine, format_, width))
+
+
+def _read(path: Path, kind: str) -> dict[Key, MeasuredKernel]:
+    if not path.is_file():
+        return {}
+    rows: dict[Key, list[list[float]]] = defaultdict(list)
+    shape = TABLE_KINDS[kind].shape
+    with path.open(encoding="utf-8", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file), 2):
+            try:
+                values = [float(row[name]) for name in (*shape, "us")]
+                width = int(row.get("width") or 0)
+                if min(values) <= 0 or row["format"] not in FORMATS:
+                    raise ValueError
+            except (KeyError, TypeError, ValueError):
+                rule = f"must have engine, format, {', '.join(shape)} and us, numbers above 0"
+                raise ConfigError(
+                    f"{path}:{number}", rule, got=",".join(map(str, row.values()))
+                ) from None
+            rows[row["engine"], row["format"], width].append(values)
+    found = {}
+    for key, lines in rows.items():
+        *points, us = np.array(lines).T
+        found[key] = MeasuredKernel(kind, key[1], dict(zip(shape, points, strict=True)), us)
+    return found
+
+
+@cache
+def shipped_tables(name: str) -> KernelTables | None:
+    """The shipped tables of the accelerator *name*; None if there are none."""
+    folder = shipped_folder("configs") / "kernels" / name
+    return KernelTables(folder) if folder.is_dir() else None
