@@ -1,82 +1,181 @@
-"""Kernels as they were measured, and the roofline where nothing was."""
+"""Kernels as they were measured, and a roofline of measured rates where none was."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from simcore.compute.base import BEYOND_NS, ComputeModel
-from simcore.compute.tables.kinds import Floats
-from simcore.compute.tables.store import KernelTables, tables_of
+from simcore.compute.tables.kinds import TABLE_KINDS, Floats
+from simcore.compute.tables.store import KernelTables, MeasuredKernel, shipped_tables
 from simcore.machine import Npu
-from simcore.terms import FORMATS, Precision
+from simcore.terms import FORMATS, NARROW_FORMATS, Precision
 from simcore.workload.graph import Kernel, Operator
 
 ENGINES = ("vllm", "sglang", "tensorrt_llm")
-"""Engines whose tables are asked, the first that has one decides."""
+"""Engines whose tables are asked in this order, where the accelerator names none."""
 
 STREAM, LAUNCH_S = 0.85, 2e-6
-"""Part of the memory bandwidth that kernels of element-wise work reach, and their least time: 0.75
-to 0.91 and 1.4 to 2.6 us in 14 tables of quantisation kernels (``scale_matrix`` of seven
-accelerators) of AIConfigurator 0.12."""
+"""Part of the memory bandwidth that element-wise kernels reach, and the time of the least of them:
+0.75 to 0.91 and 1.4 to 2.6 us in the quantisation kernels of seven accelerators (the tables
+``scale_matrix`` of AIConfigurator 0.12, TensorRT-LLM and vLLM)."""
 
 PRODUCT, ATTENTION = 0.65, 0.45
-"""Parts of the peak that large products and long fused attention reach where nothing was measured:
-the medians of the tables of accelerators that were."""
+"""Parts of the peak that large products and long attention take where nothing was measured: what
+the measured accelerators reach in the median, so that none of unknown speed looks better."""
 
 BACKWARD = 0.85
 """Rate of the backward pass of fused attention beside that of its forward pass.
 
-Source: J. Shah et al., "FlashAttention-3", NeurIPS 2024, figures 5 and 6 (H100, 16 bits)."""
+Source: J. Shah et al., "FlashAttention-3", NeurIPS 2024, figures 5 and 6 (16 bits, H100)."""
+
+GRADIENT_PRODUCTS = 2.5
+"""Products of the backward pass of fused attention over those of its forward pass."""
+
+_FEW_QUERIES = 16
+"""Kernels with so many times more keys than queries are those of decoding."""
+
+_WIDTHS = (64, 128)
+_LATENT = {192: "latent_prefill", 576: "latent_decode"}
+"""Head widths of the measured latent attention: keys made of latents, and latents with the part of
+a key that tells its position."""
+
+
+class Place(NamedTuple):
+    """Table in which a kernel is looked up, its coordinates, and a factor of its time."""
+
+    kind: str
+    format: str
+    width: int
+    shape: tuple[float, ...]
+    times: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredKernels(ComputeModel):
-    """Times from the tables of ``npu.kernels``, between whose points shares of a bound are joined.
+    """Times from the tables that ``npu.kernels`` names, interpolated between measured shapes.
 
-    Products, fused attention (latent attention too) and layers of experts are looked up by their
-    shape and number format. What has no table takes the time of a roofline with the rates that
-    measured accelerators reach. An accelerator that shares the silicon of a measured one, with
-    another memory or clock, takes the same share of its own roofline.
+    Products, fused attention, latent attention and layers of experts are looked up by shape and
+    number format. What has no table takes a roofline with rates that measured accelerators reach.
+    An accelerator with the silicon of the measured one and other peaks, another memory say, takes
+    the same share of its own roofline.
     """
 
     def kernel_time_ns(self, kernel: Kernel, npu: Npu, precision: Precision) -> int:
-        return int(_whole_ns(_times_s([kernel], npu, precision))[0])
+        return _whole_ns(_times_s([kernel], npu, precision))[0]
 
     def operator_time_ns(self, kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> int:
-        return int(_whole_ns(np.sum(_times_s(kernels, npu, precision), keepdims=True))[0])
+        return _whole_ns(np.array([_times_s(kernels, npu, precision).sum()]))[0]
 
     def operator_times_ns(
         self, operators: Sequence[Operator], npu: Npu, precision: Precision
     ) -> list[int]:
         kernels = [kernel for operator in operators for kernel in operator.kernels]
-        ends = np.cumsum([0, *(len(operator.kernels) for operator in operators)])
-        passed = np.concatenate([[0.0], np.cumsum(_times_s(kernels, npu, precision))])
-        return [int(time) for time in _whole_ns(passed[ends[1:]] - passed[ends[:-1]])]
+        times, first, sums = _times_s(kernels, npu, precision), 0, []
+        for operator in operators:
+            last = first + len(operator.kernels)
+            sums.append(times[first:last].sum())
+            first = last
+        return _whole_ns(np.array(sums))
 
 
-def _whole_ns(times_s: Floats) -> Floats:
-    return np.ceil(np.minimum(times_s * 1e9, float(BEYOND_NS)))
+def _whole_ns(times_s: Floats) -> list[int]:
+    times = np.ceil(np.minimum(times_s * 1e9, float(BEYOND_NS)))
+    return [int(time) for time in times]
 
 
 def _times_s(kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> Floats:
     """Time of each kernel."""
-    times = np.array([_bound_s(kernel, npu, precision) for kernel in kernels])
-    tables = tables_of(npu.kernels)
-    if tables is None:
+    times = np.array([_unmeasured_s(kernel, npu, precision) for kernel in kernels])
+    tables = shipped_tables(npu.kernels.tables) if npu.kernels else None
+    if tables is None or npu.kernels is None:
         return times
-    asked = defaultdict(list)
+    engines = (npu.kernels.engine, *ENGINES) if npu.kernels.engine else ENGINES
+    asked: dict[tuple[str, str, int], list[tuple[int, Place]]] = defaultdict(list)
     for number, kernel in enumerate(kernels):
         place = _place(kernel)
         if place is not None:
-            asked[place[:-1]].append((number, place[-1]))
-    for (kind, format_, width), lines in asked.items():
-        table = _first(tables, kind, format_, width)
+            asked[place[:3]].append((number, place))
+    for (kind, format_, width), places in asked.items():
+        table = _first(tables, kind, engines, format_, width)
         if table is None:
             continue
-        numbers = [number for number, _ in lines]
-        shapes = dict(zip(table.shape, np.array([shape for _, shape in lines], float).T, strict=True))
-        found, _ = table.times_us(shapes)
-        times[numbers] = 1e-6 * found * _scale(kernels, numbers, tables, npu, precision)
+        columns = np.array([place.shape for _, place in places], float).T
+        found, _ = table.times_us(dict(zip(TABLE_KINDS[kind].shape, columns, strict=True)))
+        for (number, place), time_us in zip(places, found, strict=True):
+            share = _share(kernels[number], npu, tables.npu, precision)
+            times[number] = 1e-6 * float(time_us) * place.times * share
     return times
+
+
+@lru_cache(maxsize=1024)
+def _first(
+    tables: KernelTables, kind: str, engines: tuple[str, ...], format_: str, width: int
+) -> MeasuredKernel | None:
+    """The table of the first engine that was measured with this format."""
+    found = (tables.find(kind, engine, format_, width) for engine in engines)
+    return next((table for table in found if table is not None), None)
+
+
+def _place(kernel: Kernel) -> Place | None:
+    """Where the tables hold *kernel*; None: no kind of table does."""
+    if kernel.kind == "gemm":
+        shape = float(kernel.m * kernel.groups), float(kernel.n), float(kernel.k)
+        return Place("product", kernel.format or "bf16", 0, shape) if kernel.groups == 1 else None
+    if kernel.kind == "experts":
+        sizes = kernel.m / kernel.groups, kernel.groups, kernel.k, kernel.n
+        return Place("experts", kernel.format or "bf16", 0, sizes)
+    if kernel.kind == "attention" and kernel.name.startswith("attention core"):
+        return _attention_place(kernel)
+    return None
+
+
+def _attention_place(kernel: Kernel) -> Place:
+    decodes = kernel.m * _FEW_QUERIES <= kernel.n
+    times = GRADIENT_PRODUCTS / BACKWARD if kernel.name.endswith("gradient") else 1.0
+    format_ = kernel.format or "bf16"
+    if kernel.k in _LATENT:
+        shape = float(kernel.groups), float(kernel.heads), float(kernel.n)
+        return Place(_LATENT[kernel.k], format_, 0, shape, times)
+    group = max(1, kernel.heads // max(1, kernel.key_heads))
+    sizes = float(kernel.groups), float(kernel.key_heads), float(group), float(kernel.n)
+    width = min(_WIDTHS, key=lambda width: abs(width - kernel.k))
+    times *= kernel.k / width
+    return Place(
+        "attention_decode" if decodes else "attention_prefill", format_, width, sizes, times
+    )
+
+
+def _share(kernel: Kernel, npu: Npu, measured: Npu, precision: Precision) -> float:
+    """Time of the roofline of *npu* over that of the *measured* one."""
+    if npu.peak_flop_per_s == measured.peak_flop_per_s and (
+        npu.memory_bandwidth_bytes_per_s == measured.memory_bandwidth_bytes_per_s
+    ):
+        return 1.0
+    return _bound_s(kernel, npu, precision) / _bound_s(kernel, measured, precision)
+
+
+def _bound_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
+    """Least time by peak or memory, and what no peak shortens."""
+    compute_s = kernel.flop / _peak(kernel, npu, precision)
+    return max(compute_s, kernel.bytes / npu.memory_bandwidth_bytes_per_s) + LAUNCH_S
+
+
+def _unmeasured_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
+    """Roofline with rates that measured accelerators reach."""
+    part = {"gemm": PRODUCT, "experts": PRODUCT, "attention": ATTENTION, "scan": ATTENTION}
+    compute_s = kernel.flop / (part.get(kernel.kind, 1.0) * _peak(kernel, npu, precision))
+    return (
+        max(compute_s, kernel.bytes / (STREAM * npu.transfer_bytes_per_s(kernel.kind))) + LAUNCH_S
+    )
+
+
+def _peak(kernel: Kernel, npu: Npu, precision: Precision) -> float:
+    """Peak of the format in which the kernel multiplies; of 16 bits where *npu* lacks it."""
+    format_ = FORMATS[kernel.format].product if kernel.format else None
+    if format_ is None or kernel.kind not in ("gemm", "experts"):
+        format_ = precision if precision not in NARROW_FORMATS else Precision.BF16
+    return npu.peak(format_ if format_ in npu.peak_flop_per_s else Precision.BF16)

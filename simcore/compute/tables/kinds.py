@@ -1,4 +1,4 @@
-"""Kinds of measured kernels: what tells tables apart, coordinates, and the bound that they follow."""
+"""Kinds of measured kernels: their coordinates, and the bound that their times follow."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

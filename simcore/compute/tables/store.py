@@ -11,6 +11,8 @@ from simcore.compute.tables.kinds import TABLE_KINDS, Floats
 from simcore.compute.tables.surface import Surface
 from simcore.errors import ConfigError
 from simcore.files.resources import shipped_folder
+from simcore.files.yaml_file import read_table
+from simcore.machine import Npu, load_npu
 from simcore.terms import FORMATS
 
 Key = tuple[str, str, int]
@@ -26,7 +28,7 @@ class MeasuredKernel:
         self._surface = Surface(shape, us / self._kind.bound_us(self._bytes, points))
 
     def times_us(self, at: dict[str, Floats]) -> tuple[Floats, Floats]:
-        """Times at Q shapes, and how far each lies outside of what was measured, in factors of 2."""
+        """Times at Q shapes, and how far each lies beyond what was measured, in factors of 2."""
         shape = np.stack([at[name] for name in self._kind.shape], axis=1)
         share, beyond = self._surface.at(np.maximum(shape, 1e-9))
         return share * self._kind.bound_us(self._bytes, at), beyond
@@ -36,11 +38,16 @@ class KernelTables:
     """What is measured of one accelerator.
 
     Args:
-        folder: Holds a CSV file per kind of ``TABLE_KINDS``, some of which may be missing.
+        folder: Holds ``source.yaml``, which names the accelerator, and a CSV file per kind of
+            ``TABLE_KINDS``, some of which may be missing.
+
+    Attributes:
+        npu: The accelerator on which the kernels ran.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.npu: Npu = load_npu(read_table(folder / "source.yaml")["npu"])
         self._kinds: dict[str, dict[Key, MeasuredKernel]] = {}
 
     def find(self, kind: str, engine: str, format_: str, width: int = 0) -> MeasuredKernel | None:

@@ -79,7 +79,8 @@ def _grid(axes: Sequence[Floats], places: Floats, values: Floats) -> Floats | No
     if np.prod(shape) * LEAST_FILLED > values.size:
         return None
     grid = np.full(shape, np.nan)
-    grid[tuple([np.searchsorted(axis, column) for axis, column in zip(axes, places.T)])] = values
+    pairs = zip(axes, places.T, strict=True)
+    grid[tuple([np.searchsorted(axis, column) for axis, column in pairs])] = values
     for axis in range(len(shape)):
         grid = np.apply_along_axis(_filled, axis, grid)
     return grid
