@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from points import ENGINES, SOURCES
+from points import ENGINES, KEYS, SOURCES
 
 from simcore.compute.tables.kinds import TABLE_KINDS
 from simcore.compute.tables.store import MeasuredKernel
+from simcore.files.yaml_file import read_table
+from simcore.machine import Npu, load_npu
 
 FOLDERS = {
     "a100": "a100_sxm",
@@ -31,6 +33,8 @@ FOLDERS = {
 """Our names of accelerators, and the folders that are read."""
 
 LEAST_POINTS = 20
+LEAST_POSSIBLE = 0.95
+"""Part of a table that the peaks of its accelerator must allow, lest all of it be doubtful."""
 MOST_LEFT_OUT = 2000
 """Points of a table that are predicted from those that are kept."""
 
@@ -47,24 +51,37 @@ def main() -> None:
 
 def write(accelerator: Path, folder: Path) -> None:
     """Write the tables of one accelerator, and what is told of each."""
-    folder.mkdir(parents=True, exist_ok=True)
+    npu = load_npu(read_table(folder / "source.yaml")["npu"])
     told = []
     for kind, source in SOURCES.items():
         shape, kept = TABLE_KINDS[kind].shape, []
         for engine in ENGINES:
             table = source.read(accelerator, engine, shape)
-            for keys, whole in table.groupby(list(source.keys)) if len(table) else ():
-                points = whole[source.keeps(whole)].drop_duplicates(list(shape))
+            for keys, whole in table.groupby(KEYS) if len(table) else ():
+                possible = whole[slow_enough(kind, keys[1], npu, whole)]
+                if len(possible) < LEAST_POSSIBLE * len(whole):
+                    print(f"{folder.name}: {kind} of {keys} is faster than the peaks allow")
+                    continue
+                points = possible[source.keeps(possible)].drop_duplicates(list(shape))
                 if len(points) >= LEAST_POINTS:
                     kept.append(points)
-                    told.append(
-                        told_of(kind, dict(zip(source.keys, keys, strict=True)), whole, points)
-                    )
+                    told.append(told_of(kind, dict(zip(KEYS, keys, strict=True)), possible, points))
         if kept:
-            rows = pd.concat(kept)[[*source.keys, *shape, "us"]].sort_values([*source.keys, *shape])
+            rows = pd.concat(kept)[[*KEYS, *shape, "us"]].sort_values([*KEYS, *shape])
             rows.to_csv(folder / f"{kind}.csv", index=False, float_format="%.4g")
     pd.DataFrame(told).to_csv(folder / "tables.csv", index=False)
     print(f"{folder.name}: {len(told)} tables")
+
+
+def slow_enough(kind: str, format_: str, npu: Npu, table: pd.DataFrame) -> pd.Series:
+    """Which rows take no less time than the peaks of the accelerator allow."""
+    at = columns(kind, table)
+    return table.us >= TABLE_KINDS[kind].least_us(npu, format_, at)
+
+
+def columns(kind: str, table: pd.DataFrame) -> dict[str, Any]:
+    """Coordinates of the rows of *table*."""
+    return {name: table[name].to_numpy(float) for name in TABLE_KINDS[kind].shape}
 
 
 def told_of(
@@ -73,10 +90,8 @@ def told_of(
     """Source of a table, and its error at what was left out of it."""
     left = whole.drop(points.index)
     left = left.sample(min(len(left), MOST_LEFT_OUT), random_state=0)
-    shape = TABLE_KINDS[kind].shape
-    at, there = ({name: t[name].to_numpy(float) for name in shape} for t in (points, left))
-    measured = MeasuredKernel(kind, keys["format"], at, points.us.to_numpy())
-    error = abs(measured.times_us(there)[0] / left.us - 1)
+    measured = MeasuredKernel(kind, keys["format"], columns(kind, points), points.us.to_numpy())
+    error = abs(measured.times_us(columns(kind, left))[0] / left.us - 1)
     return {
         "kind": kind,
         **keys,

@@ -18,12 +18,15 @@ FORMATS = {
     "w4a8_mxfp4_mxfp8": "w4a8_mxfp4",
     "int4_wo": "w4a16_int4",
 }
+KEYS = ["engine", "format"]
+"""Columns that tell tables apart."""
+
 SKEW = "power_law_1.2"
 """How tokens spread over experts in the tables that are read."""
 
 _EDGES = [32, 128, 512, 2048, 8192, 65536]
 _ROWS = [2**power for power in range(16)]
-_TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16384]
+_TOKENS = [4**power for power in range(8)]
 _SEQUENCES = [1, 4, 16, 64, 256, 1024]
 _CACHED = [2, 16, 128, 1024, 4096, 8192, 32768, 131072]
 _PROMPTS = [1, 64, 256, 1024, 2048, 4096, 8192, 16384]
@@ -38,7 +41,6 @@ class Source:
         folder, file: Their place below that of the accelerator.
         columns: The rows of a file in our columns.
         chosen: Values of columns whose points are kept.
-        by_width: The width of a head tells tables apart.
         helpers: Columns that ``chosen`` needs beside the coordinates.
     """
 
@@ -46,7 +48,6 @@ class Source:
     file: str
     columns: Callable[[pd.DataFrame], pd.DataFrame]
     chosen: dict[str, list[int]]
-    by_width: bool = False
     helpers: tuple[str, ...] = ()
 
     def read(self, accelerator: Path, engine: str, shape: tuple[str, ...]) -> pd.DataFrame:
@@ -58,15 +59,10 @@ class Source:
         table = pd.concat(found)
         table = self.columns(table[table.latency > 0]).dropna(subset="format")
         table = table.assign(engine=ENGINES[engine], us=1e3 * table.latency)
-        place = [*self.keys, *shape, *self.helpers]
+        place = [*KEYS, *shape, *self.helpers]
         newest = table.groupby(place, as_index=False).tail(1)[[*place, "version"]]
         table = table.merge(newest, on=[*place, "version"])
         return table.groupby([*place, "version"], as_index=False).us.min()
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Columns that tell tables apart."""
-        return ("engine", "format", "width") if self.by_width else ("engine", "format")
 
     def keeps(self, table: pd.DataFrame) -> pd.Series:
         """Which rows are points of the table; the others are left out, and predicted."""
@@ -133,15 +129,13 @@ SOURCES: dict[str, Source] = {
         "attention",
         "generation_attention",
         _attention,
-        {**_ALL, "group": [1, 4, 8, 16], "keys": _CACHED, "width": [64, 128]},
-        by_width=True,
+        {**_ALL, "group": [1, 4, 8, 16], "keys": _CACHED, "width": [64, 128, 256]},
     ),
     "attention_prefill": Source(
         "attention",
         "context_attention",
         _attention,
-        {**_ALL, "group": [1, 8], "keys": _PROMPTS, "width": [64, 128]},
-        by_width=True,
+        {**_ALL, "group": [1, 8], "keys": _PROMPTS, "width": [64, 128, 256]},
     ),
     "latent_decode": Source(
         "mla",
@@ -159,7 +153,7 @@ SOURCES: dict[str, Source] = {
         "moe",
         "moe",
         _experts,
-        {"num_tokens": _TOKENS, "moe_tp_size": [1, 4], "moe_ep_size": [1, 4, 16]},
+        {"num_tokens": _TOKENS, "moe_tp_size": [1, 2, 4, 8], "moe_ep_size": [1, 4, 16, 64]},
         helpers=("num_tokens", "moe_tp_size", "moe_ep_size"),
     ),
 }

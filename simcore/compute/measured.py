@@ -38,7 +38,6 @@ GRADIENT_PRODUCTS = 2.5
 _FEW_QUERIES = 16
 """Kernels with so many times more keys than queries are those of decoding."""
 
-_WIDTHS = (64, 128)
 _LATENT = {192: "latent_prefill", 576: "latent_decode"}
 """Head widths of the measured latent attention: keys made of latents, and latents with the part of
 a key that tells its position."""
@@ -49,7 +48,6 @@ class Place(NamedTuple):
 
     kind: str
     format: str
-    width: int
     shape: tuple[float, ...]
     times: float = 1.0
 
@@ -94,13 +92,13 @@ def _times_s(kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> Float
     if tables is None or npu.kernels is None:
         return times
     engines = (npu.kernels.engine, *ENGINES) if npu.kernels.engine else ENGINES
-    asked: dict[tuple[str, str, int], list[tuple[int, Place]]] = defaultdict(list)
+    asked: dict[tuple[str, str], list[tuple[int, Place]]] = defaultdict(list)
     for number, kernel in enumerate(kernels):
         place = _place(kernel)
         if place is not None:
-            asked[place[:3]].append((number, place))
-    for (kind, format_, width), places in asked.items():
-        table = _first(tables, kind, engines, format_, width)
+            asked[place[:2]].append((number, place))
+    for (kind, format_), places in asked.items():
+        table = _first(tables, kind, engines, format_)
         if table is None:
             continue
         columns = np.array([place.shape for _, place in places], float).T
@@ -113,10 +111,10 @@ def _times_s(kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> Float
 
 @lru_cache(maxsize=1024)
 def _first(
-    tables: KernelTables, kind: str, engines: tuple[str, ...], format_: str, width: int
+    tables: KernelTables, kind: str, engines: tuple[str, ...], format_: str
 ) -> MeasuredKernel | None:
     """The table of the first engine that was measured with this format."""
-    found = (tables.find(kind, engine, format_, width) for engine in engines)
+    found = (tables.find(kind, engine, format_) for engine in engines)
     return next((table for table in found if table is not None), None)
 
 
@@ -124,10 +122,10 @@ def _place(kernel: Kernel) -> Place | None:
     """Where the tables hold *kernel*; None: no kind of table does."""
     if kernel.kind == "gemm":
         shape = float(kernel.m * kernel.groups), float(kernel.n), float(kernel.k)
-        return Place("product", kernel.format or "bf16", 0, shape) if kernel.groups == 1 else None
+        return Place("product", kernel.format or "bf16", shape) if kernel.groups == 1 else None
     if kernel.kind == "experts":
         sizes = kernel.m / kernel.groups, kernel.groups, kernel.k, kernel.n
-        return Place("experts", kernel.format or "bf16", 0, sizes)
+        return Place("experts", kernel.format or "bf16", sizes)
     if kernel.kind == "attention" and kernel.name.startswith("attention core"):
         return _attention_place(kernel)
     return None
@@ -139,14 +137,10 @@ def _attention_place(kernel: Kernel) -> Place:
     format_ = kernel.format or "bf16"
     if kernel.k in _LATENT:
         shape = float(kernel.groups), float(kernel.heads), float(kernel.n)
-        return Place(_LATENT[kernel.k], format_, 0, shape, times)
+        return Place(_LATENT[kernel.k], format_, shape, times)
     group = max(1, kernel.heads // max(1, kernel.key_heads))
-    sizes = float(kernel.groups), float(kernel.key_heads), float(group), float(kernel.n)
-    width = min(_WIDTHS, key=lambda width: abs(width - kernel.k))
-    times *= kernel.k / width
-    return Place(
-        "attention_decode" if decodes else "attention_prefill", format_, width, sizes, times
-    )
+    sizes = float(kernel.groups), float(kernel.key_heads), float(group), float(kernel.n), kernel.k
+    return Place("attention_decode" if decodes else "attention_prefill", format_, sizes, times)
 
 
 def _share(kernel: Kernel, npu: Npu, measured: Npu, precision: Precision) -> float:

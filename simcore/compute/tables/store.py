@@ -15,23 +15,23 @@ from simcore.files.yaml_file import read_table
 from simcore.machine import Npu, load_npu
 from simcore.terms import FORMATS
 
-Key = tuple[str, str, int]
-"""Engine, number format, and head width or 0."""
+Key = tuple[str, str]
+"""Engine and number format."""
 
 
 class MeasuredKernel:
     """Times of one kind of kernel, of one engine and format."""
 
     def __init__(self, kind: str, format_: str, points: dict[str, Floats], us: Floats) -> None:
-        self._kind, self._bytes = TABLE_KINDS[kind], FORMATS[format_].weight_bytes
+        self._kind, self._format = TABLE_KINDS[kind], format_
         shape = np.stack([points[name] for name in self._kind.shape], axis=1)
-        self._surface = Surface(shape, us / self._kind.bound_us(self._bytes, points))
+        self._surface = Surface(shape, us / self._kind.bound_us(format_, points))
 
     def times_us(self, at: dict[str, Floats]) -> tuple[Floats, Floats]:
         """Times at Q shapes, and how far each lies beyond what was measured, in factors of 2."""
         shape = np.stack([at[name] for name in self._kind.shape], axis=1)
         share, beyond = self._surface.at(np.maximum(shape, 1e-9))
-        return share * self._kind.bound_us(self._bytes, at), beyond
+        return share * self._kind.bound_us(self._format, at), beyond
 
 
 class KernelTables:
@@ -50,11 +50,11 @@ class KernelTables:
         self.npu: Npu = load_npu(read_table(folder / "source.yaml")["npu"])
         self._kinds: dict[str, dict[Key, MeasuredKernel]] = {}
 
-    def find(self, kind: str, engine: str, format_: str, width: int = 0) -> MeasuredKernel | None:
-        """The table of this kind, engine, format and head width; None: none was measured."""
+    def find(self, kind: str, engine: str, format_: str) -> MeasuredKernel | None:
+        """The table of this kind, engine and format; None: none was measured."""
         if kind not in self._kinds:
             self._kinds[kind] = _read(self._folder / f"{kind}.csv", kind)
-        return self._kinds[kind].get((engine, format_, width))
+        return self._kinds[kind].get((engine, format_))
 
 
 def _read(path: Path, kind: str) -> dict[Key, MeasuredKernel]:
@@ -66,7 +66,6 @@ def _read(path: Path, kind: str) -> dict[Key, MeasuredKernel]:
         for number, row in enumerate(csv.DictReader(file), 2):
             try:
                 values = [float(row[name]) for name in (*shape, "us")]
-                width = int(row.get("width") or 0)
                 if min(values) <= 0 or row["format"] not in FORMATS:
                     raise ValueError
             except (KeyError, TypeError, ValueError):
@@ -74,7 +73,7 @@ def _read(path: Path, kind: str) -> dict[Key, MeasuredKernel]:
                 raise ConfigError(
                     f"{path}:{number}", rule, got=",".join(map(str, row.values()))
                 ) from None
-            rows[row["engine"], row["format"], width].append(values)
+            rows[row["engine"], row["format"]].append(values)
     found = {}
     for key, lines in rows.items():
         *points, us = np.array(lines).T

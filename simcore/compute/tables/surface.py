@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-NEAREST = 20
+NEAREST = 12
 """Points that are weighed where they form no grid."""
 _CLOSE = 0.05
 """Distance below which a point decides almost alone, in factors of 2."""
