@@ -1,11 +1,11 @@
 """Writes the tables of ``configs/kernels`` from those of AIConfigurator.
 
-    python benchmarks/kernels SYSTEMS [--only h100 ...]
+    python benchmarks/kernels SYSTEMS [--only h100 ...] [--left-out FILE]
 
 SYSTEMS is the folder ``aiconfigurator_core/systems`` of the unpacked wheel ``aiconfigurator-core``
 (Apache-2.0), which holds times of single kernels as engines of inference run them, by accelerator,
 engine and version. Of each table the points of a coarse grid are kept; how well the others are
-predicted from these stands in ``tables.csv``.
+predicted from these stands in ``tables.csv``, and some of them go to FILE.
 """
 
 import argparse
@@ -37,6 +37,8 @@ LEAST_POSSIBLE = 0.95
 """Part of a table that the peaks of its accelerator must allow, lest all of it be doubtful."""
 MOST_LEFT_OUT = 2000
 """Points of a table that are predicted from those that are kept."""
+SAMPLED = 8
+"""Of these, so many go to a file for tests."""
 
 
 def main() -> None:
@@ -44,15 +46,19 @@ def main() -> None:
     parser.add_argument("systems", type=Path)
     parser.add_argument("--only", nargs="*", choices=list(FOLDERS), default=list(FOLDERS))
     parser.add_argument("--out", type=Path, default=Path("configs/kernels"))
+    parser.add_argument("--left-out", type=Path)
     given = parser.parse_args()
+    samples = []
     for name in given.only:
-        write(given.systems / "data" / FOLDERS[name], given.out / name)
+        samples += write(given.systems / "data" / FOLDERS[name], given.out / name)
+    if given.left_out:
+        pd.DataFrame(samples).to_csv(given.left_out, index=False, float_format="%.4g")
 
 
-def write(accelerator: Path, folder: Path) -> None:
-    """Write the tables of one accelerator, and what is told of each."""
+def write(accelerator: Path, folder: Path) -> list[dict[str, Any]]:
+    """Write the tables of one accelerator, and what is told of each; some rows left out of them."""
     npu = load_npu(read_table(folder / "source.yaml")["npu"])
-    told = []
+    told, samples = [], list[dict[str, Any]]()
     for kind, source in SOURCES.items():
         shape, kept = TABLE_KINDS[kind].shape, []
         for engine in ENGINES:
@@ -66,11 +72,28 @@ def write(accelerator: Path, folder: Path) -> None:
                 if len(points) >= LEAST_POINTS:
                     kept.append(points)
                     told.append(told_of(kind, dict(zip(KEYS, keys, strict=True)), possible, points))
+                    samples += left_out(folder.name, kind, possible.drop(points.index))
         if kept:
             rows = pd.concat(kept)[[*KEYS, *shape, "us"]].sort_values([*KEYS, *shape])
             rows.to_csv(folder / f"{kind}.csv", index=False, float_format="%.4g")
     pd.DataFrame(told).to_csv(folder / "tables.csv", index=False)
     print(f"{folder.name}: {len(told)} tables")
+    return samples
+
+
+def left_out(name: str, kind: str, rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Some *rows*, with their coordinates in one column."""
+    some = rows.sample(min(len(rows), SAMPLED), random_state=1)
+    return [
+        {
+            "tables": name,
+            "kind": kind,
+            **{key: row[key] for key in KEYS},
+            "shape": " ".join(f"{row[column]:.6g}" for column in TABLE_KINDS[kind].shape),
+            "us": row["us"],
+        }
+        for row in some.to_dict("records")
+    ]
 
 
 def slow_enough(kind: str, format_: str, npu: Npu, table: pd.DataFrame) -> pd.Series:

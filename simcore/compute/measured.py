@@ -104,8 +104,10 @@ def _times_s(kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> Float
         columns = np.array([place.shape for _, place in places], float).T
         found, _ = table.times_us(dict(zip(TABLE_KINDS[kind].shape, columns, strict=True)))
         for (number, place), time_us in zip(places, found, strict=True):
-            share = _share(kernels[number], npu, tables.npu, precision)
-            times[number] = 1e-6 * float(time_us) * place.times * share
+            kernel = kernels[number]
+            share = _share(kernel, npu, tables.npu, precision)
+            time_s = 1e-6 * float(time_us) * place.times * share
+            times[number] = max(time_s, _least_s(kernel, npu, precision))
     return times
 
 
@@ -119,9 +121,11 @@ def _first(
 
 
 def _place(kernel: Kernel) -> Place | None:
-    """Where the tables hold *kernel*; None: no kind of table does."""
+    """Place of *kernel* in the tables; None: no kind of table holds it."""
+    if kernel.m <= 0 or kernel.n <= 0 or kernel.k <= 0:
+        return None
     if kernel.kind == "gemm":
-        shape = float(kernel.m * kernel.groups), float(kernel.n), float(kernel.k)
+        shape = float(kernel.m), float(kernel.n), float(kernel.k)
         return Place("product", kernel.format or "bf16", shape) if kernel.groups == 1 else None
     if kernel.kind == "experts":
         sizes = kernel.m / kernel.groups, kernel.groups, kernel.k, kernel.n
@@ -149,22 +153,28 @@ def _share(kernel: Kernel, npu: Npu, measured: Npu, precision: Precision) -> flo
         npu.memory_bandwidth_bytes_per_s == measured.memory_bandwidth_bytes_per_s
     ):
         return 1.0
-    return _bound_s(kernel, npu, precision) / _bound_s(kernel, measured, precision)
+    own_s, measured_s = (_least_s(kernel, each, precision) for each in (npu, measured))
+    return (own_s + LAUNCH_S) / (measured_s + LAUNCH_S)
 
 
-def _bound_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
-    """Least time by peak or memory, and what no peak shortens."""
+def _least_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
+    """Time that peak and memory allow; operands of products in a narrow format are not cast."""
     compute_s = kernel.flop / _peak(kernel, npu, precision)
-    return max(compute_s, kernel.bytes / npu.memory_bandwidth_bytes_per_s) + LAUNCH_S
+    moved = _narrowed(kernel) * kernel.bytes
+    return max(compute_s, moved / npu.memory_bandwidth_bytes_per_s)
 
 
 def _unmeasured_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
     """Roofline with rates that measured accelerators reach."""
     part = {"gemm": PRODUCT, "experts": PRODUCT, "attention": ATTENTION, "scan": ATTENTION}
     compute_s = kernel.flop / (part.get(kernel.kind, 1.0) * _peak(kernel, npu, precision))
-    return (
-        max(compute_s, kernel.bytes / (STREAM * npu.transfer_bytes_per_s(kernel.kind))) + LAUNCH_S
-    )
+    memory_rate = STREAM * npu.transfer_bytes_per_s(kernel.kind)
+    return max(compute_s, _narrowed(kernel) * kernel.bytes / memory_rate) + LAUNCH_S
+
+
+def _narrowed(kernel: Kernel) -> float:
+    """Part of the bytes of *kernel*, in 16 bits, that its format takes."""
+    return FORMATS[kernel.format].weight_bytes / 2 if kernel.format else 1.0
 
 
 def _peak(kernel: Kernel, npu: Npu, precision: Precision) -> float:

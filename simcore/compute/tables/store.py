@@ -3,6 +3,7 @@
 import csv
 from collections import defaultdict
 from functools import cache
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from simcore.compute.tables.kinds import TABLE_KINDS, Floats
 from simcore.compute.tables.surface import Surface
 from simcore.errors import ConfigError
+from simcore.files.input_file import is_there, read_text
 from simcore.files.resources import shipped_folder
 from simcore.files.yaml_file import read_table
 from simcore.machine import Npu, load_npu
@@ -35,7 +37,7 @@ class MeasuredKernel:
 
 
 class KernelTables:
-    """What is measured of one accelerator.
+    """Measured kernels of one accelerator.
 
     Args:
         folder: Holds ``source.yaml``, which names the accelerator, and a CSV file per kind of
@@ -58,22 +60,20 @@ class KernelTables:
 
 
 def _read(path: Path, kind: str) -> dict[Key, MeasuredKernel]:
-    if not path.is_file():
+    if not is_there(path):
         return {}
     rows: dict[Key, list[list[float]]] = defaultdict(list)
     shape = TABLE_KINDS[kind].shape
-    with path.open(encoding="utf-8", newline="") as file:
-        for number, row in enumerate(csv.DictReader(file), 2):
-            try:
-                values = [float(row[name]) for name in (*shape, "us")]
-                if min(values) <= 0 or row["format"] not in FORMATS:
-                    raise ValueError
-            except (KeyError, TypeError, ValueError):
-                rule = f"must have engine, format, {', '.join(shape)} and us, numbers above 0"
-                raise ConfigError(
-                    f"{path}:{number}", rule, got=",".join(map(str, row.values()))
-                ) from None
-            rows[row["engine"], row["format"]].append(values)
+    for number, row in enumerate(csv.DictReader(StringIO(read_text(path))), 2):
+        try:
+            values = [float(row[name]) for name in (*shape, "us")]
+            if min(values) <= 0 or row["format"] not in FORMATS:
+                raise ValueError
+        except (KeyError, TypeError, ValueError):
+            rule = f"must have engine, format, {', '.join(shape)} and us, numbers above 0"
+            got = ",".join(str(value) for value in row.values())
+            raise ConfigError(f"{path}:{number}", rule, got=got) from None
+        rows[row["engine"], row["format"]].append(values)
     found = {}
     for key, lines in rows.items():
         *points, us = np.array(lines).T
