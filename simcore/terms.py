@@ -1,6 +1,7 @@
 """Words of the glossary that files and code share, as enums."""
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 
@@ -48,6 +49,36 @@ class Precision(StrEnum):
         Source: DeepSeek-AI, arXiv:2412.19437, section 3.3.2; NVIDIA, NVFP4.
         """
         return {"fp8": 4 / 128, "fp4": 1 / 16}.get(self.value, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFormat:
+    """Format of the operands of products, or of keys and values in a cache.
+
+    Attributes:
+        weight_bytes: Bytes of a stored weight with its part of the scales.
+        product: Format whose peak the product has.
+    """
+
+    weight_bytes: float
+    product: Precision
+
+
+FORMATS: dict[str, NumberFormat] = {
+    "bf16": NumberFormat(2.0, Precision.BF16),
+    "fp8": NumberFormat(1.0, Precision.FP8),
+    "fp8_block": NumberFormat(1.0 + 4 / 128**2, Precision.FP8),
+    "nvfp4": NumberFormat(0.5 + 1 / 16, Precision.FP4),
+    "w4a8_mxfp4": NumberFormat(0.5 + 1 / 32, Precision.FP8),
+    "w4a16_mxfp4": NumberFormat(0.5 + 1 / 32, Precision.BF16),
+    "w4a16_int4": NumberFormat(0.5 + 2 / 128, Precision.BF16),
+}
+"""By the names that kernel tables use: fp8 with one scale per tensor or one per block of 128 by 128
+weights, 4 bits with a scale per 16 or 32 weights (int4: 128), and 4-bit weights whose products run
+in 8 or 16 bits."""
+
+NARROW_FORMATS = {Precision.FP8: "fp8", Precision.FP4: "nvfp4"}
+"""Names of the formats below 16 bits where a file says no more than a precision."""
 
 
 LayerKind = tuple[Hashable, ...]

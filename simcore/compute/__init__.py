@@ -2,6 +2,7 @@
 
 from simcore.compute.base import ComputeModel, check_compute_model
 from simcore.compute.ideal import IdealRoofline
+from simcore.compute.measured import MeasuredKernels
 from simcore.compute.recorded import RecordedRoofline
 from simcore.compute.roofline import Roofline
 from simcore.registry import Registry, class_of
@@ -12,9 +13,17 @@ COMPUTE_MODELS: Registry[type[ComputeModel]] = Registry(
         "roofline": Roofline,
         "recorded": RecordedRoofline,
         "ideal": IdealRoofline,
+        "measured": MeasuredKernels,
     },
     check=check_compute_model,
     adapt=class_of(ComputeModel),
 )
 
-__all__ = ["COMPUTE_MODELS", "ComputeModel", "IdealRoofline", "RecordedRoofline", "Roofline"]
+__all__ = [
+    "COMPUTE_MODELS",
+    "ComputeModel",
+    "IdealRoofline",
+    "MeasuredKernels",
+    "RecordedRoofline",
+    "Roofline",
+]

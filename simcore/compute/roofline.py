@@ -130,7 +130,7 @@ class _Rates:
         return max(compute_s, memory_s) + self.overhead_s
 
     def _gemm_s(self, kernel: Kernel) -> float:
-        is_narrow = self.is_narrow and not kernel.name.startswith("head")
+        is_narrow = self.is_narrow and kernel.format != ""
         compute_s = self._product_s(kernel, is_narrow=is_narrow)
         moved, cast_s = kernel.bytes, 0.0
         if is_narrow:

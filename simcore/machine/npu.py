@@ -61,6 +61,18 @@ class Efficiency(Schema):
     casts: float = Field(default=0.0, ge=0, le=MOST_PER_ELEMENT)
 
 
+class MeasuredBy(Schema):
+    """Measured kernels of an accelerator.
+
+    Attributes:
+        tables: A folder of ``configs/kernels``.
+        engine: Whose kernels run, a name in the tables; empty: the first that has a table.
+    """
+
+    tables: str = Field(min_length=1)
+    engine: str = ""
+
+
 class ScaleUpDomain(Schema):
     """The inner network whose switches and cables the price of the accelerator includes.
 
@@ -112,6 +124,7 @@ class Npu(Schema):
         price_usd: Purchase price with its share of the server; None where not published.
         scale_up: What of the inner network the price includes.
         efficiency: Part of the peaks that kernels reach.
+        kernels: Where their times are measured; None: nowhere.
         sources: Where the values come from.
     """
 
@@ -125,6 +138,7 @@ class Npu(Schema):
     price_usd: Usd | None = Field(default=None, alias="price")
     scale_up: ScaleUpDomain
     efficiency: Efficiency
+    kernels: MeasuredBy | None = None
     sources: NpuSources
 
     @model_validator(mode="after")

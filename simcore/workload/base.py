@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 from pydantic import Field
 
 from simcore.schema import Schema
-from simcore.terms import LayerKind, Precision
+from simcore.terms import NARROW_FORMATS, LayerKind, Precision
 from simcore.workload.npu_share import NpuShare, StoredFormats
 from simcore.workload.plan import ParallelPlan
 
@@ -154,6 +154,11 @@ class Workload(Schema):
         return self.weight_format.bytes if self.weight_format else self.element_bytes
 
     @property
+    def product_format(self) -> str:
+        """Format of the operands of products, a name of ``FORMATS``; empty: 16 bits or more."""
+        return NARROW_FORMATS.get(self.precision, "")
+
+    @property
     def gradient_bytes(self) -> int:
         """Bytes of one summed gradient."""
         return int(Precision(self.gradient_format).bytes)
@@ -215,6 +220,7 @@ class Workload(Schema):
             "weight_bytes": self.weight_bytes,
             "gradient_bytes": self.gradient_bytes,
             "moments": self.moments,
+            "product_format": self.product_format,
         }
 
     @property

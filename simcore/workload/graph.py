@@ -65,7 +65,11 @@ class Kernel(NamedTuple):
         bytes: Read and written, each operand once.
         m, n, k: A GEMM multiplies (m, k) by (k, n); attention has m queries, n keys and heads of
             width k; 0 for the other kinds.
-        groups: Equal products that one kernel does at once; their sum is in *flop* and *bytes*.
+        groups: Equal products that one kernel does at once, or sequences of attention; their sum
+            is in *flop* and *bytes*.
+        format: Number format below 16 bits of the operands of a product, or of the keys and values
+            that attention reads, a name of ``FORMATS``; empty: as activations are stored.
+        heads, key_heads: Of queries and of keys, of attention.
     """
 
     name: str
@@ -76,6 +80,9 @@ class Kernel(NamedTuple):
     n: int = 0
     k: int = 0
     groups: int = 1
+    format: str = ""
+    heads: int = 0
+    key_heads: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

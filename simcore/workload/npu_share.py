@@ -18,6 +18,7 @@ class StoredFormats(TypedDict):
     weight_bytes: float
     gradient_bytes: int
     moments: int
+    product_format: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class NpuShare:
         weight_bytes: Of a stored weight.
         gradient_bytes: Of a summed gradient.
         moments: fp32 numbers that the optimizer keeps per weight, beside the weight itself.
+        product_format: Number format of the operands of products where it has fewer than 16 bits.
         mask_bytes: Of a dropout mask per element of the stream: 1 for gpt models, which train with
             dropout.
         fused_loss: The loss is one kernel each way.
@@ -47,6 +49,7 @@ class NpuShare:
     weight_bytes: float
     gradient_bytes: int
     moments: int = 2
+    product_format: str = ""
     hidden: int = 0
     norm_parameters: int = 0
     norm_flop_per_element: int = 0

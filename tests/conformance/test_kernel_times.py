@@ -13,9 +13,9 @@ SIZES = ((1, 128, 128), (64, 1024, 1024), (2048, 4096, 1024), (8192, 8192, 8192)
 
 
 def kernel_of(kind: str, m: int, n: int, k: int) -> Kernel:
-    shape = {"m": m, "n": n, "k": k} if kind in ("gemm", "attention") else {}
+    m_n_k = (m, n, k) if kind in ("gemm", "attention") else (0, 0, 0)
     size_bytes = 2.0 * (m * k + k * n + m * n)
-    return Kernel(name="any", kind=kind, flop=2.0 * m * n * k, bytes=size_bytes, **shape)
+    return Kernel("any", kind, 2.0 * m * n * k, size_bytes, *m_n_k)
 
 
 def first_precision(npu: Npu) -> Precision:

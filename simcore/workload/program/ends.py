@@ -29,7 +29,7 @@ def head(share: NpuShare) -> list[Kernel]:
     copy = [] if share.fused_loss else [elementwise("logits in fp32", 0, (w + 4) * logits)]
     return [
         *norm(share, "final"),
-        gemm("head", share.rows, share.vocabulary, share.hidden, share),
+        _in_16_bits(gemm("head", share.rows, share.vocabulary, share.hidden, share)),
         *copy,
         elementwise("largest logit", logits, (w if share.fused_loss else 4) * logits),
     ]
@@ -50,17 +50,24 @@ def loss(share: NpuShare) -> list[Kernel]:
 def head_gradient(share: NpuShare) -> list[Kernel]:
     """Gradient of the loss, and the input gradient of the output head."""
     logits, w = share.rows * share.vocabulary, share.element_bytes
+    sizes = share.rows, share.hidden, share.vocabulary
     scaled = [] if share.fused_loss else [elementwise("cross entropy gradient", logits, 8 * logits)]
     return [
         *scaled,
         elementwise("logits gradient", 2 * logits, (w + 4) * logits),
-        gemm("head input gradient", share.rows, share.hidden, share.vocabulary, share),
+        _in_16_bits(gemm("head input gradient", *sizes, share)),
     ]
 
 
 def head_weight_gradient(share: NpuShare) -> list[Kernel]:
     """Weight gradient of the output head."""
-    return [weight_gradient("head", share.rows, share.vocabulary, share.hidden, share)]
+    sizes = share.rows, share.vocabulary, share.hidden
+    return [_in_16_bits(weight_gradient("head", *sizes, share))]
+
+
+def _in_16_bits(kernel: Kernel) -> Kernel:
+    """The product of the output head, which no recipe narrows (as in Transformer Engine)."""
+    return kernel._replace(format="")
 
 
 def final_norm_gradient(share: NpuShare) -> list[Kernel]:

@@ -14,16 +14,13 @@ from simcore.workload.npu_share import NpuShare
 def gemm(name: str, m: int, n: int, k: int, share: NpuShare) -> Kernel:
     """An (m, k) x (k, n) product."""
     moved = share.element_bytes * (m * k + m * n) + share.weight_bytes * k * n
-    return Kernel(name=name, kind="gemm", flop=2.0 * m * n * k, bytes=float(moved), m=m, n=n, k=k)
+    return _product(name, (m, n, k), moved, share)
 
 
 def weight_gradient(name: str, m: int, n: int, k: int, share: NpuShare) -> Kernel:
     """Gradient of the (k, n) weights of an (m, k) x (k, n) product, added to their sum."""
     moved = share.element_bytes * (m * k + m * n) + _sum_bytes(share) * k * n
-    full_name = f"{name} weight gradient"
-    return Kernel(
-        name=full_name, kind="gemm", flop=2.0 * m * n * k, bytes=float(moved), m=k, n=n, k=m
-    )
+    return _product(f"{name} weight gradient", (k, n, m), moved, share)
 
 
 def gradient_sum(gradient: Kernel, share: NpuShare) -> list[Kernel]:
@@ -53,11 +50,8 @@ def grouped_gemm(name: str, sizes: tuple[int, int, int], groups: int, share: Npu
     """(m, k) x (k, n) products in *groups* of equal rows, each group with weights of its own."""
     m, n, k = sizes
     moved = share.element_bytes * (m * k + m * n) + share.weight_bytes * groups * k * n
-    flop = 2.0 * m * n * k
     each = -(-m // groups)
-    return Kernel(
-        name=name, kind="gemm", flop=flop, bytes=float(moved), m=each, n=n, k=k, groups=groups
-    )
+    return _product(name, (each, n, k), moved, share, groups, 2.0 * m * n * k)
 
 
 def grouped_weight_gradient(
@@ -66,9 +60,30 @@ def grouped_weight_gradient(
     """Gradients of the weights of a grouped product, added to the sums."""
     m, n, k = sizes
     moved = share.element_bytes * (m * k + m * n) + _sum_bytes(share) * groups * k * n
-    full_name, flop, each = f"{name} weight gradient", 2.0 * m * n * k, -(-m // groups)
+    full_name, each = f"{name} weight gradient", -(-m // groups)
+    return _product(full_name, (k, n, each), moved, share, groups, 2.0 * m * n * k)
+
+
+def _product(
+    name: str,
+    sizes: tuple[int, int, int],
+    moved: float,
+    share: NpuShare,
+    groups: int = 1,
+    flop: float = 0.0,
+) -> Kernel:
+    """An (m, k) x (k, n) product in each of *groups*; *flop*: of all, if some are not whole."""
+    m, n, k = sizes
     return Kernel(
-        name=full_name, kind="gemm", flop=flop, bytes=float(moved), m=k, n=n, k=each, groups=groups
+        name=name,
+        kind="gemm",
+        flop=flop or 2.0 * m * n * k,
+        bytes=float(moved),
+        m=m,
+        n=n,
+        k=k,
+        groups=groups,
+        format=share.product_format,
     )
 
 

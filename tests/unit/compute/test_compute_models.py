@@ -4,7 +4,7 @@ from simcore.compute import COMPUTE_MODELS, IdealRoofline, RecordedRoofline, Roo
 from simcore.errors import ConfigError
 from simcore.files.resources import shipped_names
 from simcore.machine import Efficiency, Npu, load_npu
-from simcore.terms import Precision
+from simcore.terms import NARROW_FORMATS, Precision
 from simcore.workload.graph import Kernel, Operator, PassPhase
 
 KINDS = ("gemm", "attention", "elementwise", "optimizer", "embedding")
@@ -105,8 +105,9 @@ def _with(**changes: object) -> Npu:
     return npu.model_copy(update={"efficiency": plain.model_copy(update=changes)})
 
 
-def _product(m: int, n: int, k: int, name: str = "product") -> Kernel:
-    return Kernel(name=name, kind="gemm", flop=2.0 * m * n * k, bytes=0.0, m=m, n=n, k=k)
+def _product(m: int, n: int, k: int, name: str = "product", format_: str = "") -> Kernel:
+    flop = 2.0 * m * n * k
+    return Kernel(name=name, kind="gemm", flop=flop, bytes=0.0, m=m, n=n, k=k, format=format_)
 
 
 def _seconds(kernel: Kernel, npu: Npu, precision: Precision = Precision.BF16) -> float:
@@ -144,7 +145,7 @@ def test_products_below_16_bits_run_at_their_own_peak_but_not_the_output_head() 
 
 
 def test_casts_cost_the_traffic_of_the_operands() -> None:
-    kernel = _product(4096, 4096, 4096)
+    kernel = _product(4096, 4096, 4096, format_="fp8")
     plain, cast = (
         _seconds(kernel, _with(), Precision.FP8),
         _seconds(kernel, _with(casts=3.0), Precision.FP8),
@@ -158,7 +159,7 @@ def test_a_product_that_waits_for_its_operands_moves_them_in_its_own_format(
 ) -> None:
     m, n, k = 16, 8192, 8192
     moved = 2 * (m * k + k * n + m * n)
-    kernel = Kernel(name="thin", kind="gemm", flop=2.0 * m * n * k, bytes=moved, m=m, n=n, k=k)
+    kernel = _product(m, n, k, format_=NARROW_FORMATS.get(precision, ""))._replace(bytes=moved)
     expected = (operand_bytes * (m * k + k * n) + 2 * m * n) / (0.5 * 3.35e12)
     assert _seconds(kernel, _with(product_memory=0.5), precision) == pytest.approx(
         expected, rel=1e-3

@@ -179,7 +179,16 @@ class ProductLayer(ImageWork):
         moved += self._weight_bytes if "gradient" in name else 0
         flop = 2.0 * self._pixels * self.row.product_parameters
         full_name = f"{self.row.op}{name}"
-        return Kernel(name=full_name, kind="gemm", flop=flop, bytes=float(moved), m=m, n=n, k=k)
+        return Kernel(
+            name=full_name,
+            kind="gemm",
+            flop=flop,
+            bytes=float(moved),
+            m=m,
+            n=n,
+            k=k,
+            format=self.share.product_format,
+        )
 
 
 class Norm(ImageWork):

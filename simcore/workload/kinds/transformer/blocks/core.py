@@ -65,6 +65,9 @@ def _kernel(name: str, flop: float, moved: float, share: Share) -> Kernel:
         m=share.queries,
         n=share.sequence,
         k=share.head_width,
+        groups=max(1, share.rows // share.queries),
+        heads=share.query_width // share.head_width,
+        key_heads=share.key_width // share.head_width,
     )
 
 

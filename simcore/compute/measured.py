@@ -1,0 +1,185 @@
+"""Kernels as they were measured, and a roofline of measured rates where none was."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from simcore.compute.base import BEYOND_NS, ComputeModel
+from simcore.compute.tables.kinds import TABLE_KINDS, Floats
+from simcore.compute.tables.store import KernelTables, MeasuredKernel, shipped_tables
+from simcore.machine import Npu
+from simcore.terms import FORMATS, NARROW_FORMATS, Precision
+from simcore.workload.graph import Kernel, Operator
+
+ENGINES = ("vllm", "sglang", "tensorrt_llm")
+"""Engines whose tables are asked in this order, where the accelerator names none."""
+
+STREAM, LAUNCH_S = 0.85, 2e-6
+"""Part of the memory bandwidth that element-wise kernels reach, and the time of the least of them:
+0.75 to 0.91 and 1.4 to 2.6 us in the quantisation kernels of seven accelerators (the tables
+``scale_matrix`` of AIConfigurator 0.12, TensorRT-LLM and vLLM)."""
+
+PRODUCT, ATTENTION = 0.65, 0.45
+"""Parts of the peak that large products and long attention take where nothing was measured: what
+the measured accelerators reach in the median, so that none of unknown speed looks better."""
+
+BACKWARD = 0.85
+"""Rate of the backward pass of fused attention beside that of its forward pass.
+
+Source: J. Shah et al., "FlashAttention-3", NeurIPS 2024, figures 5 and 6 (16 bits, H100)."""
+
+GRADIENT_PRODUCTS = 2.5
+"""Products of the backward pass of fused attention over those of its forward pass."""
+
+_FEW_QUERIES = 16
+"""Kernels with so many times more keys than queries are those of decoding."""
+
+_LATENT = {192: "latent_prefill", 576: "latent_decode"}
+"""Head widths of the measured latent attention: keys made of latents, and latents with the part of
+a key that tells its position."""
+
+
+class Place(NamedTuple):
+    """Table in which a kernel is looked up, its coordinates, and a factor of its time."""
+
+    kind: str
+    format: str
+    shape: tuple[float, ...]
+    times: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredKernels(ComputeModel):
+    """Times from the tables that ``npu.kernels`` names, interpolated between measured shapes.
+
+    Products, fused attention, latent attention and layers of experts are looked up by shape and
+    number format. What has no table takes a roofline with rates that measured accelerators reach.
+    An accelerator with the silicon of the measured one and other peaks, another memory say, takes
+    the same share of its own roofline.
+    """
+
+    def kernel_time_ns(self, kernel: Kernel, npu: Npu, precision: Precision) -> int:
+        return _whole_ns(_times_s([kernel], npu, precision))[0]
+
+    def operator_time_ns(self, kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> int:
+        return _whole_ns(np.array([_times_s(kernels, npu, precision).sum()]))[0]
+
+    def operator_times_ns(
+        self, operators: Sequence[Operator], npu: Npu, precision: Precision
+    ) -> list[int]:
+        kernels = [kernel for operator in operators for kernel in operator.kernels]
+        times, first, sums = _times_s(kernels, npu, precision), 0, []
+        for operator in operators:
+            last = first + len(operator.kernels)
+            sums.append(times[first:last].sum())
+            first = last
+        return _whole_ns(np.array(sums))
+
+
+def _whole_ns(times_s: Floats) -> list[int]:
+    times = np.ceil(np.minimum(times_s * 1e9, float(BEYOND_NS)))
+    return [int(time) for time in times]
+
+
+def _times_s(kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> Floats:
+    """Time of each kernel."""
+    times = np.array([_unmeasured_s(kernel, npu, precision) for kernel in kernels])
+    tables = shipped_tables(npu.kernels.tables) if npu.kernels else None
+    if tables is None or npu.kernels is None:
+        return times
+    engines = (npu.kernels.engine, *ENGINES) if npu.kernels.engine else ENGINES
+    asked: dict[tuple[str, str], list[tuple[int, Place]]] = defaultdict(list)
+    for number, kernel in enumerate(kernels):
+        place = _place(kernel)
+        if place is not None:
+            asked[place[:2]].append((number, place))
+    for (kind, format_), places in asked.items():
+        table = _first(tables, kind, engines, format_)
+        if table is None:
+            continue
+        columns = np.array([place.shape for _, place in places], float).T
+        found, _ = table.times_us(dict(zip(TABLE_KINDS[kind].shape, columns, strict=True)))
+        for (number, place), time_us in zip(places, found, strict=True):
+            kernel = kernels[number]
+            share = _share(kernel, npu, tables.npu, precision)
+            time_s = 1e-6 * float(time_us) * place.times * share
+            times[number] = max(time_s, _least_s(kernel, npu, precision))
+    return times
+
+
+@lru_cache(maxsize=1024)
+def _first(
+    tables: KernelTables, kind: str, engines: tuple[str, ...], format_: str
+) -> MeasuredKernel | None:
+    """The table of the first engine that was measured with this format."""
+    found = (tables.find(kind, engine, format_) for engine in engines)
+    return next((table for table in found if table is not None), None)
+
+
+def _place(kernel: Kernel) -> Place | None:
+    """Place of *kernel* in the tables; None: no kind of table holds it."""
+    if kernel.m <= 0 or kernel.n <= 0 or kernel.k <= 0:
+        return None
+    if kernel.kind == "gemm":
+        shape = float(kernel.m), float(kernel.n), float(kernel.k)
+        return Place("product", kernel.format or "bf16", shape) if kernel.groups == 1 else None
+    if kernel.kind == "experts":
+        sizes = kernel.m / kernel.groups, kernel.groups, kernel.k, kernel.n
+        return Place("experts", kernel.format or "bf16", sizes)
+    if kernel.kind == "attention" and kernel.name.startswith("attention core"):
+        return _attention_place(kernel)
+    return None
+
+
+def _attention_place(kernel: Kernel) -> Place:
+    decodes = kernel.m * _FEW_QUERIES <= kernel.n
+    times = GRADIENT_PRODUCTS / BACKWARD if kernel.name.endswith("gradient") else 1.0
+    format_ = kernel.format or "bf16"
+    if kernel.k in _LATENT:
+        shape = float(kernel.groups), float(kernel.heads), float(kernel.n)
+        return Place(_LATENT[kernel.k], format_, shape, times)
+    group = max(1, kernel.heads // max(1, kernel.key_heads))
+    sizes = float(kernel.groups), float(kernel.key_heads), float(group), float(kernel.n), kernel.k
+    return Place("attention_decode" if decodes else "attention_prefill", format_, sizes, times)
+
+
+def _share(kernel: Kernel, npu: Npu, measured: Npu, precision: Precision) -> float:
+    """Time of the roofline of *npu* over that of the *measured* one."""
+    if npu.peak_flop_per_s == measured.peak_flop_per_s and (
+        npu.memory_bandwidth_bytes_per_s == measured.memory_bandwidth_bytes_per_s
+    ):
+        return 1.0
+    own_s, measured_s = (_least_s(kernel, each, precision) for each in (npu, measured))
+    return (own_s + LAUNCH_S) / (measured_s + LAUNCH_S)
+
+
+def _least_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
+    """Time that peak and memory allow; operands of products in a narrow format are not cast."""
+    compute_s = kernel.flop / _peak(kernel, npu, precision)
+    moved = _narrowed(kernel) * kernel.bytes
+    return max(compute_s, moved / npu.memory_bandwidth_bytes_per_s)
+
+
+def _unmeasured_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
+    """Roofline with rates that measured accelerators reach."""
+    part = {"gemm": PRODUCT, "experts": PRODUCT, "attention": ATTENTION, "scan": ATTENTION}
+    compute_s = kernel.flop / (part.get(kernel.kind, 1.0) * _peak(kernel, npu, precision))
+    memory_rate = STREAM * npu.transfer_bytes_per_s(kernel.kind)
+    return max(compute_s, _narrowed(kernel) * kernel.bytes / memory_rate) + LAUNCH_S
+
+
+def _narrowed(kernel: Kernel) -> float:
+    """Part of the bytes of *kernel*, in 16 bits, that its format takes."""
+    return FORMATS[kernel.format].weight_bytes / 2 if kernel.format else 1.0
+
+
+def _peak(kernel: Kernel, npu: Npu, precision: Precision) -> float:
+    """Peak of the format in which the kernel multiplies; of 16 bits where *npu* lacks it."""
+    format_ = FORMATS[kernel.format].product if kernel.format else None
+    if format_ is None or kernel.kind not in ("gemm", "experts"):
+        format_ = precision if precision not in NARROW_FORMATS else Precision.BF16
+    return npu.peak(format_ if format_ in npu.peak_flop_per_s else Precision.BF16)

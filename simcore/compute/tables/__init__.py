@@ -1,0 +1,1 @@
+"""Measured times of kernels, and what lies between them."""

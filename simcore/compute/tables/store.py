@@ -1,0 +1,88 @@
+"""Kernel tables of one accelerator, read when they are asked for."""
+
+import csv
+from collections import defaultdict
+from functools import cache
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+
+from simcore.compute.tables.kinds import TABLE_KINDS, Floats
+from simcore.compute.tables.surface import Surface
+from simcore.errors import ConfigError
+from simcore.files.input_file import is_there, read_text
+from simcore.files.resources import shipped_folder
+from simcore.files.yaml_file import read_table
+from simcore.machine import Npu, load_npu
+from simcore.terms import FORMATS
+
+Key = tuple[str, str]
+"""Engine and number format."""
+
+
+class MeasuredKernel:
+    """Times of one kind of kernel, of one engine and format."""
+
+    def __init__(self, kind: str, format_: str, points: dict[str, Floats], us: Floats) -> None:
+        self._kind, self._format = TABLE_KINDS[kind], format_
+        shape = np.stack([points[name] for name in self._kind.shape], axis=1)
+        self._surface = Surface(shape, us / self._kind.bound_us(format_, points))
+
+    def times_us(self, at: dict[str, Floats]) -> tuple[Floats, Floats]:
+        """Times at Q shapes, and how far each lies beyond what was measured, in factors of 2."""
+        shape = np.stack([at[name] for name in self._kind.shape], axis=1)
+        share, beyond = self._surface.at(np.maximum(shape, 1e-9))
+        return share * self._kind.bound_us(self._format, at), beyond
+
+
+class KernelTables:
+    """Measured kernels of one accelerator.
+
+    Args:
+        folder: Holds ``source.yaml``, which names the accelerator, and a CSV file per kind of
+            ``TABLE_KINDS``, some of which may be missing.
+
+    Attributes:
+        npu: The accelerator on which the kernels ran.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.npu: Npu = load_npu(read_table(folder / "source.yaml")["npu"])
+        self._kinds: dict[str, dict[Key, MeasuredKernel]] = {}
+
+    def find(self, kind: str, engine: str, format_: str) -> MeasuredKernel | None:
+        """The table of this kind, engine and format; None: none was measured."""
+        if kind not in self._kinds:
+            self._kinds[kind] = _read(self._folder / f"{kind}.csv", kind)
+        return self._kinds[kind].get((engine, format_))
+
+
+def _read(path: Path, kind: str) -> dict[Key, MeasuredKernel]:
+    if not is_there(path):
+        return {}
+    rows: dict[Key, list[list[float]]] = defaultdict(list)
+    shape = TABLE_KINDS[kind].shape
+    for number, row in enumerate(csv.DictReader(StringIO(read_text(path))), 2):
+        try:
+            values = [float(row[name]) for name in (*shape, "us")]
+            if min(values) <= 0 or row["format"] not in FORMATS:
+                raise ValueError
+        except (KeyError, TypeError, ValueError):
+            rule = f"must have engine, format, {', '.join(shape)} and us, numbers above 0"
+            got = ",".join(str(value) for value in row.values())
+            raise ConfigError(f"{path}:{number}", rule, got=got) from None
+        rows[row["engine"], row["format"]].append(values)
+    found = {}
+    for key, lines in rows.items():
+        *points, us = np.array(lines).T
+        found[key] = MeasuredKernel(kind, key[1], dict(zip(shape, points, strict=True)), us)
+    return found
+
+
+@cache
+def shipped_tables(name: str) -> KernelTables | None:
+    """The shipped tables of the accelerator *name*; None if there are none."""
+    folder = shipped_folder("configs") / "kernels" / name
+    return KernelTables(folder) if folder.is_dir() else None

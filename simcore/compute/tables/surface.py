@@ -1,0 +1,111 @@
+"""A measured quantity between its points: share of a bound, over the logarithms of a shape."""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+NEAREST = 12
+"""Points that are weighed where they form no grid."""
+_CLOSE = 0.05
+"""Distance below which a point decides almost alone, in factors of 2."""
+_RIDGE = 0.1
+"""Part of the points' own spread by which their slope is held back, lest few of them decide it."""
+
+
+class Surface:
+    """A measured value at P points with D coordinates, all above 0.
+
+    The points of a full grid, a few of which may be missing, are joined by multilinear
+    interpolation of the logarithm of the value over the logarithms of the coordinates; others by
+    a plane through the nearest ``NEAREST``. Outside of what was measured the value is that of the
+    border.
+
+    Source: W. Cleveland, "Robust Locally Weighted Regression and Smoothing Scatterplots", Journal
+    of the American Statistical Association 74, 1979.
+
+    Args:
+        points: (P, D).
+        values: (P,), above 0.
+    """
+
+    def __init__(self, points: Floats, values: Floats) -> None:
+        places = np.log2(points)
+        self._low, self._high = places.min(axis=0), places.max(axis=0)
+        self._axes = [np.unique(column) for column in places.T]
+        grid = _grid(self._axes, places, np.log(values))
+        self._grid = grid
+        self._places, self._values = places, np.log(values)
+
+    def at(self, points: Floats) -> tuple[Floats, Floats]:
+        """Values at the Q *points*, (Q, D), and how far they lie outside, in factors of 2."""
+        wanted = np.log2(points)
+        inside = np.clip(wanted, self._low, self._high)
+        beyond = np.abs(wanted - inside).max(axis=1)
+        found = (
+            self._near(inside) if self._grid is None else _joined(self._axes, self._grid, inside)
+        )
+        return np.exp(found), beyond
+
+    def _near(self, wanted: Floats) -> Floats:
+        """Local linear regression: a plane through the nearest points, the nearer the heavier."""
+        distance = np.sqrt(((wanted[:, None, :] - self._places[None]) ** 2).sum(axis=2))
+        count = min(NEAREST, self._values.size)
+        nearest = np.argpartition(distance, count - 1, axis=1)[:, :count]
+        near = np.take_along_axis(distance, nearest, axis=1)
+        weight = 1 / (near + _CLOSE) ** 2
+        weight /= weight.sum(axis=1, keepdims=True)
+        step, value = self._places[nearest] - wanted[:, None, :], self._values[nearest]
+        mean_step, mean = np.einsum("qk,qkd->qd", weight, step), (weight * value).sum(axis=1)
+        step, value = step - mean_step[:, None, :], value - mean[:, None]
+        dimensions = self._places.shape[1]
+        spread = ((weight * near**2).sum(axis=1) / dimensions + _CLOSE**2) * _RIDGE
+        square = np.einsum("qk,qki,qkj->qij", weight, step, step)
+        square += spread[:, None, None] * np.eye(dimensions)
+        slope = np.linalg.solve(square, np.einsum("qk,qkd,qk->qd", weight, step, value)[..., None])
+        return np.asarray(mean - (slope[..., 0] * mean_step).sum(axis=1))
+
+
+LEAST_FILLED = 0.6
+"""Part of a grid that must be measured; the rest takes the value of its neighbour."""
+
+
+def _grid(axes: Sequence[Floats], places: Floats, values: Floats) -> Floats | None:
+    """Values on the grid of *axes*, holes filled from the nearest of their row; None: no grid."""
+    shape = tuple([axis.size for axis in axes])
+    if np.prod(shape) * LEAST_FILLED > values.size:
+        return None
+    grid = np.full(shape, np.nan)
+    pairs = zip(axes, places.T, strict=True)
+    grid[tuple([np.searchsorted(axis, column) for axis, column in pairs])] = values
+    for axis in range(len(shape)):
+        grid = np.apply_along_axis(_filled, axis, grid)
+    return grid
+
+
+def _filled(row: Floats) -> Floats:
+    known = np.flatnonzero(~np.isnan(row))
+    if known.size == 0:
+        return row
+    return np.interp(np.arange(row.size), known, row[known])
+
+
+def _joined(axes: Sequence[Floats], grid: Floats, wanted: Floats) -> Floats:
+    """Multilinear interpolation of *grid* at the (Q, D) places *wanted*, which lie inside."""
+    below, part = [], []
+    for axis, column in zip(axes, wanted.T, strict=True):
+        index = np.clip(np.searchsorted(axis, column, side="right") - 1, 0, max(axis.size - 2, 0))
+        width = axis[np.minimum(index + 1, axis.size - 1)] - axis[index]
+        below.append(index)
+        part.append(np.where(width > 0, (column - axis[index]) / np.where(width > 0, width, 1), 0))
+    found = np.zeros(len(wanted))
+    for corner in product((0, 1), repeat=len(axes)):
+        weight, place = np.ones(len(wanted)), []
+        for up, index, share, axis in zip(corner, below, part, axes, strict=True):
+            weight = weight * (share if up else 1 - share)
+            place.append(np.minimum(index + up, axis.size - 1))
+        found += weight * grid[tuple(place)]
+    return found

@@ -1,0 +1,115 @@
+"""Kernels from tables: as they were measured, never faster than peaks allow, alike on siblings."""
+
+import csv
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pytest
+
+from simcore.compute import MeasuredKernels
+from simcore.compute.tables.kinds import TABLE_KINDS
+from simcore.compute.tables.store import KernelTables, shipped_tables
+from simcore.errors import ConfigError
+from simcore.files.resources import shipped_folder
+from simcore.machine import load_npu
+from simcore.terms import Precision
+from simcore.workload.graph import Kernel
+
+LEFT_OUT = Path(__file__).parents[2] / "golden" / "left_out_kernels.csv"
+MEASURED = sorted(path.parent.name for path in shipped_folder("configs").glob("kernels/*/*.yaml"))
+
+
+def product(m: int, n: int, k: int, format_: str = "") -> Kernel:
+    moved = 2.0 * (m * k + m * n + k * n)
+    return Kernel("qkv", "gemm", 2.0 * m * n * k, moved, m, n, k, format=format_)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_rows_that_the_tables_do_not_hold_are_met() -> None:
+    """Measured by the same source on the same accelerators, and left out of the tables."""
+    errors = defaultdict(list)
+    for row in rows_of(LEFT_OUT):
+        tables, kind = shipped_tables(row["tables"]), row["kind"]
+        assert tables is not None
+        table = tables.find(kind, row["engine"], row["format"])
+        assert table is not None
+        values = zip(TABLE_KINDS[kind].shape, row["shape"].split(), strict=True)
+        found, _ = table.times_us({name: np.array([float(value)]) for name, value in values})
+        errors[kind].append(abs(found[0] / float(row["us"]) - 1))
+    assert set(errors) == set(TABLE_KINDS)
+    assert median([error for found in errors.values() for error in found]) < 0.10
+    assert max(median(found) for found in errors.values()) < 0.20
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_no_point_of_a_table_beats_the_accelerator(name: str) -> None:
+    tables = shipped_tables(name)
+    assert tables is not None
+    points = 0
+    for kind, of_kind in TABLE_KINDS.items():
+        path = shipped_folder("configs") / "kernels" / name / f"{kind}.csv"
+        for row in rows_of(path) if path.exists() else ():
+            at = {column: np.array([float(row[column])]) for column in of_kind.shape}
+            assert float(row["us"]) >= 0.999 * of_kind.least_us(tables.npu, row["format"], at)[0]
+            points += 1
+    assert points > 500
+
+
+@pytest.mark.parametrize("pair", [("b200", "b300"), ("gb200", "gb300"), ("h100_80", "h100_96")])
+def test_equal_silicon_gives_equal_answers(pair: tuple[str, str]) -> None:
+    """Within 10 % per unit of peak, over products of decoding and of training."""
+    shapes = [(m, n, 8192) for m in (16, 256, 8192) for n in (4096, 16384)]
+    kernels = [product(*shape) for shape in shapes]
+    times = []
+    for name in pair:
+        npu = load_npu(name)
+        lasting = [MeasuredKernels().kernel_time_ns(one, npu, Precision.BF16) for one in kernels]
+        times.append(np.array(lasting) * npu.memory_bandwidth_bytes_per_s)
+    assert median(np.abs(times[0] / times[1] - 1)) < 0.10
+
+
+def test_fewer_bits_are_no_slower_where_weights_are_read() -> None:
+    for name in ("h100_80", "b200"):
+        npu = load_npu(name)
+        wide, narrow = (
+            MeasuredKernels().kernel_time_ns(product(64, 8192, 28672, f), npu, Precision.BF16)
+            for f in ("", "fp8")
+        )
+        assert narrow < wide
+
+
+def test_an_engine_of_ones_choice_decides() -> None:
+    npu = load_npu("b200")
+    times = set()
+    for engine in ("vllm", "sglang", "tensorrt_llm"):
+        source = npu.kernels
+        assert source is not None
+        chosen = npu.model_copy(update={"kernels": source.model_copy(update={"engine": engine})})
+        kernel = product(64, 8192, 8192, "nvfp4")
+        times.add(MeasuredKernels().kernel_time_ns(kernel, chosen, Precision.BF16))
+    assert len(times) == 3
+
+
+def test_nothing_measured_looks_no_better_than_what_was() -> None:
+    """Part of its peak that each accelerator reaches in one large product and one attention."""
+    gemm = product(8192, 8192, 8192)
+    reached: dict[bool, list[float]] = {True: [], False: []}
+    for name in ("h100_80", "h200", "b200", "gaudi3", "mi300x", "tpu_v5p", "trainium2"):
+        npu = load_npu(name)
+        time_ns = MeasuredKernels().kernel_time_ns(gemm, npu, Precision.BF16)
+        share = gemm.flop / (time_ns * 1e-9) / npu.peak(Precision.BF16)
+        reached[npu.kernels is not None].append(share)
+    assert max(reached[False]) <= min(reached[True])
+
+
+def test_a_bad_line_of_a_table_is_refused_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "source.yaml").write_text("version: 1\nnpu: h100_80\n")
+    (tmp_path / "product.csv").write_text("engine,format,m,n,k,us\nvllm,bf16,1,2,x,3\n")
+    with pytest.raises(ConfigError, match=r"product.csv:2: must have engine, format, m, n, k"):
+        KernelTables(tmp_path).find("product", "vllm", "bf16")
