@@ -224,7 +224,7 @@ class _Sizes:
         largest = max(self.kept[kind].whole_bytes for kind in set(kinds)) * plan.recompute_every
         parts = max(self.kept[kind].parts_bytes for kind in set(kinds))
         tables = workload.table_memory(plan)
-        weights_bytes = ceil(workload.weight_bytes * _weights(plan, counts, in_use))
+        weights_bytes = ceil(_weights_bytes(workload, plan, counts, in_use))
         return _Shape(
             weights_bytes=weights_bytes + tables.weights_bytes,
             gradients_bytes=workload.gradient_bytes * _gradients(plan, counts, in_use),
@@ -279,6 +279,18 @@ def _shard(plan: ParallelPlan, counts: StageParameters) -> int:
     """Parameters of which one NPU owns the optimizer state where it is sharded."""
     dense = -(-counts.outside // plan.shard_npus)
     return dense + (-(-counts.experts // plan.expert_replicas) if counts.experts else 0)
+
+
+def _weights_bytes(
+    workload: Workload, plan: ParallelPlan, counts: StageParameters, in_use: _InUse
+) -> float:
+    """Bytes of weights, where experts and ends may be stored in formats of their own."""
+    formats = workload.weight_bytes, workload.expert_weight_bytes, workload.end_weight_bytes
+    if len(set(formats)) == 1:
+        return workload.weight_bytes * _weights(plan, counts, in_use)
+    dense, experts, ends = formats
+    outer = counts.table + counts.head
+    return dense * (counts.outside - outer) + experts * counts.experts + ends * outer
 
 
 def _weights(plan: ParallelPlan, counts: StageParameters, in_use: _InUse) -> int:

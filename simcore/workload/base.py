@@ -154,6 +154,16 @@ class Workload(Schema):
         return self.weight_format.bytes if self.weight_format else self.element_bytes
 
     @property
+    def expert_weight_bytes(self) -> float:
+        """Bytes of one stored weight of a routed expert."""
+        return self.weight_bytes
+
+    @property
+    def end_weight_bytes(self) -> float:
+        """Bytes of one stored weight of the token table and the output head."""
+        return self.weight_bytes
+
+    @property
     def product_format(self) -> str:
         """Format of the operands of products, a name of ``FORMATS``; empty: 16 bits or more."""
         return NARROW_FORMATS.get(self.precision, "")

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -11,6 +12,7 @@ from simcore.errors import ConfigError
 from simcore.schema import Schema
 from simcore.terms import LayerKind, Precision
 from simcore.workload.base import Extent, Rule, Workload
+from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.inference.share import ChunkShare, PromptChunk, ServingShare
 from simcore.workload.kinds.transformer.expert_paths import ExpertLoad
 from simcore.workload.kinds.transformer.model import Model
@@ -72,6 +74,8 @@ class InferenceWorkload(Workload):
         speculation: What a step of ``decode`` guesses and checks.
         steady: Steps of ``decode`` follow each other without a pause, and what the stages of a
             pipeline wait for in one is the work of the next; False: one step by itself.
+        formats: Number formats of weights, experts and cache, in the place of ``precision`` and
+            ``weight_format``.
         dispatch_format: In which tokens travel to routed experts; by default as activations.
         expert_load: How evenly the tokens spread over the routed experts.
     """
@@ -85,6 +89,7 @@ class InferenceWorkload(Workload):
     chunk: PromptChunk | None = None
     speculation: Speculation | None = None
     steady: bool = False
+    formats: ServingFormats | None = None
     dispatch_format: Precision | None = None
     expert_load: ExpertLoad = Field(default_factory=ExpertLoad)
 
@@ -97,10 +102,29 @@ class InferenceWorkload(Workload):
         for key in _DECODE_KEYS:
             if self.step != "decode" and getattr(self, key):
                 raise ConfigError(key, "needs step: decode", got=self.step)
+        if self.formats and (self.weight_format or self.precision is not Precision.BF16):
+            rule = "takes the place of precision and weight_format: give it alone"
+            raise ConfigError("formats", rule, got=str(self.weight_format or self.precision))
         _check_decoder(self.model, "model")
         if self.speculation and self.speculation.model:
             _check_decoder(self.speculation.model, "speculation.model")
         return self
+
+    @property
+    def weight_bytes(self) -> float:
+        return self.formats.weight_bytes if self.formats else super().weight_bytes
+
+    @property
+    def expert_weight_bytes(self) -> float:
+        return self.formats.expert_weight_bytes if self.formats else self.weight_bytes
+
+    @property
+    def end_weight_bytes(self) -> float:
+        return self.element_bytes if self.formats else self.weight_bytes
+
+    @property
+    def product_format(self) -> str:
+        return self.formats.narrow[0] if self.formats else super().product_format
 
     @property
     def time_name(self) -> str:
@@ -207,10 +231,10 @@ class InferenceWorkload(Workload):
 
     def share(self, plan: ParallelPlan) -> ServingShare:
         if self.step == "prefill":
-            share = ServingShare.of(self._forward(self.sequence), plan)
+            share = self._stored(ServingShare.of(self._forward(self.sequence), plan))
             return replace(share, mask_bytes=0, sampled=plan.micro_batch)
         alone = plan.model_copy(update={"micro_batch": 1})
-        share = ServingShare.of(self._forward(self._rows(plan)), alone)
+        share = self._stored(ServingShare.of(self._forward(self._rows(plan)), alone))
         prompts = self._prompts(plan)
         return replace(
             share,
@@ -221,6 +245,22 @@ class InferenceWorkload(Workload):
             chunk=self._chunk_share(prompts, window=0),
             windowed_chunk=self._chunk_share(prompts, window=self.model.window),
         ).with_cache(self.sequence)
+
+    def _stored(self, share: ServingShare) -> ServingShare:
+        """*share* with the formats in which an engine stores and multiplies."""
+        if self.formats is None:
+            return share
+        weights, experts, cache = self.formats.narrow
+        routed = share.experts and replace(
+            share.experts, product_format=experts, weight_bytes=self.expert_weight_bytes
+        )
+        return replace(
+            share,
+            weight_bytes=self.weight_bytes,
+            product_format=weights,
+            cache_format=cache,
+            experts=routed,
+        )
 
     def _chunk_share(self, prompts: int, window: int) -> ChunkShare | None:
         if self.chunk is None:
@@ -254,7 +294,8 @@ class InferenceWorkload(Workload):
                 tokens = self._windowed(length) if part == "windowed" else length
                 of_each = count * tokens * share.cached_elements(str(part))
                 elements += sequences // plan.dp * of_each // plan.cp
-        return self.element_bytes * elements
+        cached = self.formats.cached_bytes if self.formats else self.element_bytes
+        return ceil(cached * elements)
 
     def extent(self, plan: ParallelPlan) -> Extent:
         model, rows = self.model, self._rows(plan)

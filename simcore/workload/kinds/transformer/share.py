@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Self
 
-from simcore.terms import LayerKind
+from simcore.terms import FORMATS, LayerKind
 from simcore.workload.kinds.transformer.expert_paths import ExpertPaths
 from simcore.workload.kinds.transformer.model import ENCODER_BLOCKS, Model
 from simcore.workload.npu_share import NpuShare
@@ -29,6 +29,7 @@ class ExpertShare:
         ffn: Inner width of what it holds of an expert.
         active: Experts per token.
         shared_ffn: Inner width of its part of the shared experts; 0: there are none.
+        product_format, weight_bytes: Of the routed experts, as in ``NpuShare``.
     """
 
     count: int
@@ -41,6 +42,8 @@ class ExpertShare:
     ffn: int
     active: int
     shared_ffn: int
+    product_format: str
+    weight_bytes: float
 
     @classmethod
     def of(cls, workload: "TrainingWorkload", plan: ParallelPlan, tokens: int) -> Self | None:
@@ -62,6 +65,8 @@ class ExpertShare:
             ffn=experts.ffn // plan.expert_tp,
             active=experts.active,
             shared_ffn=experts.shared_ffn // plan.tp,
+            product_format=workload.product_format,
+            weight_bytes=workload.weight_bytes,
         )
 
 
@@ -174,6 +179,7 @@ class Share(NpuShare):
         dispatch_bytes: Of a number of a token on its way to the experts.
         flash: The attention core is one fused kernel.
         key_rows: Rows of the keys that this NPU reads; 0: those of its queries.
+        cache_format: Number format of keys and values below 16 bits, a name of ``FORMATS``.
         latent, experts, state, vision: Parts that only some models have.
         encoder: The share of the encoder's layers, which have tokens of their own.
     """
@@ -197,6 +203,7 @@ class Share(NpuShare):
     state: StateShare | None = None
     vision: VisionShare | None = None
     key_rows: int = 0
+    cache_format: str = ""
     encoder: "Share | None" = None
 
     @classmethod
@@ -277,6 +284,15 @@ class Share(NpuShare):
         """Queries, keys, values and outputs of the attention core."""
         keys = (self.key_rows or self.rows) * (self.key_width + self.value_width)
         return self.rows * (self.query_width + self.output_width) + keys
+
+    @property
+    def core_bytes(self) -> float:
+        """Bytes of these: keys and values may lie in a cache of fewer bits."""
+        if not self.cache_format:
+            return self.element_bytes * self.core_elements
+        queries = self.rows * (self.query_width + self.output_width)
+        cached = FORMATS[self.cache_format].weight_bytes * (self.core_elements - queries)
+        return self.element_bytes * queries + cached
 
     @property
     def kv_bytes(self) -> int:

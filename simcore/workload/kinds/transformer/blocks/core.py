@@ -15,7 +15,7 @@ _SOFTMAX_BATCH = 4
 
 def core(share: Share) -> list[Kernel]:
     """Forward pass."""
-    moved = share.element_bytes * share.core_elements
+    moved = share.core_bytes
     if share.flash:
         flop = _product(share, share.query_width) + _product(share, share.output_width)
         return [_kernel("attention core", flop, moved, share)]
@@ -68,6 +68,7 @@ def _kernel(name: str, flop: float, moved: float, share: Share) -> Kernel:
         groups=max(1, share.rows // share.queries),
         heads=share.query_width // share.head_width,
         key_heads=share.key_width // share.head_width,
+        format=share.cache_format,
     )
 
 

@@ -1,5 +1,6 @@
 """Routed experts in the place of an MLP."""
 
+from dataclasses import replace
 from math import ceil
 
 from simcore.terms import CollectiveKind
@@ -11,7 +12,7 @@ from simcore.workload.kinds.transformer.blocks.mlp import (
     products,
     up_weight_gradient,
 )
-from simcore.workload.kinds.transformer.share import ExpertShare
+from simcore.workload.kinds.transformer.share import ExpertShare, Share
 from simcore.workload.program.kernel_costs import (
     elementwise,
     gemm,
@@ -147,6 +148,17 @@ class RoutedExperts(ResidualBlock):
         return self.share.experts
 
     @property
+    def _routed_share(self) -> Share:
+        """The share as the products of routed experts see it."""
+        share, experts = self.share, self._experts
+        stored = share.product_format, share.weight_bytes
+        if stored == (experts.product_format, experts.weight_bytes):
+            return share
+        return replace(
+            share, product_format=experts.product_format, weight_bytes=experts.weight_bytes
+        )
+
+    @property
     def _narrows(self) -> bool:
         return self._experts.width != self.share.hidden
 
@@ -206,7 +218,7 @@ class RoutedExperts(ResidualBlock):
         return experts.rows, experts.width, experts.ffn, groups
 
     def _products(self) -> list[Kernel]:
-        share, (rows, wide, ffn, held) = self.share, self._sizes()
+        share, (rows, wide, ffn, held) = self._routed_share, self._sizes()
         inner = share.mlp_inputs * ffn
         return [
             grouped_gemm("experts up", (rows, inner, wide), held, share),
@@ -223,7 +235,7 @@ class RoutedExperts(ResidualBlock):
 
     def _product_gradients(self, work: PassWriter) -> None:
         """Backward pass but for the weight gradient of the first product."""
-        share, (rows, wide, ffn, held) = self.share, self._sizes()
+        share, (rows, wide, ffn, held) = self._routed_share, self._sizes()
         inner = share.mlp_inputs * ffn
         down = grouped_gemm("experts down input gradient", (rows, ffn, wide), held, share)
         weights = grouped_weight_gradient("experts down", (rows, wide, ffn), held, share)
@@ -236,7 +248,7 @@ class RoutedExperts(ResidualBlock):
         work.compute("experts", [activation, up])
 
     def _up_weight_gradient(self) -> Kernel:
-        share, (rows, wide, ffn, held) = self.share, self._sizes()
+        share, (rows, wide, ffn, held) = self._routed_share, self._sizes()
         inner = share.mlp_inputs * ffn
         return grouped_weight_gradient("experts up", (rows, inner, wide), held, share)
 
