@@ -107,13 +107,14 @@ def _as_frozen(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _told(value: Any) -> Any:
-    """The same of what lies within; accelerators did not name their measured kernels."""
+    """The same of what lies within: no measured kernels of accelerators, no formats of engines."""
     if isinstance(value, list):
         return [_told(each) for each in value]
     if not isinstance(value, dict):
         return value
-    kept = (key for key in value if key != "kernels" or "peak_flop_per_s" not in value)
-    return {key: _told(value[key]) for key in kept}
+    gone = {"kernels"} if "peak_flop_per_s" in value else set[str]()
+    gone |= {"formats"} if value.get("formats", "") is None else set()
+    return {key: _told(inner) for key, inner in value.items() if key not in gone}
 
 
 def studies(settings: Settings) -> Answers:

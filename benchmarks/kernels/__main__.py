@@ -37,6 +37,9 @@ LEAST_POSSIBLE = 0.95
 """Part of a table that the peaks of its accelerator must allow, lest all of it be doubtful."""
 MOST_LEFT_OUT = 2000
 """Points of a table that are predicted from those that are kept."""
+LAUNCHES_US = 20
+"""Least time of a table of products from which on it tells of the host that launched them: engines
+record the kernels of a step, and launch the record."""
 SAMPLED = 8
 """Of these, so many go to a file for tests."""
 
@@ -67,6 +70,9 @@ def write(accelerator: Path, folder: Path) -> list[dict[str, Any]]:
                 possible = whole[slow_enough(kind, keys[1], npu, whole)]
                 if len(possible) < LEAST_POSSIBLE * len(whole):
                     print(f"{folder.name}: {kind} of {keys} is faster than the peaks allow")
+                    continue
+                if kind == "product" and possible.us.min() > LAUNCHES_US:
+                    print(f"{folder.name}: {kind} of {keys} waits for the host")
                     continue
                 points = possible[source.keeps(possible)].drop_duplicates(list(shape))
                 if len(points) >= LEAST_POINTS:

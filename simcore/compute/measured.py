@@ -15,8 +15,8 @@ from simcore.machine import Npu
 from simcore.terms import FORMATS, NARROW_FORMATS, Precision
 from simcore.workload.graph import Kernel, Operator
 
-ENGINES = ("vllm", "sglang", "tensorrt_llm")
-"""Engines whose tables are asked in this order, where the accelerator names none."""
+ENGINES = ("tensorrt_llm", "sglang", "vllm")
+"""Engines whose tables are asked: for an accelerator that names none the fastest kernel counts."""
 
 STREAM, LAUNCH_S = 0.85, 2e-6
 """Part of the memory bandwidth that element-wise kernels reach, and the time of the least of them:
@@ -26,6 +26,10 @@ STREAM, LAUNCH_S = 0.85, 2e-6
 PRODUCT, ATTENTION = 0.65, 0.45
 """Parts of the peak that large products and long attention take where nothing was measured: what
 the measured accelerators reach in the median, so that none of unknown speed looks better."""
+
+PRODUCT_STREAM = 0.6
+"""Part of the memory bandwidth at which products without a table read their operands: 0.38 to 0.69
+in those of 4-bit products, the least of all."""
 
 BACKWARD = 0.85
 """Rate of the backward pass of fused attention beside that of its forward pass.
@@ -91,33 +95,63 @@ def _times_s(kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> Float
     tables = shipped_tables(npu.kernels.tables) if npu.kernels else None
     if tables is None or npu.kernels is None:
         return times
-    engines = (npu.kernels.engine, *ENGINES) if npu.kernels.engine else ENGINES
-    asked: dict[tuple[str, str], list[tuple[int, Place]]] = defaultdict(list)
+    engine = npu.kernels.engine
+    asked: dict[tuple[str, str], list[_Asked]] = defaultdict(list)
     for number, kernel in enumerate(kernels):
-        place = _place(kernel)
+        layer = _experts(kernels[number : number + _OF_EXPERTS])
+        place = _place(layer or kernel)
         if place is not None:
-            asked[place[:2]].append((number, place))
-    for (kind, format_), places in asked.items():
-        table = _first(tables, kind, engines, format_)
-        if table is None:
+            asked[place[:2]].append(_Asked(number, layer or kernel, place))
+    for (kind, format_), wanted in asked.items():
+        measured = _tables_of(tables, kind, engine, format_)
+        if not measured:
             continue
-        columns = np.array([place.shape for _, place in places], float).T
-        found, _ = table.times_us(dict(zip(TABLE_KINDS[kind].shape, columns, strict=True)))
-        for (number, place), time_us in zip(places, found, strict=True):
-            kernel = kernels[number]
+        columns = np.array([one.place.shape for one in wanted], float).T
+        shapes = dict(zip(TABLE_KINDS[kind].shape, columns, strict=True))
+        found = np.minimum.reduce([table.times_us(shapes)[0] for table in measured])
+        for (number, kernel, place), time_us in zip(wanted, found, strict=True):
             share = _share(kernel, npu, tables.npu, precision)
             time_s = 1e-6 * float(time_us) * place.times * share
             times[number] = max(time_s, _least_s(kernel, npu, precision))
+            if kernel.kind == "experts":
+                times[number + 1 : number + _OF_EXPERTS] = 0.0
     return times
 
 
+class _Asked(NamedTuple):
+    """A kernel that is looked up, or the layer of experts that begins with it."""
+
+    number: int
+    kernel: Kernel
+    place: Place
+
+
+_OF_EXPERTS = 3
+"""Kernels of a layer of experts: a product in groups, the activation, a product back."""
+
+
+def _experts(kernels: Sequence[Kernel]) -> Kernel | None:
+    """The layer of experts that begins with the first of *kernels*, as engines run it: fused."""
+    if len(kernels) < _OF_EXPERTS or kernels[0].groups == 1 or kernels[0].kind != "gemm":
+        return None
+    up, activation, down = kernels[:_OF_EXPERTS]
+    same = (up.m, up.groups, up.k, up.format) == (down.m, down.groups, down.n, down.format)
+    if not same or activation.kind != "elementwise" or down.kind != "gemm":
+        return None
+    flop, moved = up.flop + down.flop, up.bytes + down.bytes
+    return Kernel("experts", "experts", flop, moved, up.m, down.k, up.k, up.groups, up.format)
+
+
 @lru_cache(maxsize=1024)
-def _first(
-    tables: KernelTables, kind: str, engines: tuple[str, ...], format_: str
-) -> MeasuredKernel | None:
-    """The table of the first engine that was measured with this format."""
-    found = (tables.find(kind, engine, format_) for engine in engines)
-    return next((table for table in found if table is not None), None)
+def _tables_of(
+    tables: KernelTables, kind: str, engine: str, format_: str
+) -> tuple[MeasuredKernel, ...]:
+    """The table of *engine*, or where it has none, or none is named, those of all engines."""
+    own = tables.find(kind, engine, format_) if engine else None
+    if own is not None:
+        return (own,)
+    found = (tables.find(kind, other, format_) for other in ENGINES)
+    return tuple(table for table in found if table is not None)
 
 
 def _place(kernel: Kernel) -> Place | None:
@@ -128,7 +162,7 @@ def _place(kernel: Kernel) -> Place | None:
         shape = float(kernel.m), float(kernel.n), float(kernel.k)
         return Place("product", kernel.format or "bf16", shape) if kernel.groups == 1 else None
     if kernel.kind == "experts":
-        sizes = kernel.m / kernel.groups, kernel.groups, kernel.k, kernel.n
+        sizes = float(kernel.m), float(kernel.groups), float(kernel.k), float(kernel.n)
         return Place("experts", kernel.format or "bf16", sizes)
     if kernel.kind == "attention" and kernel.name.startswith("attention core"):
         return _attention_place(kernel)
@@ -168,7 +202,8 @@ def _unmeasured_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
     """Roofline with rates that measured accelerators reach."""
     part = {"gemm": PRODUCT, "experts": PRODUCT, "attention": ATTENTION, "scan": ATTENTION}
     compute_s = kernel.flop / (part.get(kernel.kind, 1.0) * _peak(kernel, npu, precision))
-    memory_rate = STREAM * npu.transfer_bytes_per_s(kernel.kind)
+    stream = PRODUCT_STREAM if kernel.kind == "gemm" else STREAM
+    memory_rate = stream * npu.transfer_bytes_per_s(kernel.kind)
     return max(compute_s, _narrowed(kernel) * kernel.bytes / memory_rate) + LAUNCH_S
 
 

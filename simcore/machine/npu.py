@@ -66,7 +66,7 @@ class MeasuredBy(Schema):
 
     Attributes:
         tables: A folder of ``configs/kernels``.
-        engine: Whose kernels run, a name in the tables; empty: the first that has a table.
+        engine: Whose kernels run, a name in the tables; empty: the fastest of any engine.
     """
 
     tables: str = Field(min_length=1)

@@ -54,6 +54,8 @@ class Speculation(Schema):
 _TRAINING_KEYS = ("optimizer", "gradient_format")
 """Keys of every kind that mean nothing here."""
 _DECODE_KEYS = ("chunk", "speculation", "steady")
+_TRAINING_RULE = "experts_need_sequence_parallel"
+"""Rule of training, where tokens that are the same on all NPUs of a group would be a waste."""
 _SEQUENCE_RULES = ("sequence_divides", "sequence_divides_by_cp")
 
 
@@ -201,8 +203,17 @@ class InferenceWorkload(Workload):
     def rules(self, plan: ParallelPlan) -> Iterator[Rule]:
         splits = plan.cp > 1 and self.step == "prefill"
         for rule in token_rules(self._forward(self.sequence if splits else 1), plan):
-            if splits or rule[1] not in _SEQUENCE_RULES:
+            if (splits or rule[1] not in _SEQUENCE_RULES) and rule[1] != _TRAINING_RULE:
                 yield rule
+        yield (
+            not self.model.has_experts
+            or plan.tp == 1
+            or plan.splits_sequence
+            or plan.expert_tp * plan.ep == plan.tp,
+            "experts_fill_tensor_group",
+            f"with tp above 1 and no sequence_parallel, etp x ep = {plan.expert_tp} x {plan.ep} "
+            f"must be tp = {plan.tp}",
+        )
         rows = self._rows(plan)
         yield (
             not plan.splits_sequence or rows % plan.tp == 0,

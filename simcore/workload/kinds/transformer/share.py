@@ -24,6 +24,8 @@ class ExpertShare:
         rows: Rows of its products, over all experts that it holds.
         sent_rows: Copies of tokens that it sends to the experts, and gets back from them.
         rail_rows: Copies that it sends to other dispatch groups before; 0: there are none.
+        replicated: The NPUs of a tensor parallel group hold the same tokens: each works on those
+            of its own experts, and the outputs are summed.
         picked_rows: Rows that it sorts by expert: one per token and expert.
         width: Of a token at the experts.
         ffn: Inner width of what it holds of an expert.
@@ -44,6 +46,7 @@ class ExpertShare:
     shared_ffn: int
     product_format: str
     weight_bytes: float
+    replicated: bool = False
 
     @classmethod
     def of(cls, workload: "TrainingWorkload", plan: ParallelPlan, tokens: int) -> Self | None:
@@ -53,13 +56,16 @@ class ExpertShare:
             return None
         load = workload.expert_load.factor(experts.count, plan.ep)
         picked = ceil(tokens * experts.active * load)
+        replicated = plan.tp > 1 and not plan.splits_sequence
+        if replicated:
+            picked = ceil(picked / plan.ep)
         paths = ExpertPaths.of(experts, plan)
         return cls(
             count=experts.count,
             held=experts.count // plan.ep,
-            rows=picked * plan.expert_tp,
-            sent_rows=ceil(tokens * paths.to_npus * load),
-            rail_rows=ceil(tokens * paths.to_groups * load),
+            rows=picked if replicated else picked * plan.expert_tp,
+            sent_rows=0 if replicated else ceil(tokens * paths.to_npus * load),
+            rail_rows=0 if replicated else ceil(tokens * paths.to_groups * load),
             picked_rows=picked,
             width=experts.latent_width or workload.model.hidden,
             ffn=experts.ffn // plan.expert_tp,
@@ -67,6 +73,7 @@ class ExpertShare:
             shared_ffn=experts.shared_ffn // plan.tp,
             product_format=workload.product_format,
             weight_bytes=workload.weight_bytes,
+            replicated=replicated,
         )
 
 

@@ -59,6 +59,9 @@ class RoutedExperts(ResidualBlock):
         )
 
     def forward(self, work: PassWriter) -> None:
+        if self._experts.replicated:
+            self._forward_replicated(work)
+            return
         share = self.share
         router = gemm("router", share.thin_rows, self._experts.count, share.hidden, share)
         kernels = [*norm(share, "experts"), router, *self._choice("top-k")]
@@ -89,6 +92,18 @@ class RoutedExperts(ResidualBlock):
         if self._narrows:
             rows, narrow, wide = self._narrowing
             work.compute("widening", [gemm("widening", rows, wide, narrow, share)])
+
+    def _forward_replicated(self, work: PassWriter) -> None:
+        """Every NPU of a tensor parallel group has all tokens: one sum joins all outputs."""
+        share = self.share
+        router = gemm("router", share.rows, self._experts.count, share.hidden, share)
+        work.compute("router", [*norm(share, "experts"), router, *self._choice("top-k")])
+        if self._experts.shared_ffn:
+            kernels = products("shared experts", share, self._experts.shared_ffn)
+            work.compute("shared experts", kernels)
+        moves = self._move("permute"), self._move("unpermute")
+        work.compute("experts", [moves[0], *self._products(), moves[1]])
+        work.reduce("experts output")
 
     def backward(self, work: PassWriter) -> None:
         share = self.share
