@@ -50,6 +50,18 @@ def collectives(rows: Path, out: Path) -> None:
 
 
 @validate.command()
+@_table_options
+def serving(rows: Path, out: Path) -> None:
+    """Predict load tests of inference engines."""
+    from simcore.cli.first_use import announce_compilation
+    from simcore.validation.score import write_serving
+    from simcore.validation.served.predict import predict_serving
+
+    announce_compilation(folded=False)
+    _say(out, write_serving(out, predict_serving(rows)))
+
+
+@validate.command()
 @click.option("--llm", required=True, type=click.Path(path_type=Path), help="Training runs.")
 @click.option(
     "--collectives", "moves", required=True, type=click.Path(path_type=Path), help="Collectives."

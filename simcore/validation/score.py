@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
 from simcore.validation.rows import MeasuredRow
+from simcore.validation.served.predict import HIGH, LOW, ServedPrediction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,20 @@ def write_collectives(path: Path, predictions: Iterable[Prediction]) -> dict[str
     """Write one line per prediction of a collective; returns how many have which status."""
     lines = ([p.id, p.status, p.reason, _cell(p.time_s)] for p in predictions)
     return _write(path, ["id", "status", "reason", "time_s"], lines)
+
+
+def write_serving(path: Path, predictions: "Iterable[ServedPrediction]") -> dict[str, int]:
+    """Write one line per prediction of a load test; returns how many have which status."""
+    header = ["id", "status", "reason", "ttft_ms", "tpot_ms", "tok_s_per_gpu"]
+    header += ["tpot_low_ms", "tpot_high_ms"]
+
+    def line(p: "ServedPrediction") -> list[str]:
+        times = [None if time is None else 1e3 * time for time in (p.ttft_s, p.tpot_s)]
+        band = [None if p.tpot_s is None else 1e3 * p.tpot_s * part for part in (LOW, HIGH)]
+        cells = [*times, p.tokens_per_s_per_npu, *band]
+        return [p.id, p.status, p.reason, *(_cell(cell) for cell in cells)]
+
+    return _write(path, header, map(line, predictions))
 
 
 def _write(path: Path, header: list[str], lines: Iterable[list[str]]) -> dict[str, int]:

@@ -1,0 +1,1 @@
+"""Predicts measured load tests of inference engines, row by row."""

@@ -1,0 +1,187 @@
+"""Runs behind a row: the steps of an engine under load, on one instance of it."""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal
+
+from simcore.config import Run
+from simcore.machine import Npu, Platform
+from simcore.machine.system import System
+from simcore.terms import Precision
+from simcore.validation.machine import Machines
+from simcore.validation.rows import MeasuredRow, UnsupportedRow
+from simcore.validation.served.models import served_model
+from simcore.workload import Model, ParallelPlan
+from simcore.workload.kinds.inference.formats import ServingFormats
+from simcore.workload.kinds.inference.workload import InferenceWorkload
+
+Step = Literal["prefill", "decode"]
+
+SYSTEMS = {
+    "a100": ("a100_80", 8),
+    "h100": ("h100_80", 8),
+    "h200": ("h200", 8),
+    "b200": ("b200", 8),
+    "b300": ("b300", 8),
+    "gb200": ("gb200", 72),
+    "gb300": ("gb300", 72),
+}
+"""Accelerator, and how many of them the scale-up links join."""
+
+ENGINES = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt_llm"}
+
+FORMATS = {
+    "": "bf16",
+    "bf16": "bf16",
+    "fp8": "fp8",
+    "fp8_block": "fp8_block",
+    "nvfp4": "nvfp4",
+    "w4a16_mxfp4": "w4a16_mxfp4",
+    "w4a8_mxfp4_mxfp8": "w4a8_mxfp4",
+    "int4_wo": "w4a16_int4",
+}
+
+MOST_LATENT = 8
+"""NPUs that split latent attention, whose cache each of them holds whole."""
+
+MEAN_LENGTH = 0.9
+"""Part of the nominal length: load tests draw lengths evenly from 80 to 100 % of it (InferenceX)."""
+
+_UP_BYTES_PER_S = {"nvlink3": 300e9, "nvlink4": 450e9, "nvlink5": 900e9}
+_OUT_BYTES_PER_S = 50e9
+_FABRICS = {"a100": "nvlink3", "h100": "nvlink4", "h200": "nvlink4"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """NPUs of one instance of an engine.
+
+    Attributes:
+        tp: NPUs that split attention.
+        replicas: Copies of attention, each with requests of its own.
+        etp, ep: NPUs that split an expert, and those among which experts are spread.
+    """
+
+    tp: int
+    replicas: int
+    etp: int
+    ep: int
+
+    @classmethod
+    def of(cls, row: MeasuredRow, model: Model, prefix: str = "") -> "Shape":
+        """Degrees in columns of the row that begin with *prefix* (pools: ``decode_``).
+
+        An engine spreads experts over NPUs that it has already. Where both degrees of experts
+        equal n and attention has n^2 NPUs, the table has multiplied them once too often: n.
+        A degree by which heads do not divide, or beyond ``MOST_LATENT`` where every NPU would keep
+        the latents of all requests, is one of copies of attention.
+        """
+        ending = "_size" if prefix else ""
+        tp, replicas, etp, ep = (
+            row.count(f"{prefix}{name}{ending}") if row.number(f"{prefix}{name}{ending}") else None
+            for name in ("tp", "attention_dp", "moe_tp", "moe_ep")
+        )
+        tp, replicas = tp or 1, replicas or 1
+        if etp and etp == ep and etp > 1 and tp * replicas == etp * ep:
+            tp, replicas = (1, ep) if replicas > 1 else (ep, 1)
+            etp = 1
+        if model.heads % tp or (model.latent and tp > MOST_LATENT):
+            tp, replicas = 1, tp * replicas
+        npus = tp * replicas
+        if not ep or not etp or ep * etp != npus:
+            ep, etp = (npus, 1) if (ep or 1) > 1 or replicas > 1 else (1, npus)
+        if model.experts and model.experts.count % ep:
+            ep, etp = 1, npus
+        return cls(tp=tp, replicas=replicas, etp=etp, ep=ep)
+
+    @property
+    def npus(self) -> int:
+        """NPUs of the instance."""
+        return self.tp * self.replicas
+
+
+class ServedRuns:
+    """Builds the runs of rows; files are read once."""
+
+    def __init__(self) -> None:
+        self._machines = Machines()
+
+    def run(self, row: MeasuredRow, shape: Shape, step: Step, sequences: int, keys: int) -> Run:
+        """One step of the row's engine: *sequences* prompts of, or answers after, *keys* tokens.
+
+        Raises:
+            UnsupportedRow: The row asks for something that is not modelled.
+            ConfigError: It breaks a rule of runs.
+        """
+        model = served_model(row.text("model"))
+        each = ceil(sequences / shape.replicas)
+        replicas = max(shape.replicas, 3 - shape.npus)  # a network joins two at least
+        etp, ep = (shape.etp, shape.ep) if model.experts else (None, 1)
+        platform = self._platform(row, shape.tp * replicas)
+        if model.experts and shape.replicas > 1 and shape.tp > 1:
+            raise UnsupportedRow("experts with attention both split and copied are not modelled")
+        return Run.build(
+            workload=InferenceWorkload.build(
+                model=model,
+                step=step,
+                sequence=keys,
+                global_batch=each * replicas,
+                formats=_formats(row, model, platform.npu),
+            ),
+            platform=platform,
+            plan=ParallelPlan.build(
+                tp=shape.tp,
+                dp=replicas,
+                etp=etp,
+                ep=ep,
+                micro_batch=each,
+                schedule="forward",
+            ),
+            system=System.build(all_reduce="direct", all_to_all="direct"),
+            compute="measured",
+        )
+
+    def _platform(self, row: MeasuredRow, npus: int) -> Platform:
+        name = row.text("system").lower()
+        if name not in SYSTEMS:
+            raise UnsupportedRow(f"system {name or '(none)'} is not modelled")
+        npu, domain = SYSTEMS[name]
+        fabric = _FABRICS.get(name, "nvlink5")
+        inner = max(size for size in range(1, domain + 1) if npus % size == 0)
+        dimensions = []
+        if inner > 1:
+            up = self._machines.fabric(fabric)
+            dimensions.append(up.dimension("switch", inner, _UP_BYTES_PER_S[fabric]))
+        if npus > inner:
+            out = self._machines.fabric("nic")
+            dimensions.append(out.dimension("switch", npus // inner, _OUT_BYTES_PER_S))
+        return Platform.build(
+            "platform",
+            name=f"{npus} x {npu}",
+            npu=_of_engine(self._machines.npu(npu), row.text("backend")),
+            dimensions=tuple(dimensions),
+        )
+
+
+def _of_engine(npu: Npu, engine: str) -> Npu:
+    """The accelerator with the kernels of *engine*."""
+    if npu.kernels is None or engine not in ENGINES:
+        return npu
+    chosen = npu.kernels.model_copy(update={"engine": ENGINES[engine]})
+    return npu.model_copy(update={"kernels": chosen})
+
+
+def _formats(row: MeasuredRow, model: Model, npu: Npu) -> ServingFormats:
+    names = {}
+    for key, column in (("weights", "gemm_format"), ("experts", "moe_format")):
+        told = row.text(column)
+        if told not in FORMATS:
+            raise UnsupportedRow(f"number format {told} is not modelled")
+        names[key] = FORMATS[told]
+    if model.name.startswith("gpt_oss"):  # its checkpoints have 4-bit experts and nothing else
+        narrow = Precision.FP4 in npu.peak_flop_per_s  # whose engines multiply these in 8 bits
+        names = {"weights": "bf16", "experts": "w4a8_mxfp4" if narrow else "w4a16_mxfp4"}
+    if model.latent and names["weights"] == "fp8":  # scales per block, as the model was trained
+        names = {key: "fp8_block" if name == "fp8" else name for key, name in names.items()}
+    cache = "fp8" if row.text("backend") == "trtllm" else "bf16"
+    return ServingFormats.build(**names, cache=cache)
