@@ -25,6 +25,7 @@ from simcore.bounds.work_floor import WorkFloor
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run, RunTemplate
 from simcore.errors import ConfigError, InfeasibleError
+from simcore.kernels.bounds import time_bound
 from simcore.kernels.bounds.time_bound import BoundTables, time_bounds
 from simcore.kernels.bounds.traffic_floor import traffic_floors
 from simcore.machine.system import ALGORITHM_KEYS
@@ -292,11 +293,11 @@ class _Rows:
                     -1, axes, count
                 ),
                 members=np.array([m for _, m in self.places.rows], np.int64).reshape(-1, axes),
-                messages=np.array(self.places.messages, np.int64).reshape(-1, 2),
+                messages=np.array(self.places.messages, time_bound.MESSAGE),
                 extents=extents,
                 phases=phases,
-                links=np.array([link.row for link in self.links.numbers], np.int64),
-                systems=np.array(self.systems, np.float64),
+                links=np.array([link.row for link in self.links.numbers], time_bound.LINK),
+                systems=np.array(self.systems, time_bound.SYSTEM),
             )
             self.packed_rows = rows
         return self.packed

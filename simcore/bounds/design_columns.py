@@ -178,7 +178,7 @@ class PlanRows:
         longest: Most collectives and segments of a plan, nodes of a segment, stages of a plan.
     """
 
-    plans: list[list[int]] = field(default_factory=list)
+    plans: list[tuple[int, ...]] = field(default_factory=list)
     memory_ns_per_byte: list[float] = field(default_factory=list)
     collectives: list[tuple[int, int, int]] = field(default_factory=list)
     segments: list[int] = field(default_factory=list)
@@ -195,8 +195,8 @@ class PlanRows:
 
     def add(self, terms: PlanTerms, memory_ns_per_byte: float) -> int:
         """Append one plan; gives its row."""
-        plan = [len(self.collectives), len(self.segments), len(self.stages)]
-        self.plans.append([*plan, terms.batches, terms.message_bytes, terms.interleave])
+        plan = len(self.collectives), len(self.segments), len(self.stages)
+        self.plans.append((*plan, terms.batches, terms.message_bytes, terms.interleave))
         self.memory_ns_per_byte.append(memory_ns_per_byte)
         numbers = {key: index for index, key in enumerate(terms.collectives)}
         for kind, axis, size_bytes in terms.collectives:
@@ -217,17 +217,16 @@ class PlanRows:
 
     def arrays(self) -> dict[str, Any]:
         """The fields of ``BoundTables`` that are about plans."""
-        end = [len(self.collectives), len(self.segments), len(self.stages), 0, 0, 0]
-        stages = np.array(self.stages, np.int64).reshape(-1, 2)
+        end = len(self.collectives), len(self.segments), len(self.stages), 0, 0, 0
         return {
-            "plans": np.array([*self.plans, end], np.int64),
+            "plans": np.array([*self.plans, end], time_bound.PLAN),
             "memory_ns_per_byte": np.array(self.memory_ns_per_byte, np.float64),
-            "collectives": np.array(self.collectives, np.int64).reshape(-1, 3),
+            "collectives": np.array(self.collectives, time_bound.COLLECTIVE),
             "segments": np.array([*self.segments, len(self.nodes)], np.int64),
-            "nodes": np.array(self.nodes, np.int64).reshape(-1, time_bound.NODE_COLUMNS),
+            "nodes": np.array(self.nodes, time_bound.NODE),
             "node_ns": np.array(self.node_ns, np.float64),
             "deps": np.array(self.deps, np.int64),
-            "stages": stages,
+            "stages": np.array(self.stages, time_bound.STAGE),
             "sums": np.array([*self.sums, len(self.terms)], np.int64),
             "sum_of_term": np.array(self.sum_of_term, np.int64),
             "terms": np.array(self.terms, np.int64),

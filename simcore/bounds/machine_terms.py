@@ -12,6 +12,7 @@ from simcore.bounds.phase_costs import NOTHING, CostLine, PhaseCost, phase_cost
 from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
 from simcore.kernels.bounds import time_bound
+from simcore.kernels.records import Records
 from simcore.machine import Dimension
 from simcore.machine.system import System
 from simcore.terms import CollectiveKind
@@ -159,9 +160,7 @@ class PhaseTables:
     def __post_init__(self) -> None:
         self.costs.number((NOTHING, NOTHING))
 
-    def arrays(
-        self, places: Places, links: Sequence[Link]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def arrays(self, places: Places, links: Sequence[Link]) -> tuple[NDArray[np.int64], Records]:
         """The tables for all *places* and *links*; those known before keep their numbers."""
         extents = list(places.extents.numbers)
         old_extents, old_links = self.rows.shape[:2]
@@ -175,7 +174,7 @@ class PhaseTables:
         self.rows = rows
         for pair in list(self.costs.numbers)[len(self.table) // 2 :]:
             self.table += [cost.row() for cost in pair]
-        return rows, np.array(self.table, np.float64)
+        return rows, np.array(self.table, time_bound.PHASE)
 
     def _costs_of(self, link: Link, extent: tuple[int, int, int]) -> list[int]:
         npus, members, stride = extent

@@ -23,6 +23,7 @@ _C_TYPES: dict[str, Any] = {
     "F": ctypes.POINTER(ctypes.c_double),
     "B": ctypes.POINTER(ctypes.c_uint8),
     "H": ctypes.POINTER(ctypes.c_int32),
+    "R": ctypes.c_void_p,
 }
 
 
@@ -59,18 +60,19 @@ class _Compiled:
 def _signature(letters: str) -> object:
     from numba import types
 
-    elements = {
-        "I": types.int64,
-        "U": types.uint64,
-        "F": types.float64,
-        "B": types.uint8,
-        "H": types.int32,
-    }
     pointer: Any = types.CPointer
+    addresses = {
+        "I": pointer(types.int64),
+        "U": pointer(types.uint64),
+        "F": pointer(types.float64),
+        "B": pointer(types.uint8),
+        "H": pointer(types.int32),
+        "R": types.voidptr,
+    }
     arguments = []
     for letter in letters:
-        if letter in elements:
-            arguments.append(pointer(elements[letter]))
+        if letter in addresses:
+            arguments.append(addresses[letter])
         arguments.append(types.int64)
     return types.int64(*arguments)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from numba import carray  # type: ignore[attr-defined]
 
-from simcore.kernels.chakra.columns import COLUMNS
+from simcore.kernels.chakra.columns import NODE
 from simcore.kernels.chakra.decode import decode_nodes, find_all_frames, find_frames
 from simcore.kernels.chakra.graph import link_dependencies, longest_paths
 from simcore.kernels.chakra.program_tables import (
@@ -62,14 +62,14 @@ def _find_all_frames(
 
 def _decode_nodes(
     data: Address, size: int, frames: Address, frame_words: int,
-    table: Address, table_words: int,
+    table: Address, nodes: int,
     dep_ends: Address, dep_end_words: int, data_deps: Address, data_room: int,
     ctrl_deps: Address, ctrl_room: int, state: Address, state_words: int,
 ) -> int:  # fmt: skip
     return decode_nodes(
         carray(data, size),
         carray(frames, (frame_words // 2, 2)),
-        carray(table, (table_words // COLUMNS, COLUMNS)),
+        carray(table, nodes, NODE),
         carray(dep_ends, (dep_end_words // 2, 2)),
         carray(data_deps, data_room),
         carray(ctrl_deps, ctrl_room),
@@ -194,7 +194,7 @@ ENTRIES: dict[str, tuple[Callable[..., int], str]] = {
     "schedule_starts": (_schedule_starts, "II"),
     "add_event": (_add_event, "Iii"),
     "find_frames": (_find_frames, "BiII"),
-    "decode_nodes": (_decode_nodes, "BIIIUUI"),
+    "decode_nodes": (_decode_nodes, "BIRIUUI"),
     "find_all_frames": (_find_all_frames, "BIII"),
     "link_dependencies": (_link_dependencies, "UIIIIUUIHI"),
     "longest_paths": (_longest_paths, "IHIII"),
@@ -205,4 +205,5 @@ ENTRIES: dict[str, tuple[Callable[..., int], str]] = {
     "mark_bodies": (_mark_bodies, "IBIIHU"),
 }
 """Per name the function, and a letter per argument: arrays of Int64, Uint64, Float64, Bytes or
-int32 (half a word) as ``I``, ``U``, ``F``, ``B`` and ``H``; a whole number as ``i``."""
+int32 (half a word) as ``I``, ``U``, ``F``, ``B`` and ``H``, of records as ``R``; a whole number as
+``i``."""

@@ -16,7 +16,6 @@ from simcore.formats.chakra import read_nodes, read_trace
 from simcore.formats.chakra.encode import encode_metadata, encode_node
 from simcore.formats.chakra.messages import Attribute, Node
 from simcore.formats.chakra.stream import name_of, nodes_at
-from simcore.formats.chakra.trace import OFFSET
 from simcore.formats.chakra.wire import encode_varint
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "chakra" / "wire"
@@ -96,7 +95,7 @@ def test_arrays_agree_with_the_nodes(name: str) -> None:
     named = {node.id: node.name for node in reversed(nodes)}  # the first of that id
     for number in list(named)[-20:]:
         assert name_of(trace.path, number) == named[number]
-    offsets = set(trace.table[::7, OFFSET].tolist())
+    offsets = set(trace.table["offset"][::7].tolist())
     assert nodes_at(trace.path, offsets) == nodes[::7]
     assert trace.duration_micros.tolist() == [node.duration_micros for node in nodes]
     assert trace.data_deps.tolist() == [d for node in nodes for d in node.data_deps]

@@ -19,18 +19,12 @@ from simcore.formats.chakra.stream import (
 )
 from simcore.formats.chakra.trace import (
     ATTRIBUTE_BITS,
-    COLUMNS,
-    DURATION,
-    FLAGS,
-    ID,
-    INVOLVED_SHIFT,
-    OFFSET,
-    TYPE,
     Trace,
 )
 from simcore.formats.chakra.wire import LENGTH, WireError, decode_varint, fields
-from simcore.kernels.chakra.columns import BROKEN, FULL, NEXT_ROW
+from simcore.kernels.chakra.columns import BROKEN, FULL, INVOLVED_SHIFT, NEXT_ROW, NODE
 from simcore.kernels.native import call
+from simcore.kernels.records import Record, Records
 from simcore.terms import CollectiveKind, NodeKind
 
 BLOCK_BYTES = 1024 * 1024  # well below the size at which numpy asks for pages of 2 MB
@@ -77,14 +71,14 @@ def read_trace(
 
 def decode_frames(
     data: NDArray[np.uint8], frames: NDArray[np.int64]
-) -> tuple[int, NDArray[np.int64], NDArray[np.int64], list[NDArray[np.uint64]]]:
+) -> tuple[int, Records, NDArray[np.int64], list[NDArray[np.uint64]]]:
     """Decodes the nodes between the bounds *frames*, (R, 2) int64, in *data*.
 
     Returns:
-        How many nodes are whole, up to the first that is not; (R, 15) int64, a row for each; (R, 2)
+        How many nodes are whole, up to the first that is not; (R,) NODE, a row for each; (R, 2)
         int64, where their data and control dependencies end; and these, as node ids.
     """
-    rows = np.empty((frames.shape[0], COLUMNS), np.int64)
+    rows = np.empty(frames.shape[0], NODE)
     ends = np.empty((frames.shape[0], 2), np.int64)
     state = np.zeros(3, np.int64)
     longest = int((frames[:, 1] - frames[:, 0]).max(initial=0))
@@ -113,7 +107,7 @@ class _BlockReader:
 
     def __init__(self, path: Path, *, empty_nodes: bool) -> None:
         self.path, self.empty_nodes = path, empty_nodes
-        self.table: NDArray[np.int64] = np.empty((0, COLUMNS), np.int64)
+        self.table: Records = np.empty(0, NODE)
         self.ends: NDArray[np.int64] = np.zeros((1, 2), np.int64)
         self.deps: list[NDArray[np.uint64]] = [np.empty(0, np.uint64), np.empty(0, np.uint64)]
 
@@ -168,18 +162,18 @@ class _BlockReader:
             raise ConfigError(
                 f"{self.path} byte {at}", "must be a Chakra node", got="a broken message"
             )
-        rows[:, OFFSET] += offset
+        rows["offset"] += offset
         self._append(rows, ends, deps)
 
     def _append(
         self,
-        rows: NDArray[np.int64],
+        rows: Records,
         ends: NDArray[np.int64],
         deps: list[NDArray[np.uint64]],
     ) -> None:
         # resize grows in place (realloc), so that a long trace never exists twice
         before = self.table.shape[0]
-        self.table.resize((before + rows.shape[0], COLUMNS), refcheck=False)
+        self.table.resize(before + rows.shape[0], refcheck=False)
         self.table[before:] = rows
         base = self.ends[-1].copy()
         self.ends.resize((before + 1 + rows.shape[0], 2), refcheck=False)
@@ -245,7 +239,7 @@ def read_legacy(first: bytes, stream: BinaryIO, path: Path, *, start: int) -> Tr
     Raises:
         ConfigError: The file is cut or holds something else; names the place.
     """
-    rows: list[list[int]] = []
+    rows: list[Record] = []
     deps: list[int] = []
     starts = [0]
     for at, content in _all_messages(first, stream, path, start):
@@ -254,14 +248,14 @@ def read_legacy(first: bytes, stream: BinaryIO, path: Path, *, start: int) -> Tr
         except WireError as error:
             rule = "must be a node of schema 0.0.1"
             raise ConfigError(f"{path} byte {at}", rule, got=str(error)) from None
-        row[OFFSET] = at
+        row["offset"] = at
         rows.append(row)
         deps.extend(parents)
         starts.append(len(deps))
     return Trace(
         path=path,
         first_message=b"",
-        table=np.array(rows, np.int64).reshape(-1, COLUMNS),
+        table=np.array(rows, NODE),
         data_start=np.array(starts, np.int64),
         data_deps=np.array(deps, np.uint64),
         ctrl_start=np.zeros(len(rows) + 1, np.int64),
@@ -278,8 +272,8 @@ def _all_messages(
         yield rest + offset, content
 
 
-def _decode(content: bytes) -> tuple[list[int], list[int]]:
-    row = [0] * COLUMNS
+def _decode(content: bytes) -> tuple[Record, list[int]]:
+    row = np.zeros((), NODE)
     parents: list[int] = []
     involved: list[int] = []
     for number, wire, raw, _ in fields(content):
@@ -289,29 +283,29 @@ def _decode(content: bytes) -> tuple[list[int], list[int]]:
         elif isinstance(raw, int):
             _store(row, number, raw)
     if involved:
-        row[3 + ATTRIBUTE_BITS["involved_dim"]] = sum(
+        row["numbers"][ATTRIBUTE_BITS["involved_dim"] - 1] = sum(
             1 << i for i, flag in enumerate(involved) if flag and i < 62
         )
-        row[FLAGS] |= 1 << ATTRIBUTE_BITS["involved_dim"]
-        row[FLAGS] |= min(len(involved), 127) << INVOLVED_SHIFT
+        row["flags"] |= 1 << ATTRIBUTE_BITS["involved_dim"]
+        row["flags"] |= min(len(involved), 127) << INVOLVED_SHIFT
     return row, parents
 
 
-def _store(row: list[int], number: int, raw: int) -> None:
+def _store(row: Record, number: int, raw: int) -> None:
     if number == 1:
-        row[ID] = raw - (1 << 64) if raw >> 63 else raw
+        row["id"] = raw - (1 << 64) if raw >> 63 else raw
     elif number == 3:
-        row[TYPE] = _NODE_KINDS.get(raw, NodeKind.INVALID)
+        row["type"] = _NODE_KINDS.get(raw, NodeKind.INVALID)
     elif number == 7:
-        row[DURATION] = raw
+        row["duration"] = raw
     elif number in _ATTRIBUTE_FIELDS:
         bit = ATTRIBUTE_BITS[_ATTRIBUTE_FIELDS[number]]
         if number == 13:
             if raw not in _COLLECTIVES:
                 return
             raw = _COLLECTIVES[raw]
-        row[3 + bit] = raw - (1 << 64) if raw >> 63 else raw
-        row[FLAGS] |= 1 << bit
+        row["numbers"][bit - 1] = raw - (1 << 64) if raw >> 63 else raw
+        row["flags"] |= 1 << bit
 
 
 def _varints(raw: bytes) -> Iterator[int]:

@@ -11,7 +11,7 @@ import numpy as np
 from simcore.files.input_file import GZIP_MAGIC
 from simcore.formats.chakra.read import check_metadata, decode_frames, read_trace
 from simcore.formats.chakra.stream import is_legacy
-from simcore.formats.chakra.trace import OFFSET, Trace, Traces
+from simcore.formats.chakra.trace import Trace, Traces
 from simcore.formats.chakra.wire import WireError
 from simcore.kernels.native import call
 
@@ -109,7 +109,7 @@ class TraceReader:
         if decoded < frames.shape[0]:
             return None
         used = ends[-1].tolist() if ends.size else (0, 0)
-        rows[:, OFFSET] -= np.repeat(bounds[:-1], np.diff(first))
+        rows["offset"] -= np.repeat(bounds[:-1], np.diff(first))
         starts = np.concatenate((np.zeros((1, 2), np.int64), ends))
         return Traces(
             path=paths[0],

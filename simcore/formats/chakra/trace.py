@@ -9,6 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
+from simcore.kernels.chakra.columns import (
+    ATTRIBUTES,
+    CPU_BIT,
+    INVOLVED_SHIFT,
+    NAME_NOT_NUMBER_BIT,
+    WRONG_SHIFT,
+)
+from simcore.kernels.records import Records
 
 if TYPE_CHECKING:
     from simcore.formats.chakra.messages import Metadata
@@ -17,25 +25,7 @@ Ints = NDArray[np.int64]
 Ids = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 
-ID, TYPE, FLAGS, DURATION = 0, 1, 2, 3
-GROUP, OFFSET = 12, 14
-COLUMNS = 15
-ATTRIBUTE_BITS = {
-    "is_cpu_op": 0,
-    "num_ops": 1,
-    "tensor_size": 2,
-    "comm_type": 3,
-    "comm_size": 4,
-    "comm_src": 5,
-    "comm_dst": 6,
-    "comm_tag": 7,
-    "comm_priority": 8,
-    "pg_name": 9,
-    "involved_dim": 10,
-    "inputs": 11,
-    "outputs": 12,
-}
-WRONG_SHIFT, CPU_BIT, NAME_NOT_NUMBER_BIT, INVOLVED_SHIFT = 16, 32, 33, 40
+ATTRIBUTE_BITS = {name: bit for bit, name in enumerate(ATTRIBUTES)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,7 +35,7 @@ class Trace:
     Attributes:
         path: Where it was read from.
         first_message: GlobalMetadata as it stood on the wire; empty for schema 0.0.1.
-        table: (R, 15) int64; the columns are those of ``simcore.kernels.chakra.decode``.
+        table: (R,) NODE of ``simcore.kernels.chakra.columns``.
         data_start: (R + 1,) int64; row r's data dependencies are
             ``data_deps[data_start[r]:data_start[r + 1]]``.
         data_deps: (D,) uint64 node ids.
@@ -55,7 +45,7 @@ class Trace:
 
     path: Path
     first_message: bytes
-    table: Ints
+    table: Records
     data_start: Ints
     data_deps: Ids
     ctrl_start: Ints
@@ -90,45 +80,45 @@ class Trace:
     @property
     def ids(self) -> Ids:
         """(R,) uint64 node ids."""
-        return np.ascontiguousarray(self.table[:, ID]).view(np.uint64)
+        return np.ascontiguousarray(self.table["id"]).view(np.uint64)
 
     @property
     def types(self) -> Ints:
         """(R,) int64 node types; values beyond ``NodeKind`` are those of newer schemas."""
-        return self.table[:, TYPE]
+        return self.table["type"]
 
     @property
     def duration_micros(self) -> Ids:
         """(R,) uint64 durations in microseconds."""
-        return np.ascontiguousarray(self.table[:, DURATION]).view(np.uint64)
+        return np.ascontiguousarray(self.table["duration"]).view(np.uint64)
 
     @property
     def on_cpu(self) -> Flags:
         """(R,) bool, the attribute is_cpu_op; False where absent."""
-        return (self.table[:, FLAGS] >> CPU_BIT & 1).astype(np.bool_)
+        return (self.table["flags"] >> CPU_BIT & 1).astype(np.bool_)
 
     @property
     def involved_flags(self) -> Ints:
         """(R,) int64, how many flags involved_dim has; 0 where absent."""
-        return self.table[:, FLAGS] >> INVOLVED_SHIFT & 127
+        return self.table["flags"] >> INVOLVED_SHIFT & 127
 
     def has(self, name: str, rows: Ints | slice = slice(None)) -> Flags:
         """(R,) bool, whether the nodes of these *rows* (of all) have the attribute *name*."""
-        return (self.table[rows, FLAGS] >> ATTRIBUTE_BITS[name] & 1).astype(np.bool_)
+        return (self.table["flags"][rows] >> ATTRIBUTE_BITS[name] & 1).astype(np.bool_)
 
     def unusable(self, name: str, rows: Ints | slice = slice(None)) -> Flags:
         """(R,) bool, whether the attribute *name* has a kind or value that cannot be used."""
         bit = WRONG_SHIFT + ATTRIBUTE_BITS[name]
-        return (self.table[rows, FLAGS] >> bit & 1).astype(np.bool_)
+        return (self.table["flags"][rows] >> bit & 1).astype(np.bool_)
 
     def attribute(self, name: str) -> Ints:
         """(R,) int64 values of a number attribute (pg_name as number); 0 where absent."""
-        return self.table[:, 3 + ATTRIBUTE_BITS[name]]
+        return self.table["numbers"][:, ATTRIBUTE_BITS[name] - 1]
 
     def place(self, row: int) -> str:
         """Place of row *row*, for error messages."""
         file = int(np.searchsorted(self.first, row, side="right")) - 1
-        number = int(self.table[row, ID].astype(np.uint64))
+        number = int(self.table["id"][row].astype(np.uint64))
         return f"{self.path_of(file)} node {number}"
 
     def require(self, name: str, rows: Ints, *, what: str) -> None:
@@ -143,7 +133,7 @@ class Trace:
         row = int(rows[np.argmax(bad)])
         if not self.has(name)[row]:
             raise ConfigError(self.place(row), f"{what} needs the attribute {name}", got="none")
-        if self.table[row, FLAGS] >> NAME_NOT_NUMBER_BIT & 1 and name == "pg_name":
+        if self.table["flags"][row] >> NAME_NOT_NUMBER_BIT & 1 and name == "pg_name":
             raise ConfigError(self.place(row), "pg_name must be a decimal number", got="other text")
         kind = {"pg_name": "a text", "involved_dim": "a bool list"}.get(
             name, "an integer from 0 to 2^63 - 1"

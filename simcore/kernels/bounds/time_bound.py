@@ -10,31 +10,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
+from simcore.kernels.records import Record, Records, record_of
 
 # Kinds of collectives and, of an all-reduce that scatters and gathers, of its phases.
 ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE, ALL_TO_ALL, SUM_SCATTER, SUM_GATHER = range(6)
 
-# Columns of ``phases``: what one phase costs at least. With u = floor(size / DIVISOR):
-# HOPS x latency + UNITS x u / bandwidth - MESSAGES + DELAYS x delay + reductions of REDUCED x u.
-DIVISOR, HOPS, UNITS, MESSAGES, DELAYS, REDUCED, REDUCTIONS = 0, 1, 2, 3, 4, 5, 6
-GROWS, SHRINKS, UNLIKE, SENT, PHASE_COLUMNS = 7, 8, 9, 10, 11
+PHASE = record_of(
+    np.float64, "divisor", "hops", "units", "messages", "delays", "reduced", "reductions",
+    "grows", "shrinks", "unlike", "sent",
+)  # fmt: skip
+"""Least cost of one phase, see ``bounds.phase_costs.PhaseCost``."""
 
-# Columns of ``systems``.
-CHUNKS, ACTIVE, DELAY, AWARE, REORDERED, EACH, SERIAL, SYSTEM_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7
+SYSTEM = record_of(np.float64, "chunks", "active", "delay", "aware", "reordered", "each", "serial")
 
-# Columns of ``plans``.
-COLLECTIVES, SEGMENTS, STAGES, MICROBATCHES, MESSAGE_BYTES, INTERLEAVE, PLAN_COLUMNS = range(7)
+PLAN = record_of(
+    np.int64, "collectives", "segments", "stages", "microbatches", "message_bytes", "interleave"
+)
+"""A plan: where its collectives, segments and stages begin, and the rest of it."""
 
-# Columns of ``nodes``: collective (-1: its own time), dependencies from and to, place in segment.
-COLLECTIVE, DEP_FROM, DEP_TO, PLACE, NODE_COLUMNS = 0, 1, 2, 3, 4
-ENTRY, EXIT, LAST = 1, 2, 4  # bits of PLACE
+COLLECTIVE = record_of(np.int64, "kind", "axis", "bytes")
+STAGE = record_of(np.int64, "kind", "held")  # micro-batches that it may hold
+MESSAGE = record_of(np.int64, "dimension", "distance")  # of those between stages
+LINK = record_of(np.int64, "per_npu", "npus", "hops")  # at a distance: 0: by the shorter way round
+
+NODE = record_of(np.int64, "collective", "dep_from", "dep_to", "place")
+"""A node: its collective (-1: its own time), dependencies from and to, place in the segment."""
+
+ENTRY, EXIT, LAST = 1, 2, 4
+"""Bits of a node's place."""
 
 # Times of one kind of stage, each a sum over collectives and segments.
 FORWARD_EXIT, BACKWARD_EXIT, BACKWARD_LAST, FORWARDS, BACKWARDS = 0, 1, 2, 3, 4
 SLOT, SENDS, DRAIN, TO_SYNC, STEP_TO_SYNC, AFTER_SYNC, TAIL_SLOT, SUMS = 5, 6, 7, 8, 9, 10, 11, 12
-
-# Facts about the collective at hand.
-_CHUNK, _CHUNKS, _ACTIVE, _DELAY, _MEMORY, _FIRST = 0, 1, 2, 3, 4, 5
 
 _AT_ONCE = 256  # designs whose times of collectives fit into the cache of a core
 
@@ -46,15 +53,14 @@ class BoundTables(NamedTuple):
     """Common data of designs: P plans, C collectives, G segments, T kinds of stage.
 
     Attributes:
-        plans: (P + 1, PLAN_COLUMNS) int64; the first three columns are where the plan's
-            collectives, segments and stages begin.
+        plans: (P + 1,) PLAN; the last one is where everything ends.
         memory_ns_per_byte: (P,) float64.
-        collectives: (C, 3) int64, kind, axis, bytes.
+        collectives: (C,) COLLECTIVE.
         segments: (G + 1,) int64, where each one's nodes begin.
-        nodes: (M, NODE_COLUMNS) int64.
+        nodes: (M,) NODE.
         node_ns: (M,) float64, of nodes that are no collectives.
         deps: (E,) int64, nodes relative to their segment.
-        stages: (sum of stages, 2) int64, kind of each stage, micro-batches that it may hold.
+        stages: (sum of stages,) STAGE.
         sums: (T + 1,) int64, where the terms of each kind of stage begin.
         sum_of_term: (Z,) int64, the sum of its stage that each belongs to.
         terms: (Z,) int64: collective k of the plan is k; path through segment g of the plan's K
@@ -63,22 +69,21 @@ class BoundTables(NamedTuple):
         constants: (T, SUMS) float64.
         places: (L, axes, dimensions) int64: row of ``extents``, 0 where the axis is not there.
         members: (L, axes) int64.
-        messages: (L, 2) int64, dimension of the messages between stages, distance there.
+        messages: (L,) MESSAGE.
         extents: (Q, kinds of link, kinds of phase) int64, row of ``phases``.
-        phases: (R, PHASE_COLUMNS) float64, pairs of rows: for the member that ends last, first.
-        links: (kinds of link, 3) int64: links per NPU, NPUs, and hops at distance: 0 by the
-            shorter way round, else that number.
-        systems: (S, SYSTEM_COLUMNS) float64.
+        phases: (R,) PHASE, pairs: for the member that ends last, first.
+        links: (kinds of link,) LINK.
+        systems: (S,) SYSTEM.
     """
 
-    plans: Ints
+    plans: Records
     memory_ns_per_byte: Floats
-    collectives: Ints
+    collectives: Records
     segments: Ints
-    nodes: Ints
+    nodes: Records
     node_ns: Floats
     deps: Ints
-    stages: Ints
+    stages: Records
     sums: Ints
     sum_of_term: Ints
     terms: Ints
@@ -86,11 +91,22 @@ class BoundTables(NamedTuple):
     constants: Floats
     places: Ints
     members: Ints
-    messages: Ints
+    messages: Records
     extents: Ints
-    phases: Floats
-    links: Ints
-    systems: Floats
+    phases: Records
+    links: Records
+    systems: Records
+
+
+class Chunks(NamedTuple):
+    """Chunks of the collective at hand, and what they run on."""
+
+    size: float
+    count: float
+    active: float  # that a dimension works on at once
+    delay_ns: float  # what it costs an NPU to handle a message
+    memory_ns: float  # per byte that is reduced
+    ends_first: int  # 1: costs of a phase are those of the member that ends first, 0: last
 
 
 @njit(cache=True, error_model="numpy")
@@ -139,25 +155,24 @@ def _collective_times(
     link_ns = np.empty((2, dimensions))
     step = np.empty((2, 2 * dimensions), np.int64)
     work = np.empty((3, dimensions))
-    facts = np.empty(6)
     for n in range(picks.shape[0]):
-        plan, place, system = picks[n, 0], picks[n, 1], picks[n, 2]
+        plan, place = picks[n, 0], picks[n, 1]
         if plan < 0 or place < 0:
             continue
+        system = systems[picks[n, 2]]
         for d in range(dimensions):
             link_ns[0, d] = rates[n, d]
-            link_ns[1, d] = links[picks[n, 3 + d], 0] * rates[n, dimensions + d]
-        facts[_DELAY], facts[_MEMORY] = systems[system, DELAY], memory[plan]
-        facts[_ACTIVE], facts[_FIRST] = systems[system, ACTIVE], systems[system, EACH]
-        weak[n] = systems[system, SERIAL] == 0
+            link_ns[1, d] = links[picks[n, 3 + d]]["per_npu"] * rates[n, dimensions + d]
+        ends_first = 1 if system["each"] > 0 else 0
+        weak[n] = system["serial"] == 0
         again = True
         while again:
             again = False
-            first = plans[plan, COLLECTIVES]
-            for k in range(first, plans[plan + 1, COLLECTIVES]):
-                kind, axis = collectives[k, 0], collectives[k, 1]
-                reordered = systems[system, REORDERED] > 0
-                split = kind == ALL_REDUCE and systems[system, AWARE] > 0
+            first = plans[plan]["collectives"]
+            for k in range(first, plans[plan + 1]["collectives"]):
+                kind, axis = collectives[k]["kind"], collectives[k]["axis"]
+                reordered = system["reordered"] > 0
+                split = kind == ALL_REDUCE and system["aware"] > 0
                 count = 0
                 for d in range(dimensions):
                     if places[place, axis, d] > 0:
@@ -167,16 +182,17 @@ def _collective_times(
                 for j in range(count):
                     d = step[0, j]
                     step[1, j] = extents[places[place, axis, d], picks[n, 3 + d], step[1, j]]
-                    if systems[system, EACH] > 0 and not weak[n] and phases[step[1, j], UNLIKE] > 0:
+                    if ends_first and not weak[n] and phases[step[1, j]]["unlike"] > 0:
                         weak[n] = again = True
-                group, whole = members[place, axis], float(collectives[k, 2])
-                wanted = systems[system, CHUNKS]
-                facts[_CHUNK], facts[_CHUNKS] = cut_into_chunks(kind, whole, wanted, group)
+                group, whole = members[place, axis], float(collectives[k]["bytes"])
+                size, cut = cut_into_chunks(kind, whole, system["chunks"], group)
+                active, delay_ns = system["active"], system["delay"]
+                chunks = Chunks(size, cut, active, delay_ns, memory[plan], ends_first)
                 if reordered and count > 1:
                     scatters = group if split or kind == REDUCE_SCATTER else 1
-                    time = _any_order(phases, step, count, scatters, link_ns, facts, weak[n])
+                    time = _any_order(phases, step, count, scatters, link_ns, chunks, weak[n])
                 else:
-                    time = _in_order(phases, step, count, link_ns, facts, work, weak[n])
+                    time = _in_order(phases, step, count, link_ns, chunks, work, weak[n])
                 times[n, k - first] = time
 
 
@@ -215,19 +231,17 @@ def order_of_phases(kind: int, split: bool, reordered: bool, involved: int, step
 
 
 @njit(cache=True, error_model="numpy")
-def _phase_ns(
-    phases: Floats, row: int, size: float, latency: float, per_byte: float, facts: Floats
-) -> float:
-    unit = size if phases[row, DIVISOR] == 1.0 else np.floor(size / phases[row, DIVISOR])
-    time = phases[row, HOPS] * latency + phases[row, UNITS] * unit * per_byte
-    time = max(time - phases[row, MESSAGES], 0.0) + phases[row, DELAYS] * facts[_DELAY]
-    reduced = phases[row, REDUCED] * unit * facts[_MEMORY] - phases[row, REDUCTIONS]
+def _phase_ns(cost: Record, size: float, latency: float, per_byte: float, chunks: Chunks) -> float:
+    unit = size if cost["divisor"] == 1.0 else np.floor(size / cost["divisor"])
+    time = cost["hops"] * latency + cost["units"] * unit * per_byte
+    time = max(time - cost["messages"], 0.0) + cost["delays"] * chunks.delay_ns
+    reduced = cost["reduced"] * unit * chunks.memory_ns - cost["reductions"]
     return time + max(3.0 * reduced, 0.0)
 
 
 @njit(cache=True, error_model="numpy")
 def _in_order(
-    phases: Floats, step: Ints, count: int, link_ns: Floats, facts: Floats, work: Floats,
+    phases: Records, step: Ints, count: int, link_ns: Floats, chunks: Chunks, work: Floats,
     weak: bool,
 ) -> float:  # fmt: skip
     """Least time of chunks that pass *count* phases one after another.
@@ -236,15 +250,14 @@ def _in_order(
     than a dimension's work after the first chunk has come there and before the last one has gone
     on from there.
     """
-    size, path, opening = facts[_CHUNK], 0.0, 0.0
-    first = 1 if facts[_FIRST] > 0 else 0
+    size, path, opening = chunks.size, 0.0, 0.0
     for j in range(count):
         work[0, step[0, j]] = 0.0
     for j in range(count):
-        d, row = step[0, j], step[1, j]
-        spent = _phase_ns(phases, row + first, size, link_ns[0, d], link_ns[1, d], facts)
-        if phases[row, GROWS] != phases[row, SHRINKS]:
-            size = np.floor(size * phases[row, GROWS] / phases[row, SHRINKS])
+        d, cost = step[0, j], phases[step[1, j] + chunks.ends_first]
+        spent = _phase_ns(cost, size, link_ns[0, d], link_ns[1, d], chunks)
+        if cost["grows"] != cost["shrinks"]:
+            size = np.floor(size * cost["grows"] / cost["shrinks"])
         if work[0, d] == 0.0:
             work[1, d] = path
         if j == 0:
@@ -253,8 +266,8 @@ def _in_order(
         work[0, d] += spent
         work[2, d] = path
     if weak:
-        return path + (np.ceil(facts[_CHUNKS] / facts[_ACTIVE]) - 1) * opening
-    least, rounds = path, max(facts[_CHUNKS] / facts[_ACTIVE], 1.0)
+        return path + (np.ceil(chunks.count / chunks.active) - 1) * opening
+    least, rounds = path, max(chunks.count / chunks.active, 1.0)
     for j in range(count):
         d = step[0, j]
         least = max(least, work[1, d] + work[0, d] * rounds + path - work[2, d])
@@ -263,21 +276,20 @@ def _in_order(
 
 @njit(cache=True, error_model="numpy")
 def _any_order(
-    phases: Floats, step: Ints, count: int, scatters: int, link_ns: Floats, facts: Floats,
+    phases: Records, step: Ints, count: int, scatters: int, link_ns: Floats, chunks: Chunks,
     weak: bool,
 ) -> float:  # fmt: skip
     """``_in_order`` where each dimension may be the last one, with the smallest chunks."""
     path, busiest = 0.0, 0.0
-    first = 1 if facts[_FIRST] > 0 else 0
     for j in range(count):
-        d, row = step[0, j], step[1, j]
-        size = facts[_CHUNK]
+        d, cost = step[0, j], phases[step[1, j] + chunks.ends_first]
+        size = chunks.size
         if scatters > 1:
-            size = np.floor(size / scatters) * phases[row, SHRINKS]
-        spent = _phase_ns(phases, row + first, size, link_ns[0, d], link_ns[1, d], facts)
+            size = np.floor(size / scatters) * cost["shrinks"]
+        spent = _phase_ns(cost, size, link_ns[0, d], link_ns[1, d], chunks)
         path += spent
         busiest = max(busiest, spent)
-    return path if weak else max(path, busiest * facts[_CHUNKS] / facts[_ACTIVE])
+    return path if weak else max(path, busiest * chunks.count / chunks.active)
 
 
 @njit(cache=True, error_model="numpy")
@@ -285,25 +297,26 @@ def _segment_paths(tables: BoundTables, picks: Ints, times: Floats, longest: Int
     """Write the longest path through each segment, to its exit and to its last compute node."""
     plans, segments, nodes = tables.plans, tables.segments, tables.nodes
     node_ns, deps = tables.node_ns, tables.deps
-    node = np.empty(longest[1])
+    ends = np.empty(longest[1])
     for n in range(picks.shape[0]):
         plan = picks[n, 0]
         if plan < 0 or picks[n, 1] < 0:
             continue
-        at = plans[plan + 1, COLLECTIVES] - plans[plan, COLLECTIVES]
-        for g in range(plans[plan, SEGMENTS], plans[plan + 1, SEGMENTS]):
+        at = plans[plan + 1]["collectives"] - plans[plan]["collectives"]
+        for g in range(plans[plan]["segments"], plans[plan + 1]["segments"]):
             begin = segments[g]
             leaves, last = 0.0, 0.0
             for i in range(begin, segments[g + 1]):
-                end = 0.0 if nodes[i, PLACE] & ENTRY else -np.inf
-                for e in range(nodes[i, DEP_FROM], nodes[i, DEP_TO]):
-                    end = max(end, node[deps[e]])
-                collective = nodes[i, COLLECTIVE]
+                node = nodes[i]
+                end = 0.0 if node["place"] & ENTRY else -np.inf
+                for e in range(node["dep_from"], node["dep_to"]):
+                    end = max(end, ends[deps[e]])
+                collective = node["collective"]
                 end += node_ns[i] if collective < 0 else times[n, collective]
-                node[i - begin] = end
-                if nodes[i, PLACE] & EXIT:
+                ends[i - begin] = end
+                if node["place"] & EXIT:
                     leaves = max(leaves, end)
-                if nodes[i, PLACE] & LAST:
+                if node["place"] & LAST:
                     last = max(last, end)
             times[n, at], times[n, at + 1] = leaves, last
             at += 2
@@ -311,17 +324,18 @@ def _segment_paths(tables: BoundTables, picks: Ints, times: Floats, longest: Int
 
 @njit(cache=True, error_model="numpy")
 def _message_ns(
-    places: Ints, links: Ints, picks: Ints, rates: Floats, n: int, size_bytes: int
+    messages: Records, links: Records, picks: Ints, rates: Floats, n: int, size_bytes: int
 ) -> float:
     """Least time of a message between neighbouring stages of design *n*; 0 where none is sent."""
-    d, distance = places[picks[n, 1], 0], places[picks[n, 1], 1]
+    place = picks[n, 1]
+    d, distance = messages[place]["dimension"], messages[place]["distance"]
     if d < 0:
         return 0.0
-    link = picks[n, 3 + d]
-    npus, hops = links[link, 1], links[link, 2]
+    link = links[picks[n, 3 + d]]
+    hops = link["hops"]
     if hops == 0:
-        hops = min(distance, npus - distance)
-    per_byte = links[link, 0] * rates[n, picks.shape[1] - 3 + d]
+        hops = min(distance, link["npus"] - distance)
+    per_byte = link["per_npu"] * rates[n, picks.shape[1] - 3 + d]
     message = hops * rates[n, d] + size_bytes * per_byte
     return np.floor(message * (1.0 - 1e-14))  # no rounding lifts it to the next ns
 
@@ -338,7 +352,7 @@ def _pipelines(
     each other because a stage may hold so many micro-batches only; and all its communication.
     """
     plans, stages = tables.plans, tables.stages
-    places, links = tables.messages, tables.links
+    messages, links = tables.messages, tables.links
     sums, sum_of_term, terms = tables.sums, tables.sum_of_term, tables.terms
     factors, constants = tables.factors, tables.constants
     total = np.empty((longest[2], SUMS))
@@ -348,13 +362,13 @@ def _pipelines(
         plan = picks[n, 0]
         if plan < 0 or picks[n, 1] < 0:
             continue
-        message = _message_ns(places, links, picks, rates, n, plans[plan, MESSAGE_BYTES])
-        begin, batches = plans[plan, STAGES], plans[plan, MICROBATCHES]
-        count = plans[plan + 1, STAGES] - begin
+        message = _message_ns(messages, links, picks, rates, n, plans[plan]["message_bytes"])
+        begin, batches = plans[plan]["stages"], plans[plan]["microbatches"]
+        count = plans[plan + 1]["stages"] - begin
         at = 0.0
         for s in range(count):
-            kind = stages[begin + s, 0]
-            row[s] = row[s - 1] if s > 0 and kind == stages[begin + s - 1, 0] else s
+            kind = stages[begin + s]["kind"]
+            row[s] = row[s - 1] if s > 0 and kind == stages[begin + s - 1]["kind"] else s
             if row[s] == s:
                 for which in range(SUMS):
                     total[s, which] = constants[kind, which]
@@ -369,8 +383,8 @@ def _pipelines(
             own = total[row[s]]
             last, forwards, backwards = own[BACKWARD_LAST], own[FORWARDS], own[BACKWARDS]
             done = arrival[s] + batches * (forwards + backwards)
-            if plans[plan, INTERLEAVE] == 1:
-                held = stages[begin + s, 1]
+            if plans[plan]["interleave"] == 1:
+                held = stages[begin + s]["held"]
                 around = own[FORWARD_EXIT] + turn
                 more = around + batches * backwards + (batches - held) * forwards
                 trips = (batches + held - 1) // held

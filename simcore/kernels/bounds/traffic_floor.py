@@ -7,18 +7,8 @@ import numpy as np
 
 from simcore.kernels.bounds.time_bound import (
     ALL_REDUCE,
-    AWARE,
-    CHUNKS,
-    COLLECTIVES,
-    DIVISOR,
-    GROWS,
-    MICROBATCHES,
     REDUCE_SCATTER,
-    REORDERED,
-    SENT,
-    SHRINKS,
     SLOT,
-    STAGES,
     TAIL_SLOT,
     BoundTables,
     Floats,
@@ -53,14 +43,14 @@ def traffic_floors(tables: BoundTables, picks: Ints, rates: Floats, longest: int
         if plan < 0 or picks[n, 1] < 0:
             continue
         _sent_bytes(tables, picks[n], sent)
-        for s in range(plans[plan, STAGES], plans[plan + 1, STAGES]):
-            kind = stages[s, 0]
-            if s > plans[plan, STAGES] and kind == stages[s - 1, 0]:
+        for s in range(plans[plan]["stages"], plans[plan + 1]["stages"]):
+            kind = stages[s]["kind"]
+            if s > plans[plan]["stages"] and kind == stages[s - 1]["kind"]:
                 continue
             carried[:] = 0.0
             for z in range(sums[kind], sums[kind + 1]):
                 if sum_of_term[z] == SLOT or sum_of_term[z] == TAIL_SLOT:
-                    times = plans[plan, MICROBATCHES] if sum_of_term[z] == SLOT else 1
+                    times = plans[plan]["microbatches"] if sum_of_term[z] == SLOT else 1
                     for d in range(dimensions):
                         carried[d] += factors[z] * times * sent[terms[z], d]
             for d in range(dimensions):
@@ -71,34 +61,34 @@ def traffic_floors(tables: BoundTables, picks: Ints, rates: Floats, longest: int
 @njit(cache=True, error_model="numpy")
 def _sent_bytes(tables: BoundTables, pick: Ints, sent: Floats) -> None:
     """Write what one member at least sends over each dimension in each collective of the plan."""
-    plan, place, system = pick[0], pick[1], pick[2]
+    plan, place, system = pick[0], pick[1], tables.systems[pick[2]]
     plans, collectives, places = tables.plans, tables.collectives, tables.places
     members, extents, phases = tables.members, tables.extents, tables.phases
-    reordered = tables.systems[system, REORDERED] > 0
+    reordered = system["reordered"] > 0
     dimensions = pick.size - 3
     step = np.empty((2, 2 * dimensions), np.int64)
-    first = plans[plan, COLLECTIVES]
-    for k in range(first, plans[plan + 1, COLLECTIVES]):
-        kind, axis = collectives[k, 0], collectives[k, 1]
+    first = plans[plan]["collectives"]
+    for k in range(first, plans[plan + 1]["collectives"]):
+        kind, axis = collectives[k]["kind"], collectives[k]["axis"]
         sent[k - first] = 0.0
         count = 0
         for d in range(dimensions):
             if places[place, axis, d] > 0:
                 step[0, count] = d
                 count += 1
-        split = kind == ALL_REDUCE and tables.systems[system, AWARE] > 0
+        split = kind == ALL_REDUCE and system["aware"] > 0
         count = order_of_phases(kind, split, reordered, count, step)
         group = members[place, axis]
-        wanted = tables.systems[system, CHUNKS]
-        size, chunks = cut_into_chunks(kind, float(collectives[k, 2]), wanted, group)
+        whole = float(collectives[k]["bytes"])
+        size, chunks = cut_into_chunks(kind, whole, system["chunks"], group)
         if reordered and count > 1 and (split or kind == REDUCE_SCATTER):
             size = np.floor(size / group)  # whichever dimension is the last one
         for j in range(count):
             d = step[0, j]
-            row = extents[places[place, axis, d], pick[3 + d], step[1, j]]
+            cost = phases[extents[places[place, axis, d], pick[3 + d], step[1, j]]]
             at = size
             if reordered and count > 1:
-                at *= phases[row, SHRINKS]
-            sent[k - first, d] += chunks * phases[row, SENT] * np.floor(at / phases[row, DIVISOR])
-            if not reordered and phases[row, GROWS] != phases[row, SHRINKS]:
-                size = np.floor(size * phases[row, GROWS] / phases[row, SHRINKS])
+                at *= cost["shrinks"]
+            sent[k - first, d] += chunks * cost["sent"] * np.floor(at / cost["divisor"])
+            if not reordered and cost["grows"] != cost["shrinks"]:
+                size = np.floor(size * cost["grows"] / cost["shrinks"])

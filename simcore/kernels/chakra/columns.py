@@ -1,11 +1,13 @@
-"""Columns that the decoding kernels write; apart from them, so that no compiler is imported."""
+"""Records that the decoding kernels write; apart from them, so that no compiler is imported."""
 
-# Columns of the node table, (rows, COLUMNS) int64.
-ID, TYPE, FLAGS, DURATION, NUM_OPS, TENSOR_SIZE, COMM_TYPE, COMM_SIZE = 0, 1, 2, 3, 4, 5, 6, 7
-COMM_SRC, COMM_DST, COMM_TAG, COMM_PRIORITY, GROUP, INVOLVED, OFFSET = 8, 9, 10, 11, 12, 13, 14
-COLUMNS = 15
+import numpy as np
 
-# Attributes by their bit in FLAGS; those from 1 to 10 have the column 3 + bit.
+from simcore.kernels.records import record_of
+
+NODE = record_of(np.int64, "id", "type", "flags", "duration", "numbers:10", "offset")
+"""A node: its numbers are the attributes from bit 1 of its flags on; where it began."""
+
+# Attributes by their bit in a node's flags.
 ATTRIBUTES = (
     "is_cpu_op",
     "num_ops",

@@ -14,21 +14,17 @@ from simcore.kernels.chakra.columns import (
     CTRL_USED,
     DATA_USED,
     DONE,
-    DURATION,
-    FLAGS,
     FULL,
-    ID,
     INVOLVED_DIM,
     INVOLVED_SHIFT,
     IS_CPU_OP,
     NAME_NOT_NUMBER_BIT,
     NEXT_ROW,
-    OFFSET,
     PG_NAME,
-    TYPE,
     WRONG_SHIFT,
 )
 from simcore.kernels.jit import njit
+from simcore.kernels.records import Record, Records
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -218,8 +214,8 @@ def _flag_list(data: Bytes, at: int, end: int) -> tuple[Int, int]:
 
 
 @njit(cache=True)
-def _decode_attribute(data: Bytes, at: int, end: int, row: Ints) -> bool:
-    """Stores one AttributeProto in its column of *row*; False if its bytes are broken."""
+def _decode_attribute(data: Bytes, at: int, end: int, row: Record) -> bool:
+    """Stores one AttributeProto in its field of *row*; False if its bytes are broken."""
     index, field = -1, 0
     raw, start, stop = np.int64(0), 0, 0
     while at < end:
@@ -256,10 +252,12 @@ def _decode_attribute(data: Bytes, at: int, end: int, row: Ints) -> bool:
 
 
 @njit(cache=True)
-def _store(data: Bytes, index: int, field: int, raw: int, start: int, stop: int, row: Ints) -> bool:
+def _store(
+    data: Bytes, index: int, field: int, raw: int, start: int, stop: int, row: Record
+) -> bool:
     one = np.int64(1)
     value, good = _integer(field, raw)
-    flags = row[FLAGS] & ~(one << (WRONG_SHIFT + index)) | (one << index)
+    flags = row["flags"] & ~(one << (WRONG_SHIFT + index)) | (one << index)
     if index == IS_CPU_OP:
         flags &= ~(one << CPU_BIT)
         if value != 0:
@@ -284,8 +282,8 @@ def _store(data: Bytes, index: int, field: int, raw: int, start: int, stop: int,
     if not good:
         flags |= one << (WRONG_SHIFT + index)
     if IS_CPU_OP < index <= INVOLVED_DIM:
-        row[3 + index] = value
-    row[FLAGS] = flags
+        row["numbers"][index - 1] = value
+    row["flags"] = flags
     return True
 
 
@@ -308,14 +306,15 @@ def _ids(data: Bytes, span: tuple[int, int, int], out: NDArray[np.uint64], used:
 def _decode_node(
     data: Bytes,
     frame: Ints,
-    row: Ints,
+    row: Record,
     data_deps: NDArray[np.uint64],
     ctrl_deps: NDArray[np.uint64],
     used: Ints,
 ) -> bool:
     at, end = frame[0], frame[1]
-    row[:] = 0
-    row[OFFSET] = at
+    row["id"] = row["type"] = row["flags"] = row["duration"] = 0
+    row["numbers"][:] = 0
+    row["offset"] = at
     while at < end:
         tag, at = read_varint(data, at, end)
         if at < 0 or tag >> 3 == 0:
@@ -324,10 +323,12 @@ def _decode_node(
         at = _skip(data, wire, at, end)
         if at < 0:
             return False
-        if wire == 0 and (number == 1 or number == 3 or number == 7):
-            value = read_varint(data, begin, end)[0]
-            column = ID if number == 1 else TYPE if number == 3 else DURATION
-            row[column] = _integer(7, value)[0] if number == 3 else value
+        if wire == 0 and number == 1:
+            row["id"] = read_varint(data, begin, end)[0]
+        elif wire == 0 and number == 3:
+            row["type"] = _integer(7, read_varint(data, begin, end)[0])[0]
+        elif wire == 0 and number == 7:
+            row["duration"] = read_varint(data, begin, end)[0]
         elif (number == 4 or number == 5) and (wire == 0 or wire == 2):
             which = CTRL_USED if number == 4 else DATA_USED
             out = ctrl_deps if number == 4 else data_deps
@@ -345,7 +346,7 @@ def _decode_node(
 def decode_nodes(
     data: Bytes,
     frames: Ints,
-    table: Ints,
+    table: Records,
     dep_ends: Ints,
     data_deps: NDArray[np.uint64],
     ctrl_deps: NDArray[np.uint64],
@@ -356,7 +357,7 @@ def decode_nodes(
     Args:
         data: The block.
         frames: (R, 2) int64, start and end of each message.
-        table: (R, COLUMNS) int64, receives the rows; OFFSET counts from the block's start.
+        table: (R,) NODE, receives the rows; an offset counts from the block's start.
         dep_ends: (R, 2) int64, receives how many data and control dependencies rows 0..r have.
         data_deps: (D,) uint64, receives the ids.
         ctrl_deps: Likewise.

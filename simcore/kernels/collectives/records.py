@@ -3,15 +3,17 @@
 Kernels and Python read a field alike, ``phases[p]["members"]``, compiled or not.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.kernels.records import Record as Record
+from simcore.kernels.records import Records as Records
+from simcore.kernels.records import record_of
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Records = NDArray[np.void]
-Record = Any  # one of them
 
 
 class PhaseRow(NamedTuple):
@@ -42,11 +44,7 @@ Program = tuple[PhaseRow, tuple[int, ...]]
 """A phase, and the words of its step table."""
 
 
-def _of_whole_numbers(*names: str) -> np.dtype[np.void]:
-    return np.dtype([(name, np.int64) for name in names], align=True)
-
-
-PHASE = _of_whole_numbers(*PhaseRow._fields)
+PHASE = record_of(np.int64, *PhaseRow._fields)
 
 PEERS_NEIGHBOUR, PEERS_ROTATING, PEERS_HALVING, PEERS_TREE = 0, 1, 2, 3
 PEERS_CUSTOM, PEERS_TABLE = 4, 5
@@ -95,12 +93,12 @@ LIST_DELAY_NS = 10
 """Cost of handling a message in a group given as a list, whatever the endpoint delay is
 (ASTRA-sim 2.0)."""
 
-TIME = _of_whole_numbers("slowest_ns", "fastest_ns", "last_step_ns")
+TIME = record_of(np.int64, "slowest_ns", "fastest_ns", "last_step_ns")
 """Ends of a phase, of its last and of its first member, and how long before its last step was
 scheduled."""
 
-COLLECTIVE = _of_whole_numbers("phase", "chunks", "chunk_bytes")
+COLLECTIVE = record_of(np.int64, "phase", "chunks", "chunk_bytes")
 """A collective: its first phase, and the number and size of its chunks."""
 
-ANSWER = _of_whole_numbers("missing", "duration_ns", "held_ns", "last_ns", "tied")
+ANSWER = record_of(np.int64, "missing", "duration_ns", "held_ns", "last_ns", "tied")
 """Values that ``collective_time`` returns."""

@@ -45,7 +45,7 @@ MOST_LATENT = 8
 """NPUs that split latent attention, whose cache each of them holds whole."""
 
 MEAN_LENGTH = 0.9
-"""Part of the nominal length: load tests draw lengths evenly from 80 to 100 % of it (InferenceX)."""
+"""Part of the nominal length: load tests draw lengths evenly from 80 to 100 % (InferenceX)."""
 
 _UP_BYTES_PER_S = {"nvlink3": 300e9, "nvlink4": 450e9, "nvlink5": 900e9}
 _OUT_BYTES_PER_S = 50e9

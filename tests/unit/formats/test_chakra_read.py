@@ -24,6 +24,7 @@ from simcore.formats.chakra.encode import encode_node
 from simcore.formats.chakra.stream import name_of
 from simcore.formats.chakra.trace import Trace
 from simcore.formats.chakra.wire import encode_varint
+from simcore.kernels.chakra.columns import NODE
 from simcore.terms import CollectiveKind, NodeKind
 
 
@@ -267,8 +268,8 @@ def test_drain_orders_are_those_of_a_plain_loop(data: st.DataObject) -> None:
     }
     rows = data.draw(st.permutations(ids))
     starts = np.cumsum([0, *(len(parents[node]) for node in rows)])
-    table = np.zeros((len(ids), 15), np.int64)
-    table[:, 0] = np.array(rows, np.uint64).view(np.int64)
+    table = np.zeros(len(ids), NODE)
+    table["id"] = np.array(rows, np.uint64).view(np.int64)
     trace = Trace(
         path=Path("made"),
         first_message=b"",

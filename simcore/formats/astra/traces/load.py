@@ -18,7 +18,7 @@ from simcore.formats.astra.traces.node_table import Machine
 from simcore.formats.astra.traces.program import build_programs
 from simcore.formats.chakra.read_many import TraceReader
 from simcore.formats.chakra.stream import name_of
-from simcore.formats.chakra.trace import OFFSET, Ints, Trace
+from simcore.formats.chakra.trace import Ints, Trace
 from simcore.terms import NodeKind
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class _Loader:
         from simcore.formats.chakra.stream import nodes_at
 
         rows = slice(None) if self._with_nodes else metadata
-        offsets = set(trace.table[rows, OFFSET].tolist())
+        offsets = set(trace.table["offset"][rows].tolist())
         return tuple(sorted(nodes_at(trace.path, offsets), key=lambda node: node.id))
 
     def _build(self, traces: Trace, keys: dict[int, int], groups: Groups) -> None:

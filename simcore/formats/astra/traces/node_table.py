@@ -14,7 +14,8 @@ from simcore.formats.astra.groups_file import Groups
 from simcore.formats.astra.system_file import AstraSystem
 from simcore.formats.astra.traces.roofline import LONGEST_NS, RooflineTimes, roofline_times
 from simcore.formats.chakra.graph import DependencyGraph
-from simcore.formats.chakra.trace import CPU_BIT, FLAGS, WRONG_SHIFT, Flags, Ints, Trace
+from simcore.formats.chakra.trace import Flags, Ints, Trace
+from simcore.kernels.chakra.columns import CPU_BIT, WRONG_SHIFT
 from simcore.terms import CollectiveKind, NodeKind
 
 LONGEST_MICROS = LONGEST_NS // 1000
@@ -57,7 +58,7 @@ class NodeTable:
 
     def __init__(self, trace: Trace, graph: DependencyGraph, machine: Machine) -> None:
         self._trace, self._graph, self._machine = trace, graph, machine
-        types, flags = trace.types[graph.rows], trace.table[graph.rows, FLAGS]
+        types, flags = trace.types[graph.rows], trace.table["flags"][graph.rows]
         bad = (types < 0) | (types > NodeKind.COLLECTIVE)
         if bad.any():
             rule = "must have a type from 0 (invalid) to 7 (collective)"
