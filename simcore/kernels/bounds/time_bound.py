@@ -332,9 +332,7 @@ def _message_ns(
     if d < 0:
         return 0.0
     link = links[picks[n, 3 + d]]
-    hops = link["hops"]
-    if hops == 0:
-        hops = min(distance, link["npus"] - distance)
+    hops = link["hops"] or min(distance, link["npus"] - distance)
     per_byte = link["per_npu"] * rates[n, picks.shape[1] - 3 + d]
     message = hops * rates[n, d] + size_bytes * per_byte
     return np.floor(message * (1.0 - 1e-14))  # no rounding lifts it to the next ns
