@@ -1,5 +1,6 @@
 """What README and the documentation print is what the code does."""
 
+import pkgutil
 import re
 import shlex
 from collections.abc import Iterator
@@ -222,3 +223,10 @@ def test_keys_of_study_and_run_files_are_all_described() -> None:
         for key, field in part.model_fields.items():
             if key not in ("execution", "name", "source", "model"):  # one profile so far; names
                 assert f"`{field.alias or key}`" in page, f"{part.__name__}.{key}"
+
+
+def test_every_name_of_the_reference_page_is_there() -> None:
+    named = re.findall(r"^::: (\S+)", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
+    assert len(named) > 10
+    for name in named:
+        assert pkgutil.resolve_name(name) is not None
