@@ -72,9 +72,9 @@ class Shape:
         """Degrees in columns of the row that begin with *prefix* (pools: ``decode_``).
 
         An engine spreads experts over NPUs that it has already. Where both degrees of experts
-        equal n and attention has n^2 NPUs, the table has multiplied them once too often: n.
-        A degree by which heads do not divide, or beyond ``MOST_LATENT`` where every NPU would keep
-        the latents of all requests, is one of copies of attention.
+        equal n and attention has n^2 NPUs, the table has multiplied them once too often: n. With
+        experts, a degree by which heads do not divide, or beyond ``MOST_LATENT`` where every NPU
+        would keep the latents of all requests, is one of copies of attention.
         """
         ending = "_size" if prefix else ""
         tp, replicas, etp, ep = (
@@ -85,7 +85,7 @@ class Shape:
         if etp and etp == ep and etp > 1 and tp * replicas == etp * ep:
             tp, replicas = (1, ep) if replicas > 1 else (ep, 1)
             etp = 1
-        if model.heads % tp or (model.latent and tp > MOST_LATENT):
+        if model.experts and (model.heads % tp or (model.latent and tp > MOST_LATENT)):
             tp, replicas = 1, tp * replicas
         npus = tp * replicas
         if not ep or not etp or ep * etp != npus:

@@ -6,6 +6,7 @@ from simcore.files.resources import shipped_names
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import ServedRuns, Shape
 from simcore.validation.served.models import CHECKPOINTS, served_model
+from simcore.validation.served.predict import ServedPredictor
 
 
 def row_of(**cells: str) -> MeasuredRow:
@@ -62,3 +63,17 @@ def test_one_accelerator_is_simulated_as_one_of_two_that_never_talk() -> None:
     assert (run.plan.dp, run.workload.global_batch) == (2, 8)
     assert run.platform.npu.kernels is not None
     assert run.platform.npu.kernels.engine == "vllm"
+
+
+def test_a_dense_model_is_not_split_by_what_its_heads_do_not_divide_by() -> None:
+    row = row_of(
+        model="Llama-3.1-70B",
+        system="h100",
+        tp="3",
+        concurrency="4",
+        input_len="64",
+        output_len="64",
+    )
+    found = ServedPredictor().predict(row)
+    assert found.status == "unsupported"
+    assert found.reason.startswith("heads_divide_by_tp: 64 heads do not divide by tp = 3")
