@@ -11,6 +11,7 @@ import numpy as np
 from simcore.compute.base import BEYOND_NS, ComputeModel
 from simcore.compute.tables.kinds import TABLE_KINDS, Floats
 from simcore.compute.tables.store import KernelTables, MeasuredKernel, shipped_tables
+from simcore.errors import ConfigError
 from simcore.machine import Npu
 from simcore.terms import FORMATS, NARROW_FORMATS, Precision
 from simcore.workload.graph import Kernel, Operator
@@ -92,10 +93,13 @@ def _whole_ns(times_s: Floats) -> list[int]:
 def _times_s(kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> Floats:
     """Time of each kernel."""
     times = np.array([_unmeasured_s(kernel, npu, precision) for kernel in kernels])
-    tables = shipped_tables(npu.kernels.tables) if npu.kernels else None
-    if tables is None or npu.kernels is None:
+    if npu.kernels is None:
         return times
+    tables = shipped_tables(npu.kernels.tables)
     engine = npu.kernels.engine
+    if engine and engine not in ENGINES:
+        rule = f"must be one of {', '.join(ENGINES)}"
+        raise ConfigError("platform.npu.kernels.engine", rule, got=engine)
     asked: dict[tuple[str, str], list[_Asked]] = defaultdict(list)
     for number, kernel in enumerate(kernels):
         layer = _experts(kernels[number : number + _OF_EXPERTS])
@@ -194,8 +198,7 @@ def _share(kernel: Kernel, npu: Npu, measured: Npu, precision: Precision) -> flo
 def _least_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
     """Time that peak and memory allow; operands of products in a narrow format are not cast."""
     compute_s = kernel.flop / _peak(kernel, npu, precision)
-    moved = _narrowed(kernel) * kernel.bytes
-    return max(compute_s, moved / npu.memory_bandwidth_bytes_per_s)
+    return max(compute_s, _moved(kernel) / npu.memory_bandwidth_bytes_per_s)
 
 
 def _unmeasured_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
@@ -204,12 +207,15 @@ def _unmeasured_s(kernel: Kernel, npu: Npu, precision: Precision) -> float:
     compute_s = kernel.flop / (part.get(kernel.kind, 1.0) * _peak(kernel, npu, precision))
     stream = PRODUCT_STREAM if kernel.kind == "gemm" else STREAM
     memory_rate = stream * npu.transfer_bytes_per_s(kernel.kind)
-    return max(compute_s, _narrowed(kernel) * kernel.bytes / memory_rate) + LAUNCH_S
+    return max(compute_s, _moved(kernel) / memory_rate) + LAUNCH_S
 
 
-def _narrowed(kernel: Kernel) -> float:
-    """Part of the bytes of *kernel*, in 16 bits, that its format takes."""
-    return FORMATS[kernel.format].weight_bytes / 2 if kernel.format else 1.0
+def _moved(kernel: Kernel) -> float:
+    """Bytes of *kernel*; operands of a product in a narrow format, however they are stored."""
+    if not kernel.format or kernel.kind != "gemm":
+        return kernel.bytes
+    m, n, k, size = kernel.m, kernel.n, kernel.k, FORMATS[kernel.format].weight_bytes
+    return min(kernel.bytes, kernel.groups * (size * k * (m + n) + 2.0 * m * n))
 
 
 def _peak(kernel: Kernel, npu: Npu, precision: Precision) -> float:

@@ -82,7 +82,18 @@ def _read(path: Path, kind: str) -> dict[Key, MeasuredKernel]:
 
 
 @cache
-def shipped_tables(name: str) -> KernelTables | None:
-    """The shipped tables of the accelerator *name*; None if there are none."""
-    folder = shipped_folder("configs") / "kernels" / name
-    return KernelTables(folder) if folder.is_dir() else None
+def shipped_tables(name: str) -> KernelTables:
+    """The shipped tables of the accelerator *name*.
+
+    Raises:
+        ConfigError: There are none; lists those there are.
+    """
+    folders = {path.parent.name: path.parent for path in _shipped().glob("*/source.yaml")}
+    if name not in folders:
+        rule = f"must be one of {', '.join(sorted(folders))}"
+        raise ConfigError("platform.npu.kernels.tables", rule, got=name)
+    return KernelTables(folders[name])
+
+
+def _shipped() -> Path:
+    return shipped_folder("configs") / "kernels"

@@ -36,7 +36,6 @@ def test_rows_that_the_tables_do_not_hold_are_met() -> None:
     errors = defaultdict(list)
     for row in rows_of(LEFT_OUT):
         tables, kind = shipped_tables(row["tables"]), row["kind"]
-        assert tables is not None
         table = tables.find(kind, row["engine"], row["format"])
         assert table is not None
         values = zip(TABLE_KINDS[kind].shape, row["shape"].split(), strict=True)
@@ -50,7 +49,6 @@ def test_rows_that_the_tables_do_not_hold_are_met() -> None:
 @pytest.mark.parametrize("name", MEASURED)
 def test_no_point_of_a_table_beats_the_accelerator(name: str) -> None:
     tables = shipped_tables(name)
-    assert tables is not None
     points = 0
     for kind, of_kind in TABLE_KINDS.items():
         path = shipped_folder("configs") / "kernels" / name / f"{kind}.csv"
@@ -113,3 +111,21 @@ def test_a_bad_line_of_a_table_is_refused_with_its_place(tmp_path: Path) -> None
     (tmp_path / "product.csv").write_text("engine,format,m,n,k,us\nvllm,bf16,1,2,x,3\n")
     with pytest.raises(ConfigError, match=r"product.csv:2: must have engine, format, m, n, k"):
         KernelTables(tmp_path).find("product", "vllm", "bf16")
+
+
+@pytest.mark.parametrize(("key", "value"), [("tables", "h10"), ("engine", "vlm")])
+def test_tables_and_engines_that_nobody_knows_are_refused(key: str, value: str) -> None:
+    npu = load_npu("h100_80")
+    assert npu.kernels is not None
+    wrong = npu.model_copy(update={"kernels": npu.kernels.model_copy(update={key: value})})
+    with pytest.raises(ConfigError, match=rf"platform.npu.kernels.{key}: must be one of"):
+        MeasuredKernels().kernel_time_ns(product(64, 64, 64), wrong, Precision.BF16)
+
+
+def test_a_format_without_a_table_reads_its_weights_once() -> None:
+    """4-bit weights on an accelerator without a table for them: bytes as stored, not fewer."""
+    npu, (m, n, k) = load_npu("h200"), (1, 8192, 28672)
+    stored = 0.5625 * n * k
+    kernel = product(m, n, k, "nvfp4")._replace(bytes=stored + 2.0 * (m * n + m * k))
+    time_ns = MeasuredKernels().kernel_time_ns(kernel, npu, Precision.BF16)
+    assert time_ns * 1e-9 * npu.memory_bandwidth_bytes_per_s > stored
