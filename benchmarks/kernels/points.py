@@ -6,18 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from simcore.validation.served.mapping import FORMATS as ENGINE_FORMATS
+
 ENGINES = {"trtllm": "tensorrt_llm", "vllm": "vllm", "sglang": "sglang"}
 """Folders that are read, and our names of the engines."""
 
-FORMATS = {
-    "bfloat16": "bf16",
-    "fp8": "fp8",
-    "fp8_block": "fp8_block",
-    "nvfp4": "nvfp4",
-    "w4a16_mxfp4": "w4a16_mxfp4",
-    "w4a8_mxfp4_mxfp8": "w4a8_mxfp4",
-    "int4_wo": "w4a16_int4",
-}
+FORMATS = {"bfloat16": "bf16", **ENGINE_FORMATS}
 KEYS = ["engine", "format"]
 """Columns that tell tables apart."""
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from simcore.config import Run
 from simcore.errors import SimcoreError
 from simcore.simulation import Simulator
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
@@ -24,7 +23,7 @@ class ServedPrediction:
 
     Attributes:
         id: Of the row.
-        status: ``ok``, ``unsupported`` or ``error``.
+        status: ``ok`` or ``unsupported``.
         reason: Why not ``ok``.
         ttft_s: Time to the first token without waiting for a place, half of a step included.
         tpot_s: Time per output token.
@@ -62,8 +61,6 @@ class ServedPredictor:
         try:
             pooled = row.text("mode") == "disagg"
             ttft_s, tpot_s, npus = self._pools(row) if pooled else self._one_pool(row)
-        except UnsupportedRow as error:
-            return ServedPrediction(id=row.id, status="unsupported", reason=str(error))
         except SimcoreError as error:
             return ServedPrediction(id=row.id, status="unsupported", reason=str(error))
         answer = _lengths(row)[1]
@@ -105,11 +102,8 @@ class ServedPredictor:
         run = self._runs.run(row, shape, step, sequences, keys)
         key = run.model_dump_json(exclude={"platform": {"npu": {"sources"}}})
         if key not in self._known:
-            self._known[key] = self._time_s(run)
+            self._known[key] = self._simulator.simulate(run).iteration_time_s
         return self._known[key]
-
-    def _time_s(self, run: Run) -> float:
-        return self._simulator.simulate(run).iteration_time_s
 
 
 def _lengths(row: MeasuredRow) -> tuple[int, int]:
