@@ -58,6 +58,11 @@ class MemoryFit:
         return Shortage.TIGHT if self.highest_bytes > self.capacity_bytes else Shortage.NONE
 
     @property
+    def is_short(self) -> bool:
+        """True if memory may run out."""
+        return self.shortage is not Shortage.NONE
+
+    @property
     def reason(self) -> str:
         """The verdict in plain words."""
         there = f"{format_quantity(self.capacity_bytes, 'B')} there"
