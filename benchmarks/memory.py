@@ -2,11 +2,10 @@
 
     python benchmarks/memory.py ROWS.csv [--json OUT.json] [--show 15]
 
-Each row that can be mapped becomes a run as in ``simcore validate``; its memory is held against that
-of the accelerator. A run that is refused here ran in fact, so each one is an error, of the memory
-model or of what the mapping fills in. The other way round, what every accelerator would admit says
-how much the model still refuses: the same runs are held against a part of the memory too
-(``--shrink``). The last line is one JSON object.
+Each row that can be mapped becomes a run as in ``simcore validate``; its memory is held against
+that of the accelerator. A run that is refused here ran in fact, so each one is an error, of the
+memory model or of what the mapping fills in. That the model still refuses something shows in the
+same plans on accelerators with a part of the memory. The last line is one JSON object.
 """
 
 import argparse

@@ -82,9 +82,7 @@ class Simulator:
         """Get memory for the runs beforehand, so that the first one is no slower for it."""
         self._memo.of("workspace", None, Workspace).prepare()
 
-    def simulate(
-        self, run: Run, *, memory: bool = False, margin: float = 0.0
-    ) -> IterationResult:
+    def simulate(self, run: Run, *, memory: bool = False, margin: float = 0.0) -> IterationResult:
         """Simulate *run*; see ``simulate``.
 
         Args:

@@ -138,7 +138,7 @@ def studies(settings: Settings) -> Answers:
 
 def _without_memory(notes: str) -> str:
     """*notes* but for those on short memory, which the frozen tree did not tell."""
-    return "; ".join(note for note in notes.split("; ") if " is tight: " not in note)
+    return "; ".join(note for note in notes.split("; ") if "memory is " not in note)
 
 
 def bounds(_: Settings) -> Answers:

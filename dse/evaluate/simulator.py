@@ -85,7 +85,7 @@ class SimulatorEvaluator(Evaluator):
     def _warnings(self, result: IterationResult) -> tuple[str, ...]:
         """Notes on memory that is short although the tensors of a design fit."""
         fit = result.memory_fit
-        return (f"memory is {fit.reason}",) if self._margin is not None and fit.is_short else ()
+        return (fit.reason,) if self._margin is not None and fit.is_short else ()
 
     def admits(self, design: Design) -> bool:
         """True if structure, and memory if the study bounds it, allow a simulation."""

@@ -65,7 +65,7 @@ def _print(service: "Service", result: "ServiceResult") -> None:
 
 def _short(pool: "IterationResult") -> str:
     """Words on memory that is short although the tensors fit."""
-    return f"; memory is {pool.memory_fit.reason}" if pool.memory_fit.is_short else ""
+    return f"; {pool.memory_fit.reason}" if pool.memory_fit.is_short else ""
 
 
 def _throughput(result: "ServiceResult") -> str:

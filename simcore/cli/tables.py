@@ -46,7 +46,7 @@ def print_result(run: Run, result: IterationResult) -> None:
             f"{result.footprint_bytes / result.memory_bytes:.2f} times the memory of one NPU"
         )
     elif fit.is_short:
-        console.print(f"[bold yellow]memory is {fit.reason}[/bold yellow]")
+        console.print(f"[bold yellow]{fit.reason}[/bold yellow]")
 
 
 def _title(run: Run, result: IterationResult) -> str:

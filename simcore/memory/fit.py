@@ -71,8 +71,12 @@ class MemoryFit:
             for size in (self.held_bytes, self.expected_bytes, self.highest_bytes)
         ]
         return {
-            Shortage.NONE: f"it fits: {highest} with fragments, {there}",
-            Shortage.TIGHT: f"tight: {expected} needed, {highest} with fragments, {there}",
-            Shortage.LIKELY: f"likely too large: {expected} with buffers and workspace, {there}",
-            Shortage.CERTAIN: f"certainly too large: its tensors alone take {held}, {there}",
+            Shortage.NONE: f"memory suffices: {highest} with fragments, {there}",
+            Shortage.TIGHT: (
+                f"memory is tight: {expected} needed, {highest} with fragments, {there}"
+            ),
+            Shortage.LIKELY: (
+                f"memory is likely too small: {expected} with buffers and workspace, {there}"
+            ),
+            Shortage.CERTAIN: f"memory is too small: tensors alone take {held}, {there}",
         }[self.shortage]

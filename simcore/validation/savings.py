@@ -9,8 +9,8 @@ what is recomputed, the savings that cost least time are taken in turn until it 
 3. of the layers of each chunk the fewest are repeated as a whole;
 4. with all of them repeated, the optimizer's moments are kept in 16 bits.
 
-Memory is that of the run's own tensors (``simcore.memory.footprint``), without margin: the least that
-explains the run.
+Memory is that of the run's own tensors (``simcore.memory.footprint``), without margin: the least
+that explains the run.
 """
 
 from bisect import bisect_left

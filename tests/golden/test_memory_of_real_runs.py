@@ -1,0 +1,60 @@
+"""Runs that are known to have run fit, and those that are known not to are refused."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simcore.errors import SimcoreError
+from simcore.memory.footprint import footprint
+from simcore.validation.machine import Machines
+from simcore.validation.mapping import run_of
+from simcore.validation.rows import MeasuredRow
+from simcore.workload import Model, ParallelPlan, TrainingWorkload
+
+ROWS = Path(__file__).resolve().parents[3] / "shared" / "golden" / "hardware" / "llm_training.csv"
+
+# Korthikanti et al., MLSys 2023, table 3: heads, hidden, layers, pp, chunks of a stage,
+# micro-batch, batch; t = 8, s = 2048, v = 51200, on A100 with 80 GB. Figure 1: each exceeds that
+# memory as it was before, and fits with sequence parallelism and selective recompute.
+PUBLISHED = {
+    "22B": (64, 6144, 48, 1, 1, 4, 4),
+    "175B": (96, 12288, 96, 8, 3, 1, 64),
+    "530B": (128, 20480, 105, 35, 3, 1, 280),
+    "1T": (160, 25600, 128, 64, 1, 1, 512),
+}
+
+
+def held_gb(name: str, **choices: Any) -> float:
+    heads, hidden, layers, pp, chunks, micro_batch, batch = PUBLISHED[name]
+    model = Model(
+        name=name, layers=layers, hidden=hidden, heads=heads, ffn=4 * hidden, vocabulary=51200,
+        tied_embeddings=True,
+    )  # fmt: skip
+    job = TrainingWorkload(model=model, sequence=2048, global_batch=batch, precision="fp16")
+    plan = ParallelPlan(
+        tp=8, pp=pp, interleave=chunks, micro_batch=micro_batch, flash_attention=False, **choices
+    )
+    return footprint(job, plan).total_bytes / 1e9
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_runs_of_korthikanti_fit_only_with_what_the_paper_adds(name: str) -> None:
+    assert held_gb(name) > 80
+    assert held_gb(name, sequence_parallel=True, recompute="selective") < 80
+
+
+@pytest.mark.skipif(not ROWS.is_file(), reason=f"{ROWS} is not there")
+def test_measured_runs_are_admitted_and_half_of_their_machines_would_not_do() -> None:
+    machines, fills = Machines(), []
+    for row in MeasuredRow.all_of(ROWS):
+        try:
+            run = run_of(row, machines)
+        except SimcoreError:
+            continue
+        fills.append(footprint(run.workload, run.plan).total_bytes / run.platform.npu.memory_bytes)
+    refused = Counter(fill > 1 for fill in fills)[True] / len(fills)
+    assert len(fills) > 1500
+    assert refused <= 0.03
+    assert max(fills) < 1.5, "what is refused is short of little"
