@@ -20,7 +20,8 @@ source's name nor the measured columns are read.
   are sharded or the optimizer is ``distributed``; else after it.
 - Weights, gradients and optimizer state that do not fit with the published sharding: refused.
 - Recompute: full in old software; else the savings of memory that cost least time and with which
-  the run fits (``savings.py``): it ran, and somehow it did.
+  the run fits (``savings.py``): it ran, and somehow it did. Selective recompute, in software with
+  fused attention, keeps what products make and repeats norms and activations.
 - Fused attention: but for old software whose recompute is published, which stored the scores.
 - Old software computes the loss in kernels of their own; its sums of gradients are in fp16 where it
   computes in fp16, else in fp32. Where they are wider than the gradients, or ZeRO shards anything,
@@ -114,6 +115,7 @@ def plan_of(row: MeasuredRow, model: Model) -> ParallelPlan:
         shard=shard_group(row),
         prefetch=0 if leaves_nodes(row) else 1,
         recompute=recompute,
+        recompute_parts=_recompute_parts(row),
         overlap_tensor=_overlaps_tensor(row, tp=tp),
         overlap_gradients=_overlaps_gradients(row, pp=pp),
         flash_attention=not (_old_software(row) and row.text("recompute")),
@@ -167,6 +169,12 @@ def recompute_of(row: MeasuredRow) -> str:
     """``full`` and ``selective`` as the row says, else that of its time."""
     text = row.text("recompute") or ("full" if _old_software(row) else "none")
     return next((kind for kind in ("full", "selective") if text.startswith(kind)), "none")
+
+
+def _recompute_parts(row: MeasuredRow) -> tuple[str, ...]:
+    """Modules that ``selective`` and ``minimal`` repeat where the attention core is fused."""
+    selective = row.text("recompute").startswith(("selective", "minimal"))
+    return ("norms", "activations") if selective and not _old_software(row) else ()
 
 
 def _needed(row: MeasuredRow, column: str) -> int:

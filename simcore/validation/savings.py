@@ -23,12 +23,14 @@ Choice = tuple[TrainingWorkload, ParallelPlan]
 
 
 def least_savings(workload: TrainingWorkload, plan: ParallelPlan, room_bytes: float) -> Choice:
-    """*workload* and *plan* with the cheapest savings with which they fit; with all, if none do."""
-    chosen = workload, plan
+    """*workload* and *plan* with the cheapest savings with which they fit.
+
+    Where none is enough, something else is missing in the row: every layer is repeated.
+    """
     for chosen in _savings(workload, plan, room_bytes):
         if _fits(chosen, room_bytes):
-            break
-    return chosen
+            return chosen
+    return workload, _repeated_layers(workload, plan)[-1]
 
 
 def _savings(workload: TrainingWorkload, plan: ParallelPlan, room_bytes: float) -> Iterator[Choice]:

@@ -1,6 +1,5 @@
 """Runs that are known to have run fit, and those that are known not to are refused."""
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +45,7 @@ def test_the_runs_of_korthikanti_fit_only_with_what_the_paper_adds(name: str) ->
 
 
 @pytest.mark.skipif(not ROWS.is_file(), reason=f"{ROWS} is not there")
-def test_measured_runs_are_admitted_and_half_of_their_machines_would_not_do() -> None:
+def test_measured_runs_are_admitted_and_many_would_not_be_on_half_of_the_memory() -> None:
     machines, fills = Machines(), []
     for row in MeasuredRow.all_of(ROWS):
         try:
@@ -54,7 +53,7 @@ def test_measured_runs_are_admitted_and_half_of_their_machines_would_not_do() ->
         except SimcoreError:
             continue
         fills.append(footprint(run.workload, run.plan).total_bytes / run.platform.npu.memory_bytes)
-    refused = Counter(fill > 1 for fill in fills)[True] / len(fills)
+    refused, told = (sum(fill > part for fill in fills) / len(fills) for part in (1.0, 0.5))
     assert len(fills) > 1500
     assert refused <= 0.03
-    assert max(fills) < 1.5, "what is refused is short of little"
+    assert told > 0.3

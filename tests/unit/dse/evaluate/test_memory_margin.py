@@ -34,7 +34,7 @@ def outcomes(data: dict[str, Any]) -> list[Evaluation]:
 
 
 def test_designs_with_too_little_memory_left_are_refused() -> None:
-    plain, strict = (outcomes(study_with(**keys)) for keys in ({}, {"memory_margin": "25%"}))
+    plain, strict = outcomes(study_with()), outcomes(study_with(memory_margin="25%"))
     fitting = [one for one in plain if one.state == "complete"]
     roomy = [one for one in strict if one.state == "complete"]
     assert 0 < len(roomy) < len(fitting) < len(plain)
