@@ -107,7 +107,7 @@ def check_memory(
 
 
 def memory_fit(workload: Workload, platform: Platform, plan: ParallelPlan) -> MemoryFit:
-    """Whether the plan fits in the memory of the machine, and how sure that is.
+    """Verdict on the plan's memory: does it fit in that of the machine, and how sure is that?
 
     Raises:
         InfeasibleError: The plan does not fit the workload.

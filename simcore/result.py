@@ -119,7 +119,7 @@ class IterationResult:
 
     @property
     def memory_fit(self) -> MemoryFit:
-        """Whether the memory is enough, and how sure that is."""
+        """Verdict on the memory: is it enough, and how sure is that?"""
         return MemoryFit.of(self.footprint, self.runtime, self.memory_bytes)
 
     @property

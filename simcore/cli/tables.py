@@ -107,7 +107,7 @@ def _row(table: Table, label: str, values: list[float], total: float) -> None:
 
 
 def _memory_table(run: Run, result: IterationResult) -> Table:
-    """What the tensors of a run take, and below the line what it takes beside them."""
+    """Bytes of a run's tensors, and below the line what it takes beside them."""
     table = Table("memory of the fullest NPU", "size", "share of capacity")
     modules = activations_by_module(run.workload, run.plan, result.footprint)
     for name, size in result.footprint.parts().items():

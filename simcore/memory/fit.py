@@ -1,4 +1,4 @@
-"""Whether a run fits in memory, and how sure that is."""
+"""Verdict on the memory of a run, and how sure that is."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ from simcore.units import format_quantity
 
 
 class Shortage(StrEnum):
-    """How sure it is that memory runs out.
+    """Degrees of certainty that memory runs out.
 
     - ``none``: it fits, fragments included.
     - ``tight``: it fits unless fragments take their usual part.

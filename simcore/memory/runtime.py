@@ -14,7 +14,7 @@ from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.layer import blocks_of
 
 CONTEXT_BYTES = 500_000_000
-"""Of the driver's context with the kernels that are loaded: 300 MB where they are loaded when first
+"""Driver's context with the kernels that are loaded: 300 MB where they are loaded when first
 used, above 1,000 MB where they all are. Source: PyTorch, issue 107667."""
 GROUP_BYTES = 544 * 2**20
 """Buffers of NCCL for a group: 544 MB (2 accelerators) to 688 MB (3 or 4) on A100 with NVLink.

@@ -17,7 +17,7 @@ from simcore.workload.program.gradients import served
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 
 _MAIN_BYTES = 4
-"""Of a main copy: the fp32 weight that the optimizer updates, below fp32 beside the weight."""
+"""Size of a main copy: the fp32 weight that is updated, where weights are stored in less."""
 _OUTER_BYTES = 8
 """fp32 weights of the last average, and the momentum of their step."""
 

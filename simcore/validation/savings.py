@@ -1,4 +1,4 @@
-"""What saves memory in a run whose publisher does not say.
+"""Savings of memory in runs whose publishers do not say what they did.
 
 A run that was measured fitted. Where it would not with what its row tells, and the row leaves out
 what is recomputed, the savings that cost least time are taken in turn until it fits:

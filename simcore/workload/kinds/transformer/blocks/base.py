@@ -78,14 +78,11 @@ class ResidualBlock(LayerWork):
         """
         raise AssertionError(f"{type(self).__name__} is not repeated by itself")
 
-    def repeat(self, work: PassWriter) -> None:
-        """Write the forward pass after the norm once more, where it is repeated."""
+    def repeat_norm(self, work: PassWriter, name: str) -> None:
+        """The norm of the block once more, where its output was not kept, and what follows it."""
+        if self.repeats("norms"):
+            work.compute(name, norm(self.share, f"{name} again")[1:])
         if self.is_repeated:
             work.phase(PassPhase.RECOMPUTE)
             self.after_norm(work, [])
             work.phase(PassPhase.BACKWARD)
-
-    def repeat_norm(self, work: PassWriter, name: str) -> None:
-        """The norm of the block once more, where its output was not kept."""
-        if self.repeats("norms"):
-            work.compute(name, norm(self.share, f"{name} again")[1:])

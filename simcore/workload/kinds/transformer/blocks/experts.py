@@ -113,7 +113,6 @@ class RoutedExperts(ResidualBlock):
     def backward(self, work: PassWriter) -> None:
         share = self.share
         self.repeat_norm(work, "unpermute")
-        self.repeat(work)
         work.compute("unpermute", norm_gradient(share, "next"))
         if self._narrows:
             rows, narrow, wide = self._narrowing
@@ -154,7 +153,7 @@ class RoutedExperts(ResidualBlock):
 
     @property
     def entry_bytes(self) -> int:
-        """As of every block, but the router reads 16 bits; shared experts may keep a copy."""
+        """Bytes as every block keeps them, but in 16 bits, and a copy for shared experts."""
         share, elements = self.share, self.share.thin_rows * self.share.hidden
         outputs = 0 if self.repeats("norms") else elements
         copied = elements if share.copies_inputs and self._experts.shared_ffn else 0

@@ -46,7 +46,6 @@ class Mlp(ResidualBlock):
         share = self.share
         work.gather("mlp gradient")
         self.repeat_norm(work, "mlp")
-        self.repeat(work)
         regathered = work.regather("mlp input")
         work.compute("mlp", norm_gradient(share, "next"))
         if self.repeats("activations"):
