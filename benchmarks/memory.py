@@ -77,7 +77,7 @@ def cases(path: Path, left_out: Counter[str]) -> Iterator[Case]:
         except SimcoreError as error:
             left_out[type(error).__name__] += 1
             continue
-        runtime = runtime_memory(run.workload, run.plan, needed.fullest.weights_bytes)
+        runtime = runtime_memory(run.workload, run.plan, needed)
         fit = MemoryFit.of(needed, runtime, run.platform.npu.memory_bytes)
         parts = needed.parts()
         yield Case(row=row, run=run, fit=fit, largest=max(parts, key=parts.__getitem__))

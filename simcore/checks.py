@@ -62,11 +62,8 @@ class RunChecks:
 
     def runtime(self, workload: Workload, plan: ParallelPlan) -> RuntimeMemory:
         """See ``runtime_memory``."""
-        weights_bytes = self.footprint(workload, plan).fullest.weights_bytes
-        key = workload, plan
-        return self._memo.of(
-            "runtime memory", key, lambda: runtime_memory(workload, plan, weights_bytes)
-        )
+        needed, key = self.footprint(workload, plan), (workload, plan)
+        return self._memo.of("runtime memory", key, lambda: runtime_memory(workload, plan, needed))
 
 
 def check_run(run: Run, *, memory: bool = True) -> None:

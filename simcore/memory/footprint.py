@@ -35,6 +35,7 @@ class StageFootprint:
         activations_bytes: What the layers keep for the backward pass.
         logits_bytes: Logits and the inputs of the final norm and the head, last stage.
         cache_bytes: Keys and values of earlier tokens, in inference.
+        block_bytes: Of the activations, the most that one block of a layer keeps of a micro-batch.
     """
 
     stage: int
@@ -45,6 +46,7 @@ class StageFootprint:
     logits_bytes: int
     main_bytes: int = 0
     cache_bytes: int = 0
+    block_bytes: int = 0
 
     def beside(self, other: "StageFootprint") -> "StageFootprint":
         """Sum with what *other* keeps on the NPU; of what both need while they work, the larger.
@@ -141,6 +143,7 @@ def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
                 activations_bytes=-(-most // plan.interleave) + shape.working_bytes,
                 logits_bytes=shape.logits_bytes,
                 cache_bytes=shape.cache_bytes,
+                block_bytes=shape.block_bytes,
             )
         )
     if other := workload.beside(plan):
@@ -158,6 +161,7 @@ class _Shape:
         kept_bytes: Of the activations of one micro-batch in all chunks.
         late_bytes: Likewise with what is repeated in the backward pass.
         working_bytes: Of the layers that are computed again; without training, of the one at work.
+        block_bytes: Of the block that keeps most of one micro-batch.
     """
 
     weights_bytes: int
@@ -169,6 +173,7 @@ class _Shape:
     working_bytes: int
     logits_bytes: int
     cache_bytes: int
+    block_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +216,7 @@ class _Sizes:
             working_bytes=largest if plan.recompute == "full" or not workload.trains else parts,
             logits_bytes=losses * _head_bytes(share.exit) if counts.has_head else 0,
             cache_bytes=workload.cache_bytes(plan, kinds),
+            block_bytes=max(max(self.kept[kind].block_bytes) for kind in set(kinds)),
         )
 
     def _kept_bytes(self, chunk: Sequence[LayerKind]) -> int:

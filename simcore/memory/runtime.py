@@ -6,12 +6,12 @@ them, and the same for every model, machine and source.
 
 from dataclasses import dataclass
 
+from simcore.memory.footprint import Footprint
 from simcore.terms import FORMATS
 from simcore.workload.base import Workload
 from simcore.workload.graph import Axis
 from simcore.workload.groups import group_layouts
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.layer import blocks_of
 
 CONTEXT_BYTES = 500_000_000
 """Driver's context with the kernels that are loaded: 300 MB where they are loaded when first
@@ -37,7 +37,8 @@ class RuntimeMemory:
     Attributes:
         context_bytes: Of the driver.
         communication_bytes: Buffers of the groups in which the NPU communicates.
-        workspace_bytes: Of products, and of the gradients of activations on their way.
+        workspace_bytes: Of products, and the gradients of activations while a block is passed
+            backwards, which are as large as what it keeps.
         copies_bytes: Weights once more in the format of the products, below 16 bits.
         reserve: Part of all bytes that fragments waste.
     """
@@ -64,27 +65,17 @@ class RuntimeMemory:
         }
 
 
-def runtime_memory(workload: Workload, plan: ParallelPlan, weights_bytes: int) -> RuntimeMemory:
-    """Memory of *workload* beyond its tensors, *weights_bytes* of which are weights.
-
-    The plan must fit the workload.
-    """
+def runtime_memory(workload: Workload, plan: ParallelPlan, needed: Footprint) -> RuntimeMemory:
+    """Memory of *workload* under *plan* beyond the tensors that are *needed*."""
     groups = [axis for axis in group_layouts(workload, plan) if axis is not Axis.EMBEDDING]
+    flowing_bytes = needed.fullest.block_bytes if workload.trains else 0
     return RuntimeMemory(
         context_bytes=CONTEXT_BYTES,
         communication_bytes=GROUP_BYTES * len(groups),
-        workspace_bytes=PRODUCT_BYTES + (_flowing_bytes(workload, plan) if workload.trains else 0),
-        copies_bytes=_copies_bytes(workload, plan, weights_bytes),
+        workspace_bytes=PRODUCT_BYTES + flowing_bytes,
+        copies_bytes=_copies_bytes(workload, plan, needed.fullest.weights_bytes),
         reserve=TRAINING_RESERVE if workload.trains else ENGINE_RESERVE,
     )
-
-
-def _flowing_bytes(workload: Workload, plan: ParallelPlan) -> int:
-    """Gradients of activations while a block is passed backwards: as large as what it keeps."""
-    share = workload.share(plan)
-    kinds = dict.fromkeys(workload.model.layer_kinds)
-    blocks = [block.kept_bytes for kind in kinds for block in blocks_of(kind, share, plan)]
-    return max(blocks, default=0)
 
 
 def _copies_bytes(workload: Workload, plan: ParallelPlan, weights_bytes: int) -> int:

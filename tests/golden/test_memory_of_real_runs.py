@@ -1,5 +1,6 @@
 """Runs that are known to have run fit, and those that are known not to are refused."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from simcore.memory.footprint import footprint
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.rows import MeasuredRow
-from simcore.workload import Model, ParallelPlan, TrainingWorkload
+from simcore.workload import Model, ParallelPlan, TrainingWorkload, load_workload
 
 ROWS = Path(__file__).resolve().parents[3] / "shared" / "golden" / "hardware" / "llm_training.csv"
 
@@ -57,3 +58,36 @@ def test_measured_runs_are_admitted_and_many_would_not_be_on_half_of_the_memory(
     assert len(fills) > 1500
     assert refused <= 0.03
     assert told > 0.3
+
+
+MODELS = ROWS.parents[1] / "models" / "truth.csv"
+SHIPPED = {
+    "llama3_8b": "llama-3.1-8b",
+    "llama3_70b": "llama-3.1-70b",
+    "llama3_405b": "llama-3.1-405b",
+    "qwen3_32b": "qwen3-32b",
+    "qwen3_30b_a3b": "qwen3-30b-a3b",
+    "mixtral_8x7b": "mixtral-8x7b",
+    "deepseek_v3": "deepseek-v3",
+    "kimi_k2": "kimi-k2",
+    "gpt_oss_20b": "gpt-oss-20b",
+    "gpt_oss_120b": "gpt-oss-120b",
+}
+"""Names of shipped models, and those that they have in the table of counted ones."""
+
+
+@pytest.mark.skipif(not MODELS.is_file(), reason=f"{MODELS} is not there")
+@pytest.mark.parametrize("name", SHIPPED)
+def test_weights_and_cache_take_the_bytes_that_were_counted(name: str) -> None:
+    with MODELS.open(encoding="utf-8", newline="") as file:
+        truth = {row["model"]: row for row in csv.DictReader(file)}[SHIPPED[name]]
+    tokens, sequences = 4096, 3
+    table = {"kind": "inference", "model": name, "step": "decode", "sequence": tokens}
+    job = load_workload({**table, "global_batch": sequences})
+    stage = footprint(job, ParallelPlan(micro_batch=sequences, schedule="forward")).stages[0]
+    assert stage.weights_bytes == pytest.approx(2 * int(truth["total_parameters"]), rel=0.002)
+    whole, latent, sliding = (
+        int(truth[f"kv_bytes_per_token_{kind}"] or 0) for kind in ("full", "latent", "sliding")
+    )
+    window = min(tokens, int(truth["windows"] or 0))
+    assert stage.cache_bytes == sequences * (tokens * (whole + latent) + window * sliding)

@@ -7,12 +7,16 @@ import pytest
 from simcore.memory.fit import MemoryFit, Shortage
 from simcore.memory.footprint import footprint
 from simcore.memory.modules import activations_by_module
-from simcore.memory.runtime import GROUP_BYTES, RuntimeMemory, runtime_memory
+from simcore.memory.runtime import GROUP_BYTES, PRODUCT_BYTES, RuntimeMemory, runtime_memory
 from simcore.workload import Model, ParallelPlan, TrainingWorkload, load_model, load_workload
 
 MODEL = Model(name="m", layers=8, hidden=512, heads=8, ffn=2048, vocabulary=1024)
 JOB = TrainingWorkload(model=MODEL, sequence=1024, global_batch=16)
 RUNTIME = RuntimeMemory(context_bytes=10, workspace_bytes=20, reserve=0.1)
+
+
+def runtime_of(job: TrainingWorkload, plan: ParallelPlan) -> RuntimeMemory:
+    return runtime_memory(job, plan, footprint(job, plan))
 
 
 def fit_in(capacity_bytes: float, runtime: RuntimeMemory = RUNTIME) -> MemoryFit:
@@ -45,8 +49,8 @@ def test_each_shortage_begins_where_its_sum_exceeds_the_memory() -> None:
 
 
 def test_what_a_run_takes_beside_its_tensors_grows_with_the_groups_it_communicates_in() -> None:
-    alone = runtime_memory(JOB, ParallelPlan(), 0)
-    split = runtime_memory(JOB, ParallelPlan(tp=2, dp=4, pp=2, sequence_parallel=True), 0)
+    alone = runtime_of(JOB, ParallelPlan())
+    split = runtime_of(JOB, ParallelPlan(tp=2, dp=4, pp=2, sequence_parallel=True))
     assert alone.communication_bytes == 0
     assert split.communication_bytes == 3 * GROUP_BYTES
 
@@ -63,9 +67,16 @@ def test_weights_in_16_bits_are_there_in_the_format_of_products_too(
     changes: dict[str, Any], per_weight: float
 ) -> None:
     job = TrainingWorkload(model=MODEL, sequence=1024, global_batch=16, **changes)
-    assert runtime_memory(job, ParallelPlan(dp=2), 1000).copies_bytes == 1000 * per_weight
+    weights_bytes = footprint(job, ParallelPlan(dp=2)).fullest.weights_bytes
+    assert runtime_of(job, ParallelPlan(dp=2)).copies_bytes == weights_bytes * per_weight
     sharded = ParallelPlan(dp=2, zero_stage=3)
-    assert runtime_memory(job, sharded, 1000).copies_bytes == 0, "they are gathered each time"
+    assert runtime_of(job, sharded).copies_bytes == 0, "they are gathered each time"
+
+
+def test_gradients_flow_through_one_block_at_a_time() -> None:
+    plan = ParallelPlan(dp=16)
+    mlp = 1024 * 512 * (2 + 2 + 1 + 8 + 8)  # norm's input and result, mask, and twice 4 h
+    assert runtime_of(JOB, plan).workspace_bytes == PRODUCT_BYTES + mlp
 
 
 @pytest.mark.parametrize(
