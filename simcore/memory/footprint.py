@@ -200,8 +200,10 @@ class _Sizes:
         held = self.layers.total(kinds)
         counts = StageParameters.of(workload.model, plan, share, stage=stage, layers=held)
         whole = states.GatheredParameters.of(kinds, self.layers, counts, plan)
-        largest = max(self.kept[kind].whole_bytes for kind in set(kinds)) * plan.recompute_every
-        parts = max(self.kept[kind].parts_bytes for kind in set(kinds))
+        of_kind = Counter(kinds)
+        kept = [self.kept[kind] for kind in of_kind]
+        largest = max([layer.whole_bytes for layer in kept]) * plan.recompute_every
+        parts = max([layer.parts_bytes for layer in kept])
         tables = workload.table_memory(plan)
         weights_bytes = ceil(states.weights_bytes(workload, plan, counts, whole))
         main_bytes = states.main_bytes(workload, plan, counts)
@@ -212,11 +214,11 @@ class _Sizes:
             optimizer_bytes=main_bytes + moment_bytes + tables.state_bytes,
             main_bytes=main_bytes,
             kept_bytes=sum(self._kept_bytes(chunk) for chunk in chunks),
-            late_bytes=sum(self.kept[kind].all_bytes for kind in kinds),
+            late_bytes=sum([self.kept[kind].all_bytes * n for kind, n in of_kind.items()]),
             working_bytes=largest if plan.recompute == "full" or not workload.trains else parts,
             logits_bytes=losses * _head_bytes(share.exit) if counts.has_head else 0,
             cache_bytes=workload.cache_bytes(plan, kinds),
-            block_bytes=max(max(self.kept[kind].block_bytes) for kind in set(kinds)),
+            block_bytes=max([max(layer.block_bytes) for layer in kept]),
         )
 
     def _kept_bytes(self, chunk: Sequence[LayerKind]) -> int:
