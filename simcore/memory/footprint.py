@@ -206,8 +206,7 @@ class _Sizes:
         parts = max([layer.parts_bytes for layer in kept])
         tables = workload.table_memory(plan)
         weights_bytes = ceil(states.weights_bytes(workload, plan, counts, whole))
-        main_bytes = states.main_bytes(workload, plan, counts)
-        moment_bytes = states.moment_bytes(workload, plan, counts)
+        main_bytes, moment_bytes = states.optimizer_bytes(workload, plan, counts)
         return _Shape(
             weights_bytes=weights_bytes + tables.weights_bytes,
             gradients_bytes=workload.gradient_bytes * states.gradients(plan, counts, whole),

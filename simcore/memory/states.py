@@ -43,7 +43,7 @@ class GatheredParameters:
         plan: ParallelPlan,
     ) -> "GatheredParameters":
         if plan.zero_stage < 2:
-            return cls(layer=0, neighbours=0)
+            return _NOTHING
         of_kind = {kind: parameters.total for kind, parameters in layers.of_kind.items()}
         sizes = [of_kind[kind] for kind in kinds]
         sums = list(accumulate(sizes, initial=0))
@@ -51,6 +51,9 @@ class GatheredParameters:
         most = max([later - before for before, later in zip(sums, sums[together:], strict=False)])
         ends = max(counts.head + counts.final_norm, counts.table)
         return cls(layer=max(sizes), neighbours=most + ends)
+
+
+_NOTHING = GatheredParameters(layer=0, neighbours=0)
 
 
 def weights_bytes(
@@ -77,26 +80,16 @@ def gradients(plan: ParallelPlan, counts: StageParameters, whole: GatheredParame
     return counts.total
 
 
-def main_bytes(workload: Workload, plan: ParallelPlan, counts: StageParameters) -> int:
-    """Bytes of the main copies, and of what local training keeps beside them."""
+def optimizer_bytes(
+    workload: Workload, plan: ParallelPlan, counts: StageParameters
+) -> tuple[int, int]:
+    """Bytes of the main copies, with what local training keeps beside them, and of the moments."""
     if not workload.trains:
-        return 0
+        return 0, 0
+    owned = _shard(plan, counts) if plan.zero_stage >= 1 else served(counts.total, plan)
     outer = _OUTER_BYTES * counts.total if plan.updates.is_local else 0
-    if workload.weight_bytes == _MAIN_BYTES:
-        return outer
-    return _MAIN_BYTES * _owned(plan, counts) + outer
-
-
-def moment_bytes(workload: Workload, plan: ParallelPlan, counts: StageParameters) -> int:
-    """Bytes of the moments."""
-    if not workload.trains:
-        return 0
-    return workload.moment_bytes * workload.moments * _owned(plan, counts)
-
-
-def _owned(plan: ParallelPlan, counts: StageParameters) -> int:
-    """Parameters whose optimizer state one NPU keeps."""
-    return _shard(plan, counts) if plan.zero_stage >= 1 else served(counts.total, plan)
+    main = 0 if workload.weight_bytes == _MAIN_BYTES else _MAIN_BYTES
+    return main * owned + outer, workload.moment_bytes * workload.moments * owned
 
 
 def _shard(plan: ParallelPlan, counts: StageParameters) -> int:
