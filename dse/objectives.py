@@ -139,11 +139,14 @@ class Limit:
         return f"{words}: {self.told.format_map(metrics)}" if self.told else words
 
 
+MEMORY = "fits_in_memory"
+"""Name of the constraint that designs fit in memory."""
+
 CONSTRAINTS: Registry[Limit] = Registry(
     "a constraint",
     {
-        "fits_in_memory": Limit(
-            name="fits_in_memory",
+        MEMORY: Limit(
+            name=MEMORY,
             metric=Objective(metrics=("memory_fill",), unit="", label="memory used / capacity"),
             bound=1.0,
         ),
@@ -234,6 +237,11 @@ class Goals:
     def signs(self) -> tuple[int, ...]:
         """+1 for each objective that is minimised, -1 for each that is maximised."""
         return tuple(1 if sense == "minimise" else -1 for sense in self.objectives.values())
+
+    @property
+    def memory_margin(self) -> float | None:
+        """Part of the memory that designs have to leave; None: memory is not bounded."""
+        return next((1.0 - limit.bound for limit in self.limits if limit.name == MEMORY), None)
 
     @property
     def needs_costs(self) -> bool:

@@ -5,6 +5,7 @@ from simcore.checks import RunChecks as RunChecks  # provisional
 from simcore.checks import check_memory as check_memory
 from simcore.checks import check_run as check_run
 from simcore.checks import check_structure as check_structure
+from simcore.checks import memory_fit as memory_fit  # provisional
 from simcore.collectives import ALGORITHMS as ALGORITHMS
 from simcore.collectives import CollectiveAlgorithm as CollectiveAlgorithm
 from simcore.collectives import Exchange as Exchange
@@ -42,6 +43,7 @@ from simcore.machine import json_schemas as json_schemas  # provisional
 from simcore.machine import load_npu as load_npu
 from simcore.machine import load_platform as load_platform
 from simcore.machine.system import System as System
+from simcore.memory.fit import MemoryFit as MemoryFit  # provisional
 from simcore.memory.footprint import Footprint as Footprint
 from simcore.memory.footprint import footprint as footprint
 from simcore.network import BACKENDS as BACKENDS  # provisional

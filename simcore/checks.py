@@ -10,7 +10,9 @@ from simcore.engines.limits.size_range import Demand
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import Npu, Platform
 from simcore.memo import Memo
+from simcore.memory.fit import MemoryFit
 from simcore.memory.footprint import Footprint, footprint
+from simcore.memory.runtime import RuntimeMemory, runtime_memory
 from simcore.network import BACKENDS
 from simcore.units import format_quantity
 from simcore.workload import ParallelPlan, Workload, check_plan
@@ -27,7 +29,7 @@ class RunChecks:
     def __init__(self, memo: Memo | None = None) -> None:
         self._memo = memo or Memo()
 
-    def check(self, run: Run, *, memory: bool = True) -> None:
+    def check(self, run: Run, *, memory: bool = True, margin: float = 0.0) -> None:
         """Check structure, and memory if asked for, of *run*; see ``check_run``."""
         _check_models(run)
         workload, platform, plan = run.workload, run.platform, run.plan
@@ -35,7 +37,7 @@ class RunChecks:
         demand = self._memo.of("demand", (workload, plan), lambda: Demand.of(workload, plan))
         demand.check_times(workload, platform, run.system)
         if memory:
-            self.memory(workload, platform, plan)
+            self.memory(workload, platform, plan, margin)
 
     def structure(self, workload: Workload, platform: Platform, plan: ParallelPlan) -> None:
         """See ``check_structure``."""
@@ -43,11 +45,13 @@ class RunChecks:
         key = workload, plan, sizes
         self._memo.of("structure", key, lambda: _check_structure(workload, plan, sizes))
 
-    def memory(self, workload: Workload, platform: Platform, plan: ParallelPlan) -> Footprint:
+    def memory(
+        self, workload: Workload, platform: Platform, plan: ParallelPlan, margin: float = 0.0
+    ) -> Footprint:
         """See ``check_memory``."""
-        needed = self.footprint(workload, plan)
-        if needed.total_bytes > platform.npu.memory_bytes:
-            raise _too_large(needed, platform.npu.memory_bytes)
+        needed, there = self.footprint(workload, plan), platform.npu.memory_bytes
+        if needed.total_bytes > there * (1.0 - margin):
+            raise _too_large(needed, there, margin)
         if needed.host_bytes:
             _check_host(needed.host_bytes, platform.npu)
         return needed
@@ -55,6 +59,11 @@ class RunChecks:
     def footprint(self, workload: Workload, plan: ParallelPlan) -> Footprint:
         """See ``footprint``."""
         return self._memo.of("footprint", (workload, plan), lambda: footprint(workload, plan))
+
+    def runtime(self, workload: Workload, plan: ParallelPlan) -> RuntimeMemory:
+        """See ``runtime_memory``."""
+        needed, key = self.footprint(workload, plan), (workload, plan)
+        return self._memo.of("runtime memory", key, lambda: runtime_memory(workload, plan, needed))
 
 
 def check_run(run: Run, *, memory: bool = True) -> None:
@@ -77,13 +86,32 @@ def check_structure(workload: Workload, platform: Platform, plan: ParallelPlan) 
     RunChecks().structure(workload, platform, plan)
 
 
-def check_memory(workload: Workload, platform: Platform, plan: ParallelPlan) -> Footprint:
-    """The footprint, once it is known to fit.
+def check_memory(
+    workload: Workload, platform: Platform, plan: ParallelPlan, margin: float = 0.0
+) -> Footprint:
+    """The footprint, once its tensors are known to fit.
+
+    Args:
+        workload: What runs.
+        platform: The machine.
+        plan: How the work is spread over it.
+        margin: Part of the memory that is to be left for what runs beside them.
 
     Raises:
-        InfeasibleError: It does not; names the largest component.
+        InfeasibleError: They do not; names the largest component.
     """
-    return RunChecks().memory(workload, platform, plan)
+    return RunChecks().memory(workload, platform, plan, margin)
+
+
+def memory_fit(workload: Workload, platform: Platform, plan: ParallelPlan) -> MemoryFit:
+    """Verdict on the plan's memory: does it fit in that of the machine, and how sure is that?
+
+    Raises:
+        InfeasibleError: The plan does not fit the workload.
+    """
+    checks = RunChecks()
+    needed, runtime = checks.footprint(workload, plan), checks.runtime(workload, plan)
+    return MemoryFit.of(needed, runtime, platform.npu.memory_bytes)
 
 
 def _check_models(run: Run) -> None:
@@ -114,11 +142,12 @@ def _check_host(needed_bytes: int, npu: Npu) -> None:
         raise InfeasibleError("fits_in_host_memory", reason)
 
 
-def _too_large(needed: Footprint, capacity_bytes: float) -> InfeasibleError:
+def _too_large(needed: Footprint, capacity_bytes: float, margin: float) -> InfeasibleError:
     name, size = max(needed.components().items(), key=lambda part: part[1])
+    kept = f", {margin:.1%} of it to be left" if margin else ""
     reason = (
         f"{format_quantity(needed.total_bytes, 'B')} needed, "
-        f"{format_quantity(capacity_bytes, 'B')} there; the largest part is {name} with "
+        f"{format_quantity(capacity_bytes, 'B')} there{kept}; the largest part is {name} with "
         f"{format_quantity(size, 'B')}"
     )
     return InfeasibleError("fits_in_memory", reason)

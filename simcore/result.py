@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from math import inf
 
 from simcore.errors import SimulationError
+from simcore.memory.fit import MemoryFit
 from simcore.memory.footprint import Footprint
+from simcore.memory.runtime import RuntimeMemory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,7 @@ class IterationResult:
         stages: Where the time went, per pipeline stage.
         footprint: Memory of the fullest stage's NPUs, by component.
         memory_bytes: Capacity of one NPU.
+        runtime: What they need of it beside that.
         mfu: Model FLOP (without recompute) over time x NPUs x peak.
         hfu: Executed FLOP over the same.
         dimension_utilization: Per network dimension, bytes sent by an NPU (mean over the stages)
@@ -79,6 +82,7 @@ class IterationResult:
     events: int
     backend: str
     held_s: float = 0.0
+    runtime: RuntimeMemory = field(default_factory=RuntimeMemory)
     engine: str = field(default="", compare=False)
     engine_reason: str = field(default="", compare=False)
     staleness: int = 0
@@ -112,6 +116,11 @@ class IterationResult:
     def footprint_bytes(self) -> float:
         """Peak bytes on the fullest NPU."""
         return self.footprint.total_bytes
+
+    @property
+    def memory_fit(self) -> MemoryFit:
+        """Verdict on the memory: is it enough, and how sure is that?"""
+        return MemoryFit.of(self.footprint, self.runtime, self.memory_bytes)
 
     @property
     def compute_s(self) -> float:

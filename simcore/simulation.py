@@ -82,34 +82,38 @@ class Simulator:
         """Get memory for the runs beforehand, so that the first one is no slower for it."""
         self._memo.of("workspace", None, Workspace).prepare()
 
-    def simulate(self, run: Run, *, memory: bool = False) -> IterationResult:
+    def simulate(self, run: Run, *, memory: bool = False, margin: float = 0.0) -> IterationResult:
         """Simulate *run*; see ``simulate``.
 
         Args:
             run: What to simulate.
             memory: Refuse a design that needs more memory than there is.
+            margin: Part of the memory that such a design has to leave.
         """
-        return self.run(run, memory=memory)[0]
+        return self.run(run, memory=memory, margin=margin)[0]
 
     def run(
-        self, run: Run, *, memory: bool = False, every_node: bool = False
+        self, run: Run, *, memory: bool = False, margin: float = 0.0, every_node: bool = False
     ) -> tuple[IterationResult, Iteration]:
         """The result of *run*, and the executed iteration behind it.
 
         Args:
             run: What to simulate.
             memory: Refuse a design that needs more memory than there is.
+            margin: Part of the memory that such a design has to leave.
             every_node: Execute each node, also where an equal situation has been worked out
                 before; the iteration then says when each node ran.
         """
-        self._checks.check(run, memory=memory)
+        self._checks.check(run, memory=memory, margin=margin)
         needed = self._checks.footprint(run.workload, run.plan)
+        runtime = self._checks.runtime(run.workload, run.plan)
         model_flop = self._memo.of(
             "model flop", run.workload, lambda: total_model_flop(run.workload)
         )
         runner = runner_of(run, self._memo)
         iteration = _whole(runner, run) if every_node else _mean(runner, run)
-        return result_of(run, iteration, needed, model_flop), iteration
+        result = result_of(run, iteration, needed, model_flop)
+        return replace(result, runtime=runtime), iteration
 
 
 def runner_of(run: Run, memo: Memo) -> IterationRunner:

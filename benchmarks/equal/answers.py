@@ -27,7 +27,7 @@ _PROVEN = (
     "p1_cosmic_512.yaml",
     "p5_vit22b_64_simulated.yaml",
 )
-_NEW = ("engine", "engine_reason")
+_NEW = ("engine", "engine_reason", "memory")
 """Keys of ``--json`` that the frozen tree did not write."""
 _VARYING = ("worker", "duration_s")
 _SUMMARISED = ("gap", "bounds", "best", "hypervolume", "proposals", "infeasible", "failed")
@@ -107,13 +107,14 @@ def _as_frozen(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _told(value: Any) -> Any:
-    """The same of what lies within: no measured kernels of accelerators, no formats of engines."""
+    """The same of what lies within: no measured kernels of accelerators, no formats of its own."""
     if isinstance(value, list):
         return [_told(each) for each in value]
     if not isinstance(value, dict):
         return value
     gone = {"kernels"} if "peak_flop_per_s" in value else set[str]()
-    gone |= {"formats"} if value.get("formats", "") is None else set()
+    gone |= {key for key in ("formats", "kept_format") if value.get(key, "") is None}
+    gone |= {"moment_format"} if value.get("moment_format") == "fp32" else set()
     return {key: _told(inner) for key, inner in value.items() if key not in gone}
 
 
@@ -128,9 +129,16 @@ def studies(settings: Settings) -> Answers:
                 result = dse.run_study(
                     path, trials=settings.trials, seed=seed, workers=workers, executor=executor
                 )
-                rows = result.trials.drop(columns=list(_VARYING)).to_json(double_precision=15)
+                table = result.trials.drop(columns=list(_VARYING))
+                table["notes"] = [_without_memory(text) for text in table["notes"]]
+                rows = table.to_json(double_precision=15)
                 summary = {key: result.summary.get(key) for key in _SUMMARISED}
                 yield f"{path.stem} seed {seed} workers {workers}", digest([rows, summary])
+
+
+def _without_memory(notes: str) -> str:
+    """*notes* but for those on short memory, which the frozen tree did not tell."""
+    return "; ".join(note for note in notes.split("; ") if "memory is " not in note)
 
 
 def bounds(_: Settings) -> Answers:

@@ -53,7 +53,7 @@ class ServiceEvaluator(Evaluator):
         with errors_named_for_run():
             self._services = DesignServices(what)
         self._simulator = ServiceSimulator()
-        self._bounds_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
+        self._margin = what.goals.memory_margin
         self._meter = CostMeter.of(what)
 
     def service(self, design: Design) -> Service:
@@ -68,7 +68,8 @@ class ServiceEvaluator(Evaluator):
         service = self.service(design)
         platform = usable(service.platform, self.input.bandwidth)
         derated = service.model_copy(update={"platform": platform})
-        result = self._simulator.simulate(derated, memory=self._bounds_memory)
+        bounded, margin = self._margin is not None, self._margin or 0.0
+        result = self._simulator.simulate(derated, memory=bounded, margin=margin)
         pools = result.reading, result.answering
         metrics = result.metrics()
         metrics["footprint_bytes"] = float(max(pool.footprint_bytes for pool in pools))
@@ -80,8 +81,9 @@ class ServiceEvaluator(Evaluator):
 
     def admits(self, design: Design) -> bool:
         """True if structure, and memory if the study bounds it, allow a simulation."""
+        bounded, margin = self._margin is not None, self._margin or 0.0
         try:
-            self._simulator.check(self.service(design), memory=self._bounds_memory)
+            self._simulator.check(self.service(design), memory=bounded, margin=margin)
         except InfeasibleError:
             return False
         return True

@@ -40,7 +40,7 @@ class SimulatorEvaluator(Evaluator):
             self._runs = DesignRuns(what)
         self._simulator = Simulator()
         self._simulator.prepare()
-        self._bounds_memory = any(limit.name == "fits_in_memory" for limit in what.goals.limits)
+        self._margin = what.goals.memory_margin
         self._meter = CostMeter.of(what)
         self._backends = backends_of(what)
         self.fidelity = what.fidelity or str(what.run.get("backend", DEFAULT_BACKEND))
@@ -66,7 +66,8 @@ class SimulatorEvaluator(Evaluator):
         Raises:
             InfeasibleError: A rule is broken; nothing has been simulated.
         """
-        return self._simulator.simulate(run, memory=self._bounds_memory)
+        bounded = self._margin is not None
+        return self._simulator.simulate(run, memory=bounded, margin=self._margin or 0.0)
 
     def account(self, design: Design) -> Account:
         run = self.run(design)
@@ -79,15 +80,20 @@ class SimulatorEvaluator(Evaluator):
         if self._meter is not None:
             time_s = metrics["iteration_time_s"]
             metrics |= self._meter.metrics(run.platform, time_s, result.tokens)
-        return Account(metrics, result.notes)
+        return Account(metrics, (*result.notes, *self._warnings(result)))
+
+    def _warnings(self, result: IterationResult) -> tuple[str, ...]:
+        """Notes on memory that is short although the tensors of a design fit."""
+        fit = result.memory_fit
+        return (fit.reason,) if self._margin is not None and fit.is_short else ()
 
     def admits(self, design: Design) -> bool:
         """True if structure, and memory if the study bounds it, allow a simulation."""
         run = self.run(design)
         try:
             check_structure(run.workload, run.platform, run.plan)
-            if self._bounds_memory:
-                check_memory(run.workload, run.platform, run.plan)
+            if self._margin is not None:
+                check_memory(run.workload, run.platform, run.plan, self._margin)
         except InfeasibleError:
             return False
         return True

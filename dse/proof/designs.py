@@ -63,8 +63,8 @@ class KnownDesigns:
             for knob, own in paths.items() for path in own
         }  # fmt: skip
         self._bounds = DesignBounds(template, choices)
+        self._margin = what.goals.memory_margin
         limits = {limit.name for limit in what.goals.limits}
-        self._limits_memory = "fits_in_memory" in limits
         self._within_capacity = "links_within_capacity" in limits
         self._known = lru_cache(1 << 16)(self._machine)
 
@@ -121,8 +121,9 @@ class KnownDesigns:
         return self._machines.metrics(self._design(row))
 
     def _usable(self, times_s: Floats, rows: Rows, codes: dict[str, NDArray[np.int64]]) -> Floats:
-        if self._limits_memory and rows.shape[0]:
-            room = self._machines.run(self._design(rows[0].tolist())).platform.npu.memory_bytes
+        if self._margin is not None and rows.shape[0]:
+            there = self._machines.run(self._design(rows[0].tolist())).platform.npu.memory_bytes
+            room = there * (1.0 - self._margin)
             times_s[self._bounds.footprint_bytes(codes) > room] = inf
         return times_s
 

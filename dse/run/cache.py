@@ -202,7 +202,7 @@ def _about(study: Study) -> str:
         "evaluator": file.evaluator,
         "code": code_that_decides(study),
         "metrics": sorted(needed_metrics(goals)),
-        "memory": any(limit.name == "fits_in_memory" for limit in goals.limits),
+        "memory": goals.memory_margin,
     }
     if file.cost is not None:
         with files_kept(study.files):

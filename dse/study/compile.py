@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from dse.evaluate import EVALUATORS, EXECUTORS, Evaluator, EvaluatorInput, fidelity_named
-from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, OBJECTIVES, Goals, Limit
+from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, MEMORY, OBJECTIVES, Goals, Limit
 from dse.samplers.registry import SAMPLERS
 from dse.space import RunFacts, Space, Value, build_space
 from dse.study.file import LimitFile, StudyFile
@@ -195,6 +195,9 @@ def _overridden(data: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[s
 
 
 def _limits(file: StudyFile) -> list[Limit]:
+    if file.memory_margin and MEMORY not in file.constraints:
+        rule = f"needs constraints: [{MEMORY}], which it makes stricter"
+        raise ConfigError("memory_margin", rule, got=file.memory_margin)
     limits = [CONSTRAINTS[name] for name in DEFAULT_CHECKS if _is_on(name, file)]
     for index, item in enumerate(file.constraints):
         at = f"constraints[{index}]"
@@ -202,10 +205,16 @@ def _limits(file: StudyFile) -> list[Limit]:
             if item not in CONSTRAINTS:
                 raise CONSTRAINTS.unknown(item, at=at)
             if item not in DEFAULT_CHECKS:
-                limits.append(CONSTRAINTS[item])
+                limits.append(_named_limit(item, file))
         else:
             limits.append(_limit(item, at))
     return limits
+
+
+def _named_limit(name: str, file: StudyFile) -> Limit:
+    """The constraint *name*; that of memory leaves what the study wants left."""
+    limit = CONSTRAINTS[name]
+    return replace(limit, bound=1.0 - file.memory_margin) if name == MEMORY else limit
 
 
 def _is_on(name: str, file: StudyFile) -> bool:

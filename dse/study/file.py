@@ -138,6 +138,8 @@ class StudyFile(Schema):
         space: The knobs.
         objectives: Names of objectives, each with its sense.
         constraints: Names of constraints, and limits on objectives.
+        memory_margin: Part of the memory of an accelerator that ``fits_in_memory`` leaves for what
+            a run needs beside its tensors; 0: designs are refused whose tensors alone do not fit.
         unchecked: Names of constraints that hold although they are not listed, and shall not.
         cost: How machines are priced; needed for objectives in USD and W.
         scenarios: Circumstances under which every design is evaluated; by default those of the run.
@@ -160,6 +162,7 @@ class StudyFile(Schema):
     space: SpaceFile
     objectives: dict[str, Sense] = Field(min_length=1)
     constraints: tuple[str | LimitFile, ...] = ()
+    memory_margin: Annotated[Share, Field(ge=0, lt=1)] = 0.0
     unchecked: tuple[Literal["links_within_capacity"], ...] = ()
     cost: CostFile | None = None
     scenarios: tuple[ScenarioFile, ...] = ()

@@ -9,6 +9,7 @@ from simcore.cli.first_use import announce_compilation
 from simcore.cli.settings import json_option, setting, settings_option, write_text
 
 if TYPE_CHECKING:
+    from simcore.result import IterationResult
     from simcore.serving import Service, ServiceResult
 
 
@@ -55,11 +56,16 @@ def _print(service: "Service", result: "ServiceResult") -> None:
         console.print(
             f"{name}: {format_quantity(needed, 'B')} of {format_quantity(there, 'B')} per NPU; "
             f"MFU {pool.mfu:.1%}"
-            + ("; [bold red]does not fit[/bold red]" if needed > there else "")
+            + ("; [bold red]does not fit[/bold red]" if needed > there else _short(pool))
         )
     for note in result.notes:
         console.print(f"[dim]note: {note}[/dim]")
     console.print(f"measured against: {validated_band(service.decode_run)}")
+
+
+def _short(pool: "IterationResult") -> str:
+    """Words on memory that is short although the tensors fit."""
+    return f"; {pool.memory_fit.reason}" if pool.memory_fit.is_short else ""
 
 
 def _throughput(result: "ServiceResult") -> str:
@@ -86,6 +92,10 @@ def _as_json(service: "Service", result: "ServiceResult") -> str:
         "footprint_bytes": {
             "prefill": result.reading.footprint.components(),
             "decode": result.answering.footprint.components(),
+        },
+        "memory": {
+            "prefill": result.reading.memory_fit.reason,
+            "decode": result.answering.memory_fit.reason,
         },
         "measured_against": validated_band(service.decode_run),
         "notes": list(result.notes),

@@ -75,6 +75,7 @@ def _as_json(run: "Run", result: "IterationResult") -> str:
         "staleness_iterations": result.staleness,
         "footprint_bytes": result.footprint.components(),
         "memory_bytes": result.memory_bytes,
+        "memory": _memory(run, result),
         "sent_bytes": list(result.sent_bytes),
         "link_loads": list(result.link_loads),
         "engine": result.engine,
@@ -87,3 +88,19 @@ def _as_json(run: "Run", result: "IterationResult") -> str:
         "notes": list(result.notes),
     }
     return json.dumps(content, indent=1) + "\n"
+
+
+def _memory(run: "Run", result: "IterationResult") -> dict[str, object]:
+    """Bytes of the fullest NPU by what they are for, and whether they fit."""
+    from simcore.memory.modules import activations_by_module
+
+    fit = result.memory_fit
+    return {
+        "held_bytes": result.footprint.parts(),
+        "activations_bytes": activations_by_module(run.workload, run.plan, result.footprint),
+        "runtime_bytes": result.runtime.parts(),
+        "expected_bytes": fit.expected_bytes,
+        "highest_bytes": fit.highest_bytes,
+        "shortage": str(fit.shortage),
+        "reason": fit.reason,
+    }

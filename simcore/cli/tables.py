@@ -4,6 +4,8 @@ from rich.console import Console
 from rich.table import Table
 
 from simcore.config import Run
+from simcore.memory.fit import Shortage
+from simcore.memory.modules import activations_by_module
 from simcore.result import IterationResult
 from simcore.units import format_quantity
 from simcore.validation import validated_band
@@ -31,17 +33,20 @@ def print_result(run: Run, result: IterationResult) -> None:
     console = Console()
     console.print(_title(run, result))
     console.print(_time_table(result))
-    console.print(_memory_table(result))
+    console.print(_memory_table(run, result))
     console.print(_network_table(run, result))
     console.print(f"engine: {result.engine}, as {result.engine_reason}")
     console.print(f"measured against: {validated_band(run)}")
     for note in result.notes:
         console.print(f"[dim]note: {note}[/dim]")
-    if result.footprint_bytes > result.memory_bytes:
+    fit = result.memory_fit
+    if fit.shortage is Shortage.CERTAIN:
         console.print(
             "[bold red]does not fit:[/bold red] the footprint is "
             f"{result.footprint_bytes / result.memory_bytes:.2f} times the memory of one NPU"
         )
+    elif fit.is_short:
+        console.print(f"[bold yellow]{fit.reason}[/bold yellow]")
 
 
 def _title(run: Run, result: IterationResult) -> str:
@@ -101,18 +106,30 @@ def _row(table: Table, label: str, values: list[float], total: float) -> None:
     )
 
 
-def _memory_table(result: IterationResult) -> Table:
+def _memory_table(run: Run, result: IterationResult) -> Table:
+    """Bytes of a run's tensors, and below the line what it takes beside them."""
     table = Table("memory of the fullest NPU", "size", "share of capacity")
-    for name, size in result.footprint.components().items():
-        if size:
-            table.add_row(name, format_quantity(size, "B"), f"{size / result.memory_bytes:.1%}")
-    table.add_row(
-        "total",
-        format_quantity(result.footprint_bytes, "B"),
-        f"{result.footprint_bytes / result.memory_bytes:.1%}",
-        style="bold",
-    )
+    modules = activations_by_module(run.workload, run.plan, result.footprint)
+    for name, size in result.footprint.parts().items():
+        _size_row(table, name, size, result)
+        for module, part in modules.items() if name == "activations" else ():
+            _size_row(table, f"  {module.replace('_', ' ')}", part, result, style="dim")
+    _size_row(table, "total", result.footprint.total_bytes, result, style="bold")
+    table.add_section()
+    for name, size in result.runtime.parts().items():
+        _size_row(table, name, size, result, style="dim")
+    fit = result.memory_fit
+    _size_row(table, "with these", fit.expected_bytes, result)
+    _size_row(table, "with fragments", fit.highest_bytes, result)
     return table
+
+
+def _size_row(
+    table: Table, name: str, size: int, result: IterationResult, style: str | None = None
+) -> None:
+    if size:
+        share = f"{size / result.memory_bytes:.1%}"
+        table.add_row(name, format_quantity(size, "B"), share, style=style)
 
 
 def _network_table(run: Run, result: IterationResult) -> Table:

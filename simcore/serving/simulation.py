@@ -45,7 +45,7 @@ class ServiceSimulator:
         self._memo = Memo()
         self._checks, self._simulator = RunChecks(self._memo), Simulator(self._memo)
 
-    def check(self, service: Service, *, memory: bool = True) -> None:
+    def check(self, service: Service, *, memory: bool = True, margin: float = 0.0) -> None:
         """See ``check_service``."""
         npus = service.prefill.plan.npus + service.decode.plan.npus
         if npus != service.platform.npus:
@@ -53,7 +53,7 @@ class ServiceSimulator:
             raise InfeasibleError("pools_fill_machine", reason)
         for pool, run in (("prefill", service.prefill_run), ("decode", service.decode_run)):
             try:
-                self._checks.check(run, memory=memory)
+                self._checks.check(run, memory=memory, margin=margin)
             except InfeasibleError as error:
                 raise InfeasibleError(error.rule, f"{pool}: {error.reason}") from None
         if service.prefill.plan.cp > 1:
@@ -66,14 +66,17 @@ class ServiceSimulator:
             )
             raise InfeasibleError("size_in_range", reason)
 
-    def simulate(self, service: Service, *, memory: bool = False) -> ServiceResult:
+    def simulate(
+        self, service: Service, *, memory: bool = False, margin: float = 0.0
+    ) -> ServiceResult:
         """Simulate *service*; see ``simulate_service``.
 
         Args:
             service: What to simulate.
             memory: Refuse a service whose pools need more memory than there is.
+            margin: Part of the memory that its pools have to leave.
         """
-        self.check(service, memory=memory)
+        self.check(service, memory=memory, margin=margin)
         read, answering = self._read(service.prefill_run), self._answer(service.decode_run)
         routes = CacheRoutes.of(service)
         sent = transfer(routes, read.made_ns, service.platform)

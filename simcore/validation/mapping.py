@@ -19,8 +19,9 @@ source's name nor the measured columns are read.
 - Gradients are reduced beside the backward pass without a pipeline, or where weights or gradients
   are sharded or the optimizer is ``distributed``; else after it.
 - Weights, gradients and optimizer state that do not fit with the published sharding: refused.
-- Recompute: full in old software; else of the fewest layers with which the run fits in memory.
-  Models with routed experts: none, since single modules are repeated there, not whole layers.
+- Recompute: full in old software; else the savings of memory that cost least time and with which
+  the run fits (``savings.py``): it ran, and somehow it did. Selective recompute, in software with
+  fused attention, keeps what products make and repeats norms and activations.
 - Fused attention: but for old software whose recompute is published, which stored the scores.
 - Old software computes the loss in kernels of their own; its sums of gradients are in fp16 where it
   computes in fp16, else in fp32. Where they are wider than the gradients, or ZeRO shards anything,
@@ -31,8 +32,6 @@ Old software is told by a GPT model on Ampere or older without FSDP whose row gi
 does without sequence parallelism.
 """
 
-from bisect import bisect_left
-
 from simcore.config import Run
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import MOST_NPUS, Platform
@@ -42,13 +41,11 @@ from simcore.terms import Precision
 from simcore.validation.machine import GB, Machines, leaves_nodes, shard_group, zero_stage
 from simcore.validation.models import model_of
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
+from simcore.validation.savings import least_savings
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 
 MICRO_BATCH_TOKENS = 8192
 MAX_INTERLEAVE = 6
-OVERCOMMIT = 1.5
-"""Publishers repeat single modules, which saves much memory in little time and is not modelled,
-before they repeat whole layers."""
 
 SYSTEM = System(
     chunks=4,
@@ -93,7 +90,7 @@ def run_of(row: MeasuredRow, machines: Machines) -> Run:
     try:
         platform = machines.platform(row, workload, plan)
         _check_states(row, workload, plan, platform)
-        plan = _fitting(row, workload, plan, platform)
+        workload, plan = _fitting(row, workload, plan, platform)
         return Run(workload=workload, plan=plan, platform=platform, system=SYSTEM)
     except (ConfigError, InfeasibleError) as error:
         raise UnsupportedRow(str(error)) from error
@@ -118,6 +115,7 @@ def plan_of(row: MeasuredRow, model: Model) -> ParallelPlan:
         shard=shard_group(row),
         prefetch=0 if leaves_nodes(row) else 1,
         recompute=recompute,
+        recompute_parts=_recompute_parts(row),
         overlap_tensor=_overlaps_tensor(row, tp=tp),
         overlap_gradients=_overlaps_gradients(row, pp=pp),
         flash_attention=not (_old_software(row) and row.text("recompute")),
@@ -146,20 +144,11 @@ def _check_states(
 
 def _fitting(
     row: MeasuredRow, workload: TrainingWorkload, plan: ParallelPlan, platform: Platform
-) -> ParallelPlan:
-    """*plan*, with recompute where it was not published and the activations would not fit."""
-    if row.text("recompute") or _old_software(row) or workload.model.experts is not None:
-        return plan
-    capacity = OVERCOMMIT * platform.npu.memory_bytes
-    if footprint(workload, plan).total_bytes <= capacity:
-        return plan
-    per_chunk = -(-workload.model.layers // (plan.pp * plan.interleave))
-    plans = [
-        plan.model_copy(update={"recompute": "full", "recompute_layers": layers})
-        for layers in range(1, per_chunk + 1)
-    ]
-    fewest = bisect_left(plans, True, key=lambda p: footprint(workload, p).total_bytes <= capacity)
-    return plans[min(fewest, per_chunk - 1)]
+) -> tuple[TrainingWorkload, ParallelPlan]:
+    """The run with the savings that it needs to fit, where its recompute was not published."""
+    if row.text("recompute") or _old_software(row):
+        return workload, plan
+    return least_savings(workload, plan, platform.npu.memory_bytes)
 
 
 def precision_of(row: MeasuredRow) -> Precision:
@@ -180,6 +169,12 @@ def recompute_of(row: MeasuredRow) -> str:
     """``full`` and ``selective`` as the row says, else that of its time."""
     text = row.text("recompute") or ("full" if _old_software(row) else "none")
     return next((kind for kind in ("full", "selective") if text.startswith(kind)), "none")
+
+
+def _recompute_parts(row: MeasuredRow) -> tuple[str, ...]:
+    """Modules that ``selective`` and ``minimal`` repeat where the attention core is fused."""
+    selective = row.text("recompute").startswith(("selective", "minimal"))
+    return ("norms", "activations") if selective and not _old_software(row) else ()
 
 
 def _needed(row: MeasuredRow, column: str) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 from pydantic import Field
 
 from simcore.schema import Schema
-from simcore.terms import NARROW_FORMATS, LayerKind, Precision
+from simcore.terms import FORMATS, NARROW_FORMATS, LayerKind, Precision
 from simcore.workload.npu_share import NpuShare, StoredFormats
 from simcore.workload.plan import ParallelPlan
 
@@ -16,7 +16,7 @@ Rule = tuple[bool, str, str]
 """Result (true: obeyed), name, and what is wrong if not."""
 
 MOMENTS = {"adam": 2, "sgd": 1, "adagrad": 1}
-"""fp32 numbers that an optimizer keeps per weight: with SGD the momentum."""
+"""Numbers that an optimizer keeps per weight: with SGD the momentum."""
 
 
 class Net(Protocol):
@@ -115,7 +115,10 @@ class Workload(Schema):
         weight_format: In which weights are stored and gathered; by default as activations.
         gradient_format: In which gradients are summed and kept.
         optimizer: What it keeps per weight: ``adam`` two moments, ``sgd`` a momentum, ``adagrad``
-            a sum of squares; all in fp32.
+            a sum of squares.
+        moment_format: In which these are kept: below fp32 with optimizers that know of it.
+        kept_format: In which the inputs of products are kept for the backward pass; by default as
+            the products read them, as Transformer Engine does (others keep them in 16 bits).
     """
 
     unit: ClassVar[str] = "tokens"
@@ -132,6 +135,8 @@ class Workload(Schema):
     weight_format: Precision | None = None
     gradient_format: Literal["fp32", "bf16", "fp16"] = "fp32"
     optimizer: Literal["adam", "sgd", "adagrad"] = "adam"
+    moment_format: Literal["fp32", "bf16", "fp16", "fp8"] = "fp32"
+    kept_format: Precision | None = None
 
     if TYPE_CHECKING:  # a field of each kind
 
@@ -219,8 +224,25 @@ class Workload(Schema):
 
     @property
     def moments(self) -> int:
-        """fp32 numbers that the optimizer keeps per weight."""
+        """Numbers that the optimizer keeps per weight."""
         return MOMENTS[self.optimizer]
+
+    @property
+    def moment_bytes(self) -> int:
+        """Bytes of each of them."""
+        return int(Precision(self.moment_format).bytes)
+
+    @property
+    def kept_number_bytes(self) -> float:
+        """Bytes of one number of the input of a product, kept for the backward pass.
+
+        Source: TransformerEngine, issue 1764 (inputs are kept in 8 bits, not in 16).
+        """
+        if self.kept_format:
+            return min(self.element_bytes, self.kept_format.bytes + self.kept_format.scale_bytes)
+        if not self.product_format:
+            return self.element_bytes
+        return FORMATS[self.product_format].weight_bytes
 
     @property
     def stored_formats(self) -> StoredFormats:
@@ -230,7 +252,9 @@ class Workload(Schema):
             "weight_bytes": self.weight_bytes,
             "gradient_bytes": self.gradient_bytes,
             "moments": self.moments,
+            "moment_bytes": self.moment_bytes,
             "product_format": self.product_format,
+            "kept_number_bytes": self.kept_number_bytes,
         }
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, TypedDict
 
 from simcore.terms import LayerKind
@@ -18,7 +19,9 @@ class StoredFormats(TypedDict):
     weight_bytes: float
     gradient_bytes: int
     moments: int
+    moment_bytes: int
     product_format: str
+    kept_number_bytes: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +38,11 @@ class NpuShare:
         element_bytes: Bytes of a stored activation.
         weight_bytes: Of a stored weight.
         gradient_bytes: Of a summed gradient.
-        moments: fp32 numbers that the optimizer keeps per weight, beside the weight itself.
+        moments: Numbers that the optimizer keeps per weight, beside the weight itself.
+        moment_bytes: Of each of them.
         product_format: Number format of the operands of products where it has fewer than 16 bits.
+        kept_number_bytes: Of a number of the input of a product that is kept for the backward
+            pass; 0: as any other stored activation.
         mask_bytes: Of a dropout mask per element of the stream: 1 for gpt models, which train with
             dropout.
         fused_loss: The loss is one kernel each way.
@@ -49,7 +55,9 @@ class NpuShare:
     weight_bytes: float
     gradient_bytes: int
     moments: int = 2
+    moment_bytes: int = 4
     product_format: str = ""
+    kept_number_bytes: float = 0
     hidden: int = 0
     norm_parameters: int = 0
     norm_flop_per_element: int = 0
@@ -90,6 +98,17 @@ class NpuShare:
     def thin_bytes(self) -> int:
         """Bytes of the residual stream between the layers on one NPU."""
         return self.element_bytes * self.thin_rows * self.hidden
+
+    @property
+    def copies_inputs(self) -> bool:
+        """The input of a product is kept in a format of its own, beside any other use of it."""
+        return self.kept_number_bytes not in (0, self.element_bytes)
+
+    def kept(self, elements: int, inputs: int) -> int:
+        """Bytes kept of *elements* numbers in all, *inputs* of them as inputs of products."""
+        if not self.copies_inputs:
+            return self.element_bytes * elements
+        return self.element_bytes * (elements - inputs) + ceil(self.kept_number_bytes * inputs)
 
     @property
     def table_parameters(self) -> int:

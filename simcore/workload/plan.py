@@ -13,6 +13,17 @@ from simcore.workload.updates import Updates
 AXIS_ORDER: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = ("tp", "cp", "ep", "dp", "pp")
 """Order of Megatron-LM, where NPUs of a tensor parallel group are neighbours."""
 
+RecomputedPart = Literal["norms", "activations", "latent_heads", "mlp", "experts"]
+"""Name of a part of layers that may be repeated by itself."""
+
+_MODULES = {
+    "layernorm": "norms",
+    "moe_act": "activations",
+    "mla_up_proj": "latent_heads",
+    "moe": "experts",
+}
+"""Names of Megatron-LM's ``recompute_modules`` and of the parts that they mean here."""
+
 
 class ParallelPlan(Schema):
     """Degrees of parallelism and related choices.
@@ -65,9 +76,12 @@ class ParallelPlan(Schema):
             all if not given.
         recompute_every: With ``full``, only the input of every n-th layer is kept, and n layers
             are needed at once while they are repeated.
-        recompute_parts: What is repeated of layers that are not repeated as a whole, because it is
-            cheap and large: outputs of the ``norms`` before products, of the ``activations`` within
-            MLPs, and ``latent_heads``, the queries, keys and values made of latents.
+        recompute_parts: What is repeated of layers that are not repeated as a whole: outputs of the
+            ``norms`` before products, of the ``activations`` within MLPs and experts, and
+            ``latent_heads``, the queries, keys and values made of latents, because they are cheap
+            and large; or all of a dense ``mlp`` or of the routed ``experts``, with what they
+            communicate. Names of Megatron-LM's ``recompute_modules`` mean the same (``layernorm``,
+            ``moe_act``, ``mla_up_proj``, ``moe``; ``core_attn`` is recompute: selective).
         chunk_layers: Layers of each chunk in the order of the model, pp x interleave numbers; as
             equal as possible if not given, the early ones with one more.
         order: Axes from the one whose NPUs have neighbouring ids to the one whose NPUs are furthest
@@ -112,7 +126,7 @@ class ParallelPlan(Schema):
     recompute: Literal["none", "selective", "full"] = "none"
     recompute_layers: int | None = Field(default=None, ge=1)
     recompute_every: int = Field(default=1, ge=1)
-    recompute_parts: tuple[Literal["norms", "activations", "latent_heads"], ...] = ()
+    recompute_parts: tuple[RecomputedPart, ...] = ()
     chunk_layers: tuple[Annotated[int, Field(ge=1)], ...] = ()
     order: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = AXIS_ORDER
     schedule: str = "1f1b"
@@ -122,6 +136,13 @@ class ParallelPlan(Schema):
     fused_gradients: bool = True
     average_loss: bool = False
     scale_loss: bool = False
+
+    @field_validator("recompute_parts", mode="before")
+    @classmethod
+    def _name_parts(cls, value: object) -> object:
+        if not isinstance(value, list | tuple):
+            return value
+        return tuple(dict.fromkeys(_MODULES.get(part, part) for part in map(str, value)))
 
     @field_validator("schedule")
     @classmethod

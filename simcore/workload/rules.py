@@ -126,12 +126,14 @@ def split_rules(plan: ParallelPlan) -> Iterator[Rule]:
     if not SCHEDULES[plan.schedule].splits_backward:
         return
     yield plan.pp > 1, "split_needs_pp", f"schedule {plan.schedule} needs pp above 1"
-    repeats = plan.recompute == "full" or (bool(plan.recompute_parts) and not plan.mirrors)
+    parts = set(plan.recompute_parts)
+    whole = plan.recompute == "full" or bool(parts & {"mlp", "experts"})
+    repeats = whole or (bool(parts) and not plan.mirrors)
     yield (
         plan.zero_stage <= 1 and not repeats,
         "split_keeps_layers",
-        f"schedule {plan.schedule} needs zero_stage 0 or 1 and no recompute: full"
-        + ("" if plan.mirrors else " or parts"),
+        f"schedule {plan.schedule} needs zero_stage 0 or 1 and no recompute: full or "
+        + ("of mlp or experts" if plan.mirrors else "parts"),
     )
 
 

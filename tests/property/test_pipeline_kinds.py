@@ -41,6 +41,7 @@ CHOICES: list[dict[str, Any]] = [
     {"overlap_gradients": False, "bucket_bytes": 1e6},
     {"overlap_tensor": True},
     {"recompute_parts": ("norms", "activations")},
+    {"recompute_parts": ("mlp", "norms")},
     {"schedule": "zb_h1", "overlap_tensor": True},
     {"average_loss": True, "scale_loss": True},
     {"cp_kind": "ring"},

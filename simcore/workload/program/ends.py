@@ -95,9 +95,9 @@ def optimizer(owned_parameters: int, share: NpuShare) -> list[Kernel]:
 
     Adam has two moments, about 12 FLOP per weight; a single moment takes half of that.
 
-    Source: D. Kingma, J. Ba, "Adam", ICLR 2015, algorithm 1; master weight and moments in fp32.
+    Source: D. Kingma, J. Ba, "Adam", ICLR 2015, algorithm 1; the master weight is in fp32.
     """
-    state = 2 * 4 * (1 + share.moments)
+    state = 2 * (4 + share.moments * share.moment_bytes)
     moved = share.gradient_bytes + state + share.weight_bytes
     flop = 6.0 * share.moments * owned_parameters
     state_bytes = float(moved * owned_parameters)

@@ -246,7 +246,7 @@ class OptimizerStep:
             phase=PassPhase.OPTIMIZER,
         )
         builder.then(NodeKind.COLLECTIVE, self.means.catalog.collective(change))
-        step = ends.optimizer(total, replace(share, moments=1))  # Nesterov momentum
+        step = ends.optimizer(total, replace(share, moments=1, moment_bytes=4))  # Nesterov momentum
         item = self.means.catalog.operator("outer optimizer", PassPhase.OPTIMIZER, step)
         builder.then(NodeKind.COMPUTE, item)
 

@@ -89,6 +89,26 @@ def test_shipped_runs_fit(name: str) -> None:
     assert "does not fit" not in told(str(RUNS / f"{name}.yaml"))
 
 
+def test_memory_is_told_by_what_it_holds_and_how_sure_a_shortage_is(tmp_path: Path) -> None:
+    run, out = tmp_path / "run.yaml", tmp_path / "result.json"
+    run.write_text(SMALL)
+    text = told(str(run), "--json", str(out))
+    for name in ("main weights", "attention", "mlp", "communication buffers", "with fragments"):
+        assert name in text
+    assert "memory is" not in text
+    memory = json.loads(out.read_text())["memory"]
+    held, beside = sum(memory["held_bytes"].values()), sum(memory["runtime_bytes"].values())
+    assert memory["expected_bytes"] == held + beside
+    assert sum(memory["activations_bytes"].values()) == memory["held_bytes"]["activations"]
+    assert memory["shortage"] == "none"
+    for size, words in (
+        (memory["highest_bytes"] - 1, "memory is tight"),
+        (memory["expected_bytes"] - 1, "memory is likely too small"),
+        (held - 1, "does not fit"),
+    ):
+        assert words in told(str(run), "--set", f"platform.npu.memory={size} B")
+
+
 def test_the_network_backend_can_be_chosen_and_is_named(tmp_path: Path) -> None:
     run, out, timeline = tmp_path / "run.yaml", tmp_path / "result.json", tmp_path / "t.json"
     run.write_text(SMALL)

@@ -8,9 +8,9 @@ from simcore.errors import ConfigError
 from simcore.memory.footprint import footprint
 from simcore.terms import Precision
 from simcore.validation.machine import Machines, near_equal
-from simcore.validation.mapping import OVERCOMMIT, run_of
+from simcore.validation.mapping import run_of
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
-from simcore.workload import Model
+from simcore.workload import Model, TrainingWorkload
 
 GPT = {
     "id": "one",
@@ -130,19 +130,66 @@ def test_empty_parallel_sizes_leave_each_replica_a_sequence() -> None:
     assert all(d.topology == "ring" for d in run.platform.dimensions)
 
 
-@pytest.mark.parametrize("micro_batch", ["8", "16"])
+UNPUBLISHED = {
+    **dict.fromkeys(("recompute", "vp"), ""),
+    "dp_sharding": "distributed optimizer",
+    "seq_parallel": "yes",
+    "tp": "2",
+    "dp": "64",
+    "precision": "bf16",
+    "global_batch": "10752",
+    "gpu": "H100-80GB-SXM",
+}
+
+
+@pytest.mark.parametrize("micro_batch", ["12", "16"])
 def test_recompute_that_was_not_published_is_of_the_fewest_layers_that_fit(
     micro_batch: str,
 ) -> None:
-    cells = {"recompute": "", "seq_parallel": "yes", "tp": "2", "dp": "64", "precision": "bf16"}
-    run = run_of(row(**cells, gpu="H100-80GB-SXM", micro_batch=micro_batch), MACHINES)
+    run = run_of(row(**{**UNPUBLISHED, "micro_batch": micro_batch}), MACHINES)
     redone = run.plan.recompute_layers
     assert run.plan.recompute == "full"
     assert redone is not None
-    capacity = OVERCOMMIT * run.platform.npu.memory_bytes
+    capacity = run.platform.npu.memory_bytes
     fewer = run.plan.model_copy(update={"recompute_layers": redone - 1})
     assert footprint(run.workload, run.plan).total_bytes <= capacity
     assert redone == 1 or footprint(run.workload, fewer).total_bytes > capacity
+
+
+def test_savings_that_cost_less_time_are_taken_first() -> None:
+    found = []
+    for micro_batch in ("1", "2", "4", "6", "8", "12", "14", "16"):
+        run = run_of(row(**{**UNPUBLISHED, "micro_batch": micro_batch}), MACHINES)
+        assert isinstance(run.workload, TrainingWorkload)
+        whole, parts = run.plan.recompute == "full", bool(run.plan.recompute_parts)
+        found.append((run.workload.gradient_format == "bf16", parts or whole, whole))
+        assert footprint(run.workload, run.plan).total_bytes <= run.platform.npu.memory_bytes
+    assert found == sorted(found), "larger micro-batches need more"
+    assert found[0] == (False, False, False)
+    assert (True, True, False) in found
+    assert found[-1] == (True, True, True)
+
+
+def test_a_published_recompute_is_taken_whether_or_not_it_fits() -> None:
+    cells = {**UNPUBLISHED, "recompute": "none", "micro_batch": "16"}
+    run = run_of(row(**cells), MACHINES)
+    assert (run.plan.recompute, run.plan.recompute_parts) == ("none", ())
+    assert footprint(run.workload, run.plan).total_bytes > run.platform.npu.memory_bytes
+
+
+@pytest.mark.parametrize(
+    ("cells", "parts"),
+    [
+        ({"recompute": "selective"}, ()),  # of 2022: the scores of the core
+        ({"recompute": "selective", "gpu": "H100-80GB-SXM"}, ("norms", "activations")),
+        ({"recompute": "minimal", "gpu": "TPUv5p", "gpus_per_node": ""}, ("norms", "activations")),
+        ({"recompute": "full", "gpu": "H100-80GB-SXM"}, ()),
+    ],
+)
+def test_selective_recompute_repeats_modules_where_the_core_is_fused(
+    cells: dict[str, str], parts: tuple[str, ...]
+) -> None:
+    assert run_of(row(**{**cells, "precision": "bf16"}), MACHINES).plan.recompute_parts == parts
 
 
 def test_an_empty_interleave_leaves_two_layers_or_more_to_each_stage() -> None:

@@ -35,6 +35,7 @@ LATENT = Model.model_validate(
     }
 )  # fmt: skip
 NORMS, ACTIVATIONS, HEADS = "norms", "activations", "latent_heads"
+MLP, EXPERTS = "mlp", "experts"
 
 
 def job(model: Model = DENSE) -> TrainingWorkload:
@@ -57,7 +58,16 @@ def kernel_names(graph: TrainingGraph) -> list[str]:
 @pytest.mark.parametrize(
     ("parts", "dropped"),
     # of the 34 s b h of a GPT layer: the outputs of two norms, and 4 h of the activation
-    [((), 0), ((NORMS,), 4), ((ACTIVATIONS,), 8), ((NORMS, ACTIVATIONS), 12)],
+    # of the MLP repeated as a whole, 4 h before the activation and after it
+    [
+        ((), 0),
+        ((NORMS,), 4),
+        ((ACTIVATIONS,), 8),
+        ((NORMS, ACTIVATIONS), 12),
+        ((MLP,), 16),
+        ((MLP, ACTIVATIONS), 16),
+        ((MLP, NORMS), 20),
+    ],
 )
 def test_a_gpt_layer_keeps_what_is_not_repeated(parts: tuple[str, ...], dropped: int) -> None:
     at_work = dropped  # those of one layer are there while they are needed
@@ -83,6 +93,42 @@ def test_heads_are_made_of_latents_once_more() -> None:
     assert added == 2 * BATCH * SEQUENCE * LAYERS * made
 
 
+@pytest.mark.parametrize("tp", [1, 2])
+def test_an_mlp_that_is_repeated_computes_and_communicates_forward_once_more(tp: int) -> None:
+    plain, again = (
+        graph_of(DENSE, *parts, tp=tp, sequence_parallel=True) for parts in ((), (MLP,))
+    )
+    added = total_flop(again, "gemm") - total_flop(plain, "gemm")
+    assert added == 2 * BATCH * SEQUENCE * LAYERS * 8 * HIDDEN**2
+    moved = [
+        sum(sizes.sum() for sizes in bytes_by_axis(graph).values()) for graph in (plain, again)
+    ]
+    assert (moved[1] > moved[0]) == (tp > 1)
+
+
+def test_experts_that_are_repeated_keep_their_input_and_send_tokens_twice() -> None:
+    plan = {"dp": 8, "ep": 8}
+    kept = kept_bytes(ROUTED, EXPERTS, **plan)
+    attention = 2 * SEQUENCE * (4 * HIDDEN + 2 * HIDDEN + 2 * HIDDEN - 2 * HIDDEN)
+    assert kept == LAYERS * (attention + 2 * SEQUENCE * 2 * HIDDEN) + (
+        kept_bytes(ROUTED, **plan) // LAYERS - attention - 2 * SEQUENCE * 2 * HIDDEN
+    )
+    moved = [
+        {
+            str(axis): sizes.sum()
+            for axis, sizes in bytes_by_axis(graph_of(ROUTED, *p, **plan)).items()
+        }
+        for p in ((), (EXPERTS,))
+    ]
+    assert moved[1]["ep"] == pytest.approx(1.5 * moved[0]["ep"], rel=0.05), "4 all-to-alls and 2"
+    assert moved[1]["dp"] == moved[0]["dp"]
+
+
+def test_modules_have_the_names_of_megatron_too() -> None:
+    plan = ParallelPlan.build(recompute_parts=["layernorm", "moe_act", "mla_up_proj", "moe", "mlp"])
+    assert plan.recompute_parts == (NORMS, ACTIVATIONS, HEADS, EXPERTS, MLP)
+
+
 @pytest.mark.parametrize("model", [DENSE, ROUTED, LATENT], ids=lambda model: model.name)
 @pytest.mark.parametrize(
     "plan", [{}, {"tp": 2, "sequence_parallel": True}, {"pp": 2, "dp": 2, "zero_stage": 3}], ids=str
@@ -106,6 +152,12 @@ def test_products_and_traffic_stay_and_every_part_is_repeated(
         (DENSE, {"recompute": "full", "recompute_parts": ["norms"]}, "parts_are_repeated_once"),
         (DENSE, {"recompute_parts": ["latent_heads"]}, "parts_exist"),
         (DENSE, {"recompute_parts": ["norms"], "schedule": "zb_h1", "pp": 2}, "split_keeps_layers"),
+        (DENSE, {"recompute_parts": ["experts"]}, "parts_exist"),
+        (
+            DENSE,
+            {"recompute_parts": ["mlp"], "schedule": "dualpipe", "pp": 2, "interleave": 2},
+            "split_keeps_layers",
+        ),
     ],
 )
 def test_parts_that_cannot_be_repeated_are_refused(

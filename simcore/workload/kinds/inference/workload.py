@@ -51,7 +51,7 @@ class Speculation(Schema):
         return float(sum(self.acceptance**guess for guess in range(self.tokens + 1)))
 
 
-_TRAINING_KEYS = ("optimizer", "gradient_format")
+_TRAINING_KEYS = ("optimizer", "gradient_format", "moment_format", "kept_format")
 """Keys of every kind that mean nothing here."""
 _DECODE_KEYS = ("chunk", "speculation", "steady")
 _TRAINING_RULE = "experts_need_sequence_parallel"
@@ -243,13 +243,14 @@ class InferenceWorkload(Workload):
     def share(self, plan: ParallelPlan) -> ServingShare:
         if self.step == "prefill":
             share = self._stored(ServingShare.of(self._forward(self.sequence), plan))
-            return replace(share, mask_bytes=0, sampled=plan.micro_batch)
+            return replace(share, mask_bytes=0, kept_number_bytes=0, sampled=plan.micro_batch)
         alone = plan.model_copy(update={"micro_batch": 1})
         share = self._stored(ServingShare.of(self._forward(self._rows(plan)), alone))
         prompts = self._prompts(plan)
         return replace(
             share,
             mask_bytes=0,
+            kept_number_bytes=0,
             sampled=plan.micro_batch * self._read + prompts,
             sequences=plan.micro_batch,
             windowed_keys=self._windowed(self.sequence),

@@ -73,6 +73,11 @@ def _choice_rules(model: Model, plan: ParallelPlan) -> Iterator[Rule]:
         "parts_exist",
         "recompute_parts: latent_heads needs a model with latent attention",
     )
+    yield (
+        model.has_experts or "experts" not in plan.recompute_parts,
+        "parts_exist",
+        "recompute_parts: experts needs a model with routed experts",
+    )
     if plan.cp > 1:
         yield from _context_rules(model, plan)
     if plan.order != AXIS_ORDER:

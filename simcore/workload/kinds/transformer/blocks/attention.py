@@ -54,8 +54,8 @@ class Attention(ResidualBlock):
     @property
     def kept_bytes(self) -> int:
         share = self.share
-        width = share.attention_width + share.output_width
-        kept = self.entry_bytes + share.element_bytes * share.rows * width
+        kept = self.entry_bytes + share.element_bytes * share.rows * share.attention_width
+        kept += self.output_bytes(share.rows * share.output_width)
         return kept + (scores_bytes(share) if self.keeps_scores else 0)
 
     def _qkv(self, name: str) -> Kernel:

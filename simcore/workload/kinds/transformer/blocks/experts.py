@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from math import ceil
+from typing import ClassVar
 
 from simcore.terms import CollectiveKind
 from simcore.workload.graph import Axis, Kernel
@@ -45,6 +46,7 @@ class RoutedExperts(ResidualBlock):
     """
 
     __slots__ = ()
+    part: ClassVar[str] = "experts"
 
     @property
     def parameters(self) -> BlockParameters:
@@ -59,12 +61,15 @@ class RoutedExperts(ResidualBlock):
         )
 
     def forward(self, work: PassWriter) -> None:
+        self.after_norm(work, norm(self.share, "experts"))
+
+    def after_norm(self, work: PassWriter, before: list[Kernel]) -> None:
         if self._experts.replicated:
-            self._forward_replicated(work)
+            self._forward_replicated(work, before)
             return
         share = self.share
         router = gemm("router", share.thin_rows, self._experts.count, share.hidden, share)
-        kernels = [*norm(share, "experts"), router, *self._choice("top-k")]
+        kernels = [*before, router, *self._choice("top-k")]
         if self._narrows:
             kernels.append(gemm("narrowing", *self._narrowing, share))
         work.compute("router", [*kernels, self._move("permute")])
@@ -93,11 +98,11 @@ class RoutedExperts(ResidualBlock):
             rows, narrow, wide = self._narrowing
             work.compute("widening", [gemm("widening", rows, wide, narrow, share)])
 
-    def _forward_replicated(self, work: PassWriter) -> None:
+    def _forward_replicated(self, work: PassWriter, before: list[Kernel]) -> None:
         """Every NPU of a tensor parallel group has all tokens: one sum joins all outputs."""
         share = self.share
         router = gemm("router", share.rows, self._experts.count, share.hidden, share)
-        work.compute("router", [*norm(share, "experts"), router, *self._choice("top-k")])
+        work.compute("router", [*before, router, *self._choice("top-k")])
         if self._experts.shared_ffn:
             kernels = products("shared experts", share, self._experts.shared_ffn)
             work.compute("shared experts", kernels)
@@ -147,14 +152,25 @@ class RoutedExperts(ResidualBlock):
         self._gradients(work, "router", "router", sizes)
 
     @property
+    def entry_bytes(self) -> int:
+        """Bytes as every block keeps them, but in 16 bits, and a copy for shared experts."""
+        share, elements = self.share, self.share.thin_rows * self.share.hidden
+        outputs = 0 if self.repeats("norms") else elements
+        copied = elements if share.copies_inputs and self._experts.shared_ffn else 0
+        kept = share.kept(elements + outputs + copied, copied)
+        return kept + share.mask_bytes * elements
+
+    @property
     def kept_bytes(self) -> int:
+        if self.is_repeated:
+            return self.repeated_bytes
         share, experts = self.share, self._experts
-        inner = self.inner_tensors
-        rows = experts.rows * (experts.width + experts.ffn * inner)
-        rows += share.thin_rows * experts.width if self._narrows else 0
-        shared = share.rows * experts.shared_ffn * inner
+        arrived = experts.rows * experts.width
+        kept = share.kept(arrived, arrived) + self.inner_bytes(experts.rows * experts.ffn)
+        kept += self.inner_bytes(share.rows * experts.shared_ffn)
+        kept += share.element_bytes * share.thin_rows * experts.width if self._narrows else 0
         choice = _ROUTER_BYTES * share.thin_rows * experts.count
-        return self.entry_bytes + share.element_bytes * (rows + shared) + choice
+        return self.entry_bytes + kept + choice
 
     @property
     def _experts(self) -> ExpertShare:

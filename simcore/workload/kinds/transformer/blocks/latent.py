@@ -74,12 +74,13 @@ class Latent(ResidualBlock):
     @property
     def kept_bytes(self) -> int:
         share, latent = self.share, self._latent
-        heads = share.rows * share.output_width
+        heads = 0
         if not self.repeats("latent_heads"):  # one key and value per query head
-            heads += share.rows * (2 * share.query_width + share.output_width)
-        ranks = latent.query_rank + latent.key_value_rank
-        latents = share.thin_rows * (ranks + self._width)  # before and after their norms
-        kept = self.entry_bytes + share.element_bytes * (heads + latents)
+            heads = share.rows * (2 * share.query_width + share.output_width)
+        ranks = share.thin_rows * (latent.query_rank + latent.key_value_rank)
+        latents = ranks + share.thin_rows * self._width  # after and before their norms
+        kept = self.entry_bytes + share.element_bytes * heads + share.kept(latents, ranks)
+        kept += self.output_bytes(share.rows * share.output_width)
         return kept + (scores_bytes(share) if self.keeps_scores else 0)
 
     @property

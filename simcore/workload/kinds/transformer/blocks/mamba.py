@@ -69,7 +69,8 @@ class Mamba(ResidualBlock):
     def kept_bytes(self) -> int:
         share, state = self.share, self._state
         width = self._width + (state.inner + state.mixed) + 2 * state.inner
-        return self.entry_bytes + share.element_bytes * share.rows * width
+        elements, read = share.rows * width, share.rows * state.inner  # by the product at its end
+        return self.entry_bytes + share.kept(elements, read)
 
     @property
     def _state(self) -> StateShare:

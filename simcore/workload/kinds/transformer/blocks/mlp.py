@@ -1,5 +1,7 @@
 """The plain MLP, and the kernels that expert MLPs share with it."""
 
+from typing import ClassVar
+
 from simcore.workload.graph import Kernel
 from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.kinds.transformer.share import Share
@@ -23,6 +25,7 @@ class Mlp(ResidualBlock):
     """
 
     __slots__ = ()
+    part: ClassVar[str] = "mlp"
 
     @property
     def parameters(self) -> BlockParameters:
@@ -31,9 +34,12 @@ class Mlp(ResidualBlock):
         return BlockParameters(split=matrices, whole=share.norm_parameters)
 
     def forward(self, work: PassWriter) -> None:
+        self.after_norm(work, norm(self.share, "mlp"))
+
+    def after_norm(self, work: PassWriter, before: list[Kernel]) -> None:
         share = self.share
         work.gather("mlp input")
-        work.compute("mlp", [*norm(share, "mlp"), *products("mlp", share, share.ffn)])
+        work.compute("mlp", [*before, *products("mlp", share, share.ffn)])
         work.reduce("mlp output")
 
     def backward(self, work: PassWriter) -> None:
@@ -50,9 +56,9 @@ class Mlp(ResidualBlock):
 
     @property
     def kept_bytes(self) -> int:
-        share = self.share
-        inner = share.rows * share.ffn * self.inner_tensors
-        return self.entry_bytes + share.element_bytes * inner
+        if self.is_repeated:
+            return self.repeated_bytes
+        return self.entry_bytes + self.inner_bytes(self.share.rows * self.share.ffn)
 
 
 def products(name: str, share: Share, ffn: int) -> list[Kernel]:
