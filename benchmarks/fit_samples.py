@@ -1,18 +1,19 @@
 """Measured runs with what their errors are computed from, for ``fit_compute.py``."""
 
+import pickle
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 import numpy as np
-from kernel_table import Floats, KernelTable, Operators
+from kernel_table import Flags, Floats, KernelTable, Operators, Values
 from numpy.typing import NDArray
 
 from simcore import errors
 from simcore.compute import Roofline
 from simcore.config import Run
-from simcore.machine import Efficiency, Npu
 from simcore.simulation import Simulator
 from simcore.terms import NodeKind
 from simcore.validation.machine import Machines
@@ -32,15 +33,19 @@ class Sample:
     """One measured run and its busiest stage.
 
     Attributes:
+        group, layouts: Its configuration; what it shares with its other layouts.
+        stack: Its software.
         operators: Its kernels, and how often they run per iteration.
         busy_s: Compute time of that stage.
         bubble: What a second more of the stage's compute adds to the iteration.
         rest_s: Simulated time that is not compute of that stage.
     """
 
+    id: str
     source: str
     group: str
     layouts: str
+    stack: str
     run: Run
     measured_s: float
     operators: Operators
@@ -48,13 +53,21 @@ class Sample:
     bubble: float
     rest_s: float
 
+    @property
+    def npu(self) -> str:
+        return self.run.platform.npu.name
+
+    @property
+    def has_experts(self) -> bool:
+        return self.run.workload.model.experts is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Samples:
     """Measured runs, with what their errors are computed from, each (R,).
 
     Attributes:
-        sources, layouts: Numbers of the source and of the group of layouts that a run belongs to.
+        layouts: Number of the group of layouts that a run belongs to.
         varied: It is among enough different layouts.
     """
 
@@ -63,9 +76,8 @@ class Samples:
     bubble: Floats
     rest_s: Floats
     measured_s: Floats
-    sources: NDArray[np.int64]
     layouts: NDArray[np.int64]
-    varied: NDArray[np.bool_]
+    varied: Flags
 
     @classmethod
     def of(cls, listed: Sequence[Sample]) -> Self:
@@ -76,34 +88,36 @@ class Samples:
             np.array([sample.bubble for sample in listed]),
             np.array([sample.rest_s for sample in listed]),
             np.array([sample.measured_s for sample in listed]),
-            np.unique([sample.source for sample in listed], return_inverse=True)[1],
             np.unique([sample.layouts for sample in listed], return_inverse=True)[1],
             _varied(listed),
         )
 
-    def errors(self, efficiency: Efficiency) -> Floats:
-        """(R,) of the predicted times, relative to the measured ones."""
-        predicted_s = self.kernels.compute_s(efficiency) * self.bubble + self.rest_s
-        return predicted_s / self.measured_s - 1
+    def errors(self, values: Values) -> Floats:
+        """(R,) logarithms of predicted over measured times."""
+        predicted_s = self.kernels.compute_s(values) * self.bubble + self.rest_s
+        return np.log(np.maximum(predicted_s / self.measured_s, 1e-2))
 
-    def check(self, efficiency: Efficiency) -> None:
+    def check(self, values: Values) -> None:
         """The table gives the same times as the compute model that it stands for."""
         busy_s = np.array([sample.busy_s for sample in self.listed])
-        same = np.allclose(self.kernels.compute_s(efficiency), busy_s, rtol=1e-3)
-        if not same:
-            raise AssertionError("kernel_table.py differs from simcore.compute.Roofline")
+        found_s = self.kernels.compute_s(values)
+        worst = int(np.argmax(np.abs(found_s / busy_s - 1)))
+        if not np.allclose(found_s, busy_s, rtol=1e-3):
+            told = f"{self.listed[worst].id}: {found_s[worst]:.6g} s and {busy_s[worst]:.6g} s"
+            raise AssertionError(f"kernel_table.py differs from simcore.compute.Roofline: {told}")
 
 
-def _varied(listed: Sequence[Sample]) -> NDArray[np.bool_]:
-    """Which samples are among enough different layouts: the same one again has nothing to tell."""
+def _varied(listed: Sequence[Sample]) -> Flags:
+    """True where a sample is among enough different layouts: the same again has nothing to tell."""
     different: dict[str, set[str]] = defaultdict(set)
     for sample in listed:
         different[sample.layouts].add(sample.run.model_dump_json(exclude={"platform"}))
     return np.array([len(different[sample.layouts]) >= LEAST_LAYOUTS for sample in listed])
 
 
-def stage_s(operators: Operators, npu: Npu, run: Run) -> float:
-    model, precision = Roofline(), run.workload.precision
+def stage_s(operators: Operators, run: Run) -> float:
+    """Compute time of *operators* per iteration, in s."""
+    model, npu, precision = Roofline(), run.platform.npu, run.workload.precision
     return sum(
         count * model.operator_time_ns(kernels, npu, precision) * 1e-9
         for kernels, count in operators
@@ -128,37 +142,67 @@ def busiest_stage(run: Run) -> Operators:
                 if n
             )
         )
-    return max(stages, key=lambda operators: stage_s(operators, run.platform.npu, run))
+    return max(stages, key=lambda operators: stage_s(operators, run))
 
 
-def samples(rows: Sequence[MeasuredRow], npus: Sequence[str]) -> Samples:
-    """The measured runs on these accelerators that can be simulated."""
-    machines, simulator = Machines(), Simulator()
-    found = []
+def samples(rows: Sequence[MeasuredRow], kept: Path | None = None) -> list[Sample]:
+    """The measured runs that can be simulated.
+
+    Args:
+        rows: Of the table.
+        kept: File with runs that were simulated before: where workload, plan and software are
+            still the same, what is not compute of the busiest stage is taken from them.
+    """
+    machines, simulator, found = Machines(), Simulator(), []
+    known: dict[str, Sample] = {}
+    if kept is not None and kept.exists():
+        known = {_key(sample.run): sample for sample in pickle.loads(kept.read_bytes())}
     for row in rows:
         try:
             run = run_of(row, machines)
             measured_s = training_s(row)
-            if run.platform.npu.name in npus and measured_s:
-                found.append(_sample(row, run, measured_s, simulator))
+            if measured_s:
+                found.append(_sample(row, run, measured_s, simulator, known))
         except errors.SimcoreError:
             continue
-    return Samples.of(found)
+    if kept is not None:
+        kept.write_bytes(pickle.dumps(found))
+    return found
 
 
-def _sample(row: MeasuredRow, run: Run, measured_s: float, simulator: Simulator) -> Sample:
-    operators = busiest_stage(run)
-    busy_s = stage_s(operators, run.platform.npu, run)
-    batches = microbatches(run.workload, run.plan)
-    bubble = 1 + (run.plan.pp - 1) / (batches * run.plan.interleave)
+def _key(run: Run) -> str:
+    """Text that equal runs share, whatever values their accelerator has."""
+    beside = {"workload": {"model": {"name"}}, "platform": {"npu": {"efficiency", "sources"}}}
+    return run.model_dump_json(exclude=beside)
+
+
+def _sample(
+    row: MeasuredRow,
+    run: Run,
+    measured_s: float,
+    simulator: Simulator,
+    known: dict[str, Sample],
+) -> Sample:
+    key = _key(run)
+    if key not in known:
+        operators = busiest_stage(run)
+        busy_s = stage_s(operators, run)
+        batches = microbatches(run.workload, run.plan)
+        bubble = 1 + (run.plan.pp - 1) / (batches * run.plan.interleave)
+        rest_s = simulator.simulate(run).iteration_time_s - bubble * busy_s
+        stack = run.stack or ""
+        known[key] = Sample("", "", "", "", stack, run, 0.0, operators, busy_s, bubble, rest_s)
+    same = known[key]
     return Sample(
-        source=row.text("source"),
-        group="|".join(row.text(column) for column in GROUP),
-        layouts="|".join(row.text(column) for column in LAYOUT_GROUP),
-        run=run,
-        measured_s=measured_s,
-        operators=operators,
-        busy_s=busy_s,
-        bubble=bubble,
-        rest_s=simulator.simulate(run).iteration_time_s - bubble * busy_s,
+        row.id,
+        row.text("source"),
+        "|".join(row.text(column) for column in GROUP),
+        "|".join(row.text(column) for column in LAYOUT_GROUP),
+        same.stack,
+        run,
+        measured_s,
+        same.operators,
+        stage_s(same.operators, run),
+        same.bubble,
+        same.rest_s,
     )

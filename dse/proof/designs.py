@@ -31,7 +31,7 @@ Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-PLAN = ("workload.", "plan.", "compute", "platform.npu")
+PLAN = ("stack", "workload.", "plan.", "compute", "platform.npu")
 """Starts of the paths that the work of an accelerator depends on."""
 
 

@@ -72,11 +72,17 @@ class DesignBounds:
             return ColumnSet(template=template, choices=listed, roots=roots, build=build)
 
         rows = self._rows
-        self._plan = part(rows.add_plan, "workload", "plan", "platform.npu", "compute")
+        self._plan = part(rows.add_plan, "stack", "workload", "plan", "platform.npu", "compute")
         self._work = part(
-            rows.add_work, "workload", "plan", "platform.npu", "compute", "system.execution"
+            rows.add_work,
+            "stack",
+            "workload",
+            "plan",
+            "platform.npu",
+            "compute",
+            "system.execution",
         )
-        self._fill = part(rows.add_footprint, "workload", "plan")
+        self._fill = part(rows.add_footprint, "stack", "workload", "plan")
         self._system = part(rows.add_system, *(f"system.{key}" for key in _SYSTEM_KEYS))
         places = [f"platform.dimensions[{d}]" for d in range(self._count)]
         self._links = [

@@ -14,6 +14,8 @@ TILES = ((256, 128), (128, 256), (128, 128), (128, 64))
 """Rows and columns of the tiles that libraries choose from, the fastest first."""
 _WIDE_BYTES = 2
 """Bytes of an operand as kernels count it; one that is stored with fewer is not spared twice."""
+SHORT = 1 / 8
+"""Part of its best rate that fused attention reaches with few keys, at least."""
 _ALIGNED_ELEMENTS = 8
 """16 bytes of 16-bit elements, below which matrix units read their operands piecemeal."""
 
@@ -31,9 +33,15 @@ class Roofline(ComputeModel):
     - memory of a matrix product: the same with ``product_memory``;
     - products in formats below 16 bits: the same at that format's peak and width, after their
       operands were cast; the output head and attention stay in 16 bits, as in Transformer Engine;
-    - compute of attention and of state space scans: ``flop / (attention x peak)``; where scores are
-      stored, another part of the peak, and less of it for misaligned heads;
-    - compute of any other kernel: ``flop / peak``; such kernels are bound by memory;
+    - many products in one kernel, as those of experts: ``group_s`` more for each but the first;
+    - compute of fused attention: ``flop / (attention x share x n / (n + half) x peak)`` with ``n``
+      keys per query (that fraction not below ``SHORT``) and the share that the software's kernels
+      reach; its backward pass at ``attention_backward`` times that rate;
+    - compute of state space scans: ``flop / (scan x peak)``; of attention that stores its scores:
+      at another part of the peak, and less of it for misaligned heads;
+    - compute of any other kernel: ``flop / peak``; such kernels are bound by memory, element-wise
+      ones at ``traffic`` times their bytes, choosing experts and sorting tokens at ``routing``
+      times and ``routing_s`` more;
     - lookups in host memory: as memory, at the rate of the link to the host;
     - overhead: start and drain of a kernel, the same for all;
     - an operator lasts at least as long as the host needs to issue its kernels.
@@ -92,6 +100,8 @@ class _Rates:
         wide = product = reached(efficiency.gemm, plain)
         if is_narrow:
             part = efficiency.gemm_narrow or efficiency.gemm
+            if precision is Precision.FP4:
+                part = efficiency.gemm_fp4 or part
             product = reached(part, npu.peak(precision))
         cost, bandwidth = efficiency.operand_cost, npu.memory_bandwidth_bytes_per_s
         return cls(
@@ -126,8 +136,15 @@ class _Rates:
             memory_rate = reached(
                 self.efficiency.memory, self.npu.transfer_bytes_per_s(kernel.kind)
             )
-        memory_s = kernel.bytes / memory_rate
-        return max(compute_s, memory_s) + self.overhead_s
+        memory_s = self._times(kernel) * kernel.bytes / memory_rate
+        fixed_s = self.efficiency.routing_s if kernel.kind == "routing" else 0.0
+        return max(compute_s, memory_s) + self.overhead_s + fixed_s
+
+    def _times(self, kernel: Kernel) -> float:
+        """Bytes that the software moves over those that must be moved."""
+        if kernel.kind == "elementwise":
+            return self.efficiency.traffic
+        return self.efficiency.routing if kernel.kind == "routing" else 1.0
 
     def _gemm_s(self, kernel: Kernel) -> float:
         is_narrow = self.is_narrow and kernel.format != ""
@@ -144,7 +161,8 @@ class _Rates:
         rate = self.product_flop_per_s if is_narrow else self.wide_flop_per_s
         fill = self.efficiency.tile_fill / kernel.k if kernel.k else 0.0
         full_s = kernel.flop / rate * (1 + fill)
-        return self._rounds(kernel) * full_s + self.ramp_s
+        more_s = (kernel.groups - 1) * self.efficiency.group_s
+        return self._rounds(kernel) * full_s + self.ramp_s + more_s
 
     def _rounds(self, kernel: Kernel) -> float:
         """Time of the best tiles over that of the fastest ones if they could be split, >= 1."""
@@ -164,7 +182,12 @@ class _Rates:
 
 
 def _attention_part(kernel: Kernel, efficiency: Efficiency) -> float:
-    if kernel.kind == "scan" or kernel.name.startswith("attention core"):
-        return efficiency.attention
+    if kernel.kind == "scan":
+        return efficiency.scan or efficiency.attention
+    if kernel.name.startswith("attention core"):
+        part = efficiency.attention * efficiency.attention_share
+        if kernel.n:
+            part *= max(SHORT, kernel.n / (kernel.n + efficiency.attention_half))
+        return part * efficiency.attention_backward if kernel.name.endswith("gradient") else part
     part = efficiency.unfused_attention or efficiency.attention
     return part if kernel.k % _ALIGNED_ELEMENTS == 0 else part * efficiency.misaligned

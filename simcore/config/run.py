@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from simcore.machine import Platform
+from simcore.machine.stack import load_stack
 from simcore.machine.system import System
 from simcore.network import DEFAULT_BACKEND
 from simcore.schema import Schema
@@ -16,6 +17,9 @@ class Run(Schema):
 
     Attributes:
         version: Of the file format.
+        stack: Software that trains, a name of ``configs/stacks``: its costs, and what of the plan
+            it decides where the plan does not say. If not given, the costs are those of the stack
+            that the accelerator names.
         workload: Model and batch.
         platform: The machine.
         plan: How the work is spread.
@@ -25,9 +29,38 @@ class Run(Schema):
     """
 
     version: Literal[1] = 1
+    stack: str | None = None
     workload: AnyWorkload
     platform: Platform
     plan: ParallelPlan
     system: System = Field(default_factory=System)
     backend: str = DEFAULT_BACKEND
     compute: str = "roofline"
+
+    @field_validator("stack")
+    @classmethod
+    def _check_stack(cls, name: str | None) -> str | None:
+        """Refuse a stack that cannot be read, at its own place."""
+        if name is not None:
+            load_stack(name, at="")
+        return name
+
+    @field_validator("platform")
+    @classmethod
+    def _with_costs(cls, platform: Platform, info: ValidationInfo) -> Platform:
+        """The machine as the stack uses it."""
+        name = info.data.get("stack")
+        if name is None:
+            return platform
+        return platform.model_copy(update={"npu": load_stack(name).on(platform.npu)})
+
+    @field_validator("plan")
+    @classmethod
+    def _with_choices(cls, plan: ParallelPlan, info: ValidationInfo) -> ParallelPlan:
+        """The plan with what the stack decides."""
+        name = info.data.get("stack")
+        if name is None:
+            return plan
+        made = load_stack(name).plan.made.items()
+        open_ = {key: value for key, value in made if key not in plan.model_fields_set}
+        return plan.model_copy(update=open_) if open_ else plan

@@ -53,6 +53,9 @@ class RunTemplate:
             if key not in table:
                 raise ConfigError(key, "this key is required", got=None)
         table["platform"] = platform_table(table["platform"], beside)
+        stack = table.get("stack")
+        if isinstance(stack, str) and stack.endswith((".yaml", ".yml")):
+            table["stack"] = str((beside or Path.cwd()) / stack)
         workload = table["workload"]
         if isinstance(workload, dict) and "model" in workload:
             model = model_table(workload["model"], beside)

@@ -9,6 +9,7 @@ from simcore.files.resources import find_config
 from simcore.files.yaml_file import read_table
 from simcore.machine.npu import Npu
 from simcore.machine.platform import Platform
+from simcore.machine.stack import load_stack
 
 
 def load_npu(given: object, *, at: str = "npu", beside: Path | None = None) -> Npu:
@@ -26,7 +27,11 @@ def load_npu(given: object, *, at: str = "npu", beside: Path | None = None) -> N
         return given
     found = _find(given, kind="npus", at=at, beside=beside)
     try:
-        return Npu.from_file_data(found.table, at=found.at)
+        npu = Npu.from_file_data(found.table, at=found.at)
+        if npu.stack:
+            place = f"{found.at}.stack" if found.at else "stack"
+            npu = load_stack(npu.stack, at=place).on(npu, replace=False)
+        return npu
     except ConfigError as error:
         raise found.named(error) from None
 

@@ -14,6 +14,12 @@ LONGEST_S = 3600.0
 MOST_PROCESSORS = 10**9
 """Cores of one accelerator; a whole wafer has a million."""
 
+MOST_KEYS = 1e9
+"""Keys per query at which attention may still be far from its best; real kernels need thousands."""
+
+MOST_TIMES = 1e3
+"""Times its least bytes that a kernel may move; real ones move a few times as much."""
+
 MOST_PER_ELEMENT = 1e6
 """Multiply-adds or bytes that one element may cost beside its own; real ones cost hundreds."""
 
@@ -21,12 +27,23 @@ MOST_PER_ELEMENT = 1e6
 class Efficiency(Schema):
     """Part of its peaks that an accelerator reaches, and how that falls for small kernels.
 
+    Those that tell of software (``issue_s``, ``casts``, ``attention_share``, ``traffic``,
+    ``routing``, ``routing_s``, ``group_s``) come from a stack where the accelerator or the run
+    names one.
+
     Attributes:
         gemm: Part of peak FLOP/s of a large dense matrix product, in (0, 1].
         gemm_narrow: Likewise of products in formats below 16 bits; as ``gemm`` if not given.
+        gemm_fp4: Likewise in 4 bits; as ``gemm_narrow`` if not given.
         gemm_ramp_s: Extra time of a matrix product, whatever its size: a product that would
             take this long at ``gemm`` times the peak reaches half of that rate.
         attention: Part of peak FLOP/s of a long fused attention kernel, in (0, 1].
+        attention_half: Keys per query with which such a kernel reaches half of that; 0: any number
+            will do.
+        attention_backward: Rate of its backward pass over that of the forward pass, in (0, 1].
+        attention_portable: What it reaches where it is written for any accelerator, without the
+            instructions of this one; as ``attention`` if not given.
+        scan: Likewise of a state space scan; as ``attention`` if not given.
         unfused_attention: Likewise of the products of attention that stores its scores; as
             ``attention`` if not given.
         misaligned: What is left of that where heads are not a multiple of 16 bytes wide.
@@ -43,12 +60,22 @@ class Efficiency(Schema):
         tile_fill: Multiply-adds per element of a tile that filling and emptying it costs.
         casts: Times that the operands of a product below 16 bits are moved to change their format,
             in bytes per element.
+        group_s: Extra time of each product but the first where one kernel does many, as of experts.
+        attention_share: Part of the rate of the best fused attention that the kernels in use reach.
+        traffic: Bytes that element-wise kernels move over those that must be moved.
+        routing, routing_s: Likewise of choosing experts and sorting tokens; time per step of that
+            in which nothing else runs.
     """
 
     gemm: float = Field(gt=0, le=1)
     gemm_narrow: float | None = Field(default=None, gt=0, le=1)
+    gemm_fp4: float | None = Field(default=None, gt=0, le=1)
     gemm_ramp_s: Seconds = Field(alias="gemm_ramp", ge=0, le=LONGEST_S)
     attention: float = Field(gt=0, le=1)
+    attention_half: float = Field(default=0.0, ge=0, le=MOST_KEYS)
+    attention_backward: float = Field(default=1.0, gt=0, le=1)
+    attention_portable: float | None = Field(default=None, gt=0, le=1)
+    scan: float | None = Field(default=None, gt=0, le=1)
     unfused_attention: float | None = Field(default=None, gt=0, le=1)
     misaligned: float = Field(default=1.0, gt=0, le=1)
     memory: float = Field(gt=0, le=1)
@@ -59,6 +86,11 @@ class Efficiency(Schema):
     operand_cost: float = Field(default=0.0, ge=0, le=MOST_PER_ELEMENT)
     tile_fill: float = Field(default=0.0, ge=0, le=MOST_PER_ELEMENT)
     casts: float = Field(default=0.0, ge=0, le=MOST_PER_ELEMENT)
+    group_s: Seconds = Field(default=0.0, alias="group", ge=0, le=LONGEST_S)
+    attention_share: float = Field(default=1.0, gt=0, le=1)
+    traffic: float = Field(default=1.0, ge=1, le=MOST_TIMES)
+    routing: float = Field(default=1.0, ge=1, le=MOST_TIMES)
+    routing_s: Seconds = Field(default=0.0, alias="routing_time", ge=0, le=LONGEST_S)
 
 
 class MeasuredBy(Schema):
@@ -125,6 +157,8 @@ class Npu(Schema):
         scale_up: What of the inner network the price includes.
         efficiency: Part of the peaks that kernels reach.
         kernels: Where their times are measured; None: nowhere.
+        stack: Software whose costs count, a name of ``configs/stacks``, unless the run names one;
+            empty: none but what the efficiency tells.
         sources: Where the values come from.
     """
 
@@ -139,6 +173,7 @@ class Npu(Schema):
     scale_up: ScaleUpDomain
     efficiency: Efficiency
     kernels: MeasuredBy | None = None
+    stack: str = ""
     sources: NpuSources
 
     @model_validator(mode="after")

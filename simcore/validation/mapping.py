@@ -13,28 +13,22 @@ source's name nor the measured columns are read.
 - ``fsdp`` is ZeRO 3; in a pipeline it is ZeRO 1, since weights then stay gathered all iteration.
 - ``zero3`` gathers weights when they are needed, each NPU over its own network port.
 - ZeRO 2 in a pipeline or with several micro-batches reduces once per iteration, as ZeRO 1 does.
-- Tensor parallel collectives run beside the products around them where the sequence is split: on
-  TPUs, whose compiler splits both; on GPUs but Ampere and older (Transformer Engine came with
-  Hopper), and not under FSDP.
 - Gradients are reduced beside the backward pass without a pipeline, or where weights or gradients
   are sharded or the optimizer is ``distributed``; else after it.
 - Weights, gradients and optimizer state that do not fit with the published sharding: refused.
-- Recompute: full in old software; else the savings of memory that cost least time and with which
-  the run fits (``savings.py``): it ran, and somehow it did. Selective recompute, in software with
-  fused attention, keeps what products make and repeats norms and activations.
-- Fused attention: but for old software whose recompute is published, which stored the scores.
-- Old software computes the loss in kernels of their own; its sums of gradients are in fp16 where it
-  computes in fp16, else in fp32. Where they are wider than the gradients, or ZeRO shards anything,
-  weight gradients are added to their sums in kernels of their own, after the sum of the input
-  gradient: products that do both came to Megatron-LM in 2022, and not to DeepSpeed.
-
-Old software is told by a GPT model on Ampere or older without FSDP whose row gives its recompute or
-does without sequence parallelism.
+- Recompute: full in software of 2021 and 2022; else the savings of memory that cost least time and
+  with which the run fits (``savings.py``): it ran, and somehow it did. Selective recompute, in
+  software with fused attention, keeps what products make and repeats norms and activations.
+- Software: no row names it; ``stacks.py`` tells the usual one of its accelerator and layout. It
+  decides whether attention, loss and sums of gradients are fused, whether tensor parallel
+  collectives run beside products (where the sequence is split), and the format of sums. Where
+  software of 2022 does not tell its recompute, attention is fused.
 """
 
 from simcore.config import Run
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import MOST_NPUS, Platform
+from simcore.machine.stack import load_stack
 from simcore.machine.system import System
 from simcore.memory.footprint import footprint
 from simcore.terms import Precision
@@ -42,6 +36,7 @@ from simcore.validation.machine import GB, Machines, leaves_nodes, shard_group, 
 from simcore.validation.models import model_of
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.savings import least_savings
+from simcore.validation.stacks import is_of_2022, stack_of
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 
 MICRO_BATCH_TOKENS = 8192
@@ -65,7 +60,6 @@ _PRECISIONS = {
     "nvfp4": Precision.FP4,
     "fp4": Precision.FP4,
 }
-_OLD_ACCELERATORS = ("V100", "A100")
 
 
 def run_of(row: MeasuredRow, machines: Machines) -> Run:
@@ -91,7 +85,9 @@ def run_of(row: MeasuredRow, machines: Machines) -> Run:
         platform = machines.platform(row, workload, plan)
         _check_states(row, workload, plan, platform)
         workload, plan = _fitting(row, workload, plan, platform)
-        return Run(workload=workload, plan=plan, platform=platform, system=SYSTEM)
+        return Run(
+            stack=stack_of(row), workload=workload, plan=plan, platform=platform, system=SYSTEM
+        )
     except (ConfigError, InfeasibleError) as error:
         raise UnsupportedRow(str(error)) from error
 
@@ -116,11 +112,9 @@ def plan_of(row: MeasuredRow, model: Model) -> ParallelPlan:
         prefetch=0 if leaves_nodes(row) else 1,
         recompute=recompute,
         recompute_parts=_recompute_parts(row),
-        overlap_tensor=_overlaps_tensor(row, tp=tp),
         overlap_gradients=_overlaps_gradients(row, pp=pp),
-        flash_attention=not (_old_software(row) and row.text("recompute")),
-        fused_loss=not _old_software(row),
-        fused_gradients=not _separate_gradients(row),
+        dispatch_group=_dispatch_group(row, ep),
+        **_choices(row, tp=tp),
     )
     return plan.model_copy(update={"interleave": _interleave(row, model, plan)})
 
@@ -146,7 +140,7 @@ def _fitting(
     row: MeasuredRow, workload: TrainingWorkload, plan: ParallelPlan, platform: Platform
 ) -> tuple[TrainingWorkload, ParallelPlan]:
     """The run with the savings that it needs to fit, where its recompute was not published."""
-    if row.text("recompute") or _old_software(row):
+    if row.text("recompute") or is_of_2022(row):
         return workload, plan
     return least_savings(workload, plan, platform.npu.memory_bytes)
 
@@ -161,20 +155,20 @@ def precision_of(row: MeasuredRow) -> Precision:
 
 
 def _gradient_format(row: MeasuredRow) -> str:
-    """Old software sums gradients in fp16 where it computes in fp16."""
-    return "fp16" if _old_software(row) and precision_of(row) is Precision.FP16 else "fp32"
+    narrow = precision_of(row) is Precision.FP16 and not load_stack(stack_of(row)).wide_sums
+    return "fp16" if narrow else "fp32"
 
 
 def recompute_of(row: MeasuredRow) -> str:
     """``full`` and ``selective`` as the row says, else that of its time."""
-    text = row.text("recompute") or ("full" if _old_software(row) else "none")
+    text = row.text("recompute") or ("full" if is_of_2022(row) else "none")
     return next((kind for kind in ("full", "selective") if text.startswith(kind)), "none")
 
 
 def _recompute_parts(row: MeasuredRow) -> tuple[str, ...]:
     """Modules that ``selective`` and ``minimal`` repeat where the attention core is fused."""
     selective = row.text("recompute").startswith(("selective", "minimal"))
-    return ("norms", "activations") if selective and not _old_software(row) else ()
+    return ("norms", "activations") if selective and not is_of_2022(row) else ()
 
 
 def _needed(row: MeasuredRow, column: str) -> int:
@@ -218,13 +212,22 @@ def _whole_batch(row: MeasuredRow, plan: ParallelPlan) -> int:
     return -(-_needed(row, "global_batch") // step) * step
 
 
-def _overlaps_tensor(row: MeasuredRow, *, tp: int) -> bool:
-    if tp == 1 or row.text("seq_parallel") == "no":
-        return False
-    if row.text("gpu").startswith("TPU"):
-        return True
-    fsdp = row.text("dp_sharding").startswith("fsdp")
-    return not fsdp and not row.text("gpu").startswith(_OLD_ACCELERATORS)
+def _choices(row: MeasuredRow, *, tp: int) -> dict[str, bool]:
+    """Fields of the plan that the software of *row* decides."""
+    made = load_stack(stack_of(row)).plan.made
+    splits = tp > 1 and row.text("seq_parallel") != "no"
+    made["overlap_tensor"] = splits and made.get("overlap_tensor", False)
+    if not row.text("recompute"):
+        made["flash_attention"] = True
+    return made
+
+
+def _dispatch_group(row: MeasuredRow, ep: int) -> int | None:
+    """NPUs of a node, where experts lie on several whole nodes and the software dispatches so."""
+    node = row.count("gpus_per_node")
+    if not node or ep <= node or ep % node or not load_stack(stack_of(row)).dispatch_by_node:
+        return None
+    return node
 
 
 def _overlaps_gradients(row: MeasuredRow, *, pp: int) -> bool:
@@ -248,15 +251,3 @@ def _interleave(row: MeasuredRow, model: Model, plan: ParallelPlan) -> int:
 
 def _batches(row: MeasuredRow, plan: ParallelPlan) -> int:
     return _whole_batch(row, plan) // (plan.dp * plan.micro_batch)
-
-
-def _old_software(row: MeasuredRow) -> bool:
-    old = row.text("gpu").startswith(_OLD_ACCELERATORS) and row.text("arch") == "gpt"
-    if not old or row.text("dp_sharding").startswith("fsdp"):
-        return False
-    return row.text("recompute") not in ("", "none") or row.text("seq_parallel") != "yes"
-
-
-def _separate_gradients(row: MeasuredRow) -> bool:
-    wide = precision_of(row) is not Precision.FP16
-    return _old_software(row) and (wide or row.text("dp_sharding").startswith("zero"))

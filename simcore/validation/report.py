@@ -9,11 +9,10 @@ from pathlib import Path
 
 from simcore.config import Run
 from simcore.errors import ConfigError, SimcoreError
-from simcore.files.resources import shipped_names
-from simcore.machine import Npu, load_npu
 from simcore.terms import Precision
 from simcore.validation.band import TABLE, measured_runs, write_table
 from simcore.validation.collectives import predict_collectives
+from simcore.validation.efficiency_tables import silicon_table, stack_table
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.models import model_of
@@ -100,7 +99,8 @@ def _page(trained: Sequence[Compared], moved: Sequence[Compared]) -> str:
         f"**{covered} of {len(trained)} published training runs are predicted, with a mean error "
         f"of {sum(known) / len(known):.1%} (mean over {len(known)} sources of each source's mean "
         "absolute error of the iteration time).** No value is fitted to a source, a model or a "
-        "cluster: one set of efficiencies per accelerator, and one description per kind of link.",
+        "cluster: one set of efficiencies per silicon, one of costs per software stack, and one "
+        "description per kind of link.",
         "![Predicted against measured iteration times](images/validation_training.svg)",
         "## Training runs by source",
         _error_table(by_source, "source"),
@@ -114,7 +114,9 @@ def _page(trained: Sequence[Compared], moved: Sequence[Compared]) -> str:
         _error_table(errors_by(large, "source"), "source"),
         "![Predicted against measured collectives](images/validation_collectives.svg)",
         "## Efficiencies",
-        _efficiency_table(),
+        silicon_table(),
+        "## Software stacks",
+        stack_table(),
         files("simcore.validation").joinpath("notes.md").read_text(encoding="utf-8").strip(),
     ]
     return "\n\n".join(parts) + "\n"
@@ -147,27 +149,6 @@ def _ranking_text(order: Ranking) -> str:
         f"slowest of its rows, even the best choice takes {order.least_extra_time:.1%} longer on "
         f"average and {order.least_largest_extra_time:.0%} at most."
     )
-
-
-def _efficiency_table() -> str:
-    lines = [
-        "| accelerator | matrix products | below 16 bits | fused attention | memory "
-        "| host per kernel | where from |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    lines += [_efficiency_line(load_npu(name)) for name in shipped_names("npus")]
-    return "\n".join(lines)
-
-
-def _efficiency_line(npu: Npu) -> str:
-    values = npu.efficiency
-    narrow = f"{values.gemm_narrow:.0%}" if values.gemm_narrow else ""
-    issue = f"{values.issue_s * 1e6:.0f} us" if values.issue_s else ""
-    cells = (
-        *(npu.name, f"{values.gemm:.0%}", narrow, f"{values.attention:.0%}"),
-        *(f"{values.memory:.0%}", issue, npu.sources.efficiency),
-    )
-    return f"| {' | '.join(cells)} |"
 
 
 def _write(path: Path, text: str) -> Path:

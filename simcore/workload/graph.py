@@ -59,8 +59,9 @@ class Kernel(NamedTuple):
     """One kernel as one NPU runs it; there are many, and tuples are made soonest.
 
     Attributes:
-        kind: ``gemm``, ``attention``, ``scan`` (of Mamba), ``elementwise``, ``optimizer``,
-            ``embedding`` or ``host`` (rows in the memory of the host).
+        kind: ``gemm``, ``attention``, ``scan`` (of Mamba), ``elementwise``, ``routing``
+            (choosing experts, sorting tokens), ``optimizer``, ``embedding`` or ``host`` (rows in
+            the memory of the host).
         flop: A multiply-add is 2.
         bytes: Read and written, each operand once.
         m, n, k: A GEMM multiplies (m, k) by (k, n); attention has m queries, n keys and heads of

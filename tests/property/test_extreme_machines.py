@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from simcore import IterationResult, Run, RunTemplate, SimcoreError, simulate_run
 from simcore.compute import COMPUTE_MODELS
-from simcore.compute.roofline import TILES
+from simcore.compute.roofline import SHORT, TILES
 from simcore.engines.limits.counted_time import MAX_S
 from simcore.engines.stages.counts import counts_of_graph
 from simcore.engines.stages.times import operator_times_ns
@@ -44,11 +44,11 @@ TABLE: dict[str, Any] = {
 }  # fmt: skip
 TEMPLATE = RunTemplate.from_table(TABLE)
 PARTS = [
-    *("gemm", "gemm_narrow", "attention", "unfused_attention", "misaligned"),
+    *("gemm", "gemm_narrow", "attention", "unfused_attention", "misaligned", "attention_share"),
     *("memory", "product_memory"),
 ]
 TIMES = ("gemm_ramp", "kernel_overhead", "issue")
-PER_ELEMENT = ("tile_fill", "operand_cost", "casts")
+PER_ELEMENT = ("tile_fill", "operand_cost", "casts", "attention_half")
 NPU, FIRST, SECOND = "platform.npu", "platform.dimensions[0]", "platform.dimensions[1]"
 
 
@@ -171,6 +171,8 @@ def exact_s(kernel: Kernel, npu: Npu, precision: Precision) -> Fraction:
     memory = Fraction(npu.memory_bandwidth_bytes_per_s) * Fraction(part.memory)
     flop, moved, cast_s = Fraction(kernel.flop), Fraction(kernel.bytes), Fraction(0)
     rate, reading, extra_s = plain, memory, Fraction(0)
+    if kernel.kind == "elementwise":
+        moved *= Fraction(part.traffic)
     if kernel.kind == "gemm":
         rate *= Fraction(part.gemm)
         if is_narrow:
@@ -184,7 +186,10 @@ def exact_s(kernel: Kernel, npu: Npu, precision: Precision) -> Fraction:
         flop *= (1 + Fraction(part.tile_fill) / kernel.k) * rounds(kernel, npu)
         extra_s = Fraction(part.gemm_ramp_s)
     elif kernel.kind == "attention":
-        share = Fraction(part.attention)
+        share = Fraction(part.attention) * Fraction(part.attention_share)
+        share *= max(Fraction(SHORT), 1 / (1 + Fraction(part.attention_half) / kernel.n))
+        if kernel.name.endswith("core gradient"):
+            share *= Fraction(part.attention_backward)
         if not kernel.name.startswith("attention core"):
             share = Fraction(part.unfused_attention or part.attention)
             share *= Fraction(part.misaligned) if kernel.k % 8 else 1
@@ -207,7 +212,9 @@ def rounds(kernel: Kernel, npu: Npu) -> Fraction:
 
 
 FASTER_IF_LARGER = [f"{NPU}.efficiency.{name}" for name in PARTS]
-FASTER_IF_SMALLER = [f"{NPU}.efficiency.{name}" for name in (*TIMES, "tile_fill", "casts")]
+FASTER_IF_SMALLER = [
+    f"{NPU}.efficiency.{name}" for name in (*TIMES, "tile_fill", "casts", "attention_half")
+]
 
 
 @settings(max_examples=150, deadline=None)

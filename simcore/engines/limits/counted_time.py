@@ -75,8 +75,13 @@ _DECIDES = 0.1
 _BEST: dict[str, float] = {
     "gemm": 1.0,
     "gemm_narrow": 1.0,
+    "gemm_fp4": 1.0,
     "gemm_ramp_s": 0.0,
     "attention": 1.0,
+    "attention_half": 0.0,
+    "attention_backward": 1.0,
+    "scan": 1.0,
+    "attention_share": 1.0,
     "unfused_attention": 1.0,
     "misaligned": 1.0,
     "memory": 1.0,
@@ -87,8 +92,16 @@ _BEST: dict[str, float] = {
     "operand_cost": 0.0,
     "tile_fill": 0.0,
     "casts": 0.0,
+    "traffic": 1.0,
+    "routing": 1.0,
+    "routing_s": 0.0,
+    "group_s": 0.0,
 }
 """Value of each efficiency at which it costs no time."""
+
+
+_TIMES_BYTES = ("traffic", "routing")
+"""Efficiencies that are best at 1, and worse above."""
 
 
 def slowest_field(npu: Npu, time: Callable[[Npu], float]) -> SlowField:
@@ -116,7 +129,8 @@ def _efficiencies(npu: Npu) -> Iterator[tuple[SlowField, Npu]]:
             place = f"platform.npu.efficiency.{alias or name}"
             shown = f"{value:g} s" if alias else f"{value:g}"
             better = npu.efficiency.model_copy(update={name: best})
-            setting = SlowField(place, shown, "larger" if best else "smaller")
+            larger = best and name not in _TIMES_BYTES
+            setting = SlowField(place, shown, "larger" if larger else "smaller")
             yield setting, npu.model_copy(update={"efficiency": better})
 
 

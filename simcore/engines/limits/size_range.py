@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Self
 
+from simcore.compute.roofline import SHORT
 from simcore.engines.events.input import Ints
 from simcore.engines.limits.counted_time import (
     MAX_S,
@@ -29,6 +30,9 @@ MAX_LAYER_PASSES = 1_000_000
 
 _BUFFERS = 64
 """More than the buffers of one size that a layer's forward and backward pass moves."""
+
+MOST_GROUPS = 1024
+"""More than the experts whose products are one kernel."""
 
 _RING_STEPS = 6
 """More than the steps per NPU in which keys go round in both passes."""
@@ -110,10 +114,16 @@ class Demand:
 
     def _npu_s(self, npu: Npu, peak: float) -> float:
         efficiency = npu.efficiency
-        kernel_s = efficiency.kernel_overhead_s + efficiency.gemm_ramp_s
+        kernel_s = efficiency.kernel_overhead_s + efficiency.gemm_ramp_s + efficiency.routing_s
+        kernel_s += MOST_GROUPS * efficiency.group_s
         rate = npu.memory_bandwidth_bytes_per_s * efficiency.memory
-        moving_s = over(16.0 * self.moved_bytes, rate)
-        computing_s = over(self.flop, peak * min(efficiency.gemm, efficiency.attention))
+        times = max(efficiency.traffic, efficiency.routing)
+        moving_s = over(16.0 * times * self.moved_bytes, rate)
+        attention = efficiency.attention * efficiency.attention_share
+        attention *= efficiency.attention_backward
+        least = attention * (SHORT if efficiency.attention_half else 1.0)
+        parts = (efficiency.gemm, least, efficiency.scan or 1.0)
+        computing_s = over(self.flop, peak * min(parts))
         return self.operations * kernel_s + moving_s + computing_s
 
 

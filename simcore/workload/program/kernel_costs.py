@@ -114,6 +114,11 @@ def elementwise(name: str, flop: float, moved: float) -> Kernel:
     return Kernel(name=name, kind="elementwise", flop=float(flop), bytes=float(moved))
 
 
+def routing(name: str, flop: float, moved: float) -> Kernel:
+    """A step of choosing experts or of sorting tokens by them."""
+    return Kernel(name=name, kind="routing", flop=float(flop), bytes=float(moved))
+
+
 def host_lookup(name: str, moved: float) -> Kernel:
     """A gather or scatter of rows in the memory of the host."""
     return Kernel(name=name, kind="host", flop=0.0, bytes=float(moved))

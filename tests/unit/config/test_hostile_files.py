@@ -136,7 +136,10 @@ def test_aliases_of_what_is_complete_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "sentence"),
     [
-        ("Notes", "Notes: unknown key; the keys here are version, workload, platform, plan, "),
+        (
+            "Notes",
+            "Notes: unknown key; the keys here are version, stack, workload, platform, plan, ",
+        ),
         ("plan.TP", "plan.TP: unknown key; the keys here are tp, cp, "),
         ("platform.npu_Name", "platform.npu_Name: unknown key; the keys here are name, "),
         ("plan.str", "plan.str: unknown key; the keys here are tp, "),

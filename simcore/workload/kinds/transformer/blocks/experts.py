@@ -22,6 +22,7 @@ from simcore.workload.program.kernel_costs import (
     input_gradient,
     norm,
     norm_gradient,
+    routing,
     weight_gradient,
 )
 from simcore.workload.program.layer import BlockParameters
@@ -234,13 +235,13 @@ class RoutedExperts(ResidualBlock):
     def _choice(self, name: str) -> list[Kernel]:
         """Softmax over the experts and the choice of the best."""
         elements = self.share.thin_rows * self._experts.count
-        return [elementwise(name, 5 * elements, 3 * _ROUTER_BYTES * elements)]
+        return [routing(name, 5 * elements, 3 * _ROUTER_BYTES * elements)]
 
     def _move(self, name: str) -> Kernel:
         """Copies of the tokens in the order of the experts, or back to their sum."""
         share, picked, width = self.share, self._experts.picked_rows, self._experts.width
         moved = share.element_bytes * width * (share.thin_rows + picked)
-        return elementwise(name, width * picked, moved)
+        return routing(name, width * picked, moved)
 
     def _sizes(self) -> tuple[int, int, int, int]:
         """Rows, outer and inner width, and groups of the experts' products."""
