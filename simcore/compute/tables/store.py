@@ -2,6 +2,7 @@
 
 import csv
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -25,15 +26,31 @@ class MeasuredKernel:
     """Times of one kind of kernel, of one engine and format."""
 
     def __init__(self, kind: str, format_: str, points: dict[str, Floats], us: Floats) -> None:
-        self._kind, self._format = TABLE_KINDS[kind], format_
-        shape = np.stack([points[name] for name in self._kind.shape], axis=1)
-        self._surface = Surface(shape, us / self._kind.bound_us(format_, points))
+        self.kind, self.format = TABLE_KINDS[kind], format_
+        shape = np.stack([points[name] for name in self.kind.shape], axis=1)
+        self.surface = Surface(shape, us / self.kind.bound_us(format_, points))
 
     def times_us(self, at: dict[str, Floats]) -> tuple[Floats, Floats]:
         """Times at Q shapes, and how far each lies beyond what was measured, in factors of 2."""
-        shape = np.stack([at[name] for name in self._kind.shape], axis=1)
-        share, beyond = self._surface.at(np.maximum(shape, 1e-9))
-        return share * self._kind.bound_us(self._format, at), beyond
+        return fastest_us([self], np.stack([at[name] for name in self.kind.shape], axis=1))
+
+
+def fastest_us(tables: Sequence[MeasuredKernel], shapes: Floats) -> tuple[Floats, Floats]:
+    """Least time of several *tables* of one kind and format at Q *shapes*, (Q, D).
+
+    Returns:
+        The times in us, and how far each lies beyond what its table holds, in factors of 2.
+    """
+    kind, places = tables[0].kind, np.log2(np.maximum(shapes, 1e-9))
+    bound_us = kind.bound_us(tables[0].format, dict(zip(kind.shape, shapes.T, strict=True)))
+    if len(tables) == 1:
+        share, beyond = tables[0].surface.at_places(places)
+        return share * bound_us, beyond
+    found = [table.surface.at_places(places) for table in tables]
+    times = np.array([share for share, _ in found]) * bound_us
+    fastest = times.argmin(axis=0)[None]
+    beyond = np.take_along_axis(np.array([far for _, far in found]), fastest, axis=0)[0]
+    return np.take_along_axis(times, fastest, axis=0)[0], beyond
 
 
 class KernelTables:
