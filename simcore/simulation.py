@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from simcore.checks import RunChecks
-from simcore.compute import COMPUTE_MODELS
+from simcore.compute import COMPUTE_MODELS, MeasuredKernels
+from simcore.compute.tables.account import KernelAccount, account_of
 from simcore.config import Run
 from simcore.engines.decoding import run_step
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.local_training import run_mean
+from simcore.engines.stages.plan_code import plan_code
 from simcore.engines.stages.run import Workspace
 from simcore.machine import Platform
 from simcore.machine.system import System
@@ -116,6 +118,20 @@ def runner_of(run: Run, memo: Memo) -> IterationRunner:
     """Executes iterations on the machine of *run*."""
     compute = COMPUTE_MODELS[run.compute]()
     return IterationRunner(run.platform, run.system, compute, memo, run.backend)
+
+
+def kernel_account(run: Run) -> KernelAccount | None:
+    """Origin of the times of the kernels of *run*; None: its compute model has no tables.
+
+    Raises:
+        ConfigError, InfeasibleError: As ``simulate_run``.
+    """
+    if not issubclass(COMPUTE_MODELS[run.compute], MeasuredKernels):
+        return None
+    code = plan_code(run.workload, run.plan, Memo())
+    counts = code.counts.operators.tolist()
+    npu, precision = run.platform.npu, run.workload.precision
+    return account_of(code.program.operators, counts, npu, precision)
 
 
 def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[IterationResult, Iteration]:

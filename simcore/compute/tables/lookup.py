@@ -2,20 +2,23 @@
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from simcore.compute.tables.kinds import Floats
-from simcore.compute.tables.places import OF_EXPERTS, Place, layer_of_experts, place_of
+from simcore.compute.tables.places import (
+    NEXT_BEST,
+    OF_EXPERTS,
+    Place,
+    layer_of_experts,
+    place_of,
+)
 from simcore.compute.tables.rates import LAUNCH_S, MeasuredRates
-from simcore.compute.tables.store import KernelTables, MeasuredKernel, fastest_us, shipped_tables
+from simcore.compute.tables.store import KernelTables, MeasuredKernel, fastest_us, tables_of
 from simcore.errors import ConfigError
 from simcore.machine import Npu
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel
-
-ENGINES = ("tensorrt_llm", "sglang", "vllm")
-"""Engines whose tables are asked: for an accelerator that names none the fastest kernel counts."""
 
 _KEPT = 200_000
 """Kernels whose times are remembered, some 100 MB; designs of one study have some thousands."""
@@ -41,15 +44,18 @@ class KernelTimes:
         self._tables: KernelTables | None = None
         self._measured_rates: MeasuredRates | None = None
         self._engine = ""
+        self._plain = str(Precision.FP32) if precision is Precision.FP32 else "bf16"
         if npu.kernels is not None:
-            self._tables, self._engine = shipped_tables(npu.kernels.tables), npu.kernels.engine
-            if self._engine and self._engine not in ENGINES:
-                rule = f"must be one of {', '.join(ENGINES)}"
+            self._tables, self._engine = tables_of(npu.kernels), npu.kernels.engine
+            if self._engine and self._engine not in self._tables.engines:
+                rule = f"must be one of {', '.join(self._tables.engines)}"
                 raise ConfigError("platform.npu.kernels.engine", rule, got=self._engine)
-            if _differs(npu, self._tables.npu):
-                self._measured_rates = MeasuredRates(self._tables.npu, precision)
+            measured = self._tables.npu
+            if measured is not None and _differs(npu, measured):
+                self._measured_rates = MeasuredRates(measured, precision)
         self._of_kind: dict[tuple[str, str], tuple[MeasuredKernel, ...]] = {}
         self._known: dict[Kernel, float] = {_WITHIN: 0.0}
+        self._beyond: dict[Kernel, float] = {_WITHIN: 0.0}
 
     def times_s(self, kernels: Sequence[Kernel]) -> list[float]:
         """Time of each kernel; a layer of experts counts at the first of its kernels.
@@ -57,13 +63,25 @@ class KernelTimes:
         Raises:
             ConfigError: The accelerator has no peak for the precision.
         """
-        asked = self._fused(kernels) if self._tables is not None else kernels
+        asked = self.asked(kernels)
         known = self._known
         found = [known.get(kernel) for kernel in asked]
         if None in found:
             self._work_out(list(dict.fromkeys(asked)))
             found = [known[kernel] for kernel in asked]
         return found  # type: ignore[return-value] # no None is left
+
+    def origin(self, kernel: Kernel) -> "Origin | None":
+        """Origin of the time of a *kernel* that was asked for; None: it is not from a table."""
+        beyond = self._beyond.get(kernel)
+        if beyond is None:
+            return None
+        place = place_of(kernel, self._plain)
+        return Origin(beyond, self._measured(place))
+
+    def asked(self, kernels: Sequence[Kernel]) -> Sequence[Kernel]:
+        """Kernels that are looked up for *kernels*, one for each."""
+        return self._fused(kernels) if self._tables is not None else kernels
 
     def _fused(self, kernels: Sequence[Kernel]) -> Sequence[Kernel]:
         """*kernels* with layers of experts as one, where tables hold such layers."""
@@ -73,7 +91,7 @@ class KernelTimes:
         fused = list(kernels)
         for number in grouped:
             layer = layer_of_experts(kernels[number : number + OF_EXPERTS])
-            if layer is not None and self._measured(place_of(layer)):
+            if layer is not None and self._measured(place_of(layer, self._plain)):
                 fused[number : number + OF_EXPERTS] = [layer, _WITHIN, _WITHIN]
         return fused
 
@@ -81,20 +99,23 @@ class KernelTimes:
         """Find the times of those *kernels* that are not known; all shapes of a table at once."""
         known = self._known
         if len(known) > _KEPT:
-            known.clear()
-            known[_WITHIN] = 0.0
+            for remembered in (known, self._beyond):
+                remembered.clear()
+                remembered[_WITHIN] = 0.0
         asked: dict[tuple[str, str], list[tuple[Kernel, Place]]] = defaultdict(list)
         for kernel in kernels:
             if kernel not in known:
-                place = place_of(kernel)
+                place = place_of(kernel, self._plain)
                 if place is not None and self._measured(place):
                     asked[place[:2]].append((kernel, place))
                 else:
                     known[kernel] = self._rates.unmeasured_s(kernel)
         for key, wanted in asked.items():
             shapes = np.array([place.shape for _, place in wanted], float)
-            times_us: Floats = fastest_us(self._of_kind[key], shapes)[0]
-            for (kernel, place), time_us in zip(wanted, times_us.tolist(), strict=True):
+            times_us, beyond = fastest_us(self._of_kind[key], shapes)
+            found = zip(wanted, times_us.tolist(), beyond.tolist(), strict=True)
+            for (kernel, place), time_us, far in found:
+                self._beyond[kernel] = far
                 time_s = 1e-6 * time_us * place.times * self._share(kernel)
                 known[kernel] = max(time_s, self._rates.least_s(kernel))
 
@@ -104,11 +125,19 @@ class KernelTimes:
             return ()
         kind, format_ = key = place[:2]
         if key not in self._of_kind:
-            engines = (self._engine,) if self._engine else ()
-            own = [self._tables.find(kind, engine, format_) for engine in engines]
-            every = own if any(own) else [self._tables.find(kind, e, format_) for e in ENGINES]
-            self._of_kind[key] = tuple([table for table in every if table is not None])
+            found = self._found(kind, format_)
+            if not found and kind in NEXT_BEST:
+                found = self._found(NEXT_BEST[kind], format_)
+            self._of_kind[key] = found
         return self._of_kind[key]
+
+    def _found(self, kind: str, format_: str) -> tuple[MeasuredKernel, ...]:
+        tables = self._tables
+        if tables is None:
+            return ()
+        own = tables.find(kind, self._engine, format_) if self._engine else None
+        every = [own] if own else [tables.find(kind, one, format_) for one in tables.engines]
+        return tuple([table for table in every if table is not None])
 
     def _share(self, kernel: Kernel) -> float:
         """Time of the accelerator's roofline over that of the measured one."""
@@ -116,6 +145,13 @@ class KernelTimes:
             return 1.0
         own_s, measured_s = self._rates.least_s(kernel), self._measured_rates.least_s(kernel)
         return (own_s + LAUNCH_S) / (measured_s + LAUNCH_S)
+
+
+class Origin(NamedTuple):
+    """Tables that a time was taken from, and how far beyond their shapes, in factors of 2."""
+
+    beyond: float
+    tables: tuple[MeasuredKernel, ...]
 
 
 def _differs(npu: Npu, measured: Npu) -> bool:

@@ -24,6 +24,16 @@ _LATENT = {192: "latent_prefill", 576: "latent_decode"}
 a key that tells its position."""
 
 
+_STREAMS = {"elementwise": "elementwise", "embedding": "copy", "optimizer": "optimizer"}
+"""Kinds of kernels that stream, and of the tables that hold them."""
+
+_NORMS = (" norm", " norm gradient")
+"""Ends of the names of kernels that normalise rows."""
+
+NEXT_BEST = {"norm": "elementwise", "copy": "elementwise"}
+"""Kind of table that is asked where there is none of a kind's own."""
+
+
 class Place(NamedTuple):
     """Table in which a kernel is looked up, its coordinates, and a factor of its time."""
 
@@ -33,25 +43,38 @@ class Place(NamedTuple):
     times: float = 1.0
 
 
-def place_of(kernel: Kernel) -> Place | None:
-    """Place of *kernel* in the tables; None: no kind of table holds it."""
+def place_of(kernel: Kernel, plain: str = "bf16") -> Place | None:
+    """Place of *kernel* in the tables; None: no kind of table holds it.
+
+    Args:
+        kernel: The kernel.
+        plain: Format of operands that have no narrow one.
+    """
+    if kernel.kind in _STREAMS and kernel.bytes > 0:
+        return Place(_stream_kind(kernel), "bf16", (kernel.bytes,))
     if kernel.m <= 0 or kernel.n <= 0 or kernel.k <= 0:
         return None
     if kernel.kind == "gemm":
         shape = float(kernel.m), float(kernel.n), float(kernel.k)
-        return Place("product", kernel.format or "bf16", shape) if kernel.groups == 1 else None
+        return Place("product", kernel.format or plain, shape) if kernel.groups == 1 else None
     if kernel.kind == "experts":
         sizes = float(kernel.m), float(kernel.groups), float(kernel.k), float(kernel.n)
-        return Place("experts", kernel.format or "bf16", sizes)
+        return Place("experts", kernel.format or plain, sizes)
     if kernel.kind == "attention" and kernel.name.startswith("attention core"):
-        return _attention_place(kernel)
+        return _attention_place(kernel, plain)
     return None
 
 
-def _attention_place(kernel: Kernel) -> Place:
+def _stream_kind(kernel: Kernel) -> str:
+    if kernel.kind == "elementwise" and kernel.name.endswith(_NORMS):
+        return "norm"
+    return _STREAMS[kernel.kind]
+
+
+def _attention_place(kernel: Kernel, plain: str) -> Place:
     decodes = kernel.m * _FEW_QUERIES <= kernel.n
     times = GRADIENT_PRODUCTS / BACKWARD if kernel.name.endswith("gradient") else 1.0
-    format_ = kernel.format or "bf16"
+    format_ = kernel.format or plain
     if kernel.k in _LATENT:
         shape = float(kernel.groups), float(kernel.heads), float(kernel.n)
         return Place(_LATENT[kernel.k], format_, shape, times)

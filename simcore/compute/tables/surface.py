@@ -44,10 +44,19 @@ class Surface:
 
     def at_places(self, wanted: Floats) -> tuple[Floats, Floats]:
         """``at`` of points given by their logarithms to base 2."""
-        inside = np.minimum(np.maximum(wanted, self._low), self._high)
+        inside = self.inside(wanted)
         beyond = np.abs(wanted - inside).max(axis=1)
         found = self._near(inside) if self._grid is None else self._grid.at(inside)
         return np.exp(found), beyond
+
+    def inside(self, wanted: Floats) -> Floats:
+        """The nearest places to those *wanted* among all that were measured."""
+        return np.asarray(np.minimum(np.maximum(wanted, self._low), self._high))
+
+    @property
+    def is_grid(self) -> bool:
+        """True if the points form a grid, but for a few."""
+        return self._grid is not None
 
     def _near(self, wanted: Floats) -> Floats:
         """Local linear regression: a plane through the nearest points, the nearer the heavier."""
@@ -112,10 +121,12 @@ class Grid:
         first = np.zeros(len(wanted), np.int64)
         for column, axis, width, stride in self._axes:
             place = wanted[:, column]
-            index = np.minimum(np.searchsorted(axis, place, side="right") - 1, axis.size - 2)
-            part = (place - axis[index]) / width[index]
+            index = np.minimum(axis.searchsorted(place, side="right") - 1, axis.size - 2)
+            parts = np.empty((2, len(wanted)))
+            np.divide(place - axis[index], width[index], out=parts[1])
+            np.subtract(1, parts[1], out=parts[0])
             first += stride * index
-            weight = (weight[:, None] * np.stack((1 - part, part))).reshape(-1, len(wanted))
+            weight = (weight[:, None] * parts).reshape(-1, len(wanted))
         # one corner after the other: a sum in pairs would end in other digits
         return np.asarray(np.add.accumulate(weight * self._values[first + self._corners])[-1])
 
