@@ -33,7 +33,7 @@ def simulate(
     backend: str = DEFAULT_BACKEND,
     *,
     system: System | None = None,
-    compute: str = "roofline",
+    compute: str | None = None,
 ) -> IterationResult:
     """Simulate one training iteration.
 
@@ -44,7 +44,7 @@ def simulate(
         backend: Network backend by name. Where messages slow each other down, every NPU and
             every message is followed.
         system: Chunking, scheduling and algorithms of the collectives.
-        compute: Compute model by name.
+        compute: Compute model by name; None: the default for the kind of workload.
 
     Raises:
         ConfigError: An input breaks a rule.
@@ -57,7 +57,7 @@ def simulate(
         plan=plan,
         backend=backend,
         system=system or System(),
-        compute=compute,
+        **({} if compute is None else {"compute": compute}),
     )
     return simulate_run(run)
 
@@ -193,6 +193,8 @@ def result_of(
         nodes=work.nodes,
         events=iteration.events,
         backend=run.backend,
+        compute=run.compute,
+        compute_reason=run.compute_reason,
         engine=iteration.choice.engine,
         engine_reason=iteration.choice.reason,
         staleness=run.plan.updates.lag,

@@ -80,6 +80,8 @@ def _as_json(run: "Run", result: "IterationResult", account: "KernelAccount | No
         "memory_bytes": result.memory_bytes,
         "sent_bytes": list(result.sent_bytes),
         "link_loads": list(result.link_loads),
+        "compute": result.compute,
+        "compute_reason": result.compute_reason,
         "engine": result.engine,
         "engine_reason": result.engine_reason,
         "simulated_npus": result.simulated_npus,

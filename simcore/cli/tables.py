@@ -34,6 +34,7 @@ def print_result(run: Run, result: IterationResult, account: KernelAccount | Non
     console.print(_time_table(result))
     console.print(_memory_table(result))
     console.print(_network_table(run, result))
+    console.print(f"compute: {result.compute}, as {result.compute_reason}")
     console.print(f"engine: {result.engine}, as {result.engine_reason}")
     if account is not None:
         console.print(f"kernels: {account.told()}")
