@@ -12,9 +12,18 @@ from dse.code_digests import DECIDING, code_digests, versions
 from dse.space import Design
 from dse.study.compile import Study
 from dse.study.trials import Trial
-from simcore import ConfigError, files_kept, parse_json, parse_yaml, read_yaml, shipped_folder
+from simcore import (
+    ConfigError,
+    files_kept,
+    parse_json,
+    parse_yaml,
+    read_text,
+    read_yaml,
+    shipped_folder,
+)
 
 _SHIPPED = "shipped:"
+_TABLE = ".csv"
 _MOST_TOLD = 4
 """Differences of one kind that are told; of others, how many there are."""
 
@@ -176,6 +185,8 @@ def _path(name: str, folder: str) -> Path:
 def _text_of(path: Path) -> str | None:
     texts: dict[str, str] = {}
     try:
+        if path.suffix == _TABLE:
+            return read_text(path)
         with files_kept(texts):
             read_yaml(path)
     except ConfigError:  # it is gone, or no YAML any more
@@ -189,11 +200,18 @@ def _file_changes(name: str, was: str | None, now: str | None) -> list[str]:
         return []
     if was is None or now is None:
         return [f"{name} is {'gone' if now is None else 'new'}"]
-    old, new = (dict(_values(parse_yaml(text, name))) for text in (was, now))
+    old, new = (_content(text, name) for text in (was, now))
     found = [
         f"{key} was {_shown(was)}, is now {_shown(now)}" for key, was, now in _differences(old, new)
     ]
     return [f"{name}: {_some(found)}"] if found else []
+
+
+def _content(text: str, name: str) -> dict[str, Any]:
+    """Values of a file by path, of a table its lines."""
+    if name.endswith(_TABLE):
+        return {f"line {number}": line for number, line in enumerate(text.split("\n"), 1)}
+    return dict(_values(parse_yaml(text, name)))
 
 
 def _values(content: object, at: str = "") -> Iterable[tuple[str, Any]]:

@@ -27,6 +27,7 @@ from simcore.errors import SimcoreError as SimcoreError
 from simcore.errors import SimulationError as SimulationError
 from simcore.files.input_file import files_kept as files_kept  # provisional
 from simcore.files.input_file import is_there as is_there  # provisional
+from simcore.files.input_file import read_text as read_text  # provisional
 from simcore.files.json_file import parse_json as parse_json  # provisional
 from simcore.files.json_file import read_json as read_json  # provisional
 from simcore.files.resources import find_config as find_config  # provisional

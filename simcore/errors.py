@@ -43,7 +43,7 @@ class ConfigError(SimcoreError, ValueError):
     @property
     def names_file(self) -> bool:
         """True if the place begins with a file."""
-        return ".yaml" in self.at or ".yml" in self.at
+        return any(suffix in self.at for suffix in (".yaml", ".yml", ".csv"))
 
     def in_file(self, file: object) -> "ConfigError":
         """Error that names *file*, unless it names one already."""

@@ -55,6 +55,8 @@ class IterationResult:
         nodes: Nodes of the workload graphs, on one NPU per stage.
         events: Nodes executed one by one; the others repeat them, period after period.
         backend: Network backend.
+        compute: Compute model.
+        compute_reason: Reason for that one.
         held_s: By how much the iteration would be shorter if every phase of a collective ended with
             its first member, which hints at what ``phase_end: together`` costs; 0: no member was
             held, the time is exact.
@@ -83,6 +85,8 @@ class IterationResult:
     backend: str
     held_s: float = 0.0
     runtime: RuntimeMemory = field(default_factory=RuntimeMemory)
+    compute: str = field(default="", compare=False)
+    compute_reason: str = field(default="", compare=False)
     engine: str = field(default="", compare=False)
     engine_reason: str = field(default="", compare=False)
     staleness: int = 0

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from simcore.checks import RunChecks
-from simcore.compute import COMPUTE_MODELS
+from simcore.compute import COMPUTE_MODELS, MeasuredKernels
+from simcore.compute.tables.account import KernelAccount, account_of
 from simcore.config import Run
 from simcore.engines.decoding import run_step
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.local_training import run_mean
+from simcore.engines.stages.plan_code import plan_code
 from simcore.engines.stages.run import Workspace
 from simcore.machine import Platform
 from simcore.machine.system import System
@@ -31,7 +33,7 @@ def simulate(
     backend: str = DEFAULT_BACKEND,
     *,
     system: System | None = None,
-    compute: str = "roofline",
+    compute: str | None = None,
 ) -> IterationResult:
     """Simulate one training iteration.
 
@@ -42,7 +44,7 @@ def simulate(
         backend: Network backend by name. Where messages slow each other down, every NPU and
             every message is followed.
         system: Chunking, scheduling and algorithms of the collectives.
-        compute: Compute model by name.
+        compute: Compute model by name; None: the default for the kind of workload.
 
     Raises:
         ConfigError: An input breaks a rule.
@@ -55,7 +57,7 @@ def simulate(
         plan=plan,
         backend=backend,
         system=system or System(),
-        compute=compute,
+        **({} if compute is None else {"compute": compute}),
     )
     return simulate_run(run)
 
@@ -122,6 +124,20 @@ def runner_of(run: Run, memo: Memo) -> IterationRunner:
     return IterationRunner(run.platform, run.system, compute, memo, run.backend)
 
 
+def kernel_account(run: Run) -> KernelAccount | None:
+    """Origin of the times of the kernels of *run*; None: its compute model has no tables.
+
+    Raises:
+        ConfigError, InfeasibleError: As ``simulate_run``.
+    """
+    if not issubclass(COMPUTE_MODELS[run.compute], MeasuredKernels):
+        return None
+    code = plan_code(run.workload, run.plan, Memo())
+    counts = code.counts.operators.tolist()
+    npu, precision = run.platform.npu, run.workload.precision
+    return account_of(code.program.operators, counts, npu, precision)
+
+
 def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[IterationResult, Iteration]:
     """The result of *run*, and the iteration behind it; see ``Simulator.run``."""
     return Simulator().run(run, every_node=every_node)
@@ -181,6 +197,8 @@ def result_of(
         nodes=work.nodes,
         events=iteration.events,
         backend=run.backend,
+        compute=run.compute,
+        compute_reason=run.compute_reason,
         engine=iteration.choice.engine,
         engine_reason=iteration.choice.reason,
         staleness=run.plan.updates.lag,

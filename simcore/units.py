@@ -28,6 +28,7 @@ FACTORS: dict[str, dict[str, float]] = {
     },
     "FLOP": {f"{prefix}FLOP": factor for prefix, factor in _PREFIXES.items()},
     "FLOP/s": {f"{prefix}FLOP/s": factor for prefix, factor in _PREFIXES.items()},
+    "Hz": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
     "W": {"W": 1.0, "kW": 1e3, "MW": 1e6},
     "USD": {"USD": 1.0, "kUSD": 1e3, "MUSD": 1e6},
     "USD/(GB/s)": {"USD/(GB/s)": 1.0},

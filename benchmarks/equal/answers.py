@@ -27,7 +27,7 @@ _PROVEN = (
     "p1_cosmic_512.yaml",
     "p5_vit22b_64_simulated.yaml",
 )
-_NEW = ("engine", "engine_reason", "memory")
+_NEW = ("engine", "engine_reason", "memory", "compute", "compute_reason", "kernels")
 """Keys of ``--json`` that the frozen tree did not write."""
 _VARYING = ("worker", "duration_s")
 _SUMMARISED = ("gap", "bounds", "best", "hypervolume", "proposals", "infeasible", "failed")

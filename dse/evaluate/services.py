@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import bears_on_memory, usable
-from dse.evaluate.designs.run_check import KnobChecker, errors_named_for_run
+from dse.evaluate.designs.run_check import KnobChecker, check_kernel_times, errors_named_for_run
 from dse.evaluate.designs.runs import FilledDesigns
 from dse.evaluate.money import CostMeter
 from dse.objectives import COST_METRICS, OBJECTIVES, Goals
@@ -101,6 +101,7 @@ class ServiceEvaluator(Evaluator):
         with errors_named_for_run():
             service.platform.npu.peak(service.precision)
             with suppress(InfeasibleError):  # the knobs may mend that; names they cannot
+                check_kernel_times(service.decode_run)
                 self._simulator.check(service, memory=False)
 
     def check_example(self, design: Design) -> None:

@@ -22,6 +22,16 @@ _COMMANDS = {
         "Compile the kernels now, once per machine.",
     ),
     "validate": ("simcore.cli.validate", "validate", "Predict published measured runs."),
+    "profile": (
+        "simcore.cli.profile",
+        "profile",
+        "Measure kernels on this machine's GPU: tables of one's own.",
+    ),
+    "kernels": (
+        "simcore.cli.profile",
+        "kernels",
+        "Take kernel times from other programs' output.",
+    ),
     "schema": ("simcore.cli.schema", "schema", "Write the JSON Schemas of all file kinds."),
 }
 

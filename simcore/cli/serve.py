@@ -58,6 +58,7 @@ def _print(service: "Service", result: "ServiceResult") -> None:
             f"MFU {pool.mfu:.1%}"
             + ("; [bold red]does not fit[/bold red]" if needed > there else _short(pool))
         )
+    console.print(f"compute: {result.answering.compute}, as {result.answering.compute_reason}")
     for note in result.notes:
         console.print(f"[dim]note: {note}[/dim]")
     console.print(f"measured against: {validated_band(service.decode_run)}")
@@ -97,6 +98,8 @@ def _as_json(service: "Service", result: "ServiceResult") -> str:
             "prefill": result.reading.memory_fit.reason,
             "decode": result.answering.memory_fit.reason,
         },
+        "compute": result.answering.compute,
+        "compute_reason": result.answering.compute_reason,
         "measured_against": validated_band(service.decode_run),
         "notes": list(result.notes),
     }

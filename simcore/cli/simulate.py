@@ -9,6 +9,7 @@ from simcore.cli.first_use import announce_compilation
 from simcore.cli.settings import json_option, setting, settings_option, write_text
 
 if TYPE_CHECKING:
+    from simcore.compute.tables.account import KernelAccount
     from simcore.config import Run
     from simcore.result import IterationResult
 
@@ -32,7 +33,7 @@ def simulate(
 ) -> None:
     """Simulate the iteration that the run file FILE describes."""
     from simcore.config import load_run
-    from simcore.simulation import run_with_iteration
+    from simcore.simulation import kernel_account, run_with_iteration
 
     values = dict(setting(text) for text in settings)
     if backend is not None:
@@ -42,18 +43,20 @@ def simulate(
     result, iteration = run_with_iteration(run, every_node=timeline is not None)
     from simcore.cli.tables import print_result
 
-    print_result(run, result)
+    account = kernel_account(run)
+    print_result(run, result, account)
     if json_out is not None:
-        write_text(json_out, _as_json(run, result))
+        write_text(json_out, _as_json(run, result, account))
     if timeline is not None and iteration.nodes is not None:
         from simcore.formats.chrome_trace import timeline_json
 
         write_text(timeline, timeline_json(iteration.nodes))
 
 
-def _as_json(run: "Run", result: "IterationResult") -> str:
+def _as_json(run: "Run", result: "IterationResult", account: "KernelAccount | None") -> str:
     """Result and inputs, keys with units; the same inputs give the same bytes."""
     import json
+    from dataclasses import asdict
 
     from simcore import __version__
     from simcore.validation import validated_band
@@ -78,12 +81,15 @@ def _as_json(run: "Run", result: "IterationResult") -> str:
         "memory": _memory(run, result),
         "sent_bytes": list(result.sent_bytes),
         "link_loads": list(result.link_loads),
+        "compute": result.compute,
+        "compute_reason": result.compute_reason,
         "engine": result.engine,
         "engine_reason": result.engine_reason,
         "simulated_npus": result.simulated_npus,
         "npus": result.npus,
         "nodes": result.nodes,
         "events": result.events,
+        "kernels": None if account is None else asdict(account),
         "measured_against": validated_band(run),
         "notes": list(result.notes),
     }

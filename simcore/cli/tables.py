@@ -3,6 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
+from simcore.compute.tables.account import KernelAccount
 from simcore.config import Run
 from simcore.memory.fit import Shortage
 from simcore.memory.modules import activations_by_module
@@ -28,14 +29,17 @@ PARTS = {
 }
 
 
-def print_result(run: Run, result: IterationResult) -> None:
-    """Print where the iteration's time and memory went."""
+def print_result(run: Run, result: IterationResult, account: KernelAccount | None) -> None:
+    """Print where the iteration's time and memory went, and what the times of kernels rest on."""
     console = Console()
     console.print(_title(run, result))
     console.print(_time_table(result))
     console.print(_memory_table(run, result))
     console.print(_network_table(run, result))
+    console.print(f"compute: {result.compute}, as {result.compute_reason}")
     console.print(f"engine: {result.engine}, as {result.engine_reason}")
+    if account is not None:
+        console.print(f"kernels: {account.told()}")
     console.print(f"measured against: {validated_band(run)}")
     for note in result.notes:
         console.print(f"[dim]note: {note}[/dim]")

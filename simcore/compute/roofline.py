@@ -64,6 +64,12 @@ class Roofline(ComputeModel):
         return [operator_ns(operator.kernels) for operator in operators]
 
 
+def kernel_times_ns(kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> list[int]:
+    """Time of each of the *kernels* by itself, in whole ns."""
+    kernel_s = _Rates.of(npu, precision).kernel_s
+    return [whole_ns(kernel_s(kernel)) for kernel in kernels]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rates:
     """Rates that one NPU reaches at one precision.

@@ -8,6 +8,7 @@ from simcore.errors import ConfigError
 from simcore.files.resources import find_config
 from simcore.files.yaml_file import read_table
 from simcore.machine import Npu, Platform, load_npu, load_platform
+from simcore.machine.kernel_folder import with_folder
 from simcore.schema import Schema
 from simcore.workload import load_net
 
@@ -53,11 +54,13 @@ def platform_table(given: object, beside: Path | None) -> dict[str, Any]:
 
 def npu_table(given: object, beside: Path | None) -> object:
     """The accelerator, or its table."""
-    if isinstance(given, Npu | dict):
+    if isinstance(given, Npu):
         return given
+    if isinstance(given, dict):
+        return with_folder(given, at="platform.npu", beside=beside)
     load_npu(given, at="platform.npu", beside=beside)
     path = find_config("npus", str(given), at="platform.npu", beside=beside)
-    return read_table(path)
+    return with_folder(read_table(path), at=f"{path}: ", beside=path.parent)
 
 
 def model_table(given: object, beside: Path | None) -> object:

@@ -1,9 +1,10 @@
 """The run: everything that one simulation needs."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from simcore.compute.choose import NAMED, default_compute
 from simcore.machine import Platform
 from simcore.machine.stack import load_stack
 from simcore.machine.system import System
@@ -25,7 +26,7 @@ class Run(Schema):
         plan: How the work is spread.
         system: How data is moved.
         backend: Network backend; where messages slow each other down, every NPU is followed.
-        compute: Compute model.
+        compute: Compute model; of a run that names none, the default for its kind of workload.
     """
 
     version: Literal[1] = 1
@@ -35,7 +36,7 @@ class Run(Schema):
     plan: ParallelPlan
     system: System = Field(default_factory=System)
     backend: str = DEFAULT_BACKEND
-    compute: str = "roofline"
+    compute: str = ""
 
     @field_validator("stack")
     @classmethod
@@ -64,3 +65,17 @@ class Run(Schema):
         made = load_stack(name).plan.made.items()
         open_ = {key: value for key, value in made if key not in plan.model_fields_set}
         return plan.model_copy(update=open_) if open_ else plan
+
+    @model_validator(mode="after")
+    def _choose_compute(self) -> Self:
+        if "compute" not in self.model_fields_set:
+            chosen = default_compute(self.workload, self.platform.npu)
+            self.__dict__["compute"] = chosen.name
+        return self
+
+    @property
+    def compute_reason(self) -> str:
+        """Reason for the compute model, as the end of a sentence."""
+        if "compute" in self.model_fields_set:
+            return NAMED
+        return default_compute(self.workload, self.platform.npu).reason

@@ -7,6 +7,7 @@ from typing import Any
 from simcore.errors import ConfigError
 from simcore.files.resources import find_config
 from simcore.files.yaml_file import read_table
+from simcore.machine.kernel_folder import with_folder
 from simcore.machine.npu import Npu
 from simcore.machine.platform import Platform
 from simcore.machine.stack import load_stack
@@ -27,7 +28,8 @@ def load_npu(given: object, *, at: str = "npu", beside: Path | None = None) -> N
         return given
     found = _find(given, kind="npus", at=at, beside=beside)
     try:
-        npu = Npu.from_file_data(found.table, at=found.at)
+        table = with_folder(found.table, at=found.at, beside=found.folder)
+        npu = Npu.from_file_data(table, at=found.at)
         if npu.stack:
             place = f"{found.at}.stack" if found.at else "stack"
             npu = load_stack(npu.stack, at=place).on(npu, replace=False)

@@ -1,10 +1,11 @@
 """One accelerator: how fast it computes, what it holds, draws and costs."""
 
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
 from simcore.errors import ConfigError
+from simcore.machine.kernel_folder import KernelFolder
 from simcore.schema import Bytes, BytesPerS, FlopPerS, Schema, Seconds, Usd, Watts
 from simcore.terms import Precision
 
@@ -93,15 +94,31 @@ class Efficiency(Schema):
     routing_s: Seconds = Field(default=0.0, alias="routing_time", ge=0, le=LONGEST_S)
 
 
+def _name_or_folder(value: object) -> str | KernelFolder:
+    if isinstance(value, KernelFolder) or (isinstance(value, str) and value.strip()):
+        return value
+    raise ValueError("must be the name of shipped tables or the path of a folder, such as ./mine")
+
+
+def _told(tables: str | KernelFolder) -> str:
+    return tables if isinstance(tables, str) else f"{tables.path} ({tables.digest})"
+
+
 class MeasuredBy(Schema):
     """Measured kernels of an accelerator.
 
     Attributes:
-        tables: A folder of ``configs/kernels``.
+        tables: A folder of ``configs/kernels`` by its name, or the path of one of the user's own
+            (with a ``/``), below the folder of the file that names it.
         engine: Whose kernels run, a name in the tables; empty: the fastest of any engine.
     """
 
-    tables: str = Field(min_length=1)
+    tables: Annotated[
+        str | KernelFolder,
+        PlainValidator(_name_or_folder),
+        PlainSerializer(_told, return_type=str),
+        WithJsonSchema({"type": "string", "minLength": 1}),
+    ]
     engine: str = ""
 
 

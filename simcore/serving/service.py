@@ -72,7 +72,7 @@ class Service(Schema):
         prefill: The NPUs that read prompts.
         decode: The NPUs that answer.
         system: How data is moved.
-        compute: Compute model.
+        compute: Compute model of both pools; None: the default for inference.
     """
 
     version: Literal[1] = 1
@@ -87,7 +87,7 @@ class Service(Schema):
     prefill: Pool
     decode: AnswerPool
     system: System = Field(default_factory=System)
-    compute: str = "recorded"
+    compute: str | None = None
 
     @property
     def mean_context(self) -> int:
@@ -130,7 +130,7 @@ class Service(Schema):
             platform=part_of(self.platform, first, plan.npus, pool),
             plan=plan,
             system=self.system,
-            compute=self.compute,
+            **({} if self.compute is None else {"compute": self.compute}),
         )
 
 

@@ -8,11 +8,14 @@ from typing import Any, Generic, TypeVar
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.designs.runs import DesignRuns, FilledDesigns
 from dse.space import Design, Value
-from simcore import BACKENDS, COMPUTE_MODELS, ConfigError, Registry, Run
+from simcore import BACKENDS, COMPUTE_MODELS, ConfigError, Kernel, Registry, Run
 
 R = TypeVar("R")
 _NAMED: dict[str, Registry[Any]] = {"backend": BACKENDS, "compute": COMPUTE_MODELS}
 """Tables of the names at these paths of a run, which the run itself takes as any text."""
+
+_NOTHING = Kernel("nothing", "elementwise", 0.0, 0.0)
+"""The least kernel; a compute model that times it has read its tables."""
 
 
 class KnobChecker(Generic[R]):
@@ -73,6 +76,7 @@ class RunChecker(KnobChecker[Run]):
                     raise ConfigError(f"space: {name}", error.rule, got=error.got) from None
         with errors_named_for_run():
             run.platform.npu.peak(run.workload.precision)
+            check_kernel_times(run)
         return run
 
     def check_npus(self, design: Design) -> None:
@@ -85,6 +89,17 @@ class RunChecker(KnobChecker[Run]):
         if run.plan.npus != run.platform.npus:
             rule = f"the plan must use the {run.platform.npus} NPUs that the dimensions multiply to"
             raise ConfigError("space", rule, got=f"tp x cp x pp x dp = {run.plan.npus}")
+
+
+def check_kernel_times(run: Run) -> None:
+    """See whether the compute model of *run*, if there is such a one, can read its tables.
+
+    Raises:
+        ConfigError: It cannot.
+    """
+    if run.compute in COMPUTE_MODELS:
+        model = COMPUTE_MODELS[run.compute]()
+        model.kernel_time_ns(_NOTHING, run.platform.npu, run.workload.precision)
 
 
 @contextmanager

@@ -7,12 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.machine import Npu
-from simcore.terms import FORMATS, Precision
+from simcore.terms import FORMATS, NumberFormat, Precision
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, Floats]
 Work = tuple[Floats, Floats]
 """FLOP, and bytes that must come from memory."""
+
+TABLE_FORMATS = {**FORMATS, "fp32": NumberFormat(4.0, Precision.FP32)}
+"""Number formats of tables; 16 bits of either kind are ``bf16``."""
 
 _FLOP_PER_US, _BYTES_PER_US = 1e9, 4e6
 """Rates of the bound in us, whose course alone matters: 1 PFLOP/s of 8 bits, and 4 TB/s."""
@@ -38,15 +41,15 @@ class TableKind:
 
     def bound_us(self, format_: str, at: Columns) -> Floats:
         """Time that varies with the shape about as the measured one does."""
-        size = FORMATS[format_].weight_bytes
+        size = TABLE_FORMATS[format_].weight_bytes
         flop, moved = self.work(size, at)
         flop_us = flop * (size if self.is_product else 2.0) / _FLOP_PER_US
         return np.maximum(flop_us, moved / _BYTES_PER_US) + self.floor_us
 
     def least_us(self, npu: Npu, format_: str, at: Columns) -> Floats:
         """Time that the peaks of *npu* allow at least."""
-        flop, moved = self.work(FORMATS[format_].weight_bytes, at)
-        product = FORMATS[format_].product if self.is_product else Precision.BF16
+        flop, moved = self.work(TABLE_FORMATS[format_].weight_bytes, at)
+        product = TABLE_FORMATS[format_].product if self.is_product else Precision.BF16
         peak = npu.peak(product if product in npu.peak_flop_per_s else Precision.BF16)
         surely = moved if self.reads_surely else 0 * moved
         return 1e6 * np.maximum(flop / peak, surely / npu.memory_bandwidth_bytes_per_s)
@@ -84,8 +87,14 @@ def _experts(size: float, at: Columns) -> Work:
     return 2 * at["rows"] * at["held"] * of_one, size * met * of_one
 
 
+def _stream(size: float, at: Columns) -> Work:
+    return 0 * at["bytes"], at["bytes"]
+
+
 _ATTENTION = ("sequences", "key_heads", "group", "keys", "width")
 _LATENT = ("sequences", "heads", "keys")
+# bytes that the caches of the accelerator hold need not come from memory
+_STREAM = TableKind(("bytes",), _stream, 2.0, reads_surely=False)
 
 TABLE_KINDS: dict[str, TableKind] = {
     "product": TableKind(("m", "n", "k"), _product, 2.0, is_product=True),
@@ -96,7 +105,12 @@ TABLE_KINDS: dict[str, TableKind] = {
     "experts": TableKind(
         ("rows", "held", "hidden", "inner"), _experts, 8.0, reads_surely=False, is_product=True
     ),
+    "elementwise": _STREAM,
+    "norm": _STREAM,
+    "copy": _STREAM,
+    "optimizer": _STREAM,
 }
 """By the names of their files: an (m, k) by (k, n) product; attention of sequences, whose queries
 share a head of keys in groups; latent attention, with the widths of DeepSeek-V2 and later; and the
-experts that one accelerator holds, with so many rows each: all products, and what is between."""
+experts that one accelerator holds, with so many rows each: all products, and what is between; and
+kernels that stream, by the bytes that they read and write."""

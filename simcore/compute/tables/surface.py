@@ -35,20 +35,28 @@ class Surface:
     def __init__(self, points: Floats, values: Floats) -> None:
         places = np.log2(points)
         self._low, self._high = places.min(axis=0), places.max(axis=0)
-        self._axes = [np.unique(column) for column in places.T]
-        grid = _grid(self._axes, places, np.log(values))
-        self._grid = grid
         self._places, self._values = places, np.log(values)
+        self._grid = Grid.of(places, self._values)
 
     def at(self, points: Floats) -> tuple[Floats, Floats]:
         """Values at the Q *points*, (Q, D), and how far they lie outside, in factors of 2."""
-        wanted = np.log2(points)
-        inside = np.clip(wanted, self._low, self._high)
+        return self.at_places(np.log2(points))
+
+    def at_places(self, wanted: Floats) -> tuple[Floats, Floats]:
+        """``at`` of points given by their logarithms to base 2."""
+        inside = self.inside(wanted)
         beyond = np.abs(wanted - inside).max(axis=1)
-        found = (
-            self._near(inside) if self._grid is None else _joined(self._axes, self._grid, inside)
-        )
+        found = self._near(inside) if self._grid is None else self._grid.at(inside)
         return np.exp(found), beyond
+
+    def inside(self, wanted: Floats) -> Floats:
+        """The nearest places to those *wanted* among all that were measured."""
+        return np.asarray(np.minimum(np.maximum(wanted, self._low), self._high))
+
+    @property
+    def is_grid(self) -> bool:
+        """True if the points form a grid, but for a few."""
+        return self._grid is not None
 
     def _near(self, wanted: Floats) -> Floats:
         """Local linear regression: a plane through the nearest points, the nearer the heavier."""
@@ -73,17 +81,54 @@ LEAST_FILLED = 0.6
 """Part of a grid that must be measured; the rest takes the value of its neighbour."""
 
 
-def _grid(axes: Sequence[Floats], places: Floats, values: Floats) -> Floats | None:
-    """Values on the grid of *axes*, holes filled from the nearest of their row; None: no grid."""
-    shape = tuple([axis.size for axis in axes])
-    if np.prod(shape) * LEAST_FILLED > values.size:
-        return None
-    grid = np.full(shape, np.nan)
-    pairs = zip(axes, places.T, strict=True)
-    grid[tuple([np.searchsorted(axis, column) for axis, column in pairs])] = values
-    for axis in range(len(shape)):
-        grid = np.apply_along_axis(_filled, axis, grid)
-    return grid
+class Grid:
+    """Values on a full grid, joined by multilinear interpolation.
+
+    Args:
+        axes: Coordinates along each dimension, ascending.
+        values: One per point of the grid.
+    """
+
+    def __init__(self, axes: Sequence[Floats], values: Floats) -> None:
+        self._values = values.ravel()
+        strides = np.array(values.strides) // values.itemsize
+        # an axis of one point has no other corner
+        self._axes = [
+            (column, axis, np.diff(axis), int(stride))
+            for column, (axis, stride) in enumerate(zip(axes, strides, strict=True))
+            if axis.size > 1
+        ]
+        steps = [(0, stride) for *_, stride in self._axes]
+        self._corners = np.array([sum(corner) for corner in product(*steps)], np.int64)[:, None]
+
+    @classmethod
+    def of(cls, places: Floats, values: Floats) -> "Grid | None":
+        """The grid of these points, holes filled from the nearest of their row; None: no grid."""
+        axes = [np.unique(column) for column in places.T]
+        shape = tuple([axis.size for axis in axes])
+        if np.prod(shape) * LEAST_FILLED > values.size:
+            return None
+        grid = np.full(shape, np.nan)
+        pairs = zip(axes, places.T, strict=True)
+        grid[tuple([np.searchsorted(axis, column) for axis, column in pairs])] = values
+        for axis in range(len(shape)):
+            grid = np.apply_along_axis(_filled, axis, grid)
+        return cls(axes, np.ascontiguousarray(grid))
+
+    def at(self, wanted: Floats) -> Floats:
+        """Values at the (Q, D) places *wanted*, which lie inside."""
+        weight = np.ones((1, len(wanted)))
+        first = np.zeros(len(wanted), np.int64)
+        for column, axis, width, stride in self._axes:
+            place = wanted[:, column]
+            index = np.minimum(axis.searchsorted(place, side="right") - 1, axis.size - 2)
+            parts = np.empty((2, len(wanted)))
+            np.divide(place - axis[index], width[index], out=parts[1])
+            np.subtract(1, parts[1], out=parts[0])
+            first += stride * index
+            weight = (weight[:, None] * parts).reshape(-1, len(wanted))
+        # one corner after the other: a sum in pairs would end in other digits
+        return np.asarray(np.add.accumulate(weight * self._values[first + self._corners])[-1])
 
 
 def _filled(row: Floats) -> Floats:
@@ -91,21 +136,3 @@ def _filled(row: Floats) -> Floats:
     if known.size == 0:
         return row
     return np.interp(np.arange(row.size), known, row[known])
-
-
-def _joined(axes: Sequence[Floats], grid: Floats, wanted: Floats) -> Floats:
-    """Multilinear interpolation of *grid* at the (Q, D) places *wanted*, which lie inside."""
-    below, part = [], []
-    for axis, column in zip(axes, wanted.T, strict=True):
-        index = np.clip(np.searchsorted(axis, column, side="right") - 1, 0, max(axis.size - 2, 0))
-        width = axis[np.minimum(index + 1, axis.size - 1)] - axis[index]
-        below.append(index)
-        part.append(np.where(width > 0, (column - axis[index]) / np.where(width > 0, width, 1), 0))
-    found = np.zeros(len(wanted))
-    for corner in product((0, 1), repeat=len(axes)):
-        weight, place = np.ones(len(wanted)), []
-        for up, index, share, axis in zip(corner, below, part, axes, strict=True):
-            weight = weight * (share if up else 1 - share)
-            place.append(np.minimum(index + up, axis.size - 1))
-        found += weight * grid[tuple(place)]
-    return found

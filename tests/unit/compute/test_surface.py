@@ -30,6 +30,18 @@ def test_a_grid_keeps_its_points_and_the_rest_lies_between(values: list[float], 
     assert (between <= known.max() * (1 + 1e-9)).all()
 
 
+@given(st.integers(0, 2**32 - 1))
+def test_between_four_points_each_counts_by_the_area_across_from_it(seed: int) -> None:
+    """Bilinear interpolation of logarithms, written out."""
+    random = np.random.default_rng(seed)
+    known = np.exp2(random.uniform(-5, 5, (3, 4)))
+    x, y = random.uniform(0, 3), random.uniform(1, 5)
+    found, _ = Surface(GRID, known.ravel()).at(np.exp2([[x, y]]))
+    logs, part_x, part_y = np.log2(known), x / 3, (y - 1) / 4
+    low, high = ((1 - part_y) * logs[row, 0] + part_y * logs[row, 1] for row in (0, 1))
+    assert np.isclose(np.log2(found[0]), (1 - part_x) * low + part_x * high)
+
+
 def test_a_hole_in_a_grid_takes_what_its_row_says() -> None:
     known = GRID[:, 0] ** 0.5
     surface = Surface(np.delete(GRID, 5, axis=0), np.delete(known, 5))

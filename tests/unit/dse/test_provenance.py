@@ -71,6 +71,38 @@ def test_a_named_file_that_has_changed_is_told_with_what_was_and_is(
         run(file, 20, resume=True)
 
 
+@pytest.fixture
+def with_tables(file: Path) -> Path:
+    """The study with kernel times of one's own, which its accelerator names."""
+    folder = file.parent / "mine"
+    folder.mkdir()
+    (folder / "product.csv").write_text("format,m,n,k,us\nbf16,64,64,64,9\n")
+    edit(file, "npu.yaml", "kernels", {"tables": "./mine"})
+    edit(file, "study.yaml", "run.compute", "measured")
+    return file
+
+
+def test_kernel_times_that_have_changed_are_told_by_line(with_tables: Path) -> None:
+    run(with_tables, 10)
+    folder = with_tables.parent / "mine"
+    assert len(run(with_tables, 12, resume=True).rows) == 12
+    (folder / "product.csv").write_text("format,m,n,k,us\nbf16,64,64,64,8\n")
+    told = r"mine/product.csv: line 2 was bf16,64,64,64,9, is now bf16,64,64,64,8"
+    with pytest.raises(ConfigError, match=told):
+        run(with_tables, 20, resume=True)
+    (folder / "product.csv").write_text("format,m,n,k,us\nbf16,64,64,64,9\n")
+    (folder / "norm.csv").write_text("bytes,us\n1e6,9\n")
+    with pytest.raises(ConfigError, match=r"mine/norm.csv is new"):
+        run(with_tables, 20, resume=True)
+
+
+def test_kernel_times_are_read_before_anything_is_evaluated(with_tables: Path) -> None:
+    (with_tables.parent / "mine" / "product.csv").write_text("format,m,n,k,us\nbf16,64,64,9\n")
+    with pytest.raises(ConfigError, match=r"product.csv:2: must have format, m, n, k and us"):
+        run(with_tables, 10)
+    assert not (with_tables.parent / "out").exists()
+
+
 def test_comments_and_layout_of_a_named_file_may_change(file: Path) -> None:
     run(file, 10)
     path = file.parent / "npu.yaml"

@@ -17,7 +17,7 @@ from dse.evaluate.services import METRICS, ServiceEvaluator
 from dse.objectives import OBJECTIVES
 from dse.rank.pareto import non_dominated
 from dse.study.compile import compile_study
-from simcore import ConfigError, ServiceTemplate, simulate_service
+from simcore import ConfigError, ServiceTemplate, shipped_folder, simulate_service
 
 STUDY: dict[str, Any] = {
     "version": 1,
@@ -218,3 +218,19 @@ def test_objectives_of_services_are_those_that_they_can_have() -> None:
     wanted = {"time_to_first_token", "time_per_output_token", "requests_per_s", "tokens_per_s"}
     for name in wanted:
         assert METRICS.issuperset(OBJECTIVES[name].metrics)
+
+
+def test_kernel_times_of_one_s_own_are_read_before_anything_is_evaluated(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    table = tmp_path / "mine" / "product.csv"
+    study = copy.deepcopy(STUDY)
+    npu = yaml.safe_load((shipped_folder("configs") / "npus" / "h100_80.yaml").read_text())
+    path = tmp_path / "npu.yaml"
+    path.write_text(yaml.safe_dump({**npu, "kernels": {"tables": "./mine"}}))
+    study["run"]["platform"]["npu"] = "npu.yaml"
+    table.write_text("format,m,n,k,us\nbf16,64,64,64,9\n")
+    compiled = compile_study(study, folder=str(tmp_path))
+    build_evaluator(compiled.evaluator_input).check()
+    table.write_text("format,m,n,k,us\nbf16,64,64,64,-9\n")
+    with pytest.raises(ConfigError, match=r"product.csv:2: must have format, m, n, k and us"):
+        build_evaluator(compile_study(study, folder=str(tmp_path)).evaluator_input).check()
