@@ -62,6 +62,17 @@ def write_serving(path: Path, predictions: "Iterable[ServedPrediction]") -> dict
     return _write(path, header, map(line, predictions))
 
 
+def write_batches(path: Path, predictions: "Iterable[ServedPrediction]") -> dict[str, int]:
+    """Write one line per prediction of a batch; returns how many have which status."""
+    header = ["id", "status", "reason", "ttft_ms", "tpot_ms", "tok_s_per_gpu"]
+
+    def line(p: "ServedPrediction") -> list[str]:
+        times = [None if time is None else 1e3 * time for time in (p.ttft_s, p.tpot_s)]
+        return [p.id, p.status, p.reason, *(_cell(c) for c in (*times, p.tokens_per_s_per_npu))]
+
+    return _write(path, header, map(line, predictions))
+
+
 def _write(path: Path, header: list[str], lines: Iterable[list[str]]) -> dict[str, int]:
     counts: dict[str, int] = {}
     try:

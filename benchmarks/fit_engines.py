@@ -1,0 +1,161 @@
+"""Fits the files of ``configs/engines`` to measured batches whose engine is told.
+
+    python benchmarks/fit_engines.py ROWS.csv [--engine vllm ...] [--every N] [--left-out]
+
+For each engine: time that the host and each collective take, and where no table holds the kernels,
+the parts of the data sheet that they reach. An engine is fitted to the rows with whole batches whose
+notes name it; with ``--left-out`` the models are left out of the fit one after the other, and the error
+on them is told. Values are printed as they stand in the files; none is written.
+"""
+
+import argparse
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from simcore.errors import SimcoreError
+from simcore.validation.rows import MeasuredRow
+from simcore.validation.served.accelerators import NAMED_ENGINES, OWN_ENGINES, served_as
+from simcore.validation.served.batch_rows import Batch
+from simcore.validation.served.batches import BatchPredictor
+from simcore.validation.served.engine import KernelRates, ServingEngine
+
+HOST = {"host_step_s": (1e-5, 2e-2), "host_sequence_s": (1e-7, 5e-4), "collective_s": (1e-7, 2e-4)}
+RATES = {"product": (0.02, 0.65), "memory": (0.2, 0.9), "keys": (0.1, 0.9)}
+"""Bounds of values: parts of the data sheet are at most those of the best measured accelerator."""
+CORNER = 0.1
+"""Errors beyond this count by their size, smaller ones by their square."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A measured batch.
+
+    Attributes:
+        measured: Tokens per second of one instance.
+    """
+
+    batch: Batch
+    measured: float
+
+
+class Fit:
+    """Fits one engine.
+
+    Attributes:
+        names: Of the values that are fitted.
+    """
+
+    def __init__(self, engine: ServingEngine) -> None:
+        self.engine, self.predictor = engine, BatchPredictor()
+        bounds = {**HOST, **(RATES if engine.rates else {})}
+        self.names = list(bounds)
+        self.low, self.high = np.log(np.array(list(bounds.values()))).T
+
+    def engine_of(self, values: Sequence[float]) -> ServingEngine:
+        told = dict(zip(self.names, map(float, np.exp(values)), strict=True))
+        update: dict[str, object] = {name: told[name] for name in HOST}
+        if rates := self.engine.rates:
+            part = {name: told[name] for name in RATES}
+            update["rates"] = KernelRates.build(**{**rates.model_dump(), **part})
+            digest = "-".join(f"{value:.6g}" for value in part.values())
+            update["name"] = f"{self.engine.name} {digest}"  # its steps are other ones
+        return self.engine.model_copy(update=update)
+
+    def start(self) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+        rates = self.engine.rates
+        held = [getattr(self.engine if name in HOST else rates, name) for name in self.names]
+        return np.clip(np.log(np.maximum(held, 1e-9)), self.low + 1e-3, self.high - 1e-3)
+
+    def logs(self, values: Sequence[float], cases: Sequence[Case]) -> list[float]:
+        engine = self.engine_of(values)
+        return [
+            math.log(self.predictor.times(case.batch, engine).tokens_per_s / case.measured)
+            for case in cases
+        ]
+
+    def fitted(self, cases: Sequence[Case]) -> Sequence[float]:
+        found = least_squares(
+            lambda values: self.logs(values, cases),
+            self.start(),
+            bounds=(self.low, self.high),
+            loss="soft_l1",
+            f_scale=CORNER,
+            diff_step=0.03,
+            xtol=1e-3,
+            ftol=1e-4,
+            max_nfev=12,
+        )
+        return list(found.x)
+
+
+def cases_of(rows: Sequence[MeasuredRow], engine: str) -> list[Case]:
+    """Batches that *engine* ran, with what was measured."""
+    found = []
+    for row in rows:
+        rate = row.number("tok_s_per_gpu")
+        try:
+            if rate is None or engine_name(row) != engine:
+                continue
+            batch = Batch.of(row)
+            if batch.sequences is not None and batch.written == batch.answer:
+                found.append(Case(batch, rate * batch.shape.npus))
+        except SimcoreError:
+            continue
+    return found
+
+
+def engine_name(row: MeasuredRow) -> str:
+    """Name in ``configs/engines`` of the engine that the notes of *row* tell; empty: none does."""
+    notes = {part.strip().lower() for part in row.text("notes").split(";")}
+    own = served_as(row).engines
+    if own in OWN_ENGINES:
+        return own[0]
+    return next((name for told, name in NAMED_ENGINES.items() if told in notes), "")
+
+
+def report(fit: Fit, cases: Sequence[Case], *, left_out: bool) -> None:
+    values = fit.fitted(cases)
+    engine = fit.engine_of(values)
+    sizes = [abs(math.expm1(log)) for log in fit.logs(values, cases)]
+    print(f"{fit.engine.name}: {len(cases)} rows, median error {median(sizes):.1%}")
+    print(f"  host_step {engine.host_step_s * 1e3:.3g} ms", end="")
+    print(f", host_sequence {engine.host_sequence_s * 1e6:.3g} us", end="")
+    print(f", collective {engine.collective_s * 1e6:.3g} us, rates {engine.rates}")
+    if not left_out:
+        return
+    errors = []
+    for name in sorted({case.batch.model.name for case in cases}):
+        rest = [case for case in cases if case.batch.model.name != name]
+        apart = [case for case in cases if case.batch.model.name == name]
+        if not rest:
+            continue
+        logs = fit.logs(fit.fitted(rest), apart)
+        errors.append(median(abs(math.expm1(log)) for log in logs))
+        print(f"  without {name}: {errors[-1]:.1%} of {len(apart)} rows, {median(logs):+.2f}")
+    if errors:
+        print(f"  mean over the models left out: {sum(errors) / len(errors):.1%}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", type=Path)
+    parser.add_argument("--engine", nargs="*")
+    parser.add_argument("--every", type=int, default=1, help="only every so many rows")
+    parser.add_argument("--left-out", action="store_true")
+    asked = parser.parse_args()
+    rows = list(MeasuredRow.all_of(asked.rows))[:: asked.every]
+    names = asked.engine or [*NAMED_ENGINES.values(), *(own[0] for own in OWN_ENGINES)]
+    for name in dict.fromkeys(names):
+        cases = cases_of(rows, name)
+        if cases:
+            report(Fit(ServingEngine.load(name)), cases, left_out=asked.left_out)
+
+
+if __name__ == "__main__":
+    main()
