@@ -79,6 +79,8 @@ ACCELERATORS = {
     "B300": _gpu("b300", "nvlink5", 8, 900, 100),
     "GB200": _gpu("gb200", "nvlink5", 72, 900, 50),
     "GB300": _gpu("gb300", "nvlink5", 72, 900, 100),
+    "L40S": _gpu("l40s", "pcie", 8, 32, 25),
+    "RTX-PRO-6000": _gpu("rtx_pro_6000", "pcie", 8, 64, 50),
     "MI250": _gpu("mi250_die", "infinity_fabric", 8, 175, 25),
     "MI300X": _gpu("mi300x", "infinity_fabric", 8, 448, 50),
     "Gaudi2": _gpu("gaudi2", "on_chip_ethernet", 8, 262.5, 37.5),

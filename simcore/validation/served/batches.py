@@ -79,12 +79,19 @@ class BatchPredictor:
         Raises:
             SimcoreError: It cannot run like this; says why.
         """
-        instance = Instance(batch, engine, self._runs, self._simulator)
-        room = instance.most_sequences(batch.prompt + batch.written)
-        room = min(room, engine.largest_batch * batch.shape.replicas)
+        room = self.room(batch, engine)
+        instance = self._instance(batch, engine)
         if batch.sequences is None:
             return self._full_load(instance, room)
         return self._whole_batch(instance, batch.sequences, room)
+
+    def room(self, batch: Batch, engine: ServingEngine) -> int:
+        """Sequences that *engine* works on at once, with their whole answers in memory."""
+        most = self._instance(batch, engine).most_sequences(batch.prompt + batch.written)
+        return min(most, engine.largest_batch * batch.shape.replicas)
+
+    def _instance(self, batch: Batch, engine: ServingEngine) -> Instance:
+        return Instance(batch, engine, self._runs, self._simulator)
 
     def _whole_batch(self, instance: Instance, sequences: int, room: int) -> BatchTimes:
         """As many sequences as there is *room* for at a time, until all are answered."""
