@@ -20,13 +20,20 @@ from scipy.optimize import least_squares
 
 from simcore.errors import SimcoreError
 from simcore.validation.rows import MeasuredRow
-from simcore.validation.served.accelerators import NAMED_ENGINES, OWN_ENGINES, served_as
-from simcore.validation.served.batch_rows import Batch
+from simcore.validation.served.accelerators import (
+    FULL_LOAD_ENGINE,
+    GPU_ENGINES,
+    NAMED_ENGINES,
+    OWN_ENGINES,
+    served_as,
+)
+from simcore.validation.served.batch_rows import FULL_LOAD, Batch
 from simcore.validation.served.batches import BatchPredictor
 from simcore.validation.served.engine import KernelRates, ServingEngine
 
 HOST = {"host_step_s": (1e-5, 2e-2), "host_sequence_s": (1e-7, 5e-4), "collective_s": (1e-7, 2e-4)}
 RATES = {"product": (0.02, 0.65), "memory": (0.2, 0.9), "keys": (0.1, 0.9)}
+FULL = {"expert_imbalance": (1.0, 2.0)}
 """Bounds of values: parts of the data sheet are at most those of the best measured accelerator."""
 CORNER = 0.1
 """Errors beyond this count by their size, smaller ones by their square."""
@@ -53,23 +60,24 @@ class Fit:
 
     def __init__(self, engine: ServingEngine) -> None:
         self.engine, self.predictor = engine, BatchPredictor()
-        bounds = {**HOST, **(RATES if engine.rates else {})}
+        full = FULL if engine.name == FULL_LOAD_ENGINE else {}
+        bounds = {**HOST, **full, **(RATES if engine.rates else {})}
         self.names = list(bounds)
         self.low, self.high = np.log(np.array(list(bounds.values()))).T
 
     def engine_of(self, values: Sequence[float]) -> ServingEngine:
         told = dict(zip(self.names, map(float, np.exp(values)), strict=True))
-        update: dict[str, object] = {name: told[name] for name in HOST}
+        update: dict[str, object] = {name: told[name] for name in told if name not in RATES}
         if rates := self.engine.rates:
             part = {name: told[name] for name in RATES}
             update["rates"] = KernelRates.build(**{**rates.model_dump(), **part})
-            digest = "-".join(f"{value:.6g}" for value in part.values())
-            update["name"] = f"{self.engine.name} {digest}"  # its steps are other ones
+        in_steps = [f"{value:.6g}" for name, value in told.items() if name not in HOST]
+        update["name"] = "-".join([self.engine.name, *in_steps])  # of equal names, equal steps
         return self.engine.model_copy(update=update)
 
     def start(self) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
         rates = self.engine.rates
-        held = [getattr(self.engine if name in HOST else rates, name) for name in self.names]
+        held = [getattr(rates if name in RATES else self.engine, name) for name in self.names]
         return np.clip(np.log(np.maximum(held, 1e-9)), self.low + 1e-3, self.high - 1e-3)
 
     def logs(self, values: Sequence[float], cases: Sequence[Case]) -> list[float]:
@@ -103,7 +111,7 @@ def cases_of(rows: Sequence[MeasuredRow], engine: str) -> list[Case]:
             if rate is None or engine_name(row) != engine:
                 continue
             batch = Batch.of(row)
-            if batch.sequences is not None and batch.written == batch.answer:
+            if batch.written == batch.answer:
                 found.append(Case(batch, rate * batch.shape.npus))
         except SimcoreError:
             continue
@@ -114,6 +122,8 @@ def engine_name(row: MeasuredRow) -> str:
     """Name in ``configs/engines`` of the engine that the notes of *row* tell; empty: none does."""
     notes = {part.strip().lower() for part in row.text("notes").split(";")}
     own = served_as(row).engines
+    if row.text("batch") == FULL_LOAD:
+        return FULL_LOAD_ENGINE if own == GPU_ENGINES else ""
     if own in OWN_ENGINES:
         return own[0]
     return next((name for told, name in NAMED_ENGINES.items() if told in notes), "")
@@ -126,7 +136,8 @@ def report(fit: Fit, cases: Sequence[Case], *, left_out: bool) -> None:
     print(f"{fit.engine.name}: {len(cases)} rows, median error {median(sizes):.1%}")
     print(f"  host_step {engine.host_step_s * 1e3:.3g} ms", end="")
     print(f", host_sequence {engine.host_sequence_s * 1e6:.3g} us", end="")
-    print(f", collective {engine.collective_s * 1e6:.3g} us, rates {engine.rates}")
+    print(f", collective {engine.collective_s * 1e6:.3g} us", end="")
+    print(f", imbalance {engine.expert_imbalance:.3g}, rates {engine.rates}")
     if not left_out:
         return
     errors = []
@@ -150,7 +161,7 @@ def main() -> None:
     parser.add_argument("--left-out", action="store_true")
     asked = parser.parse_args()
     rows = list(MeasuredRow.all_of(asked.rows))[:: asked.every]
-    names = asked.engine or [*NAMED_ENGINES.values(), *(own[0] for own in OWN_ENGINES)]
+    names = asked.engine or [FULL_LOAD_ENGINE, *NAMED_ENGINES.values(), *(own[0] for own in OWN_ENGINES)]
     for name in dict.fromkeys(names):
         cases = cases_of(rows, name)
         if cases:

@@ -64,12 +64,15 @@ class Batch:
             raise UnsupportedRow(f"{npus} accelerators do not divide by tp = {tp}")
         if row.text("precision") not in FORMATS:
             raise UnsupportedRow(f"precision {row.text('precision')} is not modelled")
-        spreads = ep > 1 or (model.has_experts and npus > tp)
-        cells = _as_load_test(row, replicas=npus // tp if spreads else 1, tp=tp, ep=ep)
+        full = row.text("batch") == FULL_LOAD
+        if model.has_experts and (full or ep > 1 or npus > tp):
+            tp, copies, ep = (1, npus, npus) if full else (tp, npus // tp, ep)
+        else:
+            copies = 1
+        cells = _as_load_test(row, copies=copies, tp=tp, ep=ep)
         shape = Shape.of(cells, model)
         prompt, answer = _needed(row, "input_len"), _needed(row, "output_len")
         instances = max(1, npus // shape.npus)
-        full = row.text("batch") == FULL_LOAD
         left = max(1, context_of(row.text("model")) - prompt)
         return cls(
             row=cells,
@@ -90,22 +93,17 @@ class Batch:
             return 0
         return sum(len(kind) for kind in self.model.layer_kinds)
 
-    @property
-    def is_narrow(self) -> bool:
-        """Weights have fewer than 16 bits."""
-        return self.row.text("gemm_format") != "bf16"
 
-
-def _as_load_test(row: MeasuredRow, *, replicas: int, tp: int, ep: int) -> MeasuredRow:
+def _as_load_test(row: MeasuredRow, *, copies: int, tp: int, ep: int) -> MeasuredRow:
     """*row* with the columns of a load test that runs are built from."""
     format_ = FORMATS[row.text("precision")]
-    npus = tp * replicas
-    spread = ep if ep > 1 else (npus if replicas > 1 else 1)
+    npus = tp * copies
+    spread = ep if ep > 1 else (npus if copies > 1 else 1)
     cells = {
         "gemm_format": format_,
         "moe_format": format_,
         "tp": str(tp),
-        "attention_dp": str(replicas),
+        "attention_dp": str(copies),
         "moe_ep": str(spread),
         "moe_tp": str(max(1, npus // spread)),
     }

@@ -127,7 +127,7 @@ class BatchPredictor:
         batch = instance.batch
         first, last = batch.prompt + 1, batch.prompt + batch.written
         mean_s = self._steps_of(instance).mean_s(sequences, first, last)
-        return mean_s + instance.engine.idle_s(sequences, batch.collectives)
+        return mean_s + instance.idle_s(sequences)
 
     def _reading_s(self, instance: Instance, sequences: int) -> float:
         """Time in which so many prompts are read, as many at once as the engine takes."""
@@ -137,7 +137,7 @@ class BatchPredictor:
         steps, rest = divmod(sequences, at_once)
         total_s = steps * self._read_s(instance, at_once) if steps else 0.0
         total_s += self._read_s(instance, rest) if rest else 0.0
-        return total_s + engine.idle_s(sequences, batch.collectives)
+        return total_s + instance.idle_s(sequences)
 
     def _read_s(self, instance: Instance, prompts: int) -> float:
         return self._steps_of(instance, "prefill").with_keys(prompts, instance.batch.prompt)

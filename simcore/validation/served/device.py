@@ -7,12 +7,14 @@ from simcore.config import Run
 from simcore.machine import Npu
 from simcore.memory.footprint import footprint
 from simcore.simulation import Simulator
+from simcore.terms import FORMATS, NARROW_FORMATS
 from simcore.validation.rows import UnsupportedRow
 from simcore.validation.served.batch_rows import Batch
 from simcore.validation.served.engine import KernelRates, ServingEngine
 from simcore.validation.served.mapping import ServedRuns, Step
 from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.inference.workload import InferenceWorkload
+from simcore.workload.kinds.transformer.expert_paths import ExpertLoad
 
 GIBI = 2**30 / 1e9
 """Bytes of a GB of memory over those of a GB of a data sheet: memories hold powers of two, and a
@@ -46,6 +48,11 @@ class Instance:
         times = _heads_per_key(run) if rates.once_per_query_head else 1.0
         return time_s - told_s + times * read_bytes / (rates.keys * sheet)
 
+    def idle_s(self, sequences: int) -> float:
+        """Time of a step in which the accelerators compute nothing; each copy has its own host."""
+        each = -(-sequences // self.batch.shape.replicas)
+        return self.engine.idle_s(each, self.batch.collectives)
+
     def most_sequences(self, keys: int) -> int:
         """Sequences of *keys* tokens for which the memory has room, on all copies of the model.
 
@@ -72,17 +79,21 @@ class Instance:
 
     def _run(self, step: Step, sequences: int, keys: int) -> Run:
         run = self.runs.run(self.batch.row, self.batch.shape, step, sequences, keys)
-        update: dict[str, object] = {"workload": self._with_cache(run.workload)}
+        update: dict[str, object] = {"workload": self._as_run(run.workload)}
         npu = self._npu(run.platform.npu)
         update["platform"] = run.platform.model_copy(update={"npu": npu})
         return run.model_copy(update=update)
 
-    def _with_cache(self, workload: object) -> InferenceWorkload:
+    def _as_run(self, workload: object) -> InferenceWorkload:
         assert isinstance(workload, InferenceWorkload)
         told = workload.formats or ServingFormats()
-        narrow = self.engine.narrow_cache and self.batch.is_narrow
+        products = {FORMATS[name].product for name in (told.weights, told.experts or told.weights)}
+        narrow = self.engine.narrow_cache and bool(products & NARROW_FORMATS.keys())
         formats = told.model_copy(update={"cache": "fp8" if narrow else "bf16"})
-        return workload.model_copy(update={"formats": formats})
+        update: dict[str, object] = {"formats": formats}
+        if self.batch.shape.ep > 1:
+            update["expert_load"] = ExpertLoad(imbalance=self.engine.expert_imbalance)
+        return workload.model_copy(update=update)
 
     def _npu(self, npu: Npu) -> Npu:
         """The accelerator with the kernels of the engine."""

@@ -40,10 +40,12 @@ class ServingEngine(Schema):
         host_sequence_s: Likewise, for each sequence of the step.
         collective_s: Time of each collective of a step beside what the links take: its kernel starts
             and waits for the last of the accelerators.
+        expert_imbalance: Tokens that reach the busiest accelerator over the mean, where experts are
+            spread.
         memory_part: Part of the memory that weights, activations and keys may fill.
         largest_batch: Most sequences of a step on one copy of the model.
         read_tokens: Most tokens of prompts that a step reads on one copy of the model.
-        narrow_cache: Keys and values are kept in 8 bits where weights have fewer than 16.
+        narrow_cache: Keys and values are kept in 8 bits where products have fewer than 16.
         rates: What its kernels reach where no table holds them; None: as measured accelerators.
         source: Where the values come from, and how well they fit what was measured.
     """
@@ -53,6 +55,7 @@ class ServingEngine(Schema):
     host_step_s: Seconds = Field(alias="host_step", ge=0, le=LONGEST_S)
     host_sequence_s: Seconds = Field(default=0.0, alias="host_sequence", ge=0, le=LONGEST_S)
     collective_s: Seconds = Field(default=0.0, alias="collective", ge=0, le=LONGEST_S)
+    expert_imbalance: float = Field(default=1.0, ge=1, le=4)
     memory_part: float = Field(gt=0, le=1)
     largest_batch: int = Field(ge=1)
     read_tokens: int = Field(ge=1)
