@@ -1,11 +1,13 @@
 """Fits the files of ``configs/engines`` to measured batches whose engine is told.
 
-    python benchmarks/fit_engines.py ROWS.csv [--engine vllm ...] [--every N] [--left-out]
+    python benchmarks/fit_engines.py ROWS.csv [--engine vllm ...] [--every N]
+        [--left-out [model|system]]
 
 For each engine: time that the host and each collective take, and where no table holds the kernels,
-the parts of the data sheet that they reach. An engine is fitted to the rows with whole batches whose
-notes name it; with ``--left-out`` the models are left out of the fit one after the other, and the error
-on them is told. Values are printed as they stand in the files; none is written.
+the parts of the data sheet that they reach. An engine is fitted to the rows whose notes name it,
+that of full load to the rows in which all requests wait at once. With ``--left-out`` models (or
+systems) are left out of the fit one after the other, and the error on them is told. Values are
+printed as they stand in the files; none is written.
 """
 
 import argparse
@@ -33,7 +35,6 @@ from simcore.validation.served.engine import KernelRates, ServingEngine
 
 HOST = {"host_step_s": (1e-5, 2e-2), "host_sequence_s": (1e-7, 5e-4), "collective_s": (1e-7, 2e-4)}
 RATES = {"product": (0.02, 0.65), "memory": (0.2, 0.9), "keys": (0.1, 0.9)}
-FULL = {"expert_imbalance": (1.0, 2.0)}
 """Bounds of values: parts of the data sheet are at most those of the best measured accelerator."""
 CORNER = 0.1
 """Errors beyond this count by their size, smaller ones by their square."""
@@ -60,8 +61,7 @@ class Fit:
 
     def __init__(self, engine: ServingEngine) -> None:
         self.engine, self.predictor = engine, BatchPredictor()
-        full = FULL if engine.name == FULL_LOAD_ENGINE else {}
-        bounds = {**HOST, **full, **(RATES if engine.rates else {})}
+        bounds = {**HOST, **(RATES if engine.rates else {})}
         self.names = list(bounds)
         self.low, self.high = np.log(np.array(list(bounds.values()))).T
 
@@ -129,28 +129,27 @@ def engine_name(row: MeasuredRow) -> str:
     return next((name for told, name in NAMED_ENGINES.items() if told in notes), "")
 
 
-def report(fit: Fit, cases: Sequence[Case], *, left_out: bool) -> None:
+def report(fit: Fit, cases: Sequence[Case], *, left_out: str | None) -> None:
     values = fit.fitted(cases)
     engine = fit.engine_of(values)
     sizes = [abs(math.expm1(log)) for log in fit.logs(values, cases)]
     print(f"{fit.engine.name}: {len(cases)} rows, median error {median(sizes):.1%}")
     print(f"  host_step {engine.host_step_s * 1e3:.3g} ms", end="")
     print(f", host_sequence {engine.host_sequence_s * 1e6:.3g} us", end="")
-    print(f", collective {engine.collective_s * 1e6:.3g} us", end="")
-    print(f", imbalance {engine.expert_imbalance:.3g}, rates {engine.rates}")
+    print(f", collective {engine.collective_s * 1e6:.3g} us, rates {engine.rates}")
     if not left_out:
         return
-    errors = []
-    for name in sorted({case.batch.model.name for case in cases}):
-        rest = [case for case in cases if case.batch.model.name != name]
-        apart = [case for case in cases if case.batch.model.name == name]
+    errors, parts = [], [case.batch.row.text(left_out) for case in cases]
+    for name in sorted(set(parts)):
+        rest = [case for case, part in zip(cases, parts, strict=True) if part != name]
+        apart = [case for case, part in zip(cases, parts, strict=True) if part == name]
         if not rest:
             continue
         logs = fit.logs(fit.fitted(rest), apart)
         errors.append(median(abs(math.expm1(log)) for log in logs))
         print(f"  without {name}: {errors[-1]:.1%} of {len(apart)} rows, {median(logs):+.2f}")
     if errors:
-        print(f"  mean over the models left out: {sum(errors) / len(errors):.1%}")
+        print(f"  mean over what was left out: {sum(errors) / len(errors):.1%}")
 
 
 def main() -> None:
@@ -158,10 +157,14 @@ def main() -> None:
     parser.add_argument("rows", type=Path)
     parser.add_argument("--engine", nargs="*")
     parser.add_argument("--every", type=int, default=1, help="only every so many rows")
-    parser.add_argument("--left-out", action="store_true")
+    parser.add_argument("--left-out", nargs="?", const="model", choices=("model", "system"))
     asked = parser.parse_args()
     rows = list(MeasuredRow.all_of(asked.rows))[:: asked.every]
-    names = asked.engine or [FULL_LOAD_ENGINE, *NAMED_ENGINES.values(), *(own[0] for own in OWN_ENGINES)]
+    names = asked.engine or [
+        FULL_LOAD_ENGINE,
+        *NAMED_ENGINES.values(),
+        *(own[0] for own in OWN_ENGINES),
+    ]
     for name in dict.fromkeys(names):
         cases = cases_of(rows, name)
         if cases:

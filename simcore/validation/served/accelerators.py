@@ -19,33 +19,35 @@ class Served:
 
     Attributes:
         accelerator: Its name in tables of training.
-        engines: Engines of which one ran, as in ``configs/engines``; the first one where a row
-            needs one alone.
+        engines: Engines of which one ran, as in ``configs/engines``.
+        was_held: Predictions were held against batches that ran on it.
     """
 
     accelerator: str
     engines: tuple[str, ...] = GPU_ENGINES
+    was_held: bool = True
 
 
 SERVED = {
     "a100": Served("A100-40GB-SXM"),
-    "a100-80gb": Served("A100-80GB-SXM"),
+    "a100-80gb": Served("A100-80GB-SXM", was_held=False),
     "h100": Served("H100-80GB-SXM"),
     "h200": Served("H200-141GB-SXM"),
-    "gh200": Served("GH200-96GB"),
+    "gh200": Served("GH200-96GB", ("vllm",)),
     "b200": Served("B200"),
-    "b300": Served("B300"),
+    "b300": Served("B300", was_held=False),
     "gb200": Served("GB200"),
-    "gb300": Served("GB300"),
-    "l40s": Served("L40S"),
-    "rtx 6000 pro": Served("RTX-PRO-6000"),
-    "rtx pro 6000": Served("RTX-PRO-6000"),
-    "mi250": Served("MI250", ("vllm_rocm",)),
+    "gb300": Served("GB300", was_held=False),
+    "l40s": Served("L40S", was_held=False),
+    "rtx 6000 pro": Served("RTX-PRO-6000", was_held=False),
+    "rtx pro 6000": Served("RTX-PRO-6000", was_held=False),
+    "mi250": Served("MI250", ("vllm_rocm",), was_held=False),
     "mi300x": Served("MI300X", ("vllm_rocm",)),
     "gaudi2": Served("Gaudi2", ("deepspeed_gaudi",)),
-    "gaudi3": Served("Gaudi3", ("deepspeed_gaudi",)),
+    "gaudi3": Served("Gaudi3", ("deepspeed_gaudi",), was_held=False),
 }
-"""By the tables' own names in small letters. An A100 without more words is the one of 40 GB."""
+"""By the tables' own names in small letters. An A100 without more words is the one of 40 GB; tables
+of GH200 name vLLM in 6 of 7 rows."""
 
 NAMED_ENGINES = {
     "vllm": "vllm",
@@ -55,7 +57,10 @@ NAMED_ENGINES = {
 }
 """Engines by the names that a column ``backend`` may hold."""
 
-OWN_ENGINES = {("vllm_rocm",): "vllm", ("deepspeed_gaudi",): "deepspeed"}
+OWN_ENGINES: dict[tuple[str, ...], str] = {
+    ("vllm_rocm",): "vllm",
+    ("deepspeed_gaudi",): "deepspeed",
+}
 """What the only engine of an accelerator is called where a row names it."""
 
 FULL_LOAD_ENGINE = "tensorrt_llm_offline"

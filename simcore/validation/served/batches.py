@@ -10,23 +10,34 @@ from simcore.errors import SimcoreError
 from simcore.simulation import Simulator
 from simcore.validation.rows import MeasuredRow
 from simcore.validation.served.accelerators import ServedMachines
+from simcore.validation.served.batch_band import band_of
 from simcore.validation.served.batch_rows import Batch
 from simcore.validation.served.device import Instance
 from simcore.validation.served.engine import ServingEngine
 from simcore.validation.served.mapping import ServedRuns, Step
-from simcore.validation.served.predict import ServedPrediction
 from simcore.validation.served.steps import StepTimes
 
 
-def predict_batches(path: Path) -> Iterator[ServedPrediction]:
-    """One prediction per row of the table *path*; equal steps are simulated once.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchPrediction:
+    """Prediction for one batch.
 
-    Raises:
-        ConfigError: The table cannot be read.
+    Attributes:
+        id: Of the row.
+        status: ``ok`` or ``unsupported``.
+        reason: Why not ``ok``.
+        ttft_s, tpot_s: Times until the first tokens and of each further one.
+        tokens_per_s_per_npu: Tokens that the row counts.
+        band: Parts of that between which four of five measured ones lie.
     """
-    predictor = BatchPredictor()
-    for row in MeasuredRow.all_of(path):
-        yield predictor.predict(row)
+
+    id: str
+    status: str
+    reason: str = ""
+    ttft_s: float | None = None
+    tpot_s: float | None = None
+    tokens_per_s_per_npu: float | None = None
+    band: tuple[float, float] = (1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +55,17 @@ class BatchTimes:
     tokens_per_s: float
 
 
+def predict_batches(path: Path) -> Iterator[BatchPrediction]:
+    """One prediction per row of the table *path*; equal steps are simulated once.
+
+    Raises:
+        ConfigError: The table cannot be read.
+    """
+    predictor = BatchPredictor()
+    for row in MeasuredRow.all_of(path):
+        yield predictor.predict(row)
+
+
 class BatchPredictor:
     """Predicts rows, and remembers steps."""
 
@@ -51,8 +73,9 @@ class BatchPredictor:
         self._machines = ServedMachines()
         self._runs, self._simulator = ServedRuns(self._machines.platform), Simulator()
         self._steps: dict[tuple[object, ...], StepTimes] = {}
+        self._rooms: dict[tuple[object, ...], int] = {}
 
-    def predict(self, row: MeasuredRow) -> ServedPrediction:
+    def predict(self, row: MeasuredRow) -> BatchPrediction:
         """Prediction of *row*; never raises for what a row holds.
 
         Where the row does not name the engine, the times are the geometric means of those of the
@@ -63,14 +86,15 @@ class BatchPredictor:
             engines = self._machines.engines(batch.row)
             found = [self.times(batch, engine) for engine in engines]
         except SimcoreError as error:
-            return ServedPrediction(id=row.id, status="unsupported", reason=str(error))
+            return BatchPrediction(id=row.id, status="unsupported", reason=str(error))
         rate = _middle([times.tokens_per_s for times in found]) / batch.shape.npus
-        return ServedPrediction(
+        return BatchPrediction(
             id=row.id,
             status="ok",
             ttft_s=_middle([times.read_s for times in found]),
             tpot_s=_middle([times.token_s for times in found]),
             tokens_per_s_per_npu=rate,
+            band=band_of(row),
         )
 
     def times(self, batch: Batch, engine: ServingEngine) -> BatchTimes:
@@ -87,8 +111,11 @@ class BatchPredictor:
 
     def room(self, batch: Batch, engine: ServingEngine) -> int:
         """Sequences that *engine* works on at once, with their whole answers in memory."""
-        most = self._instance(batch, engine).most_sequences(batch.prompt + batch.written)
-        return min(most, engine.largest_batch * batch.shape.replicas)
+        place = (*_place(batch, engine), batch.prompt, batch.written)
+        if place not in self._rooms:
+            instance = self._instance(batch, engine)
+            self._rooms[place] = instance.most_sequences(batch.prompt + batch.written)
+        return min(self._rooms[place], engine.largest_batch * batch.shape.replicas)
 
     def _instance(self, batch: Batch, engine: ServingEngine) -> Instance:
         return Instance(batch, engine, self._runs, self._simulator)
@@ -143,12 +170,16 @@ class BatchPredictor:
         return self._steps_of(instance, "prefill").with_keys(prompts, instance.batch.prompt)
 
     def _steps_of(self, instance: Instance, step: Step = "decode") -> StepTimes:
-        batch = instance.batch
-        place = (batch.model.name, batch.row.text("system"), batch.row.text("gemm_format"))
-        key = (*place, batch.shape, instance.engine.name, step)
-        if key not in self._steps:
-            self._steps[key] = StepTimes(partial(instance.step_s, step))
-        return self._steps[key]
+        place = (*_place(instance.batch, instance.engine), step)
+        if place not in self._steps:
+            self._steps[place] = StepTimes(partial(instance.step_s, step))
+        return self._steps[place]
+
+
+def _place(batch: Batch, engine: ServingEngine) -> tuple[object, ...]:
+    """All that the steps of *engine* and its memory depend on beside lengths and sequences."""
+    cells = (batch.row.text(column) for column in ("system", "gemm_format"))
+    return (batch.model.name, *cells, batch.shape, engine.name, engine.memory_part)
 
 
 def _middle(values: list[float]) -> float:

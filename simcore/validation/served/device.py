@@ -12,6 +12,7 @@ from simcore.validation.rows import UnsupportedRow
 from simcore.validation.served.batch_rows import Batch
 from simcore.validation.served.engine import KernelRates, ServingEngine
 from simcore.validation.served.mapping import ServedRuns, Step
+from simcore.workload import Model
 from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.inference.workload import InferenceWorkload
 from simcore.workload.kinds.transformer.expert_paths import ExpertLoad
@@ -37,7 +38,7 @@ class Instance:
 
     def step_s(self, step: Step, sequences: int, keys: int) -> float:
         """Time of a step of *sequences*, each a prompt of, or an answer after, *keys* tokens."""
-        run = self._run(step, sequences, keys)
+        run = self._with_load(self._run(step, sequences, keys))
         time_s = self.simulator.simulate(run).iteration_time_s
         npu, rates = run.platform.npu, self.engine.rates
         if rates is None or npu.kernels is not None or step == "prefill":
@@ -45,7 +46,7 @@ class Instance:
         read_bytes = _cache_bytes(run)
         told_s = read_bytes / (STREAM * npu.memory_bandwidth_bytes_per_s)
         sheet = npu.memory_bandwidth_bytes_per_s * PRODUCT_STREAM / rates.memory
-        times = _heads_per_key(run) if rates.once_per_query_head else 1.0
+        times = _heads_per_key(run, self.batch.model) if rates.once_per_query_head else 1.0
         return time_s - told_s + times * read_bytes / (rates.keys * sheet)
 
     def idle_s(self, sequences: int) -> float:
@@ -79,21 +80,33 @@ class Instance:
 
     def _run(self, step: Step, sequences: int, keys: int) -> Run:
         run = self.runs.run(self.batch.row, self.batch.shape, step, sequences, keys)
-        update: dict[str, object] = {"workload": self._as_run(run.workload)}
+        update: dict[str, object] = {"workload": self._with_cache(run.workload)}
         npu = self._npu(run.platform.npu)
         update["platform"] = run.platform.model_copy(update={"npu": npu})
         return run.model_copy(update=update)
 
-    def _as_run(self, workload: object) -> InferenceWorkload:
+    def _with_cache(self, workload: object) -> InferenceWorkload:
+        """The step with the format in which the engine keeps keys and values."""
         assert isinstance(workload, InferenceWorkload)
         told = workload.formats or ServingFormats()
         products = {FORMATS[name].product for name in (told.weights, told.experts or told.weights)}
         narrow = self.engine.narrow_cache and bool(products & NARROW_FORMATS.keys())
         formats = told.model_copy(update={"cache": "fp8" if narrow else "bf16"})
-        update: dict[str, object] = {"formats": formats}
-        if self.batch.shape.ep > 1:
-            update["expert_load"] = ExpertLoad(imbalance=self.engine.expert_imbalance)
-        return workload.model_copy(update=update)
+        return workload.model_copy(update={"formats": formats})
+
+    def _with_load(self, run: Run) -> Run:
+        """*run* with experts that its tokens meet as unevenly as those of the engine's load."""
+        workload, ep = run.workload, run.plan.ep
+        if not isinstance(workload, InferenceWorkload) or workload.model.experts is None:
+            return run
+        update: dict[str, object] = {}
+        if ep > 1:
+            update["expert_load"] = ExpertLoad(imbalance=self.engine.imbalance(ep))
+        elif self.engine.alike:
+            experts = workload.model.experts
+            met = experts.model_copy(update={"count": experts.active})
+            update["model"] = workload.model.model_copy(update={"experts": met})
+        return run.model_copy(update={"workload": workload.model_copy(update=update)})
 
     def _npu(self, npu: Npu) -> Npu:
         """The accelerator with the kernels of the engine."""
@@ -117,8 +130,7 @@ def _cache_bytes(run: Run) -> float:
     return float(footprint(run.workload, run.plan).components()["kv cache"])
 
 
-def _heads_per_key(run: Run) -> float:
+def _heads_per_key(run: Run, model: Model) -> float:
     """Query heads on one accelerator for each of its key heads."""
-    model, tp = run.workload.model, run.plan.tp
-    assert hasattr(model, "key_value_heads")
+    tp = run.plan.tp
     return (model.heads / tp) / max(1.0, model.key_value_heads / tp)

@@ -1,5 +1,6 @@
 """Engines of inference: what they cost beside their kernels."""
 
+from math import log2
 from typing import Self
 
 from pydantic import Field
@@ -38,10 +39,12 @@ class ServingEngine(Schema):
         host_step_s: Time of each step in which the accelerators wait for the host: it schedules,
             launches, and takes the new tokens.
         host_sequence_s: Likewise, for each sequence of the step.
-        collective_s: Time of each collective of a step beside what the links take: its kernel starts
-            and waits for the last of the accelerators.
-        expert_imbalance: Tokens that reach the busiest accelerator over the mean, where experts are
-            spread.
+        collective_s: Time of each collective of a step beside what the links take: its kernel
+            starts and waits for the last of the accelerators.
+        expert_imbalance: Tokens that reach the busiest of two accelerators among which experts are
+            spread, over the mean, less 1; as much more for every doubling of the accelerators.
+        alike: The engine's own benchmark gives all sequences of a batch tokens that meet the same
+            experts.
         memory_part: Part of the memory that weights, activations and keys may fill.
         largest_batch: Most sequences of a step on one copy of the model.
         read_tokens: Most tokens of prompts that a step reads on one copy of the model.
@@ -55,7 +58,8 @@ class ServingEngine(Schema):
     host_step_s: Seconds = Field(alias="host_step", ge=0, le=LONGEST_S)
     host_sequence_s: Seconds = Field(default=0.0, alias="host_sequence", ge=0, le=LONGEST_S)
     collective_s: Seconds = Field(default=0.0, alias="collective", ge=0, le=LONGEST_S)
-    expert_imbalance: float = Field(default=1.0, ge=1, le=4)
+    expert_imbalance: float = Field(default=0.0, ge=0, le=1)
+    alike: bool = False
     memory_part: float = Field(gt=0, le=1)
     largest_batch: int = Field(ge=1)
     read_tokens: int = Field(ge=1)
@@ -72,6 +76,10 @@ class ServingEngine(Schema):
         """
         path = find_config("engines", name, at="engine")
         return cls.from_file_data(read_table(path), at=str(path))
+
+    def imbalance(self, accelerators: int) -> float:
+        """Tokens that reach the busiest of so many *accelerators* with experts, over the mean."""
+        return 1.0 + self.expert_imbalance * log2(accelerators)
 
     def idle_s(self, sequences: int, collectives: int) -> float:
         """Time of a step of so many *sequences* in which the accelerators compute nothing."""

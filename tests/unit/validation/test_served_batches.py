@@ -4,7 +4,7 @@ import pytest
 
 from simcore.errors import ConfigError
 from simcore.files.resources import shipped_names
-from simcore.validation.rows import MeasuredRow, UnsupportedRow
+from simcore.validation.rows import MeasuredRow
 from simcore.validation.served.accelerators import (
     FULL_LOAD_ENGINE,
     NAMED_ENGINES,
