@@ -61,7 +61,7 @@ OWN_ENGINES: dict[tuple[str, ...], str] = {
     ("vllm_rocm",): "vllm",
     ("deepspeed_gaudi",): "deepspeed",
 }
-"""What the only engine of an accelerator is called where a row names it."""
+"""Names in ``backend`` of the only engine of an accelerator."""
 
 FULL_LOAD_ENGINE = "tensorrt_llm_offline"
 """Engine behind rows in which all requests wait at once."""

@@ -121,7 +121,7 @@ class BatchPredictor:
         return Instance(batch, engine, self._runs, self._simulator)
 
     def _whole_batch(self, instance: Instance, sequences: int, room: int) -> BatchTimes:
-        """As many sequences as there is *room* for at a time, until all are answered."""
+        """Rounds of as many sequences as there is *room* for, until all are answered."""
         rounds, rest = divmod(sequences, room)
         parts = [(room, rounds)] if rounds else []
         parts += [(rest, 1)] if rest else []
