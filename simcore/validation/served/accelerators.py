@@ -52,7 +52,6 @@ of GH200 name vLLM in 6 of 7 rows."""
 NAMED_ENGINES = {
     "vllm": "vllm",
     "tensorrt-llm": "tensorrt_llm",
-    "trtllm": "tensorrt_llm",
     "deepspeed-mii": "deepspeed_mii",
 }
 """Engines by the names that a column ``backend`` may hold."""
@@ -80,14 +79,17 @@ class ServedMachines:
         Raises:
             UnsupportedRow: The row names an accelerator or an engine that is not known.
         """
-        served, named = served_as(row), row.text("backend").lower()
-        if row.text("batch") == FULL_LOAD and not named and served.engines == GPU_ENGINES:
-            return (self.engine(FULL_LOAD_ENGINE),)
-        if not named or OWN_ENGINES.get(served.engines) == named:
-            return tuple(self.engine(name) for name in served.engines)
-        if named not in NAMED_ENGINES or served.engines != GPU_ENGINES:
+        named = row.text("backend").lower().replace("trtllm", "tensorrt-llm")
+        engines = served_as(row).engines
+        if engines in OWN_ENGINES:
+            known = {OWN_ENGINES[engines]: engines[0]}
+        else:
+            full = row.text("batch") == FULL_LOAD
+            engines = (FULL_LOAD_ENGINE,) if full else engines
+            known = NAMED_ENGINES | ({"tensorrt-llm": FULL_LOAD_ENGINE} if full else {})
+        if named and named not in known:
             raise UnsupportedRow(f"engine {named} on {row.text('system')} is not modelled")
-        return (self.engine(NAMED_ENGINES[named]),)
+        return tuple(self.engine(name) for name in ((known[named],) if named else engines))
 
     def platform(self, row: MeasuredRow, npus: int) -> Platform:
         """*npus* accelerators of the row, as its scale-up links and its network join them.

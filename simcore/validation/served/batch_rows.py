@@ -83,7 +83,7 @@ class Batch:
             prompt=prompt,
             answer=answer,
             written=min(answer, left),
-            counted=answer + (prompt if row.text("counts").startswith("input") else 0),
+            counted=answer + (prompt if _counts_prompts(row) else 0),
         )
 
     @property
@@ -108,6 +108,14 @@ def _as_load_test(row: MeasuredRow, *, copies: int, tp: int, ep: int) -> Measure
         "moe_tp": str(max(1, npus // spread)),
     }
     return replace(row, cells={**row.cells, **cells})
+
+
+def _counts_prompts(row: MeasuredRow) -> bool:
+    """True if the row's rate counts the tokens of prompts, too."""
+    told = row.text("counts")
+    if not told.startswith(("input", "output")) and told:
+        raise UnsupportedRow(f"counts must be 'input and output' or 'output', not '{told}'")
+    return told.startswith("input")
 
 
 def _needed(row: MeasuredRow, column: str) -> int:

@@ -1,7 +1,12 @@
 """Whole batches: what rows ask for, how many sequences fit, and how their times add up."""
 
-import pytest
+import csv
+from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from simcore.cli.validate import batches
 from simcore.errors import ConfigError
 from simcore.files.resources import shipped_names
 from simcore.validation.rows import MeasuredRow
@@ -76,6 +81,7 @@ def test_copies_of_a_dense_model_share_the_batch_and_experts_are_spread() -> Non
         ({"num_gpus": "3", "tp": "2"}, "3 accelerators do not divide by tp = 2"),
         ({"precision": "fp7"}, "precision fp7 is not modelled"),
         ({"batch": ""}, "batch is not told"),
+        ({"counts": "words"}, "counts must be 'input and output' or 'output', not 'words'"),
         ({"model": "Foo-9B"}, "no model of configs/models has the shape of Foo-9B"),
         ({"system": "abacus"}, "system abacus is not modelled: a100, "),
         ({"system": "MI300X", "backend": "sglang"}, "engine sglang on MI300X is not modelled"),
@@ -100,8 +106,14 @@ def test_a_named_engine_runs_alone_and_no_name_leaves_all() -> None:
     machines = ServedMachines()
     assert [engine.name for engine in machines.engines(row_of(backend="vLLM"))] == ["vllm"]
     assert len(machines.engines(row_of())) == 2
-    full = machines.engines(row_of(batch="max load"))
-    assert [engine.name for engine in full] == [FULL_LOAD_ENGINE]
+    assert [one.name for one in machines.engines(row_of(system="GH200", backend="trtllm"))] == [
+        "tensorrt_llm"
+    ]
+    for named in ("", "trtllm", "TensorRT-LLM"):
+        full = machines.engines(row_of(batch="max load", backend=named))
+        assert [engine.name for engine in full] == [FULL_LOAD_ENGINE]
+    assert machines.engines(row_of(batch="max load", backend="vllm"))[0].name == "vllm"
+    assert machines.engines(row_of(system="MI300X", backend="vllm"))[0].name == "vllm_rocm"
 
 
 def test_sequences_fit_as_memory_less_weights_over_keys_and_values(
@@ -160,6 +172,41 @@ def test_at_full_load_an_answer_costs_its_tokens_and_one_prompt(
         for prompt in ("128", "512", "2048")
     ]
     assert rates[0] > rates[1] > rates[2]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        {"batch": "many"},
+        {"batch": "0"},
+        {"batch": "1e30"},
+        {"input_len": "1e15"},
+        {"output_len": "1e15"},
+        {"tp": "64"},
+        {"tp": "7", "num_gpus": "7"},
+        {"num_gpus": "1e12", "tp": "1e12"},
+        {"ep": "3", "model": "Mixtral-8x7B", "num_gpus": "8"},
+        {"counts": "words"},
+    ],
+)
+def test_no_cell_ends_the_table(predictor: BatchPredictor, cells: dict[str, str]) -> None:
+    found = predictor.predict(row_of(**cells))
+    assert found.status == "ok" or len(found.reason) > 10
+
+
+def test_the_command_writes_a_line_per_row(tmp_path: Path) -> None:
+    rows, out = tmp_path / "rows.csv", tmp_path / "out.csv"
+    rows.write_text(
+        "id,model,system,batch,input_len,output_len\na,Mistral-7B,H100,1,64,8\nb,,,,,\n"
+    )
+    done = CliRunner().invoke(batches, ["--rows", str(rows), "--out", str(out)])
+    assert done.exit_code == 0
+    assert "1 ok, 1 unsupported" in done.output
+    with out.open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    low, mine, high = (float(found[0][f"tok_s_{end}"]) for end in ("low", "per_gpu", "high"))
+    assert low < mine < high
+    assert found[1]["reason"].startswith("no model of configs/models")
 
 
 def test_a_broken_engine_file_is_told_what_to_mend() -> None:
