@@ -41,7 +41,7 @@ SERVED = {
     "l40s": Served("L40S", was_held=False),
     "rtx 6000 pro": Served("RTX-PRO-6000", was_held=False),
     "rtx pro 6000": Served("RTX-PRO-6000", was_held=False),
-    "mi250": Served("MI250", ("vllm_rocm",), was_held=False),
+    "mi250": Served("MI250", ("vllm_rocm_cdna2",), was_held=False),
     "mi300x": Served("MI300X", ("vllm_rocm",)),
     "gaudi2": Served("Gaudi2", ("deepspeed_gaudi",)),
     "gaudi3": Served("Gaudi3", ("deepspeed_gaudi",), was_held=False),
@@ -58,6 +58,7 @@ NAMED_ENGINES = {
 
 OWN_ENGINES: dict[tuple[str, ...], str] = {
     ("vllm_rocm",): "vllm",
+    ("vllm_rocm_cdna2",): "vllm",
     ("deepspeed_gaudi",): "deepspeed",
 }
 """Names in ``backend`` of the only engine of an accelerator."""
