@@ -1,17 +1,18 @@
 """Fits the files of ``configs/engines`` to measured batches whose engine is told.
 
     python benchmarks/fit_engines.py ROWS.csv [--engine vllm ...] [--every N]
-        [--left-out [model|system]]
+        [--left-out [model|system]] [--write]
 
 For each engine: time that the host and each collective take, and where no table holds the kernels,
 the parts of the data sheet that they reach. An engine is fitted to the rows whose notes name it,
 that of full load to the rows in which all requests wait at once. With ``--left-out`` models (or
-systems) are left out of the fit one after the other, and the error on them is told. Values are
-printed as they stand in the files; none is written.
+systems) are left out of the fit one after the other, and the error on them is told. With
+``--write`` the values go into the files.
 """
 
 import argparse
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from simcore.errors import SimcoreError
+from simcore.files.resources import find_config
 from simcore.validation.rows import MeasuredRow
 from simcore.validation.served.accelerators import (
     FULL_LOAD_ENGINE,
@@ -36,6 +38,8 @@ from simcore.validation.served.engine import KernelRates, ServingEngine
 HOST = {"host_step_s": (1e-5, 2e-2), "host_sequence_s": (1e-7, 5e-4), "collective_s": (1e-7, 2e-4)}
 RATES = {"product": (0.02, 0.65), "memory": (0.2, 0.9), "keys": (0.1, 0.9)}
 """Bounds of values: parts of the data sheet are at most those of the best measured accelerator."""
+IMBALANCES = 0.1, 0.15, 0.2, 0.25, 0.3
+"""Choices where the engine spreads experts."""
 CORNER = 0.1
 """Errors beyond this count by their size, smaller ones by their square."""
 
@@ -71,8 +75,6 @@ class Fit:
         if rates := self.engine.rates:
             part = {name: told[name] for name in RATES}
             update["rates"] = KernelRates.build(**{**rates.model_dump(), **part})
-        in_steps = [f"{value:.6g}" for name, value in told.items() if name not in HOST]
-        update["name"] = "-".join([self.engine.name, *in_steps])  # of equal names, equal steps
         return self.engine.model_copy(update=update)
 
     def start(self) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
@@ -88,6 +90,19 @@ class Fit:
         ]
 
     def fitted(self, cases: Sequence[Case]) -> Sequence[float]:
+        return self._found(cases)[1]
+
+    def choose_imbalance(self, cases: Sequence[Case]) -> None:
+        """Take the load of the busiest accelerator that fits best, where the engine has one."""
+        if not self.engine.expert_imbalance:
+            return
+        found = []
+        for part in IMBALANCES:
+            self.engine = self.engine.model_copy(update={"expert_imbalance": part})
+            found.append((self._found(cases)[0], part))
+        self.engine = self.engine.model_copy(update={"expert_imbalance": min(found)[1]})
+
+    def _found(self, cases: Sequence[Case]) -> tuple[float, Sequence[float]]:
         found = least_squares(
             lambda values: self.logs(values, cases),
             self.start(),
@@ -99,7 +114,7 @@ class Fit:
             ftol=1e-4,
             max_nfev=12,
         )
-        return list(found.x)
+        return float(found.cost), list(found.x)
 
 
 def cases_of(rows: Sequence[MeasuredRow], engine: str) -> list[Case]:
@@ -129,16 +144,23 @@ def engine_name(row: MeasuredRow) -> str:
     return next((name for told, name in NAMED_ENGINES.items() if told in notes), "")
 
 
-def report(fit: Fit, cases: Sequence[Case], *, left_out: str | None) -> None:
+def report(fit: Fit, cases: Sequence[Case], *, left_out: str | None) -> ServingEngine:
+    """Fit, tell how near that comes, and return the engine with its values."""
+    fit.choose_imbalance(cases)
     values = fit.fitted(cases)
     engine = fit.engine_of(values)
     sizes = [abs(math.expm1(log)) for log in fit.logs(values, cases)]
     print(f"{fit.engine.name}: {len(cases)} rows, median error {median(sizes):.1%}")
     print(f"  host_step {engine.host_step_s * 1e3:.3g} ms", end="")
     print(f", host_sequence {engine.host_sequence_s * 1e6:.3g} us", end="")
-    print(f", collective {engine.collective_s * 1e6:.3g} us, rates {engine.rates}")
-    if not left_out:
-        return
+    print(f", collective {engine.collective_s * 1e6:.3g} us", end="")
+    print(f", expert_imbalance {engine.expert_imbalance}, rates {engine.rates}")
+    if left_out:
+        tell_left_out(fit, cases, left_out)
+    return engine
+
+
+def tell_left_out(fit: Fit, cases: Sequence[Case], left_out: str) -> None:
     errors, parts = [], [case.batch.row.text(left_out) for case in cases]
     for name in sorted(set(parts)):
         rest = [case for case, part in zip(cases, parts, strict=True) if part != name]
@@ -152,12 +174,33 @@ def report(fit: Fit, cases: Sequence[Case], *, left_out: str | None) -> None:
         print(f"  mean over what was left out: {sum(errors) / len(errors):.1%}")
 
 
+def write(engine: ServingEngine) -> None:
+    """Put the values into the engine's file; its source is to be mended by hand."""
+    values = {
+        "host_step": f"{engine.host_step_s * 1e3:.2g} ms",
+        "host_sequence": f"{engine.host_sequence_s * 1e6:.2g} us",
+        "collective": f"{engine.collective_s * 1e6:.2g} us",
+    }
+    if engine.expert_imbalance:
+        values["expert_imbalance"] = f"{engine.expert_imbalance:g}"
+    if rates := engine.rates:
+        parts = ", ".join(f"{name}: {getattr(rates, name):.2g}" for name in RATES)
+        once = ", once_per_query_head: true" if rates.once_per_query_head else ""
+        values["rates"] = f"{{{parts}{once}}}"
+    path = find_config("engines", engine.name, at="engine")
+    text = path.read_text(encoding="utf-8")
+    for name, value in values.items():
+        text = re.sub(rf"(?m)^{name}: .*$", f"{name}: {value}", text)
+    path.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=Path)
     parser.add_argument("--engine", nargs="*")
     parser.add_argument("--every", type=int, default=1, help="only every so many rows")
     parser.add_argument("--left-out", nargs="?", const="model", choices=("model", "system"))
+    parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     rows = list(MeasuredRow.all_of(asked.rows))[:: asked.every]
     names = asked.engine or [
@@ -168,7 +211,9 @@ def main() -> None:
     for name in dict.fromkeys(names):
         cases = cases_of(rows, name)
         if cases:
-            report(Fit(ServingEngine.load(name)), cases, left_out=asked.left_out)
+            engine = report(Fit(ServingEngine.load(name)), cases, left_out=asked.left_out)
+            if asked.write:
+                write(engine)
 
 
 if __name__ == "__main__":

@@ -179,7 +179,7 @@ class BatchPredictor:
 def _place(batch: Batch, engine: ServingEngine) -> tuple[object, ...]:
     """All that the steps of *engine* and its memory depend on beside lengths and sequences."""
     cells = (batch.row.text(column) for column in ("system", "gemm_format"))
-    return (batch.model.name, *cells, batch.shape, engine.name, engine.memory_part)
+    return (batch.model.name, *cells, batch.shape, engine.on_accelerators)
 
 
 def _middle(values: list[float]) -> float:

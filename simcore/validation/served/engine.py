@@ -77,6 +77,12 @@ class ServingEngine(Schema):
         path = find_config("engines", name, at="engine")
         return cls.from_file_data(read_table(path), at=str(path))
 
+    @property
+    def on_accelerators(self) -> tuple[object, ...]:
+        """All that decides what the accelerators do: engines that agree in it have equal steps."""
+        loads = self.expert_imbalance, self.alike, self.narrow_cache
+        return self.kernels, self.rates, *loads, self.memory_part, self.read_tokens
+
     def imbalance(self, accelerators: int) -> float:
         """Tokens that reach the busiest of so many *accelerators* with experts, over the mean."""
         return 1.0 + self.expert_imbalance * log2(accelerators)
