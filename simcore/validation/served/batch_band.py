@@ -5,9 +5,11 @@ from simcore.validation.served.accelerators import served_as
 from simcore.validation.served.batch_rows import FULL_LOAD
 
 WHOLE = 0.81, 1.27
-"""Measured over predicted throughput of whole batches: 83 % of 1,403 public rows lie between. The
-nearest 80 % lie within 0.82 and 1.23, but such a band holds only 77 % of the rows of a model, and 78 %
-of those of an accelerator, that it was made without."""
+"""Measured over predicted throughput of whole batches: 83 % of 1,403 public rows lie between.
+
+The nearest 80 % lie within 0.82 and 1.23, but such a band holds only 77 % of the rows of a model,
+and 78 % of those of an accelerator, that it was made without.
+"""
 
 FULL = 0.81, 1.24
 """Likewise at full load: 80 % of 191 rows, and 78 to 80 % of those left out."""
