@@ -62,6 +62,18 @@ def serving(rows: Path, out: Path) -> None:
 
 
 @validate.command()
+@_table_options
+def batches(rows: Path, out: Path) -> None:
+    """Predict the throughput of whole batches and of engines at full load."""
+    from simcore.cli.first_use import announce_compilation
+    from simcore.validation.score import write_batches
+    from simcore.validation.served.batches import predict_batches
+
+    announce_compilation(folded=False)
+    _say(out, write_batches(out, predict_batches(rows)))
+
+
+@validate.command()
 @click.option("--llm", required=True, type=click.Path(path_type=Path), help="Training runs.")
 @click.option(
     "--collectives", "moves", required=True, type=click.Path(path_type=Path), help="Collectives."

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
 from simcore.validation.rows import MeasuredRow
+from simcore.validation.served.batches import BatchPrediction
 from simcore.validation.served.predict import HIGH, LOW, ServedPrediction
 
 
@@ -58,6 +59,21 @@ def write_serving(path: Path, predictions: "Iterable[ServedPrediction]") -> dict
         band = [None if p.tpot_s is None else 1e3 * p.tpot_s * part for part in (LOW, HIGH)]
         cells = [*times, p.tokens_per_s_per_npu, *band]
         return [p.id, p.status, p.reason, *(_cell(cell) for cell in cells)]
+
+    return _write(path, header, map(line, predictions))
+
+
+def write_batches(path: Path, predictions: "Iterable[BatchPrediction]") -> dict[str, int]:
+    """Write one line per prediction of a batch; returns how many have which status."""
+    header = ["id", "status", "reason", "ttft_ms", "tpot_ms", "tok_s_per_gpu"]
+    header += ["tpot_low_ms", "tpot_high_ms", "tok_s_low", "tok_s_high"]
+
+    def line(p: "BatchPrediction") -> list[str]:
+        times = [None if time is None else 1e3 * time for time in (p.ttft_s, p.tpot_s)]
+        rate, (low, high) = p.tokens_per_s_per_npu, p.band
+        token = [None if times[1] is None else times[1] / part for part in (high, low)]
+        rates = [None if rate is None else rate * part for part in (low, high)]
+        return [p.id, p.status, p.reason, *(_cell(c) for c in (*times, rate, *token, *rates))]
 
     return _write(path, header, map(line, predictions))
 

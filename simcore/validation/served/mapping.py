@@ -1,5 +1,6 @@
 """Runs behind a row: the steps of an engine under load, on one instance of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 from typing import Literal
@@ -100,11 +101,21 @@ class Shape:
         return self.tp * self.replicas
 
 
-class ServedRuns:
-    """Builds the runs of rows; files are read once."""
+PlatformOf = Callable[[MeasuredRow, int], Platform]
+"""Machine of so many NPUs behind a row."""
 
-    def __init__(self) -> None:
+
+class ServedRuns:
+    """Builds the runs of rows; files are read once.
+
+    Args:
+        platform_of: Builds the machine of a row; by default that of its ``system`` with the kernels
+            of its ``backend``.
+    """
+
+    def __init__(self, platform_of: PlatformOf | None = None) -> None:
         self._machines = Machines()
+        self._platform_of = platform_of or self._platform
 
     def run(self, row: MeasuredRow, shape: Shape, step: Step, sequences: int, keys: int) -> Run:
         """One step of the row's engine: *sequences* prompts of, or answers after, *keys* tokens.
@@ -117,7 +128,7 @@ class ServedRuns:
         each = ceil(sequences / shape.replicas)
         replicas = max(shape.replicas, 3 - shape.npus)  # a network joins two at least
         etp, ep = (shape.etp, shape.ep) if model.experts else (None, 1)
-        platform = self._platform(row, shape.tp * replicas)
+        platform = self._platform_of(row, shape.tp * replicas)
         if model.experts and shape.replicas > 1 and shape.tp > 1:
             raise UnsupportedRow("experts with attention both split and copied are not modelled")
         return Run.build(

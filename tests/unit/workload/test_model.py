@@ -24,6 +24,19 @@ def test_llama_3_has_the_parameters_of_its_checkpoint(name: str) -> None:
         ("gpt3_13b", 13e9),  # likewise
         ("vit_22b", 21.74e9),  # Dehghani 2023, table 1
         ("gpt3_175b_4layers", 4 * 12 * 12288**2),  # 12 h^2 per layer
+        # tensors of the released checkpoints, added up
+        ("llama_7b", 6_738_415_616),
+        ("llama2_7b", 6_738_415_616),
+        ("llama2_70b", 68_976_648_192),
+        ("mistral_7b", 7_241_732_096),
+        ("gemma_7b", 8_537_680_896),
+        ("bloom_7b1", 7_069_016_064),
+        ("qwen2_7b", 7_615_616_512),
+        ("qwen2_72b", 72_706_203_648),
+        ("gpt_j_6b", 6_050_882_784),
+        ("opt_6_7b", 6.66e9),
+        ("qwen1_5_7b", 7.72e9),
+        ("decilm_7b", 7.04e9),
     ],
 )
 def test_shipped_model_has_its_published_size(name: str, parameters: float) -> None:
