@@ -71,7 +71,8 @@ class MeasuredKernels(ComputeModel):
         return _whole_ns(_times_s([kernel], npu, precision))[0]
 
     def operator_time_ns(self, kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> int:
-        return _whole_ns(np.array([_times_s(kernels, npu, precision).sum()]))[0]
+        times = _times_s(kernels, npu, precision)
+        return _whole_ns(np.array([_together_s(kernels, times, npu, precision)]))[0]
 
     def operator_times_ns(
         self, operators: Sequence[Operator], npu: Npu, precision: Precision
@@ -80,7 +81,7 @@ class MeasuredKernels(ComputeModel):
         times, first, sums = _times_s(kernels, npu, precision), 0, []
         for operator in operators:
             last = first + len(operator.kernels)
-            sums.append(times[first:last].sum())
+            sums.append(_together_s(operator.kernels, times[first:last], npu, precision))
             first = last
         return _whole_ns(np.array(sums))
 
@@ -120,6 +121,35 @@ def _times_s(kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> Float
             if kernel.kind == "experts":
                 times[number + 1 : number + _OF_EXPERTS] = 0.0
     return times
+
+
+def _together_s(kernels: Sequence[Kernel], times: Floats, npu: Npu, precision: Precision) -> float:
+    """Time of an operator whose kernels take *times* one by one.
+
+    Element-wise kernels that follow each other are one. A layer of experts was measured with what
+    is next to it: rows put in the order of the experts, and back. Kernels beside others take no
+    time of their own but where both together have more to do than the NPU can.
+    """
+    own_s, beside_s, before = 0.0, 0.0, ""
+    for number, kernel in enumerate(kernels):
+        time_s = float(times[number])
+        if kernel.kind == before == "elementwise":
+            time_s = max(time_s - LAUNCH_S, 0.0)
+        before = kernel.kind
+        if kernel.kind == "elementwise" and _next_to_experts(kernels, number):
+            time_s = 0.0
+        if kernel.beside:
+            beside_s += time_s
+        else:
+            own_s += time_s
+    least_s = sum(_least_s(kernel, npu, precision) for kernel in kernels)
+    return max(own_s, beside_s, least_s)
+
+
+def _next_to_experts(kernels: Sequence[Kernel], number: int) -> bool:
+    """Whether a layer of experts begins after the kernel *number*, or ends before it."""
+    before = number >= _OF_EXPERTS and _experts(kernels[number - _OF_EXPERTS : number])
+    return bool(before or _experts(kernels[number + 1 : number + 1 + _OF_EXPERTS]))
 
 
 class _Asked(NamedTuple):

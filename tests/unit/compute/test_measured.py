@@ -129,3 +129,18 @@ def test_a_format_without_a_table_reads_its_weights_once() -> None:
     kernel = product(m, n, k, "nvfp4")._replace(bytes=stored + 2.0 * (m * n + m * k))
     time_ns = MeasuredKernels().kernel_time_ns(kernel, npu, Precision.BF16)
     assert time_ns * 1e-9 * npu.memory_bandwidth_bytes_per_s > stored
+
+
+def test_small_kernels_that_follow_each_other_are_launched_once_and_those_beside_take_no_time() -> (
+    None
+):
+    npu, model = load_npu("b200"), MeasuredKernels()
+    small = Kernel("norm", "elementwise", 1.0, 8.0)
+    long, short = product(8, 7168, 7168), product(8, 512, 7168)._replace(beside=True)
+
+    def time_ns(*kernels: Kernel) -> int:
+        return model.operator_time_ns(kernels, npu, Precision.BF16)
+
+    assert time_ns(small, small, small) == pytest.approx(time_ns(small), abs=2)
+    assert time_ns(long, short) == time_ns(long) > time_ns(short)
+    assert time_ns(long, short._replace(beside=False)) > time_ns(long)
