@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcore.compute.base import BEYOND_NS, ComputeModel
+from simcore.compute.tables.joined import joined_s
 from simcore.compute.tables.kinds import Floats
 from simcore.compute.tables.lookup import kernel_times
 from simcore.machine import Npu
@@ -27,32 +28,20 @@ class MeasuredKernels(ComputeModel):
         return _whole_ns(np.array(kernel_times(npu, precision).times_s([kernel])))[0]
 
     def operator_time_ns(self, kernels: Sequence[Kernel], npu: Npu, precision: Precision) -> int:
-        return _whole_ns(np.array([_sum(kernel_times(npu, precision).times_s(kernels))]))[0]
+        times = kernel_times(npu, precision)
+        return _whole_ns(np.array([joined_s(kernels, times.times_s(kernels), times)]))[0]
 
     def operator_times_ns(
         self, operators: Sequence[Operator], npu: Npu, precision: Precision
     ) -> list[int]:
         kernels = [kernel for operator in operators for kernel in operator.kernels]
-        times, first, sums = kernel_times(npu, precision).times_s(kernels), 0, []
+        times, first, sums = kernel_times(npu, precision), 0, []
+        found = times.times_s(kernels)
         for operator in operators:
             last = first + len(operator.kernels)
-            sums.append(_sum(times[first:last]))
+            sums.append(joined_s(operator.kernels, found[first:last], times))
             first = last
         return _whole_ns(np.array(sums))
-
-
-_SHORT = 8
-"""Terms below which numpy adds one after the other, as a loop does sooner."""
-
-
-def _sum(times_s: Sequence[float]) -> float:
-    """Sum of *times_s*, to the last digit that of numpy."""
-    if len(times_s) >= _SHORT:
-        return float(np.array(times_s).sum())
-    total_s = 0.0
-    for time_s in times_s:
-        total_s += time_s
-    return total_s
 
 
 def _whole_ns(times_s: Floats) -> list[int]:

@@ -71,6 +71,8 @@ class Kernel(NamedTuple):
         format: Number format below 16 bits of the operands of a product, or of the keys and values
             that attention reads, a name of ``FORMATS``; empty: as activations are stored.
         heads, key_heads: Of queries and of keys, of attention.
+        beside: It may run at the same time as the other kernels of its operator, on a stream of
+            its own; compute models need not.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Kernel(NamedTuple):
     format: str = ""
     heads: int = 0
     key_heads: int = 0
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,6 +71,10 @@ class KernelTimes:
             found = [known[kernel] for kernel in asked]
         return found  # type: ignore[return-value] # no None is left
 
+    def least_s(self, kernel: Kernel) -> float:
+        """Time that peak and memory allow."""
+        return self._rates.least_s(kernel)
+
     def origin(self, kernel: Kernel) -> "Origin | None":
         """Origin of the time of a *kernel* that was asked for; None: it is not from a table."""
         beyond = self._beyond.get(kernel)

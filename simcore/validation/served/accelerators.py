@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from simcore.machine import Platform
-from simcore.validation.machine import ACCELERATORS, SCALE_OUT, Machines
+from simcore.validation.machine import ACCELERATORS, Machines
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.batch_rows import FULL_LOAD
 from simcore.validation.served.engine import ServingEngine
+from simcore.validation.served.links import links_of
 
 GPU_ENGINES = ("vllm", "tensorrt_llm")
 """Engines that tables of NVIDIA's accelerators come from, where a row names none."""
@@ -92,27 +93,18 @@ class ServedMachines:
             raise UnsupportedRow(f"engine {named} on {row.text('system')} is not modelled")
         return tuple(self.engine(name) for name in ((known[named],) if named else engines))
 
-    def platform(self, row: MeasuredRow, npus: int) -> Platform:
+    def platform(self, row: MeasuredRow, npus: int, message_bytes: float) -> Platform:
         """*npus* accelerators of the row, as its scale-up links and its network join them.
 
         Raises:
             UnsupportedRow: The accelerator is not known.
         """
         accelerator = ACCELERATORS[served_as(row).accelerator]
-        inner = max(n for n in range(1, accelerator.per_node + 1) if npus % n == 0)
-        dimensions = []
-        if inner > 1:
-            up = self._machines.fabric(accelerator.fabric)
-            dimensions.append(up.dimension("switch", inner, accelerator.scale_up_bytes_per_s))
-        if npus > inner:
-            out = self._machines.fabric(SCALE_OUT)
-            rate = accelerator.scale_out_bytes_per_s
-            dimensions.append(out.dimension("switch", npus // inner, rate))
         return Platform.build(
             "platform",
             name=f"{npus} x {accelerator.npu}",
             npu=self._machines.npu(accelerator.npu),
-            dimensions=tuple(dimensions),
+            dimensions=links_of(self._machines, accelerator, npus, message_bytes),
         )
 
 

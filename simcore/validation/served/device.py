@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from simcore.compute.measured import PRODUCT, PRODUCT_STREAM, STREAM
+from simcore.compute.tables.rates import PRODUCT, PRODUCT_STREAM, STREAM
 from simcore.config import Run
 from simcore.machine import Npu
 from simcore.memory.footprint import footprint
@@ -11,7 +11,7 @@ from simcore.terms import FORMATS, NARROW_FORMATS
 from simcore.validation.rows import UnsupportedRow
 from simcore.validation.served.batch_rows import Batch
 from simcore.validation.served.engine import KernelRates, ServingEngine
-from simcore.validation.served.mapping import ServedRuns, Step
+from simcore.validation.served.mapping import Load, ServedRuns, Step
 from simcore.workload import Model
 from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.inference.workload import InferenceWorkload
@@ -79,7 +79,8 @@ class Instance:
         return float(needed["activations"] + needed["logits"])
 
     def _run(self, step: Step, sequences: int, keys: int) -> Run:
-        run = self.runs.run(self.batch.row, self.batch.shape, step, sequences, keys)
+        load = Load(step=step, sequences=sequences, keys=keys)
+        run = self.runs.run(self.batch.row, self.batch.shape, load)
         update: dict[str, object] = {"workload": self._with_cache(run.workload)}
         npu = self._npu(run.platform.npu)
         update["platform"] = run.platform.model_copy(update={"npu": npu})

@@ -9,25 +9,17 @@ from simcore.config import Run
 from simcore.machine import Npu, Platform
 from simcore.machine.system import System
 from simcore.terms import Precision
-from simcore.validation.machine import Machines
+from simcore.validation.machine import ACCELERATORS, Machines
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
+from simcore.validation.served.accelerators import served_as
+from simcore.validation.served.links import links_of
 from simcore.validation.served.models import served_model
 from simcore.workload import Model, ParallelPlan
 from simcore.workload.kinds.inference.formats import ServingFormats
+from simcore.workload.kinds.inference.share import PromptChunk
 from simcore.workload.kinds.inference.workload import InferenceWorkload
 
 Step = Literal["prefill", "decode"]
-
-SYSTEMS = {
-    "a100": ("a100_80", 8),
-    "h100": ("h100_80", 8),
-    "h200": ("h200", 8),
-    "b200": ("b200", 8),
-    "b300": ("b300", 8),
-    "gb200": ("gb200", 72),
-    "gb300": ("gb300", 72),
-}
-"""Accelerator, and how many of them the scale-up links join."""
 
 ENGINES = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt_llm"}
 
@@ -47,10 +39,6 @@ MOST_LATENT = 8
 
 MEAN_LENGTH = 0.9
 """Part of the nominal length: load tests draw lengths evenly from 80 to 100 % (InferenceX)."""
-
-_UP_BYTES_PER_S = {"nvlink3": 300e9, "nvlink4": 450e9, "nvlink5": 900e9}
-_OUT_BYTES_PER_S = 50e9
-_FABRICS = {"a100": "nvlink3", "h100": "nvlink4", "h200": "nvlink4"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +76,23 @@ class Shape:
             etp = 1
         if model.experts and (model.heads % tp or (model.latent and tp > MOST_LATENT)):
             tp, replicas = 1, tp * replicas
+        if model.experts and (etp or 1) * (ep or 1) > tp * replicas:  # experts need NPUs, too
+            tp, replicas = (etp or 1) * (ep or 1) // replicas, replicas
+        return cls._with_experts(tp, replicas, etp or 0, ep or 0, model)
+
+    @classmethod
+    def _with_experts(cls, tp: int, replicas: int, etp: int, ep: int, model: Model) -> "Shape":
+        """Experts on all NPUs: spread beside copies of attention, split where they are told to."""
         npus = tp * replicas
-        if not ep or not etp or ep * etp != npus:
-            ep, etp = (npus, 1) if (ep or 1) > 1 or replicas > 1 else (1, npus)
+        if ep * etp != npus or (ep == 1 and replicas > 1):
+            ep, etp = (npus, 1) if ep > 1 or replicas > 1 else (1, npus)
         if model.experts and model.experts.count % ep:
             ep, etp = 1, npus
         return cls(tp=tp, replicas=replicas, etp=etp, ep=ep)
+
+    def copied(self, model: Model) -> "Shape":
+        """The same NPUs, each with all of attention and requests of its own."""
+        return self._with_experts(1, self.npus, 0, 0, model)
 
     @property
     def npus(self) -> int:
@@ -101,8 +100,37 @@ class Shape:
         return self.tp * self.replicas
 
 
-PlatformOf = Callable[[MeasuredRow, int], Platform]
-"""Machine of so many NPUs behind a row."""
+PlatformOf = Callable[[MeasuredRow, int, float], Platform]
+"""Machine of so many NPUs behind a row, with links for all-reduces of so many bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What one instance does in a step.
+
+    Attributes:
+        step: Whole prompts are read, or each sequence gets a token.
+        sequences: Prompts, or answers under way.
+        keys: Tokens of a prompt, or those that a new token sees.
+        chunks: Chunks of prompts that each copy of attention reads beside answers.
+        chunk_tokens: Tokens of a chunk.
+        chunk_parts: Chunks of a prompt.
+    """
+
+    step: Step
+    sequences: int
+    keys: int
+    chunks: int = 0
+    chunk_tokens: int = 0
+    chunk_parts: int = 1
+
+    def chunk(self, replicas: int) -> PromptChunk | None:
+        """Chunks that all copies of attention read."""
+        if not self.chunks:
+            return None
+        prompt = self.chunk_tokens * self.chunk_parts
+        prompts = self.chunks * replicas
+        return PromptChunk.build(prompt=prompt, tokens=self.chunk_tokens, prompts=prompts)
 
 
 class ServedRuns:
@@ -117,26 +145,29 @@ class ServedRuns:
         self._machines = Machines()
         self._platform_of = platform_of or self._platform
 
-    def run(self, row: MeasuredRow, shape: Shape, step: Step, sequences: int, keys: int) -> Run:
-        """One step of the row's engine: *sequences* prompts of, or answers after, *keys* tokens.
+    def run(self, row: MeasuredRow, shape: Shape, load: Load) -> Run:
+        """One step of the row's engine on an instance of *shape* with so much to do.
 
         Raises:
             UnsupportedRow: The row asks for something that is not modelled.
             ConfigError: It breaks a rule of runs.
         """
         model = served_model(row.text("model"))
-        each = ceil(sequences / shape.replicas)
+        each = ceil(load.sequences / shape.replicas)
         replicas = max(shape.replicas, 3 - shape.npus)  # a network joins two at least
         etp, ep = (shape.etp, shape.ep) if model.experts else (None, 1)
-        platform = self._platform_of(row, shape.tp * replicas)
+        rows = each * (load.keys if load.step == "prefill" else 1)
+        rows += load.chunks * load.chunk_tokens
+        platform = self._platform_of(row, shape.tp * replicas, 2 * rows * model.hidden)
         if model.experts and shape.replicas > 1 and shape.tp > 1:
             raise UnsupportedRow("experts with attention both split and copied are not modelled")
         return Run.build(
             workload=InferenceWorkload.build(
                 model=model,
-                step=step,
-                sequence=keys,
+                step=load.step,
+                sequence=load.keys,
                 global_batch=each * replicas,
+                chunk=load.chunk(replicas),
                 formats=_formats(row, model, platform.npu),
             ),
             platform=platform,
@@ -148,29 +179,18 @@ class ServedRuns:
                 micro_batch=each,
                 schedule="forward",
             ),
-            system=System.build(all_reduce="direct", all_to_all="direct"),
+            system=System.build(all_reduce="direct", all_to_all="direct", chunks=1),
             compute="measured",
         )
 
-    def _platform(self, row: MeasuredRow, npus: int) -> Platform:
-        name = row.text("system").lower()
-        if name not in SYSTEMS:
-            raise UnsupportedRow(f"system {name or '(none)'} is not modelled")
-        npu, domain = SYSTEMS[name]
-        fabric = _FABRICS.get(name, "nvlink5")
-        inner = max(size for size in range(1, domain + 1) if npus % size == 0)
-        dimensions = []
-        if inner > 1:
-            up = self._machines.fabric(fabric)
-            dimensions.append(up.dimension("switch", inner, _UP_BYTES_PER_S[fabric]))
-        if npus > inner:
-            out = self._machines.fabric("nic")
-            dimensions.append(out.dimension("switch", npus // inner, _OUT_BYTES_PER_S))
+    def _platform(self, row: MeasuredRow, npus: int, message_bytes: float) -> Platform:
+        """The NPUs, with the transfers that suit what their all-reduces send."""
+        accelerator = ACCELERATORS[served_as(row).accelerator]
         return Platform.build(
             "platform",
-            name=f"{npus} x {npu}",
-            npu=_of_engine(self._machines.npu(npu), row.text("backend")),
-            dimensions=tuple(dimensions),
+            name=f"{npus} x {accelerator.npu}",
+            npu=_of_engine(self._machines.npu(accelerator.npu), row.text("backend")),
+            dimensions=links_of(self._machines, accelerator, npus, message_bytes),
         )
 
 
@@ -194,5 +214,9 @@ def _formats(row: MeasuredRow, model: Model, npu: Npu) -> ServingFormats:
         names = {"weights": "bf16", "experts": "w4a8_mxfp4" if narrow else "w4a16_mxfp4"}
     if model.latent and names["weights"] == "fp8":  # scales per block, as the model was trained
         names = {key: "fp8_block" if name == "fp8" else name for key, name in names.items()}
+    if model.experts and names["experts"] == "fp8":  # one scale per block, but in NVIDIA's own
+        names["experts"] = "fp8" if row.text("model").startswith("nvidia/") else "fp8_block"
+    if model.latent and names["weights"] == "nvfp4":
+        names["latents"] = "bf16"
     cache = "fp8" if row.text("backend") == "trtllm" else "bf16"
     return ServingFormats.build(**names, cache=cache)

@@ -11,6 +11,7 @@ import pytest
 
 from simcore import load_run
 from simcore.compute import MeasuredKernels
+from simcore.compute.tables.joined import joined_s
 from simcore.compute.tables.kinds import TABLE_KINDS
 from simcore.compute.tables.lookup import KernelTimes
 from simcore.compute.tables.store import KernelTables, shipped_tables
@@ -156,6 +157,21 @@ def test_a_remembered_time_is_that_worked_out_alone(name: str) -> None:
     assert model.operator_times_ns(operators, npu, Precision.BF16) == together
     alone = []
     for operator in reversed(operators):
-        times = KernelTimes(npu, Precision.BF16).times_s(operator.kernels)
-        alone.append(ceil(np.array(times).sum() * 1e9))
+        times = KernelTimes(npu, Precision.BF16)
+        alone.append(ceil(joined_s(operator.kernels, times.times_s(operator.kernels), times) * 1e9))
     assert alone[::-1] == together
+
+
+def test_small_kernels_that_follow_each_other_are_launched_once_and_those_beside_take_no_time() -> (
+    None
+):
+    npu, model = load_npu("b200"), MeasuredKernels()
+    small = Kernel("norm", "elementwise", 1.0, 8.0)
+    long, short = product(8, 7168, 7168), product(8, 512, 7168)._replace(beside=True)
+
+    def time_ns(*kernels: Kernel) -> int:
+        return model.operator_time_ns(kernels, npu, Precision.BF16)
+
+    assert time_ns(small, small, small) == pytest.approx(time_ns(small), abs=2)
+    assert time_ns(long, short) == time_ns(long) > time_ns(short)
+    assert time_ns(long, short._replace(beside=False)) > time_ns(long)

@@ -4,7 +4,7 @@ import pytest
 
 from simcore.files.resources import shipped_names
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
-from simcore.validation.served.mapping import ServedRuns, Shape
+from simcore.validation.served.mapping import Load, ServedRuns, Shape
 from simcore.validation.served.models import CHECKPOINTS, served_model
 from simcore.validation.served.predict import ServedPredictor
 
@@ -46,6 +46,8 @@ def test_every_model_behind_a_checkpoint_is_shipped() -> None:
         ("1", "16", "4", "4", (1, 4, 1, 4)),
         ("32", "1", "1", "32", (1, 32, 1, 32)),  # latents whole on each NPU
         ("4", "", "1", "1", (4, 1, 4, 1)),
+        ("1", "", "4", "1", (4, 1, 4, 1)),  # experts need NPUs, too
+        ("1", "32", "32", "1", (1, 32, 1, 32)),  # beside copies of attention they are spread
     ],
 )
 def test_degrees_are_read_as_engines_can_run_them(
@@ -59,7 +61,7 @@ def test_degrees_are_read_as_engines_can_run_them(
 def test_one_accelerator_is_simulated_as_one_of_two_that_never_talk() -> None:
     row = row_of(model="gpt-oss-120b", system="h100", backend="vllm")
     shape = Shape(tp=1, replicas=1, etp=1, ep=1)
-    run = ServedRuns().run(row, shape, "decode", 4, 1024)
+    run = ServedRuns().run(row, shape, Load(step="decode", sequences=4, keys=1024))
     assert (run.plan.dp, run.workload.global_batch) == (2, 8)
     assert run.platform.npu.kernels is not None
     assert run.platform.npu.kernels.engine == "vllm"
@@ -77,3 +79,60 @@ def test_a_dense_model_is_not_split_by_what_its_heads_do_not_divide_by() -> None
     found = ServedPredictor().predict(row)
     assert found.status == "unsupported"
     assert found.reason.startswith("heads_divide_by_tp: 64 heads do not divide by tp = 3")
+
+
+def served(**cells: str) -> MeasuredRow:
+    row = {"model": "DeepSeek-V3", "system": "b200", "backend": "trtllm", "mode": "agg", "tp": "8"}
+    row |= {"gemm_format": "nvfp4", "moe_format": "nvfp4", "input_len": "1024"}
+    return row_of(**(row | {"output_len": "1024"} | cells))
+
+
+def tpot_s(**cells: str) -> float:
+    found = ServedPredictor().predict(served(**cells))
+    assert found.tpot_s is not None, found.reason
+    return found.tpot_s
+
+
+def test_requests_at_several_instances_are_those_of_one_each() -> None:
+    """The table tells the requests of each rank, and so that there are four instances."""
+    many = tpot_s(concurrency="64", batch_per_rank="16", num_gpus="8")
+    assert many == tpot_s(concurrency="16", batch_per_rank="16", num_gpus="8")
+    assert many < tpot_s(concurrency="64", batch_per_rank="64", num_gpus="8")
+
+
+def test_prompts_read_beside_answers_cost_less_than_before_them() -> None:
+    """Longer prompts slow answers down, by less than the time that reading takes by itself."""
+    predictor = ServedPredictor()
+    short, long = (
+        predictor.predict(served(concurrency="64", input_len=length)) for length in ("128", "8192")
+    )
+    assert short.tpot_s
+    assert long.tpot_s
+    assert long.ttft_s
+    assert short.tpot_s < long.tpot_s < short.tpot_s + 64 * long.ttft_s / 1024 * 1.5
+
+
+def test_a_pool_answers_no_more_requests_than_the_other_reads() -> None:
+    pools = {"mode": "disagg", "num_gpus": "16", "prefill_tp_size": "8", "decode_tp_size": "8"}
+    few, many = (
+        tpot_s(
+            **pools,
+            concurrency="4096",
+            input_len="8192",
+            prefill_num_workers=readers,
+            decode_num_workers="1",
+        )
+        for readers in ("1", "16")
+    )
+    assert few < many
+
+
+def test_small_and_large_messages_take_the_transfers_that_suit_them() -> None:
+    row, shape = served(concurrency="8"), Shape(tp=8, replicas=1, etp=8, ep=1)
+    small, large = (
+        ServedRuns().run(row, shape, Load(step=step, sequences=1, keys=8192))
+        for step in ("decode", "prefill")
+    )
+    few, many = (run.platform.dimensions[0] for run in (small, large))
+    assert few.latency_s < many.latency_s
+    assert few.bandwidth_bytes_per_s < many.bandwidth_bytes_per_s

@@ -78,3 +78,16 @@ def test_fewer_bits_are_no_slower(npu: str) -> None:
 def test_formats_take_the_place_of_a_precision() -> None:
     with pytest.raises(ConfigError, match=r"workload.formats: takes the place of precision"):
         run_of(NARROW, **{"workload.precision": "fp8"})
+
+
+def test_routers_stay_in_16_bits_and_latents_do_where_they_are_told_to() -> None:
+    given = {"weights": "nvfp4", "latents": "bf16"}
+    run = run_of(given, EXPERTS, **{"workload.precision": "bf16", "workload.weight_format": None})
+    kernels = {
+        kernel.name: kernel
+        for operator in build_graph(run.workload, run.plan).operators
+        for kernel in operator.kernels
+    }
+    assert kernels["attention output"].format == "nvfp4"
+    for name in ("router", "latents", "queries", "keys and values"):
+        assert kernels[name].format == ""

@@ -16,11 +16,16 @@ class ServingFormats(Schema):
         weights: Of stored weights and of their products; token table and output head stay in 16
             bits, as in the quantised checkpoints of engines.
         experts: Likewise of routed experts; as ``weights`` if not given.
+        latents: Likewise of the products that make latents, and heads of them; as ``weights`` if
+            not given. Checkpoints in 4 bits keep them in 16.
         cache: Of keys and values.
+
+    Routers stay in 16 bits.
     """
 
     weights: FormatName = "bf16"
     experts: FormatName | None = None
+    latents: FormatName | None = None
     cache: Literal["bf16", "fp8"] = "bf16"
 
     @property
@@ -39,8 +44,9 @@ class ServingFormats(Schema):
         return FORMATS[self.cache].weight_bytes
 
     @property
-    def narrow(self) -> tuple[str, str, str]:
-        """Formats of weights, experts and cache, empty for 16 bits."""
-        names = self.weights, self.experts or self.weights, self.cache
-        weights, experts, cache = ("" if name == "bf16" else name for name in names)
-        return weights, experts, cache
+    def narrow(self) -> tuple[str, str, str, str]:
+        """Formats of weights, experts, latents and cache, empty for 16 bits."""
+        weights = self.weights
+        names = weights, self.experts or weights, self.latents or weights, self.cache
+        first, *others = ("" if name == "bf16" else name for name in names)
+        return first, others[0], others[1], others[2]

@@ -262,9 +262,12 @@ class InferenceWorkload(Workload):
         """*share* with the formats in which an engine stores and multiplies."""
         if self.formats is None:
             return share
-        weights, experts, cache = self.formats.narrow
+        weights, experts, latents, cache = self.formats.narrow
         routed = share.experts and replace(
-            share.experts, product_format=experts, weight_bytes=self.expert_weight_bytes
+            share.experts,
+            product_format=experts,
+            weight_bytes=self.expert_weight_bytes,
+            router_format="",
         )
         return replace(
             share,
@@ -272,6 +275,7 @@ class InferenceWorkload(Workload):
             product_format=weights,
             cache_format=cache,
             experts=routed,
+            latent=share.latent and replace(share.latent, product_format=latents),
         )
 
     def _chunk_share(self, prompts: int, window: int) -> ChunkShare | None:

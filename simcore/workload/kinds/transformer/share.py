@@ -32,6 +32,7 @@ class ExpertShare:
         active: Experts per token.
         shared_ffn: Inner width of its part of the shared experts; 0: there are none.
         product_format, weight_bytes: Of the routed experts, as in ``NpuShare``.
+        router_format: Number format of the router's product, likewise.
     """
 
     count: int
@@ -46,6 +47,7 @@ class ExpertShare:
     shared_ffn: int
     product_format: str
     weight_bytes: float
+    router_format: str
     replicated: bool = False
 
     @classmethod
@@ -73,6 +75,7 @@ class ExpertShare:
             shared_ffn=experts.shared_ffn // plan.tp,
             product_format=workload.product_format,
             weight_bytes=workload.weight_bytes,
+            router_format=workload.product_format,
             replicated=replicated,
         )
 
@@ -85,12 +88,14 @@ class LatentShare:
         query_rank, key_value_rank: Widths of the latents.
         rotary_width: Width of the key's rotary part.
         key_value_width: Heads x (plain key width + value width).
+        product_format: Of the products that make latents, and heads of them, as in ``NpuShare``.
     """
 
     query_rank: int
     key_value_rank: int
     rotary_width: int
     key_value_width: int
+    product_format: str
 
     @property
     def cached_width(self) -> int:
@@ -98,7 +103,7 @@ class LatentShare:
         return self.key_value_rank + self.rotary_width
 
     @classmethod
-    def of(cls, model: Model, plan: ParallelPlan) -> Self | None:
+    def of(cls, model: Model, plan: ParallelPlan, product_format: str) -> Self | None:
         latent = model.latent
         if latent is None:
             return None
@@ -107,6 +112,7 @@ class LatentShare:
             key_value_rank=latent.key_value_rank,
             rotary_width=latent.rotary_width,
             key_value_width=model.heads // plan.tp * (latent.plain_width + latent.value_width),
+            product_format=product_format,
         )
 
 
@@ -258,7 +264,7 @@ class Share(NpuShare):
             fused_loss=plan.fused_loss,
             fused_gradients=plan.fused_gradients,
             mask_bytes=1 if model.kind == "gpt" else 0,
-            latent=LatentShare.of(model, plan),
+            latent=LatentShare.of(model, plan, workload.product_format),
             experts=ExpertShare.of(workload, plan, thin_rows),
             state=StateShare.of(model, plan),
             vision=VisionShare.of(model, plan),
@@ -270,6 +276,13 @@ class Share(NpuShare):
     @property
     def entry(self) -> "Share":
         return self.encoder or self
+
+    def with_format(self, name: str) -> Self:
+        """The share as products see it whose operands and weights have the format *name*."""
+        if name == self.product_format:
+            return self
+        stored = FORMATS[name or "bf16"].weight_bytes
+        return replace(self, product_format=name, weight_bytes=stored)
 
     @property
     def queries(self) -> int:

@@ -69,8 +69,7 @@ class RoutedExperts(ResidualBlock):
             self._forward_replicated(work, before)
             return
         share = self.share
-        router = gemm("router", share.thin_rows, self._experts.count, share.hidden, share)
-        kernels = [*before, router, *self._choice("top-k")]
+        kernels = [*before, self._router(), *self._choice("top-k")]
         if self._narrows:
             kernels.append(gemm("narrowing", *self._narrowing, share))
         work.compute("router", [*kernels, self._move("permute")])
@@ -102,11 +101,10 @@ class RoutedExperts(ResidualBlock):
     def _forward_replicated(self, work: PassWriter, before: list[Kernel]) -> None:
         """Every NPU of a tensor parallel group has all tokens: one sum joins all outputs."""
         share = self.share
-        router = gemm("router", share.rows, self._experts.count, share.hidden, share)
-        work.compute("router", [*before, router, *self._choice("top-k")])
+        work.compute("router", [*before, self._router(), *self._choice("top-k")])
         if self._experts.shared_ffn:
             kernels = products("shared experts", share, self._experts.shared_ffn)
-            work.compute("shared experts", kernels)
+            work.compute("shared experts", [one._replace(beside=True) for one in kernels])
         moves = self._move("permute"), self._move("unpermute")
         work.compute("experts", [moves[0], *self._products(), moves[1]])
         work.reduce("experts output")
@@ -231,6 +229,12 @@ class RoutedExperts(ResidualBlock):
         rows = experts.rail_rows, experts.sent_rows
         rail, sent = [ceil(element_bytes * count * experts.width) for count in rows]
         return rail, sent
+
+    def _router(self) -> Kernel:
+        share, experts = self.share, self._experts
+        rows = share.rows if experts.replicated else share.thin_rows
+        formed = share.with_format(experts.router_format)
+        return gemm("router", rows, experts.count, share.hidden, formed)
 
     def _choice(self, name: str) -> list[Kernel]:
         """Softmax over the experts and the choice of the best."""

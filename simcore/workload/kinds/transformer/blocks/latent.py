@@ -4,7 +4,7 @@ from simcore.workload.graph import Kernel
 from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.kinds.transformer.blocks.context import context_parallel
 from simcore.workload.kinds.transformer.blocks.core import scores_bytes
-from simcore.workload.kinds.transformer.share import LatentShare
+from simcore.workload.kinds.transformer.share import LatentShare, Share
 from simcore.workload.program.kernel_costs import (
     elementwise,
     gemm,
@@ -43,7 +43,7 @@ class Latent(ResidualBlock):
 
     def forward(self, work: PassWriter) -> None:
         share = self.share
-        down = gemm("latents", share.thin_rows, self._width, share.hidden, share)
+        down = gemm("latents", share.thin_rows, self._width, share.hidden, self._made)
         work.compute("latents", [*norm(share, "attention"), down, *self._norms("latent norms", 2)])
         work.gather("latents", self._thin_bytes)
         work.compute("attention input", self._heads())
@@ -90,6 +90,11 @@ class Latent(ResidualBlock):
         return self.share.latent
 
     @property
+    def _made(self) -> Share:
+        """The share as the products see it that make latents, and heads of them."""
+        return self.share.with_format(self._latent.product_format)
+
+    @property
     def _width(self) -> int:
         """Latents of one row, and its rotary key."""
         latent = self._latent
@@ -105,7 +110,7 @@ class Latent(ResidualBlock):
 
     def _heads(self) -> list[Kernel]:
         """Queries, keys and values of all heads."""
-        return [gemm(*sizes, self.share) for sizes in self._products()]
+        return [gemm(*sizes, self._made) for sizes in self._products()]
 
     def _products(self) -> list[tuple[str, int, int, int]]:
         """The products that make the heads: name, rows, width, rank."""
