@@ -6,7 +6,7 @@ from rich.table import Table
 from simcore.config import Run
 from simcore.result import IterationResult
 from simcore.units import format_quantity
-from simcore.validation import validated_band
+from simcore.validation import Band, accelerator_trust
 
 PARTS = {
     "tp": "tensor parallel",
@@ -26,15 +26,16 @@ PARTS = {
 }
 
 
-def print_result(run: Run, result: IterationResult) -> None:
-    """Print where the iteration's time and memory went."""
+def print_result(run: Run, result: IterationResult, band: Band) -> None:
+    """Print where the iteration's time and memory went, and how far the time can be trusted."""
     console = Console()
     console.print(_title(run, result))
     console.print(_time_table(result))
     console.print(_memory_table(result))
     console.print(_network_table(run, result))
     console.print(f"engine: {result.engine}, as {result.engine_reason}")
-    console.print(f"measured against: {validated_band(run)}")
+    for line in band_lines(run, result, band):
+        console.print(line)
     for note in result.notes:
         console.print(f"[dim]note: {note}[/dim]")
     if result.footprint_bytes > result.memory_bytes:
@@ -42,6 +43,19 @@ def print_result(run: Run, result: IterationResult) -> None:
             "[bold red]does not fit:[/bold red] the footprint is "
             f"{result.footprint_bytes / result.memory_bytes:.2f} times the memory of one NPU"
         )
+
+
+def band_lines(run: Run, result: IterationResult, band: Band) -> list[str]:
+    """Lines on the band of the time, and on the accelerator where little was measured on it."""
+    low, high = (format_quantity(end, "s") for end in band.of(result.iteration_time_s))
+    lines = [f"measured against: {low} to {high}, {band}"]
+    if band.middle != 1:
+        middle = format_quantity(band.middle * result.iteration_time_s, "s")
+        lines.append(f"calibrated: [bold]{middle}[/bold], {band.middle - 1:+.1%} of what is above")
+    trust = accelerator_trust(run.platform.npu)
+    if not trust.startswith("measured"):
+        lines.append(f"accelerator {run.platform.npu.name}: {trust}")
+    return lines
 
 
 def _title(run: Run, result: IterationResult) -> str:

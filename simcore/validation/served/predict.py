@@ -1,20 +1,17 @@
 """Times to the first token and per token of an engine under closed-loop load."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 
 from simcore.errors import SimcoreError
 from simcore.simulation import Simulator
+from simcore.validation.bands.band import Band
+from simcore.validation.bands.serving import served_band
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import MEAN_LENGTH, ServedRuns, Shape, Step
 from simcore.validation.served.models import served_model
-
-LOW, HIGH = 0.38, 1.14
-"""Measured times per output token over predicted ones: four of five of 2,208 public rows lie
-between. Those of one pool lie nearer; pools of DeepSeek models may guess tokens without saying so,
-which halves their times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +25,7 @@ class ServedPrediction:
         ttft_s: Time to the first token without waiting for a place, half of a step included.
         tpot_s: Time per output token.
         tokens_per_s_per_npu: Output tokens.
+        band: Of the time per output token.
     """
 
     id: str
@@ -36,6 +34,7 @@ class ServedPrediction:
     ttft_s: float | None = None
     tpot_s: float | None = None
     tokens_per_s_per_npu: float | None = None
+    band: Band | None = None
 
 
 def predict_serving(path: Path) -> Iterator[ServedPrediction]:
@@ -46,7 +45,8 @@ def predict_serving(path: Path) -> Iterator[ServedPrediction]:
     """
     predictor = ServedPredictor()
     for row in MeasuredRow.all_of(path):
-        yield predictor.predict(row)
+        found = predictor.predict(row)
+        yield replace(found, band=served_band(row)) if found.status == "ok" else found
 
 
 class ServedPredictor:
