@@ -11,7 +11,7 @@ TRAINING = Chain(
 SERVING = Chain(
     name="serving",
     file="served.csv",
-    levels=("mode", "kind", "regime", "engine", "number_format", "npu"),
+    levels=("mode", "kind", "engine", "npu", "number_format", "regime"),
 )
 
 _FORMATS = {Precision.FP8: "8-bit", Precision.FP4: "4-bit", Precision.FP32: "32-bit"}

@@ -23,12 +23,14 @@ class Chain:
         name: Of the kind, and of its constants.
         file: Table of residuals, below ``configs/validation``.
         levels: Names of the levels, from coarse to fine.
+        coarse: How many levels, the first ones, differ so much that few sources say little.
         cluster: The level that makes, with the model, the pairs that are left out together.
     """
 
     name: str
     file: str
     levels: tuple[str, ...]
+    coarse: int = 2
     cluster: str = "npu"
 
 

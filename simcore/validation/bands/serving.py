@@ -54,10 +54,10 @@ def served_levels(row: MeasuredRow) -> tuple[str, ...]:
     return (
         "pools" if row.text("mode") == "disagg" else "one pool",
         kind_of_model(served_model(row.text("model"))),
-        regime((row.count("concurrency") or 1) / npus),
         row.text("backend"),
-        _NARROW.get(row.text("gemm_format"), "8-bit"),
         row.text("system"),
+        _NARROW.get(row.text("gemm_format"), "8-bit"),
+        regime((row.count("concurrency") or 1) / npus),
     )
 
 
@@ -76,10 +76,10 @@ def decode_band(run: Run) -> Band:
     levels = (
         "pools",
         kind_of_model(workload.model),
-        regime(workload.global_batch / run.platform.npus),
         {"tensorrt_llm": "trtllm"}.get(kernels.engine, kernels.engine) if kernels else "",
-        format_of(workload.precision),
         served_name(npu),
+        format_of(workload.precision),
+        regime(workload.global_batch / run.platform.npus),
     )
     lacks = ""
     if run.backend != DEFAULT_BACKEND:
@@ -95,9 +95,10 @@ def decode_band(run: Run) -> Band:
 def _band(levels: tuple[str, ...], place: tuple[float, float], lacks: str) -> Band:
     judged = shipped(SERVING)
     spread = judged.spread(levels)
-    width = judged.spreads.width(spread, judged.spreads.doublings(spread, place), judged.constants)
-    measured = levels[-1] in judged.known("npu")
-    width *= ASSUMED if lacks else 1.0 if measured else UNFITTED
+    below, above = judged.widths(spread, place)
+    npu = levels[SERVING.levels.index("npu")]
+    measured = npu in judged.known("npu")
+    factor = ASSUMED if lacks else 1.0 if measured else UNFITTED
     trust: Trust = "few runs"
     if lacks or not measured:
         trust = "prior"
@@ -106,8 +107,8 @@ def _band(levels: tuple[str, ...], place: tuple[float, float], lacks: str) -> Ba
     elif spread.rows >= MANY_ROWS:
         trust = "measured"
     return Band.around(
-        below=judged.constants.low * width,
-        above=judged.constants.high * width,
+        below=judged.constants.low * below * factor,
+        above=judged.constants.high * above * factor,
         trust=trust,
         reason=lacks or _told(judged, levels, spread.depth, spread.rows, measured),
     )
@@ -115,7 +116,7 @@ def _band(levels: tuple[str, ...], place: tuple[float, float], lacks: str) -> Ba
 
 def _told(judged: Judged, levels: tuple[str, ...], depth: int, rows: int, measured: bool) -> str:
     if not measured:
-        return f"no measured load test on {levels[-1]}"
+        return f"no measured load test on {levels[SERVING.levels.index('npu')]}"
     tests = f"{rows:,} load test{'s' if rows > 1 else ''}"
     return f"{tests} with {', '.join(level for level in levels[:depth] if level)}"
 

@@ -9,7 +9,7 @@ from simcore.files.resources import shipped_folder
 from simcore.files.yaml_file import read_table
 from simcore.schema import Schema
 from simcore.validation.bands.residuals import Chain, Group, read_groups
-from simcore.validation.bands.spread import Constants, Spread, Spreads
+from simcore.validation.bands.spread import Constants, Spread, Spreads, widening
 
 FOLDER = "validation"
 CONSTANTS = "bands.yaml"
@@ -83,6 +83,12 @@ class Judged:
 
     def _spread_at(self, levels: tuple[str, ...]) -> Spread:
         return self.spreads.at(levels, self.constants)
+
+    def widths(self, spread: Spread, place: tuple[float, float]) -> tuple[float, float]:
+        """Spreads below and above at a model and a machine size, widened."""
+        doublings = self.spreads.doublings(spread, place)
+        factor = widening(spread.lack, doublings, self.constants)
+        return spread.below * factor, spread.above * factor
 
     def known(self, level: str) -> frozenset[str]:
         """Values of a level that have rows."""

@@ -7,7 +7,8 @@ independent rows, and the spread m' of the class above it, a class has
 
 better than its kind a class is believed to be by and by, worse at once, so that further rows with
 the same residuals never widen a band. Rows of one source repeat each other: c of them count as
-c / (1 + (c - 1) r) independent ones.
+c / (1 + (c - 1) r) independent ones. Downwards and upwards have a spread each, a mixture of the
+mean size of all residuals and twice the mean of those on that side.
 
 Source: partial pooling of group means, A. Gelman, J. Hill, "Data Analysis Using Regression and
 Multilevel/Hierarchical Models", 2007, section 12.2; counting of rows of one cluster: L. Kish,
@@ -27,6 +28,9 @@ from simcore.validation.bands.residuals import Chain, Group
 
 CLIP = 4.0
 """Times the spread of the class above, beyond which the size of a residual counts no further."""
+LIKENESS = 0.3
+"""r, correlation of the sizes of residuals of one source: 0.13 among the training runs and 0.39
+among the load tests of configs/validation (analysis of variance, one way); one value for both."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,18 +42,18 @@ class Constants(Schema):
 
     Attributes:
         pull: k: independent rows that weigh as much as the class above.
-        likeness: r: correlation of the sizes of residuals of one source.
+        sided: Part of the spread of a side that is of the residuals of that side alone.
+        few: Logarithm of the factor by which a coarse level without sources widens a band.
         growth: Part by which a band widens per doubling of model or machine beyond what was
             measured.
-        unseen: Factors of a band's width by the number of levels of its class that have rows.
         low, high: Times the spread that the ends of a band lie below and above the prediction.
         source: Where the values are from.
     """
 
     pull: float
-    likeness: float
+    sided: float
+    few: float
     growth: float
-    unseen: tuple[float, ...]
     low: float
     high: float
     source: str = ""
@@ -61,14 +65,17 @@ class Spread:
 
     Attributes:
         depth: Levels of the class that have rows.
-        size: Mean absolute residual, drawn towards the classes above.
-        rows: Of the finest of these levels.
+        below, above: Spread of residuals downwards and upwards, drawn towards the classes above.
+        lack: Sum over coarse levels of 1 / (1 + sources): 0 where all have many.
+        rows: Of the finest level that has some.
         sources: Of these rows.
         groups: Numbers of the groups of these rows.
     """
 
     depth: int
-    size: float
+    below: float
+    above: float
+    lack: float
     rows: int
     sources: int
     groups: Ints
@@ -114,34 +121,48 @@ class Spreads:
         rows = np.ones(self.values.size, np.bool_) if kept is None else kept
         if not rows.any():
             raise ValueError("no row to take a spread from")
-        size, depth = self._mean(rows, np.inf, constants)[0], 0
+        sizes, depth = self._means(rows, np.inf, constants)[0], 0
+        lack = [1.0] * self.chain.coarse
         for values, value in zip(self._levels, levels, strict=True):
             inside = values.get(value)
             if inside is None or not (rows & inside).any():
                 break
             rows, depth = rows & inside, depth + 1
-            own, count = self._mean(rows, CLIP * size, constants)
+            own, count = self._means(rows, CLIP * float(sizes.mean()), constants)
             pull = constants.pull
-            size = own if own >= size else (pull * size + count * own) / (pull + count)
+            sizes = np.where(own >= sizes, own, (pull * sizes + count * own) / (pull + count))
+            if depth <= self.chain.coarse:
+                lack[depth - 1] = 1 / (1 + np.unique(self.source[rows]).size)
         return Spread(
             depth=depth,
-            size=size,
+            below=float(sizes[0]),
+            above=float(sizes[1]),
+            lack=sum(lack),
             rows=int(rows.sum()),
             sources=np.unique(self.source[rows]).size,
             groups=np.unique(self.group[rows]),
         )
 
-    def _mean(self, rows: Mask, clip: float, constants: Constants) -> tuple[float, float]:
-        """Mean size of clipped residuals, and how many independent rows it is from."""
-        sizes, sources = np.minimum(np.abs(self.values[rows]), clip), self.source[rows]
-        counts = np.bincount(sources)[sources]
-        weights = 1 / (1 + (counts - 1) * constants.likeness)
-        return float(weights @ sizes / weights.sum()), float(weights.sum())
+    def _means(self, rows: Mask, clip: float, constants: Constants) -> tuple[Floats, float]:
+        """Mean sizes of clipped residuals on both sides, and of how many independent rows."""
+        weights = independent(self.source[rows])
+        values = np.clip(self.values[rows], -clip, clip)
+        whole = weights @ np.abs(values)
+        sides = np.array([weights @ np.maximum(-values, 0), weights @ np.maximum(values, 0)])
+        total, sided = float(weights.sum()), constants.sided
+        return np.asarray(((1 - sided) * whole + 2 * sided * sides) / total, np.float64), total
 
     def doublings(self, spread: Spread, place: tuple[float, float]) -> float:
         """Doublings of model and machine from *place* to the nearest row behind *spread*."""
         return float(np.abs(self.places[spread.groups] - np.array(place)).sum(axis=1).min())
 
-    def width(self, spread: Spread, doublings: float, constants: Constants) -> float:
-        """Spread of predictions that are *doublings* away from what was measured."""
-        return spread.size * constants.unseen[spread.depth] * (1 + constants.growth * doublings)
+
+def independent(sources: Ints) -> Floats:
+    """Weights of rows by their sources: c rows of one count as c / (1 + (c - 1) r)."""
+    counts = np.bincount(sources)[sources]
+    return np.asarray(1 / (1 + (counts - 1) * LIKENESS), np.float64)
+
+
+def widening(lack: float, doublings: float, constants: Constants) -> float:
+    """Factor of a spread where sources are few, *doublings* away from what was measured."""
+    return float(np.exp(constants.few * lack) * (1 + constants.growth * doublings))

@@ -52,9 +52,7 @@ class Site:
 
     def width(self, place: RunPlace) -> float:
         """Spread of residuals at a place, from the runs of others."""
-        spreads = self._judged.spreads
-        spread = self._judged.spread(place.levels)
-        return spreads.width(spread, spreads.doublings(spread, place.model), self._judged.constants)
+        return sum(self._judged.widths(self._judged.spread(place.levels), place.model)) / 2
 
     def moved(self, place: RunPlace, width: float) -> Moved:
         """Effect on a prediction at *place* whose residuals spread by *width*."""

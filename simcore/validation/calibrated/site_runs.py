@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.validation.bands.spread import Constants, Floats, Spreads
+from simcore.validation.bands.spread import Constants, Floats, Spread, Spreads, widening
 from simcore.validation.calibrated.fit import SiteRuns
 from simcore.validation.calibrated.place import RunPlace
 
@@ -53,11 +53,14 @@ def left_out_widths(
     """Spreads at the places of runs, from the rows of all sources but one."""
     known = source in spreads.sources
     kept = spreads.source != spreads.sources.index(source) if known else None
-    widths, at = [], {}
+    widths: list[float] = []
+    at: dict[tuple[str, ...], Spread] = {}
     for run in runs:
         levels = run.place.levels
         if levels not in at:
             at[levels] = spreads.at(levels, constants, kept)
-        doublings = spreads.doublings(at[levels], run.place.model)
-        widths.append(spreads.width(at[levels], doublings, constants))
+        factor = widening(
+            at[levels].lack, spreads.doublings(at[levels], run.place.model), constants
+        )
+        widths.append((at[levels].below + at[levels].above) / 2 * factor)
     return np.array(widths, np.float64)
