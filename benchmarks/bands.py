@@ -5,8 +5,8 @@
 
 ``write`` predicts both tables (some minutes) and writes configs/validation: residuals by class,
 and the constants fitted to them. ``score`` reads these residuals and leaves each source out in
-turn: bands for its rows are made, constants included, from rows of other sources with other pairs of
-accelerator and model. ``--fixed`` keeps the shipped constants, which is quicker and flatters.
+turn: bands for its rows are made, constants included, from rows of other sources and other pairs
+of accelerator and model. ``--fixed`` keeps the shipped constants, which is quicker and flatters.
 """
 
 import argparse

@@ -4,8 +4,8 @@
 
 A source is left out of everything that is fitted: residuals by class, their constants, and what
 runs of one site share. Some of its runs are then given as a site's own, and the error of the others
-is told as simulated and moved. The runs are drawn at random, several times; and chosen one by one
-where most is unknown, as `simcore calibrate` advises.
+is told as simulated and moved. The runs are drawn at random, several times; and chosen one by
+one where they tell most of the others, as `simcore calibrate` advises.
 """
 
 import argparse
@@ -86,13 +86,14 @@ def worth(
 
 
 def chosen(site: list[SourceRun], widths: Floats, likeness: Likeness, own: int) -> list[int]:
-    """Runs one by one where the spread that is left is largest."""
-    places, found = [run.place for run in site], [int(np.argmax(widths))]
+    """Runs one by one, each the one that tells most of the others."""
+    places, found = [run.place for run in site], list[int]()
     while len(found) < own:
-        known = Posterior([places[at] for at in found], [0.0] * len(found), likeness)
-        left = widths * np.sqrt(known.at(places)[1])
-        left[found] = -1
-        found.append(int(np.argmax(left)))
+        gains = Posterior([places[at] for at in found], [0.0] * len(found), likeness).gains(
+            places, widths
+        )
+        gains[found] = -1
+        found.append(int(np.argmax(gains)))
     return found
 
 

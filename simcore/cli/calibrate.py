@@ -100,4 +100,6 @@ def _print(site: "Site", found: "OwnRuns") -> None:
         click.echo("next: rows of RUNS without iter_time_s are ranked by what they would tell")
         return
     run, spread = chosen
-    click.echo(f"next: measure {run.name}, which is known least (spread {spread:.0%} is left)")
+    click.echo(
+        f"next: measure {run.name}, which tells most of the others (spread left: {spread:.0%})"
+    )

@@ -30,11 +30,10 @@ def read_log(path: Path) -> Observed:
 
 
 def _is_json(path: Path) -> bool:
+    """True for an object in JSON, or something packed; a bracket begins the lines of many logs."""
     with open_input(path) as stream:
         head = stream.read(64)
-    return head.startswith(GZIP_MAGIC) or head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(
-        (b"{", b"[")
-    )
+    return head.startswith(GZIP_MAGIC) or head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{")
 
 
 def _of_json(data: object, at: str) -> Observed:

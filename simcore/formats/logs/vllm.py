@@ -3,7 +3,7 @@
 Source: vLLM, vllm/benchmarks/serve.py, the keys of its result file.
 """
 
-from math import isfinite
+from math import inf
 
 from simcore.errors import ConfigError
 from simcore.formats.logs.base import Observed
@@ -27,7 +27,6 @@ def observed(data: dict[str, object], at: str) -> Observed:
 
 def _above_zero(data: dict[str, object], key: str, at: str) -> float:
     value = data.get(key)
-    fine = isinstance(value, int | float) and not isinstance(value, bool)
-    if not fine or not isfinite(value) or value <= 0:  # type: ignore[arg-type]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
         raise ConfigError(f"{at}: {key}", "must be a number above 0", got=value)
-    return float(value)  # type: ignore[arg-type]
+    return float(value)

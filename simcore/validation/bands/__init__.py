@@ -6,6 +6,8 @@ from simcore.validation.bands.serving import decode_band
 from simcore.validation.bands.training import training_band
 from simcore.workload.kinds import InferenceWorkload
 
+__all__ = ["Band", "prediction_band", "validated_band"]
+
 
 def prediction_band(run: Run) -> Band:
     """The band of the simulated time of *run*; four of five measured times lie inside."""

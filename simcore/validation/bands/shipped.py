@@ -102,7 +102,7 @@ class Judged:
 
     def nearest(self, spread: Spread, place: tuple[float, float]) -> Group:
         """The group behind *spread* that is nearest to a model and a machine size."""
-        groups = [self.spreads.groups[at] for at in spread.groups]
+        groups: list[Group] = [self.spreads.groups[int(at)] for at in spread.groups]
         return min(
             groups, key=lambda g: sum(abs(a - b) for a, b in zip(g.place, place, strict=True))
         )

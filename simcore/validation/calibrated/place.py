@@ -51,6 +51,8 @@ def shared(one: Sequence[RunPlace], other: Sequence[RunPlace], likeness: Likenes
 
     Source: C. Rasmussen, C. Williams, "Gaussian Processes for Machine Learning", 2006, section 4.2.
     """
+    if not one or not other:
+        return np.zeros((len(one), len(other)))
     kinds = _same_kind(one, other)
     models = np.exp(
         -_apart([p.model for p in one], [p.model for p in other]) / likeness.model_reach

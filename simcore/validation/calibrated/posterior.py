@@ -44,6 +44,20 @@ class Posterior:
         explained = np.einsum("ij,jk,ik->i", between, self._inverse, between)
         return means, np.clip(1 - explained / self._likeness.variance, 0.0, 1.0)
 
+    def gains(self, places: Sequence[RunPlace], widths: Floats) -> Floats:
+        """Fall of the variances at all *places* together, were one of them measured, for each.
+
+        Residuals at the places spread by *widths*.
+
+        Source: D. Cohn, "Neural Network Exploration Using Optimal Experiment Design", 1994,
+        section 3; for normal variables exact.
+        """
+        between = shared(places, self.places, self._likeness)
+        known = shared(places, places, self._likeness) - between @ self._inverse @ between.T
+        known = known * np.outer(widths, widths)
+        total = np.diag(known) + _own(self._likeness) * widths**2
+        return np.asarray((known**2).sum(axis=0) / total, np.float64)
+
     def without_each(self) -> Floats:
         """Mean of each of the runs, given the others alone."""
         return np.asarray(
@@ -54,9 +68,13 @@ class Posterior:
 def _covariance(places: Sequence[RunPlace], likeness: Likeness) -> Floats:
     """Covariance of runs, what each has for itself included."""
     between = shared(places, places, likeness)
+    return np.asarray(between + _own(likeness) * np.eye(len(places)), np.float64)
+
+
+def _own(likeness: Likeness) -> float:
+    """Variance that each run has for itself."""
     parts = likeness.site + likeness.kind + likeness.model + likeness.layout
-    own = likeness.variance * (1 - parts)
-    return np.asarray(between + own * np.eye(len(places)), np.float64)
+    return likeness.variance * (1 - parts)
 
 
 def log_likelihood(places: Sequence[RunPlace], scaled: Floats, likeness: Likeness) -> float:

@@ -129,7 +129,7 @@ def _logged_s(seen: Observed, run: Run, path: Path) -> float:
     if seen.step_s is not None:
         return seen.step_s
     if seen.tokens_per_s_per_npu is not None:
-        tokens = run.workload.global_batch * run.workload.sequence  # type: ignore[union-attr]
+        tokens = run.workload.tokens
         return float(tokens / (seen.tokens_per_s_per_npu * run.platform.npus))
     rule = "tells no time of a training iteration"
     raise ConfigError(str(path), rule, got=seen.tool)

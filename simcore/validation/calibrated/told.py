@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import exp
 from statistics import fmean
 
+import numpy as np
+
 from simcore.validation.calibrated.place import RunPlace
 from simcore.validation.calibrated.runs import OwnRun
 from simcore.validation.calibrated.site import Moved, Site, error_left
@@ -82,12 +84,16 @@ def class_name(place: RunPlace) -> str:
 
 
 def next_run(site: Site, candidates: Sequence[OwnRun]) -> tuple[OwnRun, float] | None:
-    """The candidate that is known least, and the spread that is left there; None: there is none."""
-    left = [(site.width(one.place) * site.moved(one.place, 1.0).left, one) for one in candidates]
-    if not left:
+    """The candidate that would tell most of all of them, and the spread that is left at it.
+
+    None where there is no candidate.
+    """
+    if not candidates:
         return None
-    spread, chosen = max(left, key=lambda pair: pair[0])
-    return chosen, spread
+    places = [one.place for one in candidates]
+    widths = np.array([site.width(place) for place in places])
+    at = int(np.argmax(site.posterior.gains(places, widths)))
+    return candidates[at], float(widths[at]) * site.moved(places[at], 1.0).left
 
 
 def mean_errors(lines: Sequence[RunLine]) -> tuple[float, float]:

@@ -29,7 +29,7 @@ def site_run(name: str, factor: float, **changes: object) -> SiteRun:
         **{key: getattr(RUN.plan, key) for key in ("tp", "pp", "cp", "ep", "micro_batch")},
         **{"sharded": False, "predicted_s": 10.0, "measured_s": 10.0 * factor},
     }
-    return SiteRun.build(**{**values, **changes})
+    return SiteRun.build("", **{**values, **changes})
 
 
 def site(*runs: SiteRun) -> Site:

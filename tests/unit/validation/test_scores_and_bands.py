@@ -9,8 +9,8 @@ from simcore import ConfigError, load_run, prediction_band, shipped_folder
 from simcore.validation.bands.classes import TRAINING
 from simcore.validation.bands.residuals import Group, grouped, read_groups, write_groups
 from simcore.validation.bands.shipped import Judged
-from simcore.validation.bands.spread import Constants, Spreads
-from simcore.validation.bands.training import training_evidence
+from simcore.validation.bands.spread import LIKENESS, Constants, Spreads
+from simcore.validation.bands.training import UNFITTED, training_evidence
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.report import training_s
@@ -73,9 +73,7 @@ def test_rankings_need_five_layouts() -> None:
 
 
 RUN = run_of(MeasuredRow(GPT, "t:1"), Machines())
-CONSTANTS = Constants(
-    pull=4, likeness=0.3, growth=0.05, unseen=(2, 1.5, 1.3, 1.1, 1), low=2, high=3
-)
+CONSTANTS = Constants(pull=4, sided=0, few=0.5, growth=0.05, low=2, high=3)
 
 
 def _judged(*groups: Group) -> Judged:
@@ -96,9 +94,10 @@ def _group(*residuals: float, source: str = "a", **changes: object) -> Group:
 
 def test_a_band_reaches_as_many_spreads_down_and_up_as_were_fitted() -> None:
     evidence = training_evidence(RUN, _judged(_group(0.1, -0.1)))
-    assert math.isclose(evidence.width, 0.1)
-    assert math.isclose(evidence.band.low, math.exp(-0.2))
-    assert math.isclose(evidence.band.high, math.exp(0.3))
+    one_source = math.exp(0.5 * (1 / 2 + 1 / 2))  # for its kind, and for its format
+    assert math.isclose(evidence.width, 0.1 * one_source)
+    assert math.isclose(evidence.band.low, math.exp(-0.2 * one_source))
+    assert math.isclose(evidence.band.high, math.exp(0.3 * one_source))
     assert evidence.trust == "few runs"
     assert evidence.reason.startswith("2 runs of 1 source on a100_80, 16-bit, dense, pipeline;")
     assert evidence.reason.endswith("nearest: gpt-20B on 256")
@@ -110,17 +109,16 @@ def test_many_rows_of_two_sources_count_as_measured() -> None:
 
 
 def test_a_model_of_twice_the_size_on_twice_the_machine_is_two_doublings_away() -> None:
-    at_once = _group(0.1, npus=512, parameters=2 * RUN.workload.model.parameters)
-    evidence = training_evidence(RUN, _judged(at_once))
-    assert math.isclose(evidence.width, 0.1 * (1 + 2 * CONSTANTS.growth))
+    here, there = _group(0.1), _group(0.1, npus=512, parameters=2 * _group().parameters)
+    near, far = (training_evidence(RUN, _judged(group)).width for group in (here, there))
+    assert math.isclose(far / near, 1 + 2 * CONSTANTS.growth)
 
 
 def test_rows_of_one_source_weigh_less_than_as_many_of_their_own() -> None:
     spreads = Spreads(TRAINING, [_group(*[0.0] * 100), _group(0.3, source="b")])
-    levels = ("dense", "16-bit", "a100_80", "pipeline")
-    independent = 100 / (1 + 99 * CONSTANTS.likeness)
-    whole = spreads.at(levels[:0] + ("none",) * 4, CONSTANTS).size
-    assert math.isclose(whole, 0.3 / (1 + independent))
+    independent = 100 / (1 + 99 * LIKENESS)
+    whole = spreads.at(("none",) * 4, CONSTANTS)
+    assert math.isclose(whole.below, 0.3 / (1 + independent))
 
 
 def test_what_was_never_measured_is_said_to_be_so() -> None:
@@ -128,7 +126,7 @@ def test_what_was_never_measured_is_said_to_be_so() -> None:
     unseen = training_evidence(RUN, _judged(other))
     assert unseen.trust == "prior"
     assert unseen.reason == "no measured run on a100_80"
-    assert unseen.width > 0.1 * CONSTANTS.unseen[2]
+    assert unseen.width == pytest.approx(0.1 * math.exp(0.5) * UNFITTED)
     narrow = _group(0.1, levels=("dense", "8-bit", "a100_80", "pipeline"))
     evidence = training_evidence(RUN, _judged(narrow))
     assert evidence.trust == "nearby"
