@@ -3,8 +3,8 @@
 Each row is judged twice: by the rows of other sources with another pair of accelerator and model,
 which is how a new site meets the table, and by all rows but those of its group, which is how a new
 layout of a known one does. Constants are those with the least mean interval score: the width of
-the band, and ten times the distance of a row from it. The ends of the band are quantiles of these
-residuals over their spreads, a tenth beyond each. Rows weigh as many independent ones do.
+the band, and ten times the distance of a row from it. The ends of the band are quantiles of the
+first residuals over their spreads, a tenth beyond each. Rows weigh as many independent ones do.
 
 Source: T. Gneiting, A. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", J. Am.
 Statist. Assoc. 102, 2007, section 6.2 (interval score); V. Vovk, A. Gammerman, G. Shafer,
@@ -175,7 +175,7 @@ def fitted(chain: Chain, groups: Sequence[Group], among: Mask | None = None) -> 
             raise ValueError("a band needs rows of two sources at least")
         found = LeftOut.joined(parts)
         for growth in GROWTHS:
-            constants = _with_ends(found, tried.model_copy(update={"growth": growth}))
+            constants = _with_ends(parts[0], tried.model_copy(update={"growth": growth}))
             score = found.interval_score(constants)
             if score < least - 1e-9:
                 best, least = constants, score
