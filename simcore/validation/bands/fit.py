@@ -2,9 +2,10 @@
 
 Each row is judged twice: by the rows of other sources with another pair of accelerator and model,
 which is how a new site meets the table, and by all rows but those of its group, which is how a new
-layout of a known one does. Constants are those with the least mean interval score: the width of
-the band, and ten times the distance of a row from it. The ends of the band are quantiles of the
-first residuals over their spreads, a tenth beyond each. Rows weigh as many independent ones do.
+layout of a known one does; the former counts twice. Constants are those with the least mean
+interval score: the width of the band, and ten times the distance of a row from it. The ends of the
+band are quantiles of residuals over their spreads, a tenth beyond each. Rows weigh as many
+independent ones do.
 
 Source: T. Gneiting, A. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", J. Am.
 Statist. Assoc. 102, 2007, section 6.2 (interval score); V. Vovk, A. Gammerman, G. Shafer,
@@ -12,7 +13,7 @@ Statist. Assoc. 102, 2007, section 6.2 (interval score); V. Vovk, A. Gammerman, 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import product
 
 import numpy as np
@@ -30,6 +31,8 @@ from simcore.validation.bands.spread import (
 
 WITHIN = 0.8
 """Part of measured times that a band is to hold."""
+NEW_SITES = 2.0
+"""Weight of rows whose source was left out, over that of rows whose group was."""
 BEYOND = (1 - WITHIN) / 2
 """Part beyond each of its ends."""
 
@@ -89,7 +92,7 @@ class LeftOut:
 
     @classmethod
     def joined(cls, parts: Sequence["LeftOut"]) -> "LeftOut":
-        """Rows of all parts, one after the other; each part has the same weight."""
+        """Rows of all parts, one after the other."""
         names = [field.name for field in fields(cls)]
         columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         return cls(**columns)
@@ -173,9 +176,9 @@ def fitted(chain: Chain, groups: Sequence[Group], among: Mask | None = None) -> 
         ]
         if not all(part.residuals.size for part in parts):
             raise ValueError("a band needs rows of two sources at least")
-        found = LeftOut.joined(parts)
+        found = LeftOut.joined([replace(parts[0], weights=NEW_SITES * parts[0].weights), parts[1]])
         for growth in GROWTHS:
-            constants = _with_ends(parts[0], tried.model_copy(update={"growth": growth}))
+            constants = _with_ends(found, tried.model_copy(update={"growth": growth}))
             score = found.interval_score(constants)
             if score < least - 1e-9:
                 best, least = constants, score
