@@ -75,5 +75,5 @@ class ScenarioEvaluator(Evaluator):
                 raise error.under(f"scenarios.{name}") from None
 
     def accelerator(self, design: Design) -> str:
-        """That of the first scenario that has a say."""
+        """Trust in that of the first scenario with one of which little is known."""
         return next(filter(None, (each.accelerator(design) for each in self._each.values())), "")

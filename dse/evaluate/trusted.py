@@ -23,7 +23,7 @@ class RunBands:
 
     @classmethod
     def of(cls, what: EvaluatorInput) -> "RunBands":
-        """Those of a study.
+        """Bands of a study's runs.
 
         Raises:
             ConfigError: The file of its calibration cannot be read.

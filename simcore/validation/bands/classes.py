@@ -48,7 +48,7 @@ def kind_of_model(model: Model) -> str:
 
 
 def layout_of(plan: ParallelPlan) -> str:
-    """What splits the model, as far as errors tell layouts apart."""
+    """Split of the model, as far as errors tell layouts apart."""
     if plan.zero_stage == 3:
         return "sharded weights"
     if plan.pp > 1:

@@ -14,7 +14,6 @@ Statist. Assoc. 102, 2007, section 6.2 (interval score); V. Vovk, A. Gammerman, 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import product
 
 import numpy as np
 
@@ -37,7 +36,6 @@ BEYOND = (1 - WITHIN) / 2
 """Part beyond each of its ends."""
 
 PULLS = (4.0, 8.0, 16.0, 32.0)
-SIDED = (0.0, 0.5, 1.0)
 GROWTHS = (0.01, 0.03, 0.1)
 """Values that are tried. Growth is never nothing: what is farther is known less."""
 FEW = 0.75
@@ -53,7 +51,7 @@ class LeftOut:
         residuals: ln(measured / predicted).
         weights: Independent rows that each stands for, in parts of all.
         sources: Number of each row's source.
-        below, above: Spread at its class.
+        sizes: Spread at its class.
         lack: As of the spread.
         doublings: To the nearest row of the class.
         rows: Number of each row in the table.
@@ -62,21 +60,19 @@ class LeftOut:
     residuals: Floats
     weights: Floats
     sources: Ints
-    below: Floats
-    above: Floats
+    sizes: Floats
     lack: Floats
     doublings: Floats
     rows: Ints
 
-    def widths(self, constants: Constants) -> tuple[Floats, Floats]:
-        """Spreads of the rows on both sides, widened."""
+    def widths(self, constants: Constants) -> Floats:
+        """Spreads of the rows, widened."""
         factor = np.exp(constants.few * self.lack) * (1 + constants.growth * self.doublings)
-        return self.below * factor, self.above * factor
+        return np.asarray(self.sizes * factor, np.float64)
 
     def scaled(self, constants: Constants) -> Floats:
-        """Residuals in spreads of their side."""
-        below, above = self.widths(constants)
-        return np.asarray(self.residuals / np.where(self.residuals < 0, below, above), np.float64)
+        """Residuals in spreads."""
+        return np.asarray(self.residuals / self.widths(constants), np.float64)
 
     def inside(self, constants: Constants) -> Mask:
         """True for rows inside their bands."""
@@ -85,8 +81,8 @@ class LeftOut:
 
     def interval_score(self, constants: Constants) -> float:
         """Mean interval score of the bands of the rows."""
-        below, above = self.widths(constants)
-        low, high = -constants.low * below, constants.high * above
+        widths = self.widths(constants)
+        low, high = -constants.low * widths, constants.high * widths
         missed = np.maximum(low - self.residuals, 0) + np.maximum(self.residuals - high, 0)
         return float(np.average(high - low + missed / BEYOND, weights=self.weights))
 
@@ -148,17 +144,14 @@ def _rows(spreads: Spreads, found: Sequence[tuple[int, Spread, float]]) -> LeftO
     number = np.array([number_of[int(at)] for at in spreads.group[rows]], np.int64)
     sources = np.asarray(np.unique(spreads.source[rows], return_inverse=True)[1], np.int64)
     weights = independent(sources)
-    of_spread = {
-        name: np.array([getattr(spread, name) for _, spread, _ in found], np.float64)[number]
-        for name in ("below", "above", "lack")
-    }
     return LeftOut(
         residuals=spreads.values[rows],
         weights=weights / weights.sum(),
         sources=sources,
+        sizes=np.array([spread.size for _, spread, _ in found], np.float64)[number],
+        lack=np.array([spread.lack for _, spread, _ in found], np.float64)[number],
         doublings=np.array([doublings for _, _, doublings in found], np.float64)[number],
         rows=rows,
-        **of_spread,
     )
 
 
@@ -169,8 +162,8 @@ def fitted(chain: Chain, groups: Sequence[Group], among: Mask | None = None) -> 
         ValueError: There is one source alone, so that no row can be judged by others.
     """
     spreads, best, least = Spreads(chain, groups), None, np.inf
-    for pull, sided in product(PULLS, SIDED):
-        tried = Constants(pull=pull, sided=sided, few=FEW, growth=0, low=1, high=1)
+    for pull in PULLS:
+        tried = Constants(pull=pull, few=FEW, growth=0, low=1, high=1)
         parts = [
             left_out(spreads, tried, among=among, groups_alone=alone) for alone in (False, True)
         ]

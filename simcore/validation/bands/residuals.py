@@ -63,7 +63,7 @@ class Group:
 
 
 def grouped(rows: Iterable[Group]) -> list[Group]:
-    """The same residuals, one group for all that agree in everything else, in a fixed order."""
+    """Groups that agree in everything but their residuals as one, in a fixed order."""
     found: dict[tuple[object, ...], list[float]] = defaultdict(list)
     first: dict[tuple[object, ...], Group] = {}
     for row in rows:

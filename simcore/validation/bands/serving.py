@@ -95,10 +95,10 @@ def decode_band(run: Run) -> Band:
 def _band(levels: tuple[str, ...], place: tuple[float, float], lacks: str) -> Band:
     judged = shipped(SERVING)
     spread = judged.spread(levels)
-    below, above = judged.widths(spread, place)
     npu = levels[SERVING.levels.index("npu")]
     measured = npu in judged.known("npu")
-    factor = ASSUMED if lacks else 1.0 if measured else UNFITTED
+    width = judged.width(spread, place)
+    width *= ASSUMED if lacks else 1.0 if measured else UNFITTED
     trust: Trust = "few runs"
     if lacks or not measured:
         trust = "prior"
@@ -107,8 +107,8 @@ def _band(levels: tuple[str, ...], place: tuple[float, float], lacks: str) -> Ba
     elif spread.rows >= MANY_ROWS:
         trust = "measured"
     return Band.around(
-        below=judged.constants.low * below * factor,
-        above=judged.constants.high * above * factor,
+        below=judged.constants.low * width,
+        above=judged.constants.high * width,
         trust=trust,
         reason=lacks or _told(judged, levels, spread.depth, spread.rows, measured),
     )

@@ -47,7 +47,7 @@ class BandConstants(Schema):
     site: Likeness
 
     def of(self, chain: Chain) -> Constants:
-        """Those of one chain."""
+        """Constants of one chain."""
         return self.training if chain.name == "training" else self.serving
 
 
@@ -84,11 +84,10 @@ class Judged:
     def _spread_at(self, levels: tuple[str, ...]) -> Spread:
         return self.spreads.at(levels, self.constants)
 
-    def widths(self, spread: Spread, place: tuple[float, float]) -> tuple[float, float]:
-        """Spreads below and above at a model and a machine size, widened."""
+    def width(self, spread: Spread, place: tuple[float, float]) -> float:
+        """Spread at a model and a machine size, widened."""
         doublings = self.spreads.doublings(spread, place)
-        factor = widening(spread.lack, doublings, self.constants)
-        return spread.below * factor, spread.above * factor
+        return spread.size * widening(spread.lack, doublings, self.constants)
 
     def known(self, level: str) -> frozenset[str]:
         """Values of a level that have rows."""

@@ -7,8 +7,7 @@ independent rows, and the spread m' of the class above it, a class has
 
 better than its kind a class is believed to be by and by, worse at once, so that further rows with
 the same residuals never widen a band. Rows of one source repeat each other: c of them count as
-c / (1 + (c - 1) r) independent ones. Downwards and upwards have a spread each, a mixture of the
-mean size of all residuals and twice the mean of those on that side.
+c / (1 + (c - 1) r) independent ones.
 
 Source: partial pooling of group means, A. Gelman, J. Hill, "Data Analysis Using Regression and
 Multilevel/Hierarchical Models", 2007, section 12.2; counting of rows of one cluster: L. Kish,
@@ -42,7 +41,6 @@ class Constants(Schema):
 
     Attributes:
         pull: k: independent rows that weigh as much as the class above.
-        sided: Part of the spread of a side that is of the residuals of that side alone.
         few: Logarithm of the factor by which a coarse level without sources widens a band.
         growth: Part by which a band widens per doubling of model or machine beyond what was
             measured.
@@ -51,7 +49,6 @@ class Constants(Schema):
     """
 
     pull: float
-    sided: float
     few: float
     growth: float
     low: float
@@ -65,7 +62,7 @@ class Spread:
 
     Attributes:
         depth: Levels of the class that have rows.
-        below, above: Spread of residuals downwards and upwards, drawn towards the classes above.
+        size: Mean size of residuals, drawn towards the classes above.
         lack: Sum over coarse levels of 1 / (1 + sources): 0 where all have many.
         rows: Of the finest level that has some.
         sources: Of these rows.
@@ -73,8 +70,7 @@ class Spread:
     """
 
     depth: int
-    below: float
-    above: float
+    size: float
     lack: float
     rows: int
     sources: int
@@ -121,36 +117,32 @@ class Spreads:
         rows = np.ones(self.values.size, np.bool_) if kept is None else kept
         if not rows.any():
             raise ValueError("no row to take a spread from")
-        sizes, depth = self._means(rows, np.inf, constants)[0], 0
+        size, depth = self._mean(rows, np.inf)[0], 0
         lack = [1.0] * self.chain.coarse
         for values, value in zip(self._levels, levels, strict=True):
             inside = values.get(value)
             if inside is None or not (rows & inside).any():
                 break
             rows, depth = rows & inside, depth + 1
-            own, count = self._means(rows, CLIP * float(sizes.mean()), constants)
+            own, count = self._mean(rows, CLIP * size)
             pull = constants.pull
-            sizes = np.where(own >= sizes, own, (pull * sizes + count * own) / (pull + count))
+            size = own if own >= size else (pull * size + count * own) / (pull + count)
             if depth <= self.chain.coarse:
                 lack[depth - 1] = 1 / (1 + np.unique(self.source[rows]).size)
         return Spread(
             depth=depth,
-            below=float(sizes[0]),
-            above=float(sizes[1]),
+            size=size,
             lack=sum(lack),
             rows=int(rows.sum()),
             sources=np.unique(self.source[rows]).size,
             groups=np.unique(self.group[rows]),
         )
 
-    def _means(self, rows: Mask, clip: float, constants: Constants) -> tuple[Floats, float]:
-        """Mean sizes of clipped residuals on both sides, and of how many independent rows."""
+    def _mean(self, rows: Mask, clip: float) -> tuple[float, float]:
+        """Mean size of clipped residuals, and of how many independent rows it is."""
         weights = independent(self.source[rows])
-        values = np.clip(self.values[rows], -clip, clip)
-        whole = weights @ np.abs(values)
-        sides = np.array([weights @ np.maximum(-values, 0), weights @ np.maximum(values, 0)])
-        total, sided = float(weights.sum()), constants.sided
-        return np.asarray(((1 - sided) * whole + 2 * sided * sides) / total, np.float64), total
+        sizes = np.minimum(np.abs(self.values[rows]), clip)
+        return float(weights @ sizes / weights.sum()), float(weights.sum())
 
     def doublings(self, spread: Spread, place: tuple[float, float]) -> float:
         """Doublings of model and machine from *place* to the nearest row behind *spread*."""

@@ -41,7 +41,7 @@ class Evidence:
         spread: Of their class.
         below, above: Ends of the band on the logarithm of the time.
         trust, reason: As of the band.
-        width: Mean size of residuals that is expected here, of both sides.
+        width: Mean size of residuals that is expected here.
     """
 
     spread: Spread
@@ -78,14 +78,14 @@ def training_evidence(run: Run, judged: Judged | None = None) -> Evidence:
         if twin:
             levels, reason = (*levels[:2], twin, levels[3]), f"{reason}; {twin} has the same chip"
     spread = judged.spread(levels)
-    below, above = judged.widths(spread, place)
+    width = judged.width(spread, place) * factor
     return Evidence(
         spread=spread,
-        below=judged.constants.low * below * factor,
-        above=judged.constants.high * above * factor,
+        below=judged.constants.low * width,
+        above=judged.constants.high * width,
         trust=trust or _trust(spread),  # type: ignore[arg-type]
         reason=reason or _told(judged, spread, levels, place),
-        width=(below + above) / 2 * factor,
+        width=width,
     )
 
 

@@ -23,7 +23,7 @@ MOST = 4.0
 
 
 class Posterior:
-    """What runs of a site say of others.
+    """Knowledge of a site from some of its runs.
 
     Attributes:
         places: Of the runs.

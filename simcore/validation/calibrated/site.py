@@ -52,7 +52,7 @@ class Site:
 
     def width(self, place: RunPlace) -> float:
         """Spread of residuals at a place, from the runs of others."""
-        return sum(self._judged.widths(self._judged.spread(place.levels), place.model)) / 2
+        return self._judged.width(self._judged.spread(place.levels), place.model)
 
     def moved(self, place: RunPlace, width: float) -> Moved:
         """Effect on a prediction at *place* whose residuals spread by *width*."""

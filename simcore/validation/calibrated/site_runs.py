@@ -62,5 +62,5 @@ def left_out_widths(
         factor = widening(
             at[levels].lack, spreads.doublings(at[levels], run.place.model), constants
         )
-        widths.append((at[levels].below + at[levels].above) / 2 * factor)
+        widths.append(at[levels].size * factor)
     return np.array(widths, np.float64)

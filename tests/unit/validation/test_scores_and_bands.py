@@ -73,7 +73,7 @@ def test_rankings_need_five_layouts() -> None:
 
 
 RUN = run_of(MeasuredRow(GPT, "t:1"), Machines())
-CONSTANTS = Constants(pull=4, sided=0, few=0.5, growth=0.05, low=2, high=3)
+CONSTANTS = Constants(pull=4, few=0.5, growth=0.05, low=2, high=3)
 
 
 def _judged(*groups: Group) -> Judged:
@@ -118,7 +118,7 @@ def test_rows_of_one_source_weigh_less_than_as_many_of_their_own() -> None:
     spreads = Spreads(TRAINING, [_group(*[0.0] * 100), _group(0.3, source="b")])
     independent = 100 / (1 + 99 * LIKENESS)
     whole = spreads.at(("none",) * 4, CONSTANTS)
-    assert math.isclose(whole.below, 0.3 / (1 + independent))
+    assert math.isclose(whole.size, 0.3 / (1 + independent))
 
 
 def test_what_was_never_measured_is_said_to_be_so() -> None:
