@@ -65,6 +65,7 @@ class Judged:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_spread", cache(self._spread_at))
+        object.__setattr__(self, "_known", cache(self._values_of))
 
     @classmethod
     def read(cls, chain: Chain, folder: Path) -> Self:
@@ -91,6 +92,10 @@ class Judged:
 
     def known(self, level: str) -> frozenset[str]:
         """Values of a level that have rows."""
+        found: frozenset[str] = self._known(level)  # type: ignore[attr-defined]
+        return found
+
+    def _values_of(self, level: str) -> frozenset[str]:
         at = self.spreads.chain.levels.index(level)
         return frozenset(group.levels[at] for group in self.spreads.groups)
 

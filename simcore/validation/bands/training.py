@@ -1,6 +1,7 @@
 """Bands of simulated training iterations."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log2
 
 from simcore.config import Run
@@ -31,6 +32,14 @@ _UNMEASURED = (
     "updates",
 )
 """Keys of plans that measured rows have no column for: all were predicted with the defaults."""
+_USUAL = {
+    key: ParallelPlan.model_fields[key].get_default(call_default_factory=True)
+    for key in _UNMEASURED
+}
+_KEPT = 4096
+"""Classes and places whose evidence is kept."""
+
+Levels = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,35 +74,45 @@ def training_band(run: Run) -> Band:
 def training_evidence(run: Run, judged: Judged | None = None) -> Evidence:
     """Evidence for the iteration time of *run* in a table, by default the shipped one."""
     judged = judged or shipped(TRAINING)
-    levels, lacks = levels_of(run), _lacking(run, judged)
-    place = log2(run.workload.model.parameters), log2(run.platform.npus)
-    factor, trust, reason = 1.0, None, ""
-    if lacks:
-        factor, trust, reason = ASSUMED, "prior", lacks
-    elif levels[2] not in judged.known("npu"):
+    levels, place = levels_of(run), (log2(run.workload.model.parameters), log2(run.platform.npus))
+    lacks, twin = _lacking(run, levels[0], judged), ""
+    if levels[2] not in judged.known("npu"):
         twin = measured_twin(run.platform.npu, judged.known("npu"))
-        factor = 1.0 if twin else UNFITTED
-        trust = "nearby" if twin else "prior"
-        reason = f"no measured run on {levels[2]}"
+    return _evidence(judged, levels, place, lacks, twin)
+
+
+@lru_cache(_KEPT)
+def _evidence(
+    judged: Judged, levels: Levels, place: tuple[float, float], lacks: str, twin: str
+) -> Evidence:
+    """Evidence at a class and a place; designs of a study share a few of them."""
+    factor, reason = (ASSUMED, lacks) if lacks else (1.0, "")
+    trust: Trust | None = "prior" if lacks else None
+    kind, number_format, npu, layout = levels
+    if not lacks and npu not in judged.known("npu"):
+        reason = f"no measured run on {npu}"
+        trust, factor = ("nearby", 1.0) if twin else ("prior", UNFITTED)
         if twin:
-            levels, reason = (*levels[:2], twin, levels[3]), f"{reason}; {twin} has the same chip"
+            levels, reason = (
+                (kind, number_format, twin, layout),
+                f"{reason}; {twin} has the same chip",
+            )
     spread = judged.spread(levels)
     width = judged.width(spread, place) * factor
     return Evidence(
         spread=spread,
         below=judged.constants.low * width,
         above=judged.constants.high * width,
-        trust=trust or _trust(spread),  # type: ignore[arg-type]
+        trust=trust or _trust(spread),
         reason=reason or _told(judged, spread, levels, place),
         width=width,
     )
 
 
-def _lacking(run: Run, judged: Judged) -> str:
+def _lacking(run: Run, kind: str, judged: Judged) -> str:
     """Part of *run* that no measured run had, in words; empty: there is none."""
     if run.backend != DEFAULT_BACKEND:
         return f"measured runs were predicted with {DEFAULT_BACKEND}"
-    kind = levels_of(run)[0]
     if kind not in judged.known("kind"):
         return f"no measured run of a workload of this kind ({kind})"
     if choice := _never_measured(run.plan):
@@ -103,9 +122,9 @@ def _lacking(run: Run, judged: Judged) -> str:
 
 def _never_measured(plan: ParallelPlan) -> str:
     """A choice of *plan* that rows of measured runs do not know."""
-    for key in _UNMEASURED:
+    for key, usual in _USUAL.items():
         value = getattr(plan, key)
-        if value != ParallelPlan.model_fields[key].get_default(call_default_factory=True):
+        if value != usual:
             return f"plan.{key}: {getattr(value, 'kind', value)}"
     return ""
 
