@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
+from simcore.files.input_file import files_kept
 from simcore.files.resources import shipped_folder
 from simcore.files.yaml_file import read_table
 from simcore.schema import Schema
@@ -124,11 +125,13 @@ def read_constants(folder: Path) -> BandConstants:
 
 @cache
 def shipped(chain: Chain) -> Judged:
-    """The table of a chain that came with this installation."""
-    return Judged.read(chain, shipped_folder("configs") / FOLDER)
+    """The table of a chain that came with this installation; no file that a study names."""
+    with files_kept({}):
+        return Judged.read(chain, shipped_folder("configs") / FOLDER)
 
 
 @cache
 def shipped_constants() -> BandConstants:
-    """The constants that came with this installation."""
-    return read_constants(shipped_folder("configs") / FOLDER)
+    """The constants that came with this installation; no file that a study names."""
+    with files_kept({}):
+        return read_constants(shipped_folder("configs") / FOLDER)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from simcore import load_calibration
 from simcore.cli.app import cli
 from simcore.errors import ConfigError
 
@@ -74,6 +75,26 @@ def test_slow_runs_move_a_simulation_and_the_next_run_is_named(tmp_path: Path) -
     plain, moved = (json.loads(file.read_text(encoding="utf-8"))["band"] for file in files)
     assert plain["middle"] == 1 < moved["middle"]
     assert plain["low_s"] < moved["low_s"]
+
+
+def test_tokens_per_second_of_a_log_are_the_time_that_they_mean(tmp_path: Path) -> None:
+    tokens = 512 * 2048
+    log, rows = tmp_path / "titan.log", _table(tmp_path, {"id": "one"})
+    rate = tokens / 32 / 4.0  # of one of 32 accelerators, where an iteration takes 4 s
+    log.write_text(f"step: 10  loss: 7.1  tps: {rate:,.0f}  mfu: 40%\n", encoding="utf-8")
+    out = tmp_path / "ours.yaml"
+    done = _run("calibrate", rows, "--out", out, "--log", f"one={log}")
+    assert done.exit_code == 0, done.output
+    (run,) = load_calibration(out).runs
+    assert run.measured_s == pytest.approx(4.0, rel=1e-3)
+
+
+def test_latencies_of_a_service_are_no_time_of_an_iteration(tmp_path: Path) -> None:
+    log, rows = tmp_path / "vllm.json", _table(tmp_path, {"id": "one"})
+    log.write_text('{"completed": 9, "mean_ttft_ms": 100, "mean_tpot_ms": 10}', encoding="utf-8")
+    done = _run("calibrate", rows, "--out", tmp_path / "o.yaml", "--log", f"one={log}")
+    assert isinstance(done.exception, ConfigError)
+    assert "tells no time of a training iteration" in str(done.exception)
 
 
 def test_links_are_held_against_the_output_of_nccl_tests(tmp_path: Path) -> None:
