@@ -38,7 +38,12 @@ FIRST: dict[str, float] = {}
 
 
 class Formula(SimulatorEvaluator):
-    """The screen of the simulator, and objectives that follow from the knobs in microseconds."""
+    """The screen of the simulator, and objectives that follow from the knobs in microseconds.
+
+    Nothing that is known beforehand of simulated times and prices holds of them.
+    """
+
+    has_levels = has_bounds = has_exact_prices = is_decided_by_run = counts_traffic = False
 
     def account(self, design: Design) -> Account:
         FIRST.setdefault("s", time.process_time())

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 from math import lcm
+from weakref import proxy
 
 from simcore.compute import ComputeModel
 from simcore.engines.events.input import Ints
@@ -85,7 +86,9 @@ def plan_code(workload: Workload, plan: ParallelPlan, memo: Memo) -> PlanCode:
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
-    return memo.of("programs", (workload, plan), lambda: PlanCode(workload, plan, memo))
+    # which keeps the code: held weakly, the memory of runs ends with them, not at a collection
+    held = proxy(memo)
+    return memo.of("programs", (workload, plan), lambda: PlanCode(workload, plan, held))
 
 
 def _short_runs(plan: ParallelPlan, batches: int) -> Iterator[int]:
