@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from statistics import median
 
 from simcore.errors import ConfigError
@@ -38,7 +39,8 @@ def settled(values: Sequence[float], at: str, what: str) -> float:
     """
     if not values:
         raise ConfigError(at, f"must hold {what}", got="none")
-    if min(values) <= 0:
-        raise ConfigError(at, f"{what} must be above 0", got=min(values))
+    if min(values) <= 0 or max(values) == inf:
+        wrong = min(values) if min(values) <= 0 else inf
+        raise ConfigError(at, f"{what} must be finite and above 0", got=wrong)
     first = -(-len(values) // round(1 / WARM_UP)) if len(values) > 1 else 0
     return float(median(values[first:]))

@@ -92,7 +92,8 @@ def test_nccl_tests_tell_size_and_time_out_of_place() -> None:
         ('{"traceEvents": []}', "profiler.step"),
         ('{"traceEvents": 3}', "must be a list of events"),
         ('{"completed": 1, "mean_ttft_ms": -1, "mean_tpot_ms": 2}', "mean_ttft_ms: must be a num"),
-        (MEGATRON.format(n=1, ms="0.0"), "must be above 0"),
+        (MEGATRON.format(n=1, ms="0.0"), "must be finite and above 0"),
+        (MEGATRON.format(n=1, ms="1e999"), "must be finite and above 0"),
     ],
 )
 def test_what_tells_no_time_is_refused_in_one_sentence(
