@@ -2,11 +2,13 @@
 
     python benchmarks/bands.py write --llm LLM.csv --serving REQUESTS.csv
     python benchmarks/bands.py score [--fixed]
+    python benchmarks/bands.py trust
 
 ``write`` predicts both tables (some minutes) and writes configs/validation: residuals by class,
 and the constants fitted to them. ``score`` reads these residuals and leaves each source out in
 turn: bands for its rows are made, constants included, from rows of other sources and other pairs
 of accelerator and model. ``--fixed`` keeps the shipped constants, which is quicker and flatters.
+``trust`` prints the table of accelerators of docs/calibration.md.
 """
 
 import argparse
@@ -16,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simcore import accelerator_trust, load_npu, shipped_names
 from simcore.config import Run
 from simcore.validation.bands.classes import SERVING, TRAINING
 from simcore.validation.bands.fit import fitted, left_out
@@ -44,7 +47,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("what", choices=("write", "score"))
+    parser.add_argument("what", choices=("write", "score", "trust"))
     parser.add_argument("--llm", type=Path)
     parser.add_argument("--serving", type=Path)
     parser.add_argument("--configs", type=Path, default=Path("configs"))
@@ -54,6 +57,11 @@ def main() -> None:
     if given.what == "score":
         for chain in (TRAINING, SERVING):
             score(chain, read_groups(folder / chain.file, chain), folder if given.fixed else None)
+        return
+    if given.what == "trust":
+        print("| accelerator | trust |\n|---|---|")
+        for name in shipped_names("npus"):
+            print(f"| {name} | {accelerator_trust(load_npu(name))} |")
         return
     if not (given.llm and given.serving):
         parser.error("write needs --llm and --serving")
