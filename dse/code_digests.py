@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 
-from simcore import source_digests
+from simcore import shipped_folder, source_digests
 
 DECIDING = ("simcore-dse", "numpy", "numba", "llvmlite", "optuna", "scipy")
 """Packages that results depend on."""
@@ -19,8 +19,8 @@ OTHERS = ("ray", "pandas")
 def code_digests(texts: Iterable[str] = ()) -> dict[str, str]:
     """Hashes of the sources that results depend on.
 
-    Those of both packages, part by part: ``simcore/engines``, ``dse/run``; and of the components
-    from outside whose names stand in *texts*.
+    Those of both packages, part by part: ``simcore/engines``, ``dse/run``; of the tables behind
+    error bands; and of the components from outside whose names stand in *texts*.
     """
     found = source_digests()
     named = [name for name in found if any(name in text for text in texts)] if found else []
@@ -40,7 +40,15 @@ def _own_digests() -> dict[str, str]:
             for path in sources:
                 found.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
             digests[f"{package}/{part.stem}"] = found.hexdigest()
-    return digests
+    return {**digests, "simcore/measured_tables": _measured_tables()}
+
+
+def _measured_tables() -> str:
+    """Hash of the tables behind error bands, which stand in the metrics of every trial."""
+    found = blake2b(digest_size=12)
+    for path in sorted((shipped_folder("configs") / "validation").glob("*.*")):
+        found.update(f"{path.name}\n".encode() + path.read_bytes())
+    return found.hexdigest()
 
 
 @lru_cache(1)

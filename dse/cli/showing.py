@@ -19,7 +19,7 @@ from dse.provenance import changed_since, provenance_lines
 from dse.report.amounts import show_amount
 from dse.report.explain import explain_trial
 from dse.report.front_table import FrontTable, front_table
-from dse.report.measured import front_bands
+from dse.report.measured import front_accelerators, front_bands
 from dse.report.page import report_page
 from dse.results.failures import failure_lines
 from dse.results.notes import note_lines
@@ -165,6 +165,8 @@ def _print_bands(console: Console, result: StudyResult) -> None:
         console.print(f"measured against: {band}", highlight=False, soft_wrap=True)
     if len(bands) > MAX_BANDS:
         console.print(f"and {len(bands) - MAX_BANDS} more kinds, in the report", highlight=False)
+    for trust in front_accelerators(result):
+        console.print(f"accelerator {trust}", highlight=False, soft_wrap=True)
 
 
 def _checks_failed(result: StudyResult) -> list[str]:

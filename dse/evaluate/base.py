@@ -115,6 +115,7 @@ class EvaluatorInput:
         scenarios: What changes from one evaluation of a design to the next; empty: there is one.
         bandwidth: As of a scenario.
         fidelity: The level of the study that this judges at; empty: it has one.
+        calibration: File of a site's own runs, as a path from *folder*; empty: there is none.
         files: Texts of files that are named above, by absolute path; the others are read, and kept
             here.
     """
@@ -129,6 +130,7 @@ class EvaluatorInput:
     scenarios: tuple[ScenarioInput, ...] = ()
     bandwidth: float = 1.0
     fidelity: str = ""
+    calibration: str = ""
     files: dict[str, str] = field(default_factory=dict)
 
 
@@ -205,6 +207,10 @@ class Evaluator(ABC):
     def measured_against(self, design: Design) -> str:
         """Error of predictions like that of *design* against measured runs, in words."""
         return f"not validated here: {self.fidelity or type(self).__name__} is no simulation"
+
+    def accelerator(self, design: Design) -> str:
+        """Trust in the accelerator of *design* where little was measured on it; else empty."""
+        return ""
 
     def check(self) -> None:  # noqa: B027 - there may be nothing to see
         """See whether every knob and every value of the study is understood.

@@ -73,3 +73,7 @@ class ScenarioEvaluator(Evaluator):
                 evaluator.check_example(design)
             except ConfigError as error:
                 raise error.under(f"scenarios.{name}") from None
+
+    def accelerator(self, design: Design) -> str:
+        """Trust in that of the first scenario with one of which little is known."""
+        return next(filter(None, (each.accelerator(design) for each in self._each.values())), "")

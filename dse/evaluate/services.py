@@ -7,6 +7,7 @@ from dse.evaluate.designs.assign import bears_on_memory, usable
 from dse.evaluate.designs.run_check import KnobChecker, check_kernel_times, errors_named_for_run
 from dse.evaluate.designs.runs import FilledDesigns
 from dse.evaluate.money import CostMeter
+from dse.evaluate.trusted import little_known
 from dse.objectives import COST_METRICS, OBJECTIVES, Goals
 from dse.space import Design
 from simcore import (
@@ -15,7 +16,7 @@ from simcore import (
     Service,
     ServiceSimulator,
     ServiceTemplate,
-    validated_band,
+    prediction_band,
 )
 
 METRICS = frozenset(
@@ -72,6 +73,8 @@ class ServiceEvaluator(Evaluator):
         result = self._simulator.simulate(derated, memory=bounded, margin=margin)
         pools = result.reading, result.answering
         metrics = result.metrics()
+        band = prediction_band(service.decode_run)
+        metrics |= band.figures("time_per_output_token", result.time_per_output_token_s)
         metrics["footprint_bytes"] = float(max(pool.footprint_bytes for pool in pools))
         metrics["memory_fill"] = max(pool.footprint_bytes / pool.memory_bytes for pool in pools)
         if self._meter is not None:  # costs of an answer's token while the machine is busy
@@ -93,7 +96,10 @@ class ServiceEvaluator(Evaluator):
         return bears_on_memory(self.input.parameters[name])
 
     def measured_against(self, design: Design) -> str:
-        return validated_band(self.service(design).decode_run)
+        return str(prediction_band(self.service(design).decode_run))
+
+    def accelerator(self, design: Design) -> str:
+        return little_known(self.service(design).platform.npu)
 
     def check(self) -> None:
         _check_goals(self.input.goals)

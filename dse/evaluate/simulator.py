@@ -8,6 +8,7 @@ from dse.evaluate.designs.assign import backends_of, bears_on_memory, usable
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostMeter
+from dse.evaluate.trusted import RunBands, little_known
 from dse.space import Design
 from simcore import (
     BACKENDS,
@@ -20,7 +21,6 @@ from simcore import (
     check_memory,
     check_run,
     check_structure,
-    validated_band,
 )
 
 _SCHEDULING = "system.scheduling"
@@ -42,6 +42,7 @@ class SimulatorEvaluator(Evaluator):
         self._simulator.prepare()
         self._margin = what.goals.memory_margin
         self._meter = CostMeter.of(what)
+        self._bands = RunBands.of(what)
         self._backends = backends_of(what)
         self.fidelity = what.fidelity or str(what.run.get("backend", DEFAULT_BACKEND))
 
@@ -72,7 +73,7 @@ class SimulatorEvaluator(Evaluator):
     def account(self, design: Design) -> Account:
         run = self.run(design)
         result = self.simulate(self._derated(run))
-        metrics = result.metrics()
+        metrics = self._bands.applied(run, result.metrics())
         metrics["memory_fill"] = metrics["footprint_bytes"] / result.memory_bytes
         metrics["npu_bandwidth_bytes_per_s"] = sum(
             dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions
@@ -125,7 +126,10 @@ class SimulatorEvaluator(Evaluator):
         return self.simulate(self.run(design)).sent_bytes
 
     def measured_against(self, design: Design) -> str:
-        return validated_band(self.run(design))
+        return str(self._bands.band(self.run(design)))
+
+    def accelerator(self, design: Design) -> str:
+        return little_known(self.run(design).platform.npu)
 
     def check(self) -> None:
         run = RunChecker(self.input).check()

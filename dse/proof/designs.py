@@ -152,6 +152,9 @@ def check_bounded(study: Study) -> None:
         rule = f"bounds are known for the {able} alone, with a backend that has them ({known})"
         got = f"{study.file.evaluator} with {', '.join(sorted(backends))}"
         raise ConfigError("evaluator", rule, got=got)
+    if study.file.calibration:
+        rule = "bounds are those of simulated times, which a calibration moves: leave it out"
+        raise ConfigError("calibration", rule, got=study.file.calibration)
     if study.space.continuous:
         knob = study.space.continuous[0].name
         raise ConfigError(

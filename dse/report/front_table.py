@@ -3,10 +3,20 @@
 from dataclasses import dataclass
 
 from dse.objectives import OBJECTIVES
-from dse.report.amounts import NO_MEANING, join_values, short_names, show_objective, show_short
+from dse.report.amounts import (
+    NO_MEANING,
+    join_values,
+    short_names,
+    show_amount,
+    show_objective,
+    show_short,
+)
 from dse.results.result import StudyResult
 from dse.space import Parameter
+from dse.study.trials import Trial
 
+BAND = "measured (80%)"
+"""Heading of the interval that holds four of five measured times."""
 _HEADINGS = {
     "micro_batch": "micro",
     "sequence_parallel": "seq. par.",
@@ -21,7 +31,7 @@ class FrontTable:
     """Texts of a table.
 
     Attributes:
-        columns: Headings: number, objectives, knobs that differ.
+        columns: Headings: number, objectives, band of the time, knobs that differ.
         rows: One per design of the front.
         numbers: How many columns, the first ones, are numbers: trial and objectives.
         common: Knobs that are the same all along the front, with their value.
@@ -45,12 +55,14 @@ def front_table(result: StudyResult) -> FrontTable:
     differing, common = _split(parameters, shown)
     columns = _merged(differing, parameters, shown, names)
     objectives = list(study.goals.objectives)
+    bands = _bands(trials)
     rows = []
     for index, trial in enumerate(trials):
         numbers = [show_objective(n, trial.evaluation.objectives[n]) for n in objectives]
         knobs = [values[index] for _, values in columns]
-        rows.append((str(trial.number), *numbers, *knobs))
+        rows.append((str(trial.number), *numbers, *bands[index : index + 1], *knobs))
     headings = ["trial", *(OBJECTIVES[name].label for name in objectives)]
+    headings += [BAND] if bands else []
     headings += [_HEADINGS.get(heading, heading.replace("_", " ")) for heading, _ in columns]
     return FrontTable(
         columns=tuple(headings),
@@ -60,6 +72,17 @@ def front_table(result: StudyResult) -> FrontTable:
             (names[p.name], shown[p.name][0]) for p in common if shown[p.name][0] != NO_MEANING
         ),
     )
+
+
+def _bands(trials: list[Trial]) -> list[str]:
+    """Ends of the band of each trial's time; empty where one has none."""
+    for name in ("iteration_time", "time_per_output_token"):
+        ends = [
+            [t.evaluation.metrics.get(f"{name}_{e}_s") for e in ("low", "high")] for t in trials
+        ]
+        if trials and all(None not in pair for pair in ends):
+            return [" - ".join(show_amount(end or 0.0, "s") for end in pair) for pair in ends]
+    return []
 
 
 def _split(

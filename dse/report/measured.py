@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from dse.evaluate import build_evaluator
+from dse.evaluate import Evaluator, build_evaluator
 from dse.fidelity.compare import front_fidelity
 from dse.results.result import StudyResult
 from dse.space import Design
@@ -21,13 +21,23 @@ def front_bands(result: StudyResult) -> list[str]:
     return [f"{count} of {len(front)} designs: {band}" for band, count in counts]
 
 
+def front_accelerators(result: StudyResult) -> list[str]:
+    """Accelerators of the front on which little or nothing was measured, with the trust in them."""
+    evaluator = _evaluator(result)
+    told = (evaluator.accelerator(result.rows[index].design) for index in result.front)
+    return list(dict.fromkeys(filter(None, told)))
+
+
 def design_band(result: StudyResult, design: Design) -> str:
     """Band from measured runs for one design."""
     return next(iter(_bands(result, [design])))
 
 
 def _bands(result: StudyResult, designs: Iterable[Design]) -> Iterable[str]:
+    return map(_evaluator(result).measured_against, designs)
+
+
+def _evaluator(result: StudyResult) -> Evaluator:
     study = result.study
     level = front_fidelity(study, result.rows)
-    evaluator = build_evaluator(study.judged_at(level).evaluator_input)
-    return map(evaluator.measured_against, designs)
+    return build_evaluator(study.judged_at(level).evaluator_input)

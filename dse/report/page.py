@@ -11,7 +11,7 @@ from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
 from dse.report.amounts import short_names, show_amount, show_objective, show_value
 from dse.report.front_table import FrontTable, front_table
-from dse.report.measured import front_bands
+from dse.report.measured import front_accelerators, front_bands
 from dse.report.prices import price_sensitivity, told
 from dse.results.failures import failure_lines
 from dse.results.notes import note_lines
@@ -49,6 +49,7 @@ def _page(result: StudyResult) -> str:
         _picture(result),
         _table(front_table(result)),
         *(f"<p>Measured against: {html.escape(band)}.</p>" for band in front_bands(result)),
+        *(f"<p>Accelerator {html.escape(told)}.</p>" for told in front_accelerators(result)),
         _prices(result),
         "</body></html>",
     ]

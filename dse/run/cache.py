@@ -48,7 +48,8 @@ _DECIDING = ("simcore/", "dse/evaluate", "dse/costs")
 
 def can_be_cached(study: Study) -> bool:
     """True if one run decides each outcome."""
-    return study.evaluator.is_decided_by_run and not study.goals.scenarios
+    alone = not study.goals.scenarios and not study.file.calibration
+    return study.evaluator.is_decided_by_run and alone
 
 
 class EvaluationCache:

@@ -84,6 +84,7 @@ class Study:
             goals=self.goals,
             cost=None if file.cost is None else file.cost.model_dump(by_alias=True),
             scenarios=scenario_inputs(file),
+            calibration=file.calibration,
             files=self.files,
         )
         return fidelity_named(self.fidelity).judging(what) if self.fidelity else what

@@ -142,6 +142,7 @@ class StudyFile(Schema):
             a run needs beside its tensors; 0: designs are refused whose tensors alone do not fit.
         unchecked: Names of constraints that hold although they are not listed, and shall not.
         cost: How machines are priced; needed for objectives in USD and W.
+        calibration: File of `simcore calibrate`: runs of one's own that move iteration times.
         scenarios: Circumstances under which every design is evaluated; by default those of the run.
         aggregate: What an objective is of its values in all scenarios: ``sum``, ``mean``, ``worst``
             or a quantile such as ``90%``, which 90 % of the scenarios are no worse than.
@@ -165,6 +166,7 @@ class StudyFile(Schema):
     memory_margin: Annotated[Share, Field(ge=0, lt=1)] = 0.0
     unchecked: tuple[Literal["links_within_capacity"], ...] = ()
     cost: CostFile | None = None
+    calibration: str = ""
     scenarios: tuple[ScenarioFile, ...] = ()
     aggregate: str = Field(default="sum", pattern=r"^(sum|mean|worst|\d+(\.\d+)?%)$")
     search: SearchFile = SearchFile()

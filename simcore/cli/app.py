@@ -21,6 +21,11 @@ _COMMANDS = {
         "compile_kernels",
         "Compile the kernels now, once per machine.",
     ),
+    "calibrate": (
+        "simcore.cli.calibrate",
+        "calibrate",
+        "Learn from measured runs of one's own.",
+    ),
     "validate": ("simcore.cli.validate", "validate", "Predict published measured runs."),
     "profile": (
         "simcore.cli.profile",

@@ -34,7 +34,7 @@ def _print(service: "Service", result: "ServiceResult") -> None:
     from rich.console import Console
 
     from simcore.units import format_quantity
-    from simcore.validation import validated_band
+    from simcore.validation import accelerator_trust, prediction_band
 
     console, pools = Console(), {"prefill": result.reading, "decode": result.answering}
     console.print(
@@ -61,7 +61,12 @@ def _print(service: "Service", result: "ServiceResult") -> None:
     console.print(f"compute: {result.answering.compute}, as {result.answering.compute_reason}")
     for note in result.notes:
         console.print(f"[dim]note: {note}[/dim]")
-    console.print(f"measured against: {validated_band(service.decode_run)}")
+    band = prediction_band(service.decode_run)
+    low, high = (format_quantity(end, "s") for end in band.of(result.time_per_output_token_s))
+    console.print(f"measured against (time per output token): {low} to {high}, {band}")
+    trust = accelerator_trust(service.platform.npu)
+    if not trust.startswith("measured"):
+        console.print(f"accelerator {service.platform.npu.name}: {trust}")
 
 
 def _short(pool: "IterationResult") -> str:
@@ -83,8 +88,9 @@ def _as_json(service: "Service", result: "ServiceResult") -> str:
     import json
 
     from simcore import __version__
-    from simcore.validation import validated_band
+    from simcore.validation import prediction_band
 
+    band = prediction_band(service.decode_run)
     content = {
         "simcore_version": __version__,
         "service": service.model_dump(mode="json"),
@@ -100,7 +106,8 @@ def _as_json(service: "Service", result: "ServiceResult") -> str:
         },
         "compute": result.answering.compute,
         "compute_reason": result.answering.compute_reason,
-        "measured_against": validated_band(service.decode_run),
+        "measured_against": str(band),
+        "time_per_output_token_band": band.as_table(result.time_per_output_token_s),
         "notes": list(result.notes),
     }
     return json.dumps(content, indent=1) + "\n"

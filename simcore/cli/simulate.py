@@ -12,12 +12,18 @@ if TYPE_CHECKING:
     from simcore.compute.tables.account import KernelAccount
     from simcore.config import Run
     from simcore.result import IterationResult
+    from simcore.validation import Band
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @settings_option("plan.tp=4 or platform.dimensions[1].bandwidth='50 GB/s'")
 @click.option("--backend", help="Network backend in place of the file's.")
+@click.option(
+    "--calibration",
+    type=click.Path(path_type=Path),
+    help="Runs of one's own that move the prediction: a file of `simcore calibrate`.",
+)
 @json_option
 @click.option(
     "--timeline",
@@ -28,38 +34,43 @@ def simulate(
     file: Path,
     settings: tuple[str, ...],
     backend: str | None,
+    calibration: Path | None,
     json_out: Path | None,
     timeline: Path | None,
 ) -> None:
     """Simulate the iteration that the run file FILE describes."""
     from simcore.config import load_run
     from simcore.simulation import kernel_account, run_with_iteration
+    from simcore.validation import Site, load_calibration, prediction_band
 
     values = dict(setting(text) for text in settings)
     if backend is not None:
         values["backend"] = backend
     run = load_run(file, values)
+    site = None if calibration is None else Site(load_calibration(calibration))
     announce_compilation(folded=True)
     result, iteration = run_with_iteration(run, every_node=timeline is not None)
     from simcore.cli.tables import print_result
 
     account = kernel_account(run)
-    print_result(run, result, account)
+    band = prediction_band(run) if site is None else site.band(run)
+    print_result(run, result, band, account)
     if json_out is not None:
-        write_text(json_out, _as_json(run, result, account))
+        write_text(json_out, _as_json(run, result, band, account))
     if timeline is not None and iteration.nodes is not None:
         from simcore.formats.chrome_trace import timeline_json
 
         write_text(timeline, timeline_json(iteration.nodes))
 
 
-def _as_json(run: "Run", result: "IterationResult", account: "KernelAccount | None") -> str:
+def _as_json(
+    run: "Run", result: "IterationResult", band: "Band", account: "KernelAccount | None"
+) -> str:
     """Result and inputs, keys with units; the same inputs give the same bytes."""
     import json
     from dataclasses import asdict
 
     from simcore import __version__
-    from simcore.validation import validated_band
 
     content = {
         "simcore_version": __version__,
@@ -90,7 +101,8 @@ def _as_json(run: "Run", result: "IterationResult", account: "KernelAccount | No
         "nodes": result.nodes,
         "events": result.events,
         "kernels": None if account is None else asdict(account),
-        "measured_against": validated_band(run),
+        "measured_against": str(band),
+        "band": band.as_table(result.iteration_time_s),
         "notes": list(result.notes),
     }
     return json.dumps(content, indent=1) + "\n"

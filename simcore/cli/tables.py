@@ -9,7 +9,7 @@ from simcore.memory.fit import Shortage
 from simcore.memory.modules import activations_by_module
 from simcore.result import IterationResult
 from simcore.units import format_quantity
-from simcore.validation import validated_band
+from simcore.validation import Band, accelerator_trust
 
 PARTS = {
     "tp": "tensor parallel",
@@ -29,8 +29,10 @@ PARTS = {
 }
 
 
-def print_result(run: Run, result: IterationResult, account: KernelAccount | None) -> None:
-    """Print where the iteration's time and memory went, and what the times of kernels rest on."""
+def print_result(
+    run: Run, result: IterationResult, band: Band, account: KernelAccount | None
+) -> None:
+    """Print where time and memory went, what kernels rest on, and how far to trust the time."""
     console = Console()
     console.print(_title(run, result))
     console.print(_time_table(result))
@@ -40,7 +42,8 @@ def print_result(run: Run, result: IterationResult, account: KernelAccount | Non
     console.print(f"engine: {result.engine}, as {result.engine_reason}")
     if account is not None:
         console.print(f"kernels: {account.told()}")
-    console.print(f"measured against: {validated_band(run)}")
+    for line in band_lines(run, result, band):
+        console.print(line)
     for note in result.notes:
         console.print(f"[dim]note: {note}[/dim]")
     fit = result.memory_fit
@@ -51,6 +54,19 @@ def print_result(run: Run, result: IterationResult, account: KernelAccount | Non
         )
     elif fit.is_short:
         console.print(f"[bold yellow]{fit.reason}[/bold yellow]")
+
+
+def band_lines(run: Run, result: IterationResult, band: Band) -> list[str]:
+    """Lines on the band of the time, and on the accelerator where little was measured on it."""
+    low, high = (format_quantity(end, "s") for end in band.of(result.iteration_time_s))
+    lines = [f"measured against: {low} to {high}, {band}"]
+    if band.middle != 1:
+        middle = format_quantity(band.middle * result.iteration_time_s, "s")
+        lines.append(f"calibrated: [bold]{middle}[/bold], {band.middle - 1:+.1%} of what is above")
+    trust = accelerator_trust(run.platform.npu)
+    if not trust.startswith("measured"):
+        lines.append(f"accelerator {run.platform.npu.name}: {trust}")
+    return lines
 
 
 def _title(run: Run, result: IterationResult) -> str:

@@ -78,15 +78,20 @@ def predict_collectives(path: Path) -> Iterator[Prediction]:
     """
     machines = Machines()
     for row in MeasuredRow.all_of(path):
-        try:
-            accelerator = accelerator_of(row)
-            asked = MeasuredCollective.of(row, accelerator)
-            fabric, out = machines.fabric(accelerator.fabric), machines.fabric(SCALE_OUT)
-            memory = machines.npu(accelerator.npu).memory_bandwidth_bytes_per_s
-            time_s = collective_s(asked, fabric, out, memory)
-            yield Prediction(id=row.id, status="ok", time_s=time_s)
-        except SimcoreError as error:
-            yield Prediction(id=row.id, status="unsupported", reason=str(error))
+        yield predict_collective(row, machines)
+
+
+def predict_collective(row: MeasuredRow, machines: Machines) -> Prediction:
+    """Prediction of one row; never raises for what a row holds."""
+    try:
+        accelerator = accelerator_of(row)
+        asked = MeasuredCollective.of(row, accelerator)
+        fabric, out = machines.fabric(accelerator.fabric), machines.fabric(SCALE_OUT)
+        memory = machines.npu(accelerator.npu).memory_bandwidth_bytes_per_s
+        time_s = collective_s(asked, fabric, out, memory)
+        return Prediction(id=row.id, status="ok", time_s=time_s)
+    except SimcoreError as error:
+        return Prediction(id=row.id, status="unsupported", reason=str(error))
 
 
 def collective_s(

@@ -10,7 +10,7 @@ from pathlib import Path
 from simcore.config import Run
 from simcore.errors import ConfigError, SimcoreError
 from simcore.terms import Precision
-from simcore.validation.band import TABLE, measured_runs, write_table
+from simcore.validation.bands.write import training_groups, write_training_table
 from simcore.validation.collectives import predict_collectives
 from simcore.validation.efficiency_tables import silicon_table, stack_table
 from simcore.validation.machine import Machines
@@ -61,8 +61,7 @@ def write_report(training: Path, collectives: Path, docs: Path, configs: Path) -
         "validation_training.svg": scatter(_by_source(trained), "One training iteration"),
         "validation_collectives.svg": scatter(_by_source(moved), "One collective"),
     }
-    write_table(configs / TABLE, measured_runs(runs))
-    written = [configs / TABLE]
+    written = write_training_table(configs, training_groups(runs))
     for name, image in images.items():
         written.append(_write(docs / "images" / name, image))
     return [*written, _write(docs / PAGE, _page(trained, moved))]

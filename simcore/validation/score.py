@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
+from simcore.validation.bands.band import Band
 from simcore.validation.rows import MeasuredRow
 from simcore.validation.served.batches import BatchPrediction
-from simcore.validation.served.predict import HIGH, LOW, ServedPrediction
+from simcore.validation.served.predict import ServedPrediction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,7 @@ class Prediction:
         reason: Why not ``ok``.
         time_s: Of one iteration, or of one collective; None if not ``ok``.
         memory_bytes: Of the fullest NPU; None for collectives.
+        band: Of the iteration time; None if not ``ok``, and for collectives.
     """
 
     id: str
@@ -32,13 +34,20 @@ class Prediction:
     reason: str = ""
     time_s: float | None = None
     memory_bytes: float | None = None
+    band: Band | None = None
 
 
 def write_training(path: Path, predictions: Iterable[Prediction]) -> dict[str, int]:
     """Write one line per prediction; returns how many have which status."""
     header = ["id", "status", "reason", "iter_time_s", "memory_bytes"]
+    header += ["iter_time_low_s", "iter_time_high_s", "trust"]
     lines = (
-        [p.id, p.status, p.reason, _cell(p.time_s), _cell(p.memory_bytes)] for p in predictions
+        [
+            *(p.id, p.status, p.reason, _cell(p.time_s), _cell(p.memory_bytes)),
+            *_ends(p.band, p.time_s),
+            p.band.trust if p.band else "",
+        ]
+        for p in predictions
     )
     return _write(path, header, lines)
 
@@ -56,9 +65,8 @@ def write_serving(path: Path, predictions: "Iterable[ServedPrediction]") -> dict
 
     def line(p: "ServedPrediction") -> list[str]:
         times = [None if time is None else 1e3 * time for time in (p.ttft_s, p.tpot_s)]
-        band = [None if p.tpot_s is None else 1e3 * p.tpot_s * part for part in (LOW, HIGH)]
-        cells = [*times, p.tokens_per_s_per_npu, *band]
-        return [p.id, p.status, p.reason, *(_cell(cell) for cell in cells)]
+        cells = [_cell(cell) for cell in (*times, p.tokens_per_s_per_npu)]
+        return [p.id, p.status, p.reason, *cells, *_ends(p.band, times[1])]
 
     return _write(path, header, map(line, predictions))
 
@@ -90,6 +98,12 @@ def _write(path: Path, header: list[str], lines: Iterable[list[str]]) -> dict[st
     except OSError as error:
         raise ConfigError(str(path), "must be writable", got=error.strerror) from None
     return counts
+
+
+def _ends(band: Band | None, time: float | None) -> list[str]:
+    """Both ends of a band, in the unit of *time*."""
+    ends = band.of(time) if band is not None and time is not None else (None, None)
+    return [_cell(end) for end in ends]
 
 
 def _cell(value: float | None) -> str:

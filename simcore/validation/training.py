@@ -5,6 +5,7 @@ from pathlib import Path
 
 from simcore.errors import SimcoreError
 from simcore.simulation import simulate_run
+from simcore.validation.bands import prediction_band
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
@@ -17,7 +18,7 @@ def predict_training(path: Path) -> Iterator[Prediction]:
     Raises:
         ConfigError: The table cannot be read.
     """
-    predictor = TrainingPredictor()
+    predictor = TrainingPredictor(bands=True)
     for row in MeasuredRow.all_of(path):
         yield predictor.predict(row)
 
@@ -25,8 +26,9 @@ def predict_training(path: Path) -> Iterator[Prediction]:
 class TrainingPredictor:
     """Predicts rows, and remembers equal runs."""
 
-    def __init__(self, machines: Machines | None = None) -> None:
-        self._machines = machines or Machines()
+    def __init__(self, machines: Machines | None = None, *, bands: bool = False) -> None:
+        """*bands*: predictions get their bands, for which the tables of residuals must be there."""
+        self._machines, self._bands = machines or Machines(), bands
         self._known: dict[str, tuple[float, float]] = {}
 
     def predict(self, row: MeasuredRow) -> Prediction:
@@ -45,4 +47,10 @@ class TrainingPredictor:
                 return Prediction(id=row.id, status="unsupported", reason=str(error))
             self._known[key] = result.iteration_time_s, float(result.footprint_bytes)
         time_s, memory_bytes = self._known[key]
-        return Prediction(id=row.id, status="ok", time_s=time_s, memory_bytes=memory_bytes)
+        return Prediction(
+            id=row.id,
+            status="ok",
+            time_s=time_s,
+            memory_bytes=memory_bytes,
+            band=prediction_band(run) if self._bands else None,
+        )

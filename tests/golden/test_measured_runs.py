@@ -84,7 +84,8 @@ def test_every_row_gets_one_line_and_measured_columns_may_be_blank(
     assert done.exit_code == 0, done.output
     with out.open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
-    assert list(lines[0]) == ["id", "status", "reason", "iter_time_s", "memory_bytes"]
+    columns = ["id", "status", "reason", "iter_time_s", "memory_bytes"]
+    assert list(lines[0]) == [*columns, "iter_time_low_s", "iter_time_high_s", "trust"]
     assert len(lines) == 10
     predictor = TrainingPredictor()
     for line, row in zip(lines, MeasuredRow.all_of(TRAINING), strict=False):

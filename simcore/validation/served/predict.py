@@ -7,6 +7,8 @@ from pathlib import Path
 
 from simcore.errors import SimcoreError
 from simcore.simulation import Simulator
+from simcore.validation.bands.band import Band
+from simcore.validation.bands.serving import served_band
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import MEAN_LENGTH, Load, ServedRuns, Shape
 from simcore.validation.served.models import served_model
@@ -21,10 +23,6 @@ those that copy it are 1."""
 _ROUNDS = 6
 """Halvings of the distance to the number of answers under way, less than 2 % of it in the end."""
 
-LOW, HIGH = 0.62, 1.37
-"""Measured times per output token over predicted ones: four of five of 2,208 public rows lie
-between. Steps that guess tokens without saying so take about half the time."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedPrediction:
@@ -37,6 +35,7 @@ class ServedPrediction:
         ttft_s: Time to the first token without waiting for a place, half of a step included.
         tpot_s: Time per output token.
         tokens_per_s_per_npu: Output tokens.
+        band: Of the time per output token.
     """
 
     id: str
@@ -45,6 +44,7 @@ class ServedPrediction:
     ttft_s: float | None = None
     tpot_s: float | None = None
     tokens_per_s_per_npu: float | None = None
+    band: Band | None = None
 
 
 def predict_serving(path: Path) -> Iterator[ServedPrediction]:
@@ -55,7 +55,8 @@ def predict_serving(path: Path) -> Iterator[ServedPrediction]:
     """
     predictor = ServedPredictor()
     for row in MeasuredRow.all_of(path):
-        yield predictor.predict(row)
+        found = predictor.predict(row)
+        yield replace(found, band=served_band(row)) if found.status == "ok" else found
 
 
 class ServedPredictor:

@@ -135,3 +135,9 @@ def test_a_backend_that_cannot_run_is_refused_with_those_that_can(
     run.write_text(SMALL)
     with pytest.raises(ConfigError, match="congestion_aware_multidim"):
         CliRunner().invoke(simulate, [str(run), "--backend", backend], catch_exceptions=False)
+
+
+def test_little_known_accelerators_are_told_in_one_line() -> None:
+    text = told(LLAMA, "--set", "platform.npu=mi300x")
+    assert "accelerator mi300x: data sheet only" in text
+    assert "accelerator h100_80" not in told(LLAMA, "--set", "platform.npu=h100_80")

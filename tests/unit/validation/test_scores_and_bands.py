@@ -1,11 +1,16 @@
 """Errors, rankings and bands against cases worked out by hand."""
 
 import math
+from pathlib import Path
 
 import pytest
 
-from simcore import load_run, shipped_folder
-from simcore.validation.band import MeasuredRuns, MeasuredTable, validated_band
+from simcore import ConfigError, load_run, prediction_band, shipped_folder
+from simcore.validation.bands.classes import TRAINING
+from simcore.validation.bands.residuals import Group, grouped, read_groups, write_groups
+from simcore.validation.bands.shipped import Judged
+from simcore.validation.bands.spread import LIKENESS, Constants, Spreads
+from simcore.validation.bands.training import UNFITTED, training_evidence
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.report import training_s
@@ -67,56 +72,104 @@ def test_rankings_need_five_layouts() -> None:
     assert ranking(compare(rows, predictions, training_s)).groups == 0
 
 
-def _measured(source: str, error: float, **changes: object) -> MeasuredRuns:
+RUN = run_of(MeasuredRow(GPT, "t:1"), Machines())
+CONSTANTS = Constants(pull=4, few=0.5, growth=0.05, low=2, high=3)
+
+
+def _judged(*groups: Group) -> Judged:
+    return Judged(Spreads(TRAINING, groups), CONSTANTS)
+
+
+def _group(*residuals: float, source: str = "a", **changes: object) -> Group:
     values: dict[str, object] = {
-        "npu": "a100_80",
-        "number_format": "16-bit",
-        "kind": "dense",
+        "levels": ("dense", "16-bit", "a100_80", "pipeline"),
         "source": source,
         "model": "gpt-20B",
-        "parameters": 20_000_000_000,
+        "parameters": RUN.workload.model.parameters,
         "npus": 256,
-        "rows": 1,
-        "error": error,
+        "residuals": residuals,
     }
-    return MeasuredRuns(**{**values, **changes})  # type: ignore[arg-type]
+    return Group(**{**values, **changes})  # type: ignore[arg-type]
 
 
-RUN = run_of(MeasuredRow(GPT, "t:1"), Machines())
+def test_a_band_reaches_as_many_spreads_down_and_up_as_were_fitted() -> None:
+    evidence = training_evidence(RUN, _judged(_group(0.1, -0.1)))
+    one_source = math.exp(0.5 * (1 / 2 + 1 / 2))  # for its kind, and for its format
+    assert math.isclose(evidence.width, 0.1 * one_source)
+    assert math.isclose(evidence.band.low, math.exp(-0.2 * one_source))
+    assert math.isclose(evidence.band.high, math.exp(0.3 * one_source))
+    assert evidence.trust == "few runs"
+    assert evidence.reason.startswith("2 runs of 1 source on a100_80, 16-bit, dense, pipeline;")
+    assert evidence.reason.endswith("nearest: gpt-20B on 256")
 
 
-def test_the_band_holds_four_of_five_runs_and_names_the_nearest() -> None:
-    runs = [_measured("a", error / 100) for error in (1, 2, 3, 4, 50)]
-    runs.append(_measured("a", 0.01, model="gpt-1T", parameters=10**12, npus=3072))
-    text = MeasuredTable(tuple(runs)).band(RUN)
-    assert text.startswith("±4% (6 measured runs on a100_80, 16-bit, dense;")
-    assert "nearest: gpt-20B on 256" in text
+def test_many_rows_of_two_sources_count_as_measured() -> None:
+    groups = [_group(*[0.1] * 10, source=source) for source in "ab"]
+    assert training_evidence(RUN, _judged(*groups)).trust == "measured"
 
 
-def test_sources_weigh_alike_in_the_band() -> None:
-    many = [_measured("a", 0.01) for _ in range(1000)]
-    few = [_measured("b", 0.3)]
-    assert MeasuredTable((*many, *few)).band(RUN).startswith("±30%")
+def test_a_model_of_twice_the_size_on_twice_the_machine_is_two_doublings_away() -> None:
+    here, there = _group(0.1), _group(0.1, npus=512, parameters=2 * _group().parameters)
+    near, far = (training_evidence(RUN, _judged(group)).width for group in (here, there))
+    assert math.isclose(far / near, 1 + 2 * CONSTANTS.growth)
+
+
+def test_rows_of_one_source_weigh_less_than_as_many_of_their_own() -> None:
+    spreads = Spreads(TRAINING, [_group(*[0.0] * 100), _group(0.3, source="b")])
+    independent = 100 / (1 + 99 * LIKENESS)
+    whole = spreads.at(("none",) * 4, CONSTANTS)
+    assert math.isclose(whole.size, 0.3 / (1 + independent))
 
 
 def test_what_was_never_measured_is_said_to_be_so() -> None:
-    other = _measured("a", 0.1, npu="h100_80")
-    assert "not validated here" in MeasuredTable((other,)).band(RUN)
-    narrow = _measured("a", 0.1, number_format="8-bit")
-    assert "8-bit, on 256" in MeasuredTable((narrow,)).band(RUN)
+    other = _group(0.1, levels=("dense", "16-bit", "tpu_v4", "pipeline"))
+    unseen = training_evidence(RUN, _judged(other))
+    assert unseen.trust == "prior"
+    assert unseen.reason == "no measured run on a100_80"
+    assert unseen.width == pytest.approx(0.1 * math.exp(0.5) * UNFITTED)
+    narrow = _group(0.1, levels=("dense", "8-bit", "a100_80", "pipeline"))
+    evidence = training_evidence(RUN, _judged(narrow))
+    assert evidence.trust == "nearby"
+    assert "have other formats or models" in evidence.reason
+
+
+def test_an_accelerator_of_the_same_chip_lends_its_runs() -> None:
+    twin = _group(0.1, levels=("dense", "16-bit", "a100_40", "pipeline"))
+    evidence = training_evidence(RUN, _judged(twin))
+    assert evidence.trust == "nearby"
+    assert evidence.reason == "no measured run on a100_80; a100_40 has the same chip"
 
 
 def test_the_shipped_table_has_a_band_for_gpt_on_a100() -> None:
-    assert validated_band(RUN).startswith("±")
+    band = prediction_band(RUN)
+    assert band.trust == "measured"
+    assert 0.6 < band.low < 1 < band.high < 1.5
+    assert str(band).startswith(f"{band.low - 1:+.0%} to {band.high - 1:+.0%} (measured: ")
+
+
+def test_tables_of_residuals_come_back_and_broken_ones_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "measured.csv"
+    groups = grouped([_group(0.1), _group(-0.25), _group(0.5, source="b")])
+    write_groups(path, TRAINING, groups)
+    assert list(read_groups(path, TRAINING)) == groups
+    assert groups[0].residuals == (-0.25, 0.1)
+    whole = path.read_text(encoding="utf-8")
+    for broken in (whole.replace("500", "x"), whole.replace("kind", "sort"), whole + "a,b\n"):
+        path.write_text(broken, encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"measured\.csv"):
+            read_groups(path, TRAINING)
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
     [("dlrm_2p6t_256_h100", "dlrm"), ("t5_11b_1024_tpu_v3", "encoder-decoder")],
 )
-def test_no_band_of_transformers_is_told_for_another_kind(name: str, kind: str) -> None:
-    run = load_run(shipped_folder("configs") / "runs" / f"{name}.yaml")
-    assert validated_band(run).endswith(f"no measured run of a workload of this kind ({kind})")
+def test_bands_of_another_kind_are_wide_and_told_as_a_prior(name: str, kind: str) -> None:
+    band = prediction_band(load_run(shipped_folder("configs") / "runs" / f"{name}.yaml"))
+    assert band.trust == "prior"
+    assert band.reason == f"no measured run of a workload of this kind ({kind})"
+    assert "a prior, not validated here" in str(band)
+    assert band.high / band.low > 1.5
 
 
 @pytest.mark.parametrize(
@@ -127,14 +180,15 @@ def test_no_band_of_transformers_is_told_for_another_kind(name: str, kind: str) 
         ({"plan.cp_kind": "ring"}, "plan.cp_kind: ring"),
     ],
 )
-def test_no_band_is_told_for_choices_that_no_measured_run_made(
+def test_choices_that_no_measured_run_made_widen_the_band(
     change: dict[str, str], choice: str
 ) -> None:
     file = shipped_folder("configs") / "runs" / "gpt3_175b_1024_a100.yaml"
-    assert validated_band(load_run(file)).startswith("±")
-    assert validated_band(load_run(file, change)) == (
-        f"not validated here: no measured run with {choice}"
-    )
+    usual, other = prediction_band(load_run(file)), prediction_band(load_run(file, change))
+    assert usual.trust != "prior"
+    assert other.trust == "prior"
+    assert other.reason == f"no measured run with {choice}"
+    assert other.low < usual.low < 1 < usual.high < other.high
 
 
 @pytest.mark.parametrize("measured", ["", "0"])

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dse.evaluate import simulator
+from dse.evaluate import trusted
+from dse.report.front_table import BAND, front_table
 from dse.report.measured import front_bands
 from dse.results.result import StudyResult
 from dse.run.api import run_study
@@ -17,10 +18,21 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     return run_study("llm_gpt.yaml", out=folder, trials=20, executor="serial")
 
 
-def test_designs_alike_share_one_answer(result: StudyResult) -> None:
-    (band,) = front_bands(result)
-    assert band.startswith("±")
-    assert "measured runs on a100_80, 16-bit, dense" in band
+def test_every_design_of_the_front_has_a_band(result: StudyResult) -> None:
+    bands = front_bands(result)
+    assert bands
+    assert all("on a100_80, 16-bit, dense" in band for band in bands)
+    for trial in (result.rows[index] for index in result.front):
+        metrics = trial.evaluation.metrics
+        low_s, high_s = (metrics[f"iteration_time_{end}_s"] for end in ("low", "high"))
+        assert 0 < low_s < metrics["iteration_time_s"] < high_s
+
+
+def test_the_front_as_a_table_shows_the_interval_of_each_time(result: StudyResult) -> None:
+    table = front_table(result)
+    at = table.columns.index(BAND)
+    assert at == 1 + len(result.study.goals.objectives)
+    assert all(" - " in row[at] and len(row) == len(table.columns) for row in table.rows)
 
 
 def test_answers_that_differ_are_counted_the_commonest_first(
@@ -33,7 +45,7 @@ def test_answers_that_differ_are_counted_the_commonest_first(
         asked += 1
         return "not validated here" if asked == 1 else "±5%"
 
-    monkeypatch.setattr(simulator, "validated_band", band)
+    monkeypatch.setattr(trusted, "prediction_band", band)
     designs = len(result.front)
     assert designs > 2
     assert front_bands(result) == [

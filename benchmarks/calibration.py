@@ -1,0 +1,115 @@
+"""Worth of a site's own runs: the largest sources stand for sites that nobody has seen.
+
+    python benchmarks/calibration.py --llm LLM.csv [--own 5] [--draws 20] [--sources 6]
+
+A source is left out of everything that is fitted: residuals by class, their constants, and what
+runs of one site share. Some of its runs are then given as a site's own, and the error of the others
+is told as simulated and moved. The runs are drawn at random, several times; and chosen one by
+one where they tell most of the others, as `simcore calibrate` advises.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from bands import source_runs, training_runs
+
+from simcore.config import Run
+from simcore.validation.bands.classes import TRAINING
+from simcore.validation.bands.fit import fitted
+from simcore.validation.bands.shipped import Likeness
+from simcore.validation.bands.spread import Floats, Spreads
+from simcore.validation.bands.write import training_groups
+from simcore.validation.calibrated.fit import fitted_likeness
+from simcore.validation.calibrated.posterior import Posterior
+from simcore.validation.calibrated.site import MOST_SHIFT
+from simcore.validation.calibrated.site_runs import SourceRun, left_out_widths, sites_of
+from simcore.validation.score import Compared
+
+Trained = list[tuple[Compared, Run]]
+
+
+def main() -> None:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--llm", type=Path, required=True)
+    parser.add_argument("--own", type=int, default=5)
+    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--sources", type=int, default=6)
+    given = parser.parse_args()
+    print_worth(training_runs(given.llm), given.own, given.draws, given.sources)
+
+
+def print_worth(trained: Trained, own: int, draws: int, most: int) -> None:
+    """Print the errors of each of the largest sources, and the mean of how much they fall."""
+    runs = source_runs(trained)
+    spreads = Spreads(TRAINING, training_groups(trained))
+    counts = np.bincount(spreads.source)
+    falls = []
+    for at in np.argsort(-counts, kind="stable")[:most]:
+        source = spreads.sources[int(at)]
+        site, likeness, widths = left_out(source, runs, spreads)
+        raw, drawn, chosen = worth(site, widths, likeness, own, draws)
+        falls.append((1 - drawn / raw, 1 - chosen / raw))
+        print(
+            f"{source} ({len(site)} runs): {raw:.1%} as simulated, {drawn:.1%} with {own} drawn "
+            f"({falls[-1][0]:+.0%} less), {chosen:.1%} with {own} chosen ({falls[-1][1]:+.0%} less)"
+        )
+    print("mean: error falls by {:.0%} (drawn), {:.0%} (chosen)".format(*np.mean(falls, axis=0)))
+
+
+def left_out(
+    source: str, runs: list[SourceRun], spreads: Spreads
+) -> tuple[list[SourceRun], Likeness, Floats]:
+    """Runs of a source, what runs of one site share, and their spreads, from all others."""
+    others = spreads.source != spreads.sources.index(source)
+    constants = fitted(TRAINING, spreads.groups, others)
+    sites = sites_of([run for run in runs if run.source != source], spreads, constants)
+    site = [run for run in runs if run.source == source]
+    return site, fitted_likeness(sites), left_out_widths(source, site, spreads, constants)
+
+
+def worth(
+    site: list[SourceRun], widths: Floats, likeness: Likeness, own: int, draws: int
+) -> tuple[float, float, float]:
+    """Mean sizes of errors: as simulated, moved by drawn runs, and by chosen ones.
+
+    As simulated and drawn: means over the same draws.
+    """
+    random = np.random.default_rng(0)
+    picks = [random.permutation(len(site))[:own] for _ in range(draws)]
+    drawn = np.mean([rest_error(site, widths, likeness, pick) for pick in picks], axis=0)
+    picked = rest_error(site, widths, likeness, chosen(site, widths, likeness, own))
+    return float(drawn[0]), float(drawn[1]), float(drawn[0] * picked[1] / picked[0])
+
+
+def chosen(site: list[SourceRun], widths: Floats, likeness: Likeness, own: int) -> list[int]:
+    """Runs one by one, each the one that tells most of the others."""
+    places, found = [run.place for run in site], list[int]()
+    while len(found) < own:
+        gains = Posterior([places[at] for at in found], [0.0] * len(found), likeness).gains(
+            places, widths
+        )
+        gains[found] = -1
+        found.append(int(np.argmax(gains)))
+    return found
+
+
+def rest_error(
+    site: list[SourceRun], widths: Floats, likeness: Likeness, own: "np.ndarray | list[int]"
+) -> tuple[float, float]:
+    """Mean sizes of the errors of all runs but a site's *own*: as simulated, and moved."""
+    places = [run.place for run in site]
+    residuals = np.array([run.residual for run in site])
+    scaled = [residuals[at] / widths[at] for at in own]
+    means, _ = Posterior([places[at] for at in own], scaled, likeness).at(places)
+    shifts = np.clip(widths * means, -MOST_SHIFT, MOST_SHIFT)
+    rest = np.setdiff1d(np.arange(len(site)), own)
+    before, after = np.exp(-residuals) - 1, np.exp(shifts - residuals) - 1
+    return float(np.abs(before[rest]).mean()), float(np.abs(after[rest]).mean())
+
+
+if __name__ == "__main__":
+    main()

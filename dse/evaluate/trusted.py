@@ -1,0 +1,56 @@
+"""Bands of the iteration times of designs, moved by runs of one's own where a study names them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dse.evaluate.base import EvaluatorInput
+from simcore import Band, Npu, Run, Site, accelerator_trust, load_calibration, prediction_band
+
+_LONGER = ("iteration_time_s",)
+_RATES = ("tokens_per_s", "mfu", "hfu")
+
+
+@dataclass(frozen=True, slots=True)
+class RunBands:
+    """Bands of runs.
+
+    Attributes:
+        site: Runs of one's own; None: there are none.
+    """
+
+    site: Site | None
+
+    @classmethod
+    def of(cls, what: EvaluatorInput) -> "RunBands":
+        """Bands of a study's runs.
+
+        Raises:
+            ConfigError: The file of its calibration cannot be read.
+        """
+        if not what.calibration:
+            return cls(None)
+        return cls(Site(load_calibration(Path(what.folder) / what.calibration)))
+
+    def band(self, run: Run) -> Band:
+        """The band of the simulated time of *run*."""
+        return prediction_band(run) if self.site is None else self.site.band(run)
+
+    def applied(self, run: Run, metrics: Mapping[str, float]) -> dict[str, float]:
+        """*metrics* with the ends of the band; with a calibration, the time is its middle.
+
+        What was simulated then stands under ``simulated_time_s``; its parts stay as simulated.
+        """
+        band, simulated_s = self.band(run), metrics["iteration_time_s"]
+        found = {**metrics, **band.figures("iteration_time", simulated_s)}
+        if self.site is not None:
+            found["simulated_time_s"] = simulated_s
+            found |= {name: metrics[name] * band.middle for name in _LONGER}
+            found |= {name: metrics[name] / band.middle for name in _RATES if name in metrics}
+        return found
+
+
+def little_known(npu: Npu) -> str:
+    """Accelerator and trust in it, where little or nothing was measured on it; else empty."""
+    trust = accelerator_trust(npu)
+    return "" if trust.startswith("measured") else f"{npu.name}: {trust}"

@@ -1,0 +1,126 @@
+"""Bands of the time per output token, of load tests and of simulated decode steps."""
+
+from math import log2
+
+from simcore.config import Run
+from simcore.network import DEFAULT_BACKEND
+from simcore.validation.bands.band import Band, Trust
+from simcore.validation.bands.classes import SERVING, format_of, kind_of_model
+from simcore.validation.bands.residuals import Group
+from simcore.validation.bands.shipped import Judged, shipped
+from simcore.validation.bands.silicon import served_name
+from simcore.validation.bands.training import ASSUMED, MANY_ROWS, UNFITTED
+from simcore.validation.rows import MeasuredRow
+from simcore.validation.served.models import served_model
+from simcore.workload.kinds import InferenceWorkload
+
+FEW, MANY = 2.0, 16.0
+"""Requests at once per NPU: below the first products wait for weights, from the last on for
+themselves."""
+_NARROW = {"bf16": "16-bit", "": "16-bit", "nvfp4": "4-bit"}
+
+
+def served_band(row: MeasuredRow) -> Band:
+    """Band of the time per output token of a row of load tests.
+
+    Raises:
+        SimcoreError: No shipped model has the row's shape, or a cell holds no number.
+    """
+    levels, (parameters, npus) = served_levels(row), _size(row)
+    return _band(levels, (log2(parameters), log2(npus)), "")
+
+
+def served_group(row: MeasuredRow, residual: float) -> Group:
+    """The measured *row* as a group of its own; *residual*: ln(measured / predicted).
+
+    All rows come from collections of many operators' tests: the pair of model and accelerator
+    stands for the source.
+    """
+    parameters, npus = _size(row)
+    model, system = row.text("model").split("/")[-1], row.text("system")
+    return Group(
+        levels=served_levels(row),
+        source=f"{row.text('source')}: {model} on {system}",
+        model=model,
+        parameters=parameters,
+        npus=npus,
+        residuals=(residual,),
+    )
+
+
+def served_levels(row: MeasuredRow) -> tuple[str, ...]:
+    """Levels of ``SERVING`` of a row."""
+    npus = row.count("num_gpus") or 1
+    return (
+        "pools" if row.text("mode") == "disagg" else "one pool",
+        kind_of_model(served_model(row.text("model"))),
+        row.text("backend"),
+        row.text("system"),
+        _NARROW.get(row.text("gemm_format"), "8-bit"),
+        regime((row.count("concurrency") or 1) / npus),
+    )
+
+
+def regime(requests_per_npu: float) -> str:
+    """Part of the work that sets the pace of a step with so many requests at once."""
+    if requests_per_npu < FEW:
+        return "few requests"
+    return "some requests" if requests_per_npu < MANY else "many requests"
+
+
+def decode_band(run: Run) -> Band:
+    """Band of the time of *run*, a step of inference."""
+    workload = run.workload
+    assert isinstance(workload, InferenceWorkload)
+    kernels, npu = run.platform.npu.kernels, run.platform.npu.name
+    levels = (
+        "pools",
+        kind_of_model(workload.model),
+        {"tensorrt_llm": "trtllm"}.get(kernels.engine, kernels.engine) if kernels else "",
+        served_name(npu),
+        format_of(workload.precision),
+        regime(workload.global_batch / run.platform.npus),
+    )
+    lacks = ""
+    if run.backend != DEFAULT_BACKEND:
+        lacks = f"load tests were predicted with {DEFAULT_BACKEND}"
+    elif workload.step != "decode":
+        lacks = "load tests tell the time per output token alone"
+    elif run.compute != "measured":
+        lacks = f"load tests were predicted with compute: measured, not {run.compute}"
+    place = log2(workload.model.parameters), log2(run.platform.npus)
+    return _band(levels, place, lacks)
+
+
+def _band(levels: tuple[str, ...], place: tuple[float, float], lacks: str) -> Band:
+    judged = shipped(SERVING)
+    spread = judged.spread(levels)
+    npu = levels[SERVING.levels.index("npu")]
+    measured = npu in judged.known("npu")
+    width = judged.width(spread, place)
+    width *= ASSUMED if lacks else 1.0 if measured else UNFITTED
+    trust: Trust = "few runs"
+    if lacks or not measured:
+        trust = "prior"
+    elif spread.depth < len(levels):
+        trust = "nearby"
+    elif spread.rows >= MANY_ROWS:
+        trust = "measured"
+    return Band.around(
+        below=judged.constants.low * width,
+        above=judged.constants.high * width,
+        trust=trust,
+        reason=lacks or _told(judged, levels, spread.depth, spread.rows, measured),
+    )
+
+
+def _told(judged: Judged, levels: tuple[str, ...], depth: int, rows: int, measured: bool) -> str:
+    if not measured:
+        return f"no measured load test on {levels[SERVING.levels.index('npu')]}"
+    tests = f"{rows:,} load test{'s' if rows > 1 else ''}"
+    return f"{tests} with {', '.join(level for level in levels[:depth] if level)}"
+
+
+def _size(row: MeasuredRow) -> tuple[int, int]:
+    """Parameters of the model, and NPUs."""
+    return served_model(row.text("model")).parameters, row.count("num_gpus") or 1

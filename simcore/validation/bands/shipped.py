@@ -1,0 +1,137 @@
+"""The shipped tables of residuals with their constants."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Self
+
+from simcore.files.input_file import files_kept
+from simcore.files.resources import shipped_folder
+from simcore.files.yaml_file import read_table
+from simcore.schema import Schema
+from simcore.validation.bands.residuals import Chain, Group, read_groups
+from simcore.validation.bands.spread import Constants, Spread, Spreads, widening
+
+FOLDER = "validation"
+CONSTANTS = "bands.yaml"
+
+
+class Likeness(Schema):
+    """Parts of the variance of scaled residuals that runs of one site share; see ``posterior.py``.
+
+    Attributes:
+        variance: Of residuals over their spread.
+        site: Shared by all runs of a site.
+        kind: Further part, shared where accelerator, format and kind of model agree.
+        model: Further part, shared the more, the nearer models and machine sizes are.
+        layout: Further part, shared the more, the nearer layouts are too; the rest no runs share.
+        model_reach, layout_reach: Doublings over which that falls by a factor of e.
+        source: Where the values are from.
+    """
+
+    variance: float
+    site: float
+    kind: float
+    model: float
+    layout: float
+    model_reach: float
+    layout_reach: float
+    source: str = ""
+
+
+class BandConstants(Schema):
+    """Content of ``bands.yaml``."""
+
+    name: str = ""
+    training: Constants
+    serving: Constants
+    site: Likeness
+
+    def of(self, chain: Chain) -> Constants:
+        """Constants of one chain."""
+        return self.training if chain.name == "training" else self.serving
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A table of residuals with the constants that were fitted to it.
+
+    Attributes:
+        spreads: The table.
+        constants: Of its chain.
+    """
+
+    spreads: Spreads
+    constants: Constants
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_spread", cache(self._spread_at))
+        object.__setattr__(self, "_known", cache(self._values_of))
+
+    @classmethod
+    def read(cls, chain: Chain, folder: Path) -> Self:
+        """The table of a chain in *folder*, with its constants.
+
+        Raises:
+            ConfigError: A file is missing or not valid.
+        """
+        spreads = Spreads(chain, read_groups(folder / chain.file, chain))
+        return cls(spreads, read_constants(folder).of(chain))
+
+    def spread(self, levels: tuple[str, ...]) -> Spread:
+        """Spread at a class; each is worked out once."""
+        found: Spread = self._spread(levels)  # type: ignore[attr-defined]
+        return found
+
+    def _spread_at(self, levels: tuple[str, ...]) -> Spread:
+        return self.spreads.at(levels, self.constants)
+
+    def width(self, spread: Spread, place: tuple[float, float]) -> float:
+        """Spread at a model and a machine size, widened."""
+        doublings = self.spreads.doublings(spread, place)
+        return spread.size * widening(spread.lack, doublings, self.constants)
+
+    def known(self, level: str) -> frozenset[str]:
+        """Values of a level that have rows."""
+        found: frozenset[str] = self._known(level)  # type: ignore[attr-defined]
+        return found
+
+    def _values_of(self, level: str) -> frozenset[str]:
+        at = self.spreads.chain.levels.index(level)
+        return frozenset(group.levels[at] for group in self.spreads.groups)
+
+    def rows(self, level: str, value: str) -> int:
+        """Rows with this value of a level."""
+        at = self.spreads.chain.levels.index(level)
+        return sum(len(g.residuals) for g in self.spreads.groups if g.levels[at] == value)
+
+    def nearest(self, spread: Spread, place: tuple[float, float]) -> Group:
+        """The group behind *spread* that is nearest to a model and a machine size."""
+        groups: list[Group] = [self.spreads.groups[int(at)] for at in spread.groups]
+        return min(
+            groups, key=lambda g: sum(abs(a - b) for a, b in zip(g.place, place, strict=True))
+        )
+
+
+def read_constants(folder: Path) -> BandConstants:
+    """The constants in *folder*.
+
+    Raises:
+        ConfigError: The file is missing or not valid.
+    """
+    path = folder / CONSTANTS
+    return BandConstants.from_file_data(read_table(path), at=str(path))
+
+
+@cache
+def shipped(chain: Chain) -> Judged:
+    """The table of a chain that came with this installation; no file that a study names."""
+    with files_kept({}):
+        return Judged.read(chain, shipped_folder("configs") / FOLDER)
+
+
+@cache
+def shipped_constants() -> BandConstants:
+    """The constants that came with this installation; no file that a study names."""
+    with files_kept({}):
+        return read_constants(shipped_folder("configs") / FOLDER)
