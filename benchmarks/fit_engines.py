@@ -26,14 +26,13 @@ from simcore.files.resources import find_config
 from simcore.validation.rows import MeasuredRow
 from simcore.validation.served.accelerators import (
     FULL_LOAD_ENGINE,
-    GPU_ENGINES,
     NAMED_ENGINES,
     OWN_ENGINES,
-    served_as,
 )
 from simcore.validation.served.batch_rows import FULL_LOAD, Batch
 from simcore.validation.served.batches import BatchPredictor
 from simcore.validation.served.engine import KernelRates, ServingEngine
+from simcore.validation.served.systems import GPU_ENGINES, served_as
 
 HOST = {"host_step_s": (1e-5, 2e-2), "host_sequence_s": (1e-7, 5e-4), "collective_s": (1e-7, 2e-4)}
 RATES = {"product": (0.02, 0.65), "memory": (0.2, 0.9), "keys": (0.1, 0.9)}

@@ -1,8 +1,8 @@
 """Band around the throughput of a batch in which four of five measured ones lie."""
 
 from simcore.validation.rows import MeasuredRow
-from simcore.validation.served.accelerators import served_as
 from simcore.validation.served.batch_rows import FULL_LOAD
+from simcore.validation.served.systems import served_as
 
 WHOLE = 0.81, 1.27
 """Measured over predicted throughput of whole batches: 83 % of 1,403 public rows lie between.

@@ -11,9 +11,9 @@ from simcore.machine.system import System
 from simcore.terms import Precision
 from simcore.validation.machine import ACCELERATORS, Machines
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
-from simcore.validation.served.accelerators import served_as
 from simcore.validation.served.links import links_of
 from simcore.validation.served.models import served_model
+from simcore.validation.served.systems import served_as
 from simcore.workload import Model, ParallelPlan
 from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.inference.share import PromptChunk

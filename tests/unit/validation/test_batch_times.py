@@ -13,12 +13,12 @@ from simcore.validation.rows import MeasuredRow
 from simcore.validation.served.accelerators import (
     FULL_LOAD_ENGINE,
     NAMED_ENGINES,
-    SERVED,
     ServedMachines,
 )
 from simcore.validation.served.batch_rows import Batch
 from simcore.validation.served.batches import BatchPredictor
 from simcore.validation.served.engine import ServingEngine
+from simcore.validation.served.systems import SERVED
 
 ROW = {
     "model": "meta-llama/Llama-2-7b-hf",
