@@ -1,10 +1,11 @@
 """Fits latencies and bandwidths in ``configs/fabrics`` to measured collectives.
 
-    python benchmarks/fit_fabrics.py ROWS.csv [--fabric nvlink3 ...] [--write]
+    python benchmarks/fit_fabrics.py ROWS.csv [--fabric nvlink3 ...] [--switches] [--write]
 
 For each fabric: start of the communication kernel, latency and efficiency of each protocol and of
 the reduction in the switches, as far as its file has them, and where the file lists shares of the
-bandwidth for few NPUs, these as medians of the largest transfers. The last line is one JSON object.
+bandwidth for few NPUs, these as medians of the largest transfers. ``--switches`` fits the reduction
+in the switches alone. The last line is one JSON object.
 """
 
 import argparse
@@ -89,25 +90,33 @@ def shares(rows: Sequence[MeasuredRow], fabric: Fabric) -> dict[int, float]:
     return {n: round(min(1.0, medians[n] / best), 3) for n in sorted(medians) if medians[n] < best}
 
 
-def fitted(measured: Measured, fabric: Fabric) -> Fabric:
-    """*fabric* with the least loss, by Nelder and Mead's simplex on logarithms."""
+def fitted(measured: Measured, fabric: Fabric, *, switches: bool) -> Fabric:
+    """*fabric* with the least loss, by Nelder and Mead's simplex on logarithms.
+
+    Args:
+        measured: Collectives on it.
+        fabric: Where to begin.
+        switches: The reduction in the switches is fitted alone, beside all else as it is.
+    """
+    kept = () if switches else fabric.protocols
+    ways = [*kept, *([fabric.in_network] if fabric.in_network else [])]
 
     def with_values(x: Sequence[float]) -> Fabric:
         values = iter(np.exp(x).tolist())
-        start_s = next(values)
-        ways = [*fabric.protocols, *([fabric.in_network] if fabric.in_network else [])]
+        start_s = fabric.start_s if switches else next(values)
         changed = [
             way.model_copy(update={"latency_s": next(values), "efficiency": min(1.0, next(values))})
             for way in ways
         ]
-        update: dict[str, object] = {"start_s": start_s, "protocols": tuple(changed)}
+        update: dict[str, object] = {"start_s": start_s}
         if fabric.in_network:
-            update |= {"protocols": tuple(changed[:-1]), "in_network": changed[-1]}
+            update["in_network"] = changed.pop()
+        if changed:
+            update["protocols"] = tuple(changed)
         return fabric.model_copy(update=update)
 
-    ways = [*fabric.protocols, *([fabric.in_network] if fabric.in_network else [])]
-    start = [fabric.start_s] + [v for way in ways for v in (way.latency_s, way.efficiency)]
-    at = np.log(np.maximum(start, 1e-9))
+    start = [v for way in ways for v in (way.latency_s, way.efficiency)]
+    at = np.log(np.maximum([*([] if switches else [fabric.start_s]), *start], 1e-9))
     for _ in range(2):
         simplex = np.vstack([at, at + 0.2 * np.eye(at.size)])
         options = {"maxfev": 60 * at.size, "initial_simplex": simplex, "fatol": 1e-5}
@@ -141,16 +150,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("rows", type=Path)
     parser.add_argument("--fabric", nargs="*", default=shipped_names("fabrics"))
+    parser.add_argument("--switches", action="store_true", help="fit what they reduce alone")
     parser.add_argument("--write", action="store_true", help="put the values into configs/fabrics")
     arguments = parser.parse_args()
     rows, done = list(MeasuredRow.all_of(arguments.rows)), []
     for name in arguments.fabric:
         measured, fabric = Measured(rows, name), Fabric.load(name)
-        if len(measured.cases) < 3:
+        if len(measured.cases) < 3 or (arguments.switches and not fabric.in_network):
             continue
-        if fabric.share_by_npus:
+        if fabric.share_by_npus and not arguments.switches:
             fabric = fabric.model_copy(update={"share_by_npus": shares(rows, fabric)})
-        best = fitted(measured, fabric)
+        best = fitted(measured, fabric, switches=arguments.switches)
         errors = measured.errors(best)
         large = [
             abs(error)
