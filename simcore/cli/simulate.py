@@ -77,15 +77,7 @@ def _as_json(
         "run": run.model_dump(mode="json"),
         "time_is": run.workload.time_name,
         "metrics": result.metrics(),
-        "stages": [
-            {
-                "compute_s": dict(stage.compute_s),
-                "exposed_communication_s": dict(stage.exposed_communication_s),
-                "bubble_s": stage.bubble_s,
-                "finish_s": stage.finish_s,
-            }
-            for stage in result.stages
-        ],
+        "stages": _stages(result),
         "staleness_iterations": result.staleness,
         "footprint_bytes": result.footprint.components(),
         "memory_bytes": result.memory_bytes,
@@ -106,6 +98,19 @@ def _as_json(
         "notes": list(result.notes),
     }
     return json.dumps(content, indent=1) + "\n"
+
+
+def _stages(result: "IterationResult") -> list[dict[str, object]]:
+    """Seconds of each pipeline stage by what they go to."""
+    return [
+        {
+            "compute_s": dict(stage.compute_s),
+            "exposed_communication_s": dict(stage.exposed_communication_s),
+            "bubble_s": stage.bubble_s,
+            "finish_s": stage.finish_s,
+        }
+        for stage in result.stages
+    ]
 
 
 def _memory(run: "Run", result: "IterationResult") -> dict[str, object]:

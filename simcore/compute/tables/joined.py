@@ -34,7 +34,7 @@ def joined_s(kernels: Sequence[Kernel], times_s: Sequence[float], times: KernelT
 
 
 def _next_to_experts(kernels: Sequence[Kernel], number: int) -> bool:
-    """Whether a layer of experts begins after the kernel *number*, or ends before it."""
+    """True if a layer of experts begins after the kernel *number*, or ends before it."""
     before, after = kernels[max(0, number - OF_EXPERTS)], kernels[min(number + 1, len(kernels) - 1)]
     if before.groups == 1 and after.groups == 1:
         return False

@@ -91,7 +91,7 @@ class Shape:
         return cls(tp=tp, replicas=replicas, etp=etp, ep=ep)
 
     def copied(self, model: Model) -> "Shape":
-        """The same NPUs, each with all of attention and requests of its own."""
+        """Shape of the same NPUs, each with all of attention and requests of its own."""
         return self._with_experts(1, self.npus, 0, 0, model)
 
     @property
@@ -106,7 +106,7 @@ PlatformOf = Callable[[MeasuredRow, int, float], Platform]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What one instance does in a step.
+    """Work of one instance in a step.
 
     Attributes:
         step: Whole prompts are read, or each sequence gets a token.

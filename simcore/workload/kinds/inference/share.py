@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from simcore.errors import ConfigError
 from simcore.schema import Schema
 from simcore.terms import LayerKind
+from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.kinds.transformer.share import Share, visible_share
 from simcore.workload.kinds.transformer.workload import TransformerShare
@@ -121,6 +122,24 @@ class ServingShare(TransformerShare):
         if kind[0] != "windowed":
             return self
         return replace(self, chunk=self.windowed_chunk).with_cache(self.windowed_keys)
+
+    def in_formats(self, formats: ServingFormats) -> Self:
+        """The share with what is stored and multiplied in *formats*."""
+        weights, experts, latents, cache = formats.narrow
+        return replace(
+            self,
+            weight_bytes=formats.weight_bytes,
+            product_format=weights,
+            cache_format=cache,
+            latent=self.latent and replace(self.latent, product_format=latents),
+            experts=self.experts
+            and replace(
+                self.experts,
+                product_format=experts,
+                weight_bytes=formats.expert_weight_bytes,
+                router_format="",
+            ),
+        )
 
     def with_cache(self, keys: int) -> Self:
         """The share where each query sees *keys* tokens, all but its own in the cache; 0: as is."""

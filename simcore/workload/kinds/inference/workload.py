@@ -260,23 +260,7 @@ class InferenceWorkload(Workload):
 
     def _stored(self, share: ServingShare) -> ServingShare:
         """*share* with the formats in which an engine stores and multiplies."""
-        if self.formats is None:
-            return share
-        weights, experts, latents, cache = self.formats.narrow
-        routed = share.experts and replace(
-            share.experts,
-            product_format=experts,
-            weight_bytes=self.expert_weight_bytes,
-            router_format="",
-        )
-        return replace(
-            share,
-            weight_bytes=self.weight_bytes,
-            product_format=weights,
-            cache_format=cache,
-            experts=routed,
-            latent=share.latent and replace(share.latent, product_format=latents),
-        )
+        return share if self.formats is None else share.in_formats(self.formats)
 
     def _chunk_share(self, prompts: int, window: int) -> ChunkShare | None:
         if self.chunk is None:
