@@ -34,6 +34,10 @@ FORMATS = {
     "int4_wo": "w4a16_int4",
 }
 
+BOARDS = {"A100-40GB-SXM": "A100-80GB-SXM"}
+"""Boards behind names that tables of batches give to others: kernels of load tests were measured on
+the larger A100."""
+
 MOST_LATENT = 8
 """NPUs that split latent attention, whose cache each of them holds whole."""
 
@@ -185,7 +189,8 @@ class ServedRuns:
 
     def _platform(self, row: MeasuredRow, npus: int, message_bytes: float) -> Platform:
         """The NPUs, with the transfers that suit what their all-reduces send."""
-        accelerator = ACCELERATORS[served_as(row).accelerator]
+        name = served_as(row).accelerator
+        accelerator = ACCELERATORS[BOARDS.get(name, name)]
         return Platform.build(
             "platform",
             name=f"{npus} x {accelerator.npu}",

@@ -1,5 +1,6 @@
 """Accelerators by the names that tables of load tests and of batches give them."""
 
+import re
 from dataclasses import dataclass
 
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
@@ -45,13 +46,17 @@ SERVED = {
 of GH200 name vLLM in 6 of 7 rows."""
 
 
+_SPELLINGS = re.compile(r"[ _]+((sxm\d?|server)\b)?")
+"""Blanks, underscores, and forms of boards that say no more than the name does."""
+
+
 def served_as(row: MeasuredRow) -> Served:
     """The accelerator of *row*.
 
     Raises:
         UnsupportedRow: It is not known.
     """
-    name = row.text("system").lower()
+    name = _SPELLINGS.sub(" ", row.text("system").lower()).strip()
     if name not in SERVED:
         raise UnsupportedRow(f"system {name or '(none)'} is not modelled: {', '.join(SERVED)}")
     return SERVED[name]

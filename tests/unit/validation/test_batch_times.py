@@ -18,7 +18,7 @@ from simcore.validation.served.accelerators import (
 from simcore.validation.served.batch_rows import Batch
 from simcore.validation.served.batches import BatchPredictor
 from simcore.validation.served.engine import ServingEngine
-from simcore.validation.served.systems import SERVED
+from simcore.validation.served.systems import SERVED, served_as
 
 ROW = {
     "model": "meta-llama/Llama-2-7b-hf",
@@ -220,3 +220,18 @@ def test_a_broken_engine_file_is_told_what_to_mend() -> None:
             read_tokens=1,
             source="x",
         )
+
+
+@pytest.mark.parametrize(
+    ("told", "accelerator"),
+    [
+        ("h100_sxm", "H100-80GB-SXM"),
+        ("rtx_pro_6000_server", "RTX-PRO-6000"),
+        ("RTX Pro 6000", "RTX-PRO-6000"),
+        ("A100-80GB", "A100-80GB-SXM"),
+        ("GB300", "GB300"),
+    ],
+)
+def test_tables_may_spell_an_accelerator_in_several_ways(told: str, accelerator: str) -> None:
+    row = MeasuredRow(cells={"id": "x", "system": told}, at="rows.csv:2")
+    assert served_as(row).accelerator == accelerator

@@ -136,3 +136,9 @@ def test_small_and_large_messages_take_the_transfers_that_suit_them() -> None:
     few, many = (run.platform.dimensions[0] for run in (small, large))
     assert few.latency_s < many.latency_s
     assert few.bandwidth_bytes_per_s < many.bandwidth_bytes_per_s
+
+
+def test_a_load_test_on_an_a100_ran_on_the_board_whose_kernels_were_measured() -> None:
+    row, shape = served(system="a100_sxm"), Shape(tp=8, replicas=1, etp=8, ep=1)
+    run = ServedRuns().run(row, shape, Load(step="decode", sequences=4, keys=1024))
+    assert run.platform.npu.name == "a100_80"
