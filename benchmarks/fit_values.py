@@ -64,7 +64,7 @@ FAMILIES = {
     ),
     "volta": Family(("v100_32", "v100_16"), {SCALE: Free(1.05, 0.1, 0.6, 1.3)}, "ampere"),
     "hopper": Family(
-        ("h100_80", "h200", "h800"),
+        ("h100_80", "h200", "h800", "gh200"),
         {
             "gemm": Free(0.78, 0.08, 0.5, 0.9),
             "gemm_narrow": Free(0.66, 0.1, 0.4, 0.75),

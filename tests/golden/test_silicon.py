@@ -17,7 +17,7 @@ from simcore.workload.graph import Kernel
 KERNELS = shipped_folder("configs") / "kernels"
 SILICON = {
     "ampere": ("a100_80", "a100_40"),
-    "hopper": ("h100_80", "h200", "h800"),
+    "hopper": ("h100_80", "h200", "h800", "gh200"),
     "blackwell": ("gb200", "b200"),
     "blackwell_ultra": ("gb300", "b300"),
 }
