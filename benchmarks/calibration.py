@@ -1,14 +1,18 @@
 """Worth of a site's own runs: the largest sources stand for sites that nobody has seen.
 
-    python benchmarks/calibration.py --llm LLM.csv [--own 5] [--draws 20] [--sources 6]
+    python benchmarks/calibration.py --llm LLM.csv [--own 5] [--draws 20] [--sources 6] [--errors F]
 
 A source is left out of everything that is fitted: residuals by class, their constants, and what
 runs of one site share. Some of its runs are then given as a site's own, and the error of the others
 is told as simulated and moved. The runs are drawn at random, several times; and chosen one by
-one where they tell most of the others, as `simcore calibrate` advises.
+one where they tell most of the others, as `simcore calibrate` advises. ``--errors`` takes errors of
+predictions whose efficiencies were fitted without the source too (``left_out.py --errors``).
 """
 
 import argparse
+import csv
+from dataclasses import replace
+from math import log
 from pathlib import Path
 
 import numpy as np
@@ -38,11 +42,17 @@ def main() -> None:
     parser.add_argument("--own", type=int, default=5)
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--sources", type=int, default=6)
+    parser.add_argument("--errors", type=Path, help="of predictions that knew nothing of a source")
     given = parser.parse_args()
-    print_worth(training_runs(given.llm), given.own, given.draws, given.sources)
+    trained = training_runs(given.llm)
+    known = [] if given.errors is None else list(csv.DictReader(given.errors.open()))
+    errors = {cells["id"]: float(cells["error"]) for cells in known}
+    print_worth(trained, errors, given.own, given.draws, given.sources)
 
 
-def print_worth(trained: Trained, own: int, draws: int, most: int) -> None:
+def print_worth(
+    trained: Trained, errors: dict[str, float], own: int, draws: int, most: int
+) -> None:
     """Print the errors of each of the largest sources, and the mean of how much they fall."""
     runs = source_runs(trained)
     spreads = Spreads(TRAINING, training_groups(trained))
@@ -51,6 +61,11 @@ def print_worth(trained: Trained, own: int, draws: int, most: int) -> None:
     for at in np.argsort(-counts, kind="stable")[:most]:
         source = spreads.sources[int(at)]
         site, likeness, widths = left_out(source, runs, spreads)
+        named = [one.row.id for one, _ in trained if one.row.text("source") == source]
+        site = [
+            replace(run, residual=-log(1 + errors[name])) if name in errors else run
+            for run, name in zip(site, named, strict=True)
+        ]
         raw, drawn, chosen = worth(site, widths, likeness, own, draws)
         falls.append((1 - drawn / raw, 1 - chosen / raw))
         print(

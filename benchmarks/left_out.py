@@ -1,6 +1,6 @@
 """Tells how far predictions hold for what the fitted values did not see, in one table.
 
-    python benchmarks/left_out.py ROWS.csv [--kept FILE] [--cells 10]
+    python benchmarks/left_out.py ROWS.csv [--kept FILE] [--cells 10] [--errors FILE]
 
 - errors on the largest cells (runs of one source on one silicon), each with values that were fitted
   without it, beside errors with the values that the files hold;
@@ -10,7 +10,8 @@
   side, and whether lower precision is slower anywhere;
 - fitted values on one of their bounds.
 
-Times are the simulated ones, moved as in ``fit_compute.py``.
+Times are the simulated ones, moved as in ``fit_compute.py``. ``--errors`` writes those of the
+largest cells, left out, row by row.
 """
 
 import argparse
@@ -59,19 +60,21 @@ def _silicon(family: str) -> str:
 
 def left_out(
     listed: Sequence[Sample], blocks: Sequence[Block], cells: Sequence[str], count: int
-) -> None:
-    """Print the errors on the largest cells, left out and not."""
+) -> dict[str, float]:
+    """Print the errors on the largest cells, left out and not; those left out by row."""
     held = _held(listed, blocks)
     of = np.array(cells)
-    before, after = [], []
+    before, after, by_row = [], [], dict[str, float]()
     for cell, rows in Counter(cell for cell in cells if cell).most_common(count):
         chosen = of == cell
         error = predicted(blocks, fit(listed, blocks, ~chosen), len(listed))
         before.append(np.abs(held[chosen]).mean())
         after.append(np.abs(error[chosen]).mean())
         bias = error[chosen].mean()
+        by_row |= {listed[at].id: float(error[at]) for at in np.flatnonzero(chosen)}
         print(f"{cell:56} {rows:4} rows {before[-1]:6.1%} left out {after[-1]:6.1%} ({bias:+.1%})")
     print(f"{'mean of these cells':66} {np.mean(before):6.1%} left out {np.mean(after):6.1%}")
+    return by_row
 
 
 def _held(listed: Sequence[Sample], blocks: Sequence[Block]) -> Floats:
@@ -178,6 +181,7 @@ def main() -> None:
     parser.add_argument("rows", type=Path)
     parser.add_argument("--kept", type=Path, help="file in which simulated runs are kept")
     parser.add_argument("--cells", type=int, default=10, help="how many are left out; 0: none")
+    parser.add_argument("--errors", type=Path, help="file that gets those left out, by row")
     parser.add_argument("--fit", action="store_true", help="fit first, in place of what files hold")
     arguments = parser.parse_args()
     rows = list(MeasuredRow.all_of(arguments.rows))
@@ -195,7 +199,10 @@ def main() -> None:
     row_means(listed, error)
     order(listed, error, rows)
     if arguments.cells:
-        left_out(listed, blocks, cells_of(listed), arguments.cells)
+        by_row = left_out(listed, blocks, cells_of(listed), arguments.cells)
+        if arguments.errors:
+            lines = ["id,error", *(f"{row},{error:.6g}" for row, error in by_row.items())]
+            arguments.errors.write_text("\n".join(lines) + "\n", encoding="utf-8")
     peaks()
 
 
