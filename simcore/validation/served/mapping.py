@@ -81,7 +81,7 @@ class Shape:
         if model.experts and (model.heads % tp or (model.latent and tp > MOST_LATENT)):
             tp, replicas = 1, tp * replicas
         if model.experts and (etp or 1) * (ep or 1) > tp * replicas:  # experts need NPUs, too
-            tp, replicas = (etp or 1) * (ep or 1) // replicas, replicas
+            tp = (etp or 1) * (ep or 1) // replicas
         return cls._with_experts(tp, replicas, etp or 0, ep or 0, model)
 
     @classmethod

@@ -87,7 +87,8 @@ class ServedPredictor:
         """
         shape = Shape.of(row, served_model(row.text("model")))
         prompt, answer = _lengths(row)
-        sequences = self._sequences(row, shape)
+        instances = _instances(row, shape)
+        sequences = _needed(row, "concurrency") // instances
         decode = Load(step="decode", sequences=sequences, keys=prompt + answer // 2)
         parts = ceil(prompt / MOST_READ)
         tokens = ceil(prompt / parts)
@@ -98,14 +99,7 @@ class ServedPredictor:
         reading = begun / chunks  # part of the steps that read, or chunks that wait for a step
         tpot_s = decode_s + min(1.0, reading) * (mixed_s - decode_s)
         tpot_s *= max(1.0, reading)
-        return parts * mixed_s + decode_s / 2, tpot_s, shape.npus
-
-    @staticmethod
-    def _sequences(row: MeasuredRow, shape: Shape) -> int:
-        """Requests at one instance: there are more of them where each rank has fewer than all."""
-        sequences, each = _needed(row, "concurrency"), row.number("batch_per_rank")
-        instances = round(sequences / (each * shape.replicas)) if each else 1
-        return sequences // max(1, instances)
+        return parts * mixed_s + decode_s / 2, tpot_s, instances * shape.npus
 
     def _pools(self, row: MeasuredRow) -> tuple[float, float, int]:
         """Answers in a pool of their own wait for no prompts, but for a place in the other pool.
@@ -148,6 +142,12 @@ class ServedPredictor:
         if key not in self._known:
             self._known[key] = self._simulator.simulate(run).iteration_time_s
         return self._known[key]
+
+
+def _instances(row: MeasuredRow, shape: Shape) -> int:
+    """Instances that share the requests: several where each rank has fewer than all."""
+    sequences, each = _needed(row, "concurrency"), row.number("batch_per_rank")
+    return min(sequences, max(1, round(sequences / (each * shape.replicas)))) if each else 1
 
 
 def _lengths(row: MeasuredRow) -> tuple[int, int]:

@@ -142,3 +142,11 @@ def test_a_load_test_on_an_a100_ran_on_the_board_whose_kernels_were_measured() -
     row, shape = served(system="a100_sxm"), Shape(tp=8, replicas=1, etp=8, ep=1)
     run = ServedRuns().run(row, shape, Load(step="decode", sequences=4, keys=1024))
     assert run.platform.npu.name == "a100_80"
+
+
+def test_tokens_per_npu_count_the_npus_of_all_instances() -> None:
+    rates = []
+    for requests in ("64", "16"):
+        row = served(concurrency=requests, batch_per_rank="16", num_gpus="8")
+        rates.append(ServedPredictor().predict(row).tokens_per_s_per_npu)
+    assert rates[0] == rates[1]
