@@ -59,8 +59,14 @@ class MeasuredKernel:
         found, beyond = self._surface.at_places(places)
         if not self._joins_times:
             return found * bound_us, beyond
-        border_us = self._bound_us(np.exp2(self._surface.inside(places)))
-        return found * np.where(beyond > 0, bound_us / border_us, 1.0), beyond
+        if not beyond.any():
+            return found, beyond
+        # less than the least that was measured takes as long: scaled down, it could outlast more
+        border_us, grown_us = (
+            self._bound_us(np.exp2(edge(places)))
+            for edge in (self._surface.inside, self._surface.not_below)
+        )
+        return found * (grown_us / border_us), beyond
 
     @cached_property
     def spread(self) -> float:

@@ -53,6 +53,10 @@ class Surface:
         """The nearest places to those *wanted* among all that were measured."""
         return np.asarray(np.minimum(np.maximum(wanted, self._low), self._high))
 
+    def not_below(self, wanted: Floats) -> Floats:
+        """The places *wanted*, moved up to the least that was measured along each dimension."""
+        return np.asarray(np.maximum(wanted, self._low))
+
     @property
     def is_grid(self) -> bool:
         """True if the points form a grid, but for a few."""
