@@ -170,3 +170,24 @@ def explain(folder: Path, trial: int) -> None:
         from dse.cli.showing import explain_command
 
         explain_command(folder, trial)
+
+
+@main.command()
+@click.argument("of", nargs=-1, metavar="[DIR TRIAL | FILE]")
+@click.option("--rows", type=_FOLDER, help="CSV of builds: case, topology, params (JSON).")
+@click.option("--out", type=_FOLDER, help="With --rows: CSV of counts and costs.")
+@click.option("--prices", default="default", show_default=True, help="Price book, or its file.")
+@click.option("--json", "as_json", is_flag=True, help="The bill as JSON.")
+def parts(
+    of: tuple[str, ...], rows: Path | None, out: Path | None, prices: str, as_json: bool
+) -> None:
+    """Bill of materials of TRIAL in DIR, of a run FILE, or of each network in a table."""
+    with told_plainly():
+        from dse.cli.parts import count_rows, show_bill
+
+        if rows is None:
+            show_bill(of, prices=prices, as_json=as_json)
+        elif out is None or of:
+            raise click.UsageError("--rows takes --out FILE, and nothing else.")
+        else:
+            count_rows(rows, out, prices)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from dse.costs.base import Cost, CostModel
+from dse.costs.bill_of_materials import BillOfMaterials, BillOfMaterialsPower
 from dse.costs.libra import AcceleratorsAndLibraPy, LibraCpp, LibraPy
 from dse.costs.lines import PriceLine, price_lines
 from dse.costs.power import Power, carbon_kg
@@ -18,6 +19,8 @@ COSTS: Registry[Callable[[PriceBook], CostModel]] = Registry(
         "libra_cpp": LibraCpp,
         "accelerators_and_libra_py": AcceleratorsAndLibraPy,
         "whole_machine": WholeMachine,
+        "bill_of_materials": BillOfMaterials,
+        "bill_of_materials_power": BillOfMaterialsPower,
         "power": Power,
         "tco": TotalCostOfOwnership,
     },
@@ -27,6 +30,8 @@ COSTS: Registry[Callable[[PriceBook], CostModel]] = Registry(
 __all__ = [
     "COSTS",
     "AcceleratorsAndLibraPy",
+    "BillOfMaterials",
+    "BillOfMaterialsPower",
     "Cost",
     "CostModel",
     "LibraCpp",

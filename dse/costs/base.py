@@ -17,10 +17,13 @@ class Cost:
     Attributes:
         unit: ``USD``, ``USD/h`` or ``W``.
         parts: Amount per part, in that unit.
+        low, high: Between which the total lies as prices go; None: the model knows no range.
     """
 
     unit: str
     parts: Mapping[str, float]
+    low: float | None = None
+    high: float | None = None
 
     @property
     def total(self) -> float:

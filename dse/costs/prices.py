@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from dse.costs.parts import Part, shipped_parts
 from simcore import (
     ConfigError,
     KgPerKwh,
@@ -114,6 +115,7 @@ class PriceBook(Schema):
     Attributes:
         date: Year and month of the prices.
         accelerators: Prices that replace those of the accelerators' files, by name.
+        parts: Parts list; in a file, parts that replace shipped ones, or come on top.
     """
 
     name: str = "custom"
@@ -124,6 +126,7 @@ class PriceBook(Schema):
     power: PowerPrice
     ownership: OwnershipPrice
     accelerators: dict[str, Annotated[Usd, Field(ge=0)]] = Field(default_factory=dict)
+    parts: dict[str, Part] = Field(default_factory=dict)
 
     def accelerator_usd(self, npu: Npu) -> float:
         """Price of one accelerator, with its share of the server.
@@ -149,6 +152,7 @@ def load_prices(
     path = find_config("costs", name, at=at, beside=beside)
     table = read_table(path)
     try:
-        return PriceBook.from_file_data(table, at="")
+        book = PriceBook.from_file_data(table, at="")
     except ConfigError as error:
         raise error.in_file(path) from None
+    return book.model_copy(update={"parts": {**shipped_parts(), **book.parts}})

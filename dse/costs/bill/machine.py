@@ -1,0 +1,144 @@
+"""The bill of a whole machine, from its platform."""
+
+from math import ceil
+
+from dse.costs.bill.bill import NETWORK, Bill, BillLine, line, merged
+from dse.costs.bill.scale_out import FabricNeed, Wired, needs, npus_per_rack, wire
+from dse.costs.parts import Catalogue, Part
+from dse.costs.prices import PriceBook
+from simcore import Dimension, Platform
+
+GB = 1e9
+
+
+class Biller:
+    """Makes bills of platforms, one after the other, and keeps fabrics that it has wired.
+
+    Args:
+        prices: Prices of accelerators, and the parts list.
+    """
+
+    def __init__(self, prices: PriceBook) -> None:
+        self._prices = prices
+        self._parts = Catalogue(prices.parts)
+        self._wired: dict[FabricNeed, Wired] = {}
+
+    def bill(self, platform: Platform) -> Bill:
+        """The bill of *platform*.
+
+        Raises:
+            ConfigError: A price or a part is given nowhere.
+            InfeasibleError: A network cannot be built of the parts.
+        """
+        server = self._parts.server(platform.npu.name)
+        inner = scale_up_dimensions(platform)
+        scale_up, notes = self._scale_up(platform, inner, npus_per_rack(server))
+        wired = [self._wire(need) for need in needs(platform, inner, server)]
+        lines = [
+            *self._accelerators(platform, server),
+            *scale_up,
+            *(one for fabric in wired for one in fabric.lines),
+        ]
+        lines += self._beside(lines)
+        return Bill(
+            lines=merged(lines),
+            notes=notes,
+            ports_per_npu=sum(fabric.ports_per_npu for fabric in wired),
+            area_m2=self._parts["rack"].area_m2 * sum(x.count for x in lines if x.part == "rack"),
+        )
+
+    def _wire(self, need: FabricNeed) -> Wired:
+        if need not in self._wired:
+            self._wired[need] = wire(need, self._parts)
+        return self._wired[need]
+
+    def _accelerators(self, platform: Platform, server: Part | None) -> list[BillLine]:
+        """The accelerators with their share of servers, hosts, cards and scale-up switches."""
+        npu, npus = platform.npu, platform.npus
+        usd = npus * self._prices.accelerator_usd(npu)
+        spread = self._parts["accelerator_range"]
+        power = npu.system_power_w
+        if power is None:
+            power = server.power_w / server.npus if server and server.npus else npu.tdp_w or 0.0
+        units = server.rack_units / server.npus if server and server.npus else 1.0
+        sold = f" ({server.what})" if server else ""
+        return [
+            BillLine(
+                group="accelerators",
+                part=npu.name,
+                what=f"accelerator with its share of the server{sold}",
+                count=npus,
+                usd=usd,
+                low_usd=usd * (spread.low_usd or 1.0),
+                high_usd=usd * (spread.high_usd or 1.0),
+                power_w=npus * power,
+                most_power_w=npus * power,
+                rack_units=npus * units,
+            )
+        ]
+
+    def _scale_up(
+        self, platform: Platform, inner: int, rack: int
+    ) -> tuple[list[BillLine], tuple[str, ...]]:
+        """Custom parts for what the accelerator's own domain does not hold."""
+        native = platform.npu.scale_up
+        left, joined = native.bandwidth_bytes_per_s, 1
+        lines: list[BillLine] = []
+        notes: list[str] = []
+        for position, dimension in enumerate(platform.dimensions[:inner]):
+            joined *= dimension.npus
+            asked = dimension.bandwidth_bytes_per_s
+            own = min(asked, left) if joined <= native.npus else 0.0
+            left -= own
+            if asked <= own:
+                continue
+            name = _custom(dimension, joined, max(rack, native.npus))
+            count = (asked - own) / GB * platform.npus
+            lines.append(line("scale_up", name, self._parts[name], count))
+            notes.append(
+                f"dimension {position} needs custom parts: {joined} NPUs at {asked / GB:g} GB/s, where "
+                f"{platform.npu.name} is sold with {native.npus} at "
+                f"{native.bandwidth_bytes_per_s / GB:g} GB/s"
+            )
+        return lines, tuple(notes)
+
+    def _beside(self, lines: list[BillLine]) -> list[BillLine]:
+        """Racks, storage and front end, spares."""
+        rack, front = self._parts["rack"], self._parts["storage_and_front_end"]
+        racks = ceil(sum(one.rack_units for one in lines) / max(rack.rack_units - 8, 1))
+        servers_w = sum(one.power_w for one in lines if one.group == "accelerators")
+        network = [one for one in lines if one.group in NETWORK]
+        spares = self._parts["spares"]
+        typical, low, high = spares.price_usd or 0, spares.low_usd or 0, spares.high_usd or 0
+        return [
+            line("halls", "rack", rack, racks),
+            line("halls", "storage_and_front_end", front, servers_w),
+            BillLine(
+                group="spares",
+                part="spares",
+                what=spares.what,
+                count=typical,
+                usd=typical * sum(one.usd for one in network),
+                low_usd=low * sum(one.low_usd for one in network),
+                high_usd=high * sum(one.high_usd for one in network),
+                estimate=spares.estimate,
+            ),
+        ]
+
+
+def scale_up_dimensions(platform: Platform) -> int:
+    """Dimensions that are scale-up: the first, and each next inside the accelerator's domain."""
+    inner, joined = 1, platform.dimensions[0].npus
+    for dimension in platform.dimensions[1:]:
+        joined *= dimension.npus
+        if joined > platform.npu.scale_up.npus:
+            break
+        inner += 1
+    return inner
+
+
+def _custom(dimension: Dimension, joined: int, rack: int) -> str:
+    """Name of the custom part that a scale-up dimension needs."""
+    if joined > rack:
+        return "custom_optical"
+    return "custom_switched" if dimension.shape.has_switches else "custom_cabled"

@@ -1,0 +1,233 @@
+"""Scale-out dimensions as bought: ports, network cards, switches by tier, modules and cables."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, prod
+
+from dse.costs.bill.bill import BillLine, line, merged
+from dse.costs.bill.cabling import HALL_M, RACK_M, ROW_M, Links, cabled, switched
+from dse.costs.fabrics import FabricCounts
+from dse.costs.fabrics.clos import clos, least_tiers
+from dse.costs.parts import GBPS, Catalogue, Part
+from simcore import Dimension, InfeasibleError, Platform
+
+GROUP = "scale_out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wired:
+    """What one scale-out fabric is bought as.
+
+    Attributes:
+        ports_per_npu: Network ports of an NPU.
+        port_gbps: Speed of each.
+        lines: Of the bill.
+    """
+
+    ports_per_npu: int
+    port_gbps: float
+    lines: tuple[BillLine, ...]
+
+    @property
+    def usd(self) -> float:
+        """Typical price of all lines."""
+        return sum(one.usd for one in self.lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FabricNeed:
+    """A scale-out fabric that is asked for.
+
+    Attributes:
+        npus: Of the machine.
+        joined: Endpoints that one fabric joins, of each port.
+        links_per_npu: 1 where switches are.
+        gbps: Least speed of one link, Gb/s.
+        has_switch: Whether there are switches.
+        tiers: Least tiers of switches.
+        oversubscription: Of its top tier.
+        npus_per_rack: How many stand in one rack.
+        has_cards: A network card per port is in the price of the NPUs' server ...
+        card_gbps: ... if the port is no faster than this.
+    """
+
+    npus: int
+    joined: int
+    links_per_npu: int
+    gbps: float
+    has_switch: bool
+    tiers: int
+    oversubscription: float
+    npus_per_rack: int
+    has_cards: int
+    card_gbps: float
+
+
+def fabrics(platform: Platform, inner: int) -> list[list[Dimension]]:
+    """Dimensions from *inner* on, those that share ports together.
+
+    Raises:
+        InfeasibleError: A dimension cannot share the ports of the one before.
+    """
+    found: list[list[Dimension]] = []
+    for position, dimension in enumerate(platform.dimensions[inner:], start=inner):
+        if not dimension.shares_ports:
+            found.append([dimension])
+            continue
+        before = found[-1][-1] if found else None
+        if before is None or not (before.shape.has_switches and dimension.shape.has_switches):
+            reason = f"dimension {position} shares ports, and the one before is no scale-out switch"
+            raise InfeasibleError("shares_ports", reason)
+        if dimension.bandwidth_bytes_per_s > before.bandwidth_bytes_per_s:
+            reason = f"dimension {position} has more bandwidth than the ports it shares"
+            raise InfeasibleError("shares_ports", reason)
+        found[-1].append(dimension)
+    return found
+
+
+def needs(platform: Platform, inner: int, server: Part | None) -> Iterator[FabricNeed]:
+    """What the scale-out dimensions of *platform* ask for, one after the other.
+
+    The first fabric that can uses the network cards of the server.
+
+    Args:
+        platform: The machine.
+        inner: Dimensions that are scale-up.
+        server: What the NPUs are sold in.
+    """
+    cards, rack = cards_per_npu(server), npus_per_rack(server)
+    joined = prod(dimension.npus for dimension in platform.dimensions[:inner])
+    outside = 1
+    for levels in fabrics(platform, inner):
+        first, last = levels[0], levels[-1]
+        outside *= prod(level.npus for level in levels)
+        switched_ = first.shape.has_switches
+        links = 1 if switched_ else first.links_per_npu
+        endpoints = outside if last.rails else joined * outside
+        yield FabricNeed(
+            npus=platform.npus,
+            joined=endpoints,
+            links_per_npu=links,
+            gbps=first.bandwidth_bytes_per_s / links / GBPS,
+            has_switch=switched_,
+            tiers=len(levels),
+            oversubscription=last.oversubscription,
+            npus_per_rack=rack,
+            has_cards=cards,
+            card_gbps=server.speed_gbps if server else 0.0,
+        )
+        cards = max(0, cards - links)
+
+
+def cards_per_npu(server: Part | None) -> int:
+    """Network ports of one NPU in the server's price, whole ones."""
+    if server is None or not (server.ports and server.npus):
+        return 0
+    return server.ports // server.npus
+
+
+def npus_per_rack(server: Part | None) -> int:
+    """NPUs in one rack of 40 usable units; 8 where the server is unknown."""
+    if server is None or not server.npus:
+        return 8
+    return server.npus * max(1, int(40 // max(server.rack_units, 1)))
+
+
+def wire(need: FabricNeed, parts: Catalogue) -> Wired:
+    """The cheapest way to buy a fabric: port speed, ports side by side, kind of switch.
+
+    As faster ports are looked at too, more bandwidth never costs less.
+
+    Raises:
+        InfeasibleError: No switch on the list joins so many.
+    """
+    found = [way for speed in parts.speeds_gbps() for way in _ways(need, speed, parts)]
+    if not found:
+        reason = f"no switch of the parts list joins {need.joined} endpoints in three tiers"
+        raise InfeasibleError("parts", reason)
+    return min(found, key=lambda way: way.usd)
+
+
+def _ways(need: FabricNeed, port_gbps: float, parts: Catalogue) -> Iterator[Wired]:
+    side_by_side = max(1, ceil(need.gbps / port_gbps - 1e-9))
+    if not need.has_switch:
+        yield _direct(need, port_gbps, side_by_side, parts)
+        return
+    for name, part in parts.of_kind("switch"):
+        radix = part.radix_at(port_gbps)
+        if radix is None:
+            continue
+        try:
+            tiers = max(need.tiers, least_tiers(need.joined, radix))
+            if tiers > 3:
+                continue
+            counts = _counts(need, radix, tiers)
+        except InfeasibleError:
+            continue
+        yield _fabric(need, port_gbps, side_by_side, counts, (name, part, radix), parts)
+
+
+def _counts(need: FabricNeed, radix: int, tiers: int) -> FabricCounts:
+    """One plane of one fabric; of three tiers the cores alone are oversubscribed."""
+    if tiers < 3:
+        return clos(need.joined, radix, tiers, need.oversubscription if tiers > 1 else 1.0)
+    full = clos(need.joined, radix, 3)
+    *below, cores = full.switches
+    *stages, top = full.links
+    over = need.oversubscription
+    return FabricCounts(
+        endpoints=full.endpoints,
+        switches=(*below, ceil(cores / over)),
+        links_host=full.links_host,
+        links=(*stages, ceil((top or 0) / over)),
+    )
+
+
+def _fabric(
+    need: FabricNeed,
+    port_gbps: float,
+    planes: int,
+    counts: FabricCounts,
+    switch: tuple[str, Part, int],
+    parts: Catalogue,
+) -> Wired:
+    """All fabrics of the machine, with *planes* ports of each NPU side by side."""
+    name, part, radix = switch
+    copies = ceil(need.npus / need.joined) * planes
+    boxes, stages = switched(counts, port_gbps, (name, part), need.joined <= need.npus_per_rack)
+    lines = [line(GROUP, box, of, count * copies) for box, of, count in boxes]
+    if len(counts.switches) == 1:  # small fabrics share a switch
+        lines = [line(GROUP, name, part, ceil(copies / (radix // need.joined)))]
+    for stage in stages:
+        every = Links(
+            count=stage.count * copies, gbps=stage.gbps, length_m=stage.length_m, ends=stage.ends
+        )
+        lines += cabled(every, parts, GROUP)
+    return Wired(
+        ports_per_npu=planes,
+        port_gbps=port_gbps,
+        lines=merged([*_cards(need, port_gbps, planes, parts), *lines]),
+    )
+
+
+def _direct(need: FabricNeed, port_gbps: float, side_by_side: int, parts: Catalogue) -> Wired:
+    """Cables from NPU to NPU."""
+    ports = need.links_per_npu * side_by_side
+    length_m = RACK_M if need.joined <= need.npus_per_rack else ROW_M
+    if need.joined > 8 * need.npus_per_rack:
+        length_m = HALL_M
+    links = Links(
+        count=need.npus * ports // 2, gbps=port_gbps, length_m=length_m, ends=("nic", "nic")
+    )
+    lines = [*_cards(need, port_gbps, ports, parts), *cabled(links, parts, GROUP)]
+    return Wired(ports_per_npu=ports, port_gbps=port_gbps, lines=merged(lines))
+
+
+def _cards(need: FabricNeed, port_gbps: float, ports: int, parts: Catalogue) -> list[BillLine]:
+    """Network cards beyond those of the server."""
+    own = need.has_cards if port_gbps <= need.card_gbps else 0
+    bought = max(0, ports - own)
+    if not bought:
+        return []
+    name, part = parts.at_speed("nic", port_gbps)
+    return [line(GROUP, name, part, bought * need.npus)]

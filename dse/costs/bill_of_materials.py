@@ -1,0 +1,44 @@
+"""The price and the power of a machine from its parts."""
+
+from dse.costs.base import Cost, CostModel
+from dse.costs.bill import Biller
+from dse.costs.prices import PriceBook
+from simcore import Platform
+
+GROUPS = ("accelerators", "scale_up", "scale_out", "spares", "halls")
+
+
+class BillOfMaterials(CostModel):
+    """Accelerators, custom scale-up, cards, switches, modules, cables, racks, storage, spares, USD.
+
+    Every part has a low and a high price; see ``dse.costs.bill``.
+    """
+
+    def __init__(self, prices: PriceBook) -> None:
+        super().__init__(prices)
+        self._biller = Biller(prices)
+
+    def cost(self, platform: Platform) -> Cost:
+        bill = self._biller.bill(platform)
+        groups = {name: bill.group(name) for name in GROUPS}
+        return Cost(
+            unit="USD",
+            parts={name: group.usd for name, group in groups.items()},
+            low=bill.low_usd,
+            high=bill.high_usd,
+        )
+
+
+class BillOfMaterialsPower(CostModel):
+    """Servers at their training load, switches, modules and cards, storage, and building, W."""
+
+    def __init__(self, prices: PriceBook) -> None:
+        super().__init__(prices)
+        self._biller = Biller(prices)
+
+    def cost(self, platform: Platform) -> Cost:
+        bill, power = self._biller.bill(platform), self.prices.power
+        servers = bill.group("accelerators").power_w * power.server_load
+        others = {name: bill.group(name).power_w for name in GROUPS if name != "accelerators"}
+        building = (servers + sum(others.values())) * (power.pue - 1)
+        return Cost(unit="W", parts={"servers": servers, **others, "building": building})

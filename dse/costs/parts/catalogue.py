@@ -1,0 +1,94 @@
+"""The parts list: all parts by name, and those that fit a purpose."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from dse.costs.parts.part import Part
+from simcore import ConfigError, find_config, read_table, shipped_names
+
+_FOLDER = "costs/parts"
+
+
+class Catalogue:
+    """Parts by name, of the shipped files and of a price book that replaces some.
+
+    Args:
+        parts: By name.
+    """
+
+    def __init__(self, parts: Mapping[str, Part]) -> None:
+        self.parts = dict(parts)
+
+    def __getitem__(self, name: str) -> Part:
+        """The part *name*.
+
+        Raises:
+            ConfigError: There is none.
+        """
+        if name not in self.parts:
+            raise ConfigError("parts", "must be on the parts list", got=name)
+        return self.parts[name]
+
+    def of_kind(self, kind: str) -> Iterator[tuple[str, Part]]:
+        """Names and parts of one kind, in the order of the list."""
+        return ((name, part) for name, part in self.parts.items() if part.kind == kind)
+
+    def speeds_gbps(self) -> list[float]:
+        """Speeds of network cards on the list, rising, Gb/s."""
+        return sorted({part.speed_gbps for _, part in self.of_kind("nic")})
+
+    def at_speed(self, kind: str, gbps: float, end: str | None = None) -> tuple[str, Part]:
+        """The part of one kind for ports of *gbps*.
+
+        Raises:
+            ConfigError: None is on the list.
+        """
+        for name, part in self.of_kind(kind):
+            if abs(part.speed_gbps - gbps) < 1e-6 and part.end == end:
+                return name, part
+        raise ConfigError("parts", f"must hold a {kind} for ports of {gbps:g} Gb/s", got=None)
+
+    def cables(self, gbps: float, length_m: float) -> list[tuple[str, Part]]:
+        """Cables for links of *gbps* that are long enough.
+
+        Raises:
+            ConfigError: None is on the list.
+        """
+        found = [
+            (name, part)
+            for name, part in self.of_kind("cable")
+            if abs(part.speed_gbps - gbps) < 1e-6 and (part.reach_m or 0) >= length_m
+        ]
+        if not found:
+            rule = f"must hold a cable of {gbps:g} Gb/s that reaches {length_m:g} m"
+            raise ConfigError("parts", rule, got=None)
+        return found
+
+    def server(self, accelerator: str) -> Part | None:
+        """What *accelerator* (a name of ``configs/npus``) is sold in; None: not on the list."""
+        found = (p for _, p in self.of_kind("server") if accelerator in p.accelerators)
+        return next(found, None)
+
+
+def shipped_parts() -> dict[str, Part]:
+    """All parts of ``configs/costs/parts``, by name.
+
+    Raises:
+        ConfigError: A value breaks a rule; the message names file and part.
+    """
+    return dict(_shipped())
+
+
+@cache
+def _shipped() -> dict[str, Part]:
+    parts: dict[str, Part] = {}
+    for file in shipped_names(_FOLDER):
+        path = find_config(_FOLDER, file, at="parts")
+        table: Mapping[str, Any] = read_table(path)["parts"]
+        for name, values in table.items():
+            try:
+                parts[name] = Part.from_file_data(values, at=f"parts.{name}")
+            except ConfigError as error:
+                raise error.in_file(path) from None
+    return parts
