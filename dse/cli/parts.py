@@ -3,15 +3,16 @@
 import csv
 import json
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 from dse.costs import PriceBook, load_prices
 from dse.costs.bill import Biller, bill_data
-from dse.costs.bill.builds import COLUMNS, Build, count_builds
+from dse.costs.bill.builds import COLUMNS, Build, count_build
 from dse.costs.parts import Catalogue
 from dse.evaluate.designs.runs import DesignRuns
 from dse.results.result import StudyResult, load_study
-from simcore import ConfigError, Platform, files_kept, load_npu, load_run
+from simcore import ConfigError, Platform, files_kept, load_npu, load_run, parse_json, read_text
 
 
 def count_rows(rows: Path, out: Path, prices: str) -> int:
@@ -27,7 +28,7 @@ def count_rows(rows: Path, out: Path, prices: str) -> int:
         npu = load_npu(part.accelerators[0])
         if part.npus and (npu.price_usd is not None or npu.name in book.accelerators):
             servers[name] = part.npus * book.accelerator_usd(npu)
-    answers = count_builds(_builds(rows), parts, servers)
+    answers = [count_build(build, parts, servers) for build in _builds(rows)]
     with out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
@@ -36,25 +37,21 @@ def count_rows(rows: Path, out: Path, prices: str) -> int:
 
 
 def _builds(rows: Path) -> Iterator[Build]:
+    reader = csv.DictReader(StringIO(read_text(rows)), strict=True)
+    missing = sorted({"case", "topology", "params"} - set(reader.fieldnames or ()))
+    if missing:
+        raise ConfigError(f"{rows}", f"must have the columns {', '.join(missing)}", got=None)
     try:
-        with rows.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            missing = {"case", "topology", "params"} - set(reader.fieldnames or ())
-            if missing:
-                rule = f"must have the columns case, topology and params; missing: {', '.join(sorted(missing))}"
-                raise ConfigError(f"--rows {rows}", rule)
-            for row in reader:
-                yield _build(row, rows, reader.line_num)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ConfigError(f"--rows {rows}", f"must be a readable CSV file ({error})") from None
+        for row in reader:
+            yield _build(row, rows, reader.line_num)
+    except csv.Error as error:
+        rule = f"must be a CSV file ({error})"
+        raise ConfigError(f"{rows}: line {reader.line_num}", rule, got=None) from None
 
 
 def _build(row: dict[str, str], rows: Path, number: int) -> Build:
     at = f"{rows}: line {number}"
-    try:
-        params = json.loads(row["params"] or "{}")
-    except ValueError as error:
-        raise ConfigError(f"{at}: params", f"must be JSON ({error})", got=row["params"]) from None
+    params = parse_json(row["params"] or "{}", f"{at}: params")
     if not isinstance(params, dict):
         raise ConfigError(f"{at}: params", "must be a JSON object", got=row["params"])
     return Build(

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dse.costs.prices import PriceBook
 from simcore import Platform
@@ -36,8 +37,16 @@ class CostModel(ABC):
 
     Each worker, and the process of the search, makes an object of the study's price book, whose
     ``cost`` is then asked of one platform after the other: it depends on nothing but the platform
-    and the prices, and never falls when an NPU count or a bandwidth rises.
+    and the prices, and, unless the class says that it does not rise, never falls when an NPU count
+    or a bandwidth rises.
+
+    Attributes:
+        rises: Whether that holds; gaps are proven with such costs alone.
+        power_model: Name of the model of the power that the same machine draws.
     """
+
+    rises: ClassVar[bool] = True
+    power_model: ClassVar[str] = "power"
 
     def __init__(self, prices: PriceBook) -> None:
         """*prices*: quantities in base units, as their names tell."""

@@ -14,6 +14,8 @@ class BillOfMaterials(CostModel):
     Every part has a low and a high price; see ``dse.costs.bill``.
     """
 
+    power_model = "bill_of_materials_power"
+
     def __init__(self, prices: PriceBook) -> None:
         super().__init__(prices)
         self._biller = Biller(prices)
@@ -30,7 +32,12 @@ class BillOfMaterials(CostModel):
 
 
 class BillOfMaterialsPower(CostModel):
-    """Servers at their training load, switches, modules and cards, storage, and building, W."""
+    """Servers at their training load, switches, modules and cards, storage, and building, W.
+
+    The parts are those that cost least; faster ones on fewer tiers may draw less.
+    """
+
+    rises = False
 
     def __init__(self, prices: PriceBook) -> None:
         super().__init__(prices)

@@ -1,8 +1,9 @@
 """The lines of a price book, one by one, to see what a change of each would do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dse.costs.parts import Part
 from dse.costs.prices import PriceBook, TierPrice
 from simcore import Npu
 
@@ -15,7 +16,7 @@ _LINES = {
 }
 """Per part of the book the prices in it; a tier of LIBRA's has several, which move together."""
 
-_ACCELERATORS = "accelerators"
+_ACCELERATORS, _PARTS = "accelerators", "parts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +26,13 @@ class PriceLine:
     Attributes:
         part: Key of the book.
         key: Key in that part.
-        amount: In the book's unit; of a tier of LIBRA's, all of its prices.
+        amount: In the book's unit; of a tier of LIBRA's, all of its prices; of the parts list, the
+            part.
     """
 
     part: str
     key: str
-    amount: float | TierPrice
+    amount: float | TierPrice | Part
 
     @property
     def name(self) -> str:
@@ -40,14 +42,16 @@ class PriceLine:
     def moved(self, prices: PriceBook, factor: float) -> PriceBook:
         """*prices* with this line *factor* times as high, and nothing else changed."""
         part, amount = getattr(prices, self.part), _times(self.amount, factor)
-        if self.part == _ACCELERATORS:
-            return prices.model_copy(update={_ACCELERATORS: {**part, self.key: amount}})
+        if self.part in (_ACCELERATORS, _PARTS):
+            return prices.model_copy(update={self.part: {**part, self.key: amount}})
         changed = part.model_copy(update={self.key: amount})
         return prices.model_copy(update={self.part: changed})
 
 
-def price_lines(prices: PriceBook, npus: Sequence[Npu]) -> list[PriceLine]:
-    """The lines of *prices*, and the prices of the accelerators *npus*."""
+def price_lines(
+    prices: PriceBook, npus: Sequence[Npu], parts: Iterable[str] = ()
+) -> list[PriceLine]:
+    """The lines of *prices*, and the prices of the accelerators *npus* and of *parts* by name."""
     lines = [
         PriceLine(part=part, key=key, amount=getattr(getattr(prices, part), key))
         for part, keys in _LINES.items()
@@ -57,10 +61,17 @@ def price_lines(prices: PriceBook, npus: Sequence[Npu]) -> list[PriceLine]:
         if npu.name in prices.accelerators or npu.price_usd is not None:
             usd = prices.accelerator_usd(npu)
             lines.append(PriceLine(part=_ACCELERATORS, key=npu.name, amount=usd))
+    listed = ((name, prices.parts[name]) for name in parts if name in prices.parts)
+    lines += [PriceLine(part=_PARTS, key=name, amount=part) for name, part in listed]
     return lines
 
 
-def _times(amount: float | TierPrice, factor: float) -> float | TierPrice:
+def _times(amount: float | TierPrice | Part, factor: float) -> float | TierPrice | Part:
+    if isinstance(amount, Part):
+        names = ("price_usd", "low_usd", "high_usd")
+        given = {name: getattr(amount, name) for name in names}
+        moved = {name: usd * factor for name, usd in given.items() if usd is not None}
+        return amount.model_copy(update=moved)
     if not isinstance(amount, TierPrice):
         return amount * factor
     given = {name: usd for name, usd in amount if usd is not None}

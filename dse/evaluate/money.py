@@ -59,7 +59,14 @@ class CostMeter:
         self._needed = needed_metrics(goals)
         self._capital = COSTS[file.model](self._prices)
         self._network = COSTS[file.network](self._prices)
-        self._power = COSTS["power"](self._prices)
+        self._power = COSTS[self._capital.power_model](self._prices)
+
+    @property
+    def rises(self) -> bool:
+        """True if the needed costs never fall when an NPU count or a bandwidth rises."""
+        needs_power = self._needed & {"power_w", *_HOURLY, *_ENERGY}
+        asked = (self._capital, self._network, *((self._power,) if needs_power else ()))
+        return all(model.rises for model in asked)
 
     @property
     def prices(self) -> PriceBook:
@@ -74,6 +81,9 @@ class CostMeter:
         if needed & {"capital_cost_usd", *_HOURLY}:
             capital = self._capital.cost(platform)
             result["capital_cost_usd"] = capital.total
+            if capital.low is not None and capital.high is not None:
+                result["capital_cost_low_usd"] = capital.low
+                result["capital_cost_high_usd"] = capital.high
             result |= {f"capital_{name}_usd": usd for name, usd in capital.parts.items()}
         if "network_cost_usd" in needed:
             network = self._network.cost(platform)

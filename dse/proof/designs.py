@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate import EVALUATORS
 from dse.evaluate.designs.assign import backends_of, moved_path, trimmed_run
+from dse.evaluate.money import CostMeter
 from dse.objectives import OBJECTIVES
 from dse.proof.machines import OF_MACHINE, PER_TIME, Machines
 from dse.space import Design, file_value, slot_of
@@ -209,6 +210,10 @@ def check_comparable(study: Study) -> None:
         ConfigError: The designs have no bounds, or an objective has none.
     """
     check_bounded(study)
+    meter = CostMeter.of(study.evaluator_input)
+    if meter is not None and not meter.rises:
+        rule = "power of parts falls with some faster ones, so a gap needs another cost model"
+        raise ConfigError("cost.model", rule, got=study.file.cost and study.file.cost.model)
     for name, sense in study.goals.objectives.items():
         if sense != "minimise" or set(OBJECTIVES[name].metrics) - PER_TIME - OF_MACHINE:
             rule = "bounds are known for objectives of time and cost that are minimised"

@@ -112,10 +112,6 @@ class Bill:
         """The lines of one group."""
         return replace(self, lines=tuple(x for x in self.lines if x.group == name))
 
-    def count(self, kind: str) -> float:
-        """How many parts whose name begins with *kind* there are."""
-        return sum(line.count for line in self.lines if line.part.startswith(kind))
-
 
 def merged(lines: Iterable[BillLine]) -> tuple[BillLine, ...]:
     """*lines* with those of the same group and part as one, in the order of the first."""

@@ -1,10 +1,10 @@
 """Networks by a builder's parameters: counts, and what they cost and draw."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dse.costs.bill.bill import Bill, BillLine, line, merged
-from dse.costs.bill.cabling import RACK_M, ROW_M, Links, cabled, switched
+from dse.costs.bill.cabling import ROW_M, Links, cabled, switched
 from dse.costs.fabrics import FABRICS, Fabric, FabricCounts
 from dse.costs.fabrics.scale_up import NvlDomain
 from dse.costs.parts import Catalogue, Part
@@ -23,8 +23,6 @@ COUNTED = (
 )
 PRICED = ("network_cost_usd", "network_cost_low", "network_cost_high", "network_share", "power_w")
 COLUMNS = ("case", "status", "reason", *COUNTED, *PRICED)
-SERVER_NPUS = 8
-_SMALLEST_GROUP = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +84,7 @@ class CountedBuild:
         return row
 
 
-def count_build(
-    build: Build, parts: Catalogue, server_prices: Mapping[str, float]
-) -> CountedBuild:
+def count_build(build: Build, parts: Catalogue, server_prices: Mapping[str, float]) -> CountedBuild:
     """Count *build*, and price it where the parts list has its ports.
 
     Args:
@@ -130,7 +126,7 @@ def _fabric(build: Build) -> tuple[Fabric, list[str]]:
 
 
 def _bill(fabric: Fabric, counts: FabricCounts, parts: Catalogue) -> Bill | None:
-    """What the network costs; None where the list has no switch or cable for it."""
+    """Bill of the network; None where the list has no switch or cable for it."""
     if isinstance(fabric, NvlDomain):
         return _optical_domain(counts, parts)
     radix = getattr(fabric, "radix", None)
@@ -142,23 +138,18 @@ def _bill(fabric: Fabric, counts: FabricCounts, parts: Catalogue) -> Bill | None
         return None
 
 
-def _priced(
-    gbps: float, radix: int | None, counts: FabricCounts, parts: Catalogue
-) -> Bill | None:
-    in_rack = counts.endpoints <= _SMALLEST_GROUP * SERVER_NPUS
-    if not counts.switches:
-        stages = [
-            Links(count=stage, gbps=gbps, length_m=RACK_M if not in_rack else ROW_M, ends=("nic", "nic"))
-            for stage in counts.links
-            if stage
-        ]
-        lines: list[BillLine] = []
-    else:
+def _priced(gbps: float, radix: int | None, counts: FabricCounts, parts: Catalogue) -> Bill | None:
+    lines: list[BillLine] = []
+    if counts.switches:
         found = _switch(gbps, radix, parts)
         if found is None:
             return None
         boxes, stages = switched(counts, gbps, found, in_rack=False)
         lines = [line(GROUP, name, part, count) for name, part, count in boxes]
+    else:
+        links = (stage for stage in counts.links if stage)
+        ends = ("nic", "nic")
+        stages = [Links(count=n, gbps=gbps, length_m=ROW_M, ends=ends) for n in links]
     for stage in stages:
         lines += cabled(stage, parts, GROUP)
     return Bill(lines=merged(lines))
@@ -226,10 +217,3 @@ def _told(count: int | None) -> object:
 
 def _money(amount: float) -> float:
     return round(amount, 2)
-
-
-def count_builds(
-    builds: Iterable[Build], parts: Catalogue, server_prices: Mapping[str, float]
-) -> list[CountedBuild]:
-    """One answer for each of *builds*."""
-    return [count_build(build, parts, server_prices) for build in builds]

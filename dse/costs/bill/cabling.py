@@ -1,4 +1,4 @@
-"""What switched and direct networks are bought as: switches, modules, cables."""
+"""Parts of switched and of direct networks: switches, modules, cables."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from dse.costs.fabrics import FabricCounts
 from dse.costs.parts import Catalogue, Part
 
 RACK_M, ROW_M, HALL_M, BEYOND_M = 2.0, 30.0, 40.0, 150.0
-"""Length of a cable in a rack, along a row, across a hall of ``HALL_ENDPOINTS``, and of a larger one, m.
+"""Length of a cable, m: in a rack, along a row, across a hall of ``HALL_ENDPOINTS``, beyond.
 
-In one rack copper, a leaf in the row and, up to 1,016 endpoints, everything multimode: NVIDIA RA-11333-001. The
-lengths themselves are estimates within the reach of these cables.
+In one rack copper, a leaf in the row and, up to 1,016 endpoints, everything multimode: NVIDIA
+RA-11333-001. The lengths themselves are estimates within the reach of these cables.
 """
 
 HALL_ENDPOINTS = 2048

@@ -96,8 +96,8 @@ class Biller:
             count = (asked - own) / GB * platform.npus
             lines.append(line("scale_up", name, self._parts[name], count))
             notes.append(
-                f"dimension {position} needs custom parts: {joined} NPUs at {asked / GB:g} GB/s, where "
-                f"{platform.npu.name} is sold with {native.npus} at "
+                f"dimension {position} needs custom parts: {joined} NPUs at {asked / GB:g} GB/s, "
+                f"where {platform.npu.name} is sold with {native.npus} at "
                 f"{native.bandwidth_bytes_per_s / GB:g} GB/s"
             )
         return lines, tuple(notes)

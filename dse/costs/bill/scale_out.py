@@ -16,7 +16,7 @@ GROUP = "scale_out"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wired:
-    """What one scale-out fabric is bought as.
+    """Parts of one scale-out fabric.
 
     Attributes:
         ports_per_npu: Network ports of an NPU.
@@ -86,7 +86,7 @@ def fabrics(platform: Platform, inner: int) -> list[list[Dimension]]:
 
 
 def needs(platform: Platform, inner: int, server: Part | None) -> Iterator[FabricNeed]:
-    """What the scale-out dimensions of *platform* ask for, one after the other.
+    """Needs of the scale-out dimensions of *platform*, one after the other.
 
     The first fabric that can uses the network cards of the server.
 

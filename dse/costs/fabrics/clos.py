@@ -90,7 +90,8 @@ def most_endpoints(radix: int, tiers: int, oversubscription: float = 1.0) -> int
     if tiers == 1:
         return radix
     down = radix - ports_up(radix, oversubscription)
-    return down * radix ** (tiers - 1) // (1 if tiers == 2 else 2)
+    leaves = radix if tiers == 2 else radix * radix // 2
+    return down * leaves
 
 
 def least_tiers(endpoints: int, radix: int) -> int:

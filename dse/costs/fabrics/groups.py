@@ -1,4 +1,4 @@
-"""Networks of switches that each have endpoints: dragonfly, Slim Fly, HyperX; and server-centric BCube.
+"""Networks whose switches all have endpoints: dragonfly, Slim Fly, HyperX; and BCube.
 
 Sources: J. Kim et al., ISCA 2008 (dragonfly: at most ah + 1 groups, balanced at a = 2p = 2h);
 M. Besta, T. Hoefler, SC 2014 (Slim Fly: 2q^2 switches of network radix (3q - d) / 2, q = 4w + d);

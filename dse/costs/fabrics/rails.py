@@ -1,8 +1,8 @@
 """Rails and planes: NPU n of every server on a leaf, or on a whole fabric, of its own.
 
 Sources: NVIDIA DGX SuperPOD reference architecture RA-11333-001 (scalable units, nodes given up for
-the fabric manager); W. Wang et al., "Rail-only", HOTI 2024 (arXiv 2307.12169); DeepSeek-AI, ISCA 2025
-(arXiv 2505.09343), planes.
+the fabric manager); W. Wang et al., "Rail-only", HOTI 2024 (arXiv 2307.12169); DeepSeek-AI, ISCA
+2025 (arXiv 2505.09343), planes.
 """
 
 from pydantic import Field
@@ -32,7 +32,9 @@ class _ScalableUnits(Fabric):
     def _hosts(self) -> tuple[int, int]:
         """Endpoints, and links to them and to the fabric manager."""
         if self.nodes_per_su > self.radix // 2:
-            reason = f"half of {self.radix} ports cannot take the {self.nodes_per_su} servers of a unit"
+            reason = (
+                f"half of {self.radix} ports cannot take the {self.nodes_per_su} servers of a unit"
+            )
             raise refuse("nodes_per_su", reason)
         if self.nodes_removed >= self.su * self.nodes_per_su:
             raise refuse("nodes_removed", "no server is left")
@@ -73,8 +75,8 @@ class Clos3Rail(_ScalableUnits):
 class Clos2Planes(Fabric):
     """Equal fabrics of two tiers, every endpoint on each; in scalable units or as one.
 
-    Where the planes' ports are together as fast as the card, one cable carries a port of each plane, and cables are
-    what is counted.
+    Where the planes' ports are together as fast as the card, one cable carries a port of each
+    plane, and cables are what is counted.
     """
 
     radix: int = Field(ge=2)
@@ -148,7 +150,7 @@ class RailOnlyPlanes(RailOnly):
 
 
 def _is_bundled(fabric: Clos2Planes | RailOnlyPlanes) -> bool:
-    """Whether one cable carries a port of each plane."""
+    """True if one cable carries a port of each plane."""
     if fabric.nic_gbps is None or fabric.port_gbps is None:
         return False
     return fabric.nic_gbps >= fabric.planes * fabric.port_gbps

@@ -1,7 +1,7 @@
 """Scale-up domains of switch chips, and two leaves joined to each other.
 
-Sources: NVIDIA, Fabric Manager user guide and DGX GB200 pages (18 chips in 9 trays, a link of each GPU to
-each chip); NVIDIA DGX BasePOD reference architecture.
+Sources: NVIDIA, Fabric Manager user guide and DGX GB200 pages (18 chips in 9 trays, a link of each
+GPU to each chip); NVIDIA DGX BasePOD reference architecture.
 """
 
 from pydantic import Field
@@ -17,8 +17,8 @@ class NvlDomain(Fabric):
         gpus_per_rack: NPUs of a domain.
         links_per_gpu: Ports of an NPU, spread evenly over the chips.
         switch_trays, chips_per_tray: Chips of a domain.
-        tbps_per_gpu_one_way, module_tbps, ends: Where all links are optical: bandwidth of an NPU and of a
-            module, Tb/s, and modules that a link takes.
+        tbps_per_gpu_one_way, module_tbps, ends: Where all links are optical: bandwidth of an NPU
+            and of a module, Tb/s, and modules that a link takes.
     """
 
     racks: int = Field(ge=1)
@@ -39,7 +39,9 @@ class NvlDomain(Fabric):
         if self.tbps_per_gpu_one_way and self.module_tbps:
             modules = round(gpus * self.tbps_per_gpu_one_way / self.module_tbps * self.ends)
         elif not chips:
-            reason = "switch_trays, chips_per_tray and links_per_gpu, or an optical module, must be told"
+            reason = (
+                "switch_trays, chips_per_tray and links_per_gpu, or an optical module, must be told"
+            )
             raise refuse("switch_trays", reason)
         return FabricCounts(
             endpoints=gpus,
@@ -59,7 +61,7 @@ class NvlDomain(Fabric):
 
 
 class Clos1Pair(Fabric):
-    """Two leaves that share the rails of each server, joined by half as many links as there are endpoints."""
+    """Two leaves that share each server's rails, joined by half as many links as endpoints."""
 
     nodes: int = Field(ge=1)
     rails: int = Field(ge=2)

@@ -1,7 +1,7 @@
 """Networks whose NPUs are wired to each other: tori, with optical circuit switches or without.
 
-Source: N. Jouppi et al., "TPU v4", ISCA 2023 (arXiv 2304.01433): cubes of 4 x 4 x 4, 96 optical ends each,
-48 circuit switches of 128 ports and 8 spare ones for 64 cubes.
+Source: N. Jouppi et al., "TPU v4", ISCA 2023 (arXiv 2304.01433): cubes of 4 x 4 x 4, 96 optical
+ends each, 48 circuit switches of 128 ports and 8 spare ones for 64 cubes.
 """
 
 from math import prod
@@ -27,8 +27,8 @@ class Torus(Fabric):
 class Torus3dOcs(Fabric):
     """Cubes whose faces meet in optical circuit switches.
 
-    A circuit switch joins the same position of the same pair of faces of all cubes, so there are three for each
-    position of a face, whatever the number of cubes; each takes two ports per cube.
+    A circuit switch joins the same position of the same pair of faces of all cubes, so there are
+    three for each position of a face, whatever the number of cubes; each takes two ports per cube.
 
     Attributes:
         dims: NPUs along each dimension, or
@@ -51,7 +51,9 @@ class Torus3dOcs(Fabric):
         circuits = 0
         if self.ocs_ports is not None:
             if 2 * cubes > self.ocs_ports:
-                reason = f"{self.ocs_ports} ports of a circuit switch take {self.ocs_ports // 2} cubes"
+                reason = (
+                    f"{self.ocs_ports} ports of a circuit switch take {self.ocs_ports // 2} cubes"
+                )
                 raise refuse("ocs_ports", f"{reason}, not {cubes}")
             circuits = 3 * face
         return FabricCounts(

@@ -66,7 +66,7 @@ class Catalogue:
         return found
 
     def server(self, accelerator: str) -> Part | None:
-        """What *accelerator* (a name of ``configs/npus``) is sold in; None: not on the list."""
+        """Server that *accelerator* (a name of ``configs/npus``) is sold in; None: none listed."""
         found = (p for _, p in self.of_kind("server") if accelerator in p.accelerators)
         return next(found, None)
 

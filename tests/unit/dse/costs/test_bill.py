@@ -1,0 +1,72 @@
+"""Bills of whole machines: published sheet, ports, custom parts, ranges."""
+
+import pytest
+
+from dse.costs import COSTS, load_prices
+from dse.costs.bill import Bill, Biller
+from simcore import Dimension, Platform, load_npu, load_platform
+
+BILLER = Biller(load_prices())
+
+
+def machine(npu: str, *dimensions: tuple[str, int, float]) -> Platform:
+    built = tuple(
+        Dimension.build(
+            topology=topology, npus=npus, bandwidth_bytes_per_s=rate * 1e9, latency_s=1e-6
+        )
+        for topology, npus, rate in dimensions
+    )
+    return Platform.build(npu=load_npu(npu), dimensions=built)
+
+
+def bill(npu: str, *dimensions: tuple[str, int, float]) -> Bill:
+    return BILLER.bill(machine(npu, *dimensions))
+
+
+def test_a_superpod_of_1024_h100_costs_what_the_published_sheet_says() -> None:
+    found = BILLER.bill(load_platform("dgx_h100_superpod"))
+    fabric = found.group("scale_out").usd
+    assert fabric == pytest.approx(4349440, rel=0.1)  # H100 cost sheet of Aug 2024, 1,024 GPUs
+    assert found.ports_per_npu == 1
+
+
+def test_a_full_mesh_pays_for_a_port_card_and_cable_to_each_peer() -> None:
+    mesh = bill("h100_80", ("switch", 8, 450), ("fully_connected", 16, 50))
+    switch = bill("h100_80", ("switch", 8, 450), ("switch", 16, 50))
+    assert mesh.ports_per_npu == 15
+    assert mesh.network.usd > switch.network.usd
+    cards = [line.count for line in mesh.lines if line.part.startswith("nic_")]
+    assert cards == [14 * 128]  # one port is in the server
+
+
+def test_a_domain_of_the_accelerator_is_in_its_price_and_a_larger_one_is_custom() -> None:
+    own = bill("h100_80", ("switch", 8, 450), ("switch", 4, 50))
+    larger = bill("h100_80", ("switch", 16, 450), ("switch", 4, 50))
+    faster = bill("h100_80", ("switch", 8, 900), ("switch", 4, 50))
+    assert not own.group("scale_up").lines
+    assert not own.notes
+    for custom in (larger, faster):
+        assert custom.group("scale_up").usd > 0
+        assert "custom parts" in custom.notes[0]
+
+
+@pytest.mark.parametrize("shape", ["ring", "fully_connected", "switch", "mesh"])
+def test_totals_lie_between_their_low_and_high_and_grow_with_bandwidth(shape: str) -> None:
+    before = 0.0
+    for rate in (3.125, 12.5, 25, 50, 100, 200, 400):
+        found = bill("a100_80", ("switch", 8, 300), (shape, 16, rate))
+        assert found.low_usd < found.usd < found.high_usd
+        assert found.network.usd >= before
+        before = found.network.usd
+
+
+def test_a_slow_link_still_needs_a_port_of_a_real_speed() -> None:
+    slow = bill("a100_80", ("switch", 8, 300), ("fully_connected", 16, 6.25))
+    assert slow.ports_per_npu == 15
+
+
+def test_the_cost_model_is_the_bill_and_tells_its_range() -> None:
+    platform = load_platform("gb200_nvl72_superpod")
+    cost, found = COSTS["bill_of_materials"](load_prices()).cost(platform), BILLER.bill(platform)
+    assert cost.total == pytest.approx(found.usd)
+    assert (cost.low, cost.high) == (found.low_usd, found.high_usd)
