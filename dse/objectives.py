@@ -111,6 +111,25 @@ COST_METRICS = frozenset(
 """Metrics that need the ``cost`` part of a study."""
 
 
+SIMULATED = frozenset(
+    {
+        "iteration_time_s",
+        "mfu",
+        "time_to_first_token_s",
+        "time_per_output_token_s",
+        "request_s",
+        "requests_per_s",
+        "tokens_per_s",
+        "tokens_per_s_per_npu",
+        "usd_per_token",
+        "energy_j",
+        "energy_j_per_token",
+        "carbon_kg_per_token",
+    }
+)
+"""Metrics that are as wrong as the simulated time is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
     """A constraint: an objective or a metric must be at most, or at least, a number.

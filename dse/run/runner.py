@@ -19,6 +19,7 @@ from dse.proof.screening import StudyScreen
 from dse.proof.told import no_gap, open_gap, proven_gap
 from dse.provenance import Provenance, next_number, provenance_summary
 from dse.report.page import report_page
+from dse.results.convergence import convergence_summary
 from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary, tally_of
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
@@ -320,6 +321,7 @@ class Runner:
         wall_s = time.monotonic() - self._start_s
         summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
         summary |= self._gap(searched_rows(self._study, rows))
+        summary |= convergence_summary(self._study, rows, summary.get("lower_bounds", {}))
         front = [rows[index] for index in quality.front]
         summary |= provenance_summary(self._provenances, rows, front)
         result = StudyResult(
