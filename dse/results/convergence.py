@@ -16,7 +16,7 @@ STEPS = 20
 """Points of the course that are told."""
 
 LAST = 100
-"""Proposals whose gain says whether a search still improves; a third of them where there are few."""
+"""Proposals whose gain says whether a search still improves; of few of them a third."""
 
 SETTLED = 0.01
 """Share of the hypervolume below which a gain is none."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from dse.fidelity.promote import minimised
 from dse.objectives import OBJECTIVES, SIMULATED, Objective
 from dse.rank.knee import knee, scaled
-from dse.rank.pareto import non_dominated
 from dse.results.equals import Discernment, costs_alike
 from dse.space import slot_of
 from dse.study.trials import Trial
@@ -60,8 +59,8 @@ class _Choice:
             return
         for name in self._study.goals.objectives:
             yield from self._best_in(name)
-        if len(self._picks) > 2:
-            yield self._picks[knee(self._told[self._picks])], "the knee of the front"
+        if len(self._at) > 2:
+            yield self._at[knee(self._points[self._at])], "the knee of the front"
         yield from self._per_usd("_usd", "_s", "most work per USD of the machine")
         yield from self._per_usd(
             "_high_usd", "_high_s", "most work per USD at the bad end of bands"
@@ -90,12 +89,6 @@ class _Choice:
                 for column in simulated:
                     points[own, column] *= ratio if points[own, column] > 0 else 1 / ratio
         return points
-
-    @cached_property
-    def _picks(self) -> list[int]:
-        """Positions of the designs that no other beats as far as can be told."""
-        best = non_dominated(np.round(self._told[self._at], 12)).tolist()
-        return [at for at, is_best in zip(self._at, best, strict=True) if is_best]
 
     def _best_in(self, name: str) -> Iterator[tuple[int, str]]:
         """Of the designs as good in one objective as far as can be told, the best in the others.

@@ -1,7 +1,7 @@
 """A study that has been run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,6 +76,16 @@ class StudyResult:
     def trims(self) -> list[Trim]:
         """Designs that are one of the front with a step less, for under 0.5 % of the time."""
         return trims_of_front(self.study, self.rows, self.discernment.rows)
+
+    def choice_summary(self) -> dict[str, Any]:
+        """Entries ``recommended``, ``equals`` and ``trims`` of ``summary.json``."""
+        if not self.front:
+            return {}
+        return {
+            "recommended": [asdict(one) for one in self.recommended],
+            "equals": [list(group.trials) for group in self.equals],
+            "trims": [asdict(trim) for trim in self.trims],
+        }
 
     @property
     def convergence(self) -> "pd.DataFrame":

@@ -333,6 +333,7 @@ class Runner:
             provenances=self._provenances,
         )
         if self._folder is not None:
+            summary |= result.choice_summary()
             columns = self._folder.columns(self._study)
             self._folder.write_exports(columns, rows, front, summary)
             self._folder.write_text(REPORT, report_page(result))
