@@ -2,12 +2,15 @@
 
     python benchmarks/bands.py write --llm LLM.csv --serving REQUESTS.csv
     python benchmarks/bands.py score [--fixed]
+    python benchmarks/bands.py siblings
     python benchmarks/bands.py trust
 
 ``write`` predicts both tables (some minutes) and writes configs/validation: residuals by class,
 and the constants fitted to them. ``score`` reads these residuals and leaves each source out in
 turn: bands for its rows are made, constants included, from rows of other sources and other pairs
 of accelerator and model. ``--fixed`` keeps the shipped constants, which is quicker and flatters.
+``siblings`` takes from these residuals how well the ratio of two predictions of one model on one
+accelerator is known, and says for each source whether the others foretell it.
 ``trust`` prints the table of accelerators of docs/calibration.md.
 """
 
@@ -25,6 +28,7 @@ from simcore.validation.bands.fit import fitted, left_out
 from simcore.validation.bands.residuals import Chain, Group, grouped, read_groups, write_groups
 from simcore.validation.bands.serving import served_group
 from simcore.validation.bands.shipped import FOLDER, BandConstants, Likeness, read_constants
+from simcore.validation.bands.siblings import left_out_coverage, write_errors
 from simcore.validation.bands.spread import Constants, Mask, Spreads
 from simcore.validation.bands.write import constants_of, training_groups, write_constants
 from simcore.validation.calibrated.fit import fitted_likeness
@@ -47,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("what", choices=("write", "score", "trust"))
+    parser.add_argument("what", choices=("write", "score", "siblings", "trust"))
     parser.add_argument("--llm", type=Path)
     parser.add_argument("--serving", type=Path)
     parser.add_argument("--configs", type=Path, default=Path("configs"))
@@ -57,6 +61,9 @@ def main() -> None:
     if given.what == "score":
         for chain in (TRAINING, SERVING):
             score(chain, read_groups(folder / chain.file, chain), folder if given.fixed else None)
+        return
+    if given.what == "siblings":
+        siblings(folder)
         return
     if given.what == "trust":
         print("| accelerator | trust |\n|---|---|")
@@ -82,6 +89,17 @@ def write(llm: Path, serving: Path, folder: Path) -> None:
     write_groups(folder / TRAINING.file, TRAINING, groups)
     write_groups(folder / SERVING.file, SERVING, served)
     print(write_constants(folder, constants))
+
+
+def siblings(folder: Path) -> None:
+    """Write errors of ratios, and print how many pairs of each source the others hold."""
+    tables = {chain.name: read_groups(folder / chain.file, chain) for chain in (TRAINING, SERVING)}
+    for chain in (TRAINING, SERVING):
+        held = left_out_coverage(chain, tables[chain.name])
+        for name, share in held.items():
+            print(f"{chain.name}, {name}: {share:.0%}")
+        print(f"{chain.name}: mean {np.mean(list(held.values())):.0%}")
+    print(write_errors(folder, tables))
 
 
 def training_runs(llm: Path) -> list[tuple[Compared, Run]]:

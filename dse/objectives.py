@@ -111,6 +111,25 @@ COST_METRICS = frozenset(
 """Metrics that need the ``cost`` part of a study."""
 
 
+SIMULATED = frozenset(
+    {
+        "iteration_time_s",
+        "mfu",
+        "time_to_first_token_s",
+        "time_per_output_token_s",
+        "request_s",
+        "requests_per_s",
+        "tokens_per_s",
+        "tokens_per_s_per_npu",
+        "usd_per_token",
+        "energy_j",
+        "energy_j_per_token",
+        "carbon_kg_per_token",
+    }
+)
+"""Metrics that are as wrong as the simulated time is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
     """A constraint: an objective or a metric must be at most, or at least, a number.
@@ -142,6 +161,9 @@ class Limit:
 MEMORY = "fits_in_memory"
 """Name of the constraint that designs fit in memory."""
 
+ROOM = "memory_suffices"
+"""Name of the constraint that what comes on top of the tensors fits too, fragments included."""
+
 CONSTRAINTS: Registry[Limit] = Registry(
     "a constraint",
     {
@@ -149,6 +171,17 @@ CONSTRAINTS: Registry[Limit] = Registry(
             name=MEMORY,
             metric=Objective(metrics=("memory_fill",), unit="", label="memory used / capacity"),
             bound=1.0,
+        ),
+        ROOM: Limit(
+            name=ROOM,
+            metric=Objective(
+                metrics=("memory_fill_highest",), unit="", label="memory with fragments / capacity"
+            ),
+            bound=1.0,
+            told=(
+                "tensors take {memory_fill:.1%} of the memory, buffers and workspace make it "
+                "{memory_fill_expected:.1%}, fragments {memory_fill_highest:.1%}"
+            ),
         ),
         "links_within_capacity": Limit(
             name="links_within_capacity",
@@ -239,9 +272,19 @@ class Goals:
         return tuple(1 if sense == "minimise" else -1 for sense in self.objectives.values())
 
     @property
+    def signs_by_name(self) -> dict[str, int]:
+        """``signs`` by the names of the objectives."""
+        return dict(zip(self.objectives, self.signs, strict=True))
+
+    @property
     def memory_margin(self) -> float | None:
         """Part of the memory that designs have to leave; None: memory is not bounded."""
         return next((1.0 - limit.bound for limit in self.limits if limit.name == MEMORY), None)
+
+    @property
+    def needs_room(self) -> bool:
+        """True if designs have to hold what comes on top of their tensors, fragments included."""
+        return any(limit.name == ROOM for limit in self.limits)
 
     @property
     def needs_costs(self) -> bool:

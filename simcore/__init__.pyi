@@ -88,10 +88,12 @@ from simcore.units import FACTORS as FACTORS  # provisional
 from simcore.units import format_quantity as format_quantity
 from simcore.units import parse_quantity as parse_quantity
 from simcore.validation import Band as Band  # provisional
+from simcore.validation import SiblingError as SiblingError  # provisional
 from simcore.validation import Site as Site  # provisional
 from simcore.validation import accelerator_trust as accelerator_trust  # provisional
 from simcore.validation import load_calibration as load_calibration  # provisional
 from simcore.validation import prediction_band as prediction_band  # provisional
+from simcore.validation import sibling_error as sibling_error  # provisional
 from simcore.validation import validated_band as validated_band  # provisional
 from simcore.workload import Model as Model
 from simcore.workload import ParallelPlan as ParallelPlan

@@ -65,9 +65,21 @@ def _percent(value: str) -> float:
     return share
 
 
+_TRIALS_HELP = "Proposals, all in all; auto: until the front does not improve any more."
+
+
+def _trials(value: str) -> int | str:
+    """A number of proposals, or the word for as many as it takes."""
+    if value == "auto":
+        return value
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(f"must be a number from 1 on, or auto, but got {value}.")
+    return int(value)
+
+
 @main.command()
 @click.argument("file")
-@click.option("--trials", type=click.IntRange(min=1), help="Proposals, all in all.")
+@click.option("--trials", type=_trials, metavar="N|auto", help=_TRIALS_HELP)
 @click.option("--timeout", type=click.FloatRange(min=0), help="Seconds, then no new proposals.")
 @click.option("--sampler", help=_SAMPLER_HELP)
 @click.option("--gap", type=_percent, metavar="SHARE", help=_GAP_HELP)

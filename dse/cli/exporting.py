@@ -9,7 +9,7 @@ from typing import IO
 
 from dse.plain_files import written_whole
 from dse.report.optuna_journal import chosen_numbers, write_journal
-from dse.results.summary import study_front
+from dse.results.summary import non_dominated_rows, study_front
 from dse.store.folder import StudyFolder
 from dse.store.tables import CHUNK_ROWS, Columns, write_csv, write_json, write_parquet
 from dse.study.compile import Study, load_study_file
@@ -45,12 +45,12 @@ def _stored(folder: Path) -> tuple[StudyFolder, Study]:
 
 
 def streamed_front(store: StudyFolder, study: Study) -> list[Trial]:
-    """The front of any number of trials: the front of the fronts of their parts."""
+    """The front of any number of trials: that of what is not dominated in their parts."""
     rest = chain(store.read_feasible(), store.read_refined(study))
     front: list[Trial] = []
     while part := list(islice(rest, CHUNK_ROWS)):
         rows = front + part
-        front = [rows[place] for place in sorted(study_front(study, rows).front)]
+        front = [rows[place] for place in sorted(non_dominated_rows(study, rows).front)]
     return [front[place] for place in study_front(study, front).front]
 
 

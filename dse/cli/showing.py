@@ -17,6 +17,7 @@ from dse.proof.screening import why_blind
 from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
 from dse.report.amounts import show_amount
+from dse.report.choice import choice_lines, short_list
 from dse.report.explain import explain_trial
 from dse.report.front_table import FrontTable, front_table
 from dse.report.measured import front_accelerators, front_bands
@@ -46,6 +47,7 @@ def show_result(result: StudyResult) -> None:
     console = _console()
     summary = result.summary
     _print_front(console, result)
+    _print_choice(console, result)
     _print_bands(console, result)
     counts = ", ".join(
         f"{summary[key]} {key}"
@@ -87,7 +89,7 @@ def check_command(file: str, overrides: Mapping[str, Any]) -> None:
     lines.append(("chance of a raw draw", f"{counts.valid / counts.raw:.3%}"))
     lines += _goals(study)
     search, execution = study.file.search, study.file.execution
-    lines.append(("search", f"{search.sampler}, {search.trials} trials, seed {study.file.seed}"))
+    lines.append(("search", f"{search.sampler}, {_trials(study)}, seed {study.file.seed}"))
     blind = why_blind(study)
     if len(study.levels) > 1:
         best = f"the front, the best up to {search.promote}, {search.controls} of the others"
@@ -106,6 +108,7 @@ def report_command(folder: Path) -> None:
     StudyFolder(folder).write_text(REPORT, report_page(result))
     console = _console()
     _print_front(console, result)
+    _print_choice(console, result)
     _print_bands(console, result)
     for line in told:
         console.print(line, highlight=False, soft_wrap=True)
@@ -120,6 +123,13 @@ def explain_command(folder: Path, trial: int) -> None:
         for line in section.lines:
             table.add_row(*line)
         console.print(table)
+
+
+def _trials(study: Study) -> str:
+    search = study.file.search
+    if search.is_open:
+        return f"until the front improves no more (at most {search.most_trials:,} trials)"
+    return f"{search.trials} trials"
 
 
 def _goals(study: Study) -> list[tuple[str, str]]:
@@ -157,6 +167,21 @@ def _blocks(front: FrontTable, width: int) -> list[list[int]]:
         blocks[-1].append(index)
         used += column
     return blocks
+
+
+def _print_choice(console: Console, result: StudyResult) -> None:
+    """The short list, and what to know before choosing."""
+    if not result.front:
+        return
+    table, shown = short_list(result), Table(title="Recommended", title_justify="left", box=None)
+    for index, heading in enumerate(table.columns):
+        justify: Literal["left", "right"] = "left" if index >= table.numbers else "right"
+        shown.add_column(heading, justify=justify, overflow="fold")
+    for row in table.rows:
+        shown.add_row(*row)
+    console.print(shown)
+    for line in choice_lines(result):
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def _print_bands(console: Console, result: StudyResult) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from dse.costs.base import Cost, CostModel
 from dse.costs.bill_of_materials import BillOfMaterials, BillOfMaterialsPower
+from dse.costs.domains import SizeMove, size_moves
 from dse.costs.libra import AcceleratorsAndLibraPy, LibraCpp, LibraPy
 from dse.costs.lines import PriceLine, price_lines
 from dse.costs.power import Power, carbon_kg
@@ -39,11 +40,13 @@ __all__ = [
     "Power",
     "PriceBook",
     "PriceLine",
+    "SizeMove",
     "TotalCostOfOwnership",
     "WholeMachine",
     "carbon_kg",
     "hourly_cost",
     "load_prices",
     "price_lines",
+    "size_moves",
     "usd_per_token",
 ]

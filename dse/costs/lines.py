@@ -11,7 +11,7 @@ _LINES = {
     "network_tiers": ("chiplet", "package", "node", "pod"),
     "scale_up": ("switch", "direct"),
     "scale_out": ("first_tier", "next_tier", "direct"),
-    "power": ("energy",),
+    "power": ("energy", "port", "tier", "carbon"),
     "ownership": ("lifetime_s", "capital", "maintenance", "staff"),
 }
 """Per part of the book the prices in it; a tier of LIBRA's has several, which move together."""

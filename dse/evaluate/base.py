@@ -134,6 +134,22 @@ class EvaluatorInput:
     files: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Siblings:
+    """Designs whose predictions share their errors, so that they compare better than each is known.
+
+    Attributes:
+        family: Name that all of them share, and nobody else.
+        log_ratio: Size of the error of ln(time / time) of two of them that four of five pairs keep
+            to; 0 where times are exact.
+        reason: Its source, in words; empty where there is no error.
+    """
+
+    family: str = ""
+    log_ratio: float = 0.0
+    reason: str = ""
+
+
 class Evaluator(ABC):
     """Turns a design into metrics; ``evaluator`` of a study names a class.
 
@@ -207,6 +223,10 @@ class Evaluator(ABC):
     def measured_against(self, design: Design) -> str:
         """Error of predictions like that of *design* against measured runs, in words."""
         return f"not validated here: {self.fidelity or type(self).__name__} is no simulation"
+
+    def siblings(self, design: Design) -> Siblings:
+        """Designs whose predictions err as that of *design*, and how well two of them compare."""
+        return Siblings()
 
     def accelerator(self, design: Design) -> str:
         """Trust in the accelerator of *design* where little was measured on it; else empty."""

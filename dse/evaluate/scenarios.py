@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from dse.evaluate.base import Account, Evaluator, EvaluatorInput
+from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
 from dse.space import Design
 from simcore import ConfigError, InfeasibleError
 
@@ -59,6 +59,12 @@ class ScenarioEvaluator(Evaluator):
         if len(set(found.values())) == 1:
             return next(iter(found.values()))
         return "; ".join(f"in {name}: {told}" for name, told in found.items())
+
+    def siblings(self, design: Design) -> Siblings:
+        """Those of the scenario in which designs compare worst."""
+        found = [each.siblings(design) for each in self._each.values()]
+        family = "; ".join(dict.fromkeys(one.family for one in found))
+        return replace(max(found, key=lambda one: one.log_ratio), family=family)
 
     def check(self) -> None:
         for name, evaluator in self._each.items():

@@ -2,12 +2,12 @@
 
 from contextlib import suppress
 
-from dse.evaluate.base import Account, Evaluator, EvaluatorInput
+from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
 from dse.evaluate.designs.assign import bears_on_memory, usable
 from dse.evaluate.designs.run_check import KnobChecker, check_kernel_times, errors_named_for_run
 from dse.evaluate.designs.runs import FilledDesigns
 from dse.evaluate.money import CostMeter
-from dse.evaluate.trusted import little_known
+from dse.evaluate.trusted import fills, little_known, siblings_of
 from dse.objectives import COST_METRICS, OBJECTIVES, Goals
 from dse.space import Design
 from simcore import (
@@ -29,6 +29,8 @@ METRICS = frozenset(
         "tokens_per_s_per_npu",
         "footprint_bytes",
         "memory_fill",
+        "memory_fill_expected",
+        "memory_fill_highest",
         "link_load",
     }
 )
@@ -76,11 +78,12 @@ class ServiceEvaluator(Evaluator):
         band = prediction_band(service.decode_run)
         metrics |= band.figures("time_per_output_token", result.time_per_output_token_s)
         metrics["footprint_bytes"] = float(max(pool.footprint_bytes for pool in pools))
-        metrics["memory_fill"] = max(pool.footprint_bytes / pool.memory_bytes for pool in pools)
+        metrics |= fills(*(pool.memory_fit for pool in pools))
         if self._meter is not None:  # costs of an answer's token while the machine is busy
             busy_s = 1 / result.requests_per_s
             metrics |= self._meter.metrics(service.platform, busy_s, result.answer)
-        return Account(metrics, result.notes)
+        short = [f"{pool.memory_fit.reason}" for pool in pools if pool.memory_fit.is_short]
+        return Account(metrics, (*result.notes, *dict.fromkeys(short)))
 
     def admits(self, design: Design) -> bool:
         """True if structure, and memory if the study bounds it, allow a simulation."""
@@ -97,6 +100,9 @@ class ServiceEvaluator(Evaluator):
 
     def measured_against(self, design: Design) -> str:
         return str(prediction_band(self.service(design).decode_run))
+
+    def siblings(self, design: Design) -> Siblings:
+        return siblings_of(self.service(design).decode_run)
 
     def accelerator(self, design: Design) -> str:
         return little_known(self.service(design).platform.npu)

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from dse.evaluate.base import Account, Evaluator, EvaluatorInput
+from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
 from dse.evaluate.designs.assign import backends_of, bears_on_memory, usable
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostMeter
-from dse.evaluate.trusted import RunBands, little_known
+from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
 from dse.space import Design
 from simcore import (
     BACKENDS,
@@ -21,6 +21,7 @@ from simcore import (
     check_memory,
     check_run,
     check_structure,
+    memory_fit,
 )
 
 _SCHEDULING = "system.scheduling"
@@ -41,6 +42,7 @@ class SimulatorEvaluator(Evaluator):
         self._simulator = Simulator()
         self._simulator.prepare()
         self._margin = what.goals.memory_margin
+        self._needs_room = what.goals.needs_room
         self._meter = CostMeter.of(what)
         self._bands = RunBands.of(what)
         self._backends = backends_of(what)
@@ -74,19 +76,15 @@ class SimulatorEvaluator(Evaluator):
         run = self.run(design)
         result = self.simulate(self._derated(run))
         metrics = self._bands.applied(run, result.metrics())
-        metrics["memory_fill"] = metrics["footprint_bytes"] / result.memory_bytes
+        metrics |= fills(result.memory_fit)
         metrics["npu_bandwidth_bytes_per_s"] = sum(
             dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions
         )
         if self._meter is not None:
             time_s = metrics["iteration_time_s"]
             metrics |= self._meter.metrics(run.platform, time_s, result.tokens)
-        return Account(metrics, (*result.notes, *self._warnings(result)))
-
-    def _warnings(self, result: IterationResult) -> tuple[str, ...]:
-        """Notes on memory that is short although the tensors of a design fit."""
         fit = result.memory_fit
-        return (fit.reason,) if self._margin is not None and fit.is_short else ()
+        return Account(metrics, (*result.notes, *([fit.reason] if fit.is_short else [])))
 
     def admits(self, design: Design) -> bool:
         """True if structure, and memory if the study bounds it, allow a simulation."""
@@ -97,7 +95,9 @@ class SimulatorEvaluator(Evaluator):
                 check_memory(run.workload, run.platform, run.plan, self._margin)
         except InfeasibleError:
             return False
-        return True
+        if not self._needs_room:
+            return True
+        return not memory_fit(run.workload, run.platform, run.plan).is_short
 
     def decides(self, name: str) -> bool:
         """True if structure or memory depends on the knob."""
@@ -127,6 +127,9 @@ class SimulatorEvaluator(Evaluator):
 
     def measured_against(self, design: Design) -> str:
         return str(self._bands.band(self.run(design)))
+
+    def siblings(self, design: Design) -> Siblings:
+        return siblings_of(self.run(design))
 
     def accelerator(self, design: Design) -> str:
         return little_known(self.run(design).platform.npu)

@@ -4,8 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dse.evaluate.base import EvaluatorInput
-from simcore import Band, Npu, Run, Site, accelerator_trust, load_calibration, prediction_band
+from dse.evaluate.base import EvaluatorInput, Siblings
+from simcore import (
+    Band,
+    MemoryFit,
+    Npu,
+    Run,
+    Site,
+    accelerator_trust,
+    load_calibration,
+    prediction_band,
+    sibling_error,
+)
 
 _LONGER = ("iteration_time_s",)
 _RATES = ("tokens_per_s", "mfu", "hfu")
@@ -48,6 +58,25 @@ class RunBands:
             found |= {name: metrics[name] * band.middle for name in _LONGER}
             found |= {name: metrics[name] / band.middle for name in _RATES if name in metrics}
         return found
+
+
+def fills(*fits: MemoryFit) -> dict[str, float]:
+    """Metrics of the fullest of some NPUs: parts of its memory, by how much is counted.
+
+    The tensors alone; these with context, buffers and workspace; and with fragments too.
+    """
+    return {
+        "memory_fill": max(fit.held_bytes / fit.capacity_bytes for fit in fits),
+        "memory_fill_expected": max(fit.expected_bytes / fit.capacity_bytes for fit in fits),
+        "memory_fill_highest": max(fit.highest_bytes / fit.capacity_bytes for fit in fits),
+    }
+
+
+def siblings_of(run: Run) -> Siblings:
+    """Runs whose predictions err as that of *run*: of its model, on its accelerator."""
+    error = sibling_error(run)
+    family = f"{run.workload.model.name} on {run.platform.npu.name}"
+    return Siblings(family=family, log_ratio=error.log_ratio, reason=str(error))
 
 
 def little_known(npu: Npu) -> str:

@@ -197,9 +197,9 @@ def check_visits_all(study: Study, is_complete: bool) -> None:
     if not is_complete:
         check_provable(study)
     designs = study.space.counts.searched
-    if study.file.search.trials < designs:
+    if study.file.search.exhausted < designs:
         rule = f"must reach all {designs:,} designs for a gap, as nothing bounds them"
-        got = f"{study.file.search.trials:,} ({why_unproven(study)})"
+        got = f"{study.file.search.exhausted:,} ({why_unproven(study)})"
         raise ConfigError("search.trials", rule, got=got)
 
 

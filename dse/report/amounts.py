@@ -10,8 +10,24 @@ def show_objective(name: str, value: float) -> str:
     return show_amount(value, OBJECTIVES[name].unit)
 
 
+_SCALED = {
+    "USD/token": (1e6, "USD per million tokens"),
+    "J/token": (1.0, "MJ per million tokens"),
+    "kg/token": (1e6, "kg per million tokens"),
+}
+"""Factor and name of the unit that people say in place of another one."""
+
+
+def said_unit(unit: str) -> tuple[float, str]:
+    """Factor of the unit that people say in place of *unit*, and its name."""
+    return _SCALED.get(unit, (1.0, unit))
+
+
 def show_amount(value: float, unit: str) -> str:
     """A number with its unit, at four digits."""
+    factor, said = said_unit(unit)
+    if said != unit:
+        return f"{value * factor:.4g} {said}"
     if unit in FACTORS:
         return format_quantity(value, unit)
     return f"{value:.4g} {unit}".strip()

@@ -11,12 +11,17 @@ from dse.report.amounts import (
     show_objective,
     show_short,
 )
+from dse.report.memory_marks import memory_mark
 from dse.results.result import StudyResult
 from dse.space import Parameter
 from dse.study.trials import Trial
 
 BAND = "measured (80%)"
 """Heading of the interval that holds four of five measured times."""
+
+GROUP, MEMORY = "equals", "memory"
+"""Headings of the group of designs that cannot be told apart, and of what memory lacks."""
+
 _HEADINGS = {
     "micro_batch": "micro",
     "sequence_parallel": "seq. par.",
@@ -31,7 +36,8 @@ class FrontTable:
     """Texts of a table.
 
     Attributes:
-        columns: Headings: number, objectives, band of the time, knobs that differ.
+        columns: Headings: number, objectives, group of equals, band of the time, memory where it is
+            short, knobs that differ.
         rows: One per design of the front.
         numbers: How many columns, the first ones, are numbers: trial and objectives.
         common: Knobs that are the same all along the front, with their value.
@@ -55,14 +61,14 @@ def front_table(result: StudyResult) -> FrontTable:
     differing, common = _split(parameters, shown)
     columns = _merged(differing, parameters, shown, names)
     objectives = list(study.goals.objectives)
-    bands = _bands(trials)
+    extras = _extras(result, trials)
     rows = []
     for index, trial in enumerate(trials):
         numbers = [show_objective(n, trial.evaluation.objectives[n]) for n in objectives]
+        told = [texts[index] for texts in extras.values()]
         knobs = [values[index] for _, values in columns]
-        rows.append((str(trial.number), *numbers, *bands[index : index + 1], *knobs))
-    headings = ["trial", *(OBJECTIVES[name].label for name in objectives)]
-    headings += [BAND] if bands else []
+        rows.append((str(trial.number), *numbers, *told, *knobs))
+    headings = ["trial", *(OBJECTIVES[name].label for name in objectives), *extras]
     headings += [_HEADINGS.get(heading, heading.replace("_", " ")) for heading, _ in columns]
     return FrontTable(
         columns=tuple(headings),
@@ -72,6 +78,32 @@ def front_table(result: StudyResult) -> FrontTable:
             (names[p.name], shown[p.name][0]) for p in common if shown[p.name][0] != NO_MEANING
         ),
     )
+
+
+def _extras(result: StudyResult, trials: list[Trial]) -> dict[str, list[str]]:
+    """Columns between objectives and knobs, by heading, where there is something to say."""
+    groups = groups_by_trial(result)
+    marks = [memory_mark(trial.evaluation.metrics) for trial in trials]
+    found = {
+        GROUP: [groups.get(trial.number, "") for trial in trials] if groups else [],
+        BAND: _bands(trials),
+        MEMORY: [mark or "suffices" for mark in marks] if any(marks) else [],
+    }
+    return {heading: texts for heading, texts in found.items() if texts}
+
+
+def groups_by_trial(result: StudyResult) -> dict[int, str]:
+    """Letter of the group of equals of each design; empty where all can be told apart."""
+    groups = result.equals
+    if not any(len(group.trials) > 1 for group in groups):
+        return {}
+    return {number: _letter(at) for at, group in enumerate(groups) for number in group.trials}
+
+
+def _letter(number: int) -> str:
+    """A, B, ... Z, AA for 0, 1, ... 25, 26."""
+    first, last = divmod(number, 26)
+    return (_letter(first - 1) if first else "") + chr(ord("A") + last)
 
 
 def _bands(trials: list[Trial]) -> list[str]:

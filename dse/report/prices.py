@@ -1,18 +1,19 @@
-"""Prices that decide: new winners of a study if one price moves by 30 %.
+"""Prices that decide: new winners of a study if one price moves by 30 %, or a size is another one.
 
 Nothing is simulated again: iteration times stay, machines are priced anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from math import inf
 
-from dse.costs import PriceLine, price_lines
+from dse.costs import SizeMove, price_lines, size_moves
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import COST_METRICS, OBJECTIVES, Objective
 from dse.results.result import StudyResult
 from dse.study.trials import Trial
-from simcore import Platform
+from simcore import InfeasibleError, Platform
 
 SHARE = 0.3
 """Shift of each price, up and down."""
@@ -26,17 +27,17 @@ MAX_DESIGNS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upset:
-    """A move of one price that makes another design the best.
+    """A move of one price or size that makes another design the best.
 
     Attributes:
-        line: Name of the price.
-        factor: What it is multiplied by.
+        line: Name of the price or size.
+        told: The move, in words.
         winner: Number of the trial that is then the best.
         loss: How much more the old winner then costs, as a share.
     """
 
     line: str
-    factor: float
+    told: str
     winner: int
     loss: float
 
@@ -48,7 +49,7 @@ class Sensitivity:
     Attributes:
         measure: What the winner is best in: an objective, or its product with the time.
         winner: Number of the best trial.
-        lines: Names of the prices that the measure of some design depends on.
+        lines: Names of the prices and sizes that the measure of some design depends on.
         upsets: Moves that make another design the best, the dearest first.
     """
 
@@ -70,8 +71,9 @@ def price_sensitivity(result: StudyResult) -> list[Sensitivity]:
         return []
     if study.goals.scenarios:  # which may have price books of their own
         return []
-    desk = _Desk(result, study.file.cost)
-    return [_of_measure(measure, desk, _near(rows, measure)) for measure in _measures(result)]
+    desk, front = _Desk(result, study.file.cost), {result.rows[at].number for at in result.front}
+    measures = _measures(result)
+    return [_of_measure(measure, desk, _near(rows, measure, front)) for measure in measures]
 
 
 def _measures(result: StudyResult) -> list[Objective]:
@@ -89,22 +91,26 @@ def _measures(result: StudyResult) -> list[Objective]:
     return found
 
 
-def _near(rows: Sequence[Trial], measure: Objective) -> list[Trial]:
-    """The designs that may win, from the best on."""
+def _near(rows: Sequence[Trial], measure: Objective, front: Set[int]) -> list[Trial]:
+    """The designs that may win, from the best on.
+
+    Of several that are equally good one of the *front* is the best: no other beats it in the rest.
+    """
     values = {row.number: measure.value(row.evaluation.metrics) for row in rows}
-    best = sorted(rows, key=lambda row: (values[row.number], row.number))
+    best = sorted(rows, key=lambda row: (values[row.number], row.number not in front, row.number))
     limit = values[best[0].number] * (1 + SHARE) / (1 - SHARE)
     return [row for row in best if values[row.number] <= limit][:MAX_DESIGNS]
 
 
 class _Desk:
-    """Prices designs with books in which one line has moved."""
+    """Prices designs with books in which one line or one size is another."""
 
     def __init__(self, result: StudyResult, cost: CostFile) -> None:
         self._study, self._cost = result.study, cost
         self._runs = DesignRuns(result.study.evaluator_input)
         self._machines: dict[int, tuple[Platform, int]] = {}
-        self.usual = CostMeter(cost, result.study.goals, result.study.folder)
+        self._meter = CostMeter(cost, result.study.goals, result.study.folder)
+        self.usual = SizeMove(name="", told="", prices=self._meter.prices)
 
     def machine(self, trial: Trial) -> tuple[Platform, int]:
         """The machine of a design, and the tokens that it trains per iteration."""
@@ -113,43 +119,48 @@ class _Desk:
             self._machines[trial.number] = run.platform, run.workload.tokens
         return self._machines[trial.number]
 
-    def lines(self, trials: Sequence[Trial]) -> list[PriceLine]:
-        """The lines of the study's book, with the accelerators of *trials*."""
-        return price_lines(self.usual.prices, [self.machine(trial)[0].npu for trial in trials])
+    def moves(self, trials: Sequence[Trial]) -> Iterator[SizeMove]:
+        """Moves of each price of the book and of the accelerators of *trials*, and of sizes."""
+        npus = list({npu.name: npu for npu in (self.machine(t)[0].npu for t in trials)}.values())
+        for line in price_lines(self.usual.prices, npus):
+            for factor, turn in ((1 - SHARE, "lower"), (1 + SHARE, "higher")):
+                moved = line.moved(self.usual.prices, factor)
+                yield SizeMove(name=line.name, told=f"{SHARE:.0%} {turn}", prices=moved)
+        yield from size_moves(self.usual.prices, npus)
 
-    def values(self, trials: Sequence[Trial], measure: Objective, meter: CostMeter) -> list[float]:
-        """The measure of each of *trials* at the prices of *meter*."""
+    def values(self, trials: Sequence[Trial], measure: Objective, move: SizeMove) -> list[float]:
+        """The measure of each of *trials* after a move; infinite where no such machine is sold."""
+        meter = CostMeter(self._cost, self._study.goals, self._study.folder, move.prices)
         found = []
         for trial in trials:
             platform, tokens = self.machine(trial)
             metrics = trial.evaluation.metrics
-            costs = meter.metrics(platform, metrics["iteration_time_s"], tokens)
+            time_s = metrics["iteration_time_s"]
+            try:
+                costs = meter.metrics(move.machine(platform), time_s, tokens)
+            except InfeasibleError:
+                found.append(inf)
+                continue
             found.append(measure.value({**metrics, **costs}))
         return found
-
-    def meter(self, line: PriceLine, factor: float) -> CostMeter:
-        """The meter whose book has *line* at *factor* times its price."""
-        moved = line.moved(self.usual.prices, factor)
-        return CostMeter(self._cost, self._study.goals, self._study.folder, moved)
 
 
 def _of_measure(measure: Objective, desk: _Desk, trials: Sequence[Trial]) -> Sensitivity:
     usual = desk.values(trials, measure, desk.usual)
     lines, upsets = dict[str, None](), []
-    for line in desk.lines(trials):
-        for factor in (1 - SHARE, 1 + SHARE):
-            values = desk.values(trials, measure, desk.meter(line, factor))
-            if values != usual:
-                lines[line.name] = None
-            best = min(range(len(trials)), key=lambda i: (values[i], i))
-            if values[best] < values[0]:
-                loss, winner = values[0] / values[best] - 1, trials[best].number
-                upsets.append(Upset(line=line.name, factor=factor, winner=winner, loss=loss))
+    for move in desk.moves(trials):
+        values = desk.values(trials, measure, move)
+        if values != usual:
+            lines[move.name] = None
+        best = min(range(len(trials)), key=lambda i: (values[i], i))
+        if values[best] < values[0]:
+            loss, winner = values[0] / values[best] - 1, trials[best].number
+            upsets.append(Upset(line=move.name, told=move.told, winner=winner, loss=loss))
     return Sensitivity(
         measure=measure.label,
         winner=trials[0].number,
         lines=tuple(lines),
-        upsets=tuple(sorted(upsets, key=lambda upset: (-upset.loss, upset.line))),
+        upsets=tuple(sorted(upsets, key=lambda upset: (-upset.loss, upset.line, upset.told))),
     )
 
 
@@ -157,12 +168,15 @@ def told(found: Sensitivity) -> list[str]:
     """Sentences for a reader."""
     first = f"Trial {found.winner} is the best in {found.measure}"
     if not found.upsets:
-        return [f"{first}, and stays so if any one price moves by {SHARE:.0%}."]
-    lines = [f"{first}. A move of one price by {SHARE:.0%} changes that:"]
+        return [
+            f"{first}, and stays so if any one price moves by {SHARE:.0%} and if any one size that "
+            "prices hang on is half or twice as large."
+        ]
+    lines = [f"{first}. A move of one price by {SHARE:.0%}, or of a size, changes that:"]
     for upset in found.upsets:
-        turn = "higher" if upset.factor > 1 else "lower"
+        dearer = f"{upset.loss:.2%} dearer" if upset.loss < inf else "not to be had"
         lines.append(
-            f"{upset.line} {turn}: trial {upset.winner} is the best, and trial {found.winner} "
-            f"{upset.loss:.2%} dearer"
+            f"{upset.line} {upset.told}: trial {upset.winner} is the best, and trial "
+            f"{found.winner} {dearer}"
         )
     return lines

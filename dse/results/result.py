@@ -1,18 +1,22 @@
 """A study that has been run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.fidelity.compare import compared_rows
 from dse.provenance import Provenance, provenance_summary
+from dse.results.equals import Discernment, Equals
+from dse.results.recommended import Recommendation, recommended
 from dse.results.summary import study_front
+from dse.results.trims import Trim, trims_of_front
 from dse.store.folder import SUMMARY, StudyFolder
 from dse.store.tables import trials_frame
 from dse.study.compile import Study, load_study_file
 from dse.study.trials import Trial
-from simcore import ConfigError, read_json
+from simcore import ConfigError, files_kept, read_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +25,7 @@ MAX_HELD = 2_000_000
 """Trials that are read into memory at once: 2 to 4 kB each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class StudyResult:
     """All trials of a study, and its front.
 
@@ -51,6 +55,47 @@ class StudyResult:
     def compared(self) -> list[Trial]:
         """The feasible trials that the front was chosen from: no repeats, one fidelity."""
         return [row for _, row in compared_rows(self.study, self.rows)]
+
+    @cached_property
+    def discernment(self) -> Discernment:
+        """Differences between designs of the front that can be told, and those that cannot."""
+        with files_kept(self.study.files):
+            return Discernment(self.study, [self.rows[at] for at in self.front])
+
+    @property
+    def equals(self) -> list[Equals]:
+        """Groups of designs of the front that cannot be told apart in the simulated objective."""
+        return self.discernment.groups
+
+    @cached_property
+    def recommended(self) -> list[Recommendation]:
+        """At most eight designs of the front to choose from, with reasons."""
+        return recommended(self.discernment)
+
+    @cached_property
+    def trims(self) -> list[Trim]:
+        """Designs that are one of the front with a step less, for under 0.5 % of the time."""
+        return trims_of_front(self.study, self.rows, self.discernment.rows)
+
+    def choice_summary(self) -> dict[str, Any]:
+        """Entries ``recommended``, ``equals`` and ``trims`` of ``summary.json``."""
+        if not self.front:
+            return {}
+        return {
+            "recommended": [asdict(one) for one in self.recommended],
+            "equals": [list(group.trials) for group in self.equals],
+            "trims": [asdict(trim) for trim in self.trims],
+        }
+
+    @property
+    def convergence(self) -> "pd.DataFrame":
+        """Hypervolume, and gap where one is proven, over proposals; empty without a front."""
+        import pandas as pd
+
+        found = self.summary.get("convergence", {})
+        columns = {name: found.get(name, []) for name in ("proposals", "hypervolume")}
+        gaps = {f"gap.{name}": values for name, values in found.get("gap", {}).items()}
+        return pd.DataFrame({**columns, **gaps})
 
     def pareto_front(self) -> "pd.DataFrame":
         """The non-dominated feasible trials, sorted by the first objective."""

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from dse.fidelity.compare import compared_rows, fidelity_summary, searched_rows
+from dse.fidelity.promote import minimised
 from dse.objectives import OBJECTIVES
+from dse.rank.bargain import beaten_at_a_bargain
 from dse.rank.quality import MARGIN, Quality, study_quality
 from dse.results.failures import failure_summary
 from dse.results.notes import notes_summary
@@ -17,7 +19,19 @@ from dse.study.trials import Tally, Trial
 
 
 def study_front(study: Study, rows: Sequence[Trial]) -> Quality:
-    """Front (as positions in *rows*) and hypervolume of the feasible trials of one level."""
+    """Front (as positions in *rows*) and hypervolume of the feasible trials of one level.
+
+    The front is that of the designs that no other beats, not even at a bargain; the hypervolume is
+    that of all that no other dominates.
+    """
+    quality = non_dominated_rows(study, rows)
+    beaten = beaten_at_a_bargain(minimised(study, [rows[place] for place in quality.front]))
+    pairs = zip(quality.front, beaten.tolist(), strict=True)
+    return replace(quality, front=tuple(place for place, is_beaten in pairs if not is_beaten))
+
+
+def non_dominated_rows(study: Study, rows: Sequence[Trial]) -> Quality:
+    """Positions in *rows* of those that no other dominates, of one level, and their hypervolume."""
     found = compared_rows(study, rows)
     names, places = list(study.goals.objectives), [place for place, _ in found]
     values = [[row.evaluation.objectives[name] for name in names] for _, row in found]

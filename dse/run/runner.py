@@ -19,6 +19,7 @@ from dse.proof.screening import StudyScreen
 from dse.proof.told import no_gap, open_gap, proven_gap
 from dse.provenance import Provenance, next_number, provenance_summary
 from dse.report.page import report_page
+from dse.results.convergence import convergence_summary
 from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary, tally_of
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
@@ -29,7 +30,7 @@ from dse.samplers.base import Proposer, ProposerInput
 from dse.samplers.registry import build_proposer
 from dse.space import Design
 from dse.store.errors import StoreError
-from dse.store.folder import REPORT, StudyFolder
+from dse.store.folder import MAX_ROWS, REPORT, StudyFolder
 from dse.study.compile import Study
 from dse.study.trials import FailureStreak, Trial
 
@@ -77,6 +78,7 @@ class Runner:
         self._prover: Prover | None = None
         self._refinement: Refinement | None = None
         self._is_whole = False
+        self._kept = MAX_ROWS
         self._starts: list[Design] = []
         self._provenances: list[Provenance] = []
         self._start_s = time.monotonic()
@@ -89,17 +91,19 @@ class Runner:
         proposer = self._proposer(evaluator, screen)
         counts = study.space.counts
         budget = Budget(
-            trials=file.search.trials,
+            trials=file.search.most_trials,
             window=file.search.window,
             variations=file.search.variations,
             designs=None if counts.continuous else counts.searched,
             until_s=None if timeout_s is None else self._start_s + timeout_s,
+            signs=study.goals.signs_by_name if file.search.is_open else {},
         )
         with self._stage(budget.trials) as stage:
             hooks = Hooks(
                 finished=self._finished,
                 folded=self._folded,
                 stopping=self._watcher.stopping,
+                ending=self._ending,
                 provenance=self._provenance,
             )
             search = Search(proposer, stage.evaluations, budget, hooks, stage.known, screen)
@@ -128,7 +132,7 @@ class Runner:
                 deciding=frozenset(filter(evaluator.decides, study.space.parameters)),
                 prices=machine_prices(study),
                 is_hopeful=screen.is_hopeful,
-                trials=None if self._prover is not None else file.search.trials,
+                trials=None if self._prover is not None else file.search.exhausted,
             ),
         )
         self._starts = starting_designs(study)
@@ -241,6 +245,8 @@ class Runner:
             return []
         stack.enter_context(self._folder)
         known = self._folder.known_trials(self._study, resume=self._resume)
+        self._kept = self._folder.rows_to_keep(self._study)
+        known = [trial for trial in known if trial.number < self._kept]
         before = self._folder.read_provenances(to_mend=True)
         number = next_number(before, now, accepts=self._accepts)
         self._provenances = [*before[:number], now]
@@ -257,10 +263,17 @@ class Runner:
         """Start to write, once the workers have started."""
         if self._folder is None:
             return
-        self._folder.open(self._study, self._provenances[-1], self._provenance)
+        self._folder.open(
+            self._study, self._provenances[-1], number=self._provenance, keep=self._kept
+        )
         if self._retries:
             self._folder.writer.forget_failures()
         self._happened("started", f"process {os.getpid()} on {socket.gethostname()}")
+
+    def _ending(self, first: int) -> None:
+        """Note where the end began: a study that goes on with more trials goes on from there."""
+        if self._folder is not None:
+            self._folder.note_end(self._study, first)
 
     def _waiting(self) -> None:
         if self._folder is not None:
@@ -308,6 +321,7 @@ class Runner:
         wall_s = time.monotonic() - self._start_s
         summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
         summary |= self._gap(searched_rows(self._study, rows))
+        summary |= convergence_summary(self._study, rows, summary.get("lower_bounds", {}))
         front = [rows[index] for index in quality.front]
         summary |= provenance_summary(self._provenances, rows, front)
         result = StudyResult(
@@ -319,6 +333,7 @@ class Runner:
             provenances=self._provenances,
         )
         if self._folder is not None:
+            summary |= result.choice_summary()
             columns = self._folder.columns(self._study)
             self._folder.write_exports(columns, rows, front, summary)
             self._folder.write_text(REPORT, report_page(result))

@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from dse.evaluate.base import Evaluation
 from dse.garbage import no_collection
 from dse.objectives import total_violation
 from dse.proof.screening import NoScreen
+from dse.run.ending import Ending
 from dse.samplers.base import Outcome, Proposal, Proposer
 from dse.space import Design, Value
 from dse.study.trials import Trial
@@ -32,6 +33,8 @@ class Budget:
         variations: How many variations of a repeated design are tried for a new one.
         designs: Number of designs in the space, or None if it is infinite.
         until_s: Value of ``time.monotonic()`` after which nothing more is proposed, or None.
+        signs: Those of the objectives, by name, where the search ends once it does not improve
+            any more, *trials* at the latest; empty: it ends after *trials*.
     """
 
     trials: int
@@ -39,6 +42,7 @@ class Budget:
     variations: int
     designs: int | None = None
     until_s: float | None = None
+    signs: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +53,14 @@ class Hooks:
         finished: Called for each new evaluation, as it comes in.
         folded: Called for each trial, in ask order, with the duplicates so far.
         stopping: Whether to propose nothing more; what is under way is awaited.
+        ending: Called with the number of the first proposal of the end, when that begins.
         provenance: Of what is evaluated.
     """
 
     finished: Callable[[Trial], None]
     folded: Callable[[Trial, int], None]
     stopping: Callable[[], bool]
+    ending: Callable[[int], None] = lambda first: None
     provenance: int = 0
 
 
@@ -135,6 +141,10 @@ class Search:
         self.duplicates = 0
         self._asked = 0
         self._is_exhausted = False
+        signs = {} if proposer.is_complete else dict(budget.signs)
+        self._ending = Ending(
+            trials=budget.trials, window=budget.window, trims=proposer.trims, signs=signs
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -153,7 +163,8 @@ class Search:
             self._recall()
         while True:
             while len(self._slots) < self._budget.window and self._may_ask():
-                self._ask()
+                if not self._ask():
+                    break
             if not self._slots:
                 return
             while self._slots[0].trial is None:
@@ -180,6 +191,7 @@ class Search:
         """
         numbers = takewhile(self._stored.__contains__, range(self._budget.trials))
         rows = [self._stored[number] for number in numbers]
+        rows = rows[: self._ending.first_of(rows)]  # what is open at the end is asked for again
         told = max(len(rows) - self._budget.window, 0)
         if not told:
             return
@@ -200,15 +212,21 @@ class Search:
             self._slots.append(slot)
         self._asked = len(rows)
 
-    def _ask(self) -> None:
-        """One new row: a new design, or a repeat if no new one is found near it."""
-        proposal = self._proposer.ask()
+    def _ask(self) -> bool:
+        """One new row: a new design, or a repeat if no new one is found near it.
+
+        Returns:
+            False if there is none, as yet or for good.
+        """
+        proposal, must_wait = self._proposed()
+        if must_wait:
+            return False
         if proposal is not None and not self._is_new(proposal.design):
             varied = self._proposer.vary(proposal, self._is_new, self._budget.variations)
             proposal = varied or (None if self._proposer.is_complete else proposal)
         if proposal is None:
             self._is_exhausted = True
-            return
+            return False
         key = self._key(proposal.design)
         slot = _Slot(number=self._asked, key=key, proposal=proposal)
         twin = self._by_key.get(key)
@@ -217,6 +235,24 @@ class Search:
         else:
             self._repeat(slot, self._trial(twin))
         self._asked += 1
+        return True
+
+    def _proposed(self) -> tuple[Proposal[Any] | None, bool]:
+        """The next proposal, and whether outcomes have to be awaited before there is one."""
+        ending, opened = self._ending, len(self._slots)
+        has_begun = ending.first is not None
+        if not ending.begins(self.trials, self._asked):
+            return self._proposer.ask(), False
+        if not has_begun:
+            self._hooks.ending(self._asked)
+        trim = self._proposer.trim()
+        if trim is not None:
+            return trim, False
+        if ending.is_over:
+            return None, opened > 0
+        if not ending.may_open(self._asked, opened):
+            return None, True
+        return self._proposer.ask(), False
 
     def _is_new(self, design: Design) -> bool:
         return self._key(design) not in self._by_key

@@ -92,13 +92,19 @@ class Proposer(ABC, Generic[Handle]):
 
     Attributes:
         is_complete: Whether it has proposed every design of the space once it has none left.
+        trims: Whether it knows what the designs of the front may do without (``trim``).
     """
 
     is_complete = False
+    trims = False
 
     @abstractmethod
     def ask(self) -> Proposal[Handle] | None:
         """The next design, always valid; None if there is none left to propose."""
+
+    def trim(self) -> Proposal[Handle] | None:
+        """A new design that leaves out a part of one of the front; None: all have been tried."""
+        return None
 
     def recall(
         self, designs: Sequence[Design], outcomes: Sequence[Outcome]

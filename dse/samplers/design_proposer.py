@@ -12,6 +12,8 @@ from dse.space import Design
 class DesignProposer(Proposer[Genome]):
     """Never proposes a design twice, and never one that the study's screen turns down."""
 
+    trims = True
+
     def __init__(self, what: ProposerInput, settings: Settings | None = None) -> None:
         self._space = GenomeSpace(what.space)
         self._signs = tuple(zip(what.goals.objectives, what.goals.signs, strict=True))
@@ -32,6 +34,10 @@ class DesignProposer(Proposer[Genome]):
 
     def ask(self) -> Proposal[Genome] | None:
         genome = self._search.ask()
+        return None if genome is None else self._proposal(genome)
+
+    def trim(self) -> Proposal[Genome] | None:
+        genome = self._search.trim()
         return None if genome is None else self._proposal(genome)
 
     def enqueue(self, design: Design) -> None:

@@ -93,8 +93,31 @@ class StudyFolder:
             names = map(PROVENANCE.format, range(len(noted)))
             return [Provenance.from_text(noted[name]) for name in names if name in noted]
 
-    def open(self, study: Study, provenance: Provenance, number: int = 0) -> None:
+    def rows_to_keep(self, study: Study) -> int:
+        """Trials, from the first on, that *study* has in common with the one that is stored.
+
+        The last proposals of a study round off its front. With another number of trials they are
+        proposed anew.
+
+        Raises:
+            ConfigError: The store is damaged.
+        """
+        if not self._store.exists():
+            return MAX_ROWS
+        with reading(self._store) as store:
+            trials, _, first = store.values().get(END, "").partition(" ")
+        return int(first) if first and trials != str(study.file.search.trials) else MAX_ROWS
+
+    def note_end(self, study: Study, first: int) -> None:
+        """Note the number of the first proposal of the end of *study*."""
+        self.writer.note(END, f"{study.file.search.trials} {first}")
+
+    def open(
+        self, study: Study, provenance: Provenance, *, number: int = 0, keep: int | None = None
+    ) -> None:
         """Make the folder ready for more trials, whose provenance has this *number*.
+
+        Of the trials that it holds stay the first ones, *keep* of them.
 
         Raises:
             ConfigError: Another process runs a study here.
@@ -106,6 +129,8 @@ class StudyFolder:
             self._writer = StoreWriter(open_to_write(self._store), self._store)
             text = study_text(study)
             self._writer.note("study", text)
+            if keep is not None and keep < MAX_ROWS:
+                self._writer.forget_from(keep)
             self._writer.note(PROVENANCE.format(number), provenance.as_text())
             self._writer.flush()
             self.write_text(STUDY, text)
@@ -232,6 +257,12 @@ class StudyFolder:
         with told_of_store(self.path / name), written_whole(self.path / name) as partial:
             yield partial
 
+
+END = "end"
+"""Name under which the store notes the trials that were asked for, and where their end began."""
+
+MAX_ROWS = 2**63 - 1
+"""More trials than a study can have."""
 
 LOCK = "study.lock"
 

@@ -101,6 +101,11 @@ class StoreWriter:
         for table in ("trial", "refined"):
             self._news.append(_Change(table, "state = 'failed'", ()))
 
+    def forget_from(self, number: int) -> None:
+        """Drop the trials from *number* on, to be proposed anew."""
+        for table in ("trial", "refined"):
+            self._news.append(_Change(table, "number >= ?", (number,)))
+
     def _put(self, table: str, gone: str, given: Sequence[Any], values: Row) -> None:
         self._news.append(_Change(table, gone, given, [sealed_row(table, values)]))
 

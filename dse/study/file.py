@@ -41,12 +41,20 @@ Share = Annotated[float, BeforeValidator(_share)]
 """A share of one: ``1%``, or a number."""
 
 
+AUTO = "auto"
+"""Number of trials that the search finds by itself."""
+
+MOST_TRIALS, ALL_TRIED = 10_000, 1_000
+"""With ``auto`` the most proposals, and the size of a space up to which every design is tried."""
+
+
 class SearchFile(Schema):
     """Settings of the search.
 
     Attributes:
         sampler: One of ``SAMPLERS``.
-        trials: Proposals, all in all.
+        trials: Proposals, all in all; ``auto``: as many as it takes until the front does not
+            improve any more.
         population: Size of a generation, or designs drawn before the sampler starts to learn;
             the sampler's own default if left out.
         window: Proposal i knows the results of proposals 0 to i - window, whatever the number of
@@ -67,7 +75,7 @@ class SearchFile(Schema):
     """
 
     sampler: str = "design"
-    trials: int = Field(default=300, ge=1)
+    trials: Annotated[int, Field(ge=1)] | Literal["auto"] = 300
     population: Annotated[int, Field(ge=2)] | None = None
     window: int = Field(default=32, ge=1, le=4096)
     variations: int = Field(default=100, ge=0, le=10_000)
@@ -77,6 +85,21 @@ class SearchFile(Schema):
     fidelity: tuple[str, ...] = ()
     promote: int = Field(default=24, ge=1, le=10_000)
     controls: int = Field(default=8, ge=0, le=10_000)
+
+    @property
+    def is_open(self) -> bool:
+        """True if the search ends when it does not improve any more."""
+        return self.trials == AUTO
+
+    @property
+    def most_trials(self) -> int:
+        """The most proposals."""
+        return MOST_TRIALS if isinstance(self.trials, str) else self.trials
+
+    @property
+    def exhausted(self) -> int:
+        """Designs of a space that is rather evaluated as a whole."""
+        return ALL_TRIED if isinstance(self.trials, str) else self.trials
 
 
 class ExecutionFile(Schema):

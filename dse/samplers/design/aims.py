@@ -51,6 +51,10 @@ class TimeAlone:
         """True if the design has a price, and keeps all limits on it."""
         return self._amounts.of(genome) is not None
 
+    def amounts(self, genome: Genome) -> tuple[float, ...] | None:
+        """Objectives with an iteration of one second; None where the machine cannot be built."""
+        return self._amounts.of(genome)
+
     def targets(self, genomes: list[Genome], values: Floats) -> Floats:
         at = self._timed[0]
         return np.asarray((values - self._logs(genomes))[:, [at]] / self._powers[at])

@@ -23,6 +23,7 @@ from dse.samplers.design.moves import around, cross, grafted, moves_for, retuned
 from dse.samplers.design.neighbourhood import Neighbourhood, pick
 from dse.samplers.design.screen import Screen
 from dse.samplers.design.settings import Settings
+from dse.samplers.design.trims import Trims
 
 _DRAWS = 20_000
 """Uniform draws after which no new design is expected any more."""
@@ -35,13 +36,17 @@ Accept = Callable[[Genome], bool]
 
 
 class Breeder:
-    """Knows the moves of a space, and the screen that its designs have to pass."""
+    """Knows the moves of a space, and the screen that its designs have to pass.
+
+    Attributes:
+        near: What can be done to the knobs of the space.
+        admits: The screen.
+    """
 
     def __init__(self, space: GenomeSpace, screen: Screen, settings: Settings) -> None:
         self._space, self._settings = space, settings
-        self._near = Neighbourhood(space)
-        self._admits = screen
-        moves = moves_for(self._near)
+        self.near, self.admits = Neighbourhood(space), screen
+        moves = moves_for(self.near)
         self._moves = [move for move, _ in moves]
         self._shares = list(accumulate(share for _, share in moves))
 
@@ -49,7 +54,7 @@ class Breeder:
         """A design drawn uniformly from those that pass."""
         for _ in range(_DRAWS):
             genome = self._space.settled(self._space.draw(random))
-            if self._admits(genome) and accept(genome):
+            if self.admits(genome) and accept(genome):
                 return genome
         return None
 
@@ -72,7 +77,7 @@ class Breeder:
                 break
             child, moves = pick(parents, random), 1
             if random.random() < self._settings.crossover:
-                child, moves = cross(self._near, pick(parents, random), child, random), 0
+                child, moves = cross(self.near, pick(parents, random), child, random), 0
             luck = random.random()
             for _ in range(moves + (luck < 0.5) + (luck < 0.25)):
                 child = self._moved(child, random)
@@ -90,28 +95,28 @@ class Breeder:
         if not front:
             return
         chosen = pick(front, random)
-        for child in (*around(self._near, chosen), *grafted(self._near, chosen, front)):
+        for child in (*around(self.near, chosen), *grafted(self.near, chosen, front)):
             child = self._space.settled(child)
             if not accept(child):
                 continue
-            if self._admits(child):
+            if self.admits(child):
                 yield child
                 continue
-            for other in map(self._space.settled, retuned(self._near, child)):
-                if accept(other) and self._admits(other):
+            for other in map(self._space.settled, retuned(self.near, child)):
+                if accept(other) and self.admits(other):
                     yield other
 
     def _repaired(self, child: Genome, random: Random) -> Genome | None:
         """*child*, or what further moves make of it until the screen lets it pass."""
         for _ in range(self._settings.repairs):
-            if self._admits(child):
+            if self.admits(child):
                 return self._space.settled(child)
             child = self._moved(child, random)
-        return self._space.settled(child) if self._admits(child) else None
+        return self._space.settled(child) if self.admits(child) else None
 
     def _moved(self, genome: Genome, random: Random) -> Genome:
         at = bisect_right(self._shares, random.random() * self._shares[-1])
-        return self._moves[min(at, len(self._moves) - 1)](self._near, genome, random) or genome
+        return self._moves[min(at, len(self._moves) - 1)](self.near, genome, random) or genome
 
 
 Outcome = tuple[Sequence[float] | None, float]
@@ -151,6 +156,8 @@ class DesignSearch:
             )
         else:
             self._breeder = Breeder(space, admits, self._settings)
+        amounts = timed.amounts if prices is not None else None
+        self._trims = Trims(self._breeder.near, amounts, self._breeder.admits)
         self._judge = Judge(space, aims, seed)
         self._is_hopeful = is_hopeful or _anything
         self._litter: Litter | None = None
@@ -168,6 +175,14 @@ class DesignSearch:
         genome = self._queue.popleft() if self._queue else self._chosen(self._asked, _anything)
         self._asked += 1
         if genome is not None:
+            self._known.add(genome)
+        return genome
+
+    def trim(self) -> Genome | None:
+        """A new design that is one of the front with a step less; None: nothing is left to trim."""
+        genome = self._trims.next(lambda one: self._is_new(one) and self._may_win(one))
+        if genome is not None:
+            self._asked += 1
             self._known.add(genome)
         return genome
 
@@ -201,11 +216,14 @@ class DesignSearch:
         told, lesson = len(outcomes), self._settings.lesson
         last = told - told % lesson
         course = last - last % (lesson * self._settings.course)
+        feasible: list[tuple[Genome, Sequence[float]]] = []
         for first in range(0, told, lesson):
             part = slice(first, first + lesson)
             for genome, (values, violation) in zip(asked[part], outcomes[part], strict=False):
                 if values is not None:
                     self._elite.add(genome, values, violation)
+                    if violation <= 0:
+                        feasible.append((genome, values))
             self._told = min(part.stop, told)
             if self._told < course:
                 self._elite.prune()
@@ -214,6 +232,7 @@ class DesignSearch:
             if self._told == last:
                 self._known.update(asked[: last - 1 + len(asked) - told])
                 self._breed()
+        self._trims.recall(feasible)
         self._known.update(asked[max(last - 1, 0) :])
         self._asked = len(asked)
         for _ in range(min(len(self._queue), len(asked))):
@@ -223,6 +242,7 @@ class DesignSearch:
         self._told += 1
         if values is not None:
             self._elite.add(genome, values, violation)
+            self._trims.learn(genome, values, violation)
 
     def _learn(self) -> None:
         self._elite.sort()

@@ -17,10 +17,6 @@ from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.inference.workload import InferenceWorkload
 from simcore.workload.kinds.transformer.expert_paths import ExpertLoad
 
-GIBI = 2**30 / 1e9
-"""Bytes of a GB of memory over those of a GB of a data sheet: memories hold powers of two, and a
-board of 80 GB has 80 GiB."""
-
 
 @dataclass(frozen=True, slots=True)
 class Instance:
@@ -62,7 +58,7 @@ class Instance:
         """
         copies = self.batch.shape.replicas
         run = self._run("decode", copies, keys)
-        told = run.platform.npu.memory_bytes * GIBI
+        told = run.platform.npu.memory_bytes
         needed = footprint(run.workload, run.plan).components()
         each = needed.pop("kv cache")
         left = self.engine.memory_part * told - needed["weights"] - self._working_bytes()

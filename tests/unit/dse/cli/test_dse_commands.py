@@ -155,7 +155,7 @@ def test_check_prints_the_size_of_the_space() -> None:
         ("executor: ray", "executor: rey", ["execution.executor", "local", "'rey'"]),
         ("evaluator: simulator", "evaluator: sim", ["evaluator", "model0", "'sim'"]),
         ("iteration_time: min", "iteration_tim: min", ["objectives", "did you mean"]),
-        ("[fits_in_memory]", "[fits]", ["constraints[0]", "fits_in_memory"]),
+        ("[fits_in_memory,", "[fits,", ["constraints[0]", "fits_in_memory"]),
         ("plan.micro_batch: {choices", "plan.microbatch: {choices", ["plan.micro"]),
         ("choices: [lifo, fifo]", "choices: [lifo, themis]", ["system.scheduling", "'themis'"]),
         ("seed: 0", "seed: 0\nseed: 1", ["twice"]),

@@ -43,7 +43,7 @@ def test_upsets_are_those_of_studies_with_other_prices(tmp_path: Path) -> None:
     assert found.winner == best_product(usual)
     assert "accelerators.a100_80" in found.lines
     assert not any(line.startswith(("network_tiers", "power")) for line in found.lines)
-    upsets = {(upset.line, upset.factor): upset.winner for upset in found.upsets}
+    upsets = {(upset.line, upset.told): upset.winner for upset in found.upsets}
     book = yaml.safe_load(BOOK.read_text())
     for part, key in [
         ("scale_up", "switch"),
@@ -56,7 +56,22 @@ def test_upsets_are_those_of_studies_with_other_prices(tmp_path: Path) -> None:
             moved = {**book, part: {**book[part], key: f"{amount!r} USD/(GB/s)"}}
             (tmp_path / "moved.yaml").write_text(yaml.safe_dump(moved))
             expected = best_product(run_with(str(tmp_path / "moved.yaml"), tmp_path))
-            assert upsets.get((f"{part}.{key}", factor), found.winner) == expected
+            told = "30% lower" if factor < 1 else "30% higher"
+            assert upsets.get((f"{part}.{key}", told), found.winner) == expected
+    book["scale_up"]["npus"] = 8
+    (tmp_path / "moved.yaml").write_text(yaml.safe_dump(book))
+    expected = best_product(run_with(str(tmp_path / "moved.yaml"), tmp_path))
+    assert upsets.get(("scale_up.npus", "8 in place of 72"), found.winner) == expected
+    assert "scale_up.npus" in found.lines
+
+
+def test_of_designs_that_cost_the_same_the_winner_is_on_the_front(tmp_path: Path) -> None:
+    """A cost that half of the designs share: the best of them in the rest wins."""
+    usual = run_with("default", tmp_path)
+    front = {usual.rows[at].number for at in usual.front}
+    assert {
+        entry.winner for entry in price_sensitivity(usual) if " x " not in entry.measure
+    } <= front
 
 
 def test_a_winner_that_no_price_unseats_is_told_so(tmp_path: Path) -> None:
@@ -64,7 +79,7 @@ def test_a_winner_that_no_price_unseats_is_told_so(tmp_path: Path) -> None:
     for entry in found:
         assert told(entry) == [
             f"Trial {entry.winner} is the best in {entry.measure}, and stays so if any one price "
-            "moves by 30%."
+            "moves by 30% and if any one size that prices hang on is half or twice as large."
         ]
 
 

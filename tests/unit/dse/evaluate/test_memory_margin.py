@@ -11,7 +11,7 @@ from dse.evaluate.base import Evaluation, evaluate
 from dse.study.compile import compile_study
 from simcore import ConfigError
 
-MEMORY = "fits_in_memory"
+MEMORY, ROOM = "fits_in_memory", "memory_suffices"
 
 
 def study_with(held_gb: float = 80.0, **keys: Any) -> dict[str, Any]:
@@ -54,12 +54,34 @@ def test_designs_that_are_short_of_memory_carry_a_note() -> None:
     assert sorted(one.metrics["memory_fill"] for one in short) == sorted(fills)[-len(short) :]
 
 
-def test_without_the_constraint_there_is_neither_note_nor_margin() -> None:
+def test_without_the_constraint_designs_are_marked_and_none_is_refused() -> None:
     found = outcomes(study_with(constraints=[]))
     assert {one.state for one in found} == {"complete"}
-    assert not [note for one in found for note in one.notes if note.startswith("memory is ")]
+    over = [one for one in found if one.metrics["memory_fill"] > 1.0]
+    assert over
+    assert all(any("tensors alone take" in note for note in one.notes) for one in over)
     with pytest.raises(ConfigError, match=r"memory_margin: needs constraints: \[fits_in_memory\]"):
         compile_study(study_with(constraints=[], memory_margin="10%"))
+
+
+def test_what_comes_on_top_of_tensors_is_refused_where_it_is_asked_for() -> None:
+    plain, roomy = outcomes(study_with()), outcomes(study_with(constraints=[MEMORY, ROOM]))
+    pairs = [(one, two) for one, two in zip(plain, roomy, strict=True) if one.state == "complete"]
+    tight = [two for one, two in pairs if one.metrics["memory_fill_highest"] > 1.0]
+    assert tight
+    assert {two.state for two in tight} == {"infeasible"}
+    assert "fragments" in tight[-1].reason
+    rest = [(one, two) for one, two in pairs if one.metrics["memory_fill_highest"] <= 1.0]
+    assert rest
+    assert all(two.state == "complete" and two.metrics == one.metrics for one, two in rest)
+
+
+def test_designs_short_of_room_are_not_proposed() -> None:
+    study = compile_study(study_with(constraints=[MEMORY, ROOM]))
+    evaluator = build_evaluator(study.evaluator_input)
+    for design in study.space.designs():
+        found = evaluate(evaluator, study.goals, design)
+        assert evaluator.admits(design) == (found.state == "complete")
 
 
 @pytest.mark.parametrize("given", ["-1%", "100%", "much"])

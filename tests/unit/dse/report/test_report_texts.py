@@ -9,7 +9,7 @@ import yaml
 import dse
 from dse.report.amounts import show_metric
 from dse.report.front_table import front_table
-from dse.report.page import front_data
+from dse.report.picture import front_data
 from simcore import shipped_folder
 
 

@@ -1,0 +1,102 @@
+"""Progress of a search over its proposals, and whether it has settled."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dse.fidelity.compare import searched_rows
+from dse.fidelity.promote import minimised
+from dse.objectives import OBJECTIVES
+from dse.rank.progress import shares_of_volume
+from dse.study.compile import Study
+from dse.study.trials import Trial
+
+STEPS = 20
+"""Points of the course that are told."""
+
+LAST = 100
+"""Proposals whose gain says whether a search still improves; of few of them a third."""
+
+SETTLED = 0.01
+"""Share of the hypervolume below which a gain is none."""
+
+
+def convergence_summary(
+    study: Study, rows: Sequence[Trial], lower_bounds: Mapping[str, float]
+) -> dict[str, Any]:
+    """Entry ``convergence`` of ``summary.json``; nothing where no design is feasible.
+
+    The hypervolume is that of the front so far by that of the last one, with a reference point just
+    beyond the last front; the gap is the distance of the best value so far from its proven bound.
+
+    Args:
+        study: Gives the objectives.
+        rows: All trials; counted are those at the first level.
+        lower_bounds: By objective, as far as they are proven.
+    """
+    searched = searched_rows(study, rows)
+    found = [row for row in searched if row.is_feasible]
+    if not found:
+        return {}
+    proposals, last = len(searched), min(LAST, max(1, len(searched) // 3))
+    marks = sorted({-(-proposals * step // STEPS) for step in range(1, STEPS + 1)})
+    asked = sorted({*marks, proposals - last})
+    points = minimised(study, found)
+    numbers = np.array([row.number for row in found])
+    counts = [int((numbers < mark).sum()) for mark in asked]
+    shares = dict(zip(asked, shares_of_volume(points, counts), strict=True))
+    gained = 1.0 - shares[proposals - last]
+    return {
+        "convergence": {
+            "proposals": marks,
+            "hypervolume": [shares[mark] for mark in marks],
+            **_gaps(study, points, [counts[asked.index(mark)] for mark in marks], lower_bounds),
+            "last": last,
+            "gained": gained,
+            "improves": gained >= SETTLED,
+        }
+    }
+
+
+def _gaps(
+    study: Study,
+    points: np.ndarray[Any, np.dtype[np.float64]],
+    counts: Sequence[int],
+    lower_bounds: Mapping[str, float],
+) -> dict[str, Any]:
+    """Gap by objective at each mark; None where no design was feasible yet."""
+    gaps = {
+        name: [_gap(points[:count, at] * sign, lower_bounds[name], sign) for count in counts]
+        for at, (name, sign) in enumerate(study.goals.signs_by_name.items())
+        if lower_bounds.get(name)
+    }
+    return {"gap": gaps} if gaps else {}
+
+
+def _gap(values: np.ndarray[Any, np.dtype[np.float64]], bound: float, sign: int) -> float | None:
+    if not values.size:
+        return None
+    best = float((values * sign).min() * sign)
+    return abs(best - bound) / abs(best) if best else 0.0
+
+
+def convergence_lines(summary: Mapping[str, Any]) -> Iterator[str]:
+    """One line on the hypervolume, and one for each proven gap."""
+    found = summary.get("convergence")
+    if not found:
+        return
+    last, gained = found["last"], found["gained"]
+    told = f"{gained:.2g}" if gained < 1e-4 else f"{gained:.2%}"
+    if gained == 0:
+        told = "nothing"
+    if found["improves"]:
+        yield (
+            f"still improving: {told} of the hypervolume of the front came in the last {last} "
+            "proposals; more trials (--trials, or --trials auto) are likely to find better designs"
+        )
+    else:
+        yield f"settled: {told} of the hypervolume of the front came in the last {last} proposals"
+    for name, gaps in found.get("gap", {}).items():
+        if gaps[-1] is not None:
+            yield f"{OBJECTIVES[name].label}: {gaps[-1]:.2%} above its proven bound at the end"

@@ -1,0 +1,96 @@
+"""Trims: designs of the front with one step less on one ladder, where that makes them cheaper.
+
+A search that breeds designs as a whole leaves links that are paid for and hardly used. Towards its
+end each design of the front is therefore asked for what it can do without.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from dse.rank.bargain import GAIN, LOSS, beaten_at_a_bargain
+from dse.rank.pareto import Front, non_dominated
+from dse.samplers.design.genome import Genome
+from dse.samplers.design.neighbourhood import Neighbourhood, active
+
+Amounts = Callable[[Genome], tuple[float, ...] | None]
+"""Objectives of a design's machine with an iteration of one second; None: it cannot be built."""
+
+Accept = Callable[[Genome], bool]
+
+
+class Trims:
+    """Follows the front of a search, and finds what nobody has tried to leave out of it."""
+
+    def __init__(self, near: Neighbourhood, amounts: Amounts | None, admits: Accept) -> None:
+        """Start with no front.
+
+        Args:
+            near: The ladders.
+            amounts: Tells what a step saves before anything is simulated; None: that is not known,
+                and each step down is a trim.
+            admits: Whether a design may be feasible.
+        """
+        self._near, self._amounts, self._admits = near, amounts, admits
+        self._front: Front[Genome] = Front()
+        self._kept: list[Genome] | None = []
+        self._trims: dict[Genome, tuple[Genome, ...]] = {}
+
+    def learn(self, genome: Genome, values: Sequence[float], violation: float) -> None:
+        """Take note of an outcome; *values* to be minimised."""
+        if violation <= 0 and self._front.add(genome, values):
+            self._kept = None
+
+    def recall(self, told: Sequence[tuple[Genome, Sequence[float]]]) -> None:
+        """Be as if these feasible designs had been learned, one after another."""
+        if not told:
+            return
+        points = np.array([values for _, values in told], np.float64)
+        for at in np.flatnonzero(non_dominated(points)).tolist():
+            self.learn(told[at][0], points[at], 0.0)
+
+    def next(self, accept: Accept) -> Genome | None:
+        """The first trim of the front that *accept* takes."""
+        found = (trim for genome in self._front_kept() for trim in self._of(genome))
+        return next(filter(accept, found), None)
+
+    def _front_kept(self) -> list[Genome]:
+        """The front without what another design of it beats at a bargain: that will go anyway."""
+        if self._kept is None:
+            beaten = beaten_at_a_bargain(self._front.points).tolist()
+            pairs = zip(self._front.kept, beaten, strict=True)
+            self._kept = [genome for genome, is_beaten in pairs if not is_beaten]
+        return self._kept
+
+    def _of(self, genome: Genome) -> tuple[Genome, ...]:
+        if genome not in self._trims:
+            self._trims[genome] = tuple(filter(self._admits, self._worthwhile(genome)))
+        return self._trims[genome]
+
+    def _worthwhile(self, genome: Genome) -> Iterator[Genome]:
+        if self._amounts is None:
+            yield from ladder_steps(self._near, genome, (-1,))
+            return
+        own = self._amounts(genome)
+        for step in ladder_steps(self._near, genome, (-1, 1)):
+            saved = self._amounts(step)
+            if own is not None and saved is not None and _is_worthwhile(own, saved):
+                yield step
+
+
+def _is_worthwhile(own: tuple[float, ...], saved: tuple[float, ...]) -> bool:
+    """True if amounts *saved* may be a bargain: one falls far enough, and none rises too far."""
+    ratios = [less / more for less, more in zip(saved, own, strict=True) if more > 0]
+    return min(ratios, default=1.0) <= 1 - GAIN and max(ratios) < 1 + LOSS
+
+
+def ladder_steps(near: Neighbourhood, genome: Genome, ways: Sequence[int]) -> Iterator[Genome]:
+    """Valid designs one step away from *genome* on one ladder; *ways*: -1 down, 1 up."""
+    for at in active(genome, near.ladders):
+        for way in ways:
+            codes = list(genome.codes)
+            codes[at] += way
+            if 0 <= codes[at] <= near.tops[at]:
+                found = near.finish(genome, codes, (at,))
+                if found is not None and found != genome:
+                    yield near.space.settled(found)
