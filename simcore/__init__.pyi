@@ -43,6 +43,8 @@ from simcore.machine import Platform as Platform
 from simcore.machine import json_schemas as json_schemas  # provisional
 from simcore.machine import load_npu as load_npu
 from simcore.machine import load_platform as load_platform
+from simcore.machine import scale_up_dimensions as scale_up_dimensions  # provisional
+from simcore.machine import unbuildable as unbuildable  # provisional
 from simcore.machine.system import System as System
 from simcore.memory.fit import MemoryFit as MemoryFit  # provisional
 from simcore.memory.footprint import Footprint as Footprint

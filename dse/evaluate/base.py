@@ -116,6 +116,7 @@ class EvaluatorInput:
         bandwidth: As of a scenario.
         fidelity: The level of the study that this judges at; empty: it has one.
         calibration: File of a site's own runs, as a path from *folder*; empty: there is none.
+        physical: Refuse machines that cannot be built.
         files: Texts of files that are named above, by absolute path; the others are read, and kept
             here.
     """
@@ -131,6 +132,7 @@ class EvaluatorInput:
     bandwidth: float = 1.0
     fidelity: str = ""
     calibration: str = ""
+    physical: bool = True
     files: dict[str, str] = field(default_factory=dict)
 
 

@@ -17,6 +17,7 @@ from simcore import (
     ServiceSimulator,
     ServiceTemplate,
     prediction_band,
+    unbuildable,
 )
 
 METRICS = frozenset(
@@ -69,6 +70,8 @@ class ServiceEvaluator(Evaluator):
 
     def account(self, design: Design) -> Account:
         service = self.service(design)
+        if self.input.physical and (error := unbuildable(service.platform)):
+            raise error
         platform = usable(service.platform, self.input.bandwidth)
         derated = service.model_copy(update={"platform": platform})
         bounded, margin = self._margin is not None, self._margin or 0.0

@@ -22,6 +22,7 @@ from simcore import (
     check_run,
     check_structure,
     memory_fit,
+    unbuildable,
 )
 
 _SCHEDULING = "system.scheduling"
@@ -74,6 +75,8 @@ class SimulatorEvaluator(Evaluator):
 
     def account(self, design: Design) -> Account:
         run = self.run(design)
+        if self.input.physical and (error := unbuildable(run.platform)):
+            raise error
         result = self.simulate(self._derated(run))
         metrics = self._bands.applied(run, result.metrics())
         metrics |= fills(result.memory_fit)

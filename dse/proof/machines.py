@@ -8,7 +8,7 @@ from dse.objectives import OBJECTIVES, Limit
 from dse.samplers.base import Prices
 from dse.space import Design
 from dse.study.compile import Study
-from simcore import InfeasibleError, Run
+from simcore import InfeasibleError, Run, unbuildable
 
 PER_TIME = frozenset(
     {"iteration_time_s", "usd_per_token", "energy_j", "energy_j_per_token", "carbon_kg_per_token"}
@@ -37,7 +37,7 @@ class Machines:
         what = study.evaluator_input
         self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
         self._limits = [limit for limit in study.goals.limits if is_of_machine(limit)]
-        self._runs = DesignRuns(what)
+        self._runs, self._physical = DesignRuns(what), what.physical
         self._meter = CostMeter.of(what)
 
     def run(self, design: Design) -> Run:
@@ -47,6 +47,8 @@ class Machines:
     def metrics(self, design: Design) -> Mapping[str, float] | InfeasibleError:
         """Metrics of a design's machine, with an iteration of one second; or why it has none."""
         run = self._runs.run(design)
+        if self._physical and (error := unbuildable(run.platform)):
+            return error
         bandwidth = sum(dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions)
         metrics = {"iteration_time_s": 1.0, "npu_bandwidth_bytes_per_s": float(bandwidth)}
         if self._meter is not None:

@@ -204,6 +204,7 @@ def _about(study: Study) -> str:
         "code": code_that_decides(study),
         "metrics": sorted(needed_metrics(goals)),
         "memory": goals.memory_margin,
+        "physical": file.physical,
     }
     if file.cost is not None:
         with files_kept(study.files):

@@ -85,6 +85,7 @@ class Study:
             cost=None if file.cost is None else file.cost.model_dump(by_alias=True),
             scenarios=scenario_inputs(file),
             calibration=file.calibration,
+            physical=file.physical,
             files=self.files,
         )
         return fidelity_named(self.fidelity).judging(what) if self.fidelity else what

@@ -163,6 +163,8 @@ class StudyFile(Schema):
         constraints: Names of constraints, and limits on objectives.
         memory_margin: Part of the memory of an accelerator that ``fits_in_memory`` leaves for what
             a run needs beside its tensors; 0: designs are refused whose tensors alone do not fit.
+        physical: Refuse machines that cannot be built of accelerators as they are sold: larger
+            scale-up domains, more bandwidth, more ports. If not, they are custom parts.
         unchecked: Names of constraints that hold although they are not listed, and shall not.
         cost: How machines are priced; needed for objectives in USD and W.
         calibration: File of `simcore calibrate`: runs of one's own that move iteration times.
@@ -187,6 +189,7 @@ class StudyFile(Schema):
     objectives: dict[str, Sense] = Field(min_length=1)
     constraints: tuple[str | LimitFile, ...] = ()
     memory_margin: Annotated[Share, Field(ge=0, lt=1)] = 0.0
+    physical: bool = True
     unchecked: tuple[Literal["links_within_capacity"], ...] = ()
     cost: CostFile | None = None
     calibration: str = ""

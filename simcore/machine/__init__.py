@@ -4,6 +4,7 @@ from simcore.machine.dimension import MOST_NPUS, Dimension
 from simcore.machine.json_schema import json_schemas
 from simcore.machine.load import load_npu, load_platform
 from simcore.machine.npu import Efficiency, Npu
+from simcore.machine.physical import scale_up_dimensions, unbuildable
 from simcore.machine.platform import Platform
 
 __all__ = [
@@ -15,4 +16,6 @@ __all__ = [
     "json_schemas",
     "load_npu",
     "load_platform",
+    "scale_up_dimensions",
+    "unbuildable",
 ]

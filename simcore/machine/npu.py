@@ -128,10 +128,27 @@ class ScaleUpDomain(Schema):
     Attributes:
         npus: NPUs in one such domain; 1: the price includes no network.
         bandwidth_bytes_per_s: Of one NPU's links in it together, one direction.
+        ports: Ports that the links of one NPU end in; None where they were not looked up.
     """
 
     npus: int = Field(ge=1)
     bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", ge=0)
+    ports: int | None = Field(default=None, ge=1)
+
+
+class ScaleOutPorts(Schema):
+    """The most that one NPU can send out of its scale-up domain, in machines that are built.
+
+    Attributes:
+        ports: Network ports.
+        bandwidth_bytes_per_s: Of all of them together, one direction: that of the slot of its
+            network cards, or of ports of its own.
+        source: Where the values come from.
+    """
+
+    ports: int = Field(ge=1)
+    bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", gt=0)
+    source: str = Field(min_length=1)
 
 
 class HostMemory(Schema):
@@ -172,6 +189,7 @@ class Npu(Schema):
         system_power_w: Its share of the server's rated power; None where not published.
         price_usd: Purchase price with its share of the server; None where not published.
         scale_up: What of the inner network the price includes.
+        scale_out: What leaves it at most; None where it was not looked up.
         efficiency: Part of the peaks that kernels reach.
         kernels: Where their times are measured; None: nowhere.
         stack: Software whose costs count, a name of ``configs/stacks``, unless the run names one;
@@ -188,6 +206,7 @@ class Npu(Schema):
     system_power_w: Watts | None = Field(default=None, alias="system_power")
     price_usd: Usd | None = Field(default=None, alias="price")
     scale_up: ScaleUpDomain
+    scale_out: ScaleOutPorts | None = None
     efficiency: Efficiency
     kernels: MeasuredBy | None = None
     stack: str = ""

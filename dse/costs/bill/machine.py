@@ -6,7 +6,7 @@ from dse.costs.bill.bill import NETWORK, Bill, BillLine, line, merged
 from dse.costs.bill.scale_out import FabricNeed, Wired, needs, npus_per_rack, wire
 from dse.costs.parts import Catalogue, Part
 from dse.costs.prices import PriceBook
-from simcore import Dimension, Platform
+from simcore import Dimension, Platform, scale_up_dimensions
 
 GB = 1e9
 
@@ -124,17 +124,6 @@ class Biller:
                 estimate=spares.estimate,
             ),
         ]
-
-
-def scale_up_dimensions(platform: Platform) -> int:
-    """Dimensions that are scale-up: the first, and each next inside the accelerator's domain."""
-    inner, joined = 1, platform.dimensions[0].npus
-    for dimension in platform.dimensions[1:]:
-        joined *= dimension.npus
-        if joined > platform.npu.scale_up.npus:
-            break
-        inner += 1
-    return inner
 
 
 def _custom(dimension: Dimension, joined: int, rack: int) -> str:
