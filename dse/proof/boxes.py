@@ -7,7 +7,7 @@ of every design of a box, and the slowest corner its price.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import Literal
 
 import numpy as np
@@ -185,8 +185,8 @@ class Boxes:
         for index in self.ladders:
             while high[index] > box.low[index]:
                 values = self.values(_with(box.low, index, high[index]), least_s)
-                if values is None or not covered(np.array([values]))[0]:
-                    break
+                if values is not None and not covered(np.array([values]))[0]:
+                    break  # none: no machine has so much bandwidth
                 high = _with(high, index, high[index] - 1)
         if high == box.high:
             return box
@@ -206,10 +206,12 @@ class Boxes:
         ]
 
     def _growth(self, box: Box, index: int) -> float:
-        """Growth of the objectives along a ladder."""
+        """Growth of the objectives along a ladder; infinite where its end cannot be built."""
         ends = [self.values(_with(box.low, index, at[index]), 1.0) for at in (box.low, box.high)]
         low, high = ends
-        return sum(b / a for a, b in zip(low or (), high or (), strict=True))
+        if low is None or high is None:
+            return inf
+        return sum(b / a for a, b in zip(low, high, strict=True))
 
     def _floor_s(self) -> float:
         """The least time that computing takes with any plan of any machine."""

@@ -16,7 +16,7 @@ from dse.samplers.registry import SAMPLERS
 from dse.study.compile import load_study_file
 
 P5 = Path(load_study_file("p5_vit22b_64.yaml").folder, "p5_vit22b_64.yaml")
-GPT = P5.with_name("llm_gpt.yaml")
+GPT = P5.with_name("gpt3_175b_1024_networks.yaml")
 
 
 def run(*words: object) -> tuple[int, str]:

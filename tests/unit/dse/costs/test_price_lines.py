@@ -12,7 +12,7 @@ from dse.results.result import StudyResult
 from dse.study.compile import load_study_file
 from simcore import load_npu
 
-STUDY = "llm_gpt.yaml"
+STUDY = "gpt3_175b_1024_networks.yaml"
 BOOK = Path(__file__).parents[4] / "configs" / "costs" / "default.yaml"
 
 

@@ -92,7 +92,7 @@ def test_a_platform_by_name_can_be_varied_but_not_in_its_number_of_dimensions() 
 def test_fewer_dimensions_keep_their_own_tables_and_vectors() -> None:
     from dse.evaluate.simulator import SimulatorEvaluator
 
-    study = load_study_file("llm_gpt.yaml")
+    study = load_study_file("gpt3_175b_1024_networks.yaml")
     evaluator = SimulatorEvaluator(study.evaluator_input)
     design = next(d for d in study.space.designs() if "platform.dimensions[2].npus" not in d)
     design["platform.dimensions[3].bandwidth"] = 100e9
