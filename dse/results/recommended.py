@@ -118,6 +118,8 @@ class _Choice:
         metrics = set(objective.metrics)
         if SIMULATED & metrics:
             return bool(self._told[at, column] <= self._told[best, column])
+        if self._study.goals.scenarios:  # prices of each are their own
+            return at == best
         if _COST in metrics or "network_cost_usd" in metrics:
             rows = self._front.rows
             one, two = (rows[each].evaluation.metrics for each in (best, at))
