@@ -91,7 +91,7 @@ class _Choice:
         return points
 
     def _best_in(self, name: str) -> Iterator[tuple[int, str]]:
-        """Best design in one objective: of its equals, as far as can be told, the best in the others.
+        """Best design in one objective; of those that cannot be told from it, the best in others.
 
         Behind it the one with the best value, where that is another one.
         """

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.rank.bargain import GAIN, LOSS, beaten_at_a_bargain
+from dse.rank.bargain import GAIN, LOSS
 from dse.rank.pareto import Front, non_dominated
 from dse.samplers.design.genome import Genome
 from dse.samplers.design.neighbourhood import Neighbourhood, active
@@ -34,13 +34,12 @@ class Trims:
         """
         self._near, self._amounts, self._admits = near, amounts, admits
         self._front: Front[Genome] = Front()
-        self._kept: list[Genome] | None = []
         self._steps: dict[Genome, Steps] = {}
 
     def learn(self, genome: Genome, values: Sequence[float], violation: float) -> None:
         """Take note of an outcome; *values* to be minimised."""
-        if violation <= 0 and self._front.add(genome, values):
-            self._kept = None
+        if violation <= 0:
+            self._front.add(genome, values)
 
     def recall(self, told: Sequence[tuple[Genome, Sequence[float]]]) -> None:
         """Be as if these feasible designs had been learned, one after another."""
@@ -52,7 +51,7 @@ class Trims:
 
     def next(self, accept: Accept) -> Genome | None:
         """The first trim of the front that *accept* takes."""
-        found = (trim for genome in self._front_kept() for trim in self._of(genome).trims)
+        found = (trim for genome in self._front.kept for trim in self._of(genome).trims)
         return next(filter(accept, found), None)
 
     def next_free(self, accept: Accept) -> Genome | None:
@@ -60,17 +59,9 @@ class Trims:
 
         The latest of the front come first: those before have been asked for already.
         """
-        front = reversed(self._front_kept())
+        front = reversed(self._front.kept)
         found = (step for genome in front for step in self._of(genome).free)
         return next(filter(accept, found), None)
-
-    def _front_kept(self) -> list[Genome]:
-        """The front without what another design of it beats at a bargain: that will go anyway."""
-        if self._kept is None:
-            beaten = beaten_at_a_bargain(self._front.points).tolist()
-            pairs = zip(self._front.kept, beaten, strict=True)
-            self._kept = [genome for genome, is_beaten in pairs if not is_beaten]
-        return self._kept
 
     def _of(self, genome: Genome) -> "Steps":
         if genome not in self._steps:
