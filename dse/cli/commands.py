@@ -156,21 +156,30 @@ def report(folder: Path) -> None:
     show_default=True,
 )
 @click.option("--front", is_flag=True, help="The Pareto front only.")
+@click.option("--recommended", is_flag=True, help="The recommended designs of the front only.")
 @click.option(
     "--optuna-journal",
     is_flag=True,
     help="A journal for optuna-dashboard: the front, the newest trials and a sample of the others.",
 )
 @click.option("--out", type=_FOLDER, help="File; default: standard output (not for parquet).")
-def export(folder: Path, kind: str, front: bool, optuna_journal: bool, out: Path | None) -> None:
+def export(
+    folder: Path,
+    kind: str,
+    front: bool,
+    recommended: bool,
+    optuna_journal: bool,
+    out: Path | None,
+) -> None:
     """Export the trials of the study in DIR as a table, or for optuna-dashboard."""
     with told_plainly():
-        from dse.cli.exporting import export_command, journal_command
+        from dse.cli.exporting import Part, export_command, journal_command
 
         if optuna_journal:
             journal_command(folder, out=out)
         else:
-            export_command(folder, kind=kind, front=front, out=out)
+            part: Part = "recommended" if recommended else "front" if front else "all"
+            export_command(folder, kind=kind, part=part, out=out)
 
 
 @main.command()

@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from dse.plain_files import written_whole
 from dse.report.optuna_journal import chosen_numbers, write_journal
+from dse.results.equals import Discernment
+from dse.results.recommended import recommended
 from dse.results.summary import non_dominated_rows, study_front
 from dse.store.folder import StudyFolder
 from dse.store.tables import CHUNK_ROWS, Columns, write_csv, write_json, write_parquet
@@ -17,15 +19,23 @@ from dse.study.trials import Trial
 from simcore import ConfigError
 
 
-def export_command(folder: Path, *, kind: str, front: bool, out: Path | None) -> None:
+Part = Literal["all", "front", "recommended"]
+"""Trials that are exported."""
+
+
+def export_command(folder: Path, *, kind: str, part: Part, out: Path | None) -> None:
     """``dse export``; trials are streamed, whatever their number."""
     if kind == "parquet" and out is None:
         raise ConfigError("--out", "parquet needs a file", got=None)
     store, study = _stored(folder)
     columns = store.columns(study)
     rows: Iterable[Trial] = chain(store.read_trials(), store.read_refined(study))
-    if front:
+    if part != "all":
         rows = streamed_front(store, study)
+    if part == "recommended":
+        by_number = {row.number: row for row in rows}
+        chosen = recommended(Discernment(study, list(by_number.values())))
+        rows = [by_number[one.trial] for one in chosen]
     if out is None:
         _write(kind, columns, rows, sys.stdout)
         return

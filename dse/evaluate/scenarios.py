@@ -61,7 +61,7 @@ class ScenarioEvaluator(Evaluator):
         return "; ".join(f"in {name}: {told}" for name, told in found.items())
 
     def siblings(self, design: Design) -> Siblings:
-        """Those of the scenario in which designs compare worst."""
+        """Siblings in the scenario in which designs compare worst."""
         found = [each.siblings(design) for each in self._each.values()]
         family = "; ".join(dict.fromkeys(one.family for one in found))
         return replace(max(found, key=lambda one: one.log_ratio), family=family)

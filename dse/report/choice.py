@@ -33,14 +33,14 @@ def short_list(result: StudyResult) -> FrontTable:
 
 
 def choice_lines(result: StudyResult) -> Iterator[str]:
-    """What the reader of a front should know before choosing from it."""
+    """Lines that the reader of a front should know before choosing from it."""
     yield from _equals(result)
     yield from _trims(result)
     yield from convergence_lines(result.summary)
 
 
 def _equals(result: StudyResult) -> Iterator[str]:
-    """What cannot be told apart, why, and how optimistic the best prediction is."""
+    """Lines on what cannot be told apart, and on how optimistic the best prediction is."""
     groups, found = result.equals, result.discernment
     if not groups or found.simulated is None or not found.reason:
         return

@@ -36,7 +36,7 @@ class FrontTable:
     """Texts of a table.
 
     Attributes:
-        columns: Headings: number, objectives, group of equals, band of the time, memory where it is
+        columns: Headings: number, objectives, band of the time, group of equals, memory where it is
             short, knobs that differ.
         rows: One per design of the front.
         numbers: How many columns, the first ones, are numbers: trial and objectives.
@@ -85,8 +85,8 @@ def _extras(result: StudyResult, trials: list[Trial]) -> dict[str, list[str]]:
     groups = groups_by_trial(result)
     marks = [memory_mark(trial.evaluation.metrics) for trial in trials]
     found = {
-        GROUP: [groups.get(trial.number, "") for trial in trials] if groups else [],
         BAND: _bands(trials),
+        GROUP: [groups.get(trial.number, "") for trial in trials] if groups else [],
         MEMORY: [mark or "suffices" for mark in marks] if any(marks) else [],
     }
     return {heading: texts for heading, texts in found.items() if texts}

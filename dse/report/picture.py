@@ -106,18 +106,18 @@ class _Colors:
     def __init__(self, names: Sequence[str], front: Sequence[Trial]) -> None:
         self._name = names[2] if len(names) > 2 else ""
         values = [row.evaluation.objectives[self._name] for row in front] if self._name else []
-        self._sorted = np.sort(np.array(values, np.float64))
+        self._known = np.unique(np.array(values, np.float64))
         self.ticks: tuple[str, ...] = ()
         if values:
-            marks = np.quantile(self._sorted, _QUANTILES).tolist()
+            marks = np.quantile(self._known, _QUANTILES).tolist()
             self.ticks = tuple(show_objective(self._name, value) for value in marks)
 
     def of(self, rows: Sequence[Trial]) -> tuple[float, ...] | None:
         if not self._name:
             return None
         values = [row.evaluation.objectives[self._name] for row in rows]
-        places = np.linspace(0.0, 1.0, self._sorted.size)
-        return tuple(np.interp(values, self._sorted, places).tolist())
+        known = self._known
+        return tuple(np.interp(values, known, np.linspace(0.0, 1.0, known.size)).tolist())
 
 
 def _view(

@@ -88,7 +88,7 @@ class Discernment:
 
     @property
     def reason(self) -> str:
-        """What says how well siblings compare, in words; empty: values are exact."""
+        """Evidence for how well siblings compare, in words; empty: values are exact."""
         return self._of(0).reason if self.rows and self.simulated is not None else ""
 
     def optimism(self) -> float:

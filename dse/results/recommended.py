@@ -91,7 +91,7 @@ class _Choice:
         return points
 
     def _best_in(self, name: str) -> Iterator[tuple[int, str]]:
-        """Of the designs as good in one objective as far as can be told, the best in the others.
+        """Best design in one objective; of those that cannot be told from it, the best in others.
 
         Behind it the one with the best value, where that is another one.
         """
@@ -118,6 +118,8 @@ class _Choice:
         metrics = set(objective.metrics)
         if SIMULATED & metrics:
             return bool(self._told[at, column] <= self._told[best, column])
+        if self._study.goals.scenarios:  # prices of each are their own
+            return at == best
         if _COST in metrics or "network_cost_usd" in metrics:
             rows = self._front.rows
             one, two = (rows[each].evaluation.metrics for each in (best, at))

@@ -13,9 +13,12 @@ import numpy as np
 from dse.rank.progress import shares_of_volume
 from dse.study.trials import Trial
 
-RESERVE, MOST_RESERVED = 3, 300
+RESERVED, MOST_RESERVED = 3, 300
 """The ending takes a third of the proposals, and no more than so many; where nothing is left to
 trim, they go on as before."""
+
+FEW, RESERVED_OF_FEW = 100, 2
+"""So many proposals the ending has at least, unless that is more than a half of them."""
 
 ROOM = 12
 """Proposals that are kept for each design that is open: what can be left out of it, should it join
@@ -82,7 +85,8 @@ class Ending:
     def _fixed_first(self) -> int:
         if not self.trims:
             return self.trials
-        return self.trials - min(self.trials // RESERVE, MOST_RESERVED)
+        least = min(FEW, self.trials // RESERVED_OF_FEW)
+        return self.trials - min(max(self.trials // RESERVED, least), MOST_RESERVED)
 
     def _is_due(self, rows: Sequence[Trial], asked: int) -> bool:
         if not self.signs:

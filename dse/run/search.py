@@ -252,7 +252,7 @@ class Search:
             return None, opened > 0
         if not ending.may_open(self._asked, opened):
             return None, True
-        return self._proposer.ask(), False
+        return self._proposer.free_step() or self._proposer.ask(), False
 
     def _is_new(self, design: Design) -> bool:
         return self._key(design) not in self._by_key

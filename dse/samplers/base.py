@@ -106,6 +106,10 @@ class Proposer(ABC, Generic[Handle]):
         """A new design that leaves out a part of one of the front; None: all have been tried."""
         return None
 
+    def free_step(self) -> Proposal[Handle] | None:
+        """A new design near the front that costs no more than one of it; None: all are known."""
+        return None
+
     def recall(
         self, designs: Sequence[Design], outcomes: Sequence[Outcome]
     ) -> list[Proposal[Handle]] | None:

@@ -40,6 +40,10 @@ class DesignProposer(Proposer[Genome]):
         genome = self._search.trim()
         return None if genome is None else self._proposal(genome)
 
+    def free_step(self) -> Proposal[Genome] | None:
+        genome = self._search.free_step()
+        return None if genome is None else self._proposal(genome)
+
     def enqueue(self, design: Design) -> None:
         genome = self._space.genome(design)
         if genome is not None:

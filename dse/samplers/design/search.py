@@ -180,11 +180,20 @@ class DesignSearch:
 
     def trim(self) -> Genome | None:
         """A new design that is one of the front with a step less; None: nothing is left to trim."""
-        genome = self._trims.next(lambda one: self._is_new(one) and self._may_win(one))
+        return self._asked_for(self._trims.next(self._is_of_use))
+
+    def free_step(self) -> Genome | None:
+        """A new design one step from the front at no cost; None: all of them are known."""
+        return self._asked_for(self._trims.next_free(self._is_of_use))
+
+    def _asked_for(self, genome: Genome | None) -> Genome | None:
         if genome is not None:
             self._asked += 1
             self._known.add(genome)
         return genome
+
+    def _is_of_use(self, genome: Genome) -> bool:
+        return self._is_new(genome) and self._may_win(genome)
 
     def ask_instead(self, genome: Genome, accept: Accept) -> Genome | None:
         """A new design that *accept* takes, in place of *genome*, which was asked for last."""

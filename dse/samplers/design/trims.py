@@ -5,10 +5,11 @@ end each design of the front is therefore asked for what it can do without.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from dse.rank.bargain import GAIN, LOSS, beaten_at_a_bargain
+from dse.rank.bargain import GAIN, LOSS
 from dse.rank.pareto import Front, non_dominated
 from dse.samplers.design.genome import Genome
 from dse.samplers.design.neighbourhood import Neighbourhood, active
@@ -33,13 +34,12 @@ class Trims:
         """
         self._near, self._amounts, self._admits = near, amounts, admits
         self._front: Front[Genome] = Front()
-        self._kept: list[Genome] | None = []
-        self._trims: dict[Genome, tuple[Genome, ...]] = {}
+        self._steps: dict[Genome, Steps] = {}
 
     def learn(self, genome: Genome, values: Sequence[float], violation: float) -> None:
         """Take note of an outcome; *values* to be minimised."""
-        if violation <= 0 and self._front.add(genome, values):
-            self._kept = None
+        if violation <= 0:
+            self._front.add(genome, values)
 
     def recall(self, told: Sequence[tuple[Genome, Sequence[float]]]) -> None:
         """Be as if these feasible designs had been learned, one after another."""
@@ -51,37 +51,51 @@ class Trims:
 
     def next(self, accept: Accept) -> Genome | None:
         """The first trim of the front that *accept* takes."""
-        found = (trim for genome in self._front_kept() for trim in self._of(genome))
+        found = (trim for genome in self._front.kept for trim in self._of(genome).trims)
         return next(filter(accept, found), None)
 
-    def _front_kept(self) -> list[Genome]:
-        """The front without what another design of it beats at a bargain: that will go anyway."""
-        if self._kept is None:
-            beaten = beaten_at_a_bargain(self._front.points).tolist()
-            pairs = zip(self._front.kept, beaten, strict=True)
-            self._kept = [genome for genome, is_beaten in pairs if not is_beaten]
-        return self._kept
+    def next_free(self, accept: Accept) -> Genome | None:
+        """The first design one step from the front, at no cost, that *accept* takes.
 
-    def _of(self, genome: Genome) -> tuple[Genome, ...]:
-        if genome not in self._trims:
-            self._trims[genome] = tuple(filter(self._admits, self._worthwhile(genome)))
-        return self._trims[genome]
+        The latest of the front come first: those before have been asked for already.
+        """
+        front = reversed(self._front.kept)
+        found = (step for genome in front for step in self._of(genome).free)
+        return next(filter(accept, found), None)
 
-    def _worthwhile(self, genome: Genome) -> Iterator[Genome]:
+    def _of(self, genome: Genome) -> "Steps":
+        if genome not in self._steps:
+            self._steps[genome] = self._steps_of(genome)
+        return self._steps[genome]
+
+    def _steps_of(self, genome: Genome) -> "Steps":
+        """Steps on ladders that make *genome* cheaper, and those that cost nothing."""
         if self._amounts is None:
-            yield from ladder_steps(self._near, genome, (-1,))
-            return
-        own = self._amounts(genome)
+            down = ladder_steps(self._near, genome, (-1,))
+            return Steps(trims=tuple(filter(self._admits, down)), free=())
+        own, trims, free = self._amounts(genome), list[Genome](), list[Genome]()
         for step in ladder_steps(self._near, genome, (-1, 1)):
-            saved = self._amounts(step)
-            if own is not None and saved is not None and _is_worthwhile(own, saved):
-                yield step
+            amounts = self._amounts(step)
+            if own is None or amounts is None or not self._admits(step):
+                continue
+            ratios = [one / other for one, other in zip(amounts, own, strict=True) if other > 0]
+            if max(ratios, default=1.0) < 1 + LOSS:
+                is_trim = min(ratios, default=1.0) <= 1 - GAIN
+                (trims if is_trim else free).append(step)
+        return Steps(trims=tuple(trims), free=tuple(free))
 
 
-def _is_worthwhile(own: tuple[float, ...], saved: tuple[float, ...]) -> bool:
-    """True if amounts *saved* may be a bargain: one falls far enough, and none rises too far."""
-    ratios = [less / more for less, more in zip(saved, own, strict=True) if more > 0]
-    return min(ratios, default=1.0) <= 1 - GAIN and max(ratios) < 1 + LOSS
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Steps on ladders from a design that make no cost of it higher.
+
+    Attributes:
+        trims: Those that make one lower by ``GAIN`` at least.
+        free: The others, which may save time.
+    """
+
+    trims: tuple[Genome, ...]
+    free: tuple[Genome, ...]
 
 
 def ladder_steps(near: Neighbourhood, genome: Genome, ways: Sequence[int]) -> Iterator[Genome]:

@@ -1,0 +1,177 @@
+"""The short list, marks of memory, the view of the picture and the units that people say."""
+
+import json
+from math import log
+
+import pytest
+
+import dse
+from dse.cli.showing import show_result
+from dse.objectives import OBJECTIVES
+from dse.report.amounts import show_objective
+from dse.report.choice import choice_lines, short_list
+from dse.report.front_table import front_table
+from dse.report.memory_marks import memory_mark
+from dse.report.page import report_page
+from dse.report.picture import front_data
+from dse.results.equals import costs_alike
+from dse.results.recommended import MOST, with_room
+from dse.results.trims import LOSS
+
+BIG = "p2_llama3_405b_16k_h100.yaml"
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> dse.StudyResult:
+    folder = tmp_path_factory.mktemp("study")
+    return dse.run_study("llm_gpt.yaml", trials=120, executor="serial", out=folder / "out")
+
+
+def test_the_short_list_holds_few_designs_of_the_front_each_with_reasons(
+    result: dse.StudyResult,
+) -> None:
+    front = {result.rows[at].number for at in result.front}
+    numbers = [one.trial for one in result.recommended]
+    assert 0 < len(numbers) <= MOST
+    assert len(set(numbers)) == len(numbers)
+    assert set(numbers) <= front
+    assert all(one.reasons for one in result.recommended)
+
+
+def test_the_best_value_of_each_objective_is_on_the_short_list(result: dse.StudyResult) -> None:
+    values = {result.rows[at].number: result.rows[at].evaluation.objectives for at in result.front}
+    listed = {one.trial for one in result.recommended}
+    for name in result.study.goals.objectives:
+        best = min(own[name] for own in values.values())
+        assert any(values[number][name] == best for number in listed)
+
+
+def test_as_good_as_can_be_told_is_cheaper_and_within_the_error_of_pairs(
+    result: dse.StudyResult,
+) -> None:
+    values = {result.rows[at].number: result.rows[at].evaluation.objectives for at in result.front}
+    first = result.recommended[0]
+    fastest = min(values, key=lambda number: values[number]["iteration_time"])
+    if "as far as can be told" not in first.reasons[0]:
+        pytest.skip("the fastest is the cheapest of its equals")
+    here, there = values[first.trial], values[fastest]
+    error = result.discernment.tolerance(0, 1)
+    assert log(here["iteration_time"] / there["iteration_time"]) <= error
+    assert here["capital_cost"] < there["capital_cost"]
+
+
+def test_files_and_screens_tell_the_same_choice(
+    result: dse.StudyResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert result.folder is not None
+    stored = json.loads((result.folder / "summary.json").read_text())
+    assert [one["trial"] for one in stored["recommended"]] == [
+        one.trial for one in result.recommended
+    ]
+    assert stored["equals"] == [list(group.trials) for group in result.equals]
+    again = dse.load_study(result.folder)
+    assert again.recommended == result.recommended
+    assert again.trims == result.trims
+    show_result(again)
+    shown, page = capsys.readouterr().out, report_page(again)
+    for line in choice_lines(again):
+        assert line in shown
+    assert "Recommended" in page
+    assert [row[0] for row in short_list(again).rows] == [
+        str(one.trial) for one in again.recommended
+    ]
+
+
+def test_a_trim_is_one_knob_away_for_next_to_no_time(result: dse.StudyResult) -> None:
+    rows = {row.number: row for row in result.rows}
+    for trim in result.trims:
+        one, two = rows[trim.trial].design, rows[trim.trimmed].design
+        assert [name for name in one if one[name] != two[name]] == [trim.knob]
+        assert trim.loss < LOSS
+        assert trim.gain > 0
+
+
+def test_designs_over_memory_are_marked_and_never_recommended_beside_others() -> None:
+    result = dse.run_study(BIG, trials=40, executor="serial", fidelity=["phases_together"])
+    front = [result.rows[at] for at in result.front]
+    marks = [memory_mark(row.evaluation.metrics) for row in front]
+    fills = [row.evaluation.metrics["memory_fill"] for row in front]
+    assert any(fill > 1.0 for fill in fills)
+    assert all(("too small" in mark) for mark, fill in zip(marks, fills, strict=True) if fill > 1)
+    table = front_table(result)
+    column = table.columns.index("memory")
+    assert [row[column] for row in table.rows] == [mark or "suffices" for mark in marks]
+    hover = front_data(result).front.hover
+    assert all((not mark) or mark in text for mark, text in zip(marks, hover, strict=True))
+    roomy = {front[at].number for at in with_room(front)}
+    assert {one.trial for one in result.recommended} <= roomy
+
+
+def test_the_view_holds_the_front_and_tells_what_lies_beyond(result: dse.StudyResult) -> None:
+    data = front_data(result)
+    assert data.view is not None
+    (left, right), (low, high) = data.view
+    assert all(left < x < right for x in data.front.x)
+    assert all(low < y < high for y in data.front.y)
+    assert log(right / left) < 2 * log(max(data.front.x) / min(data.front.x)) + 0.3
+    hidden = sum(
+        not (left <= x <= right and low <= y <= high)
+        for x, y in zip(data.dominated.x, data.dominated.y, strict=True)
+    )
+    assert data.beyond.startswith(f"{hidden} dominated designs") if hidden else not data.beyond
+
+
+def test_a_baseline_is_in_the_picture_where_a_trial_is_marked_as_one(
+    result: dse.StudyResult,
+) -> None:
+    assert front_data(result).baseline.x == ()
+    worst = max(result.compared, key=lambda row: row.evaluation.objectives["iteration_time"])
+    result.summary["baseline"] = worst.number  # type: ignore[index]
+    data = front_data(result)
+    del result.summary["baseline"]  # type: ignore[attr-defined]
+    assert data.baseline.x == (worst.evaluation.objectives["iteration_time"],)
+    assert data.view is not None
+    assert data.view[0][1] > data.baseline.x[0]
+
+
+def test_colours_of_a_third_objective_spread_over_the_front() -> None:
+    result = dse.run_study("p4_dlrm_2p6t_h100.yaml", trials=120, executor="serial")
+    data = front_data(result)
+    assert data.front.color is not None
+    assert (min(data.front.color), max(data.front.color)) == (0.0, 1.0)
+    assert data.dominated.color is not None
+    assert all(0.0 <= color <= 1.0 for color in data.dominated.color)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("usd_per_token", 7.468e-6, "7.468 USD per million tokens"),
+        ("carbon_per_token", 2e-6, "2 kg per million tokens"),
+        ("energy_per_token", 0.5, "0.5 MJ per million tokens"),
+        ("iteration_time", 1.5, "1.5 s"),
+    ],
+)
+def test_amounts_are_told_in_the_units_that_people_say(name: str, value: float, shown: str) -> None:
+    assert show_objective(name, value) == shown
+
+
+def test_a_band_of_prices_leaves_open_what_its_shared_parts_do_not() -> None:
+    """Servers of the same price in both; 10 % of doubt in all prices."""
+    cost = OBJECTIVES["capital_cost"]
+
+    def machine(servers: float, cables: float, switches: float) -> dict[str, float]:
+        total = servers + cables + switches
+        return {
+            "capital_cost_usd": total,
+            "capital_cost_low_usd": 0.9 * total,
+            "capital_cost_high_usd": 1.1 * total,
+            "capital_servers_usd": servers,
+            "capital_cables_usd": cables,
+            "capital_switches_usd": switches,
+        }
+
+    base = machine(1000, 10, 10)
+    assert not costs_alike(cost, base, machine(1000, 11, 10))
+    assert costs_alike(cost, base, machine(1000, 20, 0.5))
+    assert not costs_alike(cost, {"capital_cost_usd": 1.0}, {"capital_cost_usd": 1.0001})

@@ -1,0 +1,132 @@
+"""The end of a search: trims, extension of a study, and ending by itself."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+import dse
+from dse.run.ending import EVERY, LEAST, Ending
+from dse.study.compile import load_study_file
+from simcore import ConfigError, shipped_folder
+
+sys.path.append(str(Path(__file__).resolve().parents[4] / "benchmarks"))
+
+STUDY, SMALL = "llm_gpt.yaml", "gpt3_13b_64_congestion.yaml"
+KEPT = ("number", "state", "params.", "objectives.", "constraints.", "reason")
+
+
+def table(result: dse.StudyResult) -> pd.DataFrame:
+    """What the same seed gives again; rows of the first level."""
+    rows = result.trials
+    rows = rows[[name for name in rows if str(name).startswith(KEPT)]]
+    return rows[: result.summary["proposals"]]
+
+
+def one_level(tmp_path: Path, name: str = STUDY, **search: object) -> Path:
+    """A shipped study that is judged at one level."""
+    data = yaml.safe_load((shipped_folder("studies") / name).read_text())
+    data["search"] = {"sampler": "design", **search}
+    file = tmp_path / name
+    file.write_text(yaml.safe_dump(data))
+    return file
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_no_step_down_from_the_front_is_a_bargain(seed: int) -> None:
+    from bargains import bargains
+
+    result = dse.run_study(STUDY, trials=300, seed=seed, executor="serial")
+    left = [one for one in bargains(result) if one is not None and one.in_cost]
+    assert left == []
+
+
+def test_without_the_end_bargains_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the test above can fail."""
+    from bargains import bargains
+
+    monkeypatch.setattr("dse.run.ending.MOST_RESERVED", 0)
+    result = dse.run_study(STUDY, trials=150, seed=0, executor="serial")
+    assert any(one is not None and one.in_cost for one in bargains(result))
+
+
+def test_the_end_is_the_same_with_workers_and_after_an_interruption(tmp_path: Path) -> None:
+    file = one_level(tmp_path)
+    whole = dse.run_study(file, trials=120, executor="serial")
+    local = dse.run_study(file, trials=120, executor="local", workers=2)
+    pd.testing.assert_frame_equal(table(local), table(whole))
+    for count in (60, 95, 110):
+        folder = tmp_path / str(count)
+
+        class Stopper:
+            seen = 0
+
+            def started(self, study: object, known: int, total: int) -> None: ...
+
+            def folded(self, trial: object, duplicates: int) -> None:
+                self.seen += 1
+
+            def stopping(self, most: int = count) -> bool:
+                return self.seen >= most
+
+        dse.run_study(file, trials=120, executor="serial", out=folder, watcher=Stopper())
+        rest = dse.run_study(file, trials=120, executor="serial", out=folder, resume=True)
+        pd.testing.assert_frame_equal(table(rest), table(whole))
+
+
+def test_a_study_with_more_trials_is_the_one_that_always_had_them(tmp_path: Path) -> None:
+    file, folder = one_level(tmp_path), tmp_path / "more"
+    dse.run_study(file, trials=90, executor="serial", out=folder)
+    more = dse.run_study(file, trials=150, executor="serial", out=folder, resume=True)
+    pd.testing.assert_frame_equal(table(more), table(dse.run_study(file, trials=150)))
+    pd.testing.assert_frame_equal(table(dse.load_study(folder)), table(more))
+
+
+def test_a_search_ends_by_itself_where_it_improves_no_more(tmp_path: Path) -> None:
+    file = one_level(tmp_path, SMALL)
+    found = dse.run_study(file, trials="auto", executor="serial", out=tmp_path / "auto")
+    again = dse.run_study(file, trials="auto", executor="local", workers=2)
+    pd.testing.assert_frame_equal(table(again), table(found))
+    assert LEAST < found.summary["proposals"] < 3_000
+    assert not found.summary["convergence"]["improves"]
+    rest = dse.run_study(file, trials="auto", executor="serial", out=tmp_path / "auto", resume=True)
+    pd.testing.assert_frame_equal(table(rest), table(found))
+
+
+def test_an_ending_begins_at_the_same_outcome_however_it_is_asked() -> None:
+    """Asked after each outcome, or once for all, as a resumed study is."""
+    result = dse.run_study(SMALL, trials=500, executor="serial")
+    rows = list(result.rows[:500])
+    signs = result.study.goals.signs_by_name
+    live = Ending(trials=10_000, window=32, trims=True, signs=dict(signs))
+    begun = next(
+        (told for told in range(len(rows) + 1) if live.begins(rows[:told], told + 31)), None
+    )
+    asked = Ending(trials=10_000, window=32, trims=True, signs=dict(signs)).first_of(rows)
+    assert begun is not None
+    assert begun % EVERY == 0
+    assert live.first == asked == begun + 31
+
+
+def test_more_proposals_than_there_is_room_to_trim_are_not_open() -> None:
+    ending = Ending(trials=100, window=32, trims=True)
+    opened = [ending.may_open(asked, 4) for asked in range(100)]
+    assert opened == sorted(opened, reverse=True)
+    assert all(ending.may_open(asked, 0) for asked in range(100))
+
+
+@pytest.mark.parametrize("trials", ["many", 0, "-3"])
+def test_a_number_of_trials_is_one_or_the_word_auto(tmp_path: Path, trials: object) -> None:
+    with pytest.raises(ConfigError, match=r"search\.trials"):
+        load_study_file(one_level(tmp_path, trials=trials))
+
+
+def test_convergence_counts_up_to_the_whole_front() -> None:
+    result = dse.run_study(STUDY, trials=60, executor="serial")
+    course = result.convergence
+    assert course["proposals"].iloc[-1] == 60
+    assert course["hypervolume"].iloc[-1] == pytest.approx(1.0)
+    assert (np.diff(course["hypervolume"]) >= -1e-12).all()
