@@ -43,6 +43,7 @@ class Ending:
         trials: Proposals, all in all, or at most.
         window: Designs that are open at once before the end.
         trims: Whether there is something to do at the end.
+        starts: Designs that the user asked for, which all come before the end.
         signs: +1 for each minimised objective, by name, -1 for each that is maximised; empty: the
             search ends after *trials*, whether it improves or not.
         first: Number of the first proposal of the end; None: it has not begun.
@@ -51,6 +52,7 @@ class Ending:
     trials: int
     window: int
     trims: bool
+    starts: int = 0
     signs: dict[str, int] = field(default_factory=dict)
     first: int | None = None
     _seen: int = 0
@@ -86,7 +88,8 @@ class Ending:
         if not self.trims:
             return self.trials
         least = min(FEW, self.trials // RESERVED_OF_FEW)
-        return self.trials - min(max(self.trials // RESERVED, least), MOST_RESERVED)
+        first = self.trials - min(max(self.trials // RESERVED, least), MOST_RESERVED)
+        return max(first, self.starts)
 
     def _is_due(self, rows: Sequence[Trial], asked: int) -> bool:
         if not self.signs:

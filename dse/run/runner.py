@@ -96,6 +96,7 @@ class Runner:
             variations=file.search.variations,
             designs=None if counts.continuous else counts.searched,
             until_s=None if timeout_s is None else self._start_s + timeout_s,
+            starts=len(self._starts),
             signs=study.goals.signs_by_name if file.search.is_open else {},
         )
         with self._stage(budget.trials) as stage:

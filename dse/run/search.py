@@ -33,6 +33,7 @@ class Budget:
         variations: How many variations of a repeated design are tried for a new one.
         designs: Number of designs in the space, or None if it is infinite.
         until_s: Value of ``time.monotonic()`` after which nothing more is proposed, or None.
+        starts: Designs that are proposed first, whatever is known.
         signs: Those of the objectives, by name, where the search ends once it does not improve
             any more, *trials* at the latest; empty: it ends after *trials*.
     """
@@ -42,6 +43,7 @@ class Budget:
     variations: int
     designs: int | None = None
     until_s: float | None = None
+    starts: int = 0
     signs: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -143,7 +145,11 @@ class Search:
         self._is_exhausted = False
         signs = {} if proposer.is_complete else dict(budget.signs)
         self._ending = Ending(
-            trials=budget.trials, window=budget.window, trims=proposer.trims, signs=signs
+            trials=budget.trials,
+            window=budget.window,
+            trims=proposer.trims,
+            starts=budget.starts,
+            signs=signs,
         )
 
     @property
