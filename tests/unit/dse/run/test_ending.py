@@ -16,6 +16,7 @@ from simcore import ConfigError, shipped_folder
 sys.path.append(str(Path(__file__).resolve().parents[4] / "benchmarks"))
 
 STUDY, SMALL = "llm_gpt.yaml", "gpt3_13b_64_congestion.yaml"
+WIDE = "gpt3_175b_1024_networks.yaml"
 KEPT = ("number", "state", "params.", "objectives.", "constraints.", "reason")
 
 
@@ -49,7 +50,7 @@ def test_without_the_end_bargains_are_left(monkeypatch: pytest.MonkeyPatch) -> N
     from bargains import bargains
 
     monkeypatch.setattr("dse.run.ending.MOST_RESERVED", 0)
-    result = dse.run_study(STUDY, trials=150, seed=0, executor="serial")
+    result = dse.run_study(WIDE, trials=150, seed=0, executor="serial")
     assert any(one is not None and one.in_cost for one in bargains(result))
 
 
