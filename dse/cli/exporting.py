@@ -18,7 +18,6 @@ from dse.study.compile import Study, load_study_file
 from dse.study.trials import Trial
 from simcore import ConfigError
 
-
 Part = Literal["all", "front", "recommended"]
 """Trials that are exported."""
 
