@@ -173,13 +173,12 @@ def export(
 ) -> None:
     """Export the trials of the study in DIR as a table, or for optuna-dashboard."""
     with told_plainly():
-        from dse.cli.exporting import Part, export_command, journal_command
+        from dse.cli.exporting import export_command, journal_command
 
         if optuna_journal:
             journal_command(folder, out=out)
         else:
-            part: Part = "recommended" if recommended else "front" if front else "all"
-            export_command(folder, kind=kind, part=part, out=out)
+            export_command(folder, kind=kind, front=front, short=recommended, out=out)
 
 
 @main.command()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO
 
 from dse.plain_files import written_whole
 from dse.report.optuna_journal import chosen_numbers, write_journal
@@ -18,20 +18,19 @@ from dse.study.compile import Study, load_study_file
 from dse.study.trials import Trial
 from simcore import ConfigError
 
-Part = Literal["all", "front", "recommended"]
-"""Trials that are exported."""
 
-
-def export_command(folder: Path, *, kind: str, part: Part, out: Path | None) -> None:
-    """``dse export``; trials are streamed, whatever their number."""
+def export_command(
+    folder: Path, *, kind: str, front: bool, out: Path | None, short: bool = False
+) -> None:
+    """``dse export``; trials are streamed, whatever their number; *short*: the recommended ones."""
     if kind == "parquet" and out is None:
         raise ConfigError("--out", "parquet needs a file", got=None)
     store, study = _stored(folder)
     columns = store.columns(study)
     rows: Iterable[Trial] = chain(store.read_trials(), store.read_refined(study))
-    if part != "all":
+    if front or short:
         rows = streamed_front(store, study)
-    if part == "recommended":
+    if short:
         by_number = {row.number: row for row in rows}
         chosen = recommended(Discernment(study, list(by_number.values())))
         rows = [by_number[one.trial] for one in chosen]

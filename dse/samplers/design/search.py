@@ -179,12 +179,15 @@ class DesignSearch:
         return genome
 
     def trim(self) -> Genome | None:
-        """A new design that is one of the front with a step less; None: nothing is left to trim."""
-        return self._asked_for(self._trims.next(self._is_of_use))
+        """A new design that is one of the front with a step less; None: nothing is left to trim.
+
+        What waits to be asked for comes first.
+        """
+        return self._asked_for(None if self._queue else self._trims.next(self._is_of_use))
 
     def free_step(self) -> Genome | None:
         """A new design one step from the front at no cost; None: all of them are known."""
-        return self._asked_for(self._trims.next_free(self._is_of_use))
+        return self._asked_for(None if self._queue else self._trims.next_free(self._is_of_use))
 
     def _asked_for(self, genome: Genome | None) -> Genome | None:
         if genome is not None:
