@@ -12,6 +12,7 @@ from simcore.validation.bands.serving import served_band
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import MEAN_LENGTH, Load, ServedRuns, Shape
 from simcore.validation.served.models import served_model
+from simcore.validation.served.stack import stack_of
 
 MOST_READ = 8192
 """Tokens of prompts that a step reads at most: the engines' own default on these accelerators."""
@@ -123,7 +124,7 @@ class ServedPredictor:
             load = Load(step="decode", sequences=each, keys=prompt + answer // 2)
             return self._step_s(row, shape, load)
 
-        if workers > 1 or readers or model.latent is None:
+        if workers > 1 or readers or model.latent is None or writes.tp == 1:
             decode_s = tpot_s(writes, workers, sequences)
         else:
             ways = ((writes, SPLIT_WORKERS), (writes.copied(model), 1))
@@ -141,7 +142,7 @@ class ServedPredictor:
         key = run.model_dump_json(exclude={"platform": {"npu": {"sources"}}})
         if key not in self._known:
             self._known[key] = self._simulator.simulate(run).iteration_time_s
-        return self._known[key]
+        return stack_of(row).step_s(run, self._known[key])
 
 
 def _instances(row: MeasuredRow, shape: Shape) -> int:
