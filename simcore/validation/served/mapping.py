@@ -8,7 +8,8 @@ from typing import Literal
 from simcore.config import Run
 from simcore.machine import Npu, Platform
 from simcore.machine.system import System
-from simcore.terms import Precision
+from simcore.terms import FORMATS as NUMBER_FORMATS
+from simcore.terms import NARROW_FORMATS, Precision
 from simcore.validation.machine import ACCELERATORS, Machines
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.checkpoints import checkpoint_of
@@ -100,8 +101,9 @@ class Shape:
         return self.tp * self.replicas
 
 
-PlatformOf = Callable[[MeasuredRow, int, float], Platform]
-"""Machine of so many NPUs behind a row, with links for all-reduces of so many bytes."""
+PlatformOf = Callable[[MeasuredRow, int, float | None], Platform]
+"""Machine of so many NPUs behind a row, with links for all-reduces of so many bytes, or None: for
+tokens that are put where their experts are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +160,10 @@ class ServedRuns:
         etp, ep = (shape.etp, shape.ep) if model.experts else (None, 1)
         rows = each * (load.keys if load.step == "prefill" else 1)
         rows += load.chunks * load.chunk_tokens
-        platform = self._platform_of(row, shape.tp * replicas, 2 * rows * model.hidden)
+        puts = etp == 1 and ep > 1 and shape.replicas > 1
+        message_bytes = None if puts else 2.0 * rows * model.hidden
+        platform = self._platform_of(row, shape.tp * replicas, message_bytes)
+        formats = _formats(row, model, platform.npu, stack_of(row).narrow_cache)
         guesses = load.step == "decode" and stack_of(row).speculates(row)
         told = checkpoint_of(row.text("model"))
         if model.experts and shape.replicas > 1 and shape.tp > 1:
@@ -171,7 +176,8 @@ class ServedRuns:
                 global_batch=each * replicas,
                 chunk=load.chunk(replicas),
                 speculation=told.speculation if guesses else None,
-                formats=_formats(row, model, platform.npu, stack_of(row).narrow_cache),
+                formats=formats,
+                dispatch_format=_sent(formats) if puts else None,
             ),
             platform=platform,
             plan=ParallelPlan.build(
@@ -179,6 +185,7 @@ class ServedRuns:
                 dp=replicas,
                 etp=etp,
                 ep=ep,
+                dispatch_group=platform.dimensions[0].npus if puts else None,
                 micro_batch=each,
                 schedule="forward",
             ),
@@ -186,7 +193,7 @@ class ServedRuns:
             compute="measured",
         )
 
-    def _platform(self, row: MeasuredRow, npus: int, message_bytes: float) -> Platform:
+    def _platform(self, row: MeasuredRow, npus: int, message_bytes: float | None) -> Platform:
         """The NPUs, with the transfers that suit what their all-reduces send."""
         accelerator = ACCELERATORS[served_as(row).load_tested]
         return Platform.build(
@@ -203,6 +210,12 @@ def _of_engine(npu: Npu, engine: str) -> Npu:
         return npu
     chosen = npu.kernels.model_copy(update={"engine": engine})
     return npu.model_copy(update={"kernels": chosen})
+
+
+def _sent(formats: ServingFormats) -> Precision | None:
+    """Format of tokens on their way: that in which experts multiply; None: 16 bits."""
+    product = NUMBER_FORMATS[formats.experts or formats.weights].product
+    return product if product in NARROW_FORMATS else None
 
 
 def _formats(row: MeasuredRow, model: Model, npu: Npu, narrow_cache: bool) -> ServingFormats:
