@@ -85,9 +85,9 @@ class Shape:
     def _with_experts(cls, tp: int, replicas: int, etp: int, ep: int, model: Model) -> "Shape":
         """Experts on all NPUs: spread beside copies of attention, split where they are told to."""
         npus = tp * replicas
-        if ep * etp != npus or (ep == 1 and replicas > 1):
+        if ep * etp != npus or replicas > 1:
             ep, etp = (npus, 1) if ep > 1 or replicas > 1 else (1, npus)
-        if model.experts and model.experts.count % ep:
+        if model.experts and model.experts.count % ep and replicas == 1:
             ep, etp = 1, npus
         return cls(tp=tp, replicas=replicas, etp=etp, ep=ep)
 
@@ -154,7 +154,7 @@ class ServedRuns:
             UnsupportedRow: The row asks for something that is not modelled.
             ConfigError: It breaks a rule of runs.
         """
-        model = served_model(row.text("model"))
+        model = _with_spares(served_model(row.text("model")), shape.ep)
         each = ceil(load.sequences / shape.replicas)
         replicas = max(shape.replicas, 3 - shape.npus)  # a network joins two at least
         etp, ep = (shape.etp, shape.ep) if model.experts else (None, 1)
@@ -210,6 +210,19 @@ def _of_engine(npu: Npu, engine: str) -> Npu:
         return npu
     chosen = npu.kernels.model_copy(update={"engine": engine})
     return npu.model_copy(update={"kernels": chosen})
+
+
+def _with_spares(model: Model, ep: int) -> Model:
+    """*model* with second copies of some experts, so that each of *ep* NPUs holds as many.
+
+    Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", arXiv:2412.19437, section 3.4 (redundant
+    experts).
+    """
+    experts = model.experts
+    if experts is None or experts.count % ep == 0:
+        return model
+    filled = experts.model_copy(update={"count": ep * ceil(experts.count / ep)})
+    return model.model_copy(update={"experts": filled})
 
 
 def _sent(formats: ServingFormats) -> Precision | None:
