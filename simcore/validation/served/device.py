@@ -12,14 +12,11 @@ from simcore.validation.rows import UnsupportedRow
 from simcore.validation.served.batch_rows import Batch
 from simcore.validation.served.engine import KernelRates, ServingEngine
 from simcore.validation.served.mapping import Load, ServedRuns, Step
+from simcore.validation.served.stack import GIBI
 from simcore.workload import Model
 from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.inference.workload import InferenceWorkload
 from simcore.workload.kinds.transformer.expert_paths import ExpertLoad
-
-GIBI = 2**30 / 1e9
-"""Bytes of a GB of memory over those of a GB of a data sheet: memories hold powers of two, and a
-board of 80 GB has 80 GiB."""
 
 
 @dataclass(frozen=True, slots=True)

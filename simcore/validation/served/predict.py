@@ -33,7 +33,8 @@ class ServedPrediction:
         id: Of the row.
         status: ``ok`` or ``unsupported``.
         reason: Why not ``ok``.
-        ttft_s: Time to the first token without waiting for a place, half of a step included.
+        ttft_s: Time to the first token, waiting for a place in the memory and half of a step
+            included.
         tpot_s: Time per output token.
         tokens_per_s_per_npu: Output tokens.
         band: Of the time per output token.
@@ -84,23 +85,28 @@ class ServedPredictor:
         """Steps of decoding, in some of which the prompts of others are read beside.
 
         In a steady state every request reads one prompt while it writes one answer: a step begins
-        as many prompts as there are requests for each token of an answer.
+        as many prompts as there are requests for each token of an answer. Requests for which the
+        memory has no room wait until others are answered.
         """
         shape = Shape.of(row, served_model(row.text("model")))
         prompt, answer = _lengths(row)
         instances = _instances(row, shape)
         sequences = _needed(row, "concurrency") // instances
         decode = Load(step="decode", sequences=sequences, keys=prompt + answer // 2)
+        served = min(sequences, stack_of(row).most_sequences(self._runs.run(row, shape, decode)))
+        decode = replace(decode, sequences=served)
         parts = ceil(prompt / MOST_READ)
         tokens = ceil(prompt / parts)
-        begun = parts * sequences / shape.replicas / answer  # chunks per step
+        begun = parts * served / shape.replicas / answer  # chunks per step
         chunks = min(max(1, round(begun)), max(1, MOST_READ // tokens))
         mixed = replace(decode, chunks=chunks, chunk_tokens=tokens, chunk_parts=parts)
         decode_s, mixed_s = (self._step_s(row, shape, load) for load in (decode, mixed))
         reading = begun / chunks  # part of the steps that read, or chunks that wait for a step
         tpot_s = decode_s + min(1.0, reading) * (mixed_s - decode_s)
         tpot_s *= max(1.0, reading)
-        return parts * mixed_s + decode_s / 2, tpot_s, instances * shape.npus
+        ttft_s = parts * mixed_s + decode_s / 2
+        waits_s = (sequences / served - 1) * (ttft_s + answer * tpot_s)
+        return ttft_s + waits_s, tpot_s, instances * shape.npus
 
     def _pools(self, row: MeasuredRow) -> tuple[float, float, int]:
         """Answers in a pool of their own wait for no prompts, but for a place in the other pool.

@@ -9,9 +9,14 @@ from simcore.compute.tables.rates import PRODUCT_STREAM
 from simcore.config import Run
 from simcore.files.resources import find_config, shipped_names
 from simcore.files.yaml_file import read_table
+from simcore.memory.footprint import footprint
 from simcore.schema import Schema, Seconds
-from simcore.validation.rows import MeasuredRow
+from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.workload.kinds.inference.workload import InferenceWorkload
+
+GIBI = 2**30 / 1e9
+"""Bytes of a GB of memory over those of a GB of a data sheet: memories hold powers of two, and a
+board of 80 GB has 80 GiB."""
 
 _KIND = "serving_stacks"
 
@@ -31,6 +36,8 @@ class ServingStack(Schema):
         visits_all_experts: A step reads the weights of all experts, also of those without tokens.
         guesses: Where the checkpoint's own module guesses tokens: ``never``, ``always``, or in
             ``untold_pools``, of which a table does not tell how many workers they have.
+        memory_part: Part of the memory that it fills.
+        of_what_is_left: That is the part of what the weights leave, else of all.
         source: Where the values come from.
     """
 
@@ -42,6 +49,8 @@ class ServingStack(Schema):
     layer_issue_s: Seconds = Field(default=0.0, alias="layer_issue", ge=0, le=1e-1)
     visits_all_experts: bool = False
     guesses: Literal["never", "always", "untold_pools"] = "never"
+    memory_part: float = Field(default=0.9, gt=0, le=1)
+    of_what_is_left: bool = False
     source: str = Field(min_length=1)
 
     @classmethod
@@ -67,6 +76,26 @@ class ServingStack(Schema):
         if self.visits_all_experts:
             time_s += unread_experts_s(run) / workload.gained_tokens
         return max(time_s, self.layer_issue_s * workload.model.layers / workload.gained_tokens)
+
+    def most_sequences(self, run: Run) -> int:
+        """Sequences of the step *run* of answering for which the memory has room, on all copies.
+
+        Raises:
+            UnsupportedRow: The weights alone fill it.
+        """
+        told_bytes = float(run.platform.npu.memory_bytes) * GIBI
+        needed, sequences = (
+            footprint(run.workload, run.plan).components(),
+            run.workload.global_batch,
+        )
+        weight_bytes, cache_bytes = needed["weights"], needed["kv cache"]
+        if weight_bytes > told_bytes:
+            rule = f"weights need {weight_bytes / 1e9:.0f} GB of {told_bytes / 1e9:.0f} GB"
+            raise UnsupportedRow(f"{rule} on each accelerator: give it more of them")
+        taken = weight_bytes * (self.memory_part if self.of_what_is_left else 1.0)
+        left_bytes = self.memory_part * told_bytes - taken
+        each = int(sequences / run.plan.dp * left_bytes / cache_bytes) if cache_bytes else sequences
+        return run.plan.dp * max(1, each)
 
 
 UNKNOWN = ServingStack.build(
