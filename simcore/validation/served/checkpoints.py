@@ -18,7 +18,7 @@ _KIND = "checkpoints"
 
 
 class Checkpoint(Schema):
-    """What a published checkpoint tells an engine beside the shape of its model.
+    """A published checkpoint, as far as it tells an engine more than the shape of its model.
 
     Attributes:
         name: Of the model or of the tool that quantised it, as in ``configs/checkpoints``.
@@ -52,7 +52,7 @@ class Checkpoint(Schema):
 
 @cache
 def checkpoint_of(name: str) -> Checkpoint:
-    """What the checkpoint *name* tells: its model's own file, then that of who quantised it.
+    """The checkpoint *name*: its model's own file, then that of who quantised it.
 
     Raises:
         UnsupportedRow: No shipped model has its shape.
