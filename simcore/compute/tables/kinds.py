@@ -31,6 +31,7 @@ class TableKind:
         floor_us: About what the least kernel takes.
         reads_surely: At least the bytes of ``work`` are read; false: about as many.
         is_product: It multiplies in the format of the table, and not in 16 bits.
+        has_lines: Its points lie on lines along the first coordinate; see ``Lines``.
     """
 
     shape: tuple[str, ...]
@@ -38,6 +39,7 @@ class TableKind:
     floor_us: float
     reads_surely: bool = True
     is_product: bool = False
+    has_lines: bool = False
 
     def bound_us(self, format_: str, at: Columns) -> Floats:
         """Time that varies with the shape about as the measured one does."""
@@ -103,7 +105,12 @@ TABLE_KINDS: dict[str, TableKind] = {
     "latent_decode": TableKind(_LATENT, _latent_decode, 4.0),
     "latent_prefill": TableKind(_LATENT, _latent_prefill, 4.0),
     "experts": TableKind(
-        ("rows", "held", "hidden", "inner"), _experts, 8.0, reads_surely=False, is_product=True
+        ("rows", "held", "hidden", "inner"),
+        _experts,
+        8.0,
+        reads_surely=False,
+        is_product=True,
+        has_lines=True,
     ),
     "elementwise": _STREAM,
     "norm": _STREAM,

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from simcore.compute.tables.kinds import TABLE_KINDS, Floats
+from simcore.compute.tables.lines import Lines
 from simcore.compute.tables.read import Key, read_points
 from simcore.compute.tables.surface import Surface
 from simcore.errors import ConfigError
@@ -49,6 +50,11 @@ class MeasuredKernel:
         self._surface = (
             plain if plain and plain.is_grid else Surface(shape, us / self._bound_us(shape))
         )
+        self._lines = (
+            Lines(np.log2(shape), np.log(us / self._bound_us(shape)))
+            if self.kind.has_lines and not self._joins_times
+            else None
+        )
 
     def times_us(self, at: dict[str, Floats]) -> tuple[Floats, Floats]:
         """Times at Q shapes, and how far each lies beyond what was measured, in factors of 2."""
@@ -57,6 +63,9 @@ class MeasuredKernel:
     def found_us(self, places: Floats, bound_us: Floats) -> tuple[Floats, Floats]:
         """``times_us`` at *places*, logarithms to base 2 of shapes with these bounds."""
         found, beyond = self._surface.at_places(places)
+        if self._lines is not None:
+            along = self._lines.at(self._surface.inside(places))
+            found = np.where(np.isnan(along), found, np.exp(along))
         if not self._joins_times:
             return found * bound_us, beyond
         if not beyond.any():

@@ -53,7 +53,7 @@ class ServedMachines:
             raise UnsupportedRow(f"engine {named} on {row.text('system')} is not modelled")
         return tuple(self.engine(name) for name in ((known[named],) if named else engines))
 
-    def platform(self, row: MeasuredRow, npus: int, message_bytes: float) -> Platform:
+    def platform(self, row: MeasuredRow, npus: int, message_bytes: float | None) -> Platform:
         """*npus* accelerators of the row, as its scale-up links and its network join them.
 
         Raises:

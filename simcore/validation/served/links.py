@@ -12,9 +12,16 @@ _EVERY_ONE = "fully_connected"
 
 
 def links_of(
-    machines: Machines, accelerator: Accelerator, npus: int, message_bytes: float
+    machines: Machines, accelerator: Accelerator, npus: int, message_bytes: float | None
 ) -> tuple[Dimension, ...]:
-    """Dimensions that join *npus*, with the transfers that suit all-reduces of *message_bytes*."""
+    """Dimensions that join *npus*, with the transfers that suit what they send.
+
+    Args:
+        machines: Files of fabrics.
+        accelerator: The accelerator.
+        npus: How many.
+        message_bytes: Of their all-reduces; None: tokens are put where their experts are.
+    """
     inner = max(n for n in range(1, accelerator.per_node + 1) if npus % n == 0)
     dimensions = []
     if inner > 1:
@@ -27,7 +34,16 @@ def links_of(
     return tuple(dimensions)
 
 
-def _suited(fabric: Fabric, npus: int, rate: float, message_bytes: float) -> Dimension:
+def _suited(fabric: Fabric, npus: int, rate: float, message_bytes: float | None) -> Dimension:
+    """Links as the fastest transfer uses them.
+
+    Tokens that are put in the memory of others wait for none of them, as sums do: they start as
+    fast as small messages and then fill the links as large ones do.
+    """
+    if message_bytes is None:
+        latency_s = min(way.latency_s for way in fabric.protocols)
+        puts = fabric.bulk.model_copy(update={"latency_s": latency_s})
+        return fabric.dimension(_EVERY_ONE, npus, rate, puts)
     ways = [fabric.dimension(_EVERY_ONE, npus, rate, way) for way in fabric.protocols]
     return min(ways, key=lambda way: _all_reduce_s(way, message_bytes))
 

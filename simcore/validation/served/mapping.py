@@ -8,11 +8,14 @@ from typing import Literal
 from simcore.config import Run
 from simcore.machine import Npu, Platform
 from simcore.machine.system import System
-from simcore.terms import Precision
+from simcore.terms import FORMATS as NUMBER_FORMATS
+from simcore.terms import NARROW_FORMATS, Precision
 from simcore.validation.machine import ACCELERATORS, Machines
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
+from simcore.validation.served.checkpoints import checkpoint_of
 from simcore.validation.served.links import links_of
 from simcore.validation.served.models import served_model
+from simcore.validation.served.stack import stack_of
 from simcore.validation.served.systems import served_as
 from simcore.workload import Model, ParallelPlan
 from simcore.workload.kinds.inference.formats import ServingFormats
@@ -20,8 +23,6 @@ from simcore.workload.kinds.inference.share import PromptChunk
 from simcore.workload.kinds.inference.workload import InferenceWorkload
 
 Step = Literal["prefill", "decode"]
-
-ENGINES = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt_llm"}
 
 FORMATS = {
     "": "bf16",
@@ -33,10 +34,6 @@ FORMATS = {
     "w4a8_mxfp4_mxfp8": "w4a8_mxfp4",
     "int4_wo": "w4a16_int4",
 }
-
-BOARDS = {"A100-40GB-SXM": "A100-80GB-SXM"}
-"""Boards behind names that tables of batches give to others: kernels of load tests were measured on
-the larger A100."""
 
 MOST_LATENT = 8
 """NPUs that split latent attention, whose cache each of them holds whole."""
@@ -88,9 +85,9 @@ class Shape:
     def _with_experts(cls, tp: int, replicas: int, etp: int, ep: int, model: Model) -> "Shape":
         """Experts on all NPUs: spread beside copies of attention, split where they are told to."""
         npus = tp * replicas
-        if ep * etp != npus or (ep == 1 and replicas > 1):
+        if ep * etp != npus or replicas > 1:
             ep, etp = (npus, 1) if ep > 1 or replicas > 1 else (1, npus)
-        if model.experts and model.experts.count % ep:
+        if model.experts and model.experts.count % ep and replicas == 1:
             ep, etp = 1, npus
         return cls(tp=tp, replicas=replicas, etp=etp, ep=ep)
 
@@ -104,8 +101,9 @@ class Shape:
         return self.tp * self.replicas
 
 
-PlatformOf = Callable[[MeasuredRow, int, float], Platform]
-"""Machine of so many NPUs behind a row, with links for all-reduces of so many bytes."""
+PlatformOf = Callable[[MeasuredRow, int, float | None], Platform]
+"""Machine of so many NPUs behind a row, with links for all-reduces of so many bytes, or None: for
+tokens that are put where their experts are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,13 +154,18 @@ class ServedRuns:
             UnsupportedRow: The row asks for something that is not modelled.
             ConfigError: It breaks a rule of runs.
         """
-        model = served_model(row.text("model"))
+        model = _with_spares(served_model(row.text("model")), shape.ep)
         each = ceil(load.sequences / shape.replicas)
         replicas = max(shape.replicas, 3 - shape.npus)  # a network joins two at least
         etp, ep = (shape.etp, shape.ep) if model.experts else (None, 1)
         rows = each * (load.keys if load.step == "prefill" else 1)
         rows += load.chunks * load.chunk_tokens
-        platform = self._platform_of(row, shape.tp * replicas, 2 * rows * model.hidden)
+        puts = etp == 1 and ep > 1 and shape.replicas > 1
+        message_bytes = None if puts else 2.0 * rows * model.hidden
+        platform = self._platform_of(row, shape.tp * replicas, message_bytes)
+        formats = _formats(row, model, platform.npu, stack_of(row).narrow_cache)
+        guesses = load.step == "decode" and stack_of(row).speculates(row)
+        told = checkpoint_of(row.text("model"))
         if model.experts and shape.replicas > 1 and shape.tp > 1:
             raise UnsupportedRow("experts with attention both split and copied are not modelled")
         return Run.build(
@@ -172,7 +175,9 @@ class ServedRuns:
                 sequence=load.keys,
                 global_batch=each * replicas,
                 chunk=load.chunk(replicas),
-                formats=_formats(row, model, platform.npu),
+                speculation=told.speculation if guesses else None,
+                formats=formats,
+                dispatch_format=_sent(formats) if puts else None,
             ),
             platform=platform,
             plan=ParallelPlan.build(
@@ -180,6 +185,7 @@ class ServedRuns:
                 dp=replicas,
                 etp=etp,
                 ep=ep,
+                dispatch_group=platform.dimensions[0].npus if puts else None,
                 micro_batch=each,
                 schedule="forward",
             ),
@@ -187,41 +193,62 @@ class ServedRuns:
             compute="measured",
         )
 
-    def _platform(self, row: MeasuredRow, npus: int, message_bytes: float) -> Platform:
+    def _platform(self, row: MeasuredRow, npus: int, message_bytes: float | None) -> Platform:
         """The NPUs, with the transfers that suit what their all-reduces send."""
-        name = served_as(row).accelerator
-        accelerator = ACCELERATORS[BOARDS.get(name, name)]
+        accelerator = ACCELERATORS[served_as(row).load_tested]
         return Platform.build(
             "platform",
             name=f"{npus} x {accelerator.npu}",
-            npu=_of_engine(self._machines.npu(accelerator.npu), row.text("backend")),
+            npu=_of_engine(self._machines.npu(accelerator.npu), stack_of(row).kernels),
             dimensions=links_of(self._machines, accelerator, npus, message_bytes),
         )
 
 
 def _of_engine(npu: Npu, engine: str) -> Npu:
     """The accelerator with the kernels of *engine*."""
-    if npu.kernels is None or engine not in ENGINES:
+    if npu.kernels is None or not engine:
         return npu
-    chosen = npu.kernels.model_copy(update={"engine": ENGINES[engine]})
+    chosen = npu.kernels.model_copy(update={"engine": engine})
     return npu.model_copy(update={"kernels": chosen})
 
 
-def _formats(row: MeasuredRow, model: Model, npu: Npu) -> ServingFormats:
+def _with_spares(model: Model, ep: int) -> Model:
+    """*model* with second copies of some experts, so that each of *ep* NPUs holds as many.
+
+    Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", arXiv:2412.19437, section 3.4 (redundant
+    experts).
+    """
+    experts = model.experts
+    if experts is None or experts.count % ep == 0:
+        return model
+    filled = experts.model_copy(update={"count": ep * ceil(experts.count / ep)})
+    return model.model_copy(update={"experts": filled})
+
+
+def _sent(formats: ServingFormats) -> Precision | None:
+    """Format of tokens on their way: that in which experts multiply; None: 16 bits."""
+    product = NUMBER_FORMATS[formats.experts or formats.weights].product
+    return product if product in NARROW_FORMATS else None
+
+
+def _formats(row: MeasuredRow, model: Model, npu: Npu, narrow_cache: bool) -> ServingFormats:
+    """Formats that the row tells, as the checkpoint has them and the accelerator computes."""
     names = {}
     for key, column in (("weights", "gemm_format"), ("experts", "moe_format")):
         told = row.text(column)
         if told not in FORMATS:
             raise UnsupportedRow(f"number format {told} is not modelled")
         names[key] = FORMATS[told]
-    if model.name.startswith("gpt_oss"):  # its checkpoints have 4-bit experts and nothing else
-        narrow = Precision.FP4 in npu.peak_flop_per_s  # whose engines multiply these in 8 bits
-        names = {"weights": "bf16", "experts": "w4a8_mxfp4" if narrow else "w4a16_mxfp4"}
-    if model.latent and names["weights"] == "fp8":  # scales per block, as the model was trained
-        names = {key: "fp8_block" if name == "fp8" else name for key, name in names.items()}
-    if model.experts and names["experts"] == "fp8":  # one scale per block, but in NVIDIA's own
-        names["experts"] = "fp8" if row.text("model").startswith("nvidia/") else "fp8_block"
+    stored = checkpoint_of(row.text("model"))
+    names["weights"] = stored.weights or names["weights"]
+    if stored.experts:  # engines multiply these in 8 bits where 4 are fast
+        narrow = Precision.FP4 in npu.peak_flop_per_s
+        names["experts"] = f"w4a8_{stored.experts}" if narrow else f"w4a16_{stored.experts}"
+    blocks = {"weights": stored.scales == "block", "experts": stored.scales != "tensor"}
+    for key, has_blocks in blocks.items():
+        if model.experts and has_blocks and names[key] == "fp8":
+            names[key] = "fp8_block"
     if model.latent and names["weights"] == "nvfp4":
         names["latents"] = "bf16"
-    cache = "fp8" if row.text("backend") == "trtllm" else "bf16"
+    cache = "fp8" if narrow_cache or stored.cache else "bf16"
     return ServingFormats.build(**names, cache=cache)

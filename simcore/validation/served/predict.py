@@ -12,6 +12,7 @@ from simcore.validation.bands.serving import served_band
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import MEAN_LENGTH, Load, ServedRuns, Shape
 from simcore.validation.served.models import served_model
+from simcore.validation.served.stack import stack_of
 
 MOST_READ = 8192
 """Tokens of prompts that a step reads at most: the engines' own default on these accelerators."""
@@ -32,7 +33,8 @@ class ServedPrediction:
         id: Of the row.
         status: ``ok`` or ``unsupported``.
         reason: Why not ``ok``.
-        ttft_s: Time to the first token without waiting for a place, half of a step included.
+        ttft_s: Time to the first token, waiting for a place in the memory and half of a step
+            included.
         tpot_s: Time per output token.
         tokens_per_s_per_npu: Output tokens.
         band: Of the time per output token.
@@ -83,23 +85,28 @@ class ServedPredictor:
         """Steps of decoding, in some of which the prompts of others are read beside.
 
         In a steady state every request reads one prompt while it writes one answer: a step begins
-        as many prompts as there are requests for each token of an answer.
+        as many prompts as there are requests for each token of an answer. Requests for which the
+        memory has no room wait until others are answered.
         """
         shape = Shape.of(row, served_model(row.text("model")))
         prompt, answer = _lengths(row)
         instances = _instances(row, shape)
         sequences = _needed(row, "concurrency") // instances
         decode = Load(step="decode", sequences=sequences, keys=prompt + answer // 2)
+        served = min(sequences, stack_of(row).most_sequences(self._runs.run(row, shape, decode)))
+        decode = replace(decode, sequences=served)
         parts = ceil(prompt / MOST_READ)
         tokens = ceil(prompt / parts)
-        begun = parts * sequences / shape.replicas / answer  # chunks per step
+        begun = parts * served / shape.replicas / answer  # chunks per step
         chunks = min(max(1, round(begun)), max(1, MOST_READ // tokens))
         mixed = replace(decode, chunks=chunks, chunk_tokens=tokens, chunk_parts=parts)
         decode_s, mixed_s = (self._step_s(row, shape, load) for load in (decode, mixed))
         reading = begun / chunks  # part of the steps that read, or chunks that wait for a step
         tpot_s = decode_s + min(1.0, reading) * (mixed_s - decode_s)
         tpot_s *= max(1.0, reading)
-        return parts * mixed_s + decode_s / 2, tpot_s, instances * shape.npus
+        ttft_s = parts * mixed_s + decode_s / 2
+        waits_s = (sequences / served - 1) * (ttft_s + answer * tpot_s)
+        return ttft_s + waits_s, tpot_s, instances * shape.npus
 
     def _pools(self, row: MeasuredRow) -> tuple[float, float, int]:
         """Answers in a pool of their own wait for no prompts, but for a place in the other pool.
@@ -123,7 +130,7 @@ class ServedPredictor:
             load = Load(step="decode", sequences=each, keys=prompt + answer // 2)
             return self._step_s(row, shape, load)
 
-        if workers > 1 or readers or model.latent is None:
+        if workers > 1 or readers or model.latent is None or writes.tp == 1:
             decode_s = tpot_s(writes, workers, sequences)
         else:
             ways = ((writes, SPLIT_WORKERS), (writes.copied(model), 1))
@@ -141,7 +148,7 @@ class ServedPredictor:
         key = run.model_dump_json(exclude={"platform": {"npu": {"sources"}}})
         if key not in self._known:
             self._known[key] = self._simulator.simulate(run).iteration_time_s
-        return self._known[key]
+        return stack_of(row).step_s(run, self._known[key])
 
 
 def _instances(row: MeasuredRow, shape: Shape) -> int:

@@ -17,15 +17,23 @@ class Served:
         accelerator: Its name in tables of training.
         engines: Engines of which one ran, as in ``configs/engines``.
         was_held: Predictions were held against batches that ran on it.
+        board: Its name where load tests mean another board than tables of batches do; empty: the
+            same.
     """
 
     accelerator: str
     engines: tuple[str, ...] = GPU_ENGINES
     was_held: bool = True
+    board: str = ""
+
+    @property
+    def load_tested(self) -> str:
+        """The accelerator of load tests, in tables of training."""
+        return self.board or self.accelerator
 
 
 SERVED = {
-    "a100": Served("A100-40GB-SXM"),
+    "a100": Served("A100-40GB-SXM", board="A100-80GB-SXM"),
     "a100-80gb": Served("A100-80GB-SXM", was_held=False),
     "h100": Served("H100-80GB-SXM"),
     "h200": Served("H200-141GB-SXM"),
@@ -42,8 +50,9 @@ SERVED = {
     "gaudi2": Served("Gaudi2", ("deepspeed_gaudi",)),
     "gaudi3": Served("Gaudi3", ("deepspeed_gaudi",), was_held=False),
 }
-"""By the tables' own names in small letters. An A100 without more words is the one of 40 GB; tables
-of GH200 name vLLM in 6 of 7 rows."""
+"""By the tables' own names in small letters. An A100 without more words is the one of 40 GB, and in
+load tests that of 80 GB, whose kernels were measured; tables of GH200 name vLLM in 6 of 7 rows.
+"""
 
 
 _SPELLINGS = re.compile(r"[ _]+((sxm\d?|server)\b)?")

@@ -1,0 +1,144 @@
+"""Software of load tests: engines of inference by release."""
+
+from functools import cache
+from typing import Literal, Self
+
+from pydantic import Field
+
+from simcore.compute.tables.rates import PRODUCT_STREAM
+from simcore.config import Run
+from simcore.files.resources import find_config, shipped_names
+from simcore.files.yaml_file import read_table
+from simcore.memory.footprint import footprint
+from simcore.schema import Schema, Seconds
+from simcore.validation.rows import MeasuredRow, UnsupportedRow
+from simcore.workload.kinds.inference.workload import InferenceWorkload
+
+GIBI = 2**30 / 1e9
+"""Bytes of a GB of memory over those of a GB of a data sheet: memories hold powers of two, and a
+board of 80 GB has 80 GiB."""
+
+_KIND = "serving_stacks"
+
+
+class ServingStack(Schema):
+    """An engine of inference, of some releases.
+
+    Attributes:
+        name: Short name, as in ``configs/serving_stacks``.
+        engine: Its name in tables of load tests.
+        releases: Releases that it stands for, whole or the beginning of their numbers; none: all
+            that no other file of the engine names, and rows that tell none.
+        kernels: Whose kernels run, a name in tables of kernels; empty: the fastest of any.
+        narrow_cache: Keys and values are kept in 8 bits; False: where the checkpoint asks for it.
+        layer_issue_s: Time in which the host launches the kernels of a layer in each step; 0: steps
+            are launched whole, as graphs.
+        visits_all_experts: A step reads the weights of all experts, also of those without tokens.
+        guesses: Where the checkpoint's own module guesses tokens: ``never``, ``always``, or in
+            ``untold_pools``, of which a table does not tell how many workers they have.
+        memory_part: Part of the memory that it fills.
+        of_what_is_left: That is the part of what the weights leave, else of all.
+        source: Where the values come from.
+    """
+
+    name: str = Field(min_length=1)
+    engine: str = Field(min_length=1)
+    releases: tuple[str, ...] = ()
+    kernels: str = ""
+    narrow_cache: bool = False
+    layer_issue_s: Seconds = Field(default=0.0, alias="layer_issue", ge=0, le=1e-1)
+    visits_all_experts: bool = False
+    guesses: Literal["never", "always", "untold_pools"] = "never"
+    memory_part: float = Field(default=0.9, gt=0, le=1)
+    of_what_is_left: bool = False
+    source: str = Field(min_length=1)
+
+    @classmethod
+    def load(cls, name: str) -> Self:
+        """The shipped stack *name*.
+
+        Raises:
+            ConfigError: No such file, or a value in it breaks a rule.
+        """
+        path = find_config(_KIND, name, at="stack")
+        return cls.from_file_data(read_table(path), at=str(path))
+
+    def speculates(self, row: MeasuredRow) -> bool:
+        """True if steps of answering guess tokens where a module for that comes with the model."""
+        if self.guesses == "untold_pools":
+            return row.text("mode") == "disagg" and row.count("decode_num_workers") is None
+        return self.guesses == "always"
+
+    def step_s(self, run: Run, time_s: float) -> float:
+        """Time of the step *run*, per token of an answer, whose kernels take *time_s*."""
+        workload = run.workload
+        assert isinstance(workload, InferenceWorkload)
+        if self.visits_all_experts:
+            time_s += unread_experts_s(run) / workload.gained_tokens
+        return max(time_s, self.layer_issue_s * workload.model.layers / workload.gained_tokens)
+
+    def most_sequences(self, run: Run) -> int:
+        """Sequences of the step *run* of answering for which the memory has room, on all copies.
+
+        Raises:
+            UnsupportedRow: The weights alone fill it.
+        """
+        told_bytes = float(run.platform.npu.memory_bytes) * GIBI
+        needed, sequences = (
+            footprint(run.workload, run.plan).components(),
+            run.workload.global_batch,
+        )
+        weight_bytes, cache_bytes = needed["weights"], needed["kv cache"]
+        if weight_bytes > told_bytes:
+            rule = f"weights need {weight_bytes / 1e9:.0f} GB of {told_bytes / 1e9:.0f} GB"
+            raise UnsupportedRow(f"{rule} on each accelerator: give it more of them")
+        taken = weight_bytes * (self.memory_part if self.of_what_is_left else 1.0)
+        left_bytes = self.memory_part * told_bytes - taken
+        each = int(sequences / run.plan.dp * left_bytes / cache_bytes) if cache_bytes else sequences
+        return run.plan.dp * max(1, each)
+
+
+UNKNOWN = ServingStack.build(
+    "stack", name="unknown", engine="(any)", source="rows that name no engine, or another one"
+)
+"""Software about which nothing is told."""
+
+
+def unread_experts_s(run: Run) -> float:
+    """Time of reading the weights of experts that no token of the step *run* meets.
+
+    Of E experts, each token meets a; n tokens leave out the part (1 - a / E)^n on average.
+    """
+    workload, plan, npu = run.workload, run.plan, run.platform.npu
+    assert isinstance(workload, InferenceWorkload)
+    model, chunk = workload.model, workload.chunk
+    if model.experts is None:
+        return 0.0
+    tokens = workload.tokens + (chunk.prompts * chunk.tokens if chunk else 0)
+    left = (1 - model.experts.active / model.experts.count) ** tokens
+    weights = 3 * model.hidden * model.experts.ffn * model.experts.count * model.count("experts")
+    held_bytes = workload.expert_weight_bytes * weights / (plan.ep * plan.expert_tp)
+    return left * held_bytes / (PRODUCT_STREAM * npu.memory_bandwidth_bytes_per_s)
+
+
+def stack_of(row: MeasuredRow) -> ServingStack:
+    """The software of *row*: of the longest release that its own begins with."""
+    engine, release = row.text("backend"), row.text("backend_version")
+    stacks = [stack for stack in _shipped() if stack.engine == engine]
+    return max(stacks, key=lambda stack: _fit(stack, release), default=UNKNOWN)
+
+
+def _fit(stack: ServingStack, release: str) -> int:
+    """Characters of *release* by which *stack* is named; 0: it stands for the others; -1: not."""
+    fits = [len(each) for each in stack.releases if _begins(release, each)]
+    return max(fits, default=-1 if stack.releases else 0)
+
+
+def _begins(release: str, number: str) -> bool:
+    """True if *release* is *number*, or a later part of it, such as 0.8.1 of 0.8 but not 0.80."""
+    return release == number or release.startswith((f"{number}.", f"{number}rc", f"{number}-"))
+
+
+@cache
+def _shipped() -> tuple[ServingStack, ...]:
+    return tuple(ServingStack.load(name) for name in shipped_names(_KIND))

@@ -1,0 +1,127 @@
+"""Software of load tests by release, what checkpoints tell, and room for requests."""
+
+import pytest
+
+from simcore.errors import ConfigError
+from simcore.files.resources import shipped_names
+from simcore.terms import Precision
+from simcore.validation.rows import MeasuredRow
+from simcore.validation.served.checkpoints import Checkpoint, checkpoint_of
+from simcore.validation.served.mapping import Load, ServedRuns, Shape
+from simcore.validation.served.predict import ServedPrediction, ServedPredictor
+from simcore.validation.served.stack import ServingStack, stack_of, unread_experts_s
+
+
+def row_of(**cells: str) -> MeasuredRow:
+    row = {"model": "DeepSeek-R1", "system": "b200", "backend": "trtllm", "mode": "agg", "tp": "8"}
+    row |= {"gemm_format": "nvfp4", "moe_format": "nvfp4", "input_len": "1024", "id": "x"}
+    return MeasuredRow(cells=row | {"output_len": "1024"} | cells, at="rows.csv:2")
+
+
+def predicted(**cells: str) -> ServedPrediction:
+    found = ServedPredictor().predict(row_of(**cells))
+    assert found.status == "ok", found.reason
+    return found
+
+
+@pytest.mark.parametrize("name", shipped_names("serving_stacks"))
+def test_every_shipped_stack_says_where_it_comes_from(name: str) -> None:
+    assert len(ServingStack.load(name).source) > 60
+
+
+@pytest.mark.parametrize(
+    ("engine", "release", "stack"),
+    [
+        ("vllm", "", "vllm"),
+        ("vllm", "0.18.0", "vllm"),
+        ("vllm", "0.12.0", "vllm_0_12"),
+        ("sglang", "0.5.9", "sglang"),
+        ("trtllm", "1.3.0rc1", "tensorrt_llm_1_3_rc1"),
+        ("trtllm", "1.3.0rc10", "tensorrt_llm"),
+        ("trtllm", "0.8.1.post2", "dynamo_tensorrt_llm"),
+        ("trtllm", "0.80", "tensorrt_llm"),
+        ("", "", "unknown"),
+    ],
+)
+def test_a_release_that_no_stack_names_runs_the_default_of_its_engine(
+    engine: str, release: str, stack: str
+) -> None:
+    assert stack_of(row_of(backend=engine, backend_version=release)).name == stack
+
+
+def test_a_key_that_no_stack_has_is_refused() -> None:
+    with pytest.raises(ConfigError, match="unknown key"):
+        ServingStack.build("stack", name="x", engine="vllm", source="a page", graph=True)
+
+
+def test_an_engine_that_guesses_answers_faster_than_one_that_does_not() -> None:
+    """A second token that holds in 85 of 100 cases gains at most 1.85."""
+    plain = predicted(concurrency="32", backend_version="1.2.0rc6.post2").tpot_s
+    guessing = predicted(concurrency="32", backend_version="1.2.0rc6.post3").tpot_s
+    assert plain
+    assert guessing
+    assert plain / 1.85 < guessing < plain
+
+
+def test_a_model_without_a_module_for_it_guesses_nothing() -> None:
+    row = row_of(model="Llama-3.1-70B", backend_version="1.2.0rc6.post3")
+    shape = Shape(tp=8, replicas=1, etp=8, ep=1)
+    run = ServedRuns().run(row, shape, Load(step="decode", sequences=4, keys=1024))
+    assert run.workload.gained_tokens == 1
+
+
+def test_steps_that_the_host_launches_take_its_time_at_any_load() -> None:
+    times = [
+        predicted(concurrency=number, backend_version="1.3.0rc1", input_len="128").tpot_s
+        for number in ("4", "8")
+    ]
+    assert times == [pytest.approx(61 * 1.35e-3)] * 2
+
+
+def test_few_tokens_leave_most_experts_unread_and_many_none() -> None:
+    row, shape = row_of(backend="vllm"), Shape(tp=8, replicas=1, etp=8, ep=1)
+    one, many = (
+        ServedRuns().run(row, shape, Load(step="decode", sequences=number, keys=1024))
+        for number in (1, 4096)
+    )
+    weights = 58 * 3 * 7168 * 2048 * (256 - 8) * 0.5625 / 8
+    rate = 0.6 * one.platform.npu.memory_bandwidth_bytes_per_s
+    assert unread_experts_s(one) == pytest.approx(weights / rate, rel=0.01)
+    assert unread_experts_s(many) < 1e-6
+
+
+def test_a_checkpoint_tells_formats_that_a_table_may_call_otherwise() -> None:
+    assert checkpoint_of("openai/gpt-oss-120b").experts == "mxfp4"
+    assert checkpoint_of("nvidia/Llama-3.1-8B-Instruct-FP8").cache == "fp8"
+    assert checkpoint_of("meta-llama/Llama-3.1-8B").cache == ""
+    assert checkpoint_of("nvidia/DeepSeek-R1-NVFP4").speculation is not None
+    assert set(shipped_names("checkpoints")) - {"modelopt"} <= set(shipped_names("models"))
+    assert all(len(Checkpoint.load(name).source) > 60 for name in shipped_names("checkpoints"))
+
+
+def test_requests_without_room_in_the_memory_wait_for_others() -> None:
+    """Qwen3 32B in 16 bits on two H100: 33 GB of weights each, 0.13 MB per token of a request."""
+    qwen = {"model": "Qwen3-32B", "system": "h100", "backend": "vllm", "tp": "2"}
+    qwen |= {"gemm_format": "", "moe_format": "", "input_len": "4096"}
+    some, many, more = (predicted(**qwen, concurrency=each) for each in ("32", "128", "256"))
+    assert some.ttft_s
+    assert many.ttft_s
+    assert many.ttft_s > 10 * some.ttft_s
+    assert many.tpot_s == more.tpot_s
+
+
+def test_tokens_go_once_to_each_npu_in_the_format_of_its_products() -> None:
+    row, shape = row_of(), Shape(tp=1, replicas=8, etp=1, ep=8)
+    run = ServedRuns().run(row, shape, Load(step="decode", sequences=64, keys=1024))
+    assert (run.plan.dispatch_group, run.workload.dispatch_format) == (8, Precision.FP4)
+    split = Shape(tp=8, replicas=1, etp=1, ep=8)
+    summed = ServedRuns().run(row, split, Load(step="decode", sequences=64, keys=1024))
+    assert run.platform.dimensions[0].latency_s == summed.platform.dimensions[0].latency_s
+    puts, sums = (each.platform.dimensions[0].bandwidth_bytes_per_s for each in (run, summed))
+    assert puts > sums
+
+
+def test_experts_that_do_not_divide_are_held_twice_in_part() -> None:
+    row, shape = row_of(), Shape(tp=1, replicas=36, etp=1, ep=36)
+    run = ServedRuns().run(row, shape, Load(step="decode", sequences=36, keys=1024))
+    assert run.workload.model.experts.count == 288
