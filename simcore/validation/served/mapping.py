@@ -160,7 +160,7 @@ class ServedRuns:
         etp, ep = (shape.etp, shape.ep) if model.experts else (None, 1)
         rows = each * (load.keys if load.step == "prefill" else 1)
         rows += load.chunks * load.chunk_tokens
-        puts = etp == 1 and ep > 1 and shape.replicas > 1
+        puts = etp == 1 and ep > 1 and shape.replicas > 1 and stack_of(row).puts_tokens
         message_bytes = None if puts else 2.0 * rows * model.hidden
         platform = self._platform_of(row, shape.tp * replicas, message_bytes)
         formats = _formats(row, model, platform.npu, stack_of(row).narrow_cache)

@@ -34,6 +34,8 @@ class ServingStack(Schema):
         layer_issue_s: Time in which the host launches the kernels of a layer in each step; 0: steps
             are launched whole, as graphs.
         visits_all_experts: A step reads the weights of all experts, also of those without tokens.
+        puts_tokens: Tokens are written where their experts are, once for each NPU and in the format
+            of products; False: by the transfers of sums, once for each expert and in 16 bits.
         guesses: Where the checkpoint's own module guesses tokens: ``never``, ``always``, or in
             ``untold_pools``, of which a table does not tell how many workers they have.
         memory_part: Part of the memory that it fills.
@@ -48,6 +50,7 @@ class ServingStack(Schema):
     narrow_cache: bool = False
     layer_issue_s: Seconds = Field(default=0.0, alias="layer_issue", ge=0, le=1e-1)
     visits_all_experts: bool = False
+    puts_tokens: bool = False
     guesses: Literal["never", "always", "untold_pools"] = "never"
     memory_part: float = Field(default=0.9, gt=0, le=1)
     of_what_is_left: bool = False
