@@ -12,7 +12,6 @@ from simcore.validation.rows import UnsupportedRow
 from simcore.validation.served.batch_rows import Batch
 from simcore.validation.served.engine import KernelRates, ServingEngine
 from simcore.validation.served.mapping import Load, ServedRuns, Step
-from simcore.validation.served.stack import GIBI
 from simcore.workload import Model
 from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.inference.workload import InferenceWorkload
