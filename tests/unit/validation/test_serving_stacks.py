@@ -10,6 +10,8 @@ from simcore.validation.served.checkpoints import Checkpoint, checkpoint_of
 from simcore.validation.served.mapping import Load, ServedRuns, Shape
 from simcore.validation.served.predict import ServedPrediction, ServedPredictor
 from simcore.validation.served.stack import ServingStack, stack_of, unread_experts_s
+from simcore.workload import Model
+from simcore.workload.kinds import InferenceWorkload
 
 
 def row_of(**cells: str) -> MeasuredRow:
@@ -113,6 +115,7 @@ def test_requests_without_room_in_the_memory_wait_for_others() -> None:
 def test_tokens_go_once_to_each_npu_in_the_format_of_its_products() -> None:
     row, shape = row_of(), Shape(tp=1, replicas=8, etp=1, ep=8)
     run = ServedRuns().run(row, shape, Load(step="decode", sequences=64, keys=1024))
+    assert isinstance(run.workload, InferenceWorkload)
     assert (run.plan.dispatch_group, run.workload.dispatch_format) == (8, Precision.FP4)
     split = Shape(tp=8, replicas=1, etp=1, ep=8)
     summed = ServedRuns().run(row, split, Load(step="decode", sequences=64, keys=1024))
@@ -124,4 +127,7 @@ def test_tokens_go_once_to_each_npu_in_the_format_of_its_products() -> None:
 def test_experts_that_do_not_divide_are_held_twice_in_part() -> None:
     row, shape = row_of(), Shape(tp=1, replicas=36, etp=1, ep=36)
     run = ServedRuns().run(row, shape, Load(step="decode", sequences=36, keys=1024))
-    assert run.workload.model.experts.count == 288
+    model = run.workload.model
+    assert isinstance(model, Model)
+    assert model.experts is not None
+    assert model.experts.count == 288

@@ -1,6 +1,7 @@
 """The end of a search: trims, extension of a study, and ending by itself."""
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,7 @@ def one_level(tmp_path: Path, name: str = STUDY, **search: object) -> Path:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_step_down_from_the_front_is_a_bargain(seed: int) -> None:
-    from bargains import bargains
+    bargains = import_module("bargains").bargains
 
     result = dse.run_study(STUDY, trials=300, seed=seed, executor="serial")
     left = [one for one in bargains(result) if one is not None and one.in_cost]
@@ -47,7 +48,7 @@ def test_no_step_down_from_the_front_is_a_bargain(seed: int) -> None:
 
 def test_without_the_end_bargains_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the test above can fail."""
-    from bargains import bargains
+    bargains = import_module("bargains").bargains
 
     monkeypatch.setattr("dse.run.ending.MOST_RESERVED", 0)
     result = dse.run_study(WIDE, trials=150, seed=0, executor="serial")
