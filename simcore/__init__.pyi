@@ -80,6 +80,7 @@ from simcore.serving import ServiceTemplate as ServiceTemplate  # provisional
 from simcore.serving import load_service as load_service  # provisional
 from simcore.serving import simulate_service as simulate_service  # provisional
 from simcore.simulation import Simulator as Simulator
+from simcore.simulation import explain_run as explain_run  # provisional
 from simcore.simulation import simulate as simulate
 from simcore.simulation import simulate_run as simulate_run
 from simcore.terms import CollectiveKind as CollectiveKind

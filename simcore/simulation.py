@@ -7,11 +7,13 @@ from simcore.checks import RunChecks
 from simcore.compute import COMPUTE_MODELS, MeasuredKernels
 from simcore.compute.tables.account import KernelAccount, account_of
 from simcore.config import Run
+from simcore.engines.critical_path import CriticalPath, critical_path
 from simcore.engines.decoding import run_step
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.local_training import run_mean
 from simcore.engines.stages.plan_code import plan_code
 from simcore.engines.stages.run import Workspace
+from simcore.errors import SimulationError
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
@@ -136,6 +138,22 @@ def kernel_account(run: Run) -> KernelAccount | None:
     counts = code.counts.operators.tolist()
     npu, precision = run.platform.npu, run.workload.precision
     return account_of(code.program.operators, counts, npu, precision)
+
+
+def explain_run(run: Run) -> CriticalPath:
+    """Attribute one iteration of *run* along its critical path, in integer nanoseconds.
+
+    Every node is executed one by one, which takes longer than ``simulate_run``. Where times are the
+    mean of several iterations or steps, one of them is explained.
+
+    Raises:
+        ConfigError, InfeasibleError: As ``simulate_run``.
+        SimulationError: The iteration ran without a record of its nodes.
+    """
+    nodes = run_with_iteration(run, every_node=True)[1].nodes
+    if nodes is None:
+        raise SimulationError("the iteration kept no times of its nodes, so nothing can be told")
+    return critical_path(nodes)
 
 
 def run_with_iteration(run: Run, *, every_node: bool = False) -> tuple[IterationResult, Iteration]:

@@ -1,10 +1,14 @@
-"""Chrome trace of an executed iteration: one process per pipeline stage."""
+"""Chrome trace of an executed iteration: a process per pipeline stage, and the critical path."""
 
 import json
+from heapq import heappush, heapreplace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.engines.classes.run import NodeTimes
+from simcore.engines.critical_path import critical_path
+from simcore.engines.events.input import Ints
 from simcore.terms import NodeKind
 
 _LANES = {
@@ -13,6 +17,11 @@ _LANES = {
     NodeKind.SEND: (2, "communication"),
     NodeKind.RECV: (3, "receives"),
 }
+
+
+_FIRST_RECEIVES = 3
+"""Receives wait side by side, and slices that overlap in part are dropped: they go on this lane and
+as many further ones as it takes."""
 
 
 def timeline_json(nodes: NodeTimes) -> str:
@@ -25,6 +34,9 @@ def timeline_json(nodes: NodeTimes) -> str:
             _named("thread_name", stage.stage, lane, name)
             for lane, name in dict.fromkeys(_LANES.values())
         ]
+        own = slice(first, first + stage.nodes)
+        start_ns, end_ns = nodes.execution.start_ns[own], nodes.execution.end_ns[own]
+        lanes = _lanes(stage.kind, start_ns, end_ns)
         rows = np.stack(
             [
                 stage.kind,
@@ -32,25 +44,67 @@ def timeline_json(nodes: NodeTimes) -> str:
                 stage.microbatch,
                 stage.layer,
                 stage.peer_stage,
-                nodes.execution.start_ns[first : first + stage.nodes],
-                nodes.execution.end_ns[first : first + stage.nodes],
+                stage.size_bytes,
+                lanes,
+                start_ns,
+                end_ns,
             ],
             axis=1,
         )
-        for kind, item, microbatch, layer, peer, start, end in rows.tolist():
+        for kind, item, microbatch, layer, peer, size, lane, start, end in rows.tolist():
             events.append(
                 {
                     "ph": "X",
                     "pid": stage.stage,
-                    "tid": _LANES[NodeKind(kind)][0],
+                    "tid": lane,
                     "name": _name(nodes, NodeKind(kind), item, peer),
                     "ts": start / 1000,
                     "dur": (end - start) / 1000,
-                    "args": {"microbatch": microbatch, "layer": layer},
+                    "args": {"microbatch": microbatch, "layer": layer, "bytes": size},
                 }
             )
         first += stage.nodes
+    events += _critical_track(nodes)
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
+
+
+def _lanes(kind: NDArray[np.int8], start_ns: Ints, end_ns: Ints) -> Ints:
+    """(N,) int64: the lane of each node; receives on one lane do not overlap."""
+    lanes = np.array([_LANES[NodeKind(k)][0] for k in kind.tolist()], np.int64)
+    receives = np.flatnonzero(kind == NodeKind.RECV)
+    free: list[tuple[int, int]] = []
+    for node in receives[np.lexsort((end_ns[receives], start_ns[receives]))].tolist():
+        start, end = int(start_ns[node]), int(end_ns[node])
+        if free and free[0][0] <= start:
+            lane = free[0][1]
+            heapreplace(free, (end, lane))
+        else:
+            lane = _FIRST_RECEIVES + len(free)
+            heappush(free, (end, lane))
+        lanes[node] = lane
+    return lanes
+
+
+def _critical_track(nodes: NodeTimes) -> list[dict[str, object]]:
+    """The parts of the critical path, as a process of its own behind the stages."""
+    track = len(nodes.graph.stages)
+    events = [
+        _named("process_name", track, 0, "critical path"),
+        _named("thread_name", track, 1, "what the iteration waited for"),
+    ]
+    for part in critical_path(nodes).parts:
+        events.append(
+            {
+                "ph": "X",
+                "pid": track,
+                "tid": 1,
+                "name": str(part.reason),
+                "ts": part.start_ns / 1000,
+                "dur": (part.end_ns - part.start_ns) / 1000,
+                "args": {"stage": part.stage, "node": part.node},
+            }
+        )
+    return events
 
 
 def _named(what: str, stage: int, lane: int, name: str) -> dict[str, object]:
