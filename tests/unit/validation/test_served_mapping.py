@@ -153,7 +153,7 @@ def test_tokens_per_npu_count_the_npus_of_all_instances() -> None:
 
 
 def test_requests_beyond_those_whose_prompts_steps_can_read_wait_for_a_place() -> None:
-    """Each step reads one prompt of 8192, so 16 answers of 16 tokens are the most under way.
+    """Each step reads one prompt, so 15 answers of 15 tokens (the mean) are the most under way.
 
     The others add to the time to the first token alone, and nothing to the throughput: more
     requests in a saturated closed loop leave its rate as it is (Little's law).
