@@ -21,6 +21,10 @@ SPLIT_WORKERS = 4
 """Workers of a pool that splits attention, where a table does not tell: the median of rows that do;
 those that copy it are 1."""
 
+REQUESTS_EACH = 10
+"""Requests of a load test, one after the other, in each place: the first all start together, and
+wait on average for half of their prompts (InferenceX asks ten times its concurrency)."""
+
 _ROUNDS = 6
 """Halvings of the distance to the number of answers under way, less than 2 % of it in the end."""
 
@@ -33,8 +37,8 @@ class ServedPrediction:
         id: Of the row.
         status: ``ok`` or ``unsupported``.
         reason: Why not ``ok``.
-        ttft_s: Time to the first token, waiting for a place in the memory and half of a step
-            included.
+        ttft_s: Time to the first token; of one pool, with half of a step, the wait for a place in
+            memory or in a step, and the mean wait of requests that all start together.
         tpot_s: Time per output token.
         tokens_per_s_per_npu: Output tokens.
         band: Of the time per output token.
@@ -85,8 +89,10 @@ class ServedPredictor:
         """Steps of decoding, in some of which the prompts of others are read beside.
 
         In a steady state every request reads one prompt while it writes one answer: a step begins
-        as many prompts as there are requests for each token of an answer. Requests for which the
-        memory has no room wait until others are answered.
+        as many prompts as there are answers under way for each token of one. Requests for which the
+        memory has no room wait until others are answered. Where more prompts arrive than a step can
+        read, all steps read, and requests wait until as few answers are under way as ask for no
+        more.
         """
         shape = Shape.of(row, served_model(row.text("model")))
         prompt, answer = _lengths(row)
@@ -94,19 +100,21 @@ class ServedPredictor:
         sequences = _needed(row, "concurrency") // instances
         decode = Load(step="decode", sequences=sequences, keys=prompt + answer // 2)
         served = min(sequences, stack_of(row).most_sequences(self._runs.run(row, shape, decode)))
-        decode = replace(decode, sequences=served)
         parts = ceil(prompt / MOST_READ)
         tokens = ceil(prompt / parts)
         begun = parts * served / shape.replicas / answer  # chunks per step
         chunks = min(max(1, round(begun)), max(1, MOST_READ // tokens))
+        reading = begun / chunks  # part of the steps that read, or chunks that wait for a step
+        answered = max(1, round(served / max(1.0, reading)))
+        decode = replace(decode, sequences=answered)
         mixed = replace(decode, chunks=chunks, chunk_tokens=tokens, chunk_parts=parts)
         decode_s, mixed_s = (self._step_s(row, shape, load) for load in (decode, mixed))
-        reading = begun / chunks  # part of the steps that read, or chunks that wait for a step
-        tpot_s = decode_s + min(1.0, reading) * (mixed_s - decode_s)
-        tpot_s *= max(1.0, reading)
-        ttft_s = parts * mixed_s + decode_s / 2
-        waits_s = (sequences / served - 1) * (ttft_s + answer * tpot_s)
-        return ttft_s + waits_s, tpot_s, instances * shape.npus
+        read_s = mixed_s - decode_s
+        tpot_s = decode_s + min(1.0, reading) * read_s
+        place_s = (sequences / answered - 1) * answer * tpot_s  # by Little's law
+        start_s = parts * sequences / shape.replicas / chunks * read_s / 2
+        ttft_s = parts * mixed_s + decode_s / 2 + place_s + start_s / REQUESTS_EACH
+        return ttft_s, tpot_s, instances * shape.npus
 
     def _pools(self, row: MeasuredRow) -> tuple[float, float, int]:
         """Answers in a pool of their own wait for no prompts, but for a place in the other pool.

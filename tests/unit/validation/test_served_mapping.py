@@ -150,3 +150,31 @@ def test_tokens_per_npu_count_the_npus_of_all_instances() -> None:
         row = served(concurrency=requests, batch_per_rank="16", num_gpus="8")
         rates.append(ServedPredictor().predict(row).tokens_per_s_per_npu)
     assert rates[0] == rates[1]
+
+
+def test_requests_beyond_those_whose_prompts_steps_can_read_wait_for_a_place() -> None:
+    """Each step reads one prompt, so 15 answers of 15 tokens (the mean) are the most under way.
+
+    The others add to the time to the first token alone, and nothing to the throughput: more
+    requests in a saturated closed loop leave its rate as it is (Little's law).
+    """
+    predictor = ServedPredictor()
+    long = {"input_len": "8192", "output_len": "16"}
+    full, beyond = (predictor.predict(served(concurrency=n, **long)) for n in ("64", "256"))
+    assert full.tpot_s
+    assert full.ttft_s
+    assert beyond.ttft_s
+    assert full.tokens_per_s_per_npu
+    assert beyond.tpot_s == pytest.approx(full.tpot_s, rel=0.01)
+    assert beyond.ttft_s > 3 * full.ttft_s
+    assert beyond.tokens_per_s_per_npu == pytest.approx(full.tokens_per_s_per_npu, rel=0.1)
+
+
+def test_requests_that_start_together_wait_for_the_prompts_of_each_other() -> None:
+    predictor = ServedPredictor()
+    few, many = (
+        predictor.predict(served(concurrency=n, input_len="8192")).ttft_s for n in ("2", "32")
+    )
+    assert few
+    assert many
+    assert many > 1.5 * few
