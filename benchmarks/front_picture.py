@@ -57,8 +57,8 @@ def labels(front: pd.DataFrame) -> Iterator[tuple[tuple[float, float], str]]:
             continue
         last = here
         tp, pp, dp = (row[f"params.plan.{axis}"] for axis in ("tp", "pp", "dp"))
-        npus, speed = (row[f"params.platform.dimensions[0].{k}"] for k in ("npus", "bandwidth"))
-        yield here, f"tp {tp:.0f} pp {pp:.0f} dp {dp:.0f}, {npus:.0f} at {speed / 1e9:.0f} GB/s"
+        npus = row["params.platform.dimensions[0].npus"]
+        yield here, f"tp {tp:.0f} pp {pp:.0f} dp {dp:.0f}, servers of {npus:.0f}"
 
 
 def frame(axes: Axes, trials: pd.DataFrame, front: pd.DataFrame) -> None:
