@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, inf
 
 from simcore.errors import InfeasibleError
 from simcore.machine.dimension import Dimension
@@ -20,7 +21,7 @@ class NetworkUse:
     Attributes:
         first: Position of its first dimension.
         bandwidth_bytes_per_s: Of one NPU, one direction.
-        ports: Links of one NPU; 1 to a switch.
+        ports: Of one NPU.
     """
 
     first: int
@@ -46,10 +47,11 @@ def scale_up_dimensions(platform: Platform) -> int:
 def unbuildable(platform: Platform) -> InfeasibleError | None:
     """Reason why *platform* cannot be built of accelerators as they are sold; None: it can.
 
-    Accelerators whose ports nobody looked up are not judged.
+    An accelerator whose price includes no network is not judged by its domain, and none by ports
+    that nobody looked up.
     """
     npu, inner = platform.npu, scale_up_dimensions(platform)
-    if npu.scale_up.ports is not None:
+    if npu.scale_up.npus > 1:
         joined = 1
         for dimension in platform.dimensions[:inner]:
             joined *= dimension.npus
@@ -58,25 +60,37 @@ def unbuildable(platform: Platform) -> InfeasibleError | None:
                 f"dimension 0 joins {joined} NPUs at {_rate(platform.dimensions[0])}, and a "
                 f"scale-up domain of {npu.name} has {npu.scale_up.npus}"
             )
-        use = network_use(platform, range(inner))
-        most = npu.scale_up.bandwidth_bytes_per_s
-        if error := _over(use, most, npu.scale_up.ports, f"the links of {npu.name}"):
+        most, ports = npu.scale_up.bandwidth_bytes_per_s, npu.scale_up.ports
+        use = network_use(platform, range(inner), most / ports if ports else inf)
+        if error := _over(use, most, ports, f"the links of {npu.name}"):
             return error
     if npu.scale_out is not None:
-        use = network_use(platform, range(inner, len(platform.dimensions)))
+        use = network_use(platform, range(inner, len(platform.dimensions)), inf)
         most, where = npu.scale_out.bandwidth_bytes_per_s, f"what leaves the domain of {npu.name}"
         return _over(use, most, npu.scale_out.ports, where)
     return None
 
 
-def network_use(platform: Platform, positions: Sequence[int]) -> NetworkUse:
-    """Bandwidth and ports of one NPU in the dimensions at *positions*."""
+def network_use(
+    platform: Platform, positions: Sequence[int], port_bytes_per_s: float
+) -> NetworkUse:
+    """Bandwidth and ports of one NPU in the dimensions at *positions*.
+
+    A link takes as many whole ports of *port_bytes_per_s* as carry it.
+    """
     own = [platform.dimensions[at] for at in positions if not platform.dimensions[at].shares_ports]
     return NetworkUse(
         first=positions[0] if positions else 0,
         bandwidth_bytes_per_s=sum(dimension.bandwidth_bytes_per_s for dimension in own),
-        ports=sum(1 if d.shape.has_switches else d.links_per_npu for d in own),
+        ports=sum(_ports(dimension, port_bytes_per_s) for dimension in own),
     )
+
+
+def _ports(dimension: Dimension, port_bytes_per_s: float) -> int:
+    """Ports of one NPU in *dimension*."""
+    links = 1 if dimension.shape.has_switches else dimension.links_per_npu
+    link_bytes_per_s = dimension.bandwidth_bytes_per_s / links
+    return links * max(1, ceil(link_bytes_per_s / port_bytes_per_s / _SLACK))
 
 
 def _is_carded(platform: Platform, dimension: Dimension) -> bool:
@@ -86,7 +100,7 @@ def _is_carded(platform: Platform, dimension: Dimension) -> bool:
 
 
 def _over(
-    use: NetworkUse, most_bytes_per_s: float, ports: int, where: str
+    use: NetworkUse, most_bytes_per_s: float, ports: int | None, where: str
 ) -> InfeasibleError | None:
     """Error for more bandwidth or more ports than there are."""
     if use.bandwidth_bytes_per_s > most_bytes_per_s * _SLACK:
@@ -95,7 +109,7 @@ def _over(
             f"dimensions from {use.first} on ask {asked:g} GB/s per NPU of {where}: "
             f"{most:g} GB/s at most"
         )
-    if use.ports > ports:
+    if ports is not None and use.ports > ports:
         return _beyond(
             f"dimensions from {use.first} on take {use.ports} ports per NPU of {where}: "
             f"{ports} at most"

@@ -1,0 +1,93 @@
+"""Machines of accelerators as they are sold: what can be built of them, and what cannot."""
+
+import pytest
+
+from simcore import Dimension, Platform, load_npu, load_platform, scale_up_dimensions, unbuildable
+from simcore.files.resources import shipped_names
+
+Link = tuple[str, int, float]
+
+CUSTOM = {  # networks of papers, with an accelerator that they were not built of
+    "libra_3d",
+    "libra_4d",
+    "themis_2d_sw_sw",
+    "themis_3d_fc_ring_sw",
+    "themis_3d_sw_sw_sw_hetero",
+    "themis_3d_sw_sw_sw_homo",
+    "themis_4d_ring_fc_ring_sw",
+    "themis_4d_ring_sw_sw_sw",
+}
+
+
+def machine(npu: str, *links: Link) -> Platform:
+    dimensions = tuple(
+        Dimension.build(
+            topology=topology, npus=npus, bandwidth_bytes_per_s=rate * 1e9, latency_s=1e-6
+        )
+        for topology, npus, rate in links
+    )
+    return Platform.build(npu=load_npu(npu), dimensions=dimensions)
+
+
+@pytest.mark.parametrize("name", shipped_names("platforms"))
+def test_shipped_platforms_can_be_built_unless_a_paper_made_them_up(name: str) -> None:
+    assert (unbuildable(load_platform(name)) is not None) == (name in CUSTOM)
+
+
+@pytest.mark.parametrize(
+    ("npu", "links"),
+    [
+        ("a100_80", [("switch", 8, 300), ("switch", 16, 25)]),
+        ("a100_80", [("fully_connected", 4, 300), ("ring", 16, 25)]),  # 4 ports to each of 3
+        ("a100_80", [("ring", 8, 300)]),
+        ("a100_80", [("switch", 64, 25)]),  # network cards alone
+        ("mi300x", [("fully_connected", 8, 448)]),
+        ("gaudi2", [("fully_connected", 8, 262.5), ("switch", 4, 37.5)]),
+        ("gb200", [("switch", 72, 900), ("switch", 8, 50)]),
+        ("cosmic_b", [("ring", 64, 1000), ("fully_connected", 64, 500)]),  # no facts, no verdict
+    ],
+)
+def test_what_is_sold_can_be_built(npu: str, links: list[Link]) -> None:
+    assert unbuildable(machine(npu, *links)) is None
+
+
+@pytest.mark.parametrize(
+    ("npu", "links", "told"),
+    [
+        ("a100_80", [("switch", 64, 300)], "joins 64 NPUs at 300 GB/s"),
+        ("a100_80", [("switch", 8, 450)], "450 GB/s per NPU of the links of a100_80: 300"),
+        ("a100_80", [("fully_connected", 8, 300)], "14 ports per NPU of the links"),
+        ("v100_16", [("fully_connected", 8, 150)], "7 ports per NPU"),
+        (
+            "a100_80",
+            [("switch", 8, 300), ("switch", 8, 50)],
+            "what leaves the domain of a100_80: 32",
+        ),
+        ("h100_80", [("switch", 8, 450), ("fully_connected", 16, 50)], "15 ports per NPU of what"),
+        ("tpu_v5p", [("switch", 8, 5000)], "the links of tpu_v5p: 600 GB/s"),
+        ("gb200", [("switch", 144, 900)], "domain of gb200 has 72"),
+    ],
+)
+def test_what_no_part_carries_is_refused_with_its_reason(
+    npu: str, links: list[Link], told: str
+) -> None:
+    error = unbuildable(machine(npu, *links))
+    assert error is not None
+    assert error.rule == "physical"
+    assert told in error.reason
+
+
+def test_dimensions_inside_the_domain_are_scale_up() -> None:
+    split = machine("a100_80", ("switch", 4, 200), ("switch", 2, 100), ("switch", 16, 25))
+    assert scale_up_dimensions(split) == 2
+    assert unbuildable(split) is None
+    assert scale_up_dimensions(machine("a100_80", ("switch", 16, 25))) == 0
+
+
+def test_levels_that_share_ports_ask_for_them_once() -> None:
+    pods = machine("a100_80", ("switch", 8, 300), ("switch", 16, 25), ("switch", 8, 25))
+    shared = pods.dimensions[2].model_copy(update={"shares_ports": True})
+    assert unbuildable(pods) is not None
+    assert (
+        unbuildable(pods.model_copy(update={"dimensions": (*pods.dimensions[:2], shared)})) is None
+    )
