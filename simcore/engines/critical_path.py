@@ -144,7 +144,7 @@ class _Walk:
         return self._sends.get((int(graph.peer_stage[i]), stage, int(graph.tag[i])), -1)
 
     def before(self, at: int, start: int) -> int:
-        """What the node that began at *start* waited for, -1: nothing that is recorded."""
+        """Cause that the node which began at *start* waited for, -1: nothing that is recorded."""
         self.seen.add(at)
         best = max(
             (node for node in self._candidates(at) if node not in self.seen),

@@ -37,20 +37,8 @@ def timeline_json(nodes: NodeTimes) -> str:
         own = slice(first, first + stage.nodes)
         start_ns, end_ns = nodes.execution.start_ns[own], nodes.execution.end_ns[own]
         lanes = _lanes(stage.kind, start_ns, end_ns)
-        rows = np.stack(
-            [
-                stage.kind,
-                stage.item,
-                stage.microbatch,
-                stage.layer,
-                stage.peer_stage,
-                stage.size_bytes,
-                lanes,
-                start_ns,
-                end_ns,
-            ],
-            axis=1,
-        )
+        what = (stage.kind, stage.item, stage.microbatch, stage.layer, stage.peer_stage)
+        rows = np.stack([*what, stage.size_bytes, lanes, start_ns, end_ns], axis=1)
         for kind, item, microbatch, layer, peer, size, lane, start, end in rows.tolist():
             events.append(
                 {

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from dse.space import Encoding, Gene, RunFacts, Space, SpaceFile, build_space, design_key
 from dse.study.compile import load_study_file
 
-SPACES = {name: load_study_file(name).space for name in ("llm_gpt.yaml", "p1_cosmic_1024.yaml")}
+SPACES = {
+    name: load_study_file(name).space
+    for name in ("gpt3_175b_1024_networks.yaml", "p1_cosmic_1024.yaml")
+}
 ENCODINGS = {
     (name, style): Encoding(space, style)
     for name, space in SPACES.items()
@@ -32,7 +35,7 @@ def drawn(encoding: Encoding, random: np.random.Generator) -> dict[str, int | fl
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(derandomize=True, deadline=None, max_examples=60)
 def test_every_draw_of_the_gpt_study_keeps_all_rules(style: str, seed: int) -> None:
-    encoding = ENCODINGS["llm_gpt.yaml", style]
+    encoding = ENCODINGS["gpt3_175b_1024_networks.yaml", style]
     design: Any = encoding.design(drawn(encoding, np.random.default_rng(seed)))
     sizes = [value for name, value in design.items() if name.endswith("].npus")]
     assert math.prod(sizes) == 1024
