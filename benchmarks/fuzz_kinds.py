@@ -24,7 +24,7 @@ NPU = {
     "memory": "80 GB",
     "memory_bandwidth": "2000 GB/s",
     "tdp": "400 W",
-    "scale_up": {"npus": 8, "bandwidth": "300 GB/s"},
+    "scale_up": {"npus": 8, "bandwidth": "600 GB/s"},
     "efficiency": {
         "gemm": 0.75,
         "gemm_ramp": "20 us",
