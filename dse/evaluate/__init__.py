@@ -6,6 +6,7 @@ from dse.evaluate.registry import DEFAULT_EVALUATOR, EVALUATORS, build_evaluator
 from dse.evaluate.workers.crew import Crew
 from dse.evaluate.workers.dispatch import Dispatcher
 from dse.evaluate.workers.executors import EXECUTORS, start_crew
+from dse.evaluate.workers.ray_start import ray_kept_up
 from dse.evaluate.workers.worker import Answer, Limits, Task
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "Task",
     "build_evaluator",
     "fidelity_named",
+    "ray_kept_up",
     "start_crew",
 ]

@@ -9,7 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from dse.evaluate import Dispatcher, Evaluator, Limits, Task, build_evaluator, start_crew
+from dse.evaluate import (
+    Dispatcher,
+    Evaluator,
+    Limits,
+    Task,
+    build_evaluator,
+    ray_kept_up,
+    start_crew,
+)
 from dse.fidelity.compare import searched_rows
 from dse.proof.designs import check_visits_all, why_unproven
 from dse.proof.machines import machine_prices
@@ -204,6 +212,7 @@ class Runner:
         """Workers that are up, a folder that is open, and the trials that it holds."""
         with ExitStack() as held, ExitStack() as workers:
             known = self._known(held)
+            held.enter_context(ray_kept_up())
             evaluations, count = self._started(self._study, workers)
             self._study = _with_workers(self._study, count)
             self._open()

@@ -11,7 +11,7 @@ from fault_studies import POISON, is_poisoned, run_faulty, same_part
 import dse
 from simcore import SimulationError
 
-TRIALS = 60
+TRIALS = 40
 
 TOLD_BY_RAY = {"SIGSEGV": "its worker process has died"}
 """Ray does not know what ended a process."""

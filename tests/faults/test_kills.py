@@ -60,7 +60,7 @@ def test_a_driver_killed_again_and_again_loses_nothing_and_repeats_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SLOW_S, "0.002")
-    options: dict[str, Any] = {"trials": 900, "seed": 3, "executor": "serial"}
+    options: dict[str, Any] = {"trials": 500, "seed": 3, "executor": "serial"}
     recoveries = kill_drivers_until_done(tmp_path / "out", 3, Random(1), **options)
     assert recoveries
     monkeypatch.setenv(SLOW_S, "0")

@@ -30,7 +30,7 @@ from dse.evaluate.workers import ray_start
 from dse.evaluate.workers.ray_start import RayHead
 from simcore import SimulationError
 
-CHOICES: dict[str, Any] = {"trials": 3000, "seed": 4, "window": 64}
+CHOICES: dict[str, Any] = {"trials": 600, "seed": 4, "window": 64}
 SENTENCE = "what was finished is stored: start a cluster again, and go on with --resume\n"
 
 

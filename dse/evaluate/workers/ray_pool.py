@@ -10,7 +10,14 @@ from typing import Any
 
 from dse.evaluate.base import EvaluatorInput, Failure
 from dse.evaluate.workers.crew import Crew, Death, Message, StartGuard
-from dse.evaluate.workers.ray_start import LOOK_S, RayHead, connect, first_line, grace_s
+from dse.evaluate.workers.ray_start import (
+    LOOK_S,
+    RayHead,
+    connect,
+    first_line,
+    grace_s,
+    leave,
+)
 from dse.evaluate.workers.worker import Answer, Limits, Task, Worker
 from simcore import SimcoreError, SimulationError
 
@@ -119,7 +126,7 @@ class RayCrew(Crew):
         for seat in self._seats.values():
             self._kill(seat)
         if self._started:
-            self._ray.shutdown()
+            leave(self._ray)
 
     def events(self) -> list[tuple[str, str]]:
         events, self._events = self._events, []

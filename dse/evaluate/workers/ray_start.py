@@ -81,6 +81,34 @@ def connect(workers: int | None, address: str | None) -> tuple[Any, bool]:
     return ray, True
 
 
+class _Kept:
+    """Blocks that keep Ray up, and whether it is ours to end after the last of them."""
+
+    blocks = 0
+    is_ours = False
+
+
+@contextmanager
+def ray_kept_up() -> Iterator[None]:
+    """Let crews that follow each other share one start of Ray, which takes seconds."""
+    _Kept.blocks += 1
+    try:
+        yield
+    finally:
+        _Kept.blocks -= 1
+        if _Kept.is_ours and not _Kept.blocks:
+            _Kept.is_ours = False
+            sys.modules["ray"].shutdown()
+
+
+def leave(ray: Any) -> None:
+    """End the Ray that ``connect`` started, or leave the cluster; within ``ray_kept_up`` later."""
+    if _Kept.blocks:
+        _Kept.is_ours = True
+    else:
+        ray.shutdown()
+
+
 def _ask_for_token() -> None:
     """Let a Ray of our own refuse other users of this machine, who can reach its address.
 

@@ -24,7 +24,7 @@ def run_with(prices: str, folder: Path) -> StudyResult:
     del data["search"]["fidelity"]  # prices do not depend on it
     file = folder / "study.yaml"
     file.write_text(yaml.safe_dump(data))
-    return dse.run_study(file, trials=60, sampler="random", executor="serial")
+    return dse.run_study(file, trials=24, sampler="random", executor="serial")
 
 
 def best_product(result: StudyResult) -> int:

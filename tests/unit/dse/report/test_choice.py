@@ -135,7 +135,7 @@ def test_a_baseline_is_in_the_picture_where_a_trial_is_marked_as_one(
 
 
 def test_colours_of_a_third_objective_spread_over_the_front() -> None:
-    result = dse.run_study("p4_dlrm_2p6t_h100.yaml", trials=120, executor="serial")
+    result = dse.run_study("p4_dlrm_2p6t_h100.yaml", trials=60, executor="serial")
     data = front_data(result)
     assert data.front.color is not None
     assert (min(data.front.color), max(data.front.color)) == (0.0, 1.0)

@@ -136,10 +136,10 @@ def test_designs_without_lists_of_choices_are_understood_at_once_too() -> None:
 
 def test_interrupted_studies_are_the_same_with_any_number_of_workers(tmp_path: Path) -> None:
     name, out = "p1_cosmic_1024.yaml", tmp_path / "part"
-    whole = dse.run_study(name, trials=240, executor="serial")
-    dse.run_study(name, trials=90, out=out, executor="local", workers=2)
-    dse.run_study(name, trials=150, out=out, resume=True, executor="local", workers=4)
-    rest = dse.run_study(name, trials=240, out=out, resume=True, executor="local", workers=1)
+    whole = dse.run_study(name, trials=120, executor="serial")
+    dse.run_study(name, trials=45, out=out, executor="local", workers=2)
+    dse.run_study(name, trials=75, out=out, resume=True, executor="local", workers=4)
+    rest = dse.run_study(name, trials=120, out=out, resume=True, executor="local", workers=1)
     decided = ("number", "state", "params", "objectives", "constraints")
     columns = [column for column in whole.trials if str(column).startswith(decided)]
     pd.testing.assert_frame_equal(rest.trials[columns], whole.trials[columns])
