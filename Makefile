@@ -17,7 +17,7 @@ INTERPRETED := NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --maxprocesse
 	$(addprefix tests/unit/formats/test_,chakra_read.py astra_exact_cases.py)
 COVERED := build/coverage.json
 
-.PHONY: study test setup lint docs interpreted coverage lock versions clean
+.PHONY: study test setup lint docs interpreted fuzz coverage lock versions clean
 
 study: $(VENV)/.run-ready  ## Run the study STUDY; its results go to runs/
 	$(BIN)/python -m dse study $(STUDY) $(STUDY_ARGS)
@@ -36,6 +36,9 @@ docs: $(VENV)/.docs-ready  ## Build the documentation into site/
 interpreted: $(VENV)/.test-ready  ## Run tests of the kernels as plain Python, and tell which lines they reach
 	$(INTERPRETED) --cov=simcore/kernels --cov-report=json:$(COVERED)
 	$(BIN)/python .ci/covered.py $(COVERED) --least 75
+
+fuzz: $(VENV)/.test-ready  ## Feed damaged files to everything that reads one
+	$(BIN)/python benchmarks/fuzz.py --mutants 2000 --seed 0
 
 coverage: $(VENV)/.test-ready  ## Tell by package which lines the tests reach; of kernels, those of `make interpreted`
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadfile --cov --cov-report= $(COVERAGE_TESTS)
