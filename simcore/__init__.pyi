@@ -21,6 +21,9 @@ from simcore.config import get_path as get_path  # provisional
 from simcore.config import load_run as load_run
 from simcore.config import parse_path as parse_path  # provisional
 from simcore.config import set_path as set_path  # provisional
+from simcore.engines.attribution import Attribution as Attribution  # provisional
+from simcore.engines.attribution import Cause as Cause  # provisional
+from simcore.engines.attribution import Reason as Reason  # provisional
 from simcore.errors import ConfigError as ConfigError
 from simcore.errors import InfeasibleError as InfeasibleError
 from simcore.errors import SimcoreError as SimcoreError
@@ -77,9 +80,11 @@ from simcore.serving import Service as Service  # provisional
 from simcore.serving import ServiceResult as ServiceResult  # provisional
 from simcore.serving import ServiceSimulator as ServiceSimulator  # provisional
 from simcore.serving import ServiceTemplate as ServiceTemplate  # provisional
+from simcore.serving import attribute_service as attribute_service  # provisional
 from simcore.serving import load_service as load_service  # provisional
 from simcore.serving import simulate_service as simulate_service  # provisional
 from simcore.simulation import Simulator as Simulator
+from simcore.simulation import attribute_run as attribute_run  # provisional
 from simcore.simulation import explain_run as explain_run  # provisional
 from simcore.simulation import simulate as simulate
 from simcore.simulation import simulate_run as simulate_run

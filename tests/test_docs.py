@@ -176,7 +176,8 @@ def test_targets_that_contributors_are_told_of_are_there() -> None:
     assert named >= {"setup", "test", "lint", "docs", "interpreted", "versions", "coverage"}
     for target in named:
         assert re.search(rf"^{target}:.*  ## ", makefile, re.MULTILINE), target
-    assert all(f"make {target}" in ci for target in named - {"setup", "coverage"})
+    for target in named - {"setup", "coverage"}:
+        assert re.search(rf"^make .*\b{target}\b", ci, re.MULTILINE), target
 
 
 def test_names_in_the_tables_of_study_files_are_those_of_the_code() -> None:

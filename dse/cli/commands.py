@@ -184,12 +184,13 @@ def export(
 @main.command()
 @click.argument("folder", type=_FOLDER, metavar="DIR")
 @click.argument("trial", type=click.IntRange(min=0))
-def explain(folder: Path, trial: int) -> None:
+@click.option("--json", "as_json", is_flag=True, help="All of it as JSON.")
+def explain(folder: Path, trial: int, as_json: bool) -> None:
     """Say why TRIAL of the study in DIR is as fast, as costly and as feasible as it is."""
     with told_plainly():
         from dse.cli.showing import explain_command
 
-        explain_command(folder, trial)
+        explain_command(folder, trial, as_json=as_json)
 
 
 @main.command()

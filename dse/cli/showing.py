@@ -1,5 +1,6 @@
 """The commands that show what is there."""
 
+import json
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -18,7 +19,7 @@ from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
 from dse.report.amounts import show_amount
 from dse.report.choice import choice_lines, short_list
-from dse.report.explain import explain_trial
+from dse.report.explain import explain_trial, trial_data
 from dse.report.front_table import FrontTable, front_table
 from dse.report.measured import front_accelerators, front_bands
 from dse.report.page import report_page
@@ -115,10 +116,18 @@ def report_command(folder: Path) -> None:
     console.print(f"written to {folder / REPORT}", highlight=False, soft_wrap=True)
 
 
-def explain_command(folder: Path, trial: int) -> None:
+def explain_command(folder: Path, trial: int, *, as_json: bool = False) -> None:
     """``dse explain``."""
+    if as_json:
+        click.echo(json.dumps(trial_data(load_study(folder), trial), indent=2))
+        return
     console = _console()
     for section in explain_trial(load_study(folder), trial):
+        if all(line[1:] == ("", "") for line in section.lines):  # sentences
+            console.print(section.title, style="italic", highlight=False)
+            for sentence, *_ in section.lines:
+                console.print(sentence, highlight=False, soft_wrap=True)
+            continue
         table = Table(title=section.title, title_justify="left", box=None, show_header=False)
         for line in section.lines:
             table.add_row(*line)

@@ -2,16 +2,17 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from math import inf, isfinite
 from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
+from dse.evaluate.levers import Moved
 from dse.evaluate.metrics import Metrics
 from dse.objectives import Goals
 from dse.space import Design, Parameter
-from simcore import ConfigError, InfeasibleError, SimcoreError, SimulationError
+from simcore import Attribution, ConfigError, InfeasibleError, SimcoreError, SimulationError
 
 State = Literal["complete", "infeasible", "failed", "pruned"]
 
@@ -233,6 +234,22 @@ class Evaluator(ABC):
     def accelerator(self, design: Design) -> str:
         """Trust in the accelerator of *design* where little was measured on it; else empty."""
         return ""
+
+    def attributions(self, design: Design) -> Sequence[Attribution]:
+        """Times of *design* by what they went to, the most telling first; empty: not known.
+
+        Raises:
+            InfeasibleError: The design breaks a rule.
+        """
+        return ()
+
+    def moved(self, design: Design) -> Iterator[Moved]:
+        """*design* on machines of which one part is a tenth better or worse; empty: not known.
+
+        Raises:
+            InfeasibleError: The design breaks a rule.
+        """
+        return iter(())
 
     def check(self) -> None:  # noqa: B027 - there may be nothing to see
         """See whether every knob and every value of the study is understood.

@@ -1,11 +1,12 @@
 """Evaluates a design under several circumstances: other workloads, prices, bandwidths."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
+from dse.evaluate.levers import Moved
 from dse.space import Design
-from simcore import ConfigError, InfeasibleError
+from simcore import Attribution, ConfigError, InfeasibleError
 
 
 class ScenarioEvaluator(Evaluator):
@@ -65,6 +66,26 @@ class ScenarioEvaluator(Evaluator):
         found = [each.siblings(design) for each in self._each.values()]
         family = "; ".join(dict.fromkeys(one.family for one in found))
         return replace(max(found, key=lambda one: one.log_ratio), family=family)
+
+    def attributions(self, design: Design) -> Sequence[Attribution]:
+        """Attributions of every scenario, those of the first one first."""
+        return [
+            replace(found, what=f"{found.what} in {name}")
+            for name, each in self._each.items()
+            for found in each.attributions(design)
+        ]
+
+    def moved(self, design: Design) -> Iterator[Moved]:
+        """Machines with the same part moved in all scenarios; a part that one lacks is left out."""
+        each = [(name, list(evaluator.moved(design))) for name, evaluator in self._each.items()]
+        tables = [
+            {(one.lever, one.factor): (name, one.metrics) for one in found} for name, found in each
+        ]
+        for key in tables[0]:
+            if all(key in table for table in tables):
+                named = [table[key] for table in tables]
+                metrics = {f"{m}@{name}": value for name, own in named for m, value in own.items()}
+                yield Moved(lever=key[0], factor=key[1], metrics=metrics)
 
     def check(self) -> None:
         for name, evaluator in self._each.items():

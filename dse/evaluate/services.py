@@ -1,21 +1,27 @@
 """Evaluates designs by simulating a service of two pools, and pricing the machine."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
 from dse.evaluate.designs.assign import bears_on_memory, usable
 from dse.evaluate.designs.run_check import KnobChecker, check_kernel_times, errors_named_for_run
 from dse.evaluate.designs.runs import FilledDesigns
+from dse.evaluate.levers import Moved, moved_platforms
 from dse.evaluate.money import CostMeter
 from dse.evaluate.trusted import fills, little_known, siblings_of
 from dse.objectives import COST_METRICS, OBJECTIVES, Goals
 from dse.space import Design
 from simcore import (
+    Attribution,
     ConfigError,
     InfeasibleError,
     Service,
+    ServiceResult,
     ServiceSimulator,
     ServiceTemplate,
+    SimcoreError,
+    attribute_service,
     prediction_band,
     unbuildable,
 )
@@ -72,21 +78,47 @@ class ServiceEvaluator(Evaluator):
         service = self.service(design)
         if self.input.physical and (error := unbuildable(service.platform)):
             raise error
-        platform = usable(service.platform, self.input.bandwidth)
-        derated = service.model_copy(update={"platform": platform})
         bounded, margin = self._margin is not None, self._margin or 0.0
+        derated = self._derated(service)
         result = self._simulator.simulate(derated, memory=bounded, margin=margin)
+        metrics = {**self._metrics(service, result), **self._costs(service, result)}
+        pools = result.reading, result.answering
+        short = [f"{pool.memory_fit.reason}" for pool in pools if pool.memory_fit.is_short]
+        return Account(metrics, (*result.notes, *dict.fromkeys(short)))
+
+    def _derated(self, service: Service) -> Service:
+        """*service* with the bandwidths that can be used."""
+        platform = usable(service.platform, self.input.bandwidth)
+        return service.model_copy(update={"platform": platform})
+
+    def _metrics(self, service: Service, result: ServiceResult) -> dict[str, float]:
+        """All but the costs."""
         pools = result.reading, result.answering
         metrics = result.metrics()
         band = prediction_band(service.decode_run)
         metrics |= band.figures("time_per_output_token", result.time_per_output_token_s)
         metrics["footprint_bytes"] = float(max(pool.footprint_bytes for pool in pools))
         metrics |= fills(*(pool.memory_fit for pool in pools))
-        if self._meter is not None:  # costs of an answer's token while the machine is busy
-            busy_s = 1 / result.requests_per_s
-            metrics |= self._meter.metrics(service.platform, busy_s, result.answer)
-        short = [f"{pool.memory_fit.reason}" for pool in pools if pool.memory_fit.is_short]
-        return Account(metrics, (*result.notes, *dict.fromkeys(short)))
+        return metrics
+
+    def _costs(self, service: Service, result: ServiceResult) -> Mapping[str, float]:
+        """Costs of the machine, and of an answer's token while it is busy."""
+        if self._meter is None:
+            return {}
+        return self._meter.metrics(service.platform, 1 / result.requests_per_s, result.answer)
+
+    def attributions(self, design: Design) -> Sequence[Attribution]:
+        return attribute_service(self._derated(self.service(design)))
+
+    def moved(self, design: Design) -> Iterator[Moved]:
+        service = self.service(design)
+        for lever, factor, platform in moved_platforms(service.platform):
+            other = service.model_copy(update={"platform": platform})
+            result = self._simulator.simulate(self._derated(other))
+            metrics = self._metrics(other, result)
+            with suppress(SimcoreError):  # no such part is sold
+                metrics |= self._costs(other, result)
+            yield Moved(lever=lever, factor=factor, metrics=metrics)
 
     def admits(self, design: Design) -> bool:
         """True if structure, and memory if the study bounds it, allow a simulation."""

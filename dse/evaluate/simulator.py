@@ -1,23 +1,27 @@
 """Evaluates designs by simulating a training iteration, and pricing the machine."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
 from dse.evaluate.designs.assign import backends_of, bears_on_memory, usable
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
+from dse.evaluate.levers import Moved, moved_platforms
 from dse.evaluate.money import CostMeter
 from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
 from dse.space import Design
 from simcore import (
     BACKENDS,
     DEFAULT_BACKEND,
+    Attribution,
     InfeasibleError,
     IterationResult,
     Run,
     RunTemplate,
+    SimcoreError,
     Simulator,
+    attribute_run,
     check_memory,
     check_run,
     check_structure,
@@ -78,16 +82,39 @@ class SimulatorEvaluator(Evaluator):
         if self.input.physical and (error := unbuildable(run.platform)):
             raise error
         result = self.simulate(self._derated(run))
+        metrics = self._metrics(run, result)
+        metrics |= self._costs(run, result, metrics)
+        fit = result.memory_fit
+        return Account(metrics, (*result.notes, *([fit.reason] if fit.is_short else [])))
+
+    def _metrics(self, run: Run, result: IterationResult) -> dict[str, float]:
+        """All but the costs."""
         metrics = self._bands.applied(run, result.metrics())
         metrics |= fills(result.memory_fit)
         metrics["npu_bandwidth_bytes_per_s"] = sum(
             dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions
         )
-        if self._meter is not None:
-            time_s = metrics["iteration_time_s"]
-            metrics |= self._meter.metrics(run.platform, time_s, result.tokens)
-        fit = result.memory_fit
-        return Account(metrics, (*result.notes, *([fit.reason] if fit.is_short else [])))
+        return metrics
+
+    def attributions(self, design: Design) -> Sequence[Attribution]:
+        return (attribute_run(self._derated(self.run(design))),)
+
+    def moved(self, design: Design) -> Iterator[Moved]:
+        run = self.run(design)
+        for lever, factor, platform in moved_platforms(run.platform):
+            other = run.model_copy(update={"platform": platform})
+            result = self._simulator.simulate(self._derated(other))
+            metrics = self._metrics(other, result)
+            with suppress(SimcoreError):  # no such part is sold
+                metrics |= self._costs(other, result, metrics)
+            yield Moved(lever=lever, factor=factor, metrics=metrics)
+
+    def _costs(
+        self, run: Run, result: IterationResult, metrics: Mapping[str, float]
+    ) -> Mapping[str, float]:
+        if self._meter is None:
+            return {}
+        return self._meter.metrics(run.platform, metrics["iteration_time_s"], result.tokens)
 
     def admits(self, design: Design) -> bool:
         """True if structure, and memory if the study bounds it, allow a simulation."""

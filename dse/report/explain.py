@@ -1,31 +1,25 @@
 """Explanation of one design's speed, costs and feasibility."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
-from dse.evaluate import build_evaluator
-from dse.evaluate.base import evaluate
 from dse.objectives import OBJECTIVES
-from dse.provenance import changed_since
+from dse.provenance import Provenance, changed_since
+from dse.reasons import explain_design, explanation_data
 from dse.report.amounts import plain, short_names, show_metric, show_objective, show_value
 from dse.report.measured import design_band
 from dse.report.prices import price_sensitivity, told
+from dse.report.sections import ReportSection
+from dse.report.why import time_sections, what_if_sections
 from dse.results.result import StudyResult
+from dse.study.compile import Study
 from dse.study.trials import Trial
 from simcore import ConfigError, files_kept
 
-NEIGHBOURS = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportSection:
-    """A titled list of lines: a name, a value, and what to make of it."""
-
-    title: str
-    lines: tuple[tuple[str, str, str], ...]
-
 
 def explain_trial(result: StudyResult, number: int) -> list[ReportSection]:
-    """Evaluate a trial again and say what its objectives are made of.
+    """Evaluate a trial again and say what its objectives are made of, and why.
 
     Args:
         result: The study.
@@ -34,6 +28,33 @@ def explain_trial(result: StudyResult, number: int) -> list[ReportSection]:
     Raises:
         ConfigError: There is no such trial.
     """
+    trial, result, own = _asked(result, number)
+    changed = tuple((line, "", "") for line in changed_since(own))
+    with files_kept(result.study.files):
+        sections = _sections(trial, result)
+    sections.insert(1, ReportSection(title="changed since", lines=changed))
+    return [section for section in sections if section.lines]
+
+
+def trial_data(result: StudyResult, number: int) -> dict[str, Any]:
+    """``explain_trial`` as plain data, for JSON.
+
+    Raises:
+        ConfigError: There is no such trial.
+    """
+    trial, result, own = _asked(result, number)
+    with files_kept(result.study.files):
+        found = explain_design(_judged(trial, result.study), trial.design)
+    return {
+        "trial": trial.number,
+        "design": dict(trial.design),
+        "changed_since": list(changed_since(own)),
+        **explanation_data(found),
+    }
+
+
+def _asked(result: StudyResult, number: int) -> tuple[Trial, StudyResult, Sequence[Provenance]]:
+    """The trial, the study with the files that it was evaluated with, and its provenance."""
     rows = {row.number: row for row in result.rows}
     if number not in rows:
         last = max(rows, default=-1)
@@ -41,20 +62,15 @@ def explain_trial(result: StudyResult, number: int) -> list[ReportSection]:
     trial = rows[number]
     own = result.provenances[trial.provenance : trial.provenance + 1]
     files = own[0].texts() if own else result.study.files
-    changed = tuple((line, "", "") for line in changed_since(own))
-    with files_kept(files):
-        sections = _sections(trial, replace(result, study=replace(result.study, files=files)))
-    sections.insert(1, ReportSection(title="changed since", lines=changed))
-    return [section for section in sections if section.lines]
+    return trial, replace(result, study=replace(result.study, files=files)), own
 
 
 def _sections(trial: Trial, result: StudyResult) -> list[ReportSection]:
-    level = trial.evaluation.fidelity if trial.evaluation.fidelity in result.study.levels else ""
-    study = result.study.judged_at(level) if level else result.study
-    evaluator = build_evaluator(study.evaluator_input)
-    evaluation = evaluate(evaluator, result.study.goals, trial.design)
+    found = explain_design(_judged(trial, result.study), trial.design)
+    evaluation = found.evaluation
     metrics = dict(evaluation.metrics)
-    sections = [_design(trial, result)]
+    gist = ((found.sentence, "", ""),) if found.sentence else ()
+    sections = [ReportSection(title=f"trial {trial.number}", lines=gist), _design(trial, result)]
     if trial.state == "pruned":
         lines = ((trial.evaluation.reason, "", "its values are worked out only now"),)
         sections.append(ReportSection(title="pruned", lines=lines))
@@ -64,21 +80,28 @@ def _sections(trial: Trial, result: StudyResult) -> list[ReportSection]:
     notes = tuple((note, "", "") for note in evaluation.notes)
     sections.append(ReportSection(title="notes", lines=notes))
     sections.append(_levels(trial, result))
-    sections.append(_time(metrics))
+    sections += time_sections(found.attributions)
+    sections.append(_use(metrics))
     sections.append(_cost(metrics))
     sections.append(_margins(dict(evaluation.constraints), metrics))
     band = (("iteration time", design_band(result, trial.design), ""),)
     sections.append(ReportSection(title="measured against", lines=band))
     sections.append(_prices(trial, result))
-    sections += _neighbours(trial, result)
+    sections += what_if_sections(result.study, found.what_ifs)
     return sections
+
+
+def _judged(trial: Trial, study: Study) -> Study:
+    """*study* at the level that *trial* was judged at."""
+    level = trial.evaluation.fidelity
+    return study.judged_at(level) if level in study.levels else study
 
 
 def _design(trial: Trial, result: StudyResult) -> ReportSection:
     parameters = result.study.space.parameters
     short = short_names(list(parameters))
     lines = [(short[n], show_value(parameters[n], v), "") for n, v in trial.design.items()]
-    return ReportSection(title=f"trial {trial.number}", lines=tuple(lines))
+    return ReportSection(title="knobs", lines=tuple(lines))
 
 
 def _objectives(trial: Trial, result: StudyResult, values: dict[str, float]) -> ReportSection:
@@ -112,29 +135,15 @@ def _levels(trial: Trial, result: StudyResult) -> ReportSection:
     return ReportSection(title="fidelities", lines=tuple(lines) if len(rows) > 1 else ())
 
 
-def _time(metrics: dict[str, float]) -> ReportSection:
-    """Parts of the iteration time, largest first."""
-    whole = metrics.get("iteration_time_s", 0.0)
-    parts = [
-        (name, value)
-        for name, value in metrics.items()
-        if name.endswith("_s")
-        and name.startswith(("compute_", "exposed_", "bubble_"))
-        and name not in ("compute_s", "exposed_communication_s")
-        and value > 0
-    ]
-    parts.sort(key=lambda part: -part[1])
+def _use(metrics: dict[str, float]) -> ReportSection:
+    """Use of the accelerators and of the links."""
     lines = [
-        (*show_metric(name, value), f"{value / whole:.1%}" if whole else "")
-        for name, value in parts
+        (name.upper(), f"{metrics[name]:.1%}", "") for name in ("mfu", "hfu") if name in metrics
     ]
-    for name in ("mfu", "hfu"):
-        if name in metrics:
-            lines.append((name.upper(), f"{metrics[name]:.1%}", ""))
     for name, value in metrics.items():
         if name.startswith("utilization_"):
             lines.append((f"links of {name.removeprefix('utilization_')}", f"{value:.1%}", "busy"))
-    return ReportSection(title="where the time goes", lines=tuple(lines))
+    return ReportSection(title="use of the machine", lines=tuple(lines))
 
 
 def _cost(metrics: dict[str, float]) -> ReportSection:
@@ -176,34 +185,3 @@ def _prices(trial: Trial, result: StudyResult) -> ReportSection:
         for line in told(found)
     ]
     return ReportSection(title="prices", lines=tuple(lines))
-
-
-def _neighbours(trial: Trial, result: StudyResult) -> list[ReportSection]:
-    """The designs of the front that differ in the fewest knobs, and how."""
-    parameters = result.study.space.parameters
-    short = short_names(list(parameters))
-
-    def changes(other: Trial) -> list[str]:
-        names = [n for n in parameters if other.design.get(n) != trial.design.get(n)]
-        return names
-
-    front = [result.rows[index] for index in result.front]
-    others = [row for row in front if row.design != trial.design]
-    others.sort(key=lambda row: (len(changes(row)), row.number))
-    sections = []
-    for other in others[:NEIGHBOURS]:
-        lines = [
-            (OBJECTIVES[name].label, show_objective(name, value), "")
-            for name, value in other.evaluation.objectives.items()
-        ]
-        lines += [
-            (
-                short[n],
-                show_value(parameters[n], other.design.get(n)),
-                f"here {show_value(parameters[n], trial.design.get(n))}",
-            )
-            for n in changes(other)
-        ]
-        title = f"on the front, {len(changes(other))} knobs away: trial {other.number}"
-        sections.append(ReportSection(title=title, lines=tuple(lines)))
-    return sections

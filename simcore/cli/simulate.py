@@ -60,7 +60,7 @@ def simulate(
     if timeline is not None and iteration.nodes is not None:
         from simcore.formats.chrome_trace import timeline_json
 
-        write_text(timeline, timeline_json(iteration.nodes))
+        write_text(timeline, timeline_json(iteration.nodes, run.platform.dimensions))
 
 
 def _as_json(

@@ -6,45 +6,18 @@ a receive the send on the other stage. Works on recorded times alone, so no engi
 Source: critical path method, Kelley and Walker, "Critical-Path Planning and Scheduling", 1959.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
+from simcore.engines.attribution import Cause, Reason
 from simcore.engines.classes.run import NodeTimes
 from simcore.engines.events.input import Ints
+from simcore.engines.stages.lowering import p2p_hop
+from simcore.engines.stages.times import place_groups
+from simcore.machine import Dimension
 from simcore.terms import CollectiveKind, NodeKind
-
-
-class Cause(StrEnum):
-    """Kind of thing that time on the critical path goes to."""
-
-    COMPUTE = "compute"
-    COLLECTIVE = "collective"
-    MESSAGE = "message"
-    WAIT = "wait"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Reason:
-    """One line of the attribution.
-
-    Attributes:
-        cause: Kind of the entry.
-        name: Operator, or kind of the collective; of other causes empty.
-        axis: Parallel axis of communication, else empty.
-        phase: Pass of the iteration, empty where a message or a wait serves none.
-    """
-
-    cause: Cause
-    name: str = ""
-    axis: str = ""
-    phase: str = ""
-
-    def __str__(self) -> str:
-        parts = (self.name or str(self.cause), self.axis and f"of {self.axis}", self.phase)
-        return " ".join(filter(None, parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +54,14 @@ class CriticalPath:
         return dict(sorted(spent.items(), key=lambda item: (-item[1], item[0])))
 
 
-def critical_path(nodes: NodeTimes) -> CriticalPath:
-    """Walk back from the node that ends last; the parts sum to its end in integer nanoseconds."""
-    walk, parts = _Walk(nodes), list[PathPart]()
+def critical_path(nodes: NodeTimes, dimensions: Sequence[Dimension]) -> CriticalPath:
+    """Walk back from the node that ends last; the parts sum to its end in integer nanoseconds.
+
+    Args:
+        nodes: An executed iteration.
+        dimensions: The network that it ran on, innermost first.
+    """
+    walk, parts = _Walk(nodes, dimensions), list[PathPart]()
     now = int(walk.end.max())
     at = int(walk.end.argmax())
     while now > 0:
@@ -108,8 +86,10 @@ def critical_path(nodes: NodeTimes) -> CriticalPath:
 class _Walk:
     """Nodes of all stages in one row, and what each may have waited for."""
 
-    def __init__(self, nodes: NodeTimes) -> None:
+    def __init__(self, nodes: NodeTimes, dimensions: Sequence[Dimension]) -> None:
         self._graph, stages = nodes.graph, nodes.graph.stages
+        self._dimensions = dimensions
+        self._places = place_groups(nodes.graph.groups, dimensions)
         self.start, self.end = nodes.execution.start_ns, nodes.execution.end_ns
         self.seen = set[int]()
         self._first = np.cumsum([0, *(stage.nodes for stage in stages)])
@@ -179,5 +159,16 @@ class _Walk:
         if kind is NodeKind.COLLECTIVE:
             work = self._graph.collectives[item]
             name = CollectiveKind(work.kind).name.lower()
-            return Reason(Cause.COLLECTIVE, name, str(work.axis), str(work.phase))
-        return Reason(Cause.MESSAGE, axis="pp")
+            place = self._places.get(work.axis)
+            used = tuple(place.involved) if place is not None else self._crossed(0, -1)
+            return Reason(Cause.COLLECTIVE, name, str(work.axis), str(work.phase), used)
+        used = self._crossed(stage, int(graph.peer_stage[node]))
+        return Reason(Cause.MESSAGE, axis="pp", dimensions=used)
+
+    def _crossed(self, stage: int, peer: int) -> tuple[int, ...]:
+        """The dimension between two stages, as their first NPUs see it; -1: the last stage."""
+        plan = self._graph.plan
+        if plan.pp == 1:
+            return ()
+        ends = (stage * plan.stage_stride, peer % plan.pp * plan.stage_stride)
+        return (p2p_hop(self._dimensions, *ends)[0],)

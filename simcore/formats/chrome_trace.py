@@ -1,6 +1,7 @@
 """Chrome trace of an executed iteration: a process per pipeline stage, and the critical path."""
 
 import json
+from collections.abc import Sequence
 from heapq import heappush, heapreplace
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from simcore.engines.classes.run import NodeTimes
 from simcore.engines.critical_path import critical_path
 from simcore.engines.events.input import Ints
+from simcore.machine import Dimension
 from simcore.terms import NodeKind
 
 _LANES = {
@@ -24,8 +26,13 @@ _FIRST_RECEIVES = 3
 as many further ones as it takes."""
 
 
-def timeline_json(nodes: NodeTimes) -> str:
-    """The nodes of every stage as complete events; times in microseconds, as Chrome expects."""
+def timeline_json(nodes: NodeTimes, dimensions: Sequence[Dimension]) -> str:
+    """The nodes of every stage as complete events; times in microseconds, as Chrome expects.
+
+    Args:
+        nodes: An executed iteration.
+        dimensions: The network that it ran on.
+    """
     events: list[dict[str, object]] = []
     first = 0
     for stage in nodes.graph.stages:
@@ -52,7 +59,7 @@ def timeline_json(nodes: NodeTimes) -> str:
                 }
             )
         first += stage.nodes
-    events += _critical_track(nodes)
+    events += _critical_track(nodes, dimensions)
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
 
 
@@ -73,14 +80,14 @@ def _lanes(kind: NDArray[np.int8], start_ns: Ints, end_ns: Ints) -> Ints:
     return lanes
 
 
-def _critical_track(nodes: NodeTimes) -> list[dict[str, object]]:
+def _critical_track(nodes: NodeTimes, dimensions: Sequence[Dimension]) -> list[dict[str, object]]:
     """The parts of the critical path, as a process of its own behind the stages."""
     track = len(nodes.graph.stages)
     events = [
         _named("process_name", track, 0, "critical path"),
         _named("thread_name", track, 1, "what the iteration waited for"),
     ]
-    for part in critical_path(nodes).parts:
+    for part in critical_path(nodes, dimensions).parts:
         events.append(
             {
                 "ph": "X",

@@ -2,7 +2,12 @@
 
 from simcore.serving.result import ServiceResult
 from simcore.serving.service import Service, ServiceTemplate, is_service, load_service
-from simcore.serving.simulation import ServiceSimulator, check_service, simulate_service
+from simcore.serving.simulation import (
+    ServiceSimulator,
+    attribute_service,
+    check_service,
+    simulate_service,
+)
 from simcore.serving.trace import write_service
 
 __all__ = [
@@ -10,6 +15,7 @@ __all__ = [
     "ServiceResult",
     "ServiceSimulator",
     "ServiceTemplate",
+    "attribute_service",
     "check_service",
     "is_service",
     "load_service",

@@ -5,6 +5,7 @@ from itertools import zip_longest
 
 from simcore.checks import RunChecks
 from simcore.config import Run
+from simcore.engines.attribution import Attribution, Cause, Reason
 from simcore.engines.classes.run import NodeTimes
 from simcore.engines.decoding import pace_s
 from simcore.errors import InfeasibleError
@@ -13,7 +14,9 @@ from simcore.result import IterationResult
 from simcore.serving.result import ServiceResult
 from simcore.serving.service import Service
 from simcore.serving.transfer import CacheRoutes, made_ns, transfer
-from simcore.simulation import Simulator, runner_of
+from simcore.simulation import Simulator, attribute_run, runner_of
+
+_GHZ = 1e9
 
 MAX_PIECES = 10_000_000
 """Messages between the pools, each of one prompt, layer and pair of NPUs."""
@@ -135,6 +138,28 @@ def simulate_service(service: Service) -> ServiceResult:
         InfeasibleError: A plan does not fit the model, or its pool the machine.
     """
     return ServiceSimulator().simulate(service)
+
+
+def attribute_service(service: Service) -> tuple[Attribution, ...]:
+    """Time of a request, of a batch of prompts and of a step that answers, by reason.
+
+    Requests do not queue up here: they come as fast as the slowest pool lets them pass.
+
+    Raises:
+        ConfigError, InfeasibleError: As ``simulate_service``.
+    """
+    result = simulate_service(service)
+    seconds = (result.time_to_first_token_s, result.transfer_s, 0.0)
+    read_ns, sent_ns, queued_ns = (round(each * _GHZ) for each in seconds)
+    answered_ns = round(result.request_s * _GHZ) - read_ns - sent_ns - queued_ns
+    spent = {"prefill": read_ns, "transfer": sent_ns, "queue": queued_ns, "answer": answered_ns}
+    request = Attribution(
+        what="a request",
+        way="from the start of its reading to the end of its answer",
+        parts_ns={Reason(Cause.SERVICE, name): time_ns for name, time_ns in spent.items()},
+    )
+    read = attribute_run(service.prefill_run, "a batch of prompts")
+    return request, read, attribute_run(service.decode_run, "a step that answers")
 
 
 def _loads(read: _Reading, answering: IterationResult) -> tuple[float, ...]:

@@ -24,9 +24,10 @@ def _share(path: CriticalPath, *causes: Cause) -> int:
 def test_the_parts_of_the_path_follow_each_other_from_0_to_the_end_of_the_iteration(
     file: Path,
 ) -> None:
-    _, iteration = run_with_iteration(load_run(file), every_node=True)
+    run = load_run(file)
+    _, iteration = run_with_iteration(run, every_node=True)
     assert iteration.nodes is not None
-    path = critical_path(iteration.nodes)
+    path = critical_path(iteration.nodes, run.platform.dimensions)
     assert path.parts[0].start_ns == 0
     assert all(a.end_ns == b.start_ns for a, b in pairwise(path.parts))
     assert all(part.start_ns < part.end_ns for part in path.parts)
@@ -34,12 +35,13 @@ def test_the_parts_of_the_path_follow_each_other_from_0_to_the_end_of_the_iterat
 
 
 def test_every_part_is_explained_by_the_node_that_ran_then() -> None:
-    _, iteration = run_with_iteration(load_run(GPT), every_node=True)
+    run = load_run(GPT)
+    _, iteration = run_with_iteration(run, every_node=True)
     assert iteration.nodes is not None
     stages = iteration.nodes.graph.stages
     first = [sum(stage.nodes for stage in stages[:at]) for at in range(len(stages))]
     ran = iteration.nodes.execution
-    for part in critical_path(iteration.nodes).parts:
+    for part in critical_path(iteration.nodes, run.platform.dimensions).parts:
         at = first[part.stage] + part.node
         assert part.reason.cause is not Cause.WAIT
         assert ran.start_ns[at] <= part.start_ns
@@ -55,10 +57,11 @@ def test_faster_links_leave_less_communication_on_the_path() -> None:
 
 
 def test_slices_of_one_lane_of_receives_do_not_overlap() -> None:
-    _, iteration = run_with_iteration(load_run(GPT), every_node=True)
+    run = load_run(GPT)
+    _, iteration = run_with_iteration(run, every_node=True)
     assert iteration.nodes is not None
     lanes: dict[tuple[int, int], list[tuple[float, float]]] = {}
-    for event in json.loads(timeline_json(iteration.nodes))["traceEvents"]:
+    for event in json.loads(timeline_json(iteration.nodes, run.platform.dimensions))["traceEvents"]:
         if event["ph"] == "X" and event["name"].startswith("receive"):
             slot = lanes.setdefault((event["pid"], event["tid"]), [])
             slot.append((event["ts"], event["ts"] + event["dur"]))

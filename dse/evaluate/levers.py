@@ -1,0 +1,77 @@
+"""Levers: one part of a machine a tenth better or worse, which tells what its time hangs on."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from simcore import Platform
+
+LeverKind = Literal["compute", "memory", "bandwidth", "latency"]
+
+STEP = 0.1
+"""Part by which a lever is moved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lever:
+    """One part of a machine.
+
+    Attributes:
+        kind: What of it is moved.
+        dimension: Network dimension that it belongs to; -1: the accelerator.
+    """
+
+    kind: LeverKind
+    dimension: int = -1
+
+    def __str__(self) -> str:
+        if self.dimension < 0:
+            return "compute rate" if self.kind == "compute" else "memory bandwidth"
+        return f"{self.kind} of dimension {self.dimension}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """A design on a machine of which one part is moved.
+
+    Attributes:
+        lever: The part.
+        factor: What it is multiplied by.
+        metrics: Of the design there; without costs where such a part is not on the price list.
+    """
+
+    lever: Lever
+    factor: float
+    metrics: Mapping[str, float]
+
+
+def moved_platforms(platform: Platform) -> Iterator[tuple[Lever, float, Platform]]:
+    """*platform* with one part a tenth better, then a tenth worse, part after part.
+
+    A latency gets better by getting smaller; one of 0 is left out.
+    """
+    levers = [Lever(kind="compute"), Lever(kind="memory")]
+    for at, dimension in enumerate(platform.dimensions):
+        levers.append(Lever(kind="bandwidth", dimension=at))
+        if dimension.latency_s > 0:
+            levers.append(Lever(kind="latency", dimension=at))
+    for lever in levers:
+        better = 1 - STEP if lever.kind == "latency" else 1 + STEP
+        for factor in (better, 2 - better):
+            yield lever, factor, _moved(platform, lever, factor)
+
+
+def _moved(platform: Platform, lever: Lever, factor: float) -> Platform:
+    npu = platform.npu
+    if lever.kind == "compute":
+        peak = {form: rate * factor for form, rate in npu.peak_flop_per_s.items()}
+        return platform.model_copy(update={"npu": npu.model_copy(update={"peak_flop_per_s": peak})})
+    if lever.kind == "memory":
+        rate = npu.memory_bandwidth_bytes_per_s * factor
+        faster = npu.model_copy(update={"memory_bandwidth_bytes_per_s": rate})
+        return platform.model_copy(update={"npu": faster})
+    field = "bandwidth_bytes_per_s" if lever.kind == "bandwidth" else "latency_s"
+    dimensions = list(platform.dimensions)
+    own = dimensions[lever.dimension]
+    dimensions[lever.dimension] = own.model_copy(update={field: getattr(own, field) * factor})
+    return platform.model_copy(update={"dimensions": type(platform.dimensions)(dimensions)})

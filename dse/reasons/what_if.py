@@ -1,0 +1,140 @@
+"""Changes of one thing at a time: a design, simulated again with each."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from dse.evaluate import Evaluator
+from dse.evaluate.base import Evaluation, evaluate
+from dse.evaluate.levers import Lever
+from dse.objectives import COST_METRICS, OBJECTIVES, SIMULATED, Goals
+from dse.reasons.steps import one_step
+from dse.space import Design, Value
+from dse.study.compile import Study
+from simcore import SimcoreError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """A design with one thing changed.
+
+    Attributes:
+        knobs: Knobs that change, each with its value before and after; None: it has no meaning.
+        lever: Part of the machine that is moved in place of knobs.
+        factor: What the part is multiplied by.
+        state: As of an evaluation; a design that breaks a rule of the space is ``infeasible``.
+        reason: Why there are no changes.
+        changes: Part by which each objective changes; those that are not known there are left out.
+        usd_per_percent: Cost of 1 % less time, USD; None unless it buys time for money.
+    """
+
+    knobs: Mapping[str, tuple[Value | None, Value | None]]
+    lever: Lever | None = None
+    factor: float = 1.0
+    state: str = "complete"
+    reason: str = ""
+    changes: Mapping[str, float]
+    usd_per_percent: float | None = None
+
+
+def what_ifs(
+    study: Study, evaluator: Evaluator, design: Design, found: Evaluation
+) -> tuple[WhatIf, ...]:
+    """Each part of the machine a tenth better and worse, then each knob of *design* one step.
+
+    Args:
+        study: With the space and the goals.
+        evaluator: Of the level at which *design* was judged.
+        design: A design of the space.
+        found: Its evaluation there.
+    """
+    before = found.objectives
+    if not before:
+        return ()
+    moved = tuple(_moved(study.goals, evaluator, design, before))
+    return moved + tuple(_stepped(study, evaluator, design, before))
+
+
+def _moved(
+    goals: Goals, evaluator: Evaluator, design: Design, before: Mapping[str, float]
+) -> Iterator[WhatIf]:
+    for one in evaluator.moved(design):
+        after = dict[str, float]()
+        for name, sense in goals.objectives.items():
+            try:
+                after |= replace(goals, objectives={name: sense}).values(one.metrics)
+            except SimcoreError:  # a cost of what nobody sells
+                continue
+        changes = _changes(before, after)
+        yield WhatIf(
+            knobs={},
+            lever=one.lever,
+            factor=one.factor,
+            changes=changes,
+            usd_per_percent=_usd_per_percent(goals, before, changes),
+        )
+
+
+def _stepped(
+    study: Study, evaluator: Evaluator, design: Design, before: Mapping[str, float]
+) -> Iterator[WhatIf]:
+    blocked = dict[str, bool]()
+    for name, other in one_step(study.space, design):
+        if other is None:
+            blocked.setdefault(name, True)
+            continue
+        blocked[name] = False
+        found = evaluate(evaluator, study.goals, other)
+        changes = _changes(before, found.objectives)
+        yield WhatIf(
+            knobs=_differing(design, other, name),
+            state=found.state,
+            reason=found.reason,
+            changes=changes,
+            usd_per_percent=_usd_per_percent(study.goals, before, changes),
+        )
+    for name, is_blocked in blocked.items():
+        if is_blocked:
+            value = design.get(name)
+            yield WhatIf(
+                knobs={name: (value, value)},
+                state="infeasible",
+                reason="no step of this knob alone keeps the rules of the space",
+                changes={},
+            )
+
+
+def _differing(
+    design: Design, other: Design, first: str
+) -> dict[str, tuple[Value | None, Value | None]]:
+    """Knobs that differ, *first* before all."""
+    names = dict.fromkeys((first, *design, *other))
+    pairs = {name: (design.get(name), other.get(name)) for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _changes(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    return {
+        name: after[name] / value - 1 for name, value in before.items() if value and name in after
+    }
+
+
+def time_and_cost(goals: Goals) -> tuple[str, str]:
+    """The first simulated objective and the first cost in USD; empty where there is none."""
+    timed = (name for name in goals.objectives if SIMULATED & set(OBJECTIVES[name].metrics))
+    paid = (name for name in goals.objectives if OBJECTIVES[name].unit == "USD")
+    costs = (name for name in paid if COST_METRICS & set(OBJECTIVES[name].metrics))
+    return next(timed, ""), next(costs, "")
+
+
+def _usd_per_percent(
+    goals: Goals, before: Mapping[str, float], changes: Mapping[str, float]
+) -> float | None:
+    """USD for each percent by which the first simulated objective gets better."""
+    timed, paid = time_and_cost(goals)
+    if timed not in changes or paid not in changes:
+        return None
+    better = -changes[timed] * goals.signs_by_name[timed]
+    dearer_usd = changes[paid] * before[paid]
+    if better <= 0 or dearer_usd <= 0:
+        return None
+    return dearer_usd / (100 * better)

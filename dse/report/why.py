@@ -1,0 +1,82 @@
+"""Reasons of a design as texts: its time by what it went to, and what would change it."""
+
+from collections.abc import Iterator, Sequence
+
+from dse.objectives import OBJECTIVES
+from dse.reasons import WhatIf
+from dse.report.amounts import plain, short_names, show_value
+from dse.report.sections import ReportSection
+from dse.study.compile import Study
+from simcore import Attribution, format_quantity
+
+FEW = 12
+"""Reasons that are listed; the others are one line."""
+
+_TELLING = 0.00005
+"""Change below which a number is not worth its digits."""
+
+
+def time_sections(found: Sequence[Attribution]) -> Iterator[ReportSection]:
+    """One section per time: each reason with its share, in sum the whole."""
+    for one in found:
+        parts = [(str(reason), time_ns) for reason, time_ns in one.parts_ns.items()]
+        shown, rest = parts[:FEW], parts[FEW:]
+        if rest:
+            shown.append((f"{len(rest)} smaller ones", sum(time_ns for _, time_ns in rest)))
+        lines = [(*_time(name, time_ns), _share(time_ns, one.time_ns)) for name, time_ns in shown]
+        lines.append((*_time("in all", one.time_ns), "every nanosecond counted once"))
+        title = f"where the time of {one.what} goes, {one.way}"
+        yield ReportSection(title=title, lines=tuple(lines))
+
+
+def _time(name: str, time_ns: int) -> tuple[str, str]:
+    return name, format_quantity(time_ns * 1e-9, "s")
+
+
+def _share(time_ns: int, whole_ns: int) -> str:
+    return f"{time_ns / whole_ns:.1%}" if whole_ns else ""
+
+
+def what_if_sections(study: Study, tried: Sequence[WhatIf]) -> Iterator[ReportSection]:
+    """Parts of the machine, then knobs; of these the most useful step first."""
+    moved = [one for one in tried if one.lever is not None]
+    yield ReportSection(
+        title="what if a part of the machine were a tenth better, or worse",
+        lines=tuple((_moved(one), *_effect(one)) for one in moved),
+    )
+    name, sign = next(iter(study.goals.signs_by_name.items()))
+    stepped = [one for one in tried if one.lever is None]
+    stepped.sort(key=lambda one: sign * one.changes.get(name, 1e9 * sign))
+    short = short_names(list(study.space.parameters))
+    yield ReportSection(
+        title="what if one knob were a step away",
+        lines=tuple((_stepped(study, short, one), *_effect(one)) for one in stepped),
+    )
+
+
+def _moved(one: WhatIf) -> str:
+    return f"{one.lever} {one.factor - 1:+.0%}"
+
+
+def _stepped(study: Study, short: dict[str, str], one: WhatIf) -> str:
+    told = []
+    for name, (before, after) in one.knobs.items():
+        knob = study.space.parameters[name]
+        texts = [show_value(knob, value) for value in (before, after)]
+        told.append(f"{short[name]} {texts[0]}" + (f" -> {texts[1]}" if before != after else ""))
+    return ", ".join(told)
+
+
+def _effect(one: WhatIf) -> tuple[str, str]:
+    """Changes of the objectives, and what 1 % of time costs; or why there are none."""
+    if not one.changes:
+        return one.state, one.reason
+    told = ", ".join(
+        f"{OBJECTIVES[name].label} {'unchanged' if abs(part) < _TELLING else f'{part:+.2%}'}"
+        for name, part in one.changes.items()
+    )
+    if one.state != "complete":
+        return told, f"{one.state}: {one.reason}" if one.reason else plain(one.state)
+    if one.usd_per_percent is None:
+        return told, ""
+    return told, f"{format_quantity(one.usd_per_percent, 'USD')} per 1% of time"
