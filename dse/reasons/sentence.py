@@ -12,7 +12,7 @@ LEAST = 0.0005
 
 
 def sentence(goals: Goals, found: Sequence[Attribution], tried: Sequence[WhatIf]) -> str:
-    """Largest part of the first of *found*, and what a tenth more of each part of the machine buys."""
+    """Largest part of the first of *found*, and what a tenth more of each lever buys."""
     if not found:
         return ""
     gains = dict(_gains(goals, tried))

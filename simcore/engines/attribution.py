@@ -50,7 +50,7 @@ class Reason:
         parts = (
             name,
             self.axis and f"of {self.axis}",
-            self.dimensions and f"over {over}",
+            f"over {over}" if self.dimensions else "",
             self.phase and f"in {_PASSES.get(self.phase, self.phase)}",
         )
         return " ".join(filter(None, parts))

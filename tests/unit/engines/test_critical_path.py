@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from simcore.config import load_run
-from simcore.engines.critical_path import Cause, CriticalPath, critical_path
+from simcore.engines.attribution import Cause
+from simcore.engines.critical_path import CriticalPath, critical_path
 from simcore.formats.chrome_trace import timeline_json
 from simcore.simulation import explain_run, run_with_iteration
 

@@ -130,8 +130,8 @@ def test_a_step_has_the_values_that_its_design_has(found: Explanation, result: S
     study = result.study.judged_at(row.evaluation.fidelity)
     evaluator = build_evaluator(study.evaluator_input)
     for one in [one for one in found.what_ifs if one.lever is None and one.changes][:6]:
-        design = {**row.design, **{name: after for name, (_, after) in one.knobs.items()}}
-        design = {name: value for name, value in design.items() if value is not None}
+        changed = {**row.design, **{name: after for name, (_, after) in one.knobs.items()}}
+        design = {name: value for name, value in changed.items() if value is not None}
         there = evaluate(evaluator, study.goals, design)
         for name, part in one.changes.items():
             here = found.evaluation.objectives[name]
