@@ -8,13 +8,14 @@ from simcore.compute import COMPUTE_MODELS, MeasuredKernels
 from simcore.compute.tables.account import KernelAccount, account_of
 from simcore.config import Run
 from simcore.engines.attribution import Attribution, booked_attribution
+from simcore.engines.choose import Engine
 from simcore.engines.critical_path import CriticalPath, critical_path
 from simcore.engines.decoding import run_step
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.local_training import run_mean
 from simcore.engines.stages.plan_code import plan_code
 from simcore.engines.stages.run import Workspace
-from simcore.errors import ConfigError, SimulationError
+from simcore.errors import SimulationError
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
@@ -160,16 +161,15 @@ def explain_run(run: Run) -> CriticalPath:
 def attribute_run(run: Run, what: str = "one iteration") -> Attribution:
     """Time of one iteration of *run* by reason, in integer nanoseconds.
 
-    It is followed along the critical path; where that would take the nodes of too many NPUs, or no
-    node is recorded, along the pipeline stage that ends last.
+    It is followed along the critical path; where classes of NPUs fall out of step, whose nodes are
+    not recorded, along the pipeline stage that ends last.
 
     Raises:
         ConfigError, InfeasibleError: As ``simulate_run``.
     """
-    try:
+    iteration = run_with_iteration(run)[1]
+    if iteration.nodes is None and iteration.choice.engine is not Engine.CLASSES:
         iteration = run_with_iteration(run, every_node=True)[1]
-    except ConfigError:  # too many to be executed one by one
-        return booked_attribution(run_with_iteration(run)[1], what)
     if iteration.nodes is None:
         return booked_attribution(iteration, what)
     path = critical_path(iteration.nodes, run.platform.dimensions)
