@@ -18,6 +18,7 @@ from dse.proof.screening import why_blind
 from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
 from dse.report.amounts import show_amount
+from dse.report.baseline import baseline_lines
 from dse.report.choice import choice_lines, short_list
 from dse.report.explain import explain_trial, trial_data
 from dse.report.front_table import FrontTable, front_table
@@ -220,6 +221,12 @@ def _checks_failed(result: StudyResult) -> list[str]:
 
 
 def _print_front(console: Console, result: StudyResult) -> None:
+    _print_table(console, result)
+    for line in baseline_lines(result):
+        console.print(line, highlight=False, soft_wrap=True)
+
+
+def _print_table(console: Console, result: StudyResult) -> None:
     front = front_table(result)
     if not front.rows:
         console.print("No feasible design was found.")

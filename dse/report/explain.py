@@ -8,6 +8,7 @@ from dse.objectives import OBJECTIVES
 from dse.provenance import Provenance, changed_since
 from dse.reasons import explain_design, explanation_data
 from dse.report.amounts import plain, short_names, show_metric, show_objective, show_value
+from dse.report.baseline import RUN, against
 from dse.report.measured import design_band
 from dse.report.prices import price_sensitivity, told
 from dse.report.sections import ReportSection
@@ -77,6 +78,7 @@ def _sections(trial: Trial, result: StudyResult) -> list[ReportSection]:
     if evaluation.reason:
         sections.append(ReportSection(title=evaluation.state, lines=((evaluation.reason, "", ""),)))
     sections.append(_objectives(trial, result, dict(evaluation.objectives)))
+    sections.append(_baseline(trial, result))
     notes = tuple((note, "", "") for note in evaluation.notes)
     sections.append(ReportSection(title="notes", lines=notes))
     sections.append(_levels(trial, result))
@@ -101,7 +103,7 @@ def _design(trial: Trial, result: StudyResult) -> ReportSection:
     parameters = result.study.space.parameters
     short = short_names(list(parameters))
     lines = [(short[n], show_value(parameters[n], v), "") for n, v in trial.design.items()]
-    return ReportSection(title="knobs", lines=tuple(lines))
+    return ReportSection(title=f"knobs of trial {trial.number}", lines=tuple(lines))
 
 
 def _objectives(trial: Trial, result: StudyResult, values: dict[str, float]) -> ReportSection:
@@ -117,6 +119,11 @@ def _objectives(trial: Trial, result: StudyResult, values: dict[str, float]) -> 
             note = f"{values[name] / best:.3f} x the best of the front" if best else ""
         lines.append((OBJECTIVES[name].label, show_objective(name, values[name]), note))
     return ReportSection(title="objectives", lines=tuple(lines))
+
+
+def _baseline(trial: Trial, result: StudyResult) -> ReportSection:
+    told = against(result, trial)
+    return ReportSection(title=RUN, lines=((told, "", ""),) if told else ())
 
 
 def _levels(trial: Trial, result: StudyResult) -> ReportSection:

@@ -12,6 +12,7 @@ from dse.report.amounts import (
     show_short,
 )
 from dse.report.memory_marks import memory_mark
+from dse.results.baseline import run_values
 from dse.results.result import StudyResult
 from dse.space import Parameter
 from dse.study.trials import Trial
@@ -21,6 +22,9 @@ BAND = "measured (80%)"
 
 GROUP, MEMORY = "equals", "memory"
 """Headings of the group of designs that cannot be told apart, and of what memory lacks."""
+
+RUN = "run"
+"""Stands for the number of the baseline."""
 
 _HEADINGS = {
     "micro_batch": "micro",
@@ -38,7 +42,7 @@ class FrontTable:
     Attributes:
         columns: Headings: number, objectives, band of the time, group of equals, memory where it is
             short, knobs that differ.
-        rows: One per design of the front.
+        rows: One per design of the front, and one of the baseline.
         numbers: How many columns, the first ones, are numbers: trial and objectives.
         common: Knobs that are the same all along the front, with their value.
     """
@@ -59,15 +63,20 @@ def front_table(result: StudyResult) -> FrontTable:
     }
     names = short_names([p.name for p in parameters])
     differing, common = _split(parameters, shown)
+    baseline = [one for one in [result.baseline] if trials and one and one.evaluation.objectives]
+    if baseline:
+        values = run_values(study)
+        shown = {p.name: [*shown[p.name], show_short(p, values.get(p.name))] for p in parameters}
     columns = _merged(differing, parameters, shown, names)
     objectives = list(study.goals.objectives)
-    extras = _extras(result, trials)
+    extras = _extras(result, [*trials, *baseline])
     rows = []
-    for index, trial in enumerate(trials):
+    for index, trial in enumerate([*trials, *baseline]):
         numbers = [show_objective(n, trial.evaluation.objectives[n]) for n in objectives]
         told = [texts[index] for texts in extras.values()]
         knobs = [values[index] for _, values in columns]
-        rows.append((str(trial.number), *numbers, *told, *knobs))
+        name = str(trial.number) if trial.number >= 0 else RUN
+        rows.append((name, *numbers, *told, *knobs))
     headings = ["trial", *(OBJECTIVES[name].label for name in objectives), *extras]
     headings += [_HEADINGS.get(heading, heading.replace("_", " ")) for heading, _ in columns]
     return FrontTable(

@@ -7,6 +7,7 @@ from dse.fidelity.told import fidelity_lines
 from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
 from dse.report.amounts import show_amount
+from dse.report.baseline import baseline_lines
 from dse.report.choice import choice_lines, short_list
 from dse.report.front_table import FrontTable, front_table
 from dse.report.measured import front_accelerators, front_bands
@@ -79,6 +80,7 @@ def _summary(result: StudyResult) -> str:
         )
         cells.append(("reference point", f"{corner}; {summary['reference_point_rule']}"))
     changed = changed_since(result.provenances[-1:])
+    cells += [("baseline", line) for line in baseline_lines(result)]
     cells += [("mixed", line) for line in provenance_lines(summary)]
     cells += [("changed", line) for line in changed]
     cells += [("failures", line) for line in failure_lines(summary)]

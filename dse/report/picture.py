@@ -79,7 +79,8 @@ def front_data(result: StudyResult) -> FrontData:
     front = [result.rows[index] for index in result.front]
     on_front = {row.number for row in front}
     others = [row for row in result.compared if row.number not in on_front]
-    baseline = [row for row in result.compared if row.number == result.summary.get("baseline")]
+    found = result.baseline
+    baseline = [found] if found is not None and found.evaluation.objectives else []
     view = _view(names, front + baseline) if len(names) > 1 else None
     is_seen = [view is None or _is_inside(names, row, view) for row in others]
     seen = [row for row, inside in zip(others, is_seen, strict=True) if inside]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.fidelity.compare import compared_rows
 from dse.provenance import Provenance, provenance_summary
+from dse.results.baseline import baseline_of
 from dse.results.equals import Discernment, Equals
 from dse.results.recommended import Recommendation, recommended
 from dse.results.summary import study_front
@@ -86,6 +87,11 @@ class StudyResult:
             "equals": [list(group.trials) for group in self.equals],
             "trims": [asdict(trim) for trim in self.trims],
         }
+
+    @property
+    def baseline(self) -> Trial | None:
+        """The run of the study as its file has it, evaluated; None where it is no design."""
+        return baseline_of(self.summary)
 
     @property
     def convergence(self) -> "pd.DataFrame":

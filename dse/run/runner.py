@@ -18,7 +18,7 @@ from dse.evaluate import (
     ray_kept_up,
     start_crew,
 )
-from dse.fidelity.compare import searched_rows
+from dse.fidelity.compare import front_fidelity, searched_rows
 from dse.proof.designs import check_visits_all, why_unproven
 from dse.proof.machines import machine_prices
 from dse.proof.proposer import ProvingProposer
@@ -27,6 +27,7 @@ from dse.proof.screening import StudyScreen
 from dse.proof.told import no_gap, open_gap, proven_gap
 from dse.provenance import Provenance, next_number, provenance_summary
 from dse.report.page import report_page
+from dse.results.baseline import baseline_summary
 from dse.results.convergence import convergence_summary
 from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary, tally_of
@@ -89,12 +90,13 @@ class Runner:
         self._kept = MAX_ROWS
         self._starts: list[Design] = []
         self._provenances: list[Provenance] = []
+        self._evaluator: Evaluator | None = None
         self._start_s = time.monotonic()
 
     def search(self, timeout_s: float | None) -> StudyResult:
         """Propose, evaluate and tell until the budget is spent."""
         study, file = self._study, self._study.file
-        evaluator = build_evaluator(study.evaluator_input)
+        evaluator = self._evaluator = build_evaluator(study.evaluator_input)
         screen = StudyScreen(study, evaluator)
         proposer = self._proposer(evaluator, screen)
         counts = study.space.counts
@@ -317,10 +319,10 @@ class Runner:
             self._happened("stopped", f"{type(error).__name__}: {error}")
             self._end(*state())
             raise
-        return self._end(*state())
+        return self._end(*state(), is_whole=True)
 
-    def _end(self, rows: list[Trial], duplicates: int) -> StudyResult:
-        """Front, summary and files, whatever has been done so far."""
+    def _end(self, rows: list[Trial], duplicates: int, *, is_whole: bool = False) -> StudyResult:
+        """Front, summary and files, whatever has been done so far; *is_whole*: nothing broke."""
         if self._folder is not None:
             self._folder.close()
         if self._refinement is not None:
@@ -332,6 +334,8 @@ class Runner:
         summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
         summary |= self._gap(searched_rows(self._study, rows))
         summary |= convergence_summary(self._study, rows, summary.get("lower_bounds", {}))
+        if is_whole:
+            summary |= self._baseline(rows)
         front = [rows[index] for index in quality.front]
         summary |= provenance_summary(self._provenances, rows, front)
         result = StudyResult(
@@ -348,6 +352,14 @@ class Runner:
             self._folder.write_exports(columns, rows, front, summary)
             self._folder.write_text(REPORT, report_page(result))
         return result
+
+    def _baseline(self, rows: Sequence[Trial]) -> dict[str, Any]:
+        """The run of the study as it is, at the level of the front."""
+        level, study = front_fidelity(self._study, rows), self._study
+        if self._evaluator is None or level != next(iter(study.levels), ""):
+            judged = study.judged_at(level) if level else study
+            return baseline_summary(study, build_evaluator(judged.evaluator_input))
+        return baseline_summary(study, self._evaluator)
 
     def _gap(self, rows: Sequence[Trial]) -> dict[str, Any]:
         """Proof about designs that were not found, at the first level."""

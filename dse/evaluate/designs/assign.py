@@ -29,6 +29,8 @@ def kept_slots(
         for name in names
         if name.startswith(NETWORK) and (slot := parameters[name].slot) is not None
     }
+    if not present:  # a run as its file has it
+        return max(dimensions.values(), key=len)
     return next(slots for slots in dimensions.values() if set(slots) == present)
 
 

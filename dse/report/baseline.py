@@ -1,0 +1,39 @@
+"""The baseline in words: what it reaches, and designs of the front held against it."""
+
+from dse.objectives import OBJECTIVES
+from dse.report.amounts import show_objective
+from dse.results.result import StudyResult
+from dse.study.trials import Trial
+
+RUN = "the run of the study"
+
+
+def baseline_lines(result: StudyResult) -> list[str]:
+    """What the run of the study reaches, and the first recommended design against it."""
+    baseline = result.baseline
+    if baseline is None:
+        return []
+    values = baseline.evaluation.objectives
+    told = ", ".join(show_objective(name, value) for name, value in values.items())
+    if not baseline.is_feasible:
+        found = f" ({told})" if told else ""
+        return [f"{RUN} by itself is infeasible{found}: {baseline.evaluation.reason}"]
+    lines = [f"{RUN} by itself: {told}"]
+    rows = {result.rows[at].number: result.rows[at] for at in result.front}
+    if rows and result.recommended:
+        first = rows[result.recommended[0].trial]
+        lines[0] += f"; trial {first.number} {against(result, first)}"
+    return lines
+
+
+def against(result: StudyResult, row: Trial) -> str:
+    """Objectives of *row* against those of the baseline; empty where it has none."""
+    if result.baseline is None:
+        return ""
+    before, after = result.baseline.evaluation.objectives, row.evaluation.objectives
+    told = [
+        f"{OBJECTIVES[name].label} {after[name] / value - 1:+.1%}"
+        for name, value in before.items()
+        if value and name in after
+    ]
+    return f"against it: {', '.join(told)}" if told else ""

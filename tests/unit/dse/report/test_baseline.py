@@ -1,0 +1,88 @@
+"""The run of a study as its file has it: evaluated, and shown beside the front."""
+
+from pathlib import Path
+
+import pytest
+
+import dse
+from dse.report.baseline import against, baseline_lines
+from dse.report.explain import explain_trial
+from dse.report.front_table import RUN, front_table
+from dse.report.picture import front_data
+from simcore import RunTemplate, simulate_run
+
+STUDY = "p4_dlrm_2p6t_h100.yaml"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("study") / "out"
+    dse.run_study(STUDY, trials=16, executor="serial", out=out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path) -> dse.StudyResult:
+    return dse.load_study(folder)
+
+
+def test_it_is_the_simulated_run_of_the_file(result: dse.StudyResult) -> None:
+    run = RunTemplate.from_table(dict(result.study.evaluator_input.run)).with_values({})
+    assert result.baseline is not None
+    found = result.baseline.evaluation.objectives["iteration_time"]
+    assert found == simulate_run(run).iteration_time_s
+
+
+def test_it_is_the_same_with_workers_and_after_a_stop(
+    result: dse.StudyResult, tmp_path: Path
+) -> None:
+    local = dse.run_study(STUDY, trials=16, executor="local", workers=2)
+    dse.run_study(STUDY, trials=6, executor="serial", out=tmp_path / "part")
+    rest = dse.run_study(STUDY, trials=16, executor="serial", out=tmp_path / "part", resume=True)
+    expected = dict(result.summary["baseline"])
+    assert dict(local.summary["baseline"]) == expected
+    assert dict(rest.summary["baseline"]) == expected
+
+
+def test_it_is_no_trial(result: dse.StudyResult) -> None:
+    assert {row.number for row in result.rows} == set(range(16))
+    assert result.summary["proposals"] == 16
+
+
+def test_it_stands_in_the_table_with_the_values_of_its_file(result: dse.StudyResult) -> None:
+    table = front_table(result)
+    *front, last = table.rows
+    assert len(front) == len(result.front)
+    assert last[0] == RUN
+    assert len({len(row) for row in table.rows}) == 1
+
+
+def test_the_picture_the_page_and_explain_hold_designs_against_it(
+    result: dse.StudyResult, folder: Path
+) -> None:
+    assert result.baseline is not None
+    values = result.baseline.evaluation.objectives
+    assert front_data(result).baseline.x == (values["iteration_time"],)
+    first = result.recommended[0].trial
+    row = next(row for row in result.rows if row.number == first)
+    ratio = row.evaluation.objectives["iteration_time"] / values["iteration_time"]
+    told = against(result, row)
+    assert f"iteration time {ratio - 1:+.1%}" in told
+    (line,) = baseline_lines(result)
+    assert line.endswith(f"trial {first} {told}")
+    assert line.split(";")[0] in (folder / "report.html").read_text()
+    sections = {section.title: section.lines for section in explain_trial(result, first)}
+    assert sections["the run of the study"] == ((told, "", ""),)
+
+
+def test_a_run_that_cannot_be_is_told_with_its_reason(tmp_path: Path) -> None:
+    result = dse.run_study("llama3_405b_16384.yaml", trials=4, executor="serial", fidelity=[])
+    (line,) = baseline_lines(result)
+    assert line.startswith("the run of the study by itself is infeasible")
+    assert "fits_in_memory" in line
+
+
+def test_a_closed_form_has_none() -> None:
+    result = dse.run_study("p5_vit22b_64.yaml", trials=4, executor="serial", sampler="random")
+    assert result.baseline is None
+    assert baseline_lines(result) == []
