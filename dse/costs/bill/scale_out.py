@@ -1,7 +1,7 @@
 """Scale-out dimensions as bought: ports, network cards, switches by tier, modules and cables."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from dse.costs.bill.bill import BillLine, line, merged
@@ -136,16 +136,29 @@ def npus_per_rack(server: Part | None) -> int:
 def wire(need: FabricNeed, parts: Catalogue) -> Wired:
     """The cheapest way to buy a fabric: port speed, ports side by side, kind of switch.
 
-    As faster ports are looked at too, more bandwidth never costs less.
+    As faster ports and top tiers that are less oversubscribed are looked at too, more bandwidth
+    never costs less.
 
     Raises:
         InfeasibleError: No switch on the list joins so many.
     """
-    found = [way for speed in parts.speeds_gbps() for way in _ways(need, speed, parts)]
+    found = [
+        way
+        for asked in _at_most(need)
+        for speed in parts.speeds_gbps()
+        for way in _ways(asked, speed, parts)
+    ]
     if not found:
         reason = f"no switch of the parts list joins {need.joined} endpoints in three tiers"
         raise InfeasibleError("parts", reason)
     return min(found, key=lambda way: way.usd)
+
+
+def _at_most(need: FabricNeed) -> Iterator[FabricNeed]:
+    """*need*, and as it would be with fewer endpoints per link of the top tier: whole ratios."""
+    for less in range(1, ceil(need.oversubscription)):
+        yield replace(need, oversubscription=float(less))
+    yield need
 
 
 def _ways(need: FabricNeed, port_gbps: float, parts: Catalogue) -> Iterator[Wired]:

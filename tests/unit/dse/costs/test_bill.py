@@ -60,6 +60,25 @@ def test_totals_lie_between_their_low_and_high_and_grow_with_bandwidth(shape: st
         before = found.network.usd
 
 
+@pytest.mark.parametrize("npus", [64, 128, 512])
+@pytest.mark.parametrize("rate", [12.5, 25.0, 50.0])
+def test_fewer_links_into_the_top_tier_never_cost_more(npus: int, rate: float) -> None:
+    usd = []
+    for over in (1, 1.5, 2, 3, 4, 8):
+        top = Dimension.build(
+            topology="switch",
+            npus=npus,
+            bandwidth_bytes_per_s=rate * 1e9,
+            latency_s=1e-6,
+            shares_ports=True,
+            oversubscription=over,
+        )
+        platform = machine("a100_80", ("switch", 8, 300), ("switch", 2, rate))
+        whole = Platform.build(npu=platform.npu, dimensions=(*platform.dimensions, top))
+        usd.append(BILLER.bill(whole).usd)
+    assert usd == sorted(usd, reverse=True)
+
+
 def test_a_slow_link_still_needs_a_port_of_a_real_speed() -> None:
     slow = bill("a100_80", ("switch", 8, 300), ("fully_connected", 16, 6.25))
     assert slow.ports_per_npu == 15
