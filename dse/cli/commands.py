@@ -185,12 +185,13 @@ def export(
 @click.argument("folder", type=_FOLDER, metavar="DIR")
 @click.argument("trial", type=click.IntRange(min=0))
 @click.option("--json", "as_json", is_flag=True, help="All of it as JSON.")
-def explain(folder: Path, trial: int, as_json: bool) -> None:
+@click.option("--page", is_flag=True, help="Write it as trial-N.html into DIR.")
+def explain(folder: Path, trial: int, as_json: bool, page: bool) -> None:
     """Say why TRIAL of the study in DIR is as fast, as costly and as feasible as it is."""
     with told_plainly():
         from dse.cli.showing import explain_command
 
-        explain_command(folder, trial, as_json=as_json)
+        explain_command(folder, trial, as_json=as_json, page=page)
 
 
 @main.command()

@@ -24,6 +24,7 @@ from dse.report.explain import explain_trial, trial_data
 from dse.report.front_table import FrontTable, front_table
 from dse.report.measured import front_accelerators, front_bands
 from dse.report.page import report_page
+from dse.report.trial_page import trial_page
 from dse.results.failures import failure_lines
 from dse.results.notes import note_lines
 from dse.results.regret import regret_lines
@@ -117,14 +118,20 @@ def report_command(folder: Path) -> None:
     console.print(f"written to {folder / REPORT}", highlight=False, soft_wrap=True)
 
 
-def explain_command(folder: Path, trial: int, *, as_json: bool = False) -> None:
+def explain_command(folder: Path, trial: int, *, as_json: bool = False, page: bool = False) -> None:
     """``dse explain``."""
     if as_json:
         click.echo(json.dumps(trial_data(load_study(folder), trial), indent=2))
         return
-    console = _console()
-    for section in explain_trial(load_study(folder), trial):
-        if all(line[1:] == ("", "") for line in section.lines):  # sentences
+    result, console = load_study(folder), _console()
+    sections = explain_trial(result, trial)
+    if page:
+        name = f"trial-{trial}.html"
+        StudyFolder(folder).write_text(name, trial_page(result.study.file.question, sections))
+        console.print(f"written to {folder / name}", highlight=False, soft_wrap=True)
+        return
+    for section in sections:
+        if section.is_told:
             console.print(section.title, style="italic", highlight=False)
             for sentence, *_ in section.lines:
                 console.print(sentence, highlight=False, soft_wrap=True)

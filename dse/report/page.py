@@ -19,7 +19,7 @@ from dse.results.regret import regret_lines
 from dse.results.result import StudyResult
 from simcore import files_kept
 
-_STYLE = """
+STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; }
 body { margin: 2rem auto; max-width: 76rem; padding: 0 1.5rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
@@ -41,7 +41,7 @@ def _page(result: StudyResult) -> str:
     title = study.file.question or "Study"
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
-        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>",
+        f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body>",
         f"<h1>{html.escape(title)}</h1>",
         _summary(result),
         _choice(result),

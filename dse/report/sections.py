@@ -9,3 +9,8 @@ class ReportSection:
 
     title: str
     lines: tuple[tuple[str, str, str], ...]
+
+    @property
+    def is_told(self) -> bool:
+        """True if its lines are sentences."""
+        return all(line[1:] == ("", "") for line in self.lines)

@@ -1,5 +1,6 @@
 """Reasons of designs: every nanosecond told, and what would change them."""
 
+import html
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -179,6 +180,9 @@ def test_the_command_tells_the_sentence_first_and_all_of_it_as_json(
     (path,) = data["attributions"]
     assert sum(part["time_ns"] for part in path["parts"]) == path["time_ns"]
     assert len(data["what_ifs"]) == len(found.what_ifs)
+    ran = CliRunner().invoke(main, ["explain", str(folder), number, "--page"])
+    assert ran.exit_code == 0, ran.output
+    assert html.escape(found.sentence) in (folder / f"trial-{number}.html").read_text()
 
 
 def test_a_closed_form_has_values_but_no_reasons() -> None:
