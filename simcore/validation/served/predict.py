@@ -13,6 +13,7 @@ from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import MEAN_LENGTH, Load, ServedRuns, Shape
 from simcore.validation.served.models import served_model
 from simcore.validation.served.stack import stack_of
+from simcore.validation.served.steps import between
 
 MOST_READ = 8192
 """Tokens of prompts that a step reads at most: the engines' own default on these accelerators."""
@@ -152,6 +153,19 @@ class ServedPredictor:
         return prefill_s + decode_s, decode_s, _needed(row, "num_gpus")
 
     def _step_s(self, row: MeasuredRow, shape: Shape, load: Load) -> float:
+        """Time of a step, straight between those in which all copies have equally many sequences.
+
+        Below one each, copies without a sequence keep pace with the others; fewer experts are met.
+        """
+        each = load.sequences / shape.replicas
+        fewest = max(1, int(each))
+
+        def whole_s(number: int) -> float:
+            return self._even_s(row, shape, replace(load, sequences=number * shape.replicas))
+
+        return between((fewest, fewest + 1), each, whole_s)
+
+    def _even_s(self, row: MeasuredRow, shape: Shape, load: Load) -> float:
         run = self._runs.run(row, shape, load)
         key = run.model_dump_json(exclude={"platform": {"npu": {"sources"}}})
         if key not in self._known:
