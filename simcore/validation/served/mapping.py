@@ -36,7 +36,8 @@ FORMATS = {
 }
 
 MOST_LATENT = 8
-"""NPUs that split latent attention, whose cache each of them holds whole."""
+"""NPUs that split latent attention, whose cache each of them holds whole, unless the weights need
+more."""
 
 MEAN_LENGTH = 0.9
 """Part of the nominal length: load tests draw lengths evenly from 80 to 100 % (InferenceX)."""
@@ -58,12 +59,14 @@ class Shape:
     ep: int
 
     @classmethod
-    def of(cls, row: MeasuredRow, model: Model, prefix: str = "") -> "Shape":
+    def of(
+        cls, row: MeasuredRow, model: Model, prefix: str = "", most_latent: int = MOST_LATENT
+    ) -> "Shape":
         """Degrees in columns of the row that begin with *prefix* (pools: ``decode_``).
 
         An engine spreads experts over NPUs that it has already. Where both degrees of experts
         equal n and attention has n^2 NPUs, the table has multiplied them once too often: n. With
-        experts, a degree by which heads do not divide, or beyond ``MOST_LATENT`` where every NPU
+        experts, a degree by which heads do not divide, or beyond *most_latent* where every NPU
         would keep the latents of all requests, is one of copies of attention.
         """
         ending = "_size" if prefix else ""
@@ -75,7 +78,7 @@ class Shape:
         if etp and etp == ep and etp > 1 and tp * replicas == etp * ep:
             tp, replicas = (1, ep) if replicas > 1 else (ep, 1)
             etp = 1
-        if model.experts and (model.heads % tp or (model.latent and tp > MOST_LATENT)):
+        if model.experts and (model.heads % tp or (model.latent and tp > most_latent)):
             tp, replicas = 1, tp * replicas
         if model.experts and (etp or 1) * (ep or 1) > tp * replicas:  # experts need NPUs, too
             tp = (etp or 1) * (ep or 1) // replicas
@@ -94,6 +97,11 @@ class Shape:
     def copied(self, model: Model) -> "Shape":
         """Shape of the same NPUs, each with all of attention and requests of its own."""
         return self._with_experts(1, self.npus, 0, 0, model)
+
+    @classmethod
+    def split(cls, npus: int, model: Model, *, spread: bool = False) -> "Shape":
+        """Shape of *npus* that split attention, and experts too, or have them *spread*."""
+        return cls._with_experts(npus, 1, 0, npus if spread else 0, model)
 
     @property
     def npus(self) -> int:

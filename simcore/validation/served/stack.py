@@ -80,6 +80,11 @@ class ServingStack(Schema):
             time_s += unread_experts_s(run) / workload.gained_tokens
         return max(time_s, self.layer_issue_s * workload.model.layers / workload.gained_tokens)
 
+    def holds(self, run: Run) -> bool:
+        """True if the weights of *run* leave as much memory as the engine keeps free."""
+        told_bytes = self.memory_part * float(run.platform.npu.memory_bytes) * GIBI
+        return footprint(run.workload, run.plan).components()["weights"] <= told_bytes
+
     def most_sequences(self, run: Run) -> int:
         """Sequences of the step *run* of answering for which the memory has room, on all copies.
 
