@@ -16,9 +16,6 @@ from simcore.validation.served.stack import stack_of
 from simcore.validation.served.steps import between
 from simcore.workload import Model
 
-MOST_READ = 8192
-"""Tokens of prompts that a step reads at most: the engines' own default on these accelerators."""
-
 SPLIT_WORKERS = 4
 """Workers of a pool that splits attention, where a table does not tell: the median of rows that do;
 those that copy it are 1."""
@@ -106,23 +103,29 @@ class ServedPredictor:
         read, all steps read, and requests wait until as few answers are under way as ask for no
         more.
         """
-        shape = self._shape(row)
+        shape, stack = self._shape(row), stack_of(row)
         prompt, answer = _lengths(row)
         instances = _instances(row, shape)
         sequences = _needed(row, "concurrency") // instances
         decode = Load(step="decode", sequences=sequences, keys=prompt + answer // 2)
-        served = min(sequences, stack_of(row).most_sequences(self._runs.run(row, shape, decode)))
-        parts = ceil(prompt / MOST_READ)
+        served = min(sequences, stack.most_sequences(self._runs.run(row, shape, decode)))
+        parts = ceil(prompt / stack.read_tokens)
         tokens = ceil(prompt / parts)
         begun = parts * served / shape.replicas / answer  # chunks per step
-        chunks = min(max(1, round(begun)), max(1, MOST_READ // tokens))
+        chunks = min(max(1, round(begun)), max(1, stack.read_tokens // tokens))
         reading = begun / chunks  # part of the steps that read, or chunks that wait for a step
-        answered = max(1, round(served / max(1.0, reading)))
-        decode = replace(decode, sequences=answered)
-        mixed = replace(decode, chunks=chunks, chunk_tokens=tokens, chunk_parts=parts)
-        decode_s, mixed_s = (self._step_s(row, shape, load) for load in (decode, mixed))
-        read_s = mixed_s - decode_s
-        tpot_s = decode_s + min(1.0, reading) * read_s
+        if stack.reads_alone:
+            decode_s = self._step_s(row, shape, replace(decode, sequences=served))
+            alone = Load(step="prefill", sequences=chunks * shape.replicas, keys=tokens)
+            read_s = mixed_s = self._step_s(row, shape, alone)
+            tpot_s, answered = decode_s + reading * read_s, served
+        else:
+            answered = max(1, round(served / max(1.0, reading)))
+            decode = replace(decode, sequences=answered)
+            mixed = replace(decode, chunks=chunks, chunk_tokens=tokens, chunk_parts=parts)
+            decode_s, mixed_s = (self._step_s(row, shape, load) for load in (decode, mixed))
+            read_s = mixed_s - decode_s
+            tpot_s = decode_s + min(1.0, reading) * read_s
         place_s = (sequences / answered - 1) * answer * tpot_s  # by Little's law
         start_s = parts * sequences / shape.replicas / chunks * read_s / 2
         ttft_s = parts * mixed_s + decode_s / 2 + place_s + start_s / REQUESTS_EACH

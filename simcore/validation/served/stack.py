@@ -37,6 +37,8 @@ class ServingStack(Schema):
         host_step_s: Time of each step in which the accelerators wait for the host, which takes the
             new tokens before it schedules the next step; 0: it schedules while they compute.
         host_sequence_s: Likewise, for each sequence of the step on one copy of the model.
+        read_tokens: Tokens of prompts that a step reads at most.
+        reads_alone: Steps that read prompts write no answers.
         visits_all_experts: A step reads the weights of all experts, also of those without tokens.
         puts_tokens: Tokens are written where their experts are, once for each NPU and in the format
             of products; False: by the transfers of sums, once for each expert and in 16 bits.
@@ -55,6 +57,8 @@ class ServingStack(Schema):
     layer_issue_s: Seconds = Field(default=0.0, alias="layer_issue", ge=0, le=1e-1)
     host_step_s: Seconds = Field(default=0.0, alias="host_step", ge=0, le=LONGEST_S)
     host_sequence_s: Seconds = Field(default=0.0, alias="host_sequence", ge=0, le=LONGEST_S)
+    read_tokens: int = Field(default=8192, ge=1)
+    reads_alone: bool = False
     visits_all_experts: bool = False
     puts_tokens: bool = False
     guesses: Literal["never", "always", "untold_pools"] = "never"
