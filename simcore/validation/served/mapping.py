@@ -15,7 +15,7 @@ from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.checkpoints import checkpoint_of
 from simcore.validation.served.links import links_of
 from simcore.validation.served.models import served_model
-from simcore.validation.served.stack import stack_of
+from simcore.validation.served.stack import ServingStack, stack_of
 from simcore.validation.served.systems import served_as
 from simcore.workload import Model, ParallelPlan
 from simcore.workload.kinds.inference.formats import ServingFormats
@@ -207,16 +207,18 @@ class ServedRuns:
         return Platform.build(
             "platform",
             name=f"{npus} x {accelerator.npu}",
-            npu=_of_engine(self._machines.npu(accelerator.npu), stack_of(row).kernels),
+            npu=_of_engine(self._machines.npu(accelerator.npu), stack_of(row)),
             dimensions=links_of(self._machines, accelerator, npus, message_bytes),
         )
 
 
-def _of_engine(npu: Npu, engine: str) -> Npu:
-    """The accelerator with the kernels of *engine*."""
-    if npu.kernels is None or not engine:
+def _of_engine(npu: Npu, stack: ServingStack) -> Npu:
+    """The accelerator with the kernels of *stack*."""
+    if npu.kernels is None or not stack.kernels:
         return npu
-    chosen = npu.kernels.model_copy(update={"engine": engine})
+    shared = stack.any_experts and Precision.FP4 in npu.peak_flop_per_s
+    update = {"engine": stack.kernels, "any_engine": ("experts",) if shared else ()}
+    chosen = npu.kernels.model_copy(update=update)
     return npu.model_copy(update={"kernels": chosen})
 
 

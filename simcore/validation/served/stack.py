@@ -31,6 +31,8 @@ class ServingStack(Schema):
         releases: Releases that it stands for, whole or the beginning of their numbers; none: all
             that no other file of the engine names, and rows that tell none.
         kernels: Whose kernels run, a name in tables of kernels; empty: the fastest of any.
+        any_experts: Layers of experts are those of the library that engines share on accelerators
+            with products in 4 bits: the fastest of any engine.
         narrow_cache: Keys and values are kept in 8 bits; False: where the checkpoint asks for it.
         layer_issue_s: Time in which the host launches the kernels of a layer in each step; 0: steps
             are launched whole, as graphs.
@@ -53,6 +55,7 @@ class ServingStack(Schema):
     engine: str = Field(min_length=1)
     releases: tuple[str, ...] = ()
     kernels: str = ""
+    any_experts: bool = False
     narrow_cache: bool = False
     layer_issue_s: Seconds = Field(default=0.0, alias="layer_issue", ge=0, le=1e-1)
     host_step_s: Seconds = Field(default=0.0, alias="host_step", ge=0, le=LONGEST_S)
