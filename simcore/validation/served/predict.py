@@ -138,29 +138,32 @@ class ServedPredictor:
         fewer are answered at once: as many as leave the second pool at the rate of the first.
         """
         prompt, answer = _lengths(row)
-        sequences, readers = _needed(row, "concurrency"), row.count("prefill_num_workers")
+        sequences = _needed(row, "concurrency")
         told = row.text("mode") == "disagg"  # else degrees of one pool count the NPUs of both
         reads, writes = (self._shape(row, f"{pool}_" if told else "") for pool in POOLS)
-        prefill_s = self._step_s(
-            row, reads, Load(step="prefill", sequences=reads.replicas, keys=prompt)
-        )
+        readers = row.count("prefill_num_workers") or 1
+        prompts = Load(step="prefill", sequences=reads.replicas, keys=prompt)
+        prefill_s = self._step_s(row, reads, prompts)
 
         def tpot_s(pool: Pool, answered: float) -> float:
             each = max(1, round(answered / pool.count))
             load = Load(step="decode", sequences=each, keys=prompt + answer // 2)
             return self._step_s(row, pool.shape, load)
 
-        pools = self._ways(row, writes, (readers or 1) * reads.npus if told else 0)
+        pools = self._ways(row, writes, readers * reads.npus if told else 0)
         decode_s, pool = min(
             ((tpot_s(pool, sequences), pool) for pool in pools), key=lambda each: each[0]
         )
         answered = float(sequences)
-        if readers:
-            rate = readers * reads.replicas / prefill_s
+        if row.count("prefill_num_workers") or served_model(row.text("model")).latent is None:
+            together = max(1, stack_of(row).read_tokens // prompt)
+            full = replace(prompts, sequences=together * reads.replicas)
+            rate = readers * full.sequences / self._step_s(row, reads, full)
             for _ in range(_ROUNDS):
                 answered = (answered + min(sequences, rate * answer * decode_s)) / 2
                 decode_s = tpot_s(pool, answered)
-        return prefill_s + decode_s, decode_s, _needed(row, "num_gpus")
+        place_s = (sequences / answered - 1) * answer * decode_s  # by Little's law
+        return prefill_s + decode_s + place_s, decode_s, _needed(row, "num_gpus")
 
     def _ways(self, row: MeasuredRow, told: Shape, reading: int) -> tuple[Pool, ...]:
         """Ways to use the NPUs that answer, one of which *told* is; *reading*: those of the others.
