@@ -99,9 +99,9 @@ class Shape:
         return self._with_experts(1, self.npus, 0, 0, model)
 
     @classmethod
-    def split(cls, npus: int, model: Model, *, spread: bool = False) -> "Shape":
-        """Shape of *npus* that split attention, and experts too, or have them *spread*."""
-        return cls._with_experts(npus, 1, 0, npus if spread else 0, model)
+    def split(cls, npus: int, model: Model) -> "Shape":
+        """Shape of *npus* that split attention and experts."""
+        return cls._with_experts(npus, 1, npus, 0, model)
 
     @property
     def npus(self) -> int:

@@ -10,22 +10,15 @@ from simcore.simulation import Simulator
 from simcore.validation.bands.band import Band
 from simcore.validation.bands.serving import served_band
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
-from simcore.validation.served.mapping import MEAN_LENGTH, MOST_LATENT, Load, ServedRuns, Shape
+from simcore.validation.served.mapping import MEAN_LENGTH, Load, ServedRuns, Shape
 from simcore.validation.served.models import served_model
+from simcore.validation.served.pools import Pool, Pools
 from simcore.validation.served.stack import stack_of
 from simcore.validation.served.steps import between
-from simcore.workload import Model
-
-SPLIT_WORKERS = 4
-"""Workers of a pool that splits attention, where a table does not tell: the median of rows that do;
-those that copy it are 1."""
 
 REQUESTS_EACH = 10
 """Requests of a load test, one after the other, in each place: the first all start together, and
 wait on average for half of their prompts (InferenceX asks ten times its concurrency)."""
-
-POOLS = "prefill", "decode"
-"""As columns of tables begin."""
 
 _ROUNDS = 6
 """Halvings of the distance to the number of answers under way, less than 2 % of it in the end."""
@@ -67,25 +60,20 @@ def predict_serving(path: Path) -> Iterator[ServedPrediction]:
         yield replace(found, band=served_band(row)) if found.status == "ok" else found
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """Instances of one shape that share the requests."""
-
-    shape: Shape
-    count: int
-
-
 class ServedPredictor:
     """Predicts rows, and remembers equal steps."""
 
     def __init__(self) -> None:
         self._runs, self._simulator = ServedRuns(), Simulator()
+        self._pools_of = Pools(self._runs)
         self._known: dict[str, float] = {}
 
     def predict(self, row: MeasuredRow) -> ServedPrediction:
         """Prediction of *row*; never raises for what a row holds."""
         try:
-            ttft_s, tpot_s, npus = self._pools(row) if self._pooled(row) else self._one_pool(row)
+            ttft_s, tpot_s, npus = (
+                self._two_pools(row) if self._pools_of.apart(row) else self._one_pool(row)
+            )
         except SimcoreError as error:
             return ServedPrediction(id=row.id, status="unsupported", reason=str(error))
         answer = _lengths(row)[1]
@@ -103,7 +91,7 @@ class ServedPredictor:
         read, all steps read, and requests wait until as few answers are under way as ask for no
         more.
         """
-        shape, stack = self._shape(row), stack_of(row)
+        shape, stack = self._pools_of.shape(row), stack_of(row)
         prompt, answer = _lengths(row)
         instances = _instances(row, shape)
         sequences = _needed(row, "concurrency") // instances
@@ -131,7 +119,7 @@ class ServedPredictor:
         ttft_s = parts * mixed_s + decode_s / 2 + place_s + start_s / REQUESTS_EACH
         return ttft_s, tpot_s, instances * shape.npus
 
-    def _pools(self, row: MeasuredRow) -> tuple[float, float, int]:
+    def _two_pools(self, row: MeasuredRow) -> tuple[float, float, int]:
         """Answers in a pool of their own wait for no prompts, but for a place in the other pool.
 
         Where prompts take longer than answers, requests queue for the first pool, and so many
@@ -140,7 +128,9 @@ class ServedPredictor:
         prompt, answer = _lengths(row)
         sequences = _needed(row, "concurrency")
         told = row.text("mode") == "disagg"  # else degrees of one pool count the NPUs of both
-        reads, writes = (self._shape(row, f"{pool}_" if told else "") for pool in POOLS)
+        reads, writes = (
+            self._pools_of.shape(row, f"{pool}_" if told else "") for pool in ("prefill", "decode")
+        )
         readers = row.count("prefill_num_workers") or 1
         prompts = Load(step="prefill", sequences=reads.replicas, keys=prompt)
         prefill_s = self._step_s(row, reads, prompts)
@@ -150,7 +140,7 @@ class ServedPredictor:
             load = Load(step="decode", sequences=each, keys=prompt + answer // 2)
             return self._step_s(row, pool.shape, load)
 
-        pools = self._ways(row, writes, readers * reads.npus if told else 0)
+        pools = self._pools_of.ways(row, writes, readers * reads.npus if told else 0)
         decode_s, pool = min(
             ((tpot_s(pool, sequences), pool) for pool in pools), key=lambda each: each[0]
         )
@@ -164,50 +154,6 @@ class ServedPredictor:
                 decode_s = tpot_s(pool, answered)
         place_s = (sequences / answered - 1) * answer * decode_s  # by Little's law
         return prefill_s + decode_s + place_s, decode_s, _needed(row, "num_gpus")
-
-    def _ways(self, row: MeasuredRow, told: Shape, reading: int) -> tuple[Pool, ...]:
-        """Ways to use the NPUs that answer, one of which *told* is; *reading*: those of the others.
-
-        Tables of pools with latent attention tell neither how many workers there are nor whether
-        attention is split or copied; the faster way is taken. Where the weights need more than
-        ``MOST_LATENT`` and split experts are told, attention is split.
-        """
-        model = served_model(row.text("model"))
-        count = row.count("decode_num_workers")
-        if count is None:
-            count = max(1, (_needed(row, "num_gpus") - reading) // told.npus)
-        only = count > 1 or row.count("prefill_num_workers") or model.latent is None
-        copies = row.count("decode_attention_dp_size") or row.count("attention_dp") or 1
-        if only or copies > 1 or (told.tp > MOST_LATENT and told.etp > 1):
-            return (Pool(told, count),)
-        if told.tp == 1 and told.npus > 1:
-            fewest = self._fewest(row, model)
-            split = Pool(Shape.split(fewest, model), max(1, told.npus // fewest))
-        else:
-            split = Pool(told, SPLIT_WORKERS)
-        return split, Pool(told.copied(model), 1)
-
-    def _pooled(self, row: MeasuredRow) -> bool:
-        """True if prompts and answers have pools of their own, or degrees are none of one pool."""
-        split = (row.count("tp") or 1) > 1
-        return row.text("mode") == "disagg" or (split and self._shape(row).tp == 1)
-
-    def _shape(self, row: MeasuredRow, prefix: str = "") -> Shape:
-        model = served_model(row.text("model"))
-        most = self._fewest(row, model) if model.latent else MOST_LATENT
-        return Shape.of(row, model, prefix, most)
-
-    def _fewest(self, row: MeasuredRow, model: Model) -> int:
-        """NPUs that split latent attention: more than ``MOST_LATENT`` where the weights need it."""
-        npus = MOST_LATENT
-        while npus < model.heads:
-            run = self._runs.run(
-                row, Shape.split(npus, model), Load(step="decode", sequences=1, keys=1)
-            )
-            if stack_of(row).holds(run):
-                break
-            npus *= 2
-        return npus
 
     def _step_s(self, row: MeasuredRow, shape: Shape, load: Load) -> float:
         """Time of a step, straight between those in which all copies have equally many sequences.

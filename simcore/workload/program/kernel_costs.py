@@ -49,7 +49,7 @@ def input_gradient(name: str, m: int, n: int, k: int, share: NpuShare) -> Kernel
 def grouped_gemm(
     name: str, sizes: tuple[int, int, int], groups: int, share: NpuShare, held: int = 0
 ) -> Kernel:
-    """(m, k) x (k, n) products in *groups* of equal rows, each with weights of its own of *held*."""
+    """(m, k) x (k, n) products in *groups* of equal rows, each with its own of *held* weights."""
     m, n, k = sizes
     moved = share.element_bytes * (m * k + m * n) + share.weight_bytes * groups * k * n
     each = -(-m // groups)
