@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, sqrt
 from pathlib import Path
 
 from simcore.errors import SimcoreError
@@ -20,8 +20,8 @@ REQUESTS_EACH = 10
 """Requests of a load test, one after the other, in each place: the first all start together, and
 wait on average for half of their prompts (InferenceX asks ten times its concurrency)."""
 
-_ROUNDS = 6
-"""Halvings of the distance to the number of answers under way, less than 2 % of it in the end."""
+_CLOSE = 1.02
+"""How near the number of answers under way is found, as a factor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,9 +149,14 @@ class ServedPredictor:
             together = max(1, stack_of(row).read_tokens // prompt)
             full = replace(prompts, sequences=together * reads.replicas)
             rate = readers * full.sequences / self._step_s(row, reads, full)
-            for _ in range(_ROUNDS):
-                answered = (answered + min(sequences, rate * answer * decode_s)) / 2
-                decode_s = tpot_s(pool, answered)
+            fewest = 1.0
+            while rate * answer * decode_s < answered and answered > _CLOSE * fewest:
+                middle = sqrt(fewest * answered)
+                middle_s = tpot_s(pool, middle)
+                if rate * answer * middle_s < middle:
+                    answered, decode_s = middle, middle_s
+                else:
+                    fewest = middle
         place_s = (sequences / answered - 1) * answer * decode_s  # by Little's law
         return prefill_s + decode_s + place_s, decode_s, _needed(row, "num_gpus")
 
