@@ -21,7 +21,7 @@ REQUESTS_EACH = 10
 wait on average for half of their prompts (InferenceX asks ten times its concurrency)."""
 
 _CLOSE = 1.02
-"""How near the number of answers under way is found, as a factor."""
+"""Factor within which the number of answers under way is found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
