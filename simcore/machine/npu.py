@@ -111,6 +111,8 @@ class MeasuredBy(Schema):
         tables: A folder of ``configs/kernels`` by its name, or the path of one of the user's own
             (with a ``/``), below the folder of the file that names it.
         engine: Whose kernels run, a name in the tables; empty: the fastest of any engine.
+        any_engine: Kinds of kernels, by names of tables, of which the fastest of any engine runs
+            all the same: libraries that all engines call have them.
     """
 
     tables: Annotated[
@@ -120,6 +122,7 @@ class MeasuredBy(Schema):
         WithJsonSchema({"type": "string", "minLength": 1}),
     ]
     engine: str = ""
+    any_engine: tuple[str, ...] = ()
 
 
 class ScaleUpDomain(Schema):

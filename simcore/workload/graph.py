@@ -73,6 +73,7 @@ class Kernel(NamedTuple):
         heads, key_heads: Of queries and of keys, of attention.
         beside: It may run at the same time as the other kernels of its operator, on a stream of
             its own; compute models need not.
+        held: Weights of which a product in groups meets so many; 0: all.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Kernel(NamedTuple):
     heads: int = 0
     key_heads: int = 0
     beside: bool = False
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

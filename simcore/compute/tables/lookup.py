@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simcore.compute.tables.kinds import TABLE_KINDS
 from simcore.compute.tables.places import (
     NEXT_BEST,
     OF_EXPERTS,
@@ -44,12 +45,17 @@ class KernelTimes:
         self._tables: KernelTables | None = None
         self._measured_rates: MeasuredRates | None = None
         self._engine = ""
+        self._any_engine: tuple[str, ...] = ()
         self._plain = str(Precision.FP32) if precision is Precision.FP32 else "bf16"
         if npu.kernels is not None:
             self._tables, self._engine = tables_of(npu.kernels), npu.kernels.engine
             if self._engine and self._engine not in self._tables.engines:
                 rule = f"must be one of {', '.join(self._tables.engines)}"
                 raise ConfigError("platform.npu.kernels.engine", rule, got=self._engine)
+            self._any_engine = npu.kernels.any_engine
+            if unknown := set(self._any_engine) - TABLE_KINDS.keys():
+                rule = f"must be of {', '.join(TABLE_KINDS)}"
+                raise ConfigError("platform.npu.kernels.any_engine", rule, got=min(unknown))
             measured = self._tables.npu
             if measured is not None and _differs(npu, measured):
                 self._measured_rates = MeasuredRates(measured, precision)
@@ -139,7 +145,8 @@ class KernelTimes:
         tables = self._tables
         if tables is None:
             return ()
-        own = tables.find(kind, self._engine, format_) if self._engine else None
+        named = self._engine and kind not in self._any_engine
+        own = tables.find(kind, self._engine, format_) if named else None
         every = [own] if own else [tables.find(kind, one, format_) for one in tables.engines]
         return tuple([table for table in every if table is not None])
 

@@ -58,7 +58,7 @@ def place_of(kernel: Kernel, plain: str = "bf16") -> Place | None:
         shape = float(kernel.m), float(kernel.n), float(kernel.k)
         return Place("product", kernel.format or plain, shape) if kernel.groups == 1 else None
     if kernel.kind == "experts":
-        sizes = float(kernel.m), float(kernel.groups), float(kernel.k), float(kernel.n)
+        sizes = kernel.m / kernel.groups, float(kernel.groups), float(kernel.k), float(kernel.n)
         return Place("experts", kernel.format or plain, sizes)
     if kernel.kind == "attention" and kernel.name.startswith("attention core"):
         return _attention_place(kernel, plain)
@@ -84,7 +84,11 @@ def _attention_place(kernel: Kernel, plain: str) -> Place:
 
 
 def layer_of_experts(kernels: Sequence[Kernel]) -> Kernel | None:
-    """The layer of experts that begins with the first of *kernels*, as engines run it: fused."""
+    """The layer of experts that begins with the first of *kernels*, as engines run it: fused.
+
+    It has as many groups as experts are held, and the rows of all: tables were measured with rows
+    that meet experts at random, by the rows of one expert on average, few of them or many.
+    """
     if len(kernels) < OF_EXPERTS or kernels[0].groups == 1 or kernels[0].kind != "gemm":
         return None
     up, activation, down = kernels[:OF_EXPERTS]
@@ -92,4 +96,5 @@ def layer_of_experts(kernels: Sequence[Kernel]) -> Kernel | None:
     if not same or activation.kind != "elementwise" or down.kind != "gemm":
         return None
     flop, moved = up.flop + down.flop, up.bytes + down.bytes
-    return Kernel("experts", "experts", flop, moved, up.m, down.k, up.k, up.groups, up.format)
+    rows, held = round(down.flop / (2 * down.n * down.k)), up.held or up.groups
+    return Kernel("experts", "experts", flop, moved, rows, down.k, up.k, held, up.format)

@@ -27,15 +27,20 @@ def links_of(
     if inner > 1:
         up = machines.fabric(DIRECT.get(accelerator.fabric, accelerator.fabric))
         rate = accelerator.scale_up_bytes_per_s
-        dimensions.append(_suited(up, inner, rate, message_bytes))
+        dimensions.append(_suited(up, inner, rate, message_bytes, own=npus == inner))
     if npus > inner:
         out, rate = machines.fabric(SCALE_OUT), accelerator.scale_out_bytes_per_s
         dimensions.append(out.dimension(_EVERY_ONE, npus // inner, rate))
     return tuple(dimensions)
 
 
-def _suited(fabric: Fabric, npus: int, rate: float, message_bytes: float | None) -> Dimension:
+def _suited(
+    fabric: Fabric, npus: int, rate: float, message_bytes: float | None, *, own: bool
+) -> Dimension:
     """Links as the fastest transfer uses them.
+
+    Engines have *own* kernels for sums in the memories of one node; sums that leave it are those of
+    the library of collectives on each dimension.
 
     Tokens that are put in the memory of others wait for none of them, as sums do: they start as
     fast as small messages and then fill the links as large ones do.
@@ -44,7 +49,10 @@ def _suited(fabric: Fabric, npus: int, rate: float, message_bytes: float | None)
         latency_s = min(way.latency_s for way in fabric.protocols)
         puts = fabric.bulk.model_copy(update={"latency_s": latency_s})
         return fabric.dimension(_EVERY_ONE, npus, rate, puts)
-    ways = [fabric.dimension(_EVERY_ONE, npus, rate, way) for way in fabric.protocols]
+    ways = [
+        fabric.dimension(_EVERY_ONE, npus, rate, way)
+        for way in (fabric.protocols if own else (fabric.bulk,))
+    ]
     return min(ways, key=lambda way: _all_reduce_s(way, message_bytes))
 
 

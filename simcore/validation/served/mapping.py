@@ -15,7 +15,7 @@ from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.checkpoints import checkpoint_of
 from simcore.validation.served.links import links_of
 from simcore.validation.served.models import served_model
-from simcore.validation.served.stack import stack_of
+from simcore.validation.served.stack import ServingStack, stack_of
 from simcore.validation.served.systems import served_as
 from simcore.workload import Model, ParallelPlan
 from simcore.workload.kinds.inference.formats import ServingFormats
@@ -36,7 +36,8 @@ FORMATS = {
 }
 
 MOST_LATENT = 8
-"""NPUs that split latent attention, whose cache each of them holds whole."""
+"""NPUs that split latent attention, whose cache each of them holds whole, unless the weights need
+more."""
 
 MEAN_LENGTH = 0.9
 """Part of the nominal length: load tests draw lengths evenly from 80 to 100 % (InferenceX)."""
@@ -58,12 +59,14 @@ class Shape:
     ep: int
 
     @classmethod
-    def of(cls, row: MeasuredRow, model: Model, prefix: str = "") -> "Shape":
+    def of(
+        cls, row: MeasuredRow, model: Model, prefix: str = "", most_latent: int = MOST_LATENT
+    ) -> "Shape":
         """Degrees in columns of the row that begin with *prefix* (pools: ``decode_``).
 
         An engine spreads experts over NPUs that it has already. Where both degrees of experts
         equal n and attention has n^2 NPUs, the table has multiplied them once too often: n. With
-        experts, a degree by which heads do not divide, or beyond ``MOST_LATENT`` where every NPU
+        experts, a degree by which heads do not divide, or beyond *most_latent* where every NPU
         would keep the latents of all requests, is one of copies of attention.
         """
         ending = "_size" if prefix else ""
@@ -75,7 +78,7 @@ class Shape:
         if etp and etp == ep and etp > 1 and tp * replicas == etp * ep:
             tp, replicas = (1, ep) if replicas > 1 else (ep, 1)
             etp = 1
-        if model.experts and (model.heads % tp or (model.latent and tp > MOST_LATENT)):
+        if model.experts and (model.heads % tp or (model.latent and tp > most_latent)):
             tp, replicas = 1, tp * replicas
         if model.experts and (etp or 1) * (ep or 1) > tp * replicas:  # experts need NPUs, too
             tp = (etp or 1) * (ep or 1) // replicas
@@ -94,6 +97,11 @@ class Shape:
     def copied(self, model: Model) -> "Shape":
         """Shape of the same NPUs, each with all of attention and requests of its own."""
         return self._with_experts(1, self.npus, 0, 0, model)
+
+    @classmethod
+    def split(cls, npus: int, model: Model) -> "Shape":
+        """Shape of *npus* that split attention and experts."""
+        return cls._with_experts(npus, 1, npus, 0, model)
 
     @property
     def npus(self) -> int:
@@ -199,16 +207,18 @@ class ServedRuns:
         return Platform.build(
             "platform",
             name=f"{npus} x {accelerator.npu}",
-            npu=_of_engine(self._machines.npu(accelerator.npu), stack_of(row).kernels),
+            npu=_of_engine(self._machines.npu(accelerator.npu), stack_of(row)),
             dimensions=links_of(self._machines, accelerator, npus, message_bytes),
         )
 
 
-def _of_engine(npu: Npu, engine: str) -> Npu:
-    """The accelerator with the kernels of *engine*."""
-    if npu.kernels is None or not engine:
+def _of_engine(npu: Npu, stack: ServingStack) -> Npu:
+    """The accelerator with the kernels of *stack*."""
+    if npu.kernels is None or not stack.kernels:
         return npu
-    chosen = npu.kernels.model_copy(update={"engine": engine})
+    shared = stack.any_experts and Precision.FP4 in npu.peak_flop_per_s
+    update = {"engine": stack.kernels, "any_engine": ("experts",) if shared else ()}
+    chosen = npu.kernels.model_copy(update=update)
     return npu.model_copy(update={"kernels": chosen})
 
 

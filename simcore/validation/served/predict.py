@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, sqrt
 from pathlib import Path
 
 from simcore.errors import SimcoreError
@@ -12,21 +12,16 @@ from simcore.validation.bands.serving import served_band
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import MEAN_LENGTH, Load, ServedRuns, Shape
 from simcore.validation.served.models import served_model
+from simcore.validation.served.pools import Pool, Pools
 from simcore.validation.served.stack import stack_of
-
-MOST_READ = 8192
-"""Tokens of prompts that a step reads at most: the engines' own default on these accelerators."""
-
-SPLIT_WORKERS = 4
-"""Workers of a pool that splits attention, where a table does not tell: the median of rows that do;
-those that copy it are 1."""
+from simcore.validation.served.steps import between
 
 REQUESTS_EACH = 10
 """Requests of a load test, one after the other, in each place: the first all start together, and
 wait on average for half of their prompts (InferenceX asks ten times its concurrency)."""
 
-_ROUNDS = 6
-"""Halvings of the distance to the number of answers under way, less than 2 % of it in the end."""
+_CLOSE = 1.02
+"""Factor within which the number of answers under way is found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +65,15 @@ class ServedPredictor:
 
     def __init__(self) -> None:
         self._runs, self._simulator = ServedRuns(), Simulator()
+        self._pools_of = Pools(self._runs)
         self._known: dict[str, float] = {}
 
     def predict(self, row: MeasuredRow) -> ServedPrediction:
         """Prediction of *row*; never raises for what a row holds."""
         try:
-            pooled = row.text("mode") == "disagg"
-            ttft_s, tpot_s, npus = self._pools(row) if pooled else self._one_pool(row)
+            ttft_s, tpot_s, npus = (
+                self._two_pools(row) if self._pools_of.apart(row) else self._one_pool(row)
+            )
         except SimcoreError as error:
             return ServedPrediction(id=row.id, status="unsupported", reason=str(error))
         answer = _lengths(row)[1]
@@ -94,64 +91,89 @@ class ServedPredictor:
         read, all steps read, and requests wait until as few answers are under way as ask for no
         more.
         """
-        shape = Shape.of(row, served_model(row.text("model")))
+        shape, stack = self._pools_of.shape(row), stack_of(row)
         prompt, answer = _lengths(row)
         instances = _instances(row, shape)
         sequences = _needed(row, "concurrency") // instances
         decode = Load(step="decode", sequences=sequences, keys=prompt + answer // 2)
-        served = min(sequences, stack_of(row).most_sequences(self._runs.run(row, shape, decode)))
-        parts = ceil(prompt / MOST_READ)
+        served = min(sequences, stack.most_sequences(self._runs.run(row, shape, decode)))
+        parts = ceil(prompt / stack.read_tokens)
         tokens = ceil(prompt / parts)
         begun = parts * served / shape.replicas / answer  # chunks per step
-        chunks = min(max(1, round(begun)), max(1, MOST_READ // tokens))
+        chunks = min(max(1, round(begun)), max(1, stack.read_tokens // tokens))
         reading = begun / chunks  # part of the steps that read, or chunks that wait for a step
-        answered = max(1, round(served / max(1.0, reading)))
-        decode = replace(decode, sequences=answered)
-        mixed = replace(decode, chunks=chunks, chunk_tokens=tokens, chunk_parts=parts)
-        decode_s, mixed_s = (self._step_s(row, shape, load) for load in (decode, mixed))
-        read_s = mixed_s - decode_s
-        tpot_s = decode_s + min(1.0, reading) * read_s
+        if stack.reads_alone:
+            decode_s = self._step_s(row, shape, replace(decode, sequences=served))
+            alone = Load(step="prefill", sequences=chunks * shape.replicas, keys=tokens)
+            read_s = mixed_s = self._step_s(row, shape, alone)
+            tpot_s, answered = decode_s + reading * read_s, served
+        else:
+            answered = max(1, round(served / max(1.0, reading)))
+            decode = replace(decode, sequences=answered)
+            mixed = replace(decode, chunks=chunks, chunk_tokens=tokens, chunk_parts=parts)
+            decode_s, mixed_s = (self._step_s(row, shape, load) for load in (decode, mixed))
+            read_s = mixed_s - decode_s
+            tpot_s = decode_s + min(1.0, reading) * read_s
         place_s = (sequences / answered - 1) * answer * tpot_s  # by Little's law
         start_s = parts * sequences / shape.replicas / chunks * read_s / 2
         ttft_s = parts * mixed_s + decode_s / 2 + place_s + start_s / REQUESTS_EACH
         return ttft_s, tpot_s, instances * shape.npus
 
-    def _pools(self, row: MeasuredRow) -> tuple[float, float, int]:
+    def _two_pools(self, row: MeasuredRow) -> tuple[float, float, int]:
         """Answers in a pool of their own wait for no prompts, but for a place in the other pool.
 
         Where prompts take longer than answers, requests queue for the first pool, and so many
         fewer are answered at once: as many as leave the second pool at the rate of the first.
         """
-        model = served_model(row.text("model"))
-        reads, writes = (Shape.of(row, model, f"{pool}_") for pool in ("prefill", "decode"))
         prompt, answer = _lengths(row)
-        sequences, readers = _needed(row, "concurrency"), row.count("prefill_num_workers")
+        sequences = _needed(row, "concurrency")
+        told = row.text("mode") == "disagg"  # else degrees of one pool count the NPUs of both
+        reads, writes = (
+            self._pools_of.shape(row, f"{pool}_" if told else "") for pool in ("prefill", "decode")
+        )
+        readers = row.count("prefill_num_workers") or 1
         prompts = Load(step="prefill", sequences=reads.replicas, keys=prompt)
         prefill_s = self._step_s(row, reads, prompts)
-        workers = row.count("decode_num_workers")
-        if workers is None:
-            left = _needed(row, "num_gpus") - (readers or 1) * reads.npus
-            workers = max(1, left // writes.npus)
 
-        def tpot_s(shape: Shape, count: int, answered: float) -> float:
-            each = max(1, round(answered / count))
+        def tpot_s(pool: Pool, answered: float) -> float:
+            each = max(1, round(answered / pool.count))
             load = Load(step="decode", sequences=each, keys=prompt + answer // 2)
-            return self._step_s(row, shape, load)
+            return self._step_s(row, pool.shape, load)
 
-        if workers > 1 or readers or model.latent is None or writes.tp == 1:
-            decode_s = tpot_s(writes, workers, sequences)
-        else:
-            ways = ((writes, SPLIT_WORKERS), (writes.copied(model), 1))
-            decode_s = min(tpot_s(shape, count, sequences) for shape, count in ways)
-        if readers:
-            rate = readers * reads.replicas / prefill_s
-            answered = float(sequences)
-            for _ in range(_ROUNDS):
-                answered = (answered + min(sequences, rate * answer * decode_s)) / 2
-                decode_s = tpot_s(writes, workers, answered)
-        return prefill_s + decode_s, decode_s, _needed(row, "num_gpus")
+        pools = self._pools_of.ways(row, writes, readers * reads.npus if told else 0)
+        decode_s, pool = min(
+            ((tpot_s(pool, sequences), pool) for pool in pools), key=lambda each: each[0]
+        )
+        answered = float(sequences)
+        if row.count("prefill_num_workers") or served_model(row.text("model")).latent is None:
+            together = max(1, stack_of(row).read_tokens // prompt)
+            full = replace(prompts, sequences=together * reads.replicas)
+            rate = readers * full.sequences / self._step_s(row, reads, full)
+            fewest = 1.0
+            while rate * answer * decode_s < answered and answered > _CLOSE * fewest:
+                middle = sqrt(fewest * answered)
+                middle_s = tpot_s(pool, middle)
+                if rate * answer * middle_s < middle:
+                    answered, decode_s = middle, middle_s
+                else:
+                    fewest = middle
+        place_s = (sequences / answered - 1) * answer * decode_s  # by Little's law
+        return prefill_s + decode_s + place_s, decode_s, _needed(row, "num_gpus")
 
     def _step_s(self, row: MeasuredRow, shape: Shape, load: Load) -> float:
+        """Time of a step, straight between those in which all copies have equally many sequences.
+
+        Below one each, copies without a sequence keep pace with the others; fewer experts are met.
+        """
+        each = load.sequences / shape.replicas
+        fewest = max(1, int(each))
+
+        def whole_s(number: int) -> float:
+            return self._even_s(row, shape, replace(load, sequences=number * shape.replicas))
+
+        return between((fewest, fewest + 1), each, whole_s)
+
+    def _even_s(self, row: MeasuredRow, shape: Shape, load: Load) -> float:
         run = self._runs.run(row, shape, load)
         key = run.model_dump_json(exclude={"platform": {"npu": {"sources"}}})
         if key not in self._known:

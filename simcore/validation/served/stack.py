@@ -12,6 +12,7 @@ from simcore.files.yaml_file import read_table
 from simcore.memory.footprint import footprint
 from simcore.schema import Schema, Seconds
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
+from simcore.validation.served.engine import LONGEST_S
 from simcore.workload.kinds.inference.workload import InferenceWorkload
 
 GIBI = 2**30 / 1e9
@@ -30,9 +31,16 @@ class ServingStack(Schema):
         releases: Releases that it stands for, whole or the beginning of their numbers; none: all
             that no other file of the engine names, and rows that tell none.
         kernels: Whose kernels run, a name in tables of kernels; empty: the fastest of any.
+        any_experts: Layers of experts are those of the library that engines share on accelerators
+            with products in 4 bits: the fastest of any engine.
         narrow_cache: Keys and values are kept in 8 bits; False: where the checkpoint asks for it.
         layer_issue_s: Time in which the host launches the kernels of a layer in each step; 0: steps
             are launched whole, as graphs.
+        host_step_s: Time of each step in which the accelerators wait for the host, which takes the
+            new tokens before it schedules the next step; 0: it schedules while they compute.
+        host_sequence_s: Likewise, for each sequence of the step on one copy of the model.
+        read_tokens: Tokens of prompts that a step reads at most.
+        reads_alone: Steps that read prompts write no answers.
         visits_all_experts: A step reads the weights of all experts, also of those without tokens.
         puts_tokens: Tokens are written where their experts are, once for each NPU and in the format
             of products; False: by the transfers of sums, once for each expert and in 16 bits.
@@ -47,8 +55,13 @@ class ServingStack(Schema):
     engine: str = Field(min_length=1)
     releases: tuple[str, ...] = ()
     kernels: str = ""
+    any_experts: bool = False
     narrow_cache: bool = False
     layer_issue_s: Seconds = Field(default=0.0, alias="layer_issue", ge=0, le=1e-1)
+    host_step_s: Seconds = Field(default=0.0, alias="host_step", ge=0, le=LONGEST_S)
+    host_sequence_s: Seconds = Field(default=0.0, alias="host_sequence", ge=0, le=LONGEST_S)
+    read_tokens: int = Field(default=8192, ge=1)
+    reads_alone: bool = False
     visits_all_experts: bool = False
     puts_tokens: bool = False
     guesses: Literal["never", "always", "untold_pools"] = "never"
@@ -78,7 +91,14 @@ class ServingStack(Schema):
         assert isinstance(workload, InferenceWorkload)
         if self.visits_all_experts:
             time_s += unread_experts_s(run) / workload.gained_tokens
-        return max(time_s, self.layer_issue_s * workload.model.layers / workload.gained_tokens)
+        launched_s = self.layer_issue_s * workload.model.layers / workload.gained_tokens
+        host_s = self.host_step_s + run.plan.micro_batch * self.host_sequence_s
+        return max(time_s, launched_s) + host_s / workload.gained_tokens
+
+    def holds(self, run: Run) -> bool:
+        """True if the weights of *run* leave as much memory as the engine keeps free."""
+        told_bytes = self.memory_part * float(run.platform.npu.memory_bytes) * GIBI
+        return footprint(run.workload, run.plan).components()["weights"] <= told_bytes
 
     def most_sequences(self, run: Run) -> int:
         """Sequences of the step *run* of answering for which the memory has room, on all copies.

@@ -61,13 +61,13 @@ def doublings(sequences: int) -> tuple[int, ...]:
     return tuple(2**power for power in range((sequences - 1).bit_length() + 1))
 
 
-def between(places: tuple[int, ...], place: int, value: Callable[[int], float]) -> float:
+def between(places: tuple[int, ...], place: float, value: Callable[[int], float]) -> float:
     """*value* at *place*, on the straight line between its neighbours among *places*.
 
     Beyond the last and before the first place it grows as between the nearest two.
     """
     if place in places:
-        return value(place)
+        return value(int(place))
     right = min(max(bisect_right(places, place), 1), len(places) - 1)
     low, high = places[right - 1], places[right]
     left, other = value(low), value(high)

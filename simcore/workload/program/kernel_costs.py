@@ -46,12 +46,15 @@ def input_gradient(name: str, m: int, n: int, k: int, share: NpuShare) -> Kernel
     return gemm(f"{name} input gradient", m, k, n, share)
 
 
-def grouped_gemm(name: str, sizes: tuple[int, int, int], groups: int, share: NpuShare) -> Kernel:
-    """(m, k) x (k, n) products in *groups* of equal rows, each group with weights of its own."""
+def grouped_gemm(
+    name: str, sizes: tuple[int, int, int], groups: int, share: NpuShare, held: int = 0
+) -> Kernel:
+    """(m, k) x (k, n) products in *groups* of equal rows, each with its own of *held* weights."""
     m, n, k = sizes
     moved = share.element_bytes * (m * k + m * n) + share.weight_bytes * groups * k * n
     each = -(-m // groups)
-    return _product(name, (each, n, k), moved, share, groups, 2.0 * m * n * k)
+    found = _product(name, (each, n, k), moved, share, groups, 2.0 * m * n * k)
+    return found._replace(held=held)
 
 
 def grouped_weight_gradient(

@@ -14,6 +14,7 @@ from simcore.compute import MeasuredKernels
 from simcore.compute.tables.joined import joined_s
 from simcore.compute.tables.kinds import TABLE_KINDS
 from simcore.compute.tables.lookup import KernelTimes
+from simcore.compute.tables.places import layer_of_experts
 from simcore.compute.tables.store import KernelTables, shipped_tables
 from simcore.errors import ConfigError
 from simcore.files.resources import shipped_folder
@@ -175,3 +176,72 @@ def test_small_kernels_that_follow_each_other_are_launched_once_and_those_beside
     assert time_ns(small, small, small) == pytest.approx(time_ns(small), abs=2)
     assert time_ns(long, short) == time_ns(long) > time_ns(short)
     assert time_ns(long, short._replace(beside=False)) > time_ns(long)
+
+
+def layer(rows: int, held: int, width: int = 7168, inner: int = 512) -> list[Kernel]:
+    """A layer of *held* experts in which tokens meet *rows* in sum."""
+    met, number_bytes = min(rows, held), 0.5625
+    up, down = (
+        Kernel(
+            name,
+            "gemm",
+            2.0 * rows * n * k,
+            number_bytes * met * n * k,
+            ceil(rows / met),
+            n,
+            k,
+            met,
+            "nvfp4",
+            held=held,
+        )
+        for name, n, k in (("experts up", 2 * inner, width), ("experts down", width, inner))
+    )
+    return [up, Kernel("experts activation", "elementwise", 1.0, 1.0), down]
+
+
+def test_few_rows_of_many_experts_take_the_time_that_was_measured_of_them() -> None:
+    """64 tokens of 8 among 256 experts were measured as 2 rows of each, 1 token as 1/32."""
+    npu = load_npu("b200")
+    assert npu.kernels is not None
+    named = npu.model_copy(update={"kernels": npu.kernels.model_copy(update={"engine": "sglang"})})
+    times = KernelTimes(named, Precision.BF16)
+    points = {
+        float(row["rows"]): float(row["us"])
+        for row in rows_of(SHIPPED / "b200" / "experts.csv")
+        if (row["engine"], row["format"], row["held"]) == ("sglang", "nvfp4", "256")
+        and (row["hidden"], row["inner"]) == ("7168", "512")
+    }
+    few = {rows: us for rows, us in points.items() if rows < 1}
+    assert len(few) >= 2
+    for rows, us in points.items():
+        kernels = layer(round(256 * rows), 256)
+        fused = layer_of_experts(kernels)
+        assert fused is not None
+        expected_s = max(1e-6 * us, times.least_s(fused))
+        assert times.times_s(kernels)[0] == pytest.approx(expected_s, rel=0.01)
+
+
+def test_the_fastest_of_any_engine_runs_where_libraries_are_shared() -> None:
+    npu = load_npu("b200")
+    assert npu.kernels is not None
+    kernels = layer(64, 256)
+    found = []
+    for update in (
+        {"engine": "tensorrt_llm"},
+        {"engine": "tensorrt_llm", "any_engine": ("experts",)},
+        {"engine": ""},
+    ):
+        named = npu.model_copy(update={"kernels": npu.kernels.model_copy(update=update)})
+        found.append(KernelTimes(named, Precision.BF16).times_s(kernels)[0])
+    own, shared, fastest = found
+    assert shared == fastest <= own
+
+
+def test_a_kind_of_kernels_that_no_table_has_is_refused() -> None:
+    npu = load_npu("b200")
+    assert npu.kernels is not None
+    named = npu.model_copy(
+        update={"kernels": npu.kernels.model_copy(update={"any_engine": ("magic",)})}
+    )
+    with pytest.raises(ConfigError, match="any_engine: must be of product"):
+        KernelTimes(named, Precision.BF16)

@@ -6,6 +6,7 @@ from simcore.files.resources import shipped_names
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import Load, ServedRuns, Shape
 from simcore.validation.served.models import CHECKPOINTS, served_model
+from simcore.validation.served.pools import Pool, Pools
 from simcore.validation.served.predict import ServedPredictor
 
 
@@ -178,3 +179,65 @@ def test_requests_that_start_together_wait_for_the_prompts_of_each_other() -> No
     assert few
     assert many
     assert many > 1.5 * few
+
+
+def latent(**cells: str) -> MeasuredRow:
+    """Two pools of sixteen H100, whose workers the table does not tell."""
+    row = {"system": "h100", "backend": "sglang", "mode": "disagg", "num_gpus": "32"}
+    row |= {"model": "DeepSeek-R1", "gemm_format": "fp8", "moe_format": "fp8"}
+    row |= {f"{pool}_tp_size": "16" for pool in ("prefill", "decode")}
+    return served(**(row | {f"{pool}_moe_tp_size": "16" for pool in ("prefill", "decode")} | cells))
+
+
+def test_latent_attention_is_split_beyond_eight_where_the_weights_need_it() -> None:
+    """671 GB in 8 bits: sixteen H100 of 80 GB hold them with room to spare, and eight H200."""
+    pools = Pools(ServedRuns())
+    many, few = (pools.shape(latent(system=name), "decode_") for name in ("h100", "h200"))
+    assert (many.tp, many.replicas, many.etp) == (16, 1, 16)
+    assert pools.ways(latent(), many, 16) == (Pool(many, 1),)
+    assert (few.tp, few.replicas) == (1, 16)
+
+
+def test_a_degree_that_heads_do_not_divide_by_counts_several_instances() -> None:
+    """Of 36 NPUs four times eight split attention, or all copy it; few requests need the former."""
+    row = served(system="gb200", tp="36", moe_tp="36", num_gpus="36", concurrency="4")
+    pools = Pools(ServedRuns())
+    assert pools.apart(row)
+    split, copied = pools.ways(row, pools.shape(row), 0)
+    assert (split.shape.tp, split.count) == (8, 4)
+    assert (copied.shape.replicas, copied.count) == (36, 1)
+    one = served(system="gb200", tp="8", moe_tp="8", num_gpus="8", concurrency="1")
+    found, alone = (ServedPredictor().predict(each).tpot_s for each in (row, one))
+    assert found == pytest.approx(alone, rel=0.05)
+
+
+def test_sums_that_leave_a_node_are_none_of_the_engines_own() -> None:
+    row, load = latent(), Load(step="decode", sequences=1, keys=1024)
+    inside, across = (
+        ServedRuns().run(row, Shape(tp=tp, replicas=1, etp=tp, ep=1), load).platform.dimensions
+        for tp in (8, 16)
+    )
+    assert (len(inside), len(across)) == (1, 2)
+    assert across[0].latency_s > 5 * inside[0].latency_s
+
+
+def test_more_requests_take_longer_where_copies_have_less_than_one_each() -> None:
+    pools = {"mode": "disagg", "num_gpus": "64", "decode_attention_dp_size": "32"}
+    pools |= {"prefill_tp_size": "8", "decode_moe_ep_size": "32"}
+    times = [tpot_s(**pools, concurrency=number) for number in ("4", "8", "24", "40", "64")]
+    assert times == sorted(times)
+    assert len(set(times)) == len(times)
+
+
+def test_pools_that_cannot_read_as_fast_as_they_answer_queue() -> None:
+    """The rate of a saturated closed loop is that of its slowest pool."""
+    row = {"model": "gpt-oss-120b", "system": "gb200", "mode": "disagg", "num_gpus": "5"}
+    row |= {"prefill_tp_size": "1", "decode_tp_size": "4", "input_len": "8192"}
+    some, many = (
+        ServedPredictor().predict(served(**row, concurrency=number)) for number in ("1024", "4096")
+    )
+    assert some.ttft_s
+    assert many.ttft_s
+    assert some.tokens_per_s_per_npu
+    assert many.ttft_s > 3 * some.ttft_s
+    assert many.tokens_per_s_per_npu == pytest.approx(some.tokens_per_s_per_npu, rel=0.1)

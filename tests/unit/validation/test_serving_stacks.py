@@ -39,7 +39,9 @@ def test_every_shipped_stack_says_where_it_comes_from(name: str) -> None:
         ("vllm", "0.12.0", "vllm_0_12"),
         ("sglang", "0.5.9", "sglang"),
         ("trtllm", "1.3.0rc1", "tensorrt_llm_1_3_rc1"),
-        ("trtllm", "1.3.0rc10", "tensorrt_llm"),
+        ("sglang", "0.5.10.post1", "sglang_0_5_10"),
+        ("trtllm", "1.3.0rc10", "tensorrt_llm_1_2"),
+        ("trtllm", "1.1.0rc2", "tensorrt_llm"),
         ("trtllm", "0.8.1.post2", "dynamo_tensorrt_llm"),
         ("trtllm", "0.80", "tensorrt_llm"),
         ("", "", "unknown"),
@@ -131,3 +133,33 @@ def test_experts_that_do_not_divide_are_held_twice_in_part() -> None:
     assert isinstance(model, Model)
     assert model.experts is not None
     assert model.experts.count == 288
+
+
+def test_steps_that_wait_for_the_host_take_its_time_for_each_request() -> None:
+    """0.12 of vLLM and 0.18 run the same kernels of a model without experts."""
+    qwen = {"model": "Qwen3-32B", "system": "h100", "backend": "vllm", "gemm_format": ""}
+    qwen |= {"moe_format": "", "output_len": "8192", "concurrency": "32"}
+    waiting, free = (predicted(**qwen, backend_version=each).tpot_s for each in ("0.12.0", ""))
+    assert waiting
+    assert free
+    assert waiting - free == pytest.approx(1.6e-3 + 32 * 30e-6, rel=1e-6)
+
+
+def test_prompts_read_alone_and_in_pieces_take_longer() -> None:
+    """Each piece of 128 tokens reads the weights again."""
+    long = {"system": "b300", "backend": "sglang", "input_len": "8192", "concurrency": "16"}
+    pieces, whole = (predicted(**long, backend_version=each).tpot_s for each in ("0.5.10", ""))
+    assert pieces
+    assert whole
+    assert pieces > 1.5 * whole
+
+
+def test_experts_of_a_shared_library_run_where_products_have_four_bits() -> None:
+    shape, load = Shape(tp=8, replicas=1, etp=8, ep=1), Load(step="decode", sequences=4, keys=1024)
+    chosen = []
+    for system in ("b200", "h200"):
+        row = row_of(system=system, gemm_format="fp8", moe_format="fp8", backend_version="1.2.0")
+        kernels = ServedRuns().run(row, shape, load).platform.npu.kernels
+        assert kernels is not None
+        chosen.append((kernels.engine, kernels.any_engine))
+    assert chosen == [("tensorrt_llm", ("experts",)), ("tensorrt_llm", ())]

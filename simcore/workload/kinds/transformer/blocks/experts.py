@@ -254,12 +254,12 @@ class RoutedExperts(ResidualBlock):
         return experts.rows, experts.width, experts.ffn, groups
 
     def _products(self) -> list[Kernel]:
-        share, (rows, wide, ffn, held) = self._routed_share, self._sizes()
-        inner = share.mlp_inputs * ffn
+        share, (rows, wide, ffn, met) = self._routed_share, self._sizes()
+        inner, held = share.mlp_inputs * ffn, self._experts.held
         return [
-            grouped_gemm("experts up", (rows, inner, wide), held, share),
+            grouped_gemm("experts up", (rows, inner, wide), met, share, held),
             self._activation("experts activation", 1 + share.mlp_inputs),
-            grouped_gemm("experts down", (rows, wide, ffn), held, share),
+            grouped_gemm("experts down", (rows, wide, ffn), met, share, held),
         ]
 
     def _gradients(
