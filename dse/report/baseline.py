@@ -9,7 +9,7 @@ RUN = "the run of the study"
 
 
 def baseline_lines(result: StudyResult) -> list[str]:
-    """What the run of the study reaches, and the first recommended design against it."""
+    """Values of the run of the study, and the first recommended design against it."""
     baseline = result.baseline
     if baseline is None:
         return []
