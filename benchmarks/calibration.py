@@ -4,9 +4,10 @@
 
 A source is left out of everything that is fitted: residuals by class, their constants, and what
 runs of one site share. Some of its runs are then given as a site's own, and the error of the others
-is told as simulated and moved. The runs are drawn at random, several times; and chosen one by
-one where they tell most of the others, as `simcore calibrate` advises. ``--errors`` takes errors of
-predictions whose efficiencies were fitted without the source too (``left_out.py --errors``).
+is told as simulated and moved, and how many of them lie in their bands before and after. The runs
+are drawn at random, several times; and chosen one by one where they tell most of the others, as
+`simcore calibrate` advises. ``--errors`` takes errors of predictions whose efficiencies were fitted
+without the source too (``left_out.py --errors``).
 """
 
 import argparse
@@ -22,7 +23,7 @@ from simcore.config import Run
 from simcore.validation.bands.classes import TRAINING
 from simcore.validation.bands.fit import fitted
 from simcore.validation.bands.shipped import Likeness
-from simcore.validation.bands.spread import Floats, Spreads
+from simcore.validation.bands.spread import Constants, Floats, Ints, Mask, Spreads
 from simcore.validation.bands.write import training_groups
 from simcore.validation.calibrated.fit import fitted_likeness
 from simcore.validation.calibrated.posterior import Posterior
@@ -60,7 +61,7 @@ def print_worth(
     falls = []
     for at in np.argsort(-counts, kind="stable")[:most]:
         source = spreads.sources[int(at)]
-        site, likeness, widths = left_out(source, runs, spreads)
+        site, likeness, widths, constants = left_out(source, runs, spreads)
         named = [one.row.id for one, _ in trained if one.row.text("source") == source]
         site = [
             replace(run, residual=-log(1 + errors[name])) if name in errors else run
@@ -68,22 +69,31 @@ def print_worth(
         ]
         raw, drawn, chosen = worth(site, widths, likeness, own, draws)
         falls.append((1 - drawn / raw, 1 - chosen / raw))
+        before, after = coverage(site, widths, likeness, constants, random_picks(site, own, draws))
         print(
             f"{source} ({len(site)} runs): {raw:.1%} as simulated, {drawn:.1%} with {own} drawn "
             f"({falls[-1][0]:+.0%} less), {chosen:.1%} with {own} chosen ({falls[-1][1]:+.0%} less)"
+            f"; {before:.0%} in bands, {after:.0%} with {own} drawn"
         )
     print("mean: error falls by {:.0%} (drawn), {:.0%} (chosen)".format(*np.mean(falls, axis=0)))
 
 
 def left_out(
     source: str, runs: list[SourceRun], spreads: Spreads
-) -> tuple[list[SourceRun], Likeness, Floats]:
-    """Runs of a source, what runs of one site share, and their spreads, from all others."""
+) -> tuple[list[SourceRun], Likeness, Floats, Constants]:
+    """Runs of a source, what runs of one site share, their spreads and bands, from all others."""
     others = spreads.source != spreads.sources.index(source)
     constants = fitted(TRAINING, spreads.groups, others)
     sites = sites_of([run for run in runs if run.source != source], spreads, constants)
     site = [run for run in runs if run.source == source]
-    return site, fitted_likeness(sites), left_out_widths(source, site, spreads, constants)
+    widths = left_out_widths(source, site, spreads, constants)
+    return site, fitted_likeness(sites), widths, constants
+
+
+def random_picks(site: list[SourceRun], own: int, draws: int) -> list[Ints]:
+    """Numbers of a site's own runs, drawn several times; the same every time."""
+    random = np.random.default_rng(0)
+    return [random.permutation(len(site))[:own] for _ in range(draws)]
 
 
 def worth(
@@ -93,8 +103,7 @@ def worth(
 
     As simulated and drawn: means over the same draws.
     """
-    random = np.random.default_rng(0)
-    picks = [random.permutation(len(site))[:own] for _ in range(draws)]
+    picks = random_picks(site, own, draws)
     drawn = np.mean([rest_error(site, widths, likeness, pick) for pick in picks], axis=0)
     picked = rest_error(site, widths, likeness, chosen(site, widths, likeness, own))
     return float(drawn[0]), float(drawn[1]), float(drawn[0] * picked[1] / picked[0])
@@ -124,6 +133,33 @@ def rest_error(
     rest = np.setdiff1d(np.arange(len(site)), own)
     before, after = np.exp(-residuals) - 1, np.exp(shifts - residuals) - 1
     return float(np.abs(before[rest]).mean()), float(np.abs(after[rest]).mean())
+
+
+def coverage(
+    site: list[SourceRun],
+    widths: Floats,
+    likeness: Likeness,
+    constants: Constants,
+    picks: list[Ints],
+) -> tuple[float, float]:
+    """Parts of the runs not given that lie in their bands: as simulated, and moved."""
+    places, found = [run.place for run in site], []
+    residuals = np.array([run.residual for run in site])
+    for own in picks:
+        scaled = [residuals[at] / widths[at] for at in own]
+        means, left = Posterior([places[at] for at in own], scaled, likeness).at(places)
+        rest = np.setdiff1d(np.arange(len(site)), own)
+        shifts = np.clip(widths * means, -MOST_SHIFT, MOST_SHIFT)
+        moved = inside(residuals - shifts, widths * np.sqrt(left), constants)
+        found.append((inside(residuals, widths, constants)[rest].mean(), moved[rest].mean()))
+    before, after = np.mean(found, axis=0)
+    return float(before), float(after)
+
+
+def inside(residuals: Floats, widths: Floats, constants: Constants) -> Mask:
+    """True where a residual lies in the band of its width."""
+    above_low = residuals >= -constants.low * widths
+    return np.asarray(above_low & (residuals <= constants.high * widths), np.bool_)
 
 
 if __name__ == "__main__":

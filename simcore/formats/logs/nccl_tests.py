@@ -56,12 +56,14 @@ def _lines(text: str, at: str, name: str) -> Iterator[TimedCollective]:
         words = line.split()
         if not words or not words[0].isdigit() or len(words) < _FIGURES + 3:
             continue
-        time_us, _, _, wrong = words[_OUT_OF_PLACE : _OUT_OF_PLACE + 4]
+        time_us, wrong = words[_OUT_OF_PLACE], (words[_OUT_OF_PLACE + 3], words[-1])
         try:
             size, time_s = int(words[0]), float(time_us) * 1e-6
         except ValueError:
             raise ConfigError(f"{at}:{number}", "must hold a time in us", got=time_us) from None
-        if wrong not in ("0", "N/A"):
-            raise ConfigError(f"{at}:{number}", "must hold no wrong results", got=wrong)
+        for place, count in zip(("out of place", "in place"), wrong, strict=True):
+            if count not in ("0", "N/A"):
+                rule = f"must hold no wrong results {place}"
+                raise ConfigError(f"{at}:{number}", rule, got=count)
         if size > 0 and time_s > 0:
             yield TimedCollective(collective=name, size_bytes=size, time_s=time_s)

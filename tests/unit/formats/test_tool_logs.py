@@ -105,10 +105,20 @@ def test_what_tells_no_time_is_refused_in_one_sentence(
     assert "\n" not in str(error.value)
 
 
-def test_wrong_results_and_tables_without_a_line_are_refused() -> None:
-    wrong = NCCL.replace("105.79      0", "105.79      7")
-    with pytest.raises(ConfigError, match="no wrong results"):
-        timed_collectives(wrong, "out.txt")
+@pytest.mark.parametrize(
+    ("right", "wrong", "place"),
+    [
+        ("105.79      0", "105.79      7", "out of place"),
+        ("105.5       0", "105.5       7", "in place"),
+    ],
+)
+def test_wrong_results_of_either_column_are_refused(right: str, wrong: str, place: str) -> None:
+    assert right in NCCL
+    with pytest.raises(ConfigError, match=f"no wrong results {place}"):
+        timed_collectives(NCCL.replace(right, wrong), "out.txt")
+
+
+def test_tables_without_a_line_are_refused() -> None:
     with pytest.raises(ConfigError, match="a line with a size"):
         timed_collectives(NCCL.split("     8388608")[0], "out.txt")
     with pytest.raises(ConfigError, match="nccl-tests' table"):
