@@ -73,6 +73,7 @@ from simcore.schema import Schema as Schema  # provisional
 from simcore.schema import Seconds as Seconds  # provisional
 from simcore.schema import Usd as Usd  # provisional
 from simcore.schema import UsdPerGBps as UsdPerGBps  # provisional
+from simcore.schema import UsdPerHour as UsdPerHour  # provisional
 from simcore.schema import UsdPerKwh as UsdPerKwh  # provisional
 from simcore.schema import Watts as Watts  # provisional
 from simcore.schema import WattsPerGBps as WattsPerGBps  # provisional

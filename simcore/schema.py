@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # to a type checker a quantity is its number in base units
     UsdPerGBps = float
     WattsPerGBps = float
     UsdPerKwh = float
+    UsdPerHour = float
     KgPerKwh = float
     PerYear = float
 else:
@@ -64,6 +65,7 @@ else:
     UsdPerGBps = _quantity("USD/(GB/s)")
     WattsPerGBps = _quantity("W/(GB/s)")
     UsdPerKwh = _quantity("USD/kWh")
+    UsdPerHour = _quantity("USD/h")
     KgPerKwh = _quantity("kg/kWh")
     PerYear = _quantity("1/year")
 

@@ -34,6 +34,7 @@ FACTORS: dict[str, dict[str, float]] = {
     "USD/(GB/s)": {"USD/(GB/s)": 1.0},
     "W/(GB/s)": {"W/(GB/s)": 1.0},
     "USD/kWh": {"USD/kWh": 1.0},
+    "USD/h": {"USD/h": 1.0},
     "kg/kWh": {"kg/kWh": 1.0, "g/kWh": 1e-3},
     "J": {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9, "kWh": 3.6e6, "MWh": 3.6e9},
     "1/year": {"%/year": 0.01, "1/year": 1.0},

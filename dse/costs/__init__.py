@@ -9,7 +9,7 @@ from dse.costs.libra import AcceleratorsAndLibraPy, LibraCpp, LibraPy
 from dse.costs.lines import PriceLine, price_lines
 from dse.costs.power import Power, carbon_kg
 from dse.costs.prices import PriceBook, load_prices
-from dse.costs.tco import TotalCostOfOwnership, hourly_cost, usd_per_token
+from dse.costs.tco import TotalCostOfOwnership, hourly_cost, rented_cost, usd_per_token
 from dse.costs.whole_machine import WholeMachine
 from simcore import Registry, class_of
 
@@ -47,6 +47,7 @@ __all__ = [
     "hourly_cost",
     "load_prices",
     "price_lines",
+    "rented_cost",
     "size_moves",
     "usd_per_token",
 ]

@@ -16,7 +16,7 @@ _LINES = {
 }
 """Per part of the book the prices in it; a tier of LIBRA's has several, which move together."""
 
-_ACCELERATORS, _PARTS = "accelerators", "parts"
+_ACCELERATORS, _RENTS, _PARTS = "accelerators", "rents", "parts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class PriceLine:
     def moved(self, prices: PriceBook, factor: float) -> PriceBook:
         """*prices* with this line *factor* times as high, and nothing else changed."""
         part, amount = getattr(prices, self.part), _times(self.amount, factor)
-        if self.part in (_ACCELERATORS, _PARTS):
+        if self.part in (_ACCELERATORS, _RENTS, _PARTS):
             return prices.model_copy(update={self.part: {**part, self.key: amount}})
         changed = part.model_copy(update={self.key: amount})
         return prices.model_copy(update={self.part: changed})
@@ -51,7 +51,7 @@ class PriceLine:
 def price_lines(
     prices: PriceBook, npus: Sequence[Npu], parts: Iterable[str] = ()
 ) -> list[PriceLine]:
-    """The lines of *prices*, and the prices of the accelerators *npus* and of *parts* by name."""
+    """The lines of *prices*, and prices and rents of *npus*, and prices of *parts* by name."""
     lines = [
         PriceLine(part=part, key=key, amount=getattr(getattr(prices, part), key))
         for part, keys in _LINES.items()
@@ -61,6 +61,9 @@ def price_lines(
         if npu.name in prices.accelerators or npu.price_usd is not None:
             usd = prices.accelerator_usd(npu)
             lines.append(PriceLine(part=_ACCELERATORS, key=npu.name, amount=usd))
+        if npu.name in prices.rents or npu.rent_usd_per_hour is not None:
+            rent = prices.rent_usd_per_hour(npu)
+            lines.append(PriceLine(part=_RENTS, key=npu.name, amount=rent))
     listed = ((name, prices.parts[name]) for name in parts if name in prices.parts)
     lines += [PriceLine(part=_PARTS, key=name, amount=part) for name, part in listed]
     return lines

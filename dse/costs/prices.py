@@ -15,6 +15,7 @@ from simcore import (
     Seconds,
     Usd,
     UsdPerGBps,
+    UsdPerHour,
     UsdPerKwh,
     WattsPerGBps,
     find_config,
@@ -115,6 +116,7 @@ class PriceBook(Schema):
     Attributes:
         date: Year and month of the prices.
         accelerators: Prices that replace those of the accelerators' files, by name.
+        rents: Likewise of their rents.
         parts: Parts list; in a file, parts that replace shipped ones, or come on top.
     """
 
@@ -126,6 +128,7 @@ class PriceBook(Schema):
     power: PowerPrice
     ownership: OwnershipPrice
     accelerators: dict[str, Annotated[Usd, Field(ge=0)]] = Field(default_factory=dict)
+    rents: dict[str, Annotated[UsdPerHour, Field(ge=0)]] = Field(default_factory=dict)
     parts: dict[str, Part] = Field(default_factory=dict)
 
     def accelerator_usd(self, npu: Npu) -> float:
@@ -137,8 +140,22 @@ class PriceBook(Schema):
         price = self.accelerators.get(npu.name, npu.price_usd)
         if price is None:
             rule = f"must be given there or in the price book's accelerators.{npu.name}"
+            if npu.rent_usd_per_hour is not None:
+                rule += ", or costs asked by the hour, with 'cost.hour: rented'"
             raise ConfigError("platform.npu.price", rule, got=None)
         return float(price)
+
+    def rent_usd_per_hour(self, npu: Npu) -> float:
+        """Rent of one accelerator with its share of server and network, USD/h.
+
+        Raises:
+            ConfigError: Neither the book nor the accelerator gives one.
+        """
+        rent = self.rents.get(npu.name, npu.rent_usd_per_hour)
+        if rent is None:
+            rule = f"must be given there or in the price book's rents.{npu.name}"
+            raise ConfigError("platform.npu.rent", rule, got=None)
+        return float(rent)
 
 
 def load_prices(

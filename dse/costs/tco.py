@@ -35,6 +35,18 @@ def hourly_cost(capex_usd: float, power_w: float, *, prices: PriceBook) -> Cost:
     return Cost(unit="USD/h", parts=parts)
 
 
+def rented_cost(platform: Platform, *, prices: PriceBook) -> Cost:
+    """Cost of one hour of *platform* in a cloud, in USD/h: accelerators times their rent.
+
+    Servers, network and energy are in the rent; a network beyond what the cloud builds is not.
+
+    Raises:
+        ConfigError: No rent of the accelerator is known.
+    """
+    rent = platform.npus * prices.rent_usd_per_hour(platform.npu)
+    return Cost(unit="USD/h", parts={"rent": rent})
+
+
 def usd_per_token(hourly_usd: float, iteration_time_s: float, tokens_per_iteration: int) -> float:
     """USD per trained token of a machine that costs *hourly_usd* per hour."""
     return hourly_usd * iteration_time_s / SECONDS_PER_HOUR / tokens_per_iteration

@@ -2,11 +2,20 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import field_validator
 
-from dse.costs import COSTS, PriceBook, carbon_kg, hourly_cost, load_prices, usd_per_token
+from dse.costs import (
+    COSTS,
+    Cost,
+    PriceBook,
+    carbon_kg,
+    hourly_cost,
+    load_prices,
+    rented_cost,
+    usd_per_token,
+)
 from dse.evaluate.base import EvaluatorInput
 from dse.objectives import Goals, needed_metrics
 from simcore import Platform, Schema
@@ -18,11 +27,13 @@ class CostFile(Schema):
     Attributes:
         model: Cost model of ``capital_cost``.
         network: Cost model of ``network_cost``.
+        hour: How an hour is paid for, as the owner of the machine or at the rent of a cloud.
         prices: Shipped price book, or a path ending in .yaml.
     """
 
     model: str = "whole_machine"
     network: str = "libra_py"
+    hour: Literal["owned", "rented"] = "owned"
     prices: str = "default"
 
     @field_validator("model", "network")
@@ -57,6 +68,7 @@ class CostMeter:
         """*prices*: in place of those that *file* names."""
         self._prices = prices or load_prices(file.prices, beside=file.beside(folder))
         self._needed = needed_metrics(goals)
+        self._rented = file.hour == "rented"
         self._capital = COSTS[file.model](self._prices)
         self._network = COSTS[file.network](self._prices)
         self._power = COSTS[self._capital.power_model](self._prices)
@@ -78,7 +90,8 @@ class CostMeter:
     ) -> Mapping[str, float]:
         """Costs of *platform*, and of a token that it trains; only what the study needs."""
         needed, result = self._needed, dict[str, float]()
-        if needed & {"capital_cost_usd", *_HOURLY}:
+        owned = frozenset() if self._rented else _HOURLY
+        if needed & {"capital_cost_usd", *owned}:
             capital = self._capital.cost(platform)
             result["capital_cost_usd"] = capital.total
             if capital.low is not None and capital.high is not None:
@@ -89,10 +102,10 @@ class CostMeter:
             network = self._network.cost(platform)
             result["network_cost_usd"] = network.total
             result |= {f"network_{name}_usd": usd for name, usd in network.parts.items()}
-        if needed & {"power_w", *_HOURLY, *_ENERGY}:
+        if needed & {"power_w", *owned, *_ENERGY}:
             result["power_w"] = self._power.cost(platform).total
         if needed & _HOURLY:
-            hourly = hourly_cost(result["capital_cost_usd"], result["power_w"], prices=self._prices)
+            hourly = self._hourly(platform, result)
             result["usd_per_hour"] = hourly.total
             result["usd_per_token"] = usd_per_token(hourly.total, iteration_time_s, tokens)
         if needed & _ENERGY:
@@ -101,3 +114,9 @@ class CostMeter:
             result["energy_j_per_token"] = per_token_j
             result["carbon_kg_per_token"] = carbon_kg(per_token_j, self._prices)
         return result
+
+    def _hourly(self, platform: Platform, found: Mapping[str, float]) -> Cost:
+        """Cost of one hour of *platform*, of which price and power are *found* if it is owned."""
+        if self._rented:
+            return rented_cost(platform, prices=self._prices)
+        return hourly_cost(found["capital_cost_usd"], found["power_w"], prices=self._prices)

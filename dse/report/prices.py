@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from dse.costs import SizeMove, price_lines, size_moves
+from dse.costs.bill import Biller
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import COST_METRICS, OBJECTIVES, Objective
@@ -120,13 +121,22 @@ class _Desk:
         return self._machines[trial.number]
 
     def moves(self, trials: Sequence[Trial]) -> Iterator[SizeMove]:
-        """Moves of each price of the book and of the accelerators of *trials*, and of sizes."""
+        """Moves of each price of the book, of accelerators and parts of *trials*, and of sizes."""
         npus = list({npu.name: npu for npu in (self.machine(t)[0].npu for t in trials)}.values())
-        for line in price_lines(self.usual.prices, npus):
+        for line in price_lines(self.usual.prices, npus, self._parts(trials)):
             for factor, turn in ((1 - SHARE, "lower"), (1 + SHARE, "higher")):
                 moved = line.moved(self.usual.prices, factor)
                 yield SizeMove(name=line.name, told=f"{SHARE:.0%} {turn}", prices=moved)
         yield from size_moves(self.usual.prices, npus)
+
+    def _parts(self, trials: Sequence[Trial]) -> list[str]:
+        """Names of the parts on the bills of *trials*; none where no cost is of a bill."""
+        if "bill_of_materials" not in (self._cost.model, self._cost.network):
+            return []
+        biller, found = Biller(self.usual.prices), dict[str, None]()
+        for trial in trials:
+            found |= dict.fromkeys(x.part for x in biller.bill(self.machine(trial)[0]).lines)
+        return list(found)
 
     def values(self, trials: Sequence[Trial], measure: Objective, move: SizeMove) -> list[float]:
         """The measure of each of *trials* after a move; infinite where no such machine is sold."""

@@ -6,7 +6,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, mod
 
 from simcore.errors import ConfigError
 from simcore.machine.kernel_folder import KernelFolder
-from simcore.schema import Bytes, BytesPerS, FlopPerS, Schema, Seconds, Usd, Watts
+from simcore.schema import Bytes, BytesPerS, FlopPerS, Schema, Seconds, Usd, UsdPerHour, Watts
 from simcore.terms import Precision
 
 LONGEST_S = 3600.0
@@ -191,6 +191,8 @@ class Npu(Schema):
         tdp_w: Power limit of the chip or module; None where not published.
         system_power_w: Its share of the server's rated power; None where not published.
         price_usd: Purchase price with its share of the server; None where not published.
+        rent_usd_per_hour: Price of an hour of it with its share of server and network, on demand in
+            a cloud; None where not published.
         scale_up: What of the inner network the price includes.
         scale_out: What leaves it at most; None where it was not looked up.
         efficiency: Part of the peaks that kernels reach.
@@ -208,6 +210,7 @@ class Npu(Schema):
     tdp_w: Watts | None = Field(default=None, alias="tdp")
     system_power_w: Watts | None = Field(default=None, alias="system_power")
     price_usd: Usd | None = Field(default=None, alias="price")
+    rent_usd_per_hour: UsdPerHour | None = Field(default=None, alias="rent")
     scale_up: ScaleUpDomain
     scale_out: ScaleOutPorts | None = None
     efficiency: Efficiency
@@ -224,6 +227,7 @@ class Npu(Schema):
             "tdp": self.tdp_w,
             "system_power": self.system_power_w,
             "price": self.price_usd,
+            "rent": self.rent_usd_per_hour,
         }
         for key, value in optional.items():
             if value is not None and value < 0:

@@ -108,7 +108,7 @@ def count_build(build: Build, parts: Catalogue, server_prices: Mapping[str, floa
         reason=reason,
         counts=counts,
         bill=bill,
-        server_usd=_servers_usd(build, fabric, parts, server_prices),
+        server_usd=_servers_usd(build, fabric, counts, parts, server_prices),
         power_w=_power_w(fabric, bill, parts),
     )
 
@@ -173,14 +173,20 @@ def _optical_domain(counts: FabricCounts, parts: Catalogue) -> Bill | None:
 
 
 def _servers_usd(
-    build: Build, fabric: Fabric, parts: Catalogue, server_prices: Mapping[str, float]
+    build: Build,
+    fabric: Fabric,
+    counts: FabricCounts,
+    parts: Catalogue,
+    server_prices: Mapping[str, float],
 ) -> float | None:
-    """Servers with as many accelerators, and cards of this speed; the first on the list."""
+    """Servers with as many accelerators, and as many cards of this speed; the first on the list."""
     if not (build.npus and build.nodes) or isinstance(fabric, NvlDomain):
         return None
     speed = fabric.nic_gbps or fabric.port_gbps
     for name, part in parts.of_kind("server"):
-        fits = part.npus == build.npus / build.nodes and part.speed_gbps == speed
+        sizes = (part.npus, part.ports)
+        fits = sizes == (build.npus / build.nodes, counts.endpoints / build.nodes)
+        fits = fits and part.speed_gbps == speed
         if fits and name in server_prices:
             return build.nodes * server_prices[name]
     return None

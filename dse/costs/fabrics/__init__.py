@@ -3,6 +3,7 @@
 from dse.costs.fabrics.base import Fabric, FabricCounts
 from dse.costs.fabrics.clos import Clos2, Clos3
 from dse.costs.fabrics.groups import BCube, Dragonfly, DragonflyGroup, HyperX, SlimFly
+from dse.costs.fabrics.pods import Clos2Zones, Clos3Oversubscribed
 from dse.costs.fabrics.rails import Clos2Planes, Clos2Rail, Clos3Rail, RailOnly, RailOnlyPlanes
 from dse.costs.fabrics.scale_up import Clos1Pair, NvlDomain
 from dse.costs.fabrics.unswitched import Direct, Torus, Torus3dOcs
@@ -16,7 +17,9 @@ FABRICS: Registry[type[Fabric]] = Registry(
         "clos2": Clos2,
         "clos2_planes": Clos2Planes,
         "clos2_rail": Clos2Rail,
+        "clos2_zones": Clos2Zones,
         "clos3": Clos3,
+        "clos3_oversub": Clos3Oversubscribed,
         "clos3_rail": Clos3Rail,
         "direct": Direct,
         "dragonfly": Dragonfly,

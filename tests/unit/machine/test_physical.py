@@ -44,6 +44,7 @@ def test_shipped_platforms_can_be_built_unless_a_paper_made_them_up(name: str) -
         ("mi300x", [("fully_connected", 8, 448)]),
         ("gaudi2", [("fully_connected", 8, 262.5), ("switch", 4, 37.5)]),
         ("gb200", [("switch", 72, 900), ("switch", 8, 50)]),
+        ("tpu_v4", [("ring", 16, 90), ("ring", 16, 90), ("ring", 16, 90)]),
         ("cosmic_b", [("ring", 64, 1000), ("fully_connected", 64, 500)]),  # no facts, no verdict
     ],
 )
@@ -64,6 +65,11 @@ def test_what_is_sold_can_be_built(npu: str, links: list[Link]) -> None:
             "what leaves the domain of a100_80: 32",
         ),
         ("h100_80", [("switch", 8, 450), ("fully_connected", 16, 50)], "15 ports per NPU of what"),
+        (
+            "tpu_v4",
+            [("fully_connected", 16, 90)],
+            "15 ports per NPU of the links of tpu_v4: 6 at most",
+        ),
         ("tpu_v5p", [("switch", 8, 5000)], "the links of tpu_v5p: 600 GB/s"),
         ("gb200", [("switch", 144, 900)], "domain of gb200 has 72"),
     ],

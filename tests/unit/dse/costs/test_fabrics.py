@@ -116,3 +116,27 @@ def test_what_cannot_be_built_is_refused(
 def test_a_parameter_of_the_wrong_kind_is_named() -> None:
     with pytest.raises(ConfigError, match="radix"):
         counts("clos2", radix="many")
+
+
+def test_a_fabric_of_pods_without_oversubscription_is_a_fat_tree() -> None:
+    # k-ary fat tree, k = 8: 128 hosts in 8 pods of 16, k^2/2 leaves and spines, k^2/4 cores
+    pods = FABRICS["clos3_oversub"].from_file_data(
+        {"pods": 8, "gpus_per_pod": 16, "gpus_per_rack": 4, "radix": 8}, at=""
+    )
+    assert pods.counts().switches == (32, 32, 16)
+    assert pods.counts().links == (128, 128)
+
+
+def test_oversubscription_above_pods_thins_the_cores_alone() -> None:
+    # spines of 16 ports: 14 down, 2 up; 896 links below them carry seven times the 128 above
+    params = {"pods": 8, "gpus_per_pod": 112, "gpus_per_rack": 8, "radix": 16}
+    thin = FABRICS["clos3_oversub"].from_file_data({**params, "top_oversubscription": 7}, at="")
+    assert thin.counts().switches == (112, 64, 8)
+    assert thin.counts().links == (896, 128)
+
+
+def test_two_zones_of_fire_flyer_have_its_switches() -> None:
+    # Fire-Flyer AI-HPC (SC 2024), Table III: 122 switches for two zones of 800 ports
+    params = {"zones": 2, "leaf": 40, "spine": 20, "radix": 40, "ports_per_zone": 800}
+    counts = FABRICS["clos2_zones"].from_file_data(params, at="").counts()
+    assert (counts.switches_total, counts.links_host, counts.links_total) == (122, 1600, 3200)

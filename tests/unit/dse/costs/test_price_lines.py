@@ -7,6 +7,8 @@ import yaml
 
 import dse
 from dse.costs import load_prices, price_lines
+from dse.costs.bill import Biller
+from dse.evaluate.designs.runs import DesignRuns
 from dse.report.prices import price_sensitivity, told
 from dse.results.result import StudyResult
 from dse.study.compile import load_study_file
@@ -125,3 +127,19 @@ def test_energy_and_carbon_per_token_follow_from_power_and_time(tmp_path: Path) 
         assert values["carbon_per_token"] == pytest.approx(joule / tokens / 3.6e6 * 0.367)
         hours = values["iteration_time"] / 3600
         assert values["usd_per_token"] == pytest.approx(values["usd_per_hour"] * hours / tokens)
+
+
+def test_every_priced_part_of_the_winner_is_among_the_prices_asked(tmp_path: Path) -> None:
+    path = Path(load_study_file(STUDY).folder, STUDY)
+    data = yaml.safe_load(path.read_text())
+    data["cost"]["model"] = "bill_of_materials"
+    del data["search"]["fidelity"]
+    file = tmp_path / "study.yaml"
+    file.write_text(yaml.safe_dump(data))
+    result = dse.run_study(file, trials=12, sampler="random", executor="serial")
+    asked = next(x for x in price_sensitivity(result) if x.measure == "capital cost")
+    row = next(row for row in result.rows if row.number == asked.winner)
+    platform = DesignRuns(result.study.evaluator_input).run(row.design).platform
+    lines = Biller(load_prices()).bill(platform).lines
+    parts = {one.part for one in lines if one.usd and one.group != "accelerators"}
+    assert {name.removeprefix("parts.") for name in asked.lines} >= parts > set()
