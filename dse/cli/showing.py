@@ -131,12 +131,12 @@ def explain_command(folder: Path, trial: int, *, as_json: bool = False, page: bo
         console.print(f"written to {folder / name}", highlight=False, soft_wrap=True)
         return
     for section in sections:
+        console.print(section.title, style="italic", highlight=False, soft_wrap=True)
         if section.is_told:
-            console.print(section.title, style="italic", highlight=False)
             for sentence, *_ in section.lines:
                 console.print(sentence, highlight=False, soft_wrap=True)
             continue
-        table = Table(title=section.title, title_justify="left", box=None, show_header=False)
+        table = Table(box=None, show_header=False)
         for line in section.lines:
             table.add_row(*line)
         console.print(table)

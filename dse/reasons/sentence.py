@@ -21,8 +21,7 @@ def sentence(goals: Goals, found: Sequence[Attribution], tried: Sequence[WhatIf]
     communication = [one for one in rest if one[0].dimensions]
     if communication and not first[0].dimensions:
         told.append(f"next is {_told(communication[0], found[0], gains)}")
-    named = {first[0].cause, *(one[0].cause for one in communication[:1])}
-    if Cause.COMPUTE not in named and (rates := _of_compute(gains)):
+    if first[0].dimensions and (rates := _of_compute(gains)):
         told.append(rates)
     return "; ".join(told)
 

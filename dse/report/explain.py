@@ -7,6 +7,7 @@ from typing import Any
 from dse.objectives import OBJECTIVES
 from dse.provenance import Provenance, changed_since
 from dse.reasons import explain_design, explanation_data
+from dse.reasons.what_if import time_and_cost
 from dse.report.amounts import plain, short_names, show_metric, show_objective, show_value
 from dse.report.baseline import RUN, against
 from dse.report.measured import design_band
@@ -86,7 +87,9 @@ def _sections(trial: Trial, result: StudyResult) -> list[ReportSection]:
     sections.append(_use(metrics))
     sections.append(_cost(metrics))
     sections.append(_margins(dict(evaluation.constraints), metrics))
-    band = (("iteration time", design_band(result, trial.design), ""),)
+    timed, _ = time_and_cost(result.study.goals)
+    label = OBJECTIVES[timed].label if timed else "time"
+    band = ((label, design_band(result, trial.design), ""),)
     sections.append(ReportSection(title="measured against", lines=band))
     sections.append(_prices(trial, result))
     sections += what_if_sections(result.study, found.what_ifs)
