@@ -1,11 +1,12 @@
-"""Draws the designs of a study and their Pareto front: iteration time against capital cost.
+"""Draws the designs of a study, their Pareto front and the run that it starts from: time and cost.
 
 python -m dse study llm_gpt.yaml --trials 1000 --out front
 python benchmarks/front_picture.py front --svg docs/images/llm_gpt_front.svg
 """
 
 import argparse
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -21,8 +22,8 @@ APART = 0.13
 """Labels stand at points that differ by this share in time or in cost."""
 
 
-def picture(trials: pd.DataFrame, front: pd.DataFrame) -> Figure:
-    """All complete designs as dots, the front as steps with plans beside it."""
+def picture(trials: pd.DataFrame, front: pd.DataFrame, run: Mapping[str, float] | None) -> Figure:
+    """All complete designs as dots, the front as steps with plans beside it, the run as a cross."""
     front = front.sort_values(TIME_S)
     figure = Figure(figsize=(9.2, 5.4), layout="constrained")
     axes = figure.subplots()
@@ -38,6 +39,9 @@ def picture(trials: pd.DataFrame, front: pd.DataFrame) -> Figure:
     steps = front[TIME_S], front[COST_USD] / 1e6
     axes.step(*steps, where="post", color=FRONT, linewidth=1.2, zorder=3)
     axes.plot(*steps, "o", color=FRONT, markersize=5, zorder=3, label="Pareto front")
+    if run is not None:
+        at = run["iteration_time"], run["capital_cost"] / 1e6
+        axes.plot(*at, "x", color="#222", markersize=8, zorder=4, label="run of the study as it is")
     for at, text in labels(front):
         behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1}
         place = {"xytext": (7, 6), "textcoords": "offset points"}
@@ -84,8 +88,10 @@ def main() -> None:
     given = parser.parse_args()
     trials = pd.read_parquet(given.study / "trials.parquet")
     front = pd.read_csv(given.study / "pareto.csv")
+    summary = json.loads((given.study / "summary.json").read_text(encoding="utf-8"))
+    run = summary.get("baseline", {}).get("objectives") or None
     with rc_context(STYLE):
-        figure = picture(trials[trials["state"] == "complete"], front)
+        figure = picture(trials[trials["state"] == "complete"], front, run)
         figure.savefig(given.svg, dpi=150, metadata={"Date": None})
 
 

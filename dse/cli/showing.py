@@ -1,7 +1,7 @@
 """The commands that show what is there."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from dse.objectives import OBJECTIVES
 from dse.proof.screening import why_blind
 from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
-from dse.report.amounts import show_amount
+from dse.report.amounts import show_amount, show_objective
 from dse.report.baseline import baseline_lines
 from dse.report.choice import choice_lines, short_list
 from dse.report.explain import explain_trial, trial_data
@@ -25,6 +25,7 @@ from dse.report.front_table import FrontTable, front_table
 from dse.report.measured import front_accelerators, front_bands
 from dse.report.page import report_page
 from dse.report.trial_page import trial_page
+from dse.results.baseline import baseline_of, baseline_summary
 from dse.results.failures import failure_lines
 from dse.results.notes import note_lines
 from dse.results.regret import regret_lines
@@ -32,6 +33,7 @@ from dse.results.result import StudyResult, load_study
 from dse.run.api import check_study
 from dse.store.folder import REPORT, StudyFolder
 from dse.study.compile import Study
+from simcore import files_kept
 
 MAX_ROWS = 24
 """Most designs of a front that are printed; the others are in the tables."""
@@ -90,6 +92,7 @@ def check_command(file: str, overrides: Mapping[str, Any]) -> None:
     if counts.continuous:
         lines.append(("knobs with a range", f"{counts.continuous} (each counted once)"))
     lines.append(("chance of a raw draw", f"{counts.valid / counts.raw:.3%}"))
+    lines += [("the run by itself", told) for told in _run_by_itself(study)]
     lines += _goals(study)
     search, execution = study.file.search, study.file.execution
     lines.append(("search", f"{search.sampler}, {_trials(study)}, seed {study.file.seed}"))
@@ -102,6 +105,18 @@ def check_command(file: str, overrides: Mapping[str, Any]) -> None:
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         click.echo(f"{name.ljust(width)}  {value}")
+
+
+def _run_by_itself(study: Study) -> Iterator[str]:
+    """Values of the run without any knob, or why it cannot be; nothing where it is no design."""
+    judged = study.judged_at(study.levels[0]) if study.levels else study
+    with files_kept(study.files):
+        baseline = baseline_of(baseline_summary(study, build_evaluator(judged.evaluator_input)))
+    if baseline is None:
+        return
+    values = baseline.evaluation.objectives.items()
+    told = ", ".join(show_objective(name, value) for name, value in values)
+    yield told if baseline.is_feasible else f"infeasible: {baseline.evaluation.reason}"
 
 
 def report_command(folder: Path) -> None:
