@@ -12,6 +12,8 @@ from simcore.collectives import Exchange as Exchange
 from simcore.collectives import Offset as Offset
 from simcore.collectives import Step as Step
 from simcore.collectives import Table as Table
+from simcore.comparison import Comparison as Comparison  # provisional
+from simcore.comparison import compare as compare  # provisional
 from simcore.compute import COMPUTE_MODELS as COMPUTE_MODELS
 from simcore.compute import ComputeModel as ComputeModel
 from simcore.compute import Roofline as Roofline

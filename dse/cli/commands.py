@@ -195,6 +195,18 @@ def explain(folder: Path, trial: int, as_json: bool, page: bool) -> None:
 
 
 @main.command()
+@click.argument("one", type=_FOLDER, metavar="DIR1")
+@click.argument("two", type=_FOLDER, metavar="DIR2")
+@click.option("--json", "as_json", is_flag=True, help="All of it as JSON.")
+def diff(one: Path, two: Path, as_json: bool) -> None:
+    """Say what differs between the studies in DIR1 and DIR2: space, front, best, origins."""
+    with told_plainly():
+        from dse.cli.showing import diff_command
+
+        diff_command(one, two, as_json=as_json)
+
+
+@main.command()
 @click.argument("of", nargs=-1, metavar="[DIR TRIAL | FILE]")
 @click.option("--rows", type=_FOLDER, help="CSV of builds: case, topology, params (JSON).")
 @click.option("--out", type=_FOLDER, help="With --rows: CSV of counts and costs.")

@@ -20,6 +20,7 @@ from dse.provenance import changed_since, provenance_lines
 from dse.report.amounts import show_amount, show_objective
 from dse.report.baseline import baseline_lines
 from dse.report.choice import choice_lines, short_list
+from dse.report.difference import difference, difference_data
 from dse.report.explain import explain_trial, trial_data
 from dse.report.front_table import FrontTable, front_table
 from dse.report.measured import front_accelerators, front_bands
@@ -152,6 +153,25 @@ def explain_command(folder: Path, trial: int, *, as_json: bool = False, page: bo
                 console.print(sentence, highlight=False, soft_wrap=True)
             continue
         table = Table(box=None, show_header=False)
+        for line in section.lines:
+            table.add_row(*line)
+        console.print(table)
+
+
+def diff_command(one: Path, two: Path, *, as_json: bool) -> None:
+    """``dse diff``."""
+    first, second = load_study(one), load_study(two)
+    if as_json:
+        click.echo(json.dumps(difference_data(first, second), indent=2))
+        return
+    console = _console()
+    for section in difference(first, second):
+        console.print(section.title, style="italic", highlight=False)
+        if section.is_told:
+            for sentence, *_ in section.lines:
+                console.print(sentence, highlight=False, soft_wrap=True)
+            continue
+        table = Table("", str(one), str(two), box=None)
         for line in section.lines:
             table.add_row(*line)
         console.print(table)

@@ -8,6 +8,7 @@ from simcore import __version__
 
 _COMMANDS = {
     "simulate": ("simcore.cli.simulate", "simulate", "Simulate one training iteration."),
+    "compare": ("simcore.cli.compare", "compare", "Compare two runs: what differs, and why."),
     "serve": ("simcore.cli.serve", "serve", "Simulate a service: prompts read, answers given."),
     "astra": ("simcore.cli.astra_batch", "astra", "Run ASTRA-sim's own input files."),
     "astra-batch": (
