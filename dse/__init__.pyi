@@ -21,5 +21,6 @@ from dse.samplers.base import Proposal as Proposal  # provisional
 from dse.samplers.base import Proposer as Proposer  # provisional
 from dse.samplers.base import ProposerInput as ProposerInput  # provisional
 from dse.samplers.registry import SAMPLERS as SAMPLERS  # provisional
+from dse.space import Check as Check  # provisional
 from dse.space import Design as Design  # provisional
 from dse.study.compile import Study as Study

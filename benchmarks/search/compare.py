@@ -80,8 +80,7 @@ def run_sampler(problem: Problem, name: str, seed: int, trials: int, window: int
         space=problem.space,
         goals=problem.goals,
         seed=seed,
-        admits=problem.admits,
-        deciding=problem.deciding,
+        checks=problem.checks,
         prices=problem.prices,
         is_hopeful=screen.is_hopeful if screen else None,
     )

@@ -2,7 +2,7 @@
 
 import csv
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from dse.proof.machines import machine_prices
 from dse.proof.screening import StudyScreen
 from dse.rank.hypervolume import hypervolume
 from dse.samplers.base import Prices
-from dse.space import Design, RunFacts, Space, SpaceFile, build_space, design_key
+from dse.space import Check, Design, RunFacts, Space, SpaceFile, build_space, design_key
 from dse.study.compile import load_study_file
 
 STAND_IN = Path(__file__).resolve().parents[3] / "shared" / "bench" / "search"
@@ -32,8 +32,7 @@ class Problem:
     Attributes:
         space: The designs.
         goals: Names and senses of the objectives, all minimised.
-        admits: Whether a design may be feasible, before it is evaluated.
-        deciding: Names of the knobs that *admits* looks at.
+        checks: Rules that are known before a design is evaluated.
         prices: What is exact about the designs; None: nothing is.
         screen: Makes what knows, from trials so far, which designs are of no use; None: nothing.
         canonical: Stands for all designs with the same outcome.
@@ -45,8 +44,7 @@ class Problem:
 
     space: Space
     goals: Goals
-    admits: Callable[[Design], bool]
-    deciding: frozenset[str]
+    checks: Sequence[Check]
     canonical: Callable[[Design], Design]
     evaluate: Callable[[Design], Mapping[str, float]]
     score: Callable[[np.ndarray], float]
@@ -54,6 +52,10 @@ class Problem:
     prices: Prices | None = None
     screen: Callable[[], StudyScreen] | None = None
     fastest_s: float | None = None
+
+    def admits(self, design: Design) -> bool:
+        """True if *design* breaks none of the checks."""
+        return all(check.holds(design) for check in self.checks)
 
 
 def stand_in() -> Problem:
@@ -97,8 +99,12 @@ def stand_in() -> Problem:
     return Problem(
         space=build_space(file, RunFacts(dimensions=3, npus=problem.N, fixed={})),
         goals=Goals(objectives={"iteration_time": "minimise", "network_cost": "minimise"}),
-        admits=lambda design: outcome(design)[2] <= 0,
-        deciding=frozenset(("dp", "tp", "pp", "cp", "micro_batch", "recompute")),
+        checks=[
+            Check(
+                holds=lambda design: outcome(design)[2] <= 0,
+                deciding=frozenset(("dp", "tp", "pp", "cp", "micro_batch", "recompute")),
+            )
+        ],
         canonical=canonical,
         evaluate=answer,
         score=lambda values: problem.hv2d(values, reference) / volume,
@@ -140,8 +146,7 @@ def study(name: str, objectives: Mapping[str, str], **overrides: object) -> Prob
     return Problem(
         space=loaded.space,
         goals=loaded.goals,
-        admits=evaluator.admits,
-        deciding=frozenset(filter(evaluator.decides, loaded.space.parameters)),
+        checks=evaluator.checks(),
         canonical=evaluator.canonical,
         prices=machine_prices(loaded),
         screen=lambda: StudyScreen(loaded, evaluator),

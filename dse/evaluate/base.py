@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from dse.evaluate.levers import Moved
 from dse.evaluate.metrics import Metrics
 from dse.objectives import Goals
-from dse.space import Design, Parameter
+from dse.space import Check, Design, Parameter
 from simcore import Attribution, ConfigError, InfeasibleError, SimcoreError, SimulationError
 
 State = Literal["complete", "infeasible", "failed", "pruned"]
@@ -203,13 +203,17 @@ class Evaluator(ABC):
         """The metrics alone; see ``account``."""
         return self.account(design).metrics
 
-    def admits(self, design: Design) -> bool:
-        """True if *design* may be feasible, as far as is known without evaluating it."""
-        return True
+    def checks(self) -> Sequence[Check]:
+        """Rules that are known without evaluating a design; samplers propose none that breaks one.
 
-    def decides(self, name: str) -> bool:
-        """True if ``admits`` looks at the knob *name*."""
-        return True
+        Returns:
+            Those that a knob of the study decides, the quickest first.
+        """
+        return ()
+
+    def admits(self, design: Design) -> bool:
+        """True if *design* breaks none of the ``checks``."""
+        return all(check.holds(design) for check in self.checks())
 
     def canonical(self, design: Design) -> Design:
         """The design that stands for all that have provably the same metrics as *design*."""

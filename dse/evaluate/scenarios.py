@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
 from dse.evaluate.levers import Moved
-from dse.space import Design
+from dse.space import Check, Design
 from simcore import Attribution, ConfigError, InfeasibleError
 
 
@@ -41,13 +41,9 @@ class ScenarioEvaluator(Evaluator):
             notes += [f"in {name}: {note}" for note in found.notes]
         return Account(metrics, tuple(notes))
 
-    def admits(self, design: Design) -> bool:
-        """True if every scenario admits it."""
-        return all(evaluator.admits(design) for evaluator in self._each.values())
-
-    def decides(self, name: str) -> bool:
-        """True if it matters in any scenario."""
-        return any(evaluator.decides(name) for evaluator in self._each.values())
+    def checks(self) -> Sequence[Check]:
+        """Rules of every scenario."""
+        return [check for evaluator in self._each.values() for check in evaluator.checks()]
 
     def canonical(self, design: Design) -> Design:
         """Design that stands for it in every scenario, or else itself."""

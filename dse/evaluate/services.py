@@ -4,14 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
-from dse.evaluate.designs.assign import bears_on_memory, usable
+from dse.evaluate.designs.assign import usable
+from dse.evaluate.designs.checks import design_checks
 from dse.evaluate.designs.run_check import KnobChecker, check_kernel_times, errors_named_for_run
 from dse.evaluate.designs.runs import FilledDesigns
 from dse.evaluate.levers import Moved, moved_platforms
 from dse.evaluate.money import CostMeter
 from dse.evaluate.trusted import fills, little_known, siblings_of
 from dse.objectives import COST_METRICS, OBJECTIVES, Goals
-from dse.space import Design
+from dse.space import Check, Design
 from simcore import (
     Attribution,
     ConfigError,
@@ -120,18 +121,16 @@ class ServiceEvaluator(Evaluator):
                 metrics |= self._costs(other, result)
             yield Moved(lever=lever, factor=factor, metrics=metrics)
 
-    def admits(self, design: Design) -> bool:
-        """True if structure, and memory if the study bounds it, allow a simulation."""
+    def checks(self) -> Sequence[Check]:
+        return design_checks(self.input, lambda one: self.service(one).platform, self._fits)
+
+    def _fits(self, design: Design) -> bool:
         bounded, margin = self._margin is not None, self._margin or 0.0
         try:
             self._simulator.check(self.service(design), memory=bounded, margin=margin)
         except InfeasibleError:
             return False
         return True
-
-    def decides(self, name: str) -> bool:
-        """True if structure or memory depends on the knob."""
-        return bears_on_memory(self.input.parameters[name])
 
     def measured_against(self, design: Design) -> str:
         return str(prediction_band(self.service(design).decode_run))

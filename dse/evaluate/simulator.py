@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
-from dse.evaluate.designs.assign import backends_of, bears_on_memory, usable
+from dse.evaluate.designs.assign import backends_of, usable
+from dse.evaluate.designs.checks import design_checks
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.levers import Moved, moved_platforms
 from dse.evaluate.money import CostMeter
 from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
-from dse.space import Design
+from dse.space import Check, Design
 from simcore import (
     BACKENDS,
     DEFAULT_BACKEND,
@@ -116,8 +117,10 @@ class SimulatorEvaluator(Evaluator):
             return {}
         return self._meter.metrics(run.platform, metrics["iteration_time_s"], result.tokens)
 
-    def admits(self, design: Design) -> bool:
-        """True if structure, and memory if the study bounds it, allow a simulation."""
+    def checks(self) -> Sequence[Check]:
+        return design_checks(self.input, lambda one: self.run(one).platform, self._fits)
+
+    def _fits(self, design: Design) -> bool:
         run = self.run(design)
         try:
             check_structure(run.workload, run.platform, run.plan)
@@ -128,10 +131,6 @@ class SimulatorEvaluator(Evaluator):
         if not self._needs_room:
             return True
         return not memory_fit(run.workload, run.platform, run.plan).is_short
-
-    def decides(self, name: str) -> bool:
-        """True if structure or memory depends on the knob."""
-        return bears_on_memory(self.input.parameters[name])
 
     def canonical(self, design: Design) -> Design:
         """One order of waiting collectives, where it decides nothing.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from dse.objectives import Goals
-from dse.space import Design, Space
+from dse.space import Check, Design, Space
 
 Handle = TypeVar("Handle")
 
@@ -63,8 +63,7 @@ class ProposerInput:
         seed: The same seed and the same answers give the same proposals.
         population: Size of a generation, or designs drawn before the sampler starts to learn;
             None: the sampler's own default.
-        admits: Whether a design may be feasible, as far as can be told at once.
-        deciding: Names of the knobs that *admits* looks at.
+        checks: Rules that are known before a design is evaluated.
         prices: What is exact about the designs; None: nothing is.
         is_hopeful: Whether a design may be of use for all that is known from the trials so far:
             asked of each design right before it is proposed. None: all are.
@@ -75,11 +74,14 @@ class ProposerInput:
     goals: Goals
     seed: int
     population: int | None = None
-    admits: Callable[[Design], bool] | None = None
-    deciding: frozenset[str] = frozenset()
+    checks: Sequence[Check] = ()
     prices: Prices | None = None
     is_hopeful: Callable[[Design], bool] | None = None
     trials: int | None = None
+
+    def admits(self, design: Design) -> bool:
+        """True if *design* breaks none of the checks."""
+        return all(check.holds(design) for check in self.checks)
 
 
 class Proposer(ABC, Generic[Handle]):

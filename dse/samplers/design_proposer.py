@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
-from dse.samplers.design.screen import Answers
+from dse.samplers.design.screen import screen_of
 from dse.space import Design
 
 
@@ -20,13 +20,10 @@ class DesignProposer(Proposer[Genome]):
         settings = settings or Settings()
         if what.population is not None:
             settings = replace(settings, initial=what.population)
-        screen = None
-        if what.admits is not None:
-            screen = Answers(self._space, what.admits, what.deciding).of
         self._search = DesignSearch(
             self._space,
             seed=what.seed,
-            screen=screen,
+            screen=screen_of(self._space, what.checks),
             prices=what.prices,
             is_hopeful=_of_genomes(self._space, what.is_hopeful),
             settings=settings,

@@ -13,9 +13,9 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.trial import FrozenTrial, TrialState
 
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
-from dse.samplers.design.screen import Answers
+from dse.samplers.design.screen import screen_of
 from dse.samplers.optuna_proposer import distribution, from_optuna, to_optuna
-from dse.space import Design, Encoding, Space
+from dse.space import Check, Design, Encoding, Space
 from dse.space.encoding import Style
 
 if TYPE_CHECKING:
@@ -52,7 +52,11 @@ class DesignSampler(BaseSampler):
         self._encoding = Encoding(space, style)
         self._distributions = {gene.name: distribution(gene) for gene in self._encoding.genes}
         names = frozenset(space.parameters)
-        screen = None if admits is None else Answers(self._genomes, admits, names).of
+        screen = (
+            None
+            if admits is None
+            else screen_of(self._genomes, [Check(holds=admits, deciding=names)])
+        )
         self._search = DesignSearch(self._genomes, seed=seed, screen=screen, settings=settings)
         self._others = RandomSampler(seed=seed)
         self._asked: dict[int, Genome] = {}

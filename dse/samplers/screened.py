@@ -5,7 +5,7 @@ from typing import Any
 
 from dse.samplers.base import Proposal, Proposer, ProposerInput
 from dse.samplers.design import GenomeSpace
-from dse.samplers.design.screen import Answers
+from dse.samplers.design.screen import screen_of
 from dse.space import Design
 
 _TRIES, _VARIATIONS = 20, 200
@@ -25,7 +25,7 @@ class ScreenedProposer(Proposer[Any]):
         """*what*: gives the checks before a simulation, and what the trials so far rule out."""
         self._sampler, self._genomes = sampler, GenomeSpace(what.space)
         self._is_hopeful = what.is_hopeful or _always
-        self._admitted = Answers(self._genomes, what.admits or _always, what.deciding)
+        self._admits = screen_of(self._genomes, what.checks)
         self._to_start_with = 0
 
     def ask(self) -> Proposal[Any] | None:
@@ -83,7 +83,7 @@ class ScreenedProposer(Proposer[Any]):
     def _is_admitted(self, design: Design) -> bool:
         genome = self._genomes.genome(design)
         assert genome is not None, "proposals are designs of the space"
-        return self._admitted.of(genome)
+        return self._admits(genome)
 
 
 def _both(

@@ -1,6 +1,7 @@
 """The design space: knobs, rules, and the valid designs that they leave."""
 
 from dse.space.build import RunFacts, build_space
+from dse.space.check import Check
 from dse.space.encoding import Encoding
 from dse.space.expressions import parse_expression
 from dse.space.file import SpaceFile
@@ -9,6 +10,7 @@ from dse.space.parameters import Design, Parameter, Value, file_value, slot_of
 from dse.space.space import KnobBlock, Space, design_key
 
 __all__ = [
+    "Check",
     "Design",
     "Encoding",
     "Gene",

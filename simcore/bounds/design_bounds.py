@@ -28,6 +28,7 @@ from simcore.errors import ConfigError, InfeasibleError
 from simcore.kernels.bounds import time_bound
 from simcore.kernels.bounds.time_bound import BoundTables, time_bounds
 from simcore.kernels.bounds.traffic_floor import traffic_floors
+from simcore.machine.native import NATIVE, NATIVE_KEYS, is_native
 from simcore.machine.system import ALGORITHM_KEYS
 from simcore.memory.footprint import footprint
 
@@ -85,15 +86,16 @@ class DesignBounds:
         self._fill = part(rows.add_footprint, "stack", "workload", "plan")
         self._system = part(rows.add_system, *(f"system.{key}" for key in _SYSTEM_KEYS))
         places = [f"platform.dimensions[{d}]" for d in range(self._count)]
+        shared = _native_roots(template, choices, places)
         self._links = [
             part(
-                partial(rows.add_link, d), f"{place}.topology", f"{place}.npus",
+                partial(rows.add_link, d), f"{place}.topology", f"{place}.npus", *shared,
                 *(path for key in ALGORITHM_KEYS for path in (f"system.{key}[{d}]",)),
             )
             for d, place in enumerate(places)
         ]  # fmt: skip
         self._rates = [
-            part(partial(rows.add_rate, d, name), *(f"{places[d]}.{key}" for key in keys))
+            part(partial(rows.add_rate, d, name), *(f"{places[d]}.{key}" for key in keys), *shared)
             for name, keys in _RATES.items()
             for d in range(self._count)
         ]
@@ -195,6 +197,17 @@ class DesignBounds:
             rates[:, column] = np.array(rows.rates[column])[found]
         picks[:, 1] = rows.places_of(picks) if has_network else NO_NETWORK
         return picks, rates
+
+
+def _native_roots(
+    template: RunTemplate, choices: Mapping[str, Sequence[Any]], places: Sequence[str]
+) -> list[str]:
+    """Paths that all links depend on where some are those of the accelerator; else none."""
+    chosen = any(NATIVE in values for values in choices.values())
+    if not chosen and not any(map(is_native, template.table["platform"]["dimensions"])):
+        return []
+    keys = ("npus", "shares_ports", *NATIVE_KEYS)
+    return ["platform.npu", *(f"{place}.{key}" for place in places for key in keys)]
 
 
 @dataclass(slots=True, eq=False)

@@ -16,6 +16,7 @@ from simcore.config.paths import Steps, parse_path, set_steps
 from simcore.config.run import Run
 from simcore.errors import ConfigError
 from simcore.machine import Dimension, load_npu, load_platform
+from simcore.machine.native import is_native
 from simcore.machine.system import System
 from simcore.schema import Schema
 from simcore.workload import ParallelPlan, TrainingWorkload, read_workload
@@ -29,13 +30,25 @@ Path = tuple[str, Steps]
 _TABLES: tuple[Steps, ...] = (("workload",), ("plan",), ("system",))
 _DIMENSIONS: Steps = ("platform", "dimensions")
 _PLAIN = frozenset({bool, int, float, str})
-_BUILDERS: Mapping[Steps, Callable[[object], Schema]] = {
+
+Part = Schema | Mapping[str, object]
+"""Object of a table, or the table itself where its meaning hangs on another part."""
+
+
+def _dimension(table: object) -> Part:
+    """A network dimension; one with links of the accelerator is left to the platform."""
+    if is_native(table) and isinstance(table, Mapping):
+        return table
+    return Dimension.from_file_data(table, at="platform.dimensions")
+
+
+_BUILDERS: Mapping[Steps, Callable[[object], Part]] = {
     ("workload",): partial(read_workload, at="workload"),
     ("plan",): partial(ParallelPlan.from_file_data, at="plan"),
     ("system",): partial(System.from_file_data, at="system"),
     PLATFORM: partial(load_platform, at="platform"),
     NPU: partial(load_npu, at="platform.npu"),
-    _DIMENSIONS: partial(Dimension.from_file_data, at="platform.dimensions"),
+    _DIMENSIONS: _dimension,
 }
 
 
@@ -51,7 +64,7 @@ class RunTable:
     """
 
     key: str | int
-    build: Callable[..., Schema]
+    build: Callable[..., Part]
     own: Callable[[Sequence[object]], Iterable[object]]
     is_fixed: bool
 
@@ -59,13 +72,13 @@ class RunTable:
     def of(cls, table: object, place: Steps, paths: Sequence[Path]) -> Self:
         """The part at *place*, where the file holds *table*."""
         own = [at for at, (_, steps) in enumerate(paths) if steps[: len(place)] == place]
-        build: Callable[..., Schema] = partial(_build, table, place, [paths[at] for at in own])
+        build: Callable[..., Part] = partial(_build, table, place, [paths[at] for at in own])
         keys = _keys(place, [paths[at][1] for at in own])
         if isinstance(table, dict) and keys is not None:
             build = partial(_with_keys, table, _BUILDERS[_kind(place)], keys)
         return cls(place[-1], lru_cache(_KEPT, typed=True)(build), _picker(own), not own)
 
-    def object(self, values: Sequence[object]) -> Schema:
+    def object(self, values: Sequence[object]) -> Part:
         """The object that the values of a design mean.
 
         Raises:
@@ -169,7 +182,7 @@ def _has_inner_parts(table: Mapping[str, Any], paths: Sequence[Path]) -> bool:
     )
 
 
-def _build(table: object, place: Steps, paths: Sequence[Path], *values: object) -> Schema:
+def _build(table: object, place: Steps, paths: Sequence[Path], *values: object) -> Part:
     """The object of the part at *place*: its *table*, with *values* at *paths*."""
     filled = table
     for (path, steps), value in zip(paths, values, strict=True):
@@ -191,10 +204,10 @@ def _keys(place: Steps, paths: Sequence[Steps]) -> list[str] | None:
 
 def _with_keys(
     table: Mapping[str, Any],
-    build: Callable[[object], Schema],
+    build: Callable[[object], Part],
     keys: Sequence[str],
     *values: object,
-) -> Schema:
+) -> Part:
     """``_build`` where all values are those of keys of the part itself."""
     return build({**table, **dict(zip(keys, values, strict=True))})
 

@@ -5,6 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
 from simcore.errors import ConfigError
+from simcore.machine.dimension import TopologyName
 from simcore.machine.kernel_folder import KernelFolder
 from simcore.schema import Bytes, BytesPerS, FlopPerS, Schema, Seconds, Usd, UsdPerHour, Watts
 from simcore.terms import Precision
@@ -132,11 +133,16 @@ class ScaleUpDomain(Schema):
         npus: NPUs in one such domain; 1: the price includes no network.
         bandwidth_bytes_per_s: Of one NPU's links in it together, one direction.
         ports: Ports that the links of one NPU end in; None where they were not looked up.
+        topology: Shape in which its links join the domain, a name of the table of topologies; None
+            where it was not looked up.
+        fabric: Kind of the links, a name of ``configs/fabrics``; None where none describes them.
     """
 
     npus: int = Field(ge=1)
     bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", ge=0)
     ports: int | None = Field(default=None, ge=1)
+    topology: TopologyName | None = None
+    fabric: str | None = Field(default=None, min_length=1)
 
 
 class ScaleOutPorts(Schema):
@@ -146,12 +152,24 @@ class ScaleOutPorts(Schema):
         ports: Network ports.
         bandwidth_bytes_per_s: Of all of them together, one direction: that of the slot of its
             network cards, or of ports of its own.
+        installed_bytes_per_s: Of the cards or ports that its servers are sold with; None where they
+            are sold without, or it was not looked up.
         source: Where the values come from.
     """
 
     ports: int = Field(ge=1)
     bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", gt=0)
+    installed_bytes_per_s: BytesPerS | None = Field(default=None, alias="installed", gt=0)
     source: str = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _fits_slot(self) -> Self:
+        installed = self.installed_bytes_per_s
+        if installed is not None and installed > self.bandwidth_bytes_per_s:
+            most = self.bandwidth_bytes_per_s / 1e9
+            rule = f"must be {most:g} GB/s, the bandwidth beside it, or less"
+            raise ConfigError("installed", rule, got=f"{installed / 1e9:g} GB/s")
+        return self
 
 
 class HostMemory(Schema):

@@ -20,7 +20,7 @@ GB = 1e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accelerator:
-    """One accelerator of the tables.
+    """One accelerator of the tables, as its servers are sold.
 
     Attributes:
         npu: Its file in ``configs/npus``.
@@ -37,62 +37,83 @@ class Accelerator:
     scale_up_bytes_per_s: float
     scale_out_bytes_per_s: float
     torus_dimensions: int = 0
-    topology: str = "switch"
+
+    @property
+    def topology(self) -> str:
+        """Shape of the scale-up links, as collectives are taken to see it."""
+        return "ring" if self.torus_dimensions else "switch"
 
 
-def _gpu(npu: str, fabric: str, per_node: int, up: float, out: float) -> Accelerator:
-    return Accelerator(
-        npu=npu,
-        fabric=fabric,
-        per_node=per_node,
-        scale_up_bytes_per_s=up * GB,
-        scale_out_bytes_per_s=out * GB,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Named:
+    """An accelerator by the tables' name, with what its own file does not tell.
+
+    Attributes:
+        npu: Its file.
+        per_node: Accelerators of a server, where they are not those of its scale-up domain.
+        scale_out: In GB/s, where the file names no cards.
+        torus_dimensions: As in ``Accelerator``.
+    """
+
+    npu: str
+    per_node: int | None = None
+    scale_out: float | None = None
+    torus_dimensions: int = 0
 
 
-def _tpu(npu: str, links: float, torus: int, slice_chips: int) -> Accelerator:
-    return Accelerator(
-        npu=npu,
-        fabric="ici",
-        per_node=slice_chips,
-        scale_up_bytes_per_s=links * GB,
-        scale_out_bytes_per_s=6.25 * GB,
-        torus_dimensions=torus,
-        topology="ring",
-    )
-
-
-ACCELERATORS = {
-    "V100-16GB": _gpu("v100_16", "nvlink2", 8, 150, 12.5),
-    "V100-32GB": _gpu("v100_32", "nvlink2", 8, 150, 12.5),
-    "V100-SXM2": _gpu("v100_32", "nvlink2", 8, 150, 12.5),
-    "A100-40GB-SXM": _gpu("a100_40", "nvlink3", 8, 300, 25),
-    "A100-80GB-SXM": _gpu("a100_80", "nvlink3", 8, 300, 25),
-    "A100-SXM": _gpu("a100_80", "nvlink3", 8, 300, 25),
-    "H100-80GB-SXM": _gpu("h100_80", "nvlink4", 8, 450, 50),
-    "Hopper (H100/H200 class)": _gpu("h100_80", "nvlink4", 8, 450, 50),
-    "H100-96GB-HBM2e-500W": _gpu("h100_96", "nvlink4", 8, 450, 50),
-    "H200-141GB-SXM": _gpu("h200", "nvlink4", 8, 450, 50),
-    "GH200-96GB": _gpu("gh200", "nvlink4", 1, 450, 50),
-    "H800": _gpu("h800", "nvlink4", 8, 200, 50),
-    "B200": _gpu("b200", "nvlink5", 8, 900, 50),
-    "B300": _gpu("b300", "nvlink5", 8, 900, 100),
-    "GB200": _gpu("gb200", "nvlink5", 72, 900, 50),
-    "GB300": _gpu("gb300", "nvlink5", 72, 900, 100),
-    "L40S": _gpu("l40s", "pcie", 8, 32, 25),
-    "RTX-PRO-6000": _gpu("rtx_pro_6000", "pcie", 8, 64, 50),
-    "MI250": _gpu("mi250_die", "infinity_fabric", 8, 175, 25),
-    "MI300X": _gpu("mi300x", "infinity_fabric", 8, 448, 50),
-    "Gaudi2": _gpu("gaudi2", "on_chip_ethernet", 8, 262.5, 37.5),
-    "Gaudi3": _gpu("gaudi3", "on_chip_ethernet", 8, 525, 75),
-    "TPUv2": _tpu("tpu_v2", 248, 2, 256),
-    "TPUv3": _tpu("tpu_v3", 320, 2, 1024),
-    "TPUv4": _tpu("tpu_v4", 270, 3, 4096),
-    "TPUv5e": _tpu("tpu_v5e", 200, 2, 256),
-    "TPUv5p": _tpu("tpu_v5p", 600, 3, 8960),
-    "TPUv6e": _tpu("tpu_v6e", 400, 2, 256),
+_NAMED = {
+    "V100-16GB": _Named(npu="v100_16", scale_out=12.5),
+    "V100-32GB": _Named(npu="v100_32", per_node=8, scale_out=12.5),
+    "V100-SXM2": _Named(npu="v100_32", per_node=8, scale_out=12.5),
+    "A100-40GB-SXM": _Named(npu="a100_40"),
+    "A100-80GB-SXM": _Named(npu="a100_80"),
+    "A100-SXM": _Named(npu="a100_80"),
+    "H100-80GB-SXM": _Named(npu="h100_80"),
+    "Hopper (H100/H200 class)": _Named(npu="h100_80"),
+    "H100-96GB-HBM2e-500W": _Named(npu="h100_96"),
+    "H200-141GB-SXM": _Named(npu="h200"),
+    "GH200-96GB": _Named(npu="gh200", scale_out=50),
+    "H800": _Named(npu="h800"),
+    "B200": _Named(npu="b200"),
+    "B300": _Named(npu="b300"),
+    "GB200": _Named(npu="gb200"),
+    "GB300": _Named(npu="gb300"),
+    "L40S": _Named(npu="l40s", per_node=8, scale_out=25),
+    "RTX-PRO-6000": _Named(npu="rtx_pro_6000", per_node=8, scale_out=50),
+    "MI250": _Named(npu="mi250_die", scale_out=25),
+    "MI300X": _Named(npu="mi300x"),
+    "Gaudi2": _Named(npu="gaudi2"),
+    "Gaudi3": _Named(npu="gaudi3"),
+    "TPUv2": _Named(npu="tpu_v2", scale_out=6.25, torus_dimensions=2),
+    "TPUv3": _Named(npu="tpu_v3", scale_out=6.25, torus_dimensions=2),
+    "TPUv4": _Named(npu="tpu_v4", scale_out=6.25, torus_dimensions=3),
+    "TPUv5e": _Named(npu="tpu_v5e", scale_out=6.25, torus_dimensions=2),
+    "TPUv5p": _Named(npu="tpu_v5p", scale_out=6.25, torus_dimensions=3),
+    "TPUv6e": _Named(npu="tpu_v6e", scale_out=6.25, torus_dimensions=2),
 }
-"""By the tables' own names. Bandwidths: data sheets, as in ``configs/npus`` and platforms."""
+"""By the tables' own names. What TPUs send between slices is an estimate."""
+
+
+@cache
+def accelerator_named(name: str) -> Accelerator:
+    """The accelerator that the tables call *name*.
+
+    Raises:
+        UnsupportedRow: It is not known.
+    """
+    if name not in _NAMED:
+        raise UnsupportedRow(f"accelerator {name or '(none)'} has no file in configs/npus")
+    named = _NAMED[name]
+    npu = load_npu(named.npu)
+    cards = npu.scale_out.installed_bytes_per_s if npu.scale_out else None
+    return Accelerator(
+        npu=named.npu,
+        fabric=npu.scale_up.fabric or "",
+        per_node=named.per_node or npu.scale_up.npus,
+        scale_up_bytes_per_s=npu.scale_up.bandwidth_bytes_per_s,
+        scale_out_bytes_per_s=named.scale_out * GB if named.scale_out else cards or 0.0,
+        torus_dimensions=named.torus_dimensions,
+    )
 
 
 SCALE_OUT = "nic"
@@ -163,10 +184,7 @@ def accelerator_of(row: MeasuredRow) -> Accelerator:
     Raises:
         UnsupportedRow: It is not known.
     """
-    name = row.text("gpu")
-    if name not in ACCELERATORS:
-        raise UnsupportedRow(f"accelerator {name or '(none)'} has no file in configs/npus")
-    return ACCELERATORS[name]
+    return accelerator_named(row.text("gpu"))
 
 
 def node_size(workload: TrainingWorkload, plan: ParallelPlan, per_node: int) -> int:

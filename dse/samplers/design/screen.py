@@ -1,10 +1,10 @@
 """Answers about a design without simulating it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from dse.samplers.design.genome import Genome, GenomeSpace
-from dse.space import Design
+from dse.space import Check, Design
 
 Answer = TypeVar("Answer")
 
@@ -38,3 +38,9 @@ class Answers(Generic[Answer]):
         if key not in self._known:
             self._known[key] = self._ask(self._space.design(genome))
         return self._known[key]
+
+
+def screen_of(space: GenomeSpace, checks: Sequence[Check]) -> Screen:
+    """The screen of designs that break none of the *checks*; remembers their answers."""
+    answers = [Answers(space, check.holds, check.deciding) for check in checks]
+    return lambda genome: all(known.of(genome) for known in answers)

@@ -3,7 +3,7 @@
 from functools import cache
 
 from simcore.machine import Platform
-from simcore.validation.machine import ACCELERATORS, Machines
+from simcore.validation.machine import Machines, accelerator_named
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.batch_rows import FULL_LOAD
 from simcore.validation.served.engine import ServingEngine
@@ -59,7 +59,7 @@ class ServedMachines:
         Raises:
             UnsupportedRow: The accelerator is not known.
         """
-        accelerator = ACCELERATORS[served_as(row).accelerator]
+        accelerator = accelerator_named(served_as(row).accelerator)
         return Platform.build(
             "platform",
             name=f"{npus} x {accelerator.npu}",

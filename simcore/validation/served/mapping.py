@@ -10,7 +10,7 @@ from simcore.machine import Npu, Platform
 from simcore.machine.system import System
 from simcore.terms import FORMATS as NUMBER_FORMATS
 from simcore.terms import NARROW_FORMATS, Precision
-from simcore.validation.machine import ACCELERATORS, Machines
+from simcore.validation.machine import Machines, accelerator_named
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.checkpoints import checkpoint_of
 from simcore.validation.served.links import links_of
@@ -203,7 +203,7 @@ class ServedRuns:
 
     def _platform(self, row: MeasuredRow, npus: int, message_bytes: float | None) -> Platform:
         """The NPUs, with the transfers that suit what their all-reduces send."""
-        accelerator = ACCELERATORS[served_as(row).load_tested]
+        accelerator = accelerator_named(served_as(row).load_tested)
         return Platform.build(
             "platform",
             name=f"{npus} x {accelerator.npu}",

@@ -57,6 +57,25 @@ def test_no_trial_is_spent_on_what_is_known_to_be_infeasible(sampler: str) -> No
     assert result.summary["pruned"] <= 4
 
 
+@pytest.mark.parametrize("sampler", ["design", "random", "tpe"])
+def test_no_trial_is_spent_on_what_nobody_sells(sampler: str) -> None:
+    space = {**STUDY["space"], "axes": {**STUDY["space"]["axes"]}}
+    space["axes"]["platform.npu"] = {"choices": ["a100_80", "h100_80"]}
+    link = "platform.dimensions[0].bandwidth"  # 450 GB/s: of an H100, never of an A100
+    space["axes"][link] = {"ladder": ["150 GB/s", "300 GB/s", "450 GB/s"]}
+    search = {**STUDY["search"], "sampler": sampler, "trials": 40}
+    data = {**STUDY, "space": space, "search": search, "physical": True}
+    data["objectives"] = {"iteration_time": "minimise"}
+    data.pop("reference_point", None)
+    rows = run(compile_study(data)).rows
+    assert len(rows) == 40
+    assert not [row for row in rows if "physical" in row.evaluation.constraints]
+    assert {row.design[link] for row in rows if row.design["platform.npu"] == "a100_80"} <= {
+        150e9,
+        300e9,
+    }
+
+
 @pytest.mark.parametrize("sampler", ["random", "nsga2"])
 def test_designs_to_start_with_are_told_whatever_is_known_of_them(sampler: str) -> None:
     study = study_of(sampler)

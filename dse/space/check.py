@@ -1,0 +1,20 @@
+"""Rules about designs that are known before a design is evaluated."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dse.space.parameters import Design
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Check:
+    """One rule, and what it looks at.
+
+    Attributes:
+        holds: False of a design that breaks it for certain.
+        deciding: Names of the knobs that the answer depends on: it is worked out once for each
+            combination of their values.
+    """
+
+    holds: Callable[[Design], bool]
+    deciding: frozenset[str]
