@@ -1,10 +1,12 @@
 """Evaluates designs by MODEL-0, the closed form that search machinery is checked with."""
 
+from collections.abc import Sequence
+
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.run_check import RunChecker
 from dse.evaluate.model0 import VIT22B_64, Model0
 from dse.evaluate.money import CostMeter
-from dse.space import Design
+from dse.space import Check, Design
 from simcore import ConfigError, InfeasibleError, Run, RunTemplate, TrainingWorkload
 
 
@@ -25,17 +27,17 @@ class ClosedFormEvaluator(Evaluator):
         limit_bytes = 0.95 * VIT22B_64.memory_bytes
         return Account({**metrics, "memory_fill": metrics["footprint_bytes"] / limit_bytes})
 
-    def admits(self, design: Design) -> bool:
+    def checks(self) -> Sequence[Check]:
+        names = (n for n in self.input.parameters if not n.endswith((".bandwidth", ".topology")))
+        return [Check(holds=self._fits, deciding=frozenset(names))]
+
+    def _fits(self, design: Design) -> bool:
         """True if the design can be built and fits in memory."""
         try:
             self._model.check(design)
         except InfeasibleError:
             return False
         return True
-
-    def decides(self, name: str) -> bool:
-        """True if structure or memory depends on the knob."""
-        return not name.endswith((".bandwidth", ".topology"))
 
     def check(self) -> None:
         if self.input.run:

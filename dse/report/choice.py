@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from dse.objectives import OBJECTIVES
+from dse.reasons.waits import reason_lines
 from dse.report.amounts import short_names, show_amount, show_objective, show_value
 from dse.report.front_table import FrontTable
 from dse.report.memory_marks import memory_mark
@@ -35,6 +36,7 @@ def short_list(result: StudyResult) -> FrontTable:
 def choice_lines(result: StudyResult) -> Iterator[str]:
     """Lines that the reader of a front should know before choosing from it."""
     yield from _equals(result)
+    yield from reason_lines(result.summary)
     yield from _trims(result)
     yield from convergence_lines(result.summary)
 

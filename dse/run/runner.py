@@ -18,20 +18,21 @@ from dse.evaluate import (
     ray_kept_up,
     start_crew,
 )
-from dse.fidelity.compare import front_fidelity, searched_rows
+from dse.fidelity.compare import front_fidelity
 from dse.proof.designs import check_visits_all, why_unproven
 from dse.proof.machines import machine_prices
 from dse.proof.proposer import ProvingProposer
 from dse.proof.prove import Prover
 from dse.proof.screening import StudyScreen
-from dse.proof.told import no_gap, open_gap, proven_gap
 from dse.provenance import Provenance, next_number, provenance_summary
+from dse.reasons.waits import reasons_summary
 from dse.report.page import report_page
 from dse.results.baseline import baseline_summary
 from dse.results.convergence import convergence_summary
 from dse.results.result import StudyResult
-from dse.results.summary import study_front, study_summary, tally_of
+from dse.results.summary import study_front, study_summary
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
+from dse.run.gap import gap_summary
 from dse.run.refine import RefineHooks, Refinement
 from dse.run.search import Budget, Evaluations, Hooks, Search, each_evaluated
 from dse.run.start import starting_designs
@@ -331,10 +332,11 @@ class Runner:
         quality = study_front(self._study, rows)
         wall_s = time.monotonic() - self._start_s
         summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
-        summary |= self._gap(searched_rows(self._study, rows))
+        summary |= gap_summary(self._study, rows, self._prover, is_whole=self._is_whole)
         summary |= convergence_summary(self._study, rows, summary.get("lower_bounds", {}))
+        judging = self._judging(rows)
         if is_whole:
-            summary |= self._baseline(rows)
+            summary |= baseline_summary(self._study, judging)
         front = [rows[index] for index in quality.front]
         summary |= provenance_summary(self._provenances, rows, front)
         result = StudyResult(
@@ -345,6 +347,10 @@ class Runner:
             folder=None if self._folder is None else self._folder.path,
             provenances=self._provenances,
         )
+        if is_whole:
+            chosen = {one.trial for one in result.recommended}
+            told = [row for row in front if row.number in chosen]
+            summary |= reasons_summary(self._study.goals, judging, told)
         if self._folder is not None:
             summary |= result.choice_summary()
             columns = self._folder.columns(self._study)
@@ -352,26 +358,13 @@ class Runner:
             self._folder.write_text(REPORT, report_page(result))
         return result
 
-    def _baseline(self, rows: Sequence[Trial]) -> dict[str, Any]:
-        """The run of the study as it is, at the level of the front."""
+    def _judging(self, rows: Sequence[Trial]) -> Evaluator:
+        """The evaluator of the level that the front was judged at."""
         level, study = front_fidelity(self._study, rows), self._study
         if self._evaluator is None or level != next(iter(study.levels), ""):
             judged = study.judged_at(level) if level else study
-            return baseline_summary(study, build_evaluator(judged.evaluator_input))
-        return baseline_summary(study, self._evaluator)
-
-    def _gap(self, rows: Sequence[Trial]) -> dict[str, Any]:
-        """Proof about designs that were not found, at the first level."""
-        study, tally, found = self._study, tally_of(self._study, rows), dict[str, Any]()
-        if self._is_whole and not tally.failed:
-            found = no_gap(tally.best)
-        elif self._prover is not None:
-            found = proven_gap(self._prover.proof(), study_front(study, rows))
-        elif study.file.search.gap is not None:
-            found = open_gap(study.goals.objectives)
-        if found and len(study.levels) > 1:
-            found["gap_fidelity"] = study.levels[0]
-        return found
+            return build_evaluator(judged.evaluator_input)
+        return self._evaluator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """The short list, marks of memory, the view of the picture and the units that people say."""
 
+import html
 import json
 from math import log
 
@@ -7,6 +8,7 @@ import pytest
 
 import dse
 from dse.cli.showing import show_result
+from dse.evaluate import build_evaluator
 from dse.objectives import OBJECTIVES
 from dse.report.amounts import show_objective
 from dse.report.choice import choice_lines, short_list
@@ -17,6 +19,7 @@ from dse.report.picture import front_data
 from dse.results.equals import costs_alike
 from dse.results.recommended import MOST, with_room
 from dse.results.trims import LOSS
+from simcore import Cause, format_quantity
 
 BIG = "p2_llama3_405b_16k_h100.yaml"
 
@@ -25,6 +28,25 @@ BIG = "p2_llama3_405b_16k_h100.yaml"
 def result(tmp_path_factory: pytest.TempPathFactory) -> dse.StudyResult:
     folder = tmp_path_factory.mktemp("study")
     return dse.run_study("llm_gpt.yaml", trials=120, executor="serial", out=folder / "out")
+
+
+def test_each_recommended_design_says_what_it_waits_for(
+    result: dse.StudyResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = result.summary["reasons"]
+    assert {int(number) for number in told} == {one.trial for one in result.recommended}
+    evaluator = build_evaluator(result.study.judged_at("congestion_unaware").evaluator_input)
+    show_result(result)
+    shown = capsys.readouterr().out
+    for number, text in told.items():
+        row = next(row for row in result.discernment.rows if row.number == int(number))
+        (whole,) = evaluator.attributions(row.design)
+        computing = [ns for one, ns in whole.parts_ns.items() if one.cause is Cause.COMPUTE]
+        assert sum(computing) > whole.time_ns / 2
+        assert text.startswith(f"bound by compute, {format_quantity(sum(computing) * 1e-9, 's')}")
+        assert format_quantity(whole.time_ns * 1e-9, "s") in text
+        assert f"trial {number} is {text}" in shown
+        assert html.escape(f"trial {number} is {text}") in report_page(result)
 
 
 def test_the_short_list_holds_few_designs_of_the_front_each_with_reasons(
