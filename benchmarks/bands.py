@@ -31,7 +31,7 @@ from simcore.validation.bands.shipped import FOLDER, BandConstants, Likeness, re
 from simcore.validation.bands.siblings import left_out_coverage, write_errors
 from simcore.validation.bands.spread import Constants, Mask, Spreads
 from simcore.validation.bands.write import constants_of, training_groups, write_constants
-from simcore.validation.calibrated.fit import fitted_likeness
+from simcore.validation.calibrated.fit import fitted_by_error, fitted_likeness
 from simcore.validation.calibrated.place import RunPlace
 from simcore.validation.calibrated.site_runs import SourceRun, sites_of
 from simcore.validation.machine import Machines
@@ -79,12 +79,15 @@ def write(llm: Path, serving: Path, folder: Path) -> None:
     """Predict both tables, and write residuals and constants."""
     trained = training_runs(llm)
     groups = training_groups(trained)
-    served = grouped(served_rows(serving))
+    tests = list(served_tests(serving))
+    served = grouped(group for group, _ in tests)
     training = constants_of(TRAINING, groups)
+    loaded = constants_of(SERVING, served)
     constants = BandConstants(
         training=training,
-        serving=constants_of(SERVING, served),
+        serving=loaded,
         site=likeness_of(trained, training),
+        served_site=served_likeness([run for _, run in tests], served, loaded),
     )
     write_groups(folder / TRAINING.file, TRAINING, groups)
     write_groups(folder / SERVING.file, SERVING, served)
@@ -110,13 +113,24 @@ def training_runs(llm: Path) -> list[tuple[Compared, Run]]:
     return [(one, run_of(one.row, machines)) for one in found if one.predicted_s is not None]
 
 
-def served_rows(serving: Path) -> Iterator[Group]:
-    """Predicted load tests with a measured time per output token."""
+def served_tests(serving: Path) -> Iterator[tuple[Group, SourceRun]]:
+    """Predicted load tests with a measured time per output token, and their places."""
     predictor = ServedPredictor()
     for row in MeasuredRow.all_of(serving):
         measured_ms, found = row.number("tpot_ms"), predictor.predict(row)
         if measured_ms and found.tpot_s:
-            yield served_group(row, log(measured_ms * 1e-3 / found.tpot_s))
+            group = served_group(row, log(measured_ms * 1e-3 / found.tpot_s))
+            place = RunPlace.of_row(row)
+            run = SourceRun(source=group.source, place=place, residual=group.residuals[0])
+            yield group, run
+
+
+def served_likeness(runs: list[SourceRun], groups: list[Group], constants: Constants) -> Likeness:
+    """What load tests of one site share, from pairs of model and accelerator."""
+    sites = sites_of(runs, Spreads(SERVING, groups), constants)
+    told = f"fitted by simcore/validation/calibrated/fit.py to {len(runs)} load tests of "
+    told += f"{len(sites)} pairs of model and accelerator"
+    return fitted_by_error(sites).model_copy(update={"source": told})
 
 
 def likeness_of(trained: list[tuple[Compared, Run]], constants: Constants) -> Likeness:

@@ -59,7 +59,7 @@ def bargains(result: StudyResult) -> Iterator[Bargain | None]:
         genome = space.genome(row.design)
         assert genome is not None, "front designs are designs of the space"
         for step in ladder_steps(near, genome, (-1, 1)):
-            design = space.design(step)
+            design = space.design(step.genome)
             if not evaluator.admits(design):
                 continue
             found = evaluate(evaluator, judged.goals, design)

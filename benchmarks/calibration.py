@@ -1,37 +1,56 @@
 """Worth of a site's own runs: the largest sources stand for sites that nobody has seen.
 
     python benchmarks/calibration.py --llm LLM.csv [--own 5] [--draws 20] [--sources 6] [--errors F]
+    python benchmarks/calibration.py --serving REQUESTS.csv [--sources 20]
 
 A source is left out of everything that is fitted: residuals by class, their constants, and what
 runs of one site share. Some of its runs are then given as a site's own, and the error of the others
 is told as simulated and moved, and how many of them lie in their bands before and after. The runs
 are drawn at random, several times; and chosen one by one where they tell most of the others, as
 `simcore calibrate` advises. ``--errors`` takes errors of predictions whose efficiencies were fitted
-without the source too (``left_out.py --errors``).
+without the source too (``left_out.py --errors``). Of load tests, pairs of model and accelerator
+stand for sites.
 """
 
 import argparse
 import csv
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from math import log
 from pathlib import Path
 
 import numpy as np
-from bands import source_runs, training_runs
+from bands import served_tests, source_runs, training_runs
 
-from simcore.config import Run
-from simcore.validation.bands.classes import TRAINING
+from simcore.validation.bands.classes import SERVING, TRAINING, Chain
 from simcore.validation.bands.fit import fitted
+from simcore.validation.bands.residuals import grouped
 from simcore.validation.bands.shipped import Likeness
 from simcore.validation.bands.spread import Constants, Floats, Ints, Mask, Spreads
 from simcore.validation.bands.write import training_groups
-from simcore.validation.calibrated.fit import fitted_likeness
+from simcore.validation.calibrated.fit import SiteRuns, fitted_by_error, fitted_likeness
 from simcore.validation.calibrated.posterior import Posterior
 from simcore.validation.calibrated.site import MOST_SHIFT
 from simcore.validation.calibrated.site_runs import SourceRun, left_out_widths, sites_of
-from simcore.validation.score import Compared
 
-Trained = list[tuple[Compared, Run]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """Runs of one kind with their sources.
+
+    Attributes:
+        chain: Classes of their residuals.
+        runs: One per row.
+        spreads: Of the residuals of all of them.
+        fit: What finds the likeness of runs of one site.
+        errors: By position in *runs*, errors of predictions that knew nothing of the source.
+    """
+
+    chain: Chain
+    runs: list[SourceRun]
+    spreads: Spreads
+    fit: Callable[[Mapping[str, SiteRuns]], Likeness]
+    errors: dict[int, float] = field(default_factory=dict)
 
 
 def main() -> None:
@@ -39,33 +58,57 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--llm", type=Path, required=True)
+    tables = parser.add_mutually_exclusive_group(required=True)
+    tables.add_argument("--llm", type=Path)
+    tables.add_argument("--serving", type=Path)
     parser.add_argument("--own", type=int, default=5)
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--sources", type=int, default=6)
     parser.add_argument("--errors", type=Path, help="of predictions that knew nothing of a source")
     given = parser.parse_args()
-    trained = training_runs(given.llm)
-    known = [] if given.errors is None else list(csv.DictReader(given.errors.open()))
-    errors = {cells["id"]: float(cells["error"]) for cells in known}
-    print_worth(trained, errors, given.own, given.draws, given.sources)
+    published = trained(given.llm, given.errors) if given.llm else served(given.serving)
+    print_worth(published, given.own, given.draws, given.sources)
 
 
-def print_worth(
-    trained: Trained, errors: dict[str, float], own: int, draws: int, most: int
-) -> None:
+def trained(llm: Path, errors: Path | None) -> Published:
+    """Runs of training."""
+    found = training_runs(llm)
+    known = [] if errors is None else list(csv.DictReader(errors.open()))
+    error_of = {cells["id"]: float(cells["error"]) for cells in known}
+    names = [one.row.id for one, _ in found]
+    return Published(
+        chain=TRAINING,
+        runs=source_runs(found),
+        spreads=Spreads(TRAINING, training_groups(found)),
+        fit=fitted_likeness,
+        errors={at: error_of[name] for at, name in enumerate(names) if name in error_of},
+    )
+
+
+def served(serving: Path) -> Published:
+    """Load tests."""
+    found = list(served_tests(serving))
+    return Published(
+        chain=SERVING,
+        runs=[run for _, run in found],
+        spreads=Spreads(SERVING, grouped(group for group, _ in found)),
+        fit=fitted_by_error,
+    )
+
+
+def print_worth(published: Published, own: int, draws: int, most: int) -> None:
     """Print the errors of each of the largest sources, and the mean of how much they fall."""
-    runs = source_runs(trained)
-    spreads = Spreads(TRAINING, training_groups(trained))
-    counts = np.bincount(spreads.source)
+    runs, spreads = published.runs, published.spreads
     falls = []
-    for at in np.argsort(-counts, kind="stable")[:most]:
+    for at in np.argsort(-np.bincount(spreads.source), kind="stable")[:most]:
         source = spreads.sources[int(at)]
-        site, likeness, widths, constants = left_out(source, runs, spreads)
-        named = [one.row.id for one, _ in trained if one.row.text("source") == source]
+        likeness, widths, constants = left_out(source, published)
         site = [
-            replace(run, residual=-log(1 + errors[name])) if name in errors else run
-            for run, name in zip(site, named, strict=True)
+            replace(run, residual=-log(1 + published.errors[number]))
+            if number in published.errors
+            else run
+            for number, run in enumerate(runs)
+            if run.source == source
         ]
         raw, drawn, chosen = worth(site, widths, likeness, own, draws)
         falls.append((1 - drawn / raw, 1 - chosen / raw))
@@ -78,16 +121,15 @@ def print_worth(
     print("mean: error falls by {:.0%} (drawn), {:.0%} (chosen)".format(*np.mean(falls, axis=0)))
 
 
-def left_out(
-    source: str, runs: list[SourceRun], spreads: Spreads
-) -> tuple[list[SourceRun], Likeness, Floats, Constants]:
-    """Runs of a source, what runs of one site share, their spreads and bands, from all others."""
+def left_out(source: str, published: Published) -> tuple[Likeness, Floats, Constants]:
+    """What runs of one site share, spreads of those of a source, and bands, from all others."""
+    runs, spreads = published.runs, published.spreads
     others = spreads.source != spreads.sources.index(source)
-    constants = fitted(TRAINING, spreads.groups, others)
+    constants = fitted(published.chain, spreads.groups, others)
     sites = sites_of([run for run in runs if run.source != source], spreads, constants)
     site = [run for run in runs if run.source == source]
     widths = left_out_widths(source, site, spreads, constants)
-    return site, fitted_likeness(sites), widths, constants
+    return published.fit(sites), widths, constants
 
 
 def random_picks(site: list[SourceRun], own: int, draws: int) -> list[Ints]:

@@ -10,7 +10,7 @@ from dse.evaluate.designs.run_check import KnobChecker, check_kernel_times, erro
 from dse.evaluate.designs.runs import FilledDesigns
 from dse.evaluate.levers import Moved, moved_platforms
 from dse.evaluate.money import CostMeter
-from dse.evaluate.trusted import fills, little_known, siblings_of
+from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
 from dse.objectives import COST_METRICS, OBJECTIVES, Goals
 from dse.space import Check, Design
 from simcore import (
@@ -23,7 +23,6 @@ from simcore import (
     ServiceTemplate,
     SimcoreError,
     attribute_service,
-    prediction_band,
     unbuildable,
 )
 
@@ -66,6 +65,7 @@ class ServiceEvaluator(Evaluator):
         self._simulator = ServiceSimulator()
         self._margin = what.goals.memory_margin
         self._meter = CostMeter.of(what)
+        self._bands = RunBands.of(what)
 
     def service(self, design: Design) -> Service:
         """The service that *design* means.
@@ -81,8 +81,9 @@ class ServiceEvaluator(Evaluator):
             raise error
         bounded, margin = self._margin is not None, self._margin or 0.0
         derated = self._derated(service)
-        result = self._simulator.simulate(derated, memory=bounded, margin=margin)
-        metrics = {**self._metrics(service, result), **self._costs(service, result)}
+        simulated = self._simulator.simulate(derated, memory=bounded, margin=margin)
+        result, figures = self._bands.answered(service, simulated)
+        metrics = {**_metrics(result), **figures, **self._costs(service, result)}
         pools = result.reading, result.answering
         short = [f"{pool.memory_fit.reason}" for pool in pools if pool.memory_fit.is_short]
         return Account(metrics, (*result.notes, *dict.fromkeys(short)))
@@ -91,16 +92,6 @@ class ServiceEvaluator(Evaluator):
         """*service* with the bandwidths that can be used."""
         platform = usable(service.platform, self.input.bandwidth)
         return service.model_copy(update={"platform": platform})
-
-    def _metrics(self, service: Service, result: ServiceResult) -> dict[str, float]:
-        """All but the costs."""
-        pools = result.reading, result.answering
-        metrics = result.metrics()
-        band = prediction_band(service.decode_run)
-        metrics |= band.figures("time_per_output_token", result.time_per_output_token_s)
-        metrics["footprint_bytes"] = float(max(pool.footprint_bytes for pool in pools))
-        metrics |= fills(*(pool.memory_fit for pool in pools))
-        return metrics
 
     def _costs(self, service: Service, result: ServiceResult) -> Mapping[str, float]:
         """Costs of the machine, and of an answer's token while it is busy."""
@@ -115,8 +106,9 @@ class ServiceEvaluator(Evaluator):
         service = self.service(design)
         for lever, factor, platform in moved_platforms(service.platform):
             other = service.model_copy(update={"platform": platform})
-            result = self._simulator.simulate(self._derated(other))
-            metrics = self._metrics(other, result)
+            simulated = self._simulator.simulate(self._derated(other))
+            result, figures = self._bands.answered(other, simulated)
+            metrics = {**_metrics(result), **figures}
             with suppress(SimcoreError):  # no such part is sold
                 metrics |= self._costs(other, result)
             yield Moved(lever=lever, factor=factor, metrics=metrics)
@@ -133,7 +125,7 @@ class ServiceEvaluator(Evaluator):
         return True
 
     def measured_against(self, design: Design) -> str:
-        return str(prediction_band(self.service(design).decode_run))
+        return str(self._bands.band(self.service(design).decode_run))
 
     def siblings(self, design: Design) -> Siblings:
         return siblings_of(self.service(design).decode_run)
@@ -156,6 +148,16 @@ class ServiceEvaluator(Evaluator):
         if npus != service.platform.npus:
             rule = f"both pools must use the {service.platform.npus} NPUs of the platform together"
             raise ConfigError("space.require", rule, got=npus)
+
+
+def _metrics(result: ServiceResult) -> dict[str, float]:
+    """All but the bands and the costs."""
+    pools = result.reading, result.answering
+    return {
+        **result.metrics(),
+        "footprint_bytes": float(max(pool.footprint_bytes for pool in pools)),
+        **fills(*(pool.memory_fit for pool in pools)),
+    }
 
 
 def _check_goals(goals: Goals) -> None:

@@ -10,6 +10,8 @@ from simcore import (
     MemoryFit,
     Npu,
     Run,
+    Service,
+    ServiceResult,
     Site,
     accelerator_trust,
     load_calibration,
@@ -58,6 +60,23 @@ class RunBands:
             found |= {name: metrics[name] * band.middle for name in _LONGER}
             found |= {name: metrics[name] / band.middle for name in _RATES if name in metrics}
         return found
+
+    def answered(
+        self, service: Service, simulated: ServiceResult
+    ) -> tuple[ServiceResult, dict[str, float]]:
+        """*simulated*, and metrics of its band; with a calibration, a token's time is its middle.
+
+        What was simulated is then under ``simulated_time_per_output_token_s``, and requests and
+        rates are those of the time that moved.
+        """
+        band, token_s = self.band(service.decode_run), simulated.time_per_output_token_s
+        figures = band.figures("time_per_output_token", token_s)
+        if self.site is None:
+            return simulated, figures
+        return simulated.answered(band.middle), {
+            **figures,
+            "simulated_time_per_output_token_s": token_s,
+        }
 
 
 def fills(*fits: MemoryFit) -> dict[str, float]:

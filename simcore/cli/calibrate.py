@@ -9,8 +9,10 @@ from simcore.cli.first_use import announce_compilation
 from simcore.errors import ConfigError
 
 if TYPE_CHECKING:
-    from simcore.validation.calibrated.runs import OwnRuns
-    from simcore.validation.calibrated.site import Site
+    from collections.abc import Sequence
+
+    from simcore.validation.calibrated.runs import OwnLoadTest, OwnRun, OwnRuns
+    from simcore.validation.calibrated.site import SitePart
 
 
 def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, Path]:
@@ -31,12 +33,12 @@ def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, Path]:
 
 
 @click.command()
-@click.argument("runs", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--out",
     required=True,
     type=click.Path(path_type=Path),
-    help="File for `simcore simulate --calibration` and studies (YAML).",
+    help="File for --calibration of `simcore simulate` and `serve`, and for studies (YAML).",
 )
 @click.option("--name", default="", help="Name of the site; that of the file by default.")
 @click.option(
@@ -44,7 +46,7 @@ def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, Path]:
     "logs",
     multiple=True,
     metavar="ID=FILE",
-    help="Log that tells the time of a row: Megatron-LM, torchtitan, PyTorch profiler.",
+    help="Log that tells the time of a row: Megatron-LM, torchtitan, PyTorch profiler, vLLM.",
 )
 @click.option(
     "--collectives",
@@ -54,33 +56,52 @@ def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, Path]:
     help="Output of nccl-tests on the machine of a row, to hold against its links.",
 )
 def calibrate(
-    runs: Path, out: Path, name: str, logs: tuple[str, ...], moves: tuple[str, ...]
+    runs: tuple[Path, ...], out: Path, name: str, logs: tuple[str, ...], moves: tuple[str, ...]
 ) -> None:
-    """Learn from measured runs of one site: RUNS is a table like those of `validate llm`.
+    """Learn from measured runs of one site: RUNS are tables like those of `validate`.
 
-    A row without a time is one that could be measured next.
+    Training runs as in `validate llm`, load tests as in `validate serving`; a row without a time is
+    one that could be measured next.
     """
     from simcore import __version__
     from simcore.validation.calibrated.file import Calibration, write_calibration
     from simcore.validation.calibrated.links import link_lines
-    from simcore.validation.calibrated.runs import read_runs
+    from simcore.validation.calibrated.runs import (
+        check_logs,
+        is_of_load_tests,
+        read_load_tests,
+        read_runs,
+    )
     from simcore.validation.calibrated.site import Site
 
     by_log, by_output = _pairs("--log", logs), _pairs("--collectives", moves)
     announce_compilation(folded=True)
-    told = link_lines(runs, by_output)
-    found = read_runs(runs, by_log)
-    own = tuple(one.as_site_run() for one in found.measured)
-    name = name or out.stem
-    site = Site(Calibration.build(name=name, simcore_version=__version__, runs=own))
-    _print(site, found)
+    check_logs(runs, by_log)
+    loaded = [path for path in runs if is_of_load_tests(path)]
+    training = [path for path in runs if path not in loaded]
+    told = link_lines(training, by_output)
+    trained = [read_runs(path, by_log) for path in training]
+    served = [read_load_tests(path, by_log) for path in loaded]
+    own = Calibration.build(
+        name=name or out.stem,
+        simcore_version=__version__,
+        runs=tuple(one.as_site_run() for found in trained for one in found.measured),
+        load_tests=tuple(one.as_site_run() for found in served for one in found.measured),
+    )
+    site = Site(own)
+    if trained:
+        _print(site.training, trained, "iter_time_s")
+    if served:
+        _print(site.load_tests, served, "tpot_ms")
     for line in told:
         click.echo(line)
-    write_calibration(out, name, __version__, own)
+    write_calibration(out, own)
     click.echo(f"written to {out}")
 
 
-def _print(site: "Site", found: "OwnRuns") -> None:
+def _print(
+    site: "SitePart", found: "Sequence[OwnRuns[OwnRun]] | Sequence[OwnRuns[OwnLoadTest]]", time: str
+) -> None:
     from simcore.validation.calibrated.told import class_lines, mean_errors, next_run, run_lines
 
     lines = run_lines(site)
@@ -93,11 +114,11 @@ def _print(site: "Site", found: "OwnRuns") -> None:
     for entry in class_lines(site):
         runs = f"{entry.runs} run{'s' if entry.runs > 1 else ''}"
         click.echo(f"  {entry.name} ({runs}): x {entry.factor:.3f}; {entry.band_left:.0%}")
-    for name, reason in found.skipped:
+    for name, reason in (one for table in found for one in table.skipped):
         click.echo(f"not used: {name}: {reason}")
-    chosen = next_run(site, found.candidates)
+    chosen = next_run(site, [one for table in found for one in table.candidates])
     if chosen is None:
-        click.echo("next: rows of RUNS without iter_time_s are ranked by what they would tell")
+        click.echo(f"next: rows of RUNS without {time} are ranked by what they would tell")
         return
     run, spread = chosen
     click.echo(

@@ -6,37 +6,51 @@ from typing import TYPE_CHECKING
 import click
 
 from simcore.cli.first_use import announce_compilation
-from simcore.cli.settings import json_option, setting, settings_option, write_text
+from simcore.cli.settings import (
+    calibration_option,
+    json_option,
+    setting,
+    settings_option,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from simcore.result import IterationResult
     from simcore.serving import Service, ServiceResult
+    from simcore.validation import Band
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @settings_option("prefill.plan.tp=4 or answer=512")
+@calibration_option
 @json_option
-def serve(file: Path, settings: tuple[str, ...], json_out: Path | None) -> None:
+def serve(
+    file: Path, settings: tuple[str, ...], calibration: Path | None, json_out: Path | None
+) -> None:
     """Simulate the service that FILE describes: one pool reads prompts, another one answers."""
     from simcore.serving import check_service, load_service, simulate_service
+    from simcore.validation import Site, load_calibration, prediction_band
 
     service = load_service(file, dict(setting(text) for text in settings))
     check_service(service, memory=False)
+    site = None if calibration is None else Site(load_calibration(calibration))
     announce_compilation(folded=True)
-    result = simulate_service(service)
-    _print(service, result)
+    simulated = simulate_service(service)
+    band = (prediction_band if site is None else site.band)(service.decode_run)
+    _print(service, simulated, band)
     if json_out is not None:
-        write_text(json_out, _as_json(service, result))
+        write_text(json_out, _as_json(service, simulated, band))
 
 
-def _print(service: "Service", result: "ServiceResult") -> None:
+def _print(service: "Service", simulated: "ServiceResult", band: "Band") -> None:
     from rich.console import Console
 
     from simcore.units import format_quantity
-    from simcore.validation import accelerator_trust, prediction_band
+    from simcore.validation import accelerator_trust
 
-    console, pools = Console(), {"prefill": result.reading, "decode": result.answering}
+    console, result = Console(), simulated.answered(band.middle)
+    pools = {"prefill": result.reading, "decode": result.answering}
     console.print(
         f"[bold]{service.model.name}[/bold] on {result.npus} x {service.platform.npu.name} "
         f"({service.platform.name}): {service.prefill.plan.npus} read prompts of "
@@ -61,12 +75,23 @@ def _print(service: "Service", result: "ServiceResult") -> None:
     console.print(f"compute: {result.answering.compute}, as {result.answering.compute_reason}")
     for note in result.notes:
         console.print(f"[dim]note: {note}[/dim]")
-    band = prediction_band(service.decode_run)
-    low, high = (format_quantity(end, "s") for end in band.of(result.time_per_output_token_s))
-    console.print(f"measured against (time per output token): {low} to {high}, {band}")
+    for line in _band_lines(simulated.time_per_output_token_s, band):
+        console.print(line)
     trust = accelerator_trust(service.platform.npu)
     if not trust.startswith("measured"):
         console.print(f"accelerator {service.platform.npu.name}: {trust}")
+
+
+def _band_lines(token_s: float, band: "Band") -> list[str]:
+    """Words on how far a simulated time per output token was moved, and may be off."""
+    from simcore.units import format_quantity
+
+    low, high = (format_quantity(end, "s") for end in band.of(token_s))
+    lines = [f"measured against (time per output token): {low} to {high}, {band}"]
+    if band.middle != 1:
+        moved = f"simulated {format_quantity(token_s, 's')}, moved x {band.middle:.3f}"
+        lines.insert(0, f"calibrated (time per output token): {moved}")
+    return lines
 
 
 def _short(pool: "IterationResult") -> str:
@@ -83,14 +108,13 @@ def _throughput(result: "ServiceResult") -> str:
     )
 
 
-def _as_json(service: "Service", result: "ServiceResult") -> str:
+def _as_json(service: "Service", simulated: "ServiceResult", band: "Band") -> str:
     """Result and inputs, keys with units; the same inputs give the same bytes."""
     import json
 
     from simcore import __version__
-    from simcore.validation import prediction_band
 
-    band = prediction_band(service.decode_run)
+    result, token_s = simulated.answered(band.middle), simulated.time_per_output_token_s
     content = {
         "simcore_version": __version__,
         "service": service.model_dump(mode="json"),
@@ -107,7 +131,8 @@ def _as_json(service: "Service", result: "ServiceResult") -> str:
         "compute": result.answering.compute,
         "compute_reason": result.answering.compute_reason,
         "measured_against": str(band),
-        "time_per_output_token_band": band.as_table(result.time_per_output_token_s),
+        "simulated_time_per_output_token_s": token_s,
+        "time_per_output_token_band": band.as_table(token_s),
         "notes": list(result.notes),
     }
     return json.dumps(content, indent=1) + "\n"

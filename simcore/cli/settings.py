@@ -11,6 +11,11 @@ from simcore.errors import ConfigError
 json_option = click.option(
     "--json", "json_out", type=click.Path(path_type=Path), help="Write the result here."
 )
+calibration_option = click.option(
+    "--calibration",
+    type=click.Path(path_type=Path),
+    help="Runs of one's own that move the prediction: a file of `simcore calibrate`.",
+)
 
 
 def settings_option(examples: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 import click
 
 from simcore.cli.first_use import announce_compilation
-from simcore.cli.settings import json_option, setting, settings_option, write_text
+from simcore.cli.settings import (
+    calibration_option,
+    json_option,
+    setting,
+    settings_option,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from simcore.compute.tables.account import KernelAccount
@@ -19,11 +25,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(path_type=Path))
 @settings_option("plan.tp=4 or platform.dimensions[1].bandwidth='50 GB/s'")
 @click.option("--backend", help="Network backend in place of the file's.")
-@click.option(
-    "--calibration",
-    type=click.Path(path_type=Path),
-    help="Runs of one's own that move the prediction: a file of `simcore calibrate`.",
-)
+@calibration_option
 @json_option
 @click.option(
     "--timeline",

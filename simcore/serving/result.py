@@ -1,6 +1,7 @@
 """Result of serving requests."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from simcore.result import IterationResult
 
@@ -70,6 +71,17 @@ class ServiceResult:
     def tokens_per_s(self) -> float:
         """Tokens of answers."""
         return self.requests_per_s * self.answer
+
+    def answered(self, factor: float) -> Self:
+        """The service where tokens of answers take *factor* times as long as simulated."""
+        token_s = self.time_per_output_token_s * factor
+        later_s = (self.answer - 1) * (token_s - self.time_per_output_token_s)
+        return replace(
+            self,
+            time_per_output_token_s=token_s,
+            request_s=self.request_s + later_s,
+            answered_requests_per_s=self.answered_requests_per_s / factor,
+        )
 
     def metrics(self) -> dict[str, float]:
         """All figures by names with units."""

@@ -1,15 +1,18 @@
 """Trims: designs of the front with one step less on one ladder, where that makes them cheaper.
 
 A search that breeds designs as a whole leaves links that are paid for and hardly used. Towards its
-end each design of the front is therefore asked for what it can do without.
+end each design of the front is therefore asked for what it can do without, first for that which
+others of the front could do without.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from dse.rank.bargain import GAIN, LOSS
+from dse.rank.bargain import GAIN, LOSS, beaten_at_a_bargain
 from dse.rank.pareto import Front, non_dominated
 from dse.samplers.design.genome import Genome
 from dse.samplers.design.neighbourhood import Neighbourhood, active
@@ -18,6 +21,9 @@ Amounts = Callable[[Genome], tuple[float, ...] | None]
 """Objectives of a design's machine with an iteration of one second; None: it cannot be built."""
 
 Accept = Callable[[Genome], bool]
+
+Rung = tuple[int, int]
+"""Position of a ladder in ``Genome.codes``, and the code there."""
 
 
 class Trims:
@@ -35,24 +41,51 @@ class Trims:
         self._near, self._amounts, self._admits = near, amounts, admits
         self._front: Front[Genome] = Front()
         self._steps: dict[Genome, Steps] = {}
+        self._values: dict[Genome, Sequence[float]] = {}
+        self._were_bargains: dict[tuple[Genome, Genome], bool] = {}
 
     def learn(self, genome: Genome, values: Sequence[float], violation: float) -> None:
         """Take note of an outcome; *values* to be minimised."""
         if violation <= 0:
+            self._values[genome] = values
             self._front.add(genome, values)
 
     def recall(self, told: Sequence[tuple[Genome, Sequence[float]]]) -> None:
         """Be as if these feasible designs had been learned, one after another."""
         if not told:
             return
+        self._values.update(told)
         points = np.array([values for _, values in told], np.float64)
         for at in np.flatnonzero(non_dominated(points)).tolist():
             self.learn(told[at][0], points[at], 0.0)
 
     def next(self, accept: Accept) -> Genome | None:
-        """The first trim of the front that *accept* takes."""
-        found = (trim for genome in self._front.kept for trim in self._of(genome).trims)
-        return next(filter(accept, found), None)
+        """The trim most likely to be a bargain of those that *accept* takes.
+
+        Designs that are beaten at a bargain themselves are of no use and not asked for trims.
+        """
+        hopes, beaten = self._hopes(), beaten_at_a_bargain(self._front.points)
+        standing = (one for one, out in zip(self._front.kept, beaten, strict=True) if not out)
+        found = [step for genome in standing for step in self._of(genome).trims]
+        found.sort(key=lambda step: -hopes(step.rung))
+        return next((step.genome for step in found if accept(step.genome)), None)
+
+    def _hopes(self) -> Callable[[Rung], float]:
+        """Part of the known trims of the front, by rung, that were bargains; 1 of 2 unseen ones."""
+        tried, won = Counter[Rung](), Counter[Rung]()
+        for genome in self._front.kept:
+            for step in self._of(genome).trims:
+                if step.genome in self._values:
+                    tried[step.rung] += 1
+                    won[step.rung] += self._was_bargain(genome, step.genome)
+        return lambda rung: (won[rung] + 1) / (tried[rung] + 2)
+
+    def _was_bargain(self, genome: Genome, trim: Genome) -> bool:
+        pair = genome, trim
+        if pair not in self._were_bargains:
+            own, other = (np.array([self._values[one]], np.float64) for one in pair)
+            self._were_bargains[pair] = bool(beaten_at_a_bargain(own, other)[0])
+        return self._were_bargains[pair]
 
     def next_free(self, accept: Accept) -> Genome | None:
         """The first design one step from the front, at no cost, that *accept* takes.
@@ -60,7 +93,7 @@ class Trims:
         The latest of the front come first: those before have been asked for already.
         """
         front = reversed(self._front.kept)
-        found = (step for genome in front for step in self._of(genome).free)
+        found = (step.genome for genome in front for step in self._of(genome).free)
         return next(filter(accept, found), None)
 
     def _of(self, genome: Genome) -> "Steps":
@@ -72,17 +105,29 @@ class Trims:
         """Steps on ladders that make *genome* cheaper, and those that cost nothing."""
         if self._amounts is None:
             down = ladder_steps(self._near, genome, (-1,))
-            return Steps(trims=tuple(filter(self._admits, down)), free=())
-        own, trims, free = self._amounts(genome), list[Genome](), list[Genome]()
+            return Steps(trims=tuple(one for one in down if self._admits(one.genome)), free=())
+        own, trims, free = self._amounts(genome), list[Step](), list[Step]()
         for step in ladder_steps(self._near, genome, (-1, 1)):
-            amounts = self._amounts(step)
-            if own is None or amounts is None or not self._admits(step):
+            amounts = self._amounts(step.genome)
+            if own is None or amounts is None or not self._admits(step.genome):
                 continue
             ratios = [one / other for one, other in zip(amounts, own, strict=True) if other > 0]
             if max(ratios, default=1.0) < 1 + LOSS:
                 is_trim = min(ratios, default=1.0) <= 1 - GAIN
                 (trims if is_trim else free).append(step)
         return Steps(trims=tuple(trims), free=tuple(free))
+
+
+class Step(NamedTuple):
+    """A step on a ladder.
+
+    Attributes:
+        rung: Where it begins.
+        genome: Where it leads to.
+    """
+
+    rung: Rung
+    genome: Genome
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +139,12 @@ class Steps:
         free: The others, which may save time.
     """
 
-    trims: tuple[Genome, ...]
-    free: tuple[Genome, ...]
+    trims: tuple[Step, ...]
+    free: tuple[Step, ...]
 
 
-def ladder_steps(near: Neighbourhood, genome: Genome, ways: Sequence[int]) -> Iterator[Genome]:
-    """Valid designs one step away from *genome* on one ladder; *ways*: -1 down, 1 up."""
+def ladder_steps(near: Neighbourhood, genome: Genome, ways: Sequence[int]) -> Iterator[Step]:
+    """Steps to valid designs one step away from *genome* on one ladder; *ways*: -1 down, 1 up."""
     for at in active(genome, near.ladders):
         for way in ways:
             codes = list(genome.codes)
@@ -107,4 +152,4 @@ def ladder_steps(near: Neighbourhood, genome: Genome, ways: Sequence[int]) -> It
             if 0 <= codes[at] <= near.tops[at]:
                 found = near.finish(genome, codes, (at,))
                 if found is not None and found != genome:
-                    yield near.space.settled(found)
+                    yield Step((at, genome.codes[at]), near.space.settled(found))

@@ -9,7 +9,7 @@ from simcore.validation.bands.classes import SERVING, format_of, kind_of_model
 from simcore.validation.bands.residuals import Group
 from simcore.validation.bands.shipped import Judged, shipped
 from simcore.validation.bands.silicon import served_name
-from simcore.validation.bands.training import ASSUMED, MANY_ROWS, UNFITTED
+from simcore.validation.bands.training import ASSUMED, MANY_ROWS, UNFITTED, Evidence
 from simcore.validation.rows import MeasuredRow
 from simcore.validation.served.models import served_model
 from simcore.workload.kinds import InferenceWorkload
@@ -17,6 +17,8 @@ from simcore.workload.kinds import InferenceWorkload
 FEW, MANY = 2.0, 16.0
 """Requests at once per NPU: below the first products wait for weights, from the last on for
 themselves."""
+POOLS = "pools"
+"""Level of load tests in which some accelerators read and others answer."""
 _NARROW = {"bf16": "16-bit", "": "16-bit", "nvfp4": "4-bit"}
 
 
@@ -26,8 +28,8 @@ def served_band(row: MeasuredRow) -> Band:
     Raises:
         SimcoreError: No shipped model has the row's shape, or a cell holds no number.
     """
-    levels, (parameters, npus) = served_levels(row), _size(row)
-    return _band(levels, (log2(parameters), log2(npus)), "")
+    levels, (parameters, npus) = served_levels(row), served_size(row)
+    return _evidence(shipped(SERVING), levels, (log2(parameters), log2(npus)), "").band
 
 
 def served_group(row: MeasuredRow, residual: float) -> Group:
@@ -36,7 +38,7 @@ def served_group(row: MeasuredRow, residual: float) -> Group:
     All rows come from collections of many operators' tests: the pair of model and accelerator
     stands for the source.
     """
-    parameters, npus = _size(row)
+    parameters, npus = served_size(row)
     model, system = row.text("model").split("/")[-1], row.text("system")
     return Group(
         levels=served_levels(row),
@@ -52,7 +54,7 @@ def served_levels(row: MeasuredRow) -> tuple[str, ...]:
     """Levels of ``SERVING`` of a row."""
     npus = row.count("num_gpus") or 1
     return (
-        "pools" if row.text("mode") == "disagg" else "one pool",
+        POOLS if row.text("mode") == "disagg" else "one pool",
         kind_of_model(served_model(row.text("model"))),
         row.text("backend"),
         row.text("system"),
@@ -70,30 +72,45 @@ def regime(requests_per_npu: float) -> str:
 
 def decode_band(run: Run) -> Band:
     """Band of the time of *run*, a step of inference."""
+    return decode_evidence(run).band
+
+
+def decode_levels(run: Run) -> tuple[str, ...]:
+    """Levels of ``SERVING`` of a step of inference."""
     workload = run.workload
     assert isinstance(workload, InferenceWorkload)
     kernels, npu = run.platform.npu.kernels, run.platform.npu.name
-    levels = (
-        "pools",
+    return (
+        POOLS,
         kind_of_model(workload.model),
         {"tensorrt_llm": "trtllm"}.get(kernels.engine, kernels.engine) if kernels else "",
         served_name(npu),
         format_of(workload.precision),
         regime(workload.global_batch / run.platform.npus),
     )
+
+
+def decode_evidence(run: Run, judged: Judged | None = None) -> Evidence:
+    """Evidence for the time of a step of inference in a table, by default the shipped one."""
     lacks = ""
     if run.backend != DEFAULT_BACKEND:
         lacks = f"load tests were predicted with {DEFAULT_BACKEND}"
-    elif workload.step != "decode":
+    elif not is_decode(run):
         lacks = "load tests tell the time per output token alone"
     elif run.compute != "measured":
         lacks = f"load tests were predicted with compute: measured, not {run.compute}"
-    place = log2(workload.model.parameters), log2(run.platform.npus)
-    return _band(levels, place, lacks)
+    place = log2(run.workload.model.parameters), log2(run.platform.npus)
+    return _evidence(judged or shipped(SERVING), decode_levels(run), place, lacks)
 
 
-def _band(levels: tuple[str, ...], place: tuple[float, float], lacks: str) -> Band:
-    judged = shipped(SERVING)
+def is_decode(run: Run) -> bool:
+    """True if *run* is a step of inference that answers."""
+    return isinstance(run.workload, InferenceWorkload) and run.workload.step == "decode"
+
+
+def _evidence(
+    judged: Judged, levels: tuple[str, ...], place: tuple[float, float], lacks: str
+) -> Evidence:
     spread = judged.spread(levels)
     npu = levels[SERVING.levels.index("npu")]
     measured = npu in judged.known("npu")
@@ -106,11 +123,13 @@ def _band(levels: tuple[str, ...], place: tuple[float, float], lacks: str) -> Ba
         trust = "nearby"
     elif spread.rows >= MANY_ROWS:
         trust = "measured"
-    return Band.around(
+    return Evidence(
+        spread=spread,
         below=judged.constants.low * width,
         above=judged.constants.high * width,
         trust=trust,
         reason=lacks or _told(judged, levels, spread.depth, spread.rows, measured),
+        width=width,
     )
 
 
@@ -121,6 +140,6 @@ def _told(judged: Judged, levels: tuple[str, ...], depth: int, rows: int, measur
     return f"{tests} with {', '.join(level for level in levels[:depth] if level)}"
 
 
-def _size(row: MeasuredRow) -> tuple[int, int]:
+def served_size(row: MeasuredRow) -> tuple[int, int]:
     """Parameters of the model, and NPUs."""
     return served_model(row.text("model")).parameters, row.count("num_gpus") or 1

@@ -40,12 +40,18 @@ class Likeness(Schema):
 
 
 class BandConstants(Schema):
-    """Content of ``bands.yaml``."""
+    """Content of ``bands.yaml``.
+
+    Attributes:
+        training, serving: Of the bands of a chain.
+        site, served_site: What a site's training runs share, and its load tests.
+    """
 
     name: str = ""
     training: Constants
     serving: Constants
     site: Likeness
+    served_site: Likeness
 
     def of(self, chain: Chain) -> Constants:
         """Constants of one chain."""

@@ -1,15 +1,16 @@
 """The file of a calibration: runs of one's own, predicted and measured."""
 
-from collections.abc import Sequence
 from math import log, log2
 from pathlib import Path
+from typing import Self
 
 import yaml
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from simcore.errors import ConfigError
 from simcore.files.yaml_file import FILE_VERSION, read_table
 from simcore.schema import Schema, Seconds
+from simcore.validation.bands.classes import SERVING
 from simcore.validation.calibrated.place import SHARDED, RunPlace
 
 MOST_RUNS = 500
@@ -54,25 +55,79 @@ class SiteRun(Schema):
     def place(self) -> RunPlace:
         """Its place among other runs."""
         degrees = (self.tp, self.pp, self.cp, self.ep, self.micro_batch)
+        levels = (self.kind, self.number_format, self.npu, self.layout)
         return RunPlace(
-            levels=(self.kind, self.number_format, self.npu, self.layout),
+            levels=levels,
+            kinds=levels[:3],
             model=(log2(self.parameters), log2(self.npus)),
             layout=(*map(log2, degrees), SHARDED if self.sharded else 0.0),
         )
 
 
+class SiteLoadTest(Schema):
+    """One load test of a site.
+
+    Attributes:
+        run: Name.
+        mode, kind, engine, npu, number_format, regime: Class of its prediction.
+        parameters: Of its model.
+        npus: Of its machine.
+        requests_per_npu: At once.
+        tokens: Mean length of a request while it is answered.
+        predicted_s, measured_s: Time per output token.
+    """
+
+    run: str
+    mode: str
+    kind: str
+    engine: str
+    npu: str
+    number_format: str
+    regime: str
+    parameters: int = Field(ge=1)
+    npus: int = Field(ge=1)
+    requests_per_npu: float = Field(gt=0)
+    tokens: float = Field(gt=0)
+    predicted_s: Seconds = Field(gt=0, alias="predicted")
+    measured_s: Seconds = Field(gt=0, alias="measured")
+
+    @property
+    def residual(self) -> float:
+        """ln(measured / predicted)."""
+        return log(self.measured_s / self.predicted_s)
+
+    @property
+    def place(self) -> RunPlace:
+        """Its place among other load tests."""
+        return RunPlace.of_load_test(
+            levels=tuple(getattr(self, level) for level in SERVING.levels),
+            parameters=self.parameters,
+            npus=self.npus,
+            requests_per_npu=self.requests_per_npu,
+            tokens=self.tokens,
+        )
+
+
 class Calibration(Schema):
-    """Runs of a site that predictions are to be moved by.
+    """Runs of a site that predictions are to be moved by, each kind those of its own kind.
 
     Attributes:
         name: Of the site, or of the file.
         simcore_version: That predicted them.
-        runs: The runs.
+        runs: Of training.
+        load_tests: Of services.
     """
 
     name: str = ""
     simcore_version: str = ""
-    runs: tuple[SiteRun, ...] = Field(min_length=1, max_length=MOST_RUNS)
+    runs: tuple[SiteRun, ...] = Field(default=(), max_length=MOST_RUNS)
+    load_tests: tuple[SiteLoadTest, ...] = Field(default=(), max_length=MOST_RUNS)
+
+    @model_validator(mode="after")
+    def _check_any(self) -> Self:
+        if not (self.runs or self.load_tests):
+            raise ConfigError("runs", "must hold a run, or load_tests a load test", got=[])
+        return self
 
 
 def load_calibration(path: Path) -> Calibration:
@@ -84,19 +139,21 @@ def load_calibration(path: Path) -> Calibration:
     return Calibration.from_file_data(read_table(path), at=str(path))
 
 
-def write_calibration(path: Path, name: str, version: str, runs: Sequence[SiteRun]) -> None:
+def write_calibration(path: Path, calibration: Calibration) -> None:
     """Write the file of a calibration.
 
     Raises:
         ConfigError: *path* cannot be written.
     """
-    table = {
+    table: dict[str, object] = {
         "version": FILE_VERSION,
-        "name": name,
-        "simcore_version": version,
-        "runs": [_as_table(run) for run in runs],
+        "name": calibration.name,
+        "simcore_version": calibration.simcore_version,
     }
-    text = "# Written by `simcore calibrate`; read by `simcore simulate --calibration`.\n"
+    for key, runs in (("runs", calibration.runs), ("load_tests", calibration.load_tests)):
+        if runs:
+            table[key] = [_as_table(run) for run in runs]
+    text = "# Written by `simcore calibrate`; read by `simcore simulate|serve --calibration`.\n"
     text += yaml.safe_dump(table, sort_keys=False, width=100)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +162,7 @@ def write_calibration(path: Path, name: str, version: str, runs: Sequence[SiteRu
         raise ConfigError(str(path), "must be writable", got=error.strerror) from None
 
 
-def _as_table(run: SiteRun) -> dict[str, object]:
+def _as_table(run: SiteRun | SiteLoadTest) -> dict[str, object]:
     table = run.model_dump(exclude={"predicted_s", "measured_s"})
     return {
         **table,

@@ -1,6 +1,6 @@
 """Links of a site, from the output of nccl-tests on the machine of one of its runs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -15,22 +15,23 @@ LARGE_BYTES = 1 << 20
 """Size from which bandwidth counts more than latency."""
 
 
-def link_lines(runs: Path, outputs: Mapping[str, Path]) -> list[str]:
+def link_lines(runs: Sequence[Path], outputs: Mapping[str, Path]) -> list[str]:
     """One line per output of nccl-tests: measured over predicted times.
 
     They say nothing of iterations by themselves: bandwidths of the platform are the place to use
     them.
 
     Raises:
-        ConfigError: An output belongs to no row of the table *runs*, or cannot be read.
+        ConfigError: An output belongs to no row of the tables *runs*, or cannot be read.
     """
     if not outputs:
         return []
-    rows = {row.id: row for row in MeasuredRow.all_of(runs)}
+    rows = {row.id: row for path in runs for row in MeasuredRow.all_of(path)}
     machines, lines = Machines(), []
     for name, path in outputs.items():
         if name not in rows:
-            raise ConfigError("--collectives", f"must name a row of {runs}", got=name)
+            rule = f"must name a training run of {' or '.join(map(str, runs)) or 'a table'}"
+            raise ConfigError("--collectives", rule, got=name)
         timed = timed_collectives(read_text(path), str(path))
         lines.append(f"links of {name}: {_told(rows[name], timed, machines, path)}")
     return lines

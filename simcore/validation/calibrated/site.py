@@ -1,16 +1,17 @@
 """Predictions for a site, from its own runs and those of others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import log, sqrt
+from dataclasses import dataclass, replace
+from math import exp, log, sqrt
 
 from simcore.config import Run
 from simcore.validation.bands import prediction_band
 from simcore.validation.bands.band import Band
-from simcore.validation.bands.classes import TRAINING
+from simcore.validation.bands.classes import SERVING, TRAINING
+from simcore.validation.bands.serving import decode_evidence, is_decode
 from simcore.validation.bands.shipped import Judged, Likeness, shipped, shipped_constants
 from simcore.validation.bands.training import training_evidence
-from simcore.validation.calibrated.file import Calibration, SiteRun
+from simcore.validation.calibrated.file import Calibration, SiteLoadTest, SiteRun
 from simcore.validation.calibrated.place import RunPlace
 from simcore.validation.calibrated.posterior import Posterior
 from simcore.workload import TrainingWorkload
@@ -32,27 +33,27 @@ class Moved:
     left: float
 
 
-class Site:
-    """A calibration, ready to be asked."""
+class SitePart:
+    """Runs of one kind, ready to be asked.
+
+    Attributes:
+        runs: Of training, or load tests.
+        judged: Residuals of the runs of others.
+        widths: Their spread at the place of each run.
+        posterior: What the runs tell.
+    """
 
     def __init__(
-        self,
-        calibration: Calibration,
-        judged: Judged | None = None,
-        likeness: Likeness | None = None,
+        self, runs: Sequence[SiteRun | SiteLoadTest], judged: Judged, likeness: Likeness
     ) -> None:
-        self.calibration = calibration
-        self._judged = judged or shipped(TRAINING)
-        self.widths = [self.width(run.place) for run in calibration.runs]
-        scaled = [
-            run.residual / width for run, width in zip(calibration.runs, self.widths, strict=True)
-        ]
-        places = [run.place for run in calibration.runs]
-        self.posterior = Posterior(places, scaled, likeness or shipped_constants().site)
+        self.runs, self.judged = tuple(runs), judged
+        self.widths = [self.width(run.place) for run in runs]
+        scaled = [run.residual / width for run, width in zip(runs, self.widths, strict=True)]
+        self.posterior = Posterior([run.place for run in runs], scaled, likeness)
 
     def width(self, place: RunPlace) -> float:
         """Spread of residuals at a place, from the runs of others."""
-        return self._judged.width(self._judged.spread(place.levels), place.model)
+        return self.judged.width(self.judged.spread(place.levels), place.model)
 
     def moved(self, place: RunPlace, width: float) -> Moved:
         """Effect on a prediction at *place* whose residuals spread by *width*."""
@@ -60,30 +61,68 @@ class Site:
         shift = min(max(width * float(means[0]), -MOST_SHIFT), MOST_SHIFT)
         return Moved(shift=shift, left=sqrt(float(left[0])))
 
+    def errors_left(self) -> list[float]:
+        """For each run, the error of its prediction moved by the others, as a fraction."""
+        means = self.posterior.without_each()
+        return [
+            exp(min(max(float(mean) * width, -MOST_SHIFT), MOST_SHIFT) - run.residual) - 1
+            for mean, width, run in zip(means, self.widths, self.runs, strict=True)
+        ]
+
+
+class Site:
+    """A calibration, ready to be asked.
+
+    Attributes:
+        name: Of the site.
+        training: Its training runs.
+        load_tests: Its load tests.
+    """
+
+    def __init__(
+        self,
+        calibration: Calibration,
+        judged: Judged | None = None,
+        likeness: Likeness | None = None,
+    ) -> None:
+        """*judged*, *likeness*: of training runs, in place of the shipped ones."""
+        constants = shipped_constants()
+        self.name = calibration.name or "the site"
+        self.training = SitePart(
+            calibration.runs, judged or shipped(TRAINING), likeness or constants.site
+        )
+        self.load_tests = SitePart(calibration.load_tests, shipped(SERVING), constants.served_site)
+
     def band(self, run: Run) -> Band:
-        """The band of *run*, its middle moved; inference is not moved."""
-        if not isinstance(run.workload, TrainingWorkload):
-            return prediction_band(run)
-        evidence = training_evidence(run, self._judged)
-        moved = self.moved(RunPlace.of(run), evidence.width)
-        own = len(self.calibration.runs)
-        words = f"{own} run{'s' if own > 1 else ''} of {self.calibration.name or 'the site'}"
+        """The band of *run*, its middle moved by the runs of its own kind, if there are any.
+
+        Steps that read prompts are not moved: load tests tell the time per output token alone.
+        """
+        if isinstance(run.workload, TrainingWorkload) and self.training.runs:
+            evidence = training_evidence(run, self.training.judged)
+            part, words = self.training, "run"
+        elif is_decode(run) and self.load_tests.runs:
+            evidence = decode_evidence(run, self.load_tests.judged)
+            part, words = self.load_tests, "load test"
+        else:
+            return self._unmoved(run)
+        own, place = len(part.runs), RunPlace.of(run)
+        moved = part.moved(place, evidence.width)
+        told = f"moved by {own} {words}{'s' if own > 1 else ''} of {self.name}"
+        if all(one.place.kinds != place.kinds for one in part.runs):
+            told += f", none of them on {', '.join(reversed(place.kinds))}"
         return Band.around(
             below=evidence.below * moved.left,
             above=evidence.above * moved.left,
             shift=moved.shift,
             trust=evidence.trust,
-            reason=f"{evidence.reason}; moved by {words}",
+            reason=f"{evidence.reason}; {told}",
         )
 
-
-def error_left(site: Site) -> list[float]:
-    """For each run of a site, the error of its prediction moved by the others, as a fraction."""
-    from math import exp
-
-    means = site.posterior.without_each()
-    runs: Sequence[SiteRun] = site.calibration.runs
-    return [
-        exp(min(max(float(mean) * width, -MOST_SHIFT), MOST_SHIFT) - run.residual) - 1
-        for mean, width, run in zip(means, site.widths, runs, strict=True)
-    ]
+    def _unmoved(self, run: Run) -> Band:
+        """The band of others, which says what the site lacks."""
+        band = prediction_band(run)
+        lacks = "runs that train" if isinstance(run.workload, TrainingWorkload) else "load tests"
+        if is_decode(run) or isinstance(run.workload, TrainingWorkload):
+            return replace(band, reason=f"{band.reason}; not moved: {self.name} has no {lacks}")
+        return band

@@ -8,9 +8,10 @@ from statistics import fmean
 
 import numpy as np
 
+from simcore.validation.bands.classes import TRAINING
 from simcore.validation.calibrated.place import RunPlace
-from simcore.validation.calibrated.runs import OwnRun
-from simcore.validation.calibrated.site import Moved, Site, error_left
+from simcore.validation.calibrated.runs import OwnLoadTest, OwnRun
+from simcore.validation.calibrated.site import Moved, SitePart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ class ClassLine:
     band_left: float
 
 
-def run_lines(site: Site) -> list[RunLine]:
+def run_lines(site: SitePart) -> list[RunLine]:
     """One line per run."""
     return [
         RunLine(
@@ -56,14 +57,14 @@ def run_lines(site: Site) -> list[RunLine]:
             error=exp(-run.residual) - 1,
             left=left,
         )
-        for run, left in zip(site.calibration.runs, error_left(site), strict=True)
+        for run, left in zip(site.runs, site.errors_left(), strict=True)
     ]
 
 
-def class_lines(site: Site) -> list[ClassLine]:
+def class_lines(site: SitePart) -> list[ClassLine]:
     """One line per class, the one with most runs first."""
     found: dict[str, list[Moved]] = defaultdict(list)
-    for run, width in zip(site.calibration.runs, site.widths, strict=True):
+    for run, width in zip(site.runs, site.widths, strict=True):
         found[class_name(run.place)].append(site.moved(run.place, width))
     lines = [
         ClassLine(
@@ -78,12 +79,17 @@ def class_lines(site: Site) -> list[ClassLine]:
 
 
 def class_name(place: RunPlace) -> str:
-    """Accelerator, number format, kind of model and layout of a class."""
-    kind, number_format, npu, layout = place.levels
-    return f"{npu}, {number_format}, {kind}, {layout}"
+    """Accelerator, number format, kind of model and the rest of a class."""
+    if len(place.levels) == len(TRAINING.levels):
+        kind, number_format, npu, layout = place.levels
+        return f"{npu}, {number_format}, {kind}, {layout}"
+    mode, kind, engine, npu, number_format, regime = place.levels
+    return f"{npu}, {engine}, {number_format}, {kind}, {mode}, {regime}"
 
 
-def next_run(site: Site, candidates: Sequence[OwnRun]) -> tuple[OwnRun, float] | None:
+def next_run(
+    site: SitePart, candidates: Sequence[OwnRun | OwnLoadTest]
+) -> tuple[OwnRun | OwnLoadTest, float] | None:
     """The candidate that would tell most of all of them, and the spread that is left at it.
 
     None where there is no candidate.

@@ -114,7 +114,7 @@ def test_links_are_held_against_the_output_of_nccl_tests(tmp_path: Path) -> None
     [
         ([{}], [], "must hold a row that can be predicted and has iter_time_s"),
         ([{"iter_time_s": "1"}, {}], [], "must name each row once"),
-        ([{"iter_time_s": "1"}], ["--log", "two=x.log"], "must name a row of"),
+        ([{"iter_time_s": "1"}], ["--log", "two=x.log"], "must name one row of"),
         ([{"iter_time_s": "1"}], ["--log", "x.log"], "must look like ID=FILE"),
         ([{"iter_time_s": "-1"}], [], "iter_time_s: must be above 0"),
         ([{"iter_time_s": "1", "gpu": "abacus"}], [], "abacus"),

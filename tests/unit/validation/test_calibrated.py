@@ -12,7 +12,7 @@ from simcore.validation.bands.shipped import Likeness
 from simcore.validation.calibrated.file import Calibration, SiteRun, write_calibration
 from simcore.validation.calibrated.place import RunPlace, shared
 from simcore.validation.calibrated.posterior import Posterior
-from simcore.validation.calibrated.site import MOST_SHIFT, Site, error_left
+from simcore.validation.calibrated.site import MOST_SHIFT, Site
 
 RUN = load_run(shipped_folder("configs") / "runs" / "gpt3_175b_1024_a100.yaml")
 LIKENESS = Likeness(
@@ -51,7 +51,7 @@ def test_covariances_of_any_places_are_those_of_random_variables() -> None:
     places = [
         replace(
             here,
-            levels=(*here.levels[:2], str(random.integers(3)), here.levels[3]),
+            kinds=(*here.kinds[:2], str(random.integers(3))),
             model=tuple(random.uniform(0, 40, 2)),
             layout=tuple(random.integers(0, 5, 6)),
         )
@@ -82,24 +82,25 @@ def test_no_run_moves_a_prediction_by_more_than_a_factor_of_two() -> None:
 
 
 def test_errors_are_told_as_left_by_the_other_runs() -> None:
-    agreeing = error_left(site(*(site_run(name, 1.1) for name in "abcd")))
+    agreeing = site(*(site_run(name, 1.1) for name in "abcd")).training.errors_left()
     assert all(abs(error) < 0.09 for error in agreeing)
-    (alone,) = error_left(site(site_run("a", 1.1)))
+    (alone,) = site(site_run("a", 1.1)).training.errors_left()
     assert alone == pytest.approx(1 / 1.1 - 1)
 
 
 def test_a_calibration_comes_back_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "ours.yaml"
     runs = (site_run("a", 1.1), site_run("b", 0.9, tp=1))
-    write_calibration(path, "ours", "1.2.3", runs)
-    assert load_calibration(path).runs == runs
+    written = Calibration.build(name="ours", simcore_version="1.2.3", runs=runs)
+    write_calibration(path, written)
+    assert load_calibration(path) == written
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("version: 1\nruns: []\n", "runs"),
-        ("version: 1\n", "runs: this key is required"),
+        ("version: 1\n", "runs: must hold a run"),
         ("version: 2\nruns: []\n", "version: must be 1"),
         ("version: 1\nruns: [{run: a}]\n", "runs[0]"),
     ],

@@ -1,5 +1,6 @@
 """Studies whose iteration times are moved by runs of one's own."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,12 @@ from dse.evaluate import build_evaluator
 from dse.proof.designs import check_bounded
 from dse.study.compile import load_study_file
 from simcore import ConfigError, Site, load_calibration
-from simcore.validation.calibrated.file import SiteRun, write_calibration
+from simcore.validation.calibrated.file import (
+    Calibration,
+    SiteLoadTest,
+    SiteRun,
+    write_calibration,
+)
 
 OPTIONS: dict[str, Any] = {"executor": "serial", "workers": 1}
 
@@ -31,7 +37,7 @@ def _calibration(path: Path, factor: float) -> None:
         )
         for at, tp in enumerate((1, 2, 4, 8))
     ]
-    write_calibration(path, "ours", "0", runs)
+    write_calibration(path, Calibration.build(name="ours", runs=runs))
 
 
 def _study(tmp_path: Path, **changes: Any) -> Path:
@@ -57,7 +63,39 @@ def test_times_rates_and_bands_are_moved_alike(tmp_path: Path) -> None:
     low, high = (after[f"iteration_time_{end}_s"] for end in ("low", "high"))
     assert low < after["iteration_time_s"] < high
     assert "moved by 4 runs of ours" in moved.measured_against(design)
-    assert Site(load_calibration(tmp_path / "ours.yaml")).calibration.name == "ours"
+    assert Site(load_calibration(tmp_path / "ours.yaml")).name == "ours"
+
+
+def test_tokens_and_rates_of_services_are_moved_by_load_tests(tmp_path: Path) -> None:
+    tests = [
+        SiteLoadTest.build(
+            "",
+            **{"run": f"t{at}", "mode": "pools", "kind": "dense", "engine": "vllm", "npu": "h100"},
+            **{"number_format": "16-bit", "regime": "many", "parameters": 70 * 10**9, "npus": 8},
+            **{"requests_per_npu": 8.0 * 2**at, "tokens": 4224, "predicted_s": 1.0},
+            measured_s=1.4,
+        )
+        for at in range(4)
+    ]
+    write_calibration(tmp_path / "ours.yaml", Calibration.build(name="ours", load_tests=tests))
+    study = load_study_file("serve_llama3_70b.yaml")
+    what = study.evaluator_input
+    plain, moved = (
+        build_evaluator(replace(what, folder=str(tmp_path), calibration=file))
+        for file in ("", "ours.yaml")
+    )
+    design = next(filter(plain.admits, study.space.designs()))
+    before, after = plain.metrics(design), moved.metrics(design)
+    name = "time_per_output_token_s"
+    factor = after[name] / before[name]
+    assert 1.02 < factor < 1.4
+    assert after[f"simulated_{name}"] == before[name]
+    rates = [metrics["answering_requests_per_s"] for metrics in (before, after)]
+    assert rates[1] == pytest.approx(rates[0] / factor)
+    assert (
+        after["time_per_output_token_low_s"] < after[name] < after["time_per_output_token_high_s"]
+    )
+    assert "moved by 4 load tests of ours" in moved.measured_against(design)
 
 
 def test_a_resumed_study_notices_other_runs(tmp_path: Path) -> None:
