@@ -251,14 +251,14 @@ class Search:
             return self._proposer.ask(), False
         if not has_begun:
             self._hooks.ending(self._asked)
-        trim = self._proposer.trim()
+        trim = self._proposer.trim(self._is_new)
         if trim is not None:
             return trim, False
         if ending.is_over:
             return None, opened > 0
         if not ending.may_open(self._asked, opened):
             return None, True
-        return self._proposer.free_step() or self._proposer.ask(), False
+        return self._proposer.free_step(self._is_new) or self._proposer.ask(), False
 
     def _is_new(self, design: Design) -> bool:
         return self._key(design) not in self._by_key

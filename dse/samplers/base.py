@@ -104,11 +104,11 @@ class Proposer(ABC, Generic[Handle]):
     def ask(self) -> Proposal[Handle] | None:
         """The next design, always valid; None if there is none left to propose."""
 
-    def trim(self) -> Proposal[Handle] | None:
+    def trim(self, is_new: Callable[[Design], bool]) -> Proposal[Handle] | None:
         """A new design that leaves out a part of one of the front; None: all have been tried."""
         return None
 
-    def free_step(self) -> Proposal[Handle] | None:
+    def free_step(self, is_new: Callable[[Design], bool]) -> Proposal[Handle] | None:
         """A new design near the front that costs no more than one of it; None: all are known."""
         return None
 

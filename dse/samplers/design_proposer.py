@@ -17,7 +17,7 @@ class DesignProposer(Proposer[Genome]):
     def __init__(self, what: ProposerInput, settings: Settings | None = None) -> None:
         self._space = GenomeSpace(what.space)
         self._signs = tuple(zip(what.goals.objectives, what.goals.signs, strict=True))
-        settings = settings or Settings()
+        settings, hopeful = settings or Settings(), what.is_hopeful
         if what.population is not None:
             settings = replace(settings, initial=what.population)
         self._search = DesignSearch(
@@ -25,7 +25,7 @@ class DesignProposer(Proposer[Genome]):
             seed=what.seed,
             screen=screen_of(self._space, what.checks),
             prices=what.prices,
-            is_hopeful=_of_genomes(self._space, what.is_hopeful),
+            is_hopeful=hopeful and _of_genomes(self._space, hopeful),
             settings=settings,
         )
 
@@ -33,12 +33,12 @@ class DesignProposer(Proposer[Genome]):
         genome = self._search.ask()
         return None if genome is None else self._proposal(genome)
 
-    def trim(self) -> Proposal[Genome] | None:
-        genome = self._search.trim()
+    def trim(self, is_new: Callable[[Design], bool]) -> Proposal[Genome] | None:
+        genome = self._search.trim(_of_genomes(self._space, is_new))
         return None if genome is None else self._proposal(genome)
 
-    def free_step(self) -> Proposal[Genome] | None:
-        genome = self._search.free_step()
+    def free_step(self, is_new: Callable[[Design], bool]) -> Proposal[Genome] | None:
+        genome = self._search.free_step(_of_genomes(self._space, is_new))
         return None if genome is None else self._proposal(genome)
 
     def enqueue(self, design: Design) -> None:
@@ -83,7 +83,5 @@ class DesignProposer(Proposer[Genome]):
         return [sign * objectives[name] for name, sign in self._signs]
 
 
-def _of_genomes(
-    space: GenomeSpace, ask: Callable[[Design], bool] | None
-) -> Callable[[Genome], bool] | None:
-    return None if ask is None else lambda genome: ask(space.design(genome))
+def _of_genomes(space: GenomeSpace, ask: Callable[[Design], bool]) -> Callable[[Genome], bool]:
+    return lambda genome: ask(space.design(genome))

@@ -112,6 +112,8 @@ def parse_expression(
         raise ConfigError(at, f"a rule may have at most {MAX_TEXT} characters", got=text)
     scope = _Scope(at=at, terms=terms or {}, names={})
     try:
+        if "\0" in text:  # Python 3.11.3 and before raise another error than later ones
+            raise SyntaxError
         with warnings.catch_warnings(action="ignore"):  # Python's, of numbers that touch words
             tree = ast.parse(text.strip(), mode="eval")
         step = _compile(tree.body, scope)

@@ -16,6 +16,8 @@ from simcore.formats.astra import run_batch
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "astra"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="golden ASTRA-sim cases are not here")
 
+SAFELY: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+"""Python 3.11.3 and before have no filters."""
 COMPARED = [
     "status",
     "finish_cycles",
@@ -49,7 +51,7 @@ def write_inputs(case: dict[str, Any], folder: Path) -> dict[str, Any]:
         group = f"{folder.name}/groups.json"
         (folder / "groups.json").write_text(json.dumps(case["comm_group"]))
     with tarfile.open(FOLDER / case["workload"]["archive"]) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder, **SAFELY)
     return {
         "id": case["id"],
         "cwd": folder.name,

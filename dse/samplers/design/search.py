@@ -178,25 +178,26 @@ class DesignSearch:
             self._known.add(genome)
         return genome
 
-    def trim(self) -> Genome | None:
-        """A new design that is one of the front with a step less; None: nothing is left to trim.
+    def trim(self, accept: Accept) -> Genome | None:
+        """A new design that is one of the front with a step less, and that *accept* takes.
 
-        What waits to be asked for comes first.
+        None: nothing is left to trim. What waits to be asked for comes first.
         """
-        return self._asked_for(None if self._queue else self._trims.next(self._is_of_use))
+        return self._asked_for(self._trims.next, accept)
 
-    def free_step(self) -> Genome | None:
+    def free_step(self, accept: Accept) -> Genome | None:
         """A new design one step from the front at no cost; None: all of them are known."""
-        return self._asked_for(None if self._queue else self._trims.next_free(self._is_of_use))
+        return self._asked_for(self._trims.next_free, accept)
 
-    def _asked_for(self, genome: Genome | None) -> Genome | None:
+    def _asked_for(self, find: Callable[[Accept], Genome | None], accept: Accept) -> Genome | None:
+        def is_of_use(genome: Genome) -> bool:
+            return self._is_new(genome) and accept(genome) and self._may_win(genome)
+
+        genome = None if self._queue else find(is_of_use)
         if genome is not None:
             self._asked += 1
             self._known.add(genome)
         return genome
-
-    def _is_of_use(self, genome: Genome) -> bool:
-        return self._is_new(genome) and self._may_win(genome)
 
     def ask_instead(self, genome: Genome, accept: Accept) -> Genome | None:
         """A new design that *accept* takes, in place of *genome*, which was asked for last."""

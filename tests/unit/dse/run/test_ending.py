@@ -10,7 +10,13 @@ import pytest
 import yaml
 
 import dse
+from dse.evaluate import build_evaluator
+from dse.evaluate.base import evaluate
+from dse.proof.machines import machine_prices
 from dse.run.ending import EVERY, LEAST, Ending
+from dse.samplers.base import ProposerInput
+from dse.samplers.registry import build_proposer
+from dse.space import Design
 from dse.study.compile import load_study_file
 from simcore import ConfigError, shipped_folder
 
@@ -52,6 +58,35 @@ def test_without_the_end_bargains_are_left(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("dse.run.ending.MOST_RESERVED", 0)
     result = dse.run_study(one_level(tmp_path, WIDE), trials=150, seed=0, executor="serial")
     assert any(one is not None and one.in_cost for one in bargains(result))
+
+
+def test_a_trim_that_is_known_already_makes_room_for_the_next_one(tmp_path: Path) -> None:
+    study = load_study_file(one_level(tmp_path, WIDE))
+    evaluator = build_evaluator(study.evaluator_input)
+    made = ProposerInput(
+        space=study.space,
+        goals=study.goals,
+        seed=0,
+        population=8,
+        checks=evaluator.checks(),
+        prices=machine_prices(study),
+    )
+    proposer = build_proposer("design", made)
+    for _ in range(30):
+        asked = proposer.ask()
+        assert asked is not None
+        found = evaluate(evaluator, study.goals, asked.design)
+        if found.state == "complete":
+            proposer.tell(asked, found.objectives, 0.0)
+    known: list[Design] = []
+    for _ in range(3):
+        trim = proposer.trim(lambda design: design not in known)
+        assert trim is not None
+        assert trim.design not in known
+        known.append(trim.design)
+        again = proposer.vary(trim, lambda design: False, 1)  # takes the proposal back
+        assert again is None or again.design == trim.design
+    assert proposer.trim(lambda design: False) is None
 
 
 def test_the_end_is_the_same_with_workers_and_after_an_interruption(tmp_path: Path) -> None:
