@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.fidelity.promote import minimised, promotion
+from dse.fidelity.promote import Promotion, minimised, promotion
 from dse.rank.pareto import non_dominated
 from dse.rank.quality import common_best, kendall_tau, spearman
 from dse.study.compile import Study
@@ -29,28 +29,36 @@ def fidelity_summary(study: Study, rows: Sequence[Trial]) -> dict[str, Any]:
     """Entry ``fidelity`` of ``summary.json``; nothing where there is one level."""
     if len(study.levels) < 2:
         return {}
-    steps, below = [], searched_rows(study, rows)
+    steps, below, settled = [], searched_rows(study, rows), list[Trial]()
     for coarse, fine in zip(study.levels, study.levels[1:], strict=False):
-        above = refined_rows(rows, fine)
-        steps.append({"from": coarse, "to": fine, **_step(study, below, above)})
-        below = above
+        chosen, found = promotion(study, below), refined_rows(rows, fine)
+        promoted = {row.number for row in chosen.rows}
+        above = [row for row in found if row.number in promoted]
+        settled = [row for row in found if row.number not in promoted]
+        steps.append({"from": coarse, "to": fine, **_step(study, below, above, chosen)})
+        below = found
+    is_best = _front(study, [row for row in below if row.is_feasible])
     return {
         "fidelity": {
             "levels": list(study.file.search.fidelity),
             "searched": study.levels[0],
             "front": front_fidelity(study, rows),
             "steps": steps,
+            "settled": len(settled),
+            "settled_on_front": sum(row.number in is_best for row in settled),
+            "most_settled": study.file.search.most_settled,
         }
     }
 
 
-def _step(study: Study, below: Sequence[Trial], above: Sequence[Trial]) -> dict[str, Any]:
-    """Differences of a level to the one below.
+def _step(
+    study: Study, below: Sequence[Trial], above: Sequence[Trial], chosen: Promotion
+) -> dict[str, Any]:
+    """Differences of a level to the one below, on those that were *chosen* there.
 
     Rankings are told only where no design that was to be judged has failed: whether those that
     survive are ranked alike says nothing of those that do not.
     """
-    chosen = promotion(study, below)
     coarse = {row.number: row for row in below}
     failed = [row for row in above if row.state == "failed"]
     fine = [row for row in above if row.is_feasible]

@@ -109,16 +109,28 @@ def _is_held(row: Trial) -> bool:
 
 def _is_beaten(study: Study, design: Design, front: Floats) -> bool:
     """True if some design of the front is as good as the bounds of *design* in all objectives."""
-    genome = _genomes(study).genome(design)
-    if genome is None:  # a design by hand, which the space does not hold
-        return False
     for closer in (False, True):  # the bound of a plan alone takes a tenth of the time
-        values = _bounds(study, genome, closer)
+        values = _least(study, design, closer)
         if values is None:
             return False
         if no_worse(front, values).any():
             return True
     return False
+
+
+def least_objectives(study: Study, design: Design) -> tuple[float, ...] | None:
+    """Lower bounds of the objectives of *design*, all to be minimised; None: it has none."""
+    try:
+        check_bounded(study)
+    except ConfigError:
+        return None
+    return _least(study, design, closer=True)
+
+
+def _least(study: Study, design: Design, closer: bool) -> tuple[float, ...] | None:
+    genome = _genomes(study).genome(design)
+    # the space does not hold a design by hand
+    return None if genome is None else _bounds(study, genome, closer)
 
 
 @lru_cache(maxsize=_KEPT_BOUNDS)

@@ -15,7 +15,23 @@ def fidelity_lines(summary: Mapping[str, Any]) -> list[str]:
     lines = [f"judged at {found['front']}: the front, its hypervolume and the best values"]
     for step in found["steps"]:
         lines += _step_lines(step)
-    return lines
+    return lines + list(_settled(found))
+
+
+def _settled(found: Mapping[str, Any]) -> Iterator[str]:
+    """Designs that were judged because they are a step away from the front."""
+    count, most = found.get("settled", 0), found.get("most_settled", 0)
+    if count:
+        word = "design" if count == 1 else "designs"
+        yield (
+            f"{found['front']}: {count} {word} one step from the front judged there, "
+            f"{found['settled_on_front']} of them on it"
+        )
+    if most and count >= most:
+        yield (
+            f"no more than {most} steps from the front were judged, so that some of it may yet be "
+            "had for less: raise search.settle"
+        )
 
 
 def _step_lines(step: Mapping[str, Any]) -> Iterator[str]:

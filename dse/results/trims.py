@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dse.fidelity.compare import searched_rows
+from dse.fidelity.compare import compared_rows
 from dse.objectives import COST_METRICS, OBJECTIVES, SIMULATED
 from dse.space import Design, Space, design_key
 from dse.study.compile import Study
@@ -42,13 +42,9 @@ class Trim:
 def trims_of_front(study: Study, rows: Sequence[Trial], front: Sequence[Trial]) -> list[Trim]:
     """The best trim of each design of *front* among *rows*, the largest gain first.
 
-    Both are compared as the search saw them, at the first level, where every design has a row.
+    Both are compared at the level that decides, where what settles the front was judged.
     """
-    known = {
-        design_key(row.design): row
-        for row in searched_rows(study, rows)
-        if row.is_feasible and row.repeats is None
-    }
+    known = {design_key(row.design): row for _, row in compared_rows(study, rows)}
     trims = []
     for row in front:
         own = known.get(design_key(row.design))

@@ -128,6 +128,7 @@ _OVERRIDES = {
     "fidelity": "search.fidelity",
     "promote": "search.promote",
     "controls": "search.controls",
+    "settle": "search.settle",
     "seed": "seed",
     "evaluator": "evaluator",
     "workers": "execution.workers",

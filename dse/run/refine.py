@@ -1,12 +1,13 @@
 """Judges the best designs of a study again at finer levels, each with workers of its own."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 
 from dse.evaluate import Task
 from dse.fidelity.compare import refined_rows, searched_rows
 from dse.fidelity.promote import promotion
+from dse.fidelity.settle import Settlement
 from dse.run.search import Evaluations, each_evaluated
 from dse.study.compile import Study
 from dse.study.trials import Trial
@@ -17,14 +18,16 @@ class RefineHooks:
     """Calls between a refinement and its surroundings.
 
     Attributes:
-        workers: Starts workers for a study at a level, with so many designs to judge.
+        workers: Starts workers for a study at a level.
+        judging: Called with the study at a level and the number of designs that are judged next.
         finished: Called for each outcome, as it comes in.
         dropped: Called for each known outcome of a design that is not among the best any more.
         stopping: Whether to begin nothing more; what is under way is awaited.
         provenance: Of what is evaluated.
     """
 
-    workers: Callable[[Study, int], AbstractContextManager[Evaluations]]
+    workers: Callable[[Study], AbstractContextManager[Evaluations]]
+    judging: Callable[[Study, int], None]
     finished: Callable[[Trial], None]
     dropped: Callable[[Trial], None]
     stopping: Callable[[], bool]
@@ -34,8 +37,9 @@ class RefineHooks:
 class Refinement:
     """The finer levels of a study.
 
-    Who is judged again depends on the outcomes of the level before alone, and so do the rows,
-    however many workers there are and however often the study was interrupted.
+    Who is judged again depends on the outcomes of the level before, and at the last level on those
+    there, alone; and so do the rows, however many workers there are and however often the study was
+    interrupted.
     """
 
     def __init__(self, study: Study, known: Iterable[Trial], hooks: RefineHooks) -> None:
@@ -51,29 +55,73 @@ class Refinement:
 
     def run(self, rows: Sequence[Trial]) -> None:
         """Judge the best of *rows*, all of the first level, at each level in turn."""
-        below = searched_rows(self._study, rows)
+        searched = below = searched_rows(self._study, rows)
         for level in self._study.levels[1:]:
+            tasks = [Task(row.number, row.design) for row in promotion(self._study, below).rows]
+            with ExitStack() as workers:
+                judge = _Judge(self._study.judged_at(level), level, self._found, self._hooks)
+                judge.judge(tasks, workers)
+                if level == self._study.levels[-1]:
+                    self._settle(Settlement(self._study, level, searched), judge, workers)
             if self._hooks.stopping():
                 return
-            chosen = promotion(self._study, below).rows
-            self._judge(level, chosen)
-            below = refined_rows(self.rows, level)
+            self._drop_others(level, judge.numbers)
+            below = judge.rows
 
-    def _judge(self, level: str, chosen: Sequence[Trial]) -> None:
-        wanted = {(level, row.number) for row in chosen}
+    def _settle(self, settlement: Settlement, judge: "_Judge", workers: ExitStack) -> None:
+        """Judge steps from the front until none is left that may be a bargain."""
+        while not self._hooks.stopping() and (tasks := settlement.next(judge.rows)):
+            judge.judge(tasks, workers)
+
+    def _drop_others(self, level: str, numbers: Iterable[int]) -> None:
+        """Forget what an earlier run judged at *level* for reasons that do not hold any more."""
+        wanted = {(level, number) for number in numbers}
         for key in [key for key in self._found if key[0] == level and key not in wanted]:
             self._hooks.dropped(self._found.pop(key))
-        left = {row.number: row for row in chosen if (level, row.number) not in self._found}
-        if not left:
+
+
+class _Judge:
+    """Judge of designs at one level.
+
+    Attributes:
+        numbers: Of those that were to be judged, whether they have an outcome or not.
+    """
+
+    def __init__(
+        self, study: Study, level: str, found: dict[tuple[str, int], Trial], hooks: RefineHooks
+    ) -> None:
+        """*study*: at that level; *found*: all outcomes, those of earlier runs included."""
+        self._study, self._level, self._found, self._hooks = study, level, found, hooks
+        self._evaluations: Evaluations | None = None
+        self.numbers: list[int] = []
+
+    @property
+    def rows(self) -> list[Trial]:
+        """The outcomes, in the order of their numbers."""
+        keys = [(self._level, number) for number in sorted(self.numbers)]
+        return [self._found[key] for key in keys if key in self._found]
+
+    def judge(self, tasks: Sequence[Task], workers: ExitStack) -> None:
+        """Judge those of *tasks* that nobody knows, with workers that stay up until all is done."""
+        hooks = self._hooks
+        self.numbers += [task.number for task in tasks]
+        left = [task for task in tasks if not self._is_known(task)]
+        if not left or hooks.stopping():
             return
-        tasks = (Task(number=row.number, design=row.design) for row in left.values())
+        if self._evaluations is None:
+            self._evaluations = workers.enter_context(hooks.workers(self._study))
+        hooks.judging(self._study, len(left))
         ahead = 2 * (self._study.file.execution.workers or 1)
-        with self._hooks.workers(self._study.judged_at(level), len(left)) as evaluations:
-            hooks = self._hooks
-            found = each_evaluated(evaluations, tasks, ahead, hooks.stopping, hooks.provenance)
-            for trial in found:
-                # what ended its worker says not at which level
-                outcome = replace(trial.evaluation, fidelity=level)
-                row = replace(trial, evaluation=outcome)
-                self._found[level, row.number] = row
-                self._hooks.finished(row)
+        found = each_evaluated(
+            self._evaluations, iter(left), ahead, hooks.stopping, hooks.provenance
+        )
+        for trial in found:
+            # what ended its worker says not at which level
+            outcome = replace(trial.evaluation, fidelity=self._level)
+            row = replace(trial, evaluation=outcome)
+            self._found[self._level, row.number] = row
+            hooks.finished(row)
+
+    def _is_known(self, task: Task) -> bool:
+        row = self._found.get((self._level, task.number))
+        return row is not None and row.design == task.design

@@ -186,6 +186,7 @@ class Runner:
         if len(self._study.levels) < 2:
             return
         stage.workers.close()
+        self._note_last()
         refined = [] if self._folder is None else self._folder.read_refined(self._study)
         if self._retries:
             refined = [row for row in refined if row.state != "failed"]
@@ -201,6 +202,7 @@ class Runner:
 
         hooks = RefineHooks(
             workers=self._workers,
+            judging=lambda study, total: self._watcher.started(study, 0, total),
             finished=finished,
             dropped=dropped,
             stopping=self._watcher.stopping,
@@ -222,11 +224,10 @@ class Runner:
             yield _Stage(evaluations=evaluations, workers=workers, known=known)
 
     @contextmanager
-    def _workers(self, study: Study, total: int) -> Iterator[Evaluations]:
-        """Workers for *total* designs at a finer level."""
+    def _workers(self, study: Study) -> Iterator[Evaluations]:
+        """Workers for designs at a finer level."""
         with ExitStack() as stack:
             evaluations, _ = self._started(study, stack)
-            self._watcher.started(study, 0, total)
             yield evaluations
 
     def _started(self, study: Study, stack: ExitStack) -> tuple[Evaluations, int]:
@@ -286,6 +287,11 @@ class Runner:
         """Note where the end began: a study that goes on with more trials goes on from there."""
         if self._folder is not None:
             self._folder.note_end(self._study, first)
+
+    def _note_last(self) -> None:
+        """Note that what settles the front follows the last proposal, where no end is noted."""
+        if self._folder is not None and not self._folder.has_end(self._study):
+            self._folder.note_end(self._study, self._study.file.search.most_trials)
 
     def _waiting(self) -> None:
         if self._folder is not None:

@@ -102,11 +102,25 @@ class StudyFolder:
         Raises:
             ConfigError: The store is damaged.
         """
+        trials, first = self._end()
+        return int(first) if first and trials != str(study.file.search.trials) else MAX_ROWS
+
+    def has_end(self, study: Study) -> bool:
+        """True if the first proposal of the end of *study*, with its number of trials, is noted.
+
+        Raises:
+            ConfigError: The store is damaged.
+        """
+        self.writer.flush()
+        return self._end()[0] == str(study.file.search.trials)
+
+    def _end(self) -> tuple[str, str]:
+        """Trials of the stored study, and the first proposal of its end; empty: not noted."""
         if not self._store.exists():
-            return MAX_ROWS
+            return "", ""
         with reading(self._store) as store:
             trials, _, first = store.values().get(END, "").partition(" ")
-        return int(first) if first and trials != str(study.file.search.trials) else MAX_ROWS
+        return trials, first
 
     def note_end(self, study: Study, first: int) -> None:
         """Note the number of the first proposal of the end of *study*."""
@@ -345,7 +359,7 @@ def check_same(path: Path, study: Study) -> None:
     for data in (old, new):
         for key in _MAY_DIFFER:
             data.pop(key, None)
-        for key in ("trials", "promote", "controls"):
+        for key in ("trials", "promote", "controls", "settle"):
             data["search"].pop(key, None)
     for key in new:
         if old.get(key) != new[key]:

@@ -18,6 +18,7 @@ SEARCH = {
     "fidelity": ["bound", COARSE, FINE],
     "promote": 16,
     "controls": 4,
+    "settle": 0,
 }
 SEVERAL = {**STUDY, "search": SEARCH}
 

@@ -66,7 +66,7 @@ class Trims:
         """
         hopes, beaten = self._hopes(), beaten_at_a_bargain(self._front.points)
         standing = (one for one, out in zip(self._front.kept, beaten, strict=True) if not out)
-        found = [step for genome in standing for step in self._of(genome).trims]
+        found = [step for genome in standing for step in self.of(genome).trims]
         found.sort(key=lambda step: -hopes(step.rung))
         return next((step.genome for step in found if accept(step.genome)), None)
 
@@ -74,7 +74,7 @@ class Trims:
         """Part of the known trims of the front, by rung, that were bargains; 1 of 2 unseen ones."""
         tried, won = Counter[Rung](), Counter[Rung]()
         for genome in self._front.kept:
-            for step in self._of(genome).trims:
+            for step in self.of(genome).trims:
                 if step.genome in self._values:
                     tried[step.rung] += 1
                     won[step.rung] += self._was_bargain(genome, step.genome)
@@ -93,10 +93,11 @@ class Trims:
         The latest of the front come first: those before have been asked for already.
         """
         front = reversed(self._front.kept)
-        found = (step.genome for genome in front for step in self._of(genome).free)
+        found = (step.genome for genome in front for step in self.of(genome).free)
         return next(filter(accept, found), None)
 
-    def _of(self, genome: Genome) -> "Steps":
+    def of(self, genome: Genome) -> "Steps":
+        """Steps from a design, whether it is on the front or not."""
         if genome not in self._steps:
             self._steps[genome] = self._steps_of(genome)
         return self._steps[genome]

@@ -232,6 +232,7 @@ def test_every_design_that_may_belong_to_the_front_is_judged_exactly() -> None:
     axes = {**space["axes"], "system.all_reduce[*]": choices}
     data = {**STUDY, "run": {**STUDY["run"], "system": trees}, "space": {**space, "axes": axes}}
     search = {**STUDY["search"], "trials": 60, "promote": 1, "controls": 0, "screening": False}
+    search["settle"] = 0
     exact = ["phases_together", "congestion_unaware"]
     found = run(compile_study({**data, "search": {**search, "fidelity": exact}}))
     evaluator = build_evaluator(found.study.judged_at(exact[-1]).evaluator_input)
