@@ -14,7 +14,7 @@ from simcore.memory.fit import MemoryFit
 from simcore.memory.footprint import Footprint, footprint
 from simcore.memory.runtime import RuntimeMemory, runtime_memory
 from simcore.network import BACKENDS
-from simcore.units import format_quantity
+from simcore.units import format_memory
 from simcore.workload import ParallelPlan, Workload, check_plan
 from simcore.workload.graph import Axis
 from simcore.workload.groups import group_layouts
@@ -136,8 +136,8 @@ def _check_host(needed_bytes: int, npu: Npu) -> None:
     host = npu.needed_host
     if needed_bytes > host.memory_bytes:
         reason = (
-            f"{format_quantity(needed_bytes, 'B')} needed in the memory of the host, "
-            f"{format_quantity(host.memory_bytes, 'B')} there per NPU"
+            f"{format_memory(needed_bytes)} needed in the memory of the host, "
+            f"{format_memory(host.memory_bytes)} there per NPU"
         )
         raise InfeasibleError("fits_in_host_memory", reason)
 
@@ -146,8 +146,8 @@ def _too_large(needed: Footprint, capacity_bytes: float, margin: float) -> Infea
     name, size = max(needed.components().items(), key=lambda part: part[1])
     kept = f", {margin:.1%} of it to be left" if margin else ""
     reason = (
-        f"{format_quantity(needed.total_bytes, 'B')} needed, "
-        f"{format_quantity(capacity_bytes, 'B')} there{kept}; the largest part is {name} with "
-        f"{format_quantity(size, 'B')}"
+        f"{format_memory(needed.total_bytes)} needed, "
+        f"{format_memory(capacity_bytes)} there{kept}; the largest part is {name} with "
+        f"{format_memory(size)}"
     )
     return InfeasibleError("fits_in_memory", reason)

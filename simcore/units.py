@@ -85,3 +85,11 @@ def format_quantity(value: float, base: str, digits: int = 4) -> str:
         if abs(value) / FACTORS[base][name] >= 1:
             unit = name
     return f"{value / FACTORS[base][unit]:.{digits}g} {unit}"
+
+
+def format_memory(size_bytes: float, digits: int = 4) -> str:
+    """*size_bytes* in powers of 1,024, as memories are sold: ``"80 GiB"``."""
+    fitting = [unit for unit, factor in _BINARY.items() if abs(size_bytes) >= factor]
+    if not fitting:
+        return f"{size_bytes:g} B"
+    return f"{size_bytes / _BINARY[fitting[-1]]:.{digits}g} {fitting[-1]}"

@@ -46,7 +46,7 @@ def serve(
 def _print(service: "Service", simulated: "ServiceResult", band: "Band") -> None:
     from rich.console import Console
 
-    from simcore.units import format_quantity
+    from simcore.units import format_memory, format_quantity
     from simcore.validation import accelerator_trust
 
     console, result = Console(), simulated.answered(band.middle)
@@ -68,7 +68,7 @@ def _print(service: "Service", simulated: "ServiceResult", band: "Band") -> None
     for name, pool in pools.items():
         needed, there = pool.footprint_bytes, pool.memory_bytes
         console.print(
-            f"{name}: {format_quantity(needed, 'B')} of {format_quantity(there, 'B')} per NPU; "
+            f"{name}: {format_memory(needed)} of {format_memory(there)} per NPU; "
             f"MFU {pool.mfu:.1%}"
             + ("; [bold red]does not fit[/bold red]" if needed > there else _short(pool))
         )

@@ -8,7 +8,7 @@ from simcore.config import Run
 from simcore.memory.fit import Shortage
 from simcore.memory.modules import activations_by_module
 from simcore.result import IterationResult
-from simcore.units import format_quantity
+from simcore.units import format_memory, format_quantity
 from simcore.validation import Band, accelerator_trust
 
 PARTS = {
@@ -149,7 +149,7 @@ def _size_row(
 ) -> None:
     if size:
         share = f"{size / result.memory_bytes:.1%}"
-        table.add_row(name, format_quantity(size, "B"), share, style=style)
+        table.add_row(name, format_memory(size), share, style=style)
 
 
 def _network_table(run: Run, result: IterationResult) -> Table:

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from simcore.memory.footprint import Footprint
 from simcore.memory.runtime import RuntimeMemory
-from simcore.units import format_quantity
+from simcore.units import format_memory
 
 
 class Shortage(StrEnum):
@@ -65,9 +65,9 @@ class MemoryFit:
     @property
     def reason(self) -> str:
         """The verdict in plain words."""
-        there = f"{format_quantity(self.capacity_bytes, 'B')} there"
+        there = f"{format_memory(self.capacity_bytes)} there"
         held, expected, highest = [
-            format_quantity(size, "B")
+            format_memory(size)
             for size in (self.held_bytes, self.expected_bytes, self.highest_bytes)
         ]
         return {

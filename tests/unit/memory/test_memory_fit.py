@@ -8,6 +8,7 @@ from simcore.memory.fit import MemoryFit, Shortage
 from simcore.memory.footprint import footprint
 from simcore.memory.modules import activations_by_module
 from simcore.memory.runtime import GROUP_BYTES, PRODUCT_BYTES, RuntimeMemory, runtime_memory
+from simcore.units import format_memory
 from simcore.workload import Model, ParallelPlan, TrainingWorkload, load_model, load_workload
 
 MODEL = Model(name="m", layers=8, hidden=512, heads=8, ffn=2048, vocabulary=1024)
@@ -46,6 +47,14 @@ def test_each_shortage_begins_where_its_sum_exceeds_the_memory() -> None:
         (highest, "suffices"),
     ):
         assert words in fit_in(capacity).reason
+
+
+def test_memory_is_told_in_the_unit_that_it_is_sold_in() -> None:
+    assert "80 GiB there" in fit_in(80 * 2**30).reason
+    assert format_memory(0) == "0 B"
+    assert format_memory(1023) == "1023 B"
+    assert format_memory(1024) == "1 KiB"
+    assert format_memory(1.5 * 2**40) == "1.5 TiB"
 
 
 def test_what_a_run_takes_beside_its_tensors_grows_with_the_groups_it_communicates_in() -> None:
