@@ -11,7 +11,8 @@ from small_study import STUDY, searched
 
 import dse.run.cache
 from dse.results.result import StudyResult
-from dse.run.cache import FILE, WORKER
+from dse.evaluate import Evaluation
+from dse.run.cache import FILE, WORKER, EvaluationCache
 from simcore import ConfigError
 
 
@@ -39,6 +40,16 @@ def outcomes(result: StudyResult) -> list[tuple[Any, ...]]:
         )
         for row in result.rows
     ]
+
+
+def same(one: Evaluation, other: Evaluation) -> bool:
+    return (one.state, one.objectives, one.constraints, dict(one.metrics), one.reason) == (
+        other.state,
+        other.objectives,
+        other.constraints,
+        dict(other.metrics),
+        other.reason,
+    )
 
 
 def test_a_full_cache_gives_the_same_rows_and_simulates_nothing(tmp_path: Path) -> None:
@@ -109,12 +120,19 @@ def test_entries_that_have_changed_places_are_not_taken_for_each_other(tmp_path:
 def test_flipped_bits_in_a_cache_change_no_outcome(tmp_path: Path) -> None:
     cold, random = with_cache(tmp_path, trials=10), Random(1)
     sound = (tmp_path / FILE).read_bytes()
-    for _ in range(40):
+    stored = [row for row in cold.rows if row.worker not in ("", WORKER)]
+    found = 0
+    for _ in range(400):
         damaged = bytearray(sound)
         damaged[random.randrange(len(damaged))] ^= 1 << random.randrange(8)
         (tmp_path / FILE).write_bytes(damaged)
-        with suppress(ConfigError):
-            assert outcomes(with_cache(tmp_path, trials=10)) == outcomes(cold)
+        with suppress(ConfigError), closing(EvaluationCache(tmp_path, cold.study)) as cache:
+            for row in stored:
+                outcome = cache.find(row.design)
+                assert outcome is None or same(outcome, row.evaluation)
+                found += outcome is not None
+    assert 0 < found < 400 * len(stored)
+    assert outcomes(with_cache(tmp_path, trials=10)) == outcomes(cold)
 
 
 def test_a_file_that_is_no_cache_is_told(tmp_path: Path) -> None:
