@@ -10,8 +10,8 @@ import pytest
 from small_study import STUDY, searched
 
 import dse.run.cache
-from dse.results.result import StudyResult
 from dse.evaluate import Evaluation
+from dse.results.result import StudyResult
 from dse.run.cache import FILE, WORKER, EvaluationCache
 from simcore import ConfigError
 
