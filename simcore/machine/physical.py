@@ -47,11 +47,12 @@ def scale_up_dimensions(platform: Platform) -> int:
 def unbuildable(platform: Platform) -> InfeasibleError | None:
     """Reason why *platform* cannot be built of accelerators as they are sold; None: it can.
 
-    An accelerator whose price includes no network is not judged by its domain, and none by ports
-    that nobody looked up.
+    All that joins accelerators without a domain leaves them, and none is judged by ports that
+    nobody looked up.
     """
-    npu, inner = platform.npu, scale_up_dimensions(platform)
+    npu, inner = platform.npu, 0
     if npu.scale_up.npus > 1:
+        inner = scale_up_dimensions(platform)
         joined = 1
         for dimension in platform.dimensions[:inner]:
             joined *= dimension.npus

@@ -45,6 +45,8 @@ def test_shipped_platforms_can_be_built_unless_a_paper_made_them_up(name: str) -
         ("gaudi2", [("fully_connected", 8, 262.5), ("switch", 4, 37.5)]),
         ("gb200", [("switch", 72, 900), ("switch", 8, 50)]),
         ("tpu_v4", [("ring", 16, 90), ("ring", 16, 90), ("ring", 16, 90)]),
+        ("trainium2", [("ring", 4, 256), ("ring", 4, 256), ("ring", 4, 128)]),
+        ("gh200", [("switch", 64, 50)]),
         ("cosmic_b", [("ring", 64, 1000), ("fully_connected", 64, 500)]),  # no facts, no verdict
     ],
 )
@@ -72,6 +74,10 @@ def test_what_is_sold_can_be_built(npu: str, links: list[Link]) -> None:
         ),
         ("tpu_v5p", [("switch", 8, 5000)], "the links of tpu_v5p: 600 GB/s"),
         ("gb200", [("switch", 144, 900)], "domain of gb200 has 72"),
+        ("gh200", [("switch", 64, 100)], "what leaves the domain of gh200: 64 GB/s"),
+        ("trainium1", [("fully_connected", 16, 192)], "15 ports per NPU of the links"),
+        ("trainium2", [("ring", 16, 300), ("switch", 16, 50)], "the domain of trainium2: 25 GB/s"),
+        ("mi250x", [("switch", 8, 350), ("switch", 4, 50)], "the domain of mi250x: 32 GB/s"),
     ],
 )
 def test_what_no_part_carries_is_refused_with_its_reason(
@@ -81,6 +87,15 @@ def test_what_no_part_carries_is_refused_with_its_reason(
     assert error is not None
     assert error.rule == "physical"
     assert told in error.reason
+
+
+@pytest.mark.parametrize(("one", "other"), [("gh200", "h100_80"), ("v100_16", "p100")])
+def test_the_same_slot_lets_out_as_much(one: str, other: str) -> None:
+    out = [load_npu(name).scale_out for name in (one, other)]
+    assert out[0] is not None
+    assert out[1] is not None
+    assert out[0].bandwidth_bytes_per_s == out[1].bandwidth_bytes_per_s
+    assert out[0].ports == out[1].ports
 
 
 def test_dimensions_inside_the_domain_are_scale_up() -> None:
