@@ -49,7 +49,8 @@ def print_bill(bill: Bill, platform: Platform) -> None:
     console.print(
         f"network: {_number(network.usd)} USD ({_number(network.low_usd)} to "
         f"{_number(network.high_usd)}), {bill.network_share:.1%} of the machine; "
-        f"{bill.ports_per_npu:g} network ports per NPU; {platform.npus} NPUs; "
+        f"{bill.ports_per_npu:g} network {'port' if bill.ports_per_npu == 1 else 'ports'} per NPU; "
+        f"{platform.npus:,} NPUs; "
         f"{bill.area_m2:,.0f} m2 of floor",
         highlight=False,
     )

@@ -252,10 +252,10 @@ def test_a_kernel_that_pauses_or_runs_full_goes_on_where_it_stopped() -> None:
     arena, rates = build_arena(inputs, all_npus(inputs))
     schedule_starts(arena, np.zeros(16, np.int64))
     while True:
-        arena[layout.PAUSE_AT] = arena[layout.EVENTS] + 7
+        arena[layout.PAUSE_AT] = arena[layout.EVENTS] + 61
         code = run_events(arena, rates)
         if code == layout.ENDED:
             break
-        arena = np.concatenate((arena, np.zeros(5, np.int64)))
+        arena = np.concatenate((arena, np.zeros(37, np.int64)))
     assert arena[layout.EVENTS] == whole.events
     assert arena[layout.NOW_NS] == whole.finish_ns.max()

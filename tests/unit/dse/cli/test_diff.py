@@ -25,8 +25,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     data["space"]["axes"][KNOB]["choices"] = whole[:-1]
     del data["objectives"]["power"]
     (root / "other.yaml").write_text(yaml.safe_dump(data))
-    dse.run_study(STUDY, trials=10, executor="serial", out=root / "one")
-    dse.run_study(root / "other.yaml", trials=10, executor="serial", out=root / "two")
+    dse.run_study(STUDY, trials=10, settle=0, executor="serial", out=root / "one")
+    dse.run_study(root / "other.yaml", trials=10, settle=0, executor="serial", out=root / "two")
     return root / "one", root / "two"
 
 

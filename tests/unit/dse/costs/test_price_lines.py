@@ -23,10 +23,10 @@ def run_with(prices: str, folder: Path) -> StudyResult:
     path = Path(load_study_file(STUDY).folder, STUDY)
     data = yaml.safe_load(path.read_text())
     data["cost"]["prices"] = prices
-    del data["search"]["fidelity"]  # prices do not depend on it
+    data["search"]["fidelity"] = ["phases_together"]  # prices do not depend on it
     file = folder / "study.yaml"
     file.write_text(yaml.safe_dump(data))
-    return dse.run_study(file, trials=24, sampler="random", executor="serial")
+    return dse.run_study(file, trials=24, sampler="random", executor="serial", settle=0)
 
 
 def best_product(result: StudyResult) -> int:
@@ -116,7 +116,9 @@ def test_energy_and_carbon_per_token_follow_from_power_and_time(tmp_path: Path) 
     names = ["power", "energy", "energy_per_token", "carbon_per_token", "usd_per_hour"]
     data["objectives"] = dict.fromkeys(["iteration_time", *names, "usd_per_token"], "minimise")
     (tmp_path / "energy.yaml").write_text(yaml.safe_dump(data))
-    result = dse.run_study(tmp_path / "energy.yaml", trials=12, sampler="random", executor="serial")
+    result = dse.run_study(
+        tmp_path / "energy.yaml", trials=12, sampler="random", executor="serial", settle=0
+    )
     rows = [row.evaluation.objectives for row in result.rows if row.is_feasible]
     assert rows
     tokens = 1536 * 2048
@@ -136,7 +138,7 @@ def test_every_priced_part_of_the_winner_is_among_the_prices_asked(tmp_path: Pat
     del data["search"]["fidelity"]
     file = tmp_path / "study.yaml"
     file.write_text(yaml.safe_dump(data))
-    result = dse.run_study(file, trials=12, sampler="random", executor="serial")
+    result = dse.run_study(file, trials=12, sampler="random", executor="serial", settle=0)
     asked = next(x for x in price_sensitivity(result) if x.measure == "capital cost")
     row = next(row for row in result.rows if row.number == asked.winner)
     platform = DesignRuns(result.study.evaluator_input).run(row.design).platform
