@@ -182,9 +182,13 @@ class ServedPredictor:
 
 
 def _instances(row: MeasuredRow, shape: Shape) -> int:
-    """Instances that share the requests: several where each rank has fewer than all."""
+    """Instances that share the requests: several where each rank has fewer than all.
+
+    Ranks are counted as the table does, which may have multiplied the copies of attention.
+    """
     sequences, each = _needed(row, "concurrency"), row.number("batch_per_rank")
-    return min(sequences, max(1, round(sequences / (each * shape.replicas)))) if each else 1
+    ranks = row.count("attention_dp") or shape.replicas
+    return min(sequences, max(1, round(sequences / (each * ranks)))) if each else 1
 
 
 def _lengths(row: MeasuredRow) -> tuple[int, int]:
