@@ -32,8 +32,9 @@ class ServedPrediction:
         id: Of the row.
         status: ``ok`` or ``unsupported``.
         reason: Why not ``ok``.
-        ttft_s: Time to the first token; of one pool, with half of a step, the wait for a place in
-            memory or in a step, and the mean wait of requests that all start together.
+        ttft_s: Time to the first token, with the mean wait of requests that all start together,
+            and for a place: of one pool in memory or in a step, and with half of a step; of two in
+            the pool that reads.
         tpot_s: Time per output token.
         tokens_per_s_per_npu: Output tokens.
         band: Of the time per output token.
@@ -144,11 +145,8 @@ class ServedPredictor:
         decode_s, pool = min(
             ((tpot_s(pool, sequences), pool) for pool in pools), key=lambda each: each[0]
         )
-        answered = float(sequences)
+        answered, rate = float(sequences), readers * self._prompts_per_s(row, reads)
         if row.count("prefill_num_workers") or served_model(row.text("model")).latent is None:
-            together = max(1, stack_of(row).read_tokens // prompt)
-            full = replace(prompts, sequences=together * reads.replicas)
-            rate = readers * full.sequences / self._step_s(row, reads, full)
             fewest = 1.0
             while rate * answer * decode_s < answered and answered > _CLOSE * fewest:
                 middle = sqrt(fewest * answered)
@@ -158,7 +156,16 @@ class ServedPredictor:
                 else:
                     fewest = middle
         place_s = (sequences / answered - 1) * answer * decode_s  # by Little's law
-        return prefill_s + decode_s + place_s, decode_s, _needed(row, "num_gpus")
+        start_s = (sequences - 1) / rate / 2 / REQUESTS_EACH
+        ttft_s = prefill_s + decode_s + place_s + start_s
+        return ttft_s, decode_s, _needed(row, "num_gpus")
+
+    def _prompts_per_s(self, row: MeasuredRow, shape: Shape) -> float:
+        """Prompts that one worker reads, as many at once as the engine takes."""
+        prompt = _lengths(row)[0]
+        together = max(1, stack_of(row).read_tokens // prompt) * shape.replicas
+        full = Load(step="prefill", sequences=together, keys=prompt)
+        return together / self._step_s(row, shape, full)
 
     def _step_s(self, row: MeasuredRow, shape: Shape, load: Load) -> float:
         """Time of a step, straight between those in which all copies have equally many sequences.

@@ -255,6 +255,19 @@ def test_more_requests_take_longer_where_copies_have_less_than_one_each() -> Non
     assert len(set(times)) == len(times)
 
 
+def test_requests_that_start_together_wait_for_the_pool_that_reads() -> None:
+    """A ten times longer queue of prompts at the start takes ten times as long to read."""
+    pools = {"mode": "disagg", "num_gpus": "64", "decode_attention_dp_size": "32"}
+    pools |= {"prefill_tp_size": "8", "decode_moe_ep_size": "32"}
+    found = [
+        ServedPredictor().predict(served(**pools, concurrency=number))
+        for number in ("1", "101", "1001")
+    ]
+    waits = [each.ttft_s - found[0].ttft_s - each.tpot_s + found[0].tpot_s for each in found]
+    assert waits[2] == pytest.approx(10 * waits[1])
+    assert waits[1] > 0.1 * found[0].ttft_s
+
+
 def test_pools_that_cannot_read_as_fast_as_they_answer_queue() -> None:
     """The rate of a saturated closed loop is that of its slowest pool."""
     row = {"model": "gpt-oss-120b", "system": "gb200", "mode": "disagg", "num_gpus": "5"}
