@@ -100,9 +100,9 @@ class Shape:
             ep, etp = 1, npus
         return cls(tp=tp, replicas=replicas, etp=etp, ep=ep)
 
-    def copied(self, model: Model) -> "Shape":
-        """Shape of the same NPUs, each with all of attention and requests of its own."""
-        return self._with_experts(1, self.npus, 0, 0, model)
+    def copied(self, model: Model, npus: int | None = None) -> "Shape":
+        """Shape of *npus* of these NPUs, or all, each with all of attention and own requests."""
+        return self._with_experts(1, npus or self.npus, 0, 0, model)
 
     @classmethod
     def split(cls, npus: int, model: Model) -> "Shape":

@@ -1,5 +1,6 @@
 """Times to the first token and per token of an engine under closed-loop load."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
@@ -123,15 +124,19 @@ class ServedPredictor:
     def _two_pools(self, row: MeasuredRow) -> tuple[float, float, int]:
         """Answers in a pool of their own wait for no prompts, but for a place in the other pool.
 
+        Degrees of one pool that are none of one count the NPUs of both.
+
         Where prompts take longer than answers, requests queue for the first pool, and so many
         fewer are answered at once: as many as leave the second pool at the rate of the first.
         """
         prompt, answer = _lengths(row)
         sequences = _needed(row, "concurrency")
-        told = row.text("mode") == "disagg"  # else degrees of one pool count the NPUs of both
+        told = row.text("mode") == "disagg"
         reads, writes = (
             self._pools_of.shape(row, f"{pool}_" if told else "") for pool in ("prefill", "decode")
         )
+        if not told:
+            writes = self._left_to_answer(row, writes)
         readers = row.count("prefill_num_workers") or 1
         prompts = Load(step="prefill", sequences=reads.replicas, keys=prompt)
         prefill_s = self._step_s(row, reads, prompts)
@@ -159,6 +164,20 @@ class ServedPredictor:
         start_s = (sequences - 1) / rate / 2 / REQUESTS_EACH
         ttft_s = prefill_s + decode_s + place_s + start_s
         return ttft_s, decode_s, _needed(row, "num_gpus")
+
+    def _left_to_answer(self, row: MeasuredRow, both: Shape) -> Shape:
+        """The NPUs of *both* pools but those that read: as few as keep pace with the answers."""
+        prompt, answer = _lengths(row)
+        sequences, model = _needed(row, "concurrency"), served_model(row.text("model"))
+        load = Load(step="decode", sequences=sequences, keys=prompt + answer // 2)
+        each = self._prompts_per_s(row, both) / both.npus
+
+        def lags(reading: int) -> bool:
+            left = both.copied(model, both.npus - reading)
+            return reading * each * answer * self._step_s(row, left, load) < sequences
+
+        reading = bisect_left(range(1, both.npus - 1), True, key=lambda n: not lags(n)) + 1
+        return both.copied(model, both.npus - reading)
 
     def _prompts_per_s(self, row: MeasuredRow, shape: Shape) -> float:
         """Prompts that one worker reads, as many at once as the engine takes."""

@@ -259,13 +259,26 @@ def test_requests_that_start_together_wait_for_the_pool_that_reads() -> None:
     """A ten times longer queue of prompts at the start takes ten times as long to read."""
     pools = {"mode": "disagg", "num_gpus": "64", "decode_attention_dp_size": "32"}
     pools |= {"prefill_tp_size": "8", "decode_moe_ep_size": "32"}
-    found = [
-        ServedPredictor().predict(served(**pools, concurrency=number))
-        for number in ("1", "101", "1001")
-    ]
-    waits = [each.ttft_s - found[0].ttft_s - each.tpot_s + found[0].tpot_s for each in found]
-    assert waits[2] == pytest.approx(10 * waits[1])
-    assert waits[1] > 0.1 * found[0].ttft_s
+    waits = []
+    for number in ("1", "101", "1001"):
+        found = ServedPredictor().predict(served(**pools, concurrency=number))
+        assert found.ttft_s
+        assert found.tpot_s
+        waits.append(found.ttft_s - found.tpot_s)
+    assert waits[2] - waits[0] == pytest.approx(10 * (waits[1] - waits[0]))
+    assert waits[1] > 1.1 * waits[0]
+
+
+def test_fewer_accelerators_answer_where_more_prompts_must_be_read() -> None:
+    """Degrees of one pool that are none of one count the accelerators of both; equal contexts."""
+    row = {"system": "gb200", "tp": "36", "moe_tp": "36", "num_gpus": "36", "concurrency": "2048"}
+    more, less = (
+        ServedPredictor().predict(served(**row, input_len=prompt, output_len=answer)).tpot_s
+        for prompt, answer in (("8192", "1024"), ("2048", "13312"))
+    )
+    assert more
+    assert less
+    assert more > 1.15 * less
 
 
 def test_pools_that_cannot_read_as_fast_as_they_answer_queue() -> None:
