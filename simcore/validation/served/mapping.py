@@ -65,9 +65,13 @@ class Shape:
         """Degrees in columns of the row that begin with *prefix* (pools: ``decode_``).
 
         An engine spreads experts over NPUs that it has already. Where both degrees of experts
-        equal n and attention has n^2 NPUs, the table has multiplied them once too often: n. With
-        experts, a degree by which heads do not divide, or beyond *most_latent* where every NPU
-        would keep the latents of all requests, is one of copies of attention.
+        equal n and attention has n^2 NPUs, or attention is split by n, copied n times, and experts
+        have n^2 NPUs, the table has multiplied them once too often: n. With experts, a degree by
+        which heads do not divide, or beyond *most_latent* where every NPU would keep the latents of
+        all requests, is one of copies of attention.
+
+        Sources: SemiAnalysis, InferenceX (Apache-2.0), configurations with ``dp-attn`` name tp = n
+        for n NPUs; its launch scripts for vLLM then start tp 1 and data parallelism n.
         """
         ending = "_size" if prefix else ""
         tp, replicas, etp, ep = (
@@ -78,6 +82,8 @@ class Shape:
         if etp and etp == ep and etp > 1 and tp * replicas == etp * ep:
             tp, replicas = (1, ep) if replicas > 1 else (ep, 1)
             etp = 1
+        elif model.experts and tp == replicas > 1 and (etp or 1) * (ep or 1) == tp * replicas:
+            tp, etp, ep = 1, 1, replicas
         if model.experts and (model.heads % tp or (model.latent and tp > most_latent)):
             tp, replicas = 1, tp * replicas
         if model.experts and (etp or 1) * (ep or 1) > tp * replicas:  # experts need NPUs, too
@@ -94,9 +100,9 @@ class Shape:
             ep, etp = 1, npus
         return cls(tp=tp, replicas=replicas, etp=etp, ep=ep)
 
-    def copied(self, model: Model) -> "Shape":
-        """Shape of the same NPUs, each with all of attention and requests of its own."""
-        return self._with_experts(1, self.npus, 0, 0, model)
+    def copied(self, model: Model, npus: int | None = None) -> "Shape":
+        """Shape of *npus* of these NPUs, or all, each with all of attention and own requests."""
+        return self._with_experts(1, npus or self.npus, 0, 0, model)
 
     @classmethod
     def split(cls, npus: int, model: Model) -> "Shape":

@@ -32,8 +32,11 @@ class Pools:
     runs: ServedRuns
 
     def apart(self, row: MeasuredRow) -> bool:
-        """True if prompts and answers have pools of their own, or degrees are none of one pool."""
-        split = (row.count("tp") or 1) > 1
+        """True if prompts and answers have pools of their own, or degrees are none of one pool.
+
+        A pool that is told to copy attention is one, however it is told to split it.
+        """
+        split = (row.count("tp") or 1) > 1 and (row.count("attention_dp") or 1) == 1
         return row.text("mode") == "disagg" or (split and self.shape(row).tp == 1)
 
     def shape(self, row: MeasuredRow, prefix: str = "") -> Shape:

@@ -1,5 +1,6 @@
 """Times to the first token and per token of an engine under closed-loop load."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
@@ -32,8 +33,9 @@ class ServedPrediction:
         id: Of the row.
         status: ``ok`` or ``unsupported``.
         reason: Why not ``ok``.
-        ttft_s: Time to the first token; of one pool, with half of a step, the wait for a place in
-            memory or in a step, and the mean wait of requests that all start together.
+        ttft_s: Time to the first token, with the mean wait of requests that all start together,
+            and for a place: of one pool in memory or in a step, and with half of a step; of two in
+            the pool that reads.
         tpot_s: Time per output token.
         tokens_per_s_per_npu: Output tokens.
         band: Of the time per output token.
@@ -122,15 +124,19 @@ class ServedPredictor:
     def _two_pools(self, row: MeasuredRow) -> tuple[float, float, int]:
         """Answers in a pool of their own wait for no prompts, but for a place in the other pool.
 
+        Degrees of one pool that are none of one count the NPUs of both.
+
         Where prompts take longer than answers, requests queue for the first pool, and so many
         fewer are answered at once: as many as leave the second pool at the rate of the first.
         """
         prompt, answer = _lengths(row)
         sequences = _needed(row, "concurrency")
-        told = row.text("mode") == "disagg"  # else degrees of one pool count the NPUs of both
+        told = row.text("mode") == "disagg"
         reads, writes = (
             self._pools_of.shape(row, f"{pool}_" if told else "") for pool in ("prefill", "decode")
         )
+        if not told:
+            writes = self._left_to_answer(row, writes)
         readers = row.count("prefill_num_workers") or 1
         prompts = Load(step="prefill", sequences=reads.replicas, keys=prompt)
         prefill_s = self._step_s(row, reads, prompts)
@@ -144,11 +150,8 @@ class ServedPredictor:
         decode_s, pool = min(
             ((tpot_s(pool, sequences), pool) for pool in pools), key=lambda each: each[0]
         )
-        answered = float(sequences)
+        answered, rate = float(sequences), readers * self._prompts_per_s(row, reads)
         if row.count("prefill_num_workers") or served_model(row.text("model")).latent is None:
-            together = max(1, stack_of(row).read_tokens // prompt)
-            full = replace(prompts, sequences=together * reads.replicas)
-            rate = readers * full.sequences / self._step_s(row, reads, full)
             fewest = 1.0
             while rate * answer * decode_s < answered and answered > _CLOSE * fewest:
                 middle = sqrt(fewest * answered)
@@ -158,7 +161,30 @@ class ServedPredictor:
                 else:
                     fewest = middle
         place_s = (sequences / answered - 1) * answer * decode_s  # by Little's law
-        return prefill_s + decode_s + place_s, decode_s, _needed(row, "num_gpus")
+        start_s = (sequences - 1) / rate / 2 / REQUESTS_EACH
+        ttft_s = prefill_s + decode_s + place_s + start_s
+        return ttft_s, decode_s, _needed(row, "num_gpus")
+
+    def _left_to_answer(self, row: MeasuredRow, both: Shape) -> Shape:
+        """The NPUs of *both* pools but those that read: as few as keep pace with the answers."""
+        prompt, answer = _lengths(row)
+        sequences, model = _needed(row, "concurrency"), served_model(row.text("model"))
+        load = Load(step="decode", sequences=sequences, keys=prompt + answer // 2)
+        each = self._prompts_per_s(row, both) / both.npus
+
+        def lags(reading: int) -> bool:
+            left = both.copied(model, both.npus - reading)
+            return reading * each * answer * self._step_s(row, left, load) < sequences
+
+        reading = bisect_left(range(1, both.npus - 1), True, key=lambda n: not lags(n)) + 1
+        return both.copied(model, both.npus - reading)
+
+    def _prompts_per_s(self, row: MeasuredRow, shape: Shape) -> float:
+        """Prompts that one worker reads, as many at once as the engine takes."""
+        prompt = _lengths(row)[0]
+        together = max(1, stack_of(row).read_tokens // prompt) * shape.replicas
+        full = Load(step="prefill", sequences=together, keys=prompt)
+        return together / self._step_s(row, shape, full)
 
     def _step_s(self, row: MeasuredRow, shape: Shape, load: Load) -> float:
         """Time of a step, straight between those in which all copies have equally many sequences.
@@ -182,9 +208,13 @@ class ServedPredictor:
 
 
 def _instances(row: MeasuredRow, shape: Shape) -> int:
-    """Instances that share the requests: several where each rank has fewer than all."""
+    """Instances that share the requests: several where each rank has fewer than all.
+
+    Ranks are counted as the table does, which may have multiplied the copies of attention.
+    """
     sequences, each = _needed(row, "concurrency"), row.number("batch_per_rank")
-    return min(sequences, max(1, round(sequences / (each * shape.replicas)))) if each else 1
+    ranks = row.count("attention_dp") or shape.replicas
+    return min(sequences, max(1, round(sequences / (each * ranks)))) if each else 1
 
 
 def _lengths(row: MeasuredRow) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Software of load tests: engines of inference by release."""
 
 from functools import cache
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import Field
 
@@ -44,8 +44,7 @@ class ServingStack(Schema):
         visits_all_experts: A step reads the weights of all experts, also of those without tokens.
         puts_tokens: Tokens are written where their experts are, once for each NPU and in the format
             of products; False: by the transfers of sums, once for each expert and in 16 bits.
-        guesses: Where the checkpoint's own module guesses tokens: ``never``, ``always``, or in
-            ``untold_pools``, of which a table does not tell how many workers they have.
+        guesses: The checkpoint's own module guesses tokens, where a row does not tell.
         memory_part: Part of the memory that it fills.
         of_what_is_left: That is the part of what the weights leave, else of all.
         source: Where the values come from.
@@ -64,7 +63,7 @@ class ServingStack(Schema):
     reads_alone: bool = False
     visits_all_experts: bool = False
     puts_tokens: bool = False
-    guesses: Literal["never", "always", "untold_pools"] = "never"
+    guesses: bool = False
     memory_part: float = Field(default=0.9, gt=0, le=1)
     of_what_is_left: bool = False
     source: str = Field(min_length=1)
@@ -80,10 +79,15 @@ class ServingStack(Schema):
         return cls.from_file_data(read_table(path), at=str(path))
 
     def speculates(self, row: MeasuredRow) -> bool:
-        """True if steps of answering guess tokens where a module for that comes with the model."""
-        if self.guesses == "untold_pools":
-            return row.text("mode") == "disagg" and row.count("decode_num_workers") is None
-        return self.guesses == "always"
+        """True if steps of answering guess tokens where a module for that comes with the model.
+
+        Raises:
+            UnsupportedRow: Its column ``speculation`` is neither empty, ``yes`` nor ``no``.
+        """
+        told = row.text("speculation")
+        if told not in ("", "yes", "no"):
+            raise UnsupportedRow(f"speculation must be yes, no or empty, not '{told}'")
+        return told == "yes" if told else self.guesses
 
     def step_s(self, run: Run, time_s: float) -> float:
         """Time of the step *run*, per token of an answer, whose kernels take *time_s*."""

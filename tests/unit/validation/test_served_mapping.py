@@ -45,6 +45,8 @@ def test_every_model_behind_a_checkpoint_is_shipped() -> None:
         ("1", "8", "1", "8", (1, 8, 1, 8)),
         ("64", "1", "8", "8", (8, 1, 1, 8)),  # multiplied once too often
         ("1", "16", "4", "4", (1, 4, 1, 4)),
+        ("4", "4", "1", "16", (1, 4, 1, 4)),
+        ("2", "2", "1", "4", (1, 2, 1, 2)),
         ("32", "1", "1", "32", (1, 32, 1, 32)),  # latents whole on each NPU
         ("4", "", "1", "1", (4, 1, 4, 1)),
         ("1", "", "4", "1", (4, 1, 4, 1)),  # experts need NPUs, too
@@ -99,6 +101,30 @@ def test_requests_at_several_instances_are_those_of_one_each() -> None:
     many = tpot_s(concurrency="64", batch_per_rank="16", num_gpus="8")
     assert many == tpot_s(concurrency="16", batch_per_rank="16", num_gpus="8")
     assert many < tpot_s(concurrency="64", batch_per_rank="64", num_gpus="8")
+
+
+LENGTHS = {"input_len": "1024", "output_len": "1024", "gemm_format": "fp8", "moe_format": "fp8"}
+
+
+def test_ranks_that_a_table_multiplied_are_those_of_one_instance() -> None:
+    """256 requests on 8 ranks are 32 on each, or 4 where the table counts 64 ranks."""
+    told = LENGTHS | {"model": "DeepSeek-R1", "system": "h200", "tp": "1", "concurrency": "256"}
+    eight = {"attention_dp": "8", "moe_tp": "1", "moe_ep": "8", "batch_per_rank": "32"}
+    multiplied = {"attention_dp": "64", "moe_tp": "8", "moe_ep": "8", "batch_per_rank": "4"}
+    found = [ServedPredictor().predict(row_of(**told, **shape)) for shape in (eight, multiplied)]
+    assert found[0].tpot_s
+    assert found[0].tpot_s == found[1].tpot_s
+
+
+def test_a_pool_that_is_told_to_copy_attention_is_one() -> None:
+    told = LENGTHS | {"model": "MiniMax-M2.5", "system": "h100", "concurrency": "64"}
+    copied = {"attention_dp": "4", "moe_tp": "1", "batch_per_rank": "16"}
+    found = [
+        ServedPredictor().predict(row_of(**told, **copied, tp=tp, moe_ep=ep))
+        for tp, ep in (("1", "4"), ("4", "16"))
+    ]
+    assert found[0].tpot_s
+    assert found[0].tpot_s == found[1].tpot_s
 
 
 def test_prompts_read_beside_answers_cost_less_than_before_them() -> None:
@@ -227,6 +253,32 @@ def test_more_requests_take_longer_where_copies_have_less_than_one_each() -> Non
     times = [tpot_s(**pools, concurrency=number) for number in ("4", "8", "24", "40", "64")]
     assert times == sorted(times)
     assert len(set(times)) == len(times)
+
+
+def test_requests_that_start_together_wait_for_the_pool_that_reads() -> None:
+    """A ten times longer queue of prompts at the start takes ten times as long to read."""
+    pools = {"mode": "disagg", "num_gpus": "64", "decode_attention_dp_size": "32"}
+    pools |= {"prefill_tp_size": "8", "decode_moe_ep_size": "32"}
+    waits = []
+    for number in ("1", "101", "1001"):
+        found = ServedPredictor().predict(served(**pools, concurrency=number))
+        assert found.ttft_s
+        assert found.tpot_s
+        waits.append(found.ttft_s - found.tpot_s)
+    assert waits[2] - waits[0] == pytest.approx(10 * (waits[1] - waits[0]))
+    assert waits[1] > 1.1 * waits[0]
+
+
+def test_fewer_accelerators_answer_where_more_prompts_must_be_read() -> None:
+    """Degrees of one pool that are none of one count the accelerators of both; equal contexts."""
+    row = {"system": "gb200", "tp": "36", "moe_tp": "36", "num_gpus": "36", "concurrency": "2048"}
+    more, less = (
+        ServedPredictor().predict(served(**row, input_len=prompt, output_len=answer)).tpot_s
+        for prompt, answer in (("8192", "1024"), ("2048", "13312"))
+    )
+    assert more
+    assert less
+    assert more > 1.15 * less
 
 
 def test_pools_that_cannot_read_as_fast_as_they_answer_queue() -> None:

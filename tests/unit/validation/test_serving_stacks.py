@@ -42,7 +42,8 @@ def test_every_shipped_stack_says_where_it_comes_from(name: str) -> None:
         ("sglang", "0.5.10.post1", "sglang_0_5_10"),
         ("trtllm", "1.3.0rc10", "tensorrt_llm_1_2"),
         ("trtllm", "1.1.0rc2", "tensorrt_llm"),
-        ("trtllm", "0.8.1.post2", "dynamo_tensorrt_llm"),
+        ("trtllm", "0.5.1-rc0.pre3", "dynamo_tensorrt_llm"),
+        ("trtllm", "0.8.1.post2", "dynamo_tensorrt_llm_1_2"),
         ("trtllm", "0.80", "tensorrt_llm"),
         ("", "", "unknown"),
     ],
@@ -65,6 +66,23 @@ def test_an_engine_that_guesses_answers_faster_than_one_that_does_not() -> None:
     assert plain
     assert guessing
     assert plain / 1.85 < guessing < plain
+
+
+@pytest.mark.parametrize("release", ["1.2.0rc6.post2", "1.2.0rc6.post3"])
+def test_a_row_that_tells_whether_tokens_are_guessed_is_believed(release: str) -> None:
+    told = [
+        predicted(concurrency="32", backend_version=release, speculation=answer).tpot_s
+        for answer in ("yes", "no")
+    ]
+    plain = predicted(concurrency="32", backend_version="1.2.0rc6.post2").tpot_s
+    guessing = predicted(concurrency="32", backend_version="1.2.0rc6.post3").tpot_s
+    assert told == [guessing, plain]
+
+
+def test_an_answer_that_nobody_knows_is_refused() -> None:
+    found = ServedPredictor().predict(row_of(speculation="sometimes"))
+    assert found.status == "unsupported"
+    assert "speculation must be yes, no or empty, not 'sometimes'" in found.reason
 
 
 def test_a_model_without_a_module_for_it_guesses_nothing() -> None:
