@@ -99,6 +99,11 @@ class Bill:
         return sum(line.power_w for line in self.lines)
 
     @property
+    def most_power_w(self) -> float:
+        """Largest power of all, W."""
+        return sum(line.most_power_w for line in self.lines)
+
+    @property
     def network(self) -> "Bill":
         """The lines that are network."""
         return replace(self, lines=tuple(x for x in self.lines if x.group in NETWORK))
