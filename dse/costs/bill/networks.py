@@ -62,7 +62,7 @@ def _switch(gbps: float, radix: int | None, parts: Catalogue) -> tuple[str, Part
 
 
 def _domain(fabric: NvlDomain, counts: FabricCounts, parts: Catalogue) -> Bill:
-    """What a scale-up domain costs beyond its racks, in whose price its own network is."""
+    """Bill of what a scale-up domain takes beyond its racks, whose price its own network is in."""
     if counts.optical_ends is not None:
         name = "nvl72_optical_module"
         return Bill(lines=(line("scale_up", name, parts[name], counts.optical_ends),))

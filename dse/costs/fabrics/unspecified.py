@@ -32,5 +32,5 @@ class Unspecified(Fabric):
 
     @property
     def power_w(self) -> float:
-        """Of all servers and what is beside them, W."""
+        """Power of all servers and of what is beside them, W."""
         return (self.gpus or 0) * ((self.gpu_w or 0.0) + self.host_w) * (1 + self.overhead)
