@@ -1,9 +1,11 @@
 """Attribution of the time of every design on the fronts of studies: does it sum to the nanosecond?
 
-    python benchmarks/attribution.py [STUDY.yaml ...] [--trials N] [--seed S]
+    python benchmarks/attribution.py [STUDY.yaml ...] [--trials N] [--seed S] [--fidelity LEVEL]
 
-Runs shipped studies, by default all of them with few trials, and explains each design of the front
-as ``dse explain`` does. The parts of each time must sum to the simulated time to the nanosecond.
+Runs shipped studies, by default all of them with few trials, of which only the front is judged at
+the finest level, and explains each design of the front as ``dse explain`` does. The parts of each
+time must sum to the simulated time to the nanosecond. ``--fidelity phases_together`` judges at that
+level alone, where the finest one takes minutes per design (P2, P3: trees over several dimensions).
 Exit code 1 if one does not. The last line is one JSON object.
 """
 
@@ -61,9 +63,11 @@ def main() -> None:
     parser.add_argument("studies", nargs="*")
     parser.add_argument("--trials", type=int, default=24)
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--fidelity")
     given = parser.parse_args()
     names = given.studies or sorted(path.name for path in shipped_folder("studies").glob("*.yaml"))
-    options = {"trials": given.trials, "seed": given.seed}
+    options = {"trials": given.trials, "seed": given.seed, "promote": 1, "controls": 0, "settle": 0}
+    options |= {"fidelity": [given.fidelity]} if given.fidelity else {}
     found = {name: of_study(name, options) for name in names}
     print(json.dumps(found))
     sys.exit(any(figures["off"] for figures in found.values()))

@@ -1,11 +1,13 @@
 """Steps on ladders that designs of a front should have taken: none may be a bargain.
 
-    python benchmarks/bargains.py [STUDY.yaml ...] [--trials N] [--seed S]
+    python benchmarks/bargains.py [STUDY.yaml ...] [--trials N] [--seed S] [--fidelity LEVEL]
 
 Runs shipped studies, by default all of them with their own number of trials, and takes one step on
 one ladder of each design of the front, at the fidelity that the front was judged at. A step is left
-over that betters an objective by 1 % or more and costs under 0.1 % of every other. Exit code 1 if
-one of these lowers a cost. The last line is one JSON object.
+over that betters an objective by 1 % or more and costs under 0.1 % of every other. ``--fidelity
+phases_together`` judges at that level alone, where the finest one takes minutes per design (P2, P3:
+trees over several dimensions). Exit code 1 if a step that is left lowers a cost. The last line is
+one JSON object.
 """
 
 import argparse
@@ -117,9 +119,11 @@ def main() -> None:
     parser.add_argument("studies", nargs="*")
     parser.add_argument("--trials", type=int)
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--fidelity")
     given = parser.parse_args()
     names = given.studies or sorted(path.name for path in shipped_folder("studies").glob("*.yaml"))
     options = {"trials": given.trials, "seed": given.seed}
+    options |= {"fidelity": [given.fidelity]} if given.fidelity else {}
     found = {name: of_study(name, options) for name in names}
     print(json.dumps(found))
     sys.exit(any(figures["in_cost"] for figures in found.values()))

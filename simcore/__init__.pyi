@@ -96,6 +96,7 @@ from simcore.terms import Precision as Precision
 from simcore.topologies import TOPOLOGIES as TOPOLOGIES
 from simcore.topologies import Topology as Topology
 from simcore.units import FACTORS as FACTORS  # provisional
+from simcore.units import format_memory as format_memory
 from simcore.units import format_quantity as format_quantity
 from simcore.units import parse_quantity as parse_quantity
 from simcore.validation import Band as Band  # provisional

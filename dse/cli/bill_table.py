@@ -40,13 +40,14 @@ def print_bill(bill: Bill, platform: Platform) -> None:
         names = (line.group, part) if is_roomy else (part,)
         amounts = _amounts(line)
         cells = (told(amounts[name]) for name in shown[1:])
-        count = _number(line.count)
+        count = f"{_number(line.count)} {line.unit}".strip()
         table.add_row(*names[:-1], names[-1] + " *" * line.estimate, count, *cells)
     console.print(table)
     if any(line.estimate for line in bill.lines):
         console.print("* estimate: no published price was found")
     network = bill.network
     console.print(
+        f"all: {_number(bill.usd)} USD ({_number(bill.low_usd)} to {_number(bill.high_usd)}); "
         f"network: {_number(network.usd)} USD ({_number(network.low_usd)} to "
         f"{_number(network.high_usd)}), {bill.network_share:.1%} of the machine; "
         f"{bill.ports_per_npu:g} network {'port' if bill.ports_per_npu == 1 else 'ports'} per NPU; "

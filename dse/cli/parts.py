@@ -25,6 +25,8 @@ def count_rows(rows: Path, out: Path, prices: str) -> int:
     parts = Catalogue(book.parts)
     servers: dict[str, float] = {}
     for name, part in parts.of_kind("server"):
+        if not part.accelerators:
+            continue
         npu = load_npu(part.accelerators[0])
         if part.npus and (npu.price_usd is not None or npu.name in book.accelerators):
             servers[name] = part.npus * book.accelerator_usd(npu)

@@ -72,9 +72,9 @@ def show_result(result: StudyResult) -> None:
             console.print(line, highlight=False, soft_wrap=True)
     if summary.get("wall_s") and summary.get("evaluations_per_s"):
         rate = f"{summary['wall_s']:.1f} s, {summary['evaluations_per_s']:.1f} evaluations/s"
-        console.print(
-            f"{rate}, {summary['workers']} workers, seed {summary['seed']}", highlight=False
-        )
+        workers = summary["workers"]
+        told = f"{rate}, {workers} worker{'s' * (workers != 1)}, seed {summary['seed']}"
+        console.print(told, highlight=False)
     if result.folder is not None:
         console.print(f"written to {result.folder}", highlight=False, soft_wrap=True)
 

@@ -37,12 +37,14 @@ class Moved:
     Attributes:
         lever: The part.
         factor: What it is multiplied by.
-        metrics: Of the design there; without costs where such a part is not on the price list.
+        metrics: Of the design there; without costs where no such machine is sold.
+        unpriced: Why there are no costs.
     """
 
     lever: Lever
     factor: float
     metrics: Mapping[str, float]
+    unpriced: str = ""
 
 
 def moved_platforms(platform: Platform) -> Iterator[tuple[Lever, float, Platform]]:

@@ -74,14 +74,19 @@ class ScenarioEvaluator(Evaluator):
     def moved(self, design: Design) -> Iterator[Moved]:
         """Machines with the same part moved in all scenarios; a part that one lacks is left out."""
         each = [(name, list(evaluator.moved(design))) for name, evaluator in self._each.items()]
-        tables = [
-            {(one.lever, one.factor): (name, one.metrics) for one in found} for name, found in each
-        ]
+        tables = [{(one.lever, one.factor): (name, one) for one in found} for name, found in each]
         for key in tables[0]:
             if all(key in table for table in tables):
                 named = [table[key] for table in tables]
-                metrics = {f"{m}@{name}": value for name, own in named for m, value in own.items()}
-                yield Moved(lever=key[0], factor=key[1], metrics=metrics)
+                metrics = {
+                    f"{metric}@{name}": value
+                    for name, one in named
+                    for metric, value in one.metrics.items()
+                }
+                reasons = dict.fromkeys(one.unpriced for _, one in named if one.unpriced)
+                yield Moved(
+                    lever=key[0], factor=key[1], metrics=metrics, unpriced="; ".join(reasons)
+                )
 
     def check(self) -> None:
         for name, evaluator in self._each.items():

@@ -109,9 +109,12 @@ class ServiceEvaluator(Evaluator):
             simulated = self._simulator.simulate(self._derated(other))
             result, figures = self._bands.answered(other, simulated)
             metrics = {**_metrics(result), **figures}
-            with suppress(SimcoreError):  # no such part is sold
+            unpriced = ""
+            try:
                 metrics |= self._costs(other, result)
-            yield Moved(lever=lever, factor=factor, metrics=metrics)
+            except SimcoreError as error:  # no such machine is sold
+                unpriced = str(error)
+            yield Moved(lever=lever, factor=factor, metrics=metrics, unpriced=unpriced)
 
     def checks(self) -> Sequence[Check]:
         return design_checks(self.input, lambda one: self.service(one).platform, self._fits)

@@ -106,9 +106,12 @@ class SimulatorEvaluator(Evaluator):
             other = run.model_copy(update={"platform": platform})
             result = self._simulator.simulate(self._derated(other))
             metrics = self._metrics(other, result)
-            with suppress(SimcoreError):  # no such part is sold
+            unpriced = ""
+            try:
                 metrics |= self._costs(other, result, metrics)
-            yield Moved(lever=lever, factor=factor, metrics=metrics)
+            except SimcoreError as error:  # no such machine is sold
+                unpriced = str(error)
+            yield Moved(lever=lever, factor=factor, metrics=metrics, unpriced=unpriced)
 
     def _costs(
         self, run: Run, result: IterationResult, metrics: Mapping[str, float]

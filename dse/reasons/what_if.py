@@ -22,7 +22,7 @@ class WhatIf:
         lever: Part of the machine that is moved in place of knobs.
         factor: What the part is multiplied by.
         state: As of an evaluation; a design that breaks a rule of the space is ``infeasible``.
-        reason: Why there are no changes.
+        reason: Why there are no changes, or not of all objectives.
         changes: Part by which each objective changes; those that are not known there are left out.
         usd_per_percent: Cost of 1 % less time, USD; None unless it buys time for money.
     """
@@ -69,6 +69,7 @@ def _moved(
             knobs={},
             lever=one.lever,
             factor=one.factor,
+            reason=one.unpriced if len(changes) < len(before) else "",
             changes=changes,
             usd_per_percent=_usd_per_percent(goals, before, changes),
         )

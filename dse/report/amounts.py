@@ -2,7 +2,7 @@
 
 from dse.objectives import OBJECTIVES
 from dse.space import Parameter
-from simcore import FACTORS, TOPOLOGIES, format_quantity
+from simcore import FACTORS, TOPOLOGIES, format_memory, format_quantity
 
 
 def show_objective(name: str, value: float) -> str:
@@ -28,6 +28,8 @@ def show_amount(value: float, unit: str) -> str:
     factor, said = said_unit(unit)
     if said != unit:
         return f"{value * factor:.4g} {said}"
+    if unit == "B":
+        return format_memory(value)
     if unit in FACTORS:
         return format_quantity(value, unit)
     return f"{value:.4g} {unit}".strip()
@@ -81,7 +83,7 @@ def show_metric(name: str, value: float) -> tuple[str, str]:
     """The name of a metric without its unit, and the value with it."""
     for ending, unit in _UNITS.items():
         if name.endswith(ending):
-            return plain(name.removesuffix(ending)), format_quantity(value, unit)
+            return plain(name.removesuffix(ending)), show_amount(value, unit)
     return plain(name), f"{value:.4g}"
 
 

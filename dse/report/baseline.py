@@ -1,5 +1,7 @@
 """The baseline in words: what it reaches, and designs of the front held against it."""
 
+from math import prod
+
 from dse.objectives import OBJECTIVES
 from dse.report.amounts import show_objective
 from dse.results.result import StudyResult
@@ -9,7 +11,7 @@ RUN = "the run of the study"
 
 
 def baseline_lines(result: StudyResult) -> list[str]:
-    """Values of the run of the study, and the first recommended design against it."""
+    """Values of the run of the study, and the recommended design that betters it the most."""
     baseline = result.baseline
     if baseline is None:
         return []
@@ -21,9 +23,18 @@ def baseline_lines(result: StudyResult) -> list[str]:
     lines = [f"{RUN} by itself: {told}"]
     rows = {result.rows[at].number: result.rows[at] for at in result.front}
     if rows and result.recommended:
-        first = rows[result.recommended[0].trial]
-        lines[0] += f"; trial {first.number} {against(result, first)}"
+        chosen = [rows[one.trial] for one in result.recommended]
+        best = min(chosen, key=lambda row: _ratio(result, baseline, row))
+        lines[0] += f"; trial {best.number} {against(result, best)}"
     return lines
+
+
+def _ratio(result: StudyResult, baseline: Trial, row: Trial) -> float:
+    """Product of the objectives of *row* over those of the baseline; the less, the better."""
+    before, after = baseline.evaluation.objectives, row.evaluation.objectives
+    signs = result.study.goals.signs_by_name
+    pairs = [(before[name], after[name], sign) for name, sign in signs.items() if name in before]
+    return prod((new / old) ** sign for old, new, sign in pairs if old > 0 < new)
 
 
 def against(result: StudyResult, row: Trial) -> str:

@@ -1,5 +1,6 @@
 """The front as a table of texts: objectives, and the knobs that differ."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dse.objectives import OBJECTIVES
@@ -19,6 +20,9 @@ from dse.study.trials import Trial
 
 BAND = "measured (80%)"
 """Heading of the interval that holds four of five measured times."""
+
+COSTS = "cost range"
+"""Heading of the low and the high price of a machine."""
 
 GROUP, MEMORY = "equals", "memory"
 """Headings of the group of designs that cannot be told apart, and of what memory lacks."""
@@ -40,8 +44,8 @@ class FrontTable:
     """Texts of a table.
 
     Attributes:
-        columns: Headings: number, objectives, band of the time, group of equals, memory where it is
-            short, knobs that differ.
+        columns: Headings: number, objectives, band of the time, range of the price, group of
+            equals, memory where it is short, knobs that differ.
         rows: One per design of the front, and one of the baseline.
         numbers: How many columns, the first ones, are numbers: trial and objectives.
         common: Knobs that are the same all along the front, with their value.
@@ -95,6 +99,7 @@ def _extras(result: StudyResult, trials: list[Trial]) -> dict[str, list[str]]:
     marks = [memory_mark(trial.evaluation.metrics) for trial in trials]
     found = {
         BAND: _bands(trials),
+        COSTS: _costs(result, trials),
         GROUP: [groups.get(trial.number, "") for trial in trials] if groups else [],
         MEMORY: [mark or "suffices" for mark in marks] if any(marks) else [],
     }
@@ -122,8 +127,26 @@ def _bands(trials: list[Trial]) -> list[str]:
             [t.evaluation.metrics.get(f"{name}_{e}_s") for e in ("low", "high")] for t in trials
         ]
         if trials and all(None not in pair for pair in ends):
-            return [" - ".join(show_amount(end or 0.0, "s") for end in pair) for pair in ends]
+            return [_range(pair, "s") for pair in ends]
     return []
+
+
+def _costs(result: StudyResult, trials: list[Trial]) -> list[str]:
+    """Low and high price of each trial's machine; empty where that is no objective or has none."""
+    ends = [
+        [t.evaluation.metrics.get(f"capital_cost_{end}_usd") for end in ("low", "high")]
+        for t in trials
+    ]
+    if "capital_cost" not in result.study.goals.objectives or any(None in pair for pair in ends):
+        return []
+    return [_range(pair, "USD") for pair in ends]
+
+
+def _range(ends: Sequence[float | None], unit: str) -> str:
+    """``20.3 - 24.7 s``; a unit that both ends share stands once."""
+    low, high = (show_amount(end or 0.0, unit) for end in ends)
+    shared = low.partition(" ")[2] == high.partition(" ")[2]
+    return f"{low.partition(' ')[0] if shared else low} - {high}"
 
 
 def _split(

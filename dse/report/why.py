@@ -78,5 +78,5 @@ def _effect(one: WhatIf) -> tuple[str, str]:
     if one.state != "complete":
         return told, f"{one.state}: {one.reason}" if one.reason else plain(one.state)
     if one.usd_per_percent is None:
-        return told, ""
+        return told, f"no price: {one.reason}" if one.reason else ""
     return told, f"{format_quantity(one.usd_per_percent, 'USD')} per 1% of time"

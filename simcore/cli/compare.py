@@ -14,6 +14,17 @@ if TYPE_CHECKING:
     from simcore.config import Run
     from simcore.serving import Service
 
+_UNITS = {
+    "_bytes_per_s": "B/s",
+    "_flop_per_s": "FLOP/s",
+    "_usd_per_hour": "USD/h",
+    "_bytes": "B",
+    "_s": "s",
+    "_w": "W",
+    "_usd": "USD",
+}
+"""Units by the ends of names, longer ends first."""
+
 MOST_VALUES = 30
 """Values that differ and are listed; all of them stand in the JSON."""
 
@@ -54,11 +65,15 @@ def _print(found: "Comparison") -> None:
     from simcore.units import format_quantity
 
     console = Console()
+    if not found.values:
+        console.print("A and B are the same")
+        return
+    named = {path: pair for path, pair in found.values.items() if not _is_source(path)}
     values = Table("value", "A", "B", box=None)
-    for path, pair in list(found.values.items())[:MOST_VALUES]:
-        values.add_row(path, *("-" if value is None else f"{value}" for value in pair))
+    for path, pair in list(named.items())[:MOST_VALUES]:
+        values.add_row(path, *(_shown(path, value) for value in pair))
     console.print(values)
-    if (left := len(found.values) - MOST_VALUES) > 0:
+    if (left := len(found.values) - min(len(named), MOST_VALUES)) > 0:
         console.print(f"and {left} further values (--json has them all)", highlight=False)
     times = Table("time", "A", "B", "difference", box=None)
     for column in times.columns[1:]:
@@ -72,6 +87,27 @@ def _print(found: "Comparison") -> None:
     times.add_row(f"in all, {found.times[0].what}", *told)
     console.print(times)
     console.print(f"B takes {whole[1] / whole[0]:.4g} times as long as A", highlight=False)
+
+
+def _is_source(path: str) -> bool:
+    """True if *path* says where values come from, which changes no time."""
+    return not {"source", "sources"}.isdisjoint(path.split("."))
+
+
+def _shown(path: str, value: object) -> str:
+    """*value* with the unit that a name along its path ends in."""
+    from simcore.units import format_memory, format_quantity
+
+    if value is None:
+        return "-"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for name in reversed(path.split(".")):
+            unit = next((unit for end, unit in _UNITS.items() if name.endswith(end)), None)
+            if unit == "B":
+                return format_memory(value)
+            if unit is not None:
+                return format_quantity(value, unit)
+    return f"{value:g}" if isinstance(value, float) else f"{value}"
 
 
 def _as_json(found: "Comparison") -> str:

@@ -46,7 +46,8 @@ class Reason:
     def __str__(self) -> str:
         name = (self.name or str(self.cause)).replace("_", "-")
         over = "dimensions " if len(self.dimensions) > 1 else "dimension "
-        over += " and ".join(map(str, self.dimensions))
+        *most, last = map(str, self.dimensions or ("",))
+        over += f"{', '.join(most)} and {last}" if most else last
         parts = (
             name,
             self.axis and f"of {self.axis}",

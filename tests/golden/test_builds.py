@@ -16,7 +16,7 @@ ROWS = (
     list(csv.DictReader(StringIO(GOLDEN.read_text(encoding="utf-8")))) if GOLDEN.is_file() else []
 )
 PARTS = Catalogue(load_prices().parts)
-SERVERS = {"dgx_h100": 310000.0}
+SERVERS = {"dgx_h100": 310000.0, "dgx_a100": 199000.0}
 
 pytestmark = pytest.mark.skipif(not ROWS, reason="needs shared/golden/costs")
 
@@ -61,3 +61,26 @@ def test_switched_rows_of_the_sheet_are_met_to_the_dollar() -> None:
     assert sheet
     for row in sheet:
         assert answer(row)["network_cost_usd"] == float(row["network_cost_usd"])
+
+
+MONEY = ("network_cost_usd", "network_share", "power_w")
+TOLD = [(row, name) for row in ROWS for name in MONEY if row[name]]
+
+
+def test_nine_in_ten_of_the_published_costs_that_are_answered_are_met() -> None:
+    """Within 15 %, or in the printed range; what is not answered says what it lacks."""
+    met = []
+    for row, name in TOLD:
+        mine, wanted = answer(row), float(row[name])
+        if mine[name] == "":
+            assert mine["reason"]
+            continue
+        low, high = {
+            "network_cost_usd": ("network_cost_low", "network_cost_high"),
+            "network_share": ("network_share_low", "network_share_high"),
+            "power_w": ("power_w", "power_most_w"),
+        }[name]
+        inside = float(str(mine[low] or mine[name])) <= wanted <= float(str(mine[high] or 0))
+        met.append(inside or abs(float(str(mine[name])) / wanted - 1) <= 0.15)
+    assert len(met) >= 30
+    assert sum(met) >= 0.9 * len(met)

@@ -19,6 +19,7 @@ class BillLine:
         part: Name on the parts list.
         what: In words.
         count: How many, or of how many units.
+        unit: Of the count; empty: pieces.
         usd, low_usd, high_usd: Of all of them, typical and from low to high, USD.
         power_w, most_power_w: Of all of them, W.
         rack_units: Height of all of them.
@@ -30,6 +31,7 @@ class BillLine:
     part: str
     what: str
     count: float
+    unit: str = ""
     usd: float = 0.0
     low_usd: float = 0.0
     high_usd: float = 0.0
@@ -51,6 +53,7 @@ def line(group: str, name: str, part: Part, count: float) -> BillLine:
         part=name,
         what=part.what,
         count=count,
+        unit=part.unit,
         usd=count * price,
         low_usd=count * low,
         high_usd=count * high,
@@ -97,6 +100,11 @@ class Bill:
     def power_w(self) -> float:
         """Typical power of all, W."""
         return sum(line.power_w for line in self.lines)
+
+    @property
+    def most_power_w(self) -> float:
+        """Largest power of all, W."""
+        return sum(line.most_power_w for line in self.lines)
 
     @property
     def network(self) -> "Bill":

@@ -1,16 +1,20 @@
 """Networks by a builder's parameters: counts, and what they cost and draw."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
-from dse.costs.bill.bill import Bill, BillLine, line, merged
-from dse.costs.bill.cabling import ROW_M, Links, cabled, switched
+from dse.costs.bill.bill import Bill
+from dse.costs.bill.networks import network_bill
+from dse.costs.bill.servers import Servers, racks, servers
 from dse.costs.fabrics import FABRICS, Fabric, FabricCounts
 from dse.costs.fabrics.scale_up import NvlDomain
-from dse.costs.parts import Catalogue, Part
+from dse.costs.fabrics.unspecified import Unspecified
+from dse.costs.parts import Catalogue
 from simcore import ConfigError, InfeasibleError
 
-GROUP = "scale_out"
+T = TypeVar("T")
+
 COUNTED = (
     "switches_total",
     "switches_tier1",
@@ -21,7 +25,16 @@ COUNTED = (
     "links_t2_t3",
     "links_total",
 )
-PRICED = ("network_cost_usd", "network_cost_low", "network_cost_high", "network_share", "power_w")
+PRICED = (
+    "network_cost_usd",
+    "network_cost_low",
+    "network_cost_high",
+    "network_share",
+    "network_share_low",
+    "network_share_high",
+    "power_w",
+    "power_most_w",
+)
 COLUMNS = ("case", "status", "reason", *COUNTED, *PRICED)
 
 
@@ -53,10 +66,11 @@ class CountedBuild:
     Attributes:
         case: Of the build.
         status: ``ok`` or ``unsupported``.
-        reason: Why it is not, or what was not used.
+        reason: Why it is not, what was not used, and what a price or a power is missing for.
         counts: Switches and links; None where unsupported.
         bill: Of its network; None where a price is missing.
-        server_usd: Of all servers; None where none on the list fits.
+        servers: All of them; None where none on the list fits.
+        power_w, most_power_w: Of servers and network, or of what alone is told, W.
     """
 
     case: str
@@ -64,23 +78,21 @@ class CountedBuild:
     reason: str = ""
     counts: FabricCounts | None = None
     bill: Bill | None = None
-    server_usd: float | None = None
+    servers: Servers | None = None
     power_w: float | None = None
+    most_power_w: float | None = None
 
     def row(self) -> dict[str, object]:
         """Its row of the table of answers; empty cells are unknown."""
         row: dict[str, object] = dict.fromkeys(COLUMNS, "")
         row |= {"case": self.case, "status": self.status, "reason": self.reason}
-        if self.counts is not None:
+        if self.counts is not None and self.counts.is_counted:
             row |= _counted(self.counts)
         if self.bill is not None:
-            usd = self.bill.usd
-            row |= {"network_cost_usd": _money(usd), "network_cost_low": _money(self.bill.low_usd)}
-            row["network_cost_high"] = _money(self.bill.high_usd)
-            if self.server_usd is not None:
-                row["network_share"] = round(usd / (usd + self.server_usd), 4)
+            row |= _priced(self.bill, self.servers)
         if self.power_w is not None:
             row["power_w"] = _money(self.power_w)
+            row["power_most_w"] = _money(self.most_power_w or self.power_w)
         return row
 
 
@@ -90,27 +102,41 @@ def count_build(build: Build, parts: Catalogue, server_prices: Mapping[str, floa
     Args:
         build: What is built.
         parts: The parts list.
-        server_prices: USD of a server, by name of its part.
+        server_prices: USD of a server that the list has no price of, by name of its part.
     """
     try:
         fabric, unused = _fabric(build)
         counts = fabric.counts()
     except (ConfigError, InfeasibleError) as error:
         return CountedBuild(case=build.case, status="unsupported", reason=str(error))
-    reason = f"not used: {', '.join(unused)}" if unused else ""
     if build.endpoints is not None and counts.endpoints != build.endpoints:
         reason = f"parameters join {counts.endpoints} endpoints, not {build.endpoints}"
         return CountedBuild(case=build.case, status="unsupported", reason=reason)
-    bill = _bill(fabric, counts, parts)
+    notes = [f"not used: {', '.join(unused)}"] if unused else []
+    if not counts.is_counted:
+        notes.append("switches and links: parameters of them are not told")
+    bill = _known(lambda: network_bill(fabric, counts, parts), "network cost", notes)
+    found = _known(lambda: _servers(build, fabric, counts, parts, server_prices), "servers", notes)
+    power, most = _power(fabric, bill, found)
     return CountedBuild(
         case=build.case,
         status="ok",
-        reason=reason,
+        reason="; ".join(notes),
         counts=counts,
         bill=bill,
-        server_usd=_servers_usd(build, fabric, counts, parts, server_prices),
-        power_w=_power_w(fabric, bill, parts),
+        servers=found,
+        power_w=power,
+        most_power_w=most,
     )
+
+
+def _known(ask: Callable[[], T], what: str, notes: list[str]) -> T | None:
+    """An answer; None, and a note of the reason, where there is none."""
+    try:
+        return ask()
+    except InfeasibleError as error:
+        notes.append(f"{what}: {error.reason}")
+        return None
 
 
 def _fabric(build: Build) -> tuple[Fabric, list[str]]:
@@ -125,82 +151,60 @@ def _fabric(build: Build) -> tuple[Fabric, list[str]]:
     return kind.from_file_data(known, at="params"), unused
 
 
-def _bill(fabric: Fabric, counts: FabricCounts, parts: Catalogue) -> Bill | None:
-    """Bill of the network; None where the list has no switch or cable for it."""
-    if isinstance(fabric, NvlDomain):
-        return _optical_domain(counts, parts)
-    radix = getattr(fabric, "radix", None)
-    if fabric.port_gbps is None or counts.circuit_switches:
-        return None
-    try:
-        return _priced(fabric.port_gbps, radix, counts, parts)
-    except ConfigError:
-        return None
-
-
-def _priced(gbps: float, radix: int | None, counts: FabricCounts, parts: Catalogue) -> Bill | None:
-    lines: list[BillLine] = []
-    if counts.switches:
-        found = _switch(gbps, radix, parts)
-        if found is None:
-            return None
-        boxes, stages = switched(counts, gbps, found, in_rack=False)
-        lines = [line(GROUP, name, part, count) for name, part, count in boxes]
-    else:
-        links = (stage for stage in counts.links if stage)
-        ends = ("nic", "nic")
-        stages = [Links(count=n, gbps=gbps, length_m=ROW_M, ends=ends) for n in links]
-    for stage in stages:
-        lines += cabled(stage, parts, GROUP)
-    return Bill(lines=merged(lines))
-
-
-def _switch(gbps: float, radix: int | None, parts: Catalogue) -> tuple[str, Part] | None:
-    """The switch of the list with these ports; the cheapest if several are."""
-    fitting = [
-        (name, part)
-        for name, part in parts.of_kind("switch")
-        if part.radix_at(gbps) is not None and radix in (None, part.radix_at(gbps))
-    ]
-    return min(fitting, key=lambda one: one[1].price_usd or 0.0, default=None)
-
-
-def _optical_domain(counts: FabricCounts, parts: Catalogue) -> Bill | None:
-    if counts.optical_ends is None:
-        return None
-    name = "nvl72_optical_module"
-    return Bill(lines=(line("scale_up", name, parts[name], counts.optical_ends),))
-
-
-def _servers_usd(
+def _servers(
     build: Build,
     fabric: Fabric,
     counts: FabricCounts,
     parts: Catalogue,
-    server_prices: Mapping[str, float],
-) -> float | None:
-    """Servers with as many accelerators, and as many cards of this speed; the first on the list."""
-    if not (build.npus and build.nodes) or isinstance(fabric, NvlDomain):
+    prices: Mapping[str, float],
+) -> Servers | None:
+    """Servers or racks of *build*; None: what they draw is told by its parameters."""
+    if isinstance(fabric, Unspecified):
         return None
-    speed = fabric.nic_gbps or fabric.port_gbps
-    for name, part in parts.of_kind("server"):
-        sizes = (part.npus, part.ports)
-        fits = sizes == (build.npus / build.nodes, counts.endpoints / build.nodes)
-        fits = fits and part.speed_gbps == speed
-        if fits and name in server_prices:
-            return build.nodes * server_prices[name]
-    return None
+    if isinstance(fabric, NvlDomain):
+        return racks(fabric.racks, fabric.gpus_per_rack, parts, prices)
+    return servers(
+        nodes=build.nodes,
+        npus=build.npus,
+        endpoints=counts.endpoints,
+        gbps=fabric.nic_gbps or fabric.port_gbps,
+        parts=parts,
+        prices=prices,
+    )
 
 
-def _power_w(fabric: Fabric, bill: Bill | None, parts: Catalogue) -> float | None:
-    """Racks of a whole scale-up domain, or the modules of an optical one, W."""
-    if not isinstance(fabric, NvlDomain):
-        return None
-    if bill is not None:
-        return bill.power_w
-    racks = (p for _, p in parts.of_kind("server") if p.npus == fabric.gpus_per_rack)
-    rack = next(racks, None)
-    return None if rack is None else fabric.racks * rack.power_w
+def _power(
+    fabric: Fabric, bill: Bill | None, found: Servers | None
+) -> tuple[float | None, float | None]:
+    """Typical and largest power of servers and network, W; None: a part of it is unknown."""
+    if isinstance(fabric, Unspecified):
+        return fabric.power_w, fabric.power_w
+    if isinstance(fabric, NvlDomain) and bill is None:
+        return (None, None) if found is None else (found.power_w, found.most_power_w)
+    if bill is None:
+        return None, None
+    if isinstance(fabric, NvlDomain) and fabric.tiers == 1:  # optics in place of copper
+        return bill.power_w, bill.most_power_w
+    if found is None:
+        return None, None
+    return bill.power_w + found.power_w, bill.most_power_w + found.most_power_w
+
+
+def _priced(bill: Bill, found: Servers | None) -> dict[str, object]:
+    """Cost of the network, and its share of network and servers, from low to high."""
+    cells: dict[str, object] = {
+        "network_cost_usd": _money(bill.usd),
+        "network_cost_low": _money(bill.low_usd),
+        "network_cost_high": _money(bill.high_usd),
+    }
+    if found is None or found.usd is None:
+        return cells
+    low, high = found.low_usd or found.usd, found.high_usd or found.usd
+    return cells | {
+        "network_share": round(bill.usd / (bill.usd + found.usd), 4),
+        "network_share_low": round(bill.low_usd / (bill.low_usd + high), 4),
+        "network_share_high": round(bill.high_usd / (bill.high_usd + low), 4),
+    }
 
 
 def _counted(counts: FabricCounts) -> dict[str, object]:

@@ -1,13 +1,13 @@
 """Scale-out dimensions as bought: ports, network cards, switches by tier, modules and cables."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, prod
 
 from dse.costs.bill.bill import BillLine, line, merged
 from dse.costs.bill.cabling import HALL_M, RACK_M, ROW_M, Links, cabled, switched
 from dse.costs.fabrics import FabricCounts
-from dse.costs.fabrics.clos import clos, least_tiers
+from dse.costs.fabrics.clos import clos, least_tiers, two_tiers
 from dse.costs.parts import GBPS, Catalogue, Part
 from simcore import Dimension, InfeasibleError, Platform
 
@@ -134,31 +134,43 @@ def npus_per_rack(server: Part | None) -> int:
 
 
 def wire(need: FabricNeed, parts: Catalogue) -> Wired:
-    """The cheapest way to buy a fabric: port speed, ports side by side, kind of switch.
+    """The cheapest way to buy a fabric: port speed, ports side by side, kind of switch, uplinks.
 
-    As faster ports and top tiers that are less oversubscribed are looked at too, more bandwidth
-    never costs less.
+    As faster ports and leaves with more uplinks are looked at too, more bandwidth never costs less.
 
     Raises:
         InfeasibleError: No switch on the list joins so many.
     """
-    found = [
-        way
-        for asked in _at_most(need)
-        for speed in parts.speeds_gbps()
-        for way in _ways(asked, speed, parts)
-    ]
+    found = [way for speed in parts.speeds_gbps() for way in _ways(need, speed, parts)]
     if not found:
         reason = f"no switch of the parts list joins {need.joined} endpoints in three tiers"
         raise InfeasibleError("parts", reason)
     return min(found, key=lambda way: way.usd)
 
 
-def _at_most(need: FabricNeed) -> Iterator[FabricNeed]:
-    """*need*, and as it would be with fewer endpoints per link of the top tier: whole ratios."""
-    for less in range(1, ceil(need.oversubscription)):
-        yield replace(need, oversubscription=float(less))
-    yield need
+def leaves_and_spines(need: FabricNeed, radix: int) -> list[FabricCounts]:
+    """Two tiers with at most that many ports down for each port up.
+
+    Ratios that do not divide the ports of a switch are met by the next lower ones: 256 ports at 2
+    to 1 are 169 down and 87 up, which go evenly to 3 spines.
+    """
+    found: dict[tuple[int, int], FabricCounts] = {}
+    fewest: int | None = None
+    for uplinks in range(ceil(radix / (need.oversubscription + 1) - 1e-9), radix // 2 + 1):
+        leaves = ceil(need.joined / (radix - uplinks))
+        try:
+            spines, between = two_tiers(leaves, radix, uplinks)
+        except InfeasibleError:
+            continue
+        if fewest is None or leaves + spines < fewest:  # more links have to save switches
+            fewest = leaves + spines
+            found[leaves, spines] = FabricCounts(
+                endpoints=need.joined,
+                switches=(leaves, spines),
+                links_host=need.joined,
+                links=(between,),
+            )
+    return list(found.values())
 
 
 def _ways(need: FabricNeed, port_gbps: float, parts: Catalogue) -> Iterator[Wired]:
@@ -171,28 +183,37 @@ def _ways(need: FabricNeed, port_gbps: float, parts: Catalogue) -> Iterator[Wire
         if radix is None:
             continue
         try:
-            tiers = max(need.tiers, least_tiers(need.joined, radix))
-            if tiers > 3:
-                continue
-            counts = _counts(need, radix, tiers)
+            planes = _planes(need, radix)
         except InfeasibleError:
             continue
-        yield _fabric(need, port_gbps, side_by_side, counts, (name, part, radix), parts)
+        for counts in planes:
+            yield _fabric(need, port_gbps, side_by_side, counts, (name, part, radix), parts)
 
 
-def _counts(need: FabricNeed, radix: int, tiers: int) -> FabricCounts:
-    """One plane of one fabric; of three tiers the cores alone are oversubscribed."""
-    if tiers < 3:
-        return clos(need.joined, radix, tiers, need.oversubscription if tiers > 1 else 1.0)
-    full = clos(need.joined, radix, 3)
+def _planes(need: FabricNeed, radix: int) -> list[FabricCounts]:
+    """One plane of one fabric, in each way that may be the cheapest.
+
+    Raises:
+        InfeasibleError: Three tiers do not join so many.
+    """
+    tiers = max(need.tiers, least_tiers(need.joined, radix))
+    if tiers > 3:
+        return []
+    if tiers == 2:
+        return leaves_and_spines(need, radix)
+    full = clos(need.joined, radix, tiers)
+    return [full if tiers == 1 else _fewer_cores(full, need.oversubscription)]
+
+
+def _fewer_cores(full: FabricCounts, oversubscription: float) -> FabricCounts:
+    """Three tiers of which the cores alone are oversubscribed."""
     *below, cores = full.switches
     *stages, top = full.links
-    over = need.oversubscription
     return FabricCounts(
         endpoints=full.endpoints,
-        switches=(*below, ceil(cores / over)),
+        switches=(*below, ceil(cores / oversubscription)),
         links_host=full.links_host,
-        links=(*stages, ceil((top or 0) / over)),
+        links=(*stages, ceil((top or 0) / oversubscription)),
     )
 
 

@@ -6,6 +6,7 @@ from dse.costs.fabrics.groups import BCube, Dragonfly, DragonflyGroup, HyperX, S
 from dse.costs.fabrics.pods import Clos2Zones, Clos3Oversubscribed
 from dse.costs.fabrics.rails import Clos2Planes, Clos2Rail, Clos3Rail, RailOnly, RailOnlyPlanes
 from dse.costs.fabrics.scale_up import Clos1Pair, NvlDomain
+from dse.costs.fabrics.unspecified import Unspecified
 from dse.costs.fabrics.unswitched import Direct, Torus, Torus3dOcs
 from simcore import Registry, class_of
 
@@ -31,6 +32,7 @@ FABRICS: Registry[type[Fabric]] = Registry(
         "slimfly": SlimFly,
         "torus": Torus,
         "torus3d_ocs": Torus3dOcs,
+        "unspecified": Unspecified,
     },
     adapt=class_of(Fabric),
 )

@@ -25,6 +25,7 @@ class FabricCounts:
         circuit_switches: Optical circuit switches.
         optical_ends: Ends of links that need an optical module, where lengths decide it; None:
             unknown here.
+        is_counted: False: parameters of switches and links are not told.
     """
 
     endpoints: int
@@ -33,6 +34,7 @@ class FabricCounts:
     links: tuple[int | None, ...] = ()
     circuit_switches: int = 0
     optical_ends: int | None = None
+    is_counted: bool = True
 
     @property
     def switches_total(self) -> int:
@@ -56,6 +58,7 @@ class FabricCounts:
             links=tuple(None if link is None else link * copies for link in self.links),
             circuit_switches=self.circuit_switches * copies,
             optical_ends=None if self.optical_ends is None else self.optical_ends * copies,
+            is_counted=self.is_counted,
         )
 
 

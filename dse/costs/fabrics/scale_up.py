@@ -13,10 +13,11 @@ class NvlDomain(Fabric):
     """Racks that are each a scale-up domain: every GPU has links to every switch chip.
 
     Attributes:
-        racks: Of one domain each.
-        gpus_per_rack: NPUs of a domain.
+        racks: Of one domain each, or all of one where tiers are 2.
+        gpus_per_rack: NPUs of a rack.
         links_per_gpu: Ports of an NPU, spread evenly over the chips.
         switch_trays, chips_per_tray: Chips of a domain.
+        tiers: 2 where a further tier of switches, with optics, joins the racks.
         tbps_per_gpu_one_way, module_tbps, ends: Where all links are optical: bandwidth of an NPU
             and of a module, Tb/s, and modules that a link takes.
     """
@@ -31,6 +32,7 @@ class NvlDomain(Fabric):
     tbps_per_gpu_one_way: float | None = Field(default=None, gt=0)
     module_tbps: float | None = Field(default=None, gt=0)
     ends: int = Field(default=2, ge=1, le=2)
+    tiers: int = Field(default=1, ge=1, le=2)
 
     def counts(self) -> FabricCounts:
         gpus = self.racks * self.gpus_per_rack
@@ -38,14 +40,11 @@ class NvlDomain(Fabric):
         modules = None
         if self.tbps_per_gpu_one_way and self.module_tbps:
             modules = round(gpus * self.tbps_per_gpu_one_way / self.module_tbps * self.ends)
-        elif not chips:
-            reason = (
-                "switch_trays, chips_per_tray and links_per_gpu, or an optical module, must be told"
-            )
-            raise refuse("switch_trays", reason)
+        if self.tiers > 1 or not chips:  # what joins the racks is told nowhere
+            return FabricCounts(endpoints=gpus, optical_ends=modules, is_counted=False)
         return FabricCounts(
             endpoints=gpus,
-            switches=(self.racks * chips,) if chips else (),
+            switches=(self.racks * chips,),
             links_host=links,
             optical_ends=modules,
         )

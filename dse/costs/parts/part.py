@@ -28,6 +28,7 @@ class Part(Schema):
     Attributes:
         kind: What it is; ``share``: so much per unit of something else, which ``what`` names.
         what: In words.
+        unit: What is counted, where that is no piece: ``W``, ``USD``, ``GB/s``.
         price_usd: Typical price of one, USD; None: in the price of something else, or unknown.
         low_usd, high_usd: Between which prices were found.
         power_w, most_power_w: Typical and largest power, W.
@@ -48,6 +49,7 @@ class Part(Schema):
 
     kind: Kind
     what: str = Field(min_length=1)
+    unit: str = ""
     price_usd: Usd | None = Field(default=None, alias="price", ge=0)
     low_usd: Usd | None = Field(default=None, alias="low", ge=0)
     high_usd: Usd | None = Field(default=None, alias="high", ge=0)

@@ -55,6 +55,22 @@ def test_the_command_lists_both_and_writes_all_as_json(tmp_path: Path) -> None:
     assert [abs(one) for one in differences] == sorted(map(abs, differences), reverse=True)
 
 
+def test_values_are_shown_with_their_units_and_without_their_sources() -> None:
+    # TPU v3: 123 TFLOP/s in bf16, 32 GiB; A100: 312 TFLOP/s, 80 GiB (data sheets)
+    other = CONFIGS / "runs" / "gpt3_175b_1024_a100.yaml"
+    ran = CliRunner().invoke(cli, ["compare", str(RUN), str(other)], env={"COLUMNS": "160"})
+    assert ran.exit_code == 0, ran.output
+    for told in ("123 TFLOP/s", "312 TFLOP/s", "GB/s", "ms", "USD/h"):
+        assert told in ran.output
+    assert ".source" not in ran.output
+    assert "000000.0" not in ran.output
+
+
+def test_equal_runs_are_said_to_be_the_same() -> None:
+    ran = CliRunner().invoke(cli, ["compare", str(RUN), str(RUN)])
+    assert ran.output.splitlines()[-1] == "A and B are the same"
+
+
 def test_a_run_and_a_service_are_refused() -> None:
     ran = CliRunner().invoke(cli, ["compare", str(SERVICE), str(RUN)])
     assert isinstance(ran.exception, ConfigError)

@@ -77,6 +77,11 @@ def test_what_is_sold_can_be_built(npu: str, links: list[Link]) -> None:
         ("gh200", [("switch", 64, 100)], "what leaves the domain of gh200: 64 GB/s"),
         ("trainium1", [("fully_connected", 16, 192)], "15 ports per NPU of the links"),
         ("trainium2", [("ring", 16, 300), ("switch", 16, 50)], "the domain of trainium2: 25 GB/s"),
+        (
+            "blackhole",
+            [("fully_connected", 8, 400)],
+            "7 ports per NPU of the links of blackhole: 4",
+        ),
         ("mi250x", [("switch", 8, 350), ("switch", 4, 50)], "the domain of mi250x: 32 GB/s"),
     ],
 )

@@ -1,9 +1,12 @@
 """Bills of whole machines: published sheet, ports, custom parts, ranges."""
 
+from math import ceil
+
 import pytest
 
 from dse.costs import COSTS, load_prices
 from dse.costs.bill import Bill, Biller
+from dse.costs.bill.scale_out import FabricNeed, leaves_and_spines
 from simcore import Dimension, Platform, load_npu, load_platform
 
 BILLER = Biller(load_prices())
@@ -77,6 +80,63 @@ def test_fewer_links_into_the_top_tier_never_cost_more(npus: int, rate: float) -
         whole = Platform.build(npu=platform.npu, dimensions=(*platform.dimensions, top))
         usd.append(BILLER.bill(whole).usd)
     assert usd == sorted(usd, reverse=True)
+
+
+@pytest.mark.parametrize("radix", [40, 64, 128, 256])
+@pytest.mark.parametrize("over", [1.0, 1.5, 2.0, 3.0, 5.0, 7.0])
+def test_leaves_keep_the_ratio_and_use_each_port_once(radix: int, over: float) -> None:
+    need = FabricNeed(
+        npus=700,
+        joined=700,
+        links_per_npu=1,
+        gbps=200,
+        has_switch=True,
+        tiers=2,
+        oversubscription=over,
+        npus_per_rack=8,
+        has_cards=0,
+        card_gbps=0,
+    )
+    ways = leaves_and_spines(need, radix)
+    assert ways
+    for one in ways:
+        leaves, spines = one.switches
+        uplinks = (one.links[0] or 0) / leaves
+        assert uplinks % spines == 0  # evenly to every spine
+        assert ceil(700 / leaves) + uplinks <= radix
+        assert (one.links[0] or 0) <= spines * radix
+        assert over * leaves * uplinks + 1e-9 >= 700
+
+
+def test_two_to_one_saves_money_though_it_divides_no_power_of_two() -> None:
+    usd = []
+    for over in (1, 2, 3):
+        top = Dimension.build(
+            topology="switch",
+            npus=64,
+            bandwidth_bytes_per_s=25e9,
+            latency_s=1e-6,
+            shares_ports=True,
+            oversubscription=over,
+        )
+        leaf = machine("a100_80", ("switch", 8, 300), ("switch", 2, 25))
+        whole = Platform.build(npu=leaf.npu, dimensions=(*leaf.dimensions, top))
+        usd.append(BILLER.bill(whole).network.usd)
+    assert usd[1] < 0.9 * usd[0]
+    assert usd[2] < usd[1]
+
+
+def test_shares_of_something_else_tell_what_is_counted() -> None:
+    found = bill("h100_80", ("switch", 8, 450), ("switch", 16, 50))
+    lines = {line.part: line for line in found.lines}
+    # 128 H100 of 1,275 W, and everything that is network but the spares themselves
+    assert (lines["storage_and_front_end"].count, lines["storage_and_front_end"].unit) == (
+        128 * 1275,
+        "W",
+    )
+    assert lines["spares"].unit == "USD"
+    assert lines["spares"].count == pytest.approx(found.network.usd - lines["spares"].usd)
+    assert lines["rack"].unit == ""
 
 
 def test_a_slow_link_still_needs_a_port_of_a_real_speed() -> None:

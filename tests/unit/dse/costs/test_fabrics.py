@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dse.costs.bill.builds import Build, count_build
 from dse.costs.fabrics import FABRICS, FabricCounts
 from dse.costs.fabrics.clos import clos, least_tiers, most_endpoints
+from dse.costs.parts import Catalogue, shipped_parts
 from simcore import ConfigError, InfeasibleError
 
 RADIX = st.integers(2, 36).map(lambda half: 2 * half)
@@ -140,3 +142,44 @@ def test_two_zones_of_fire_flyer_have_its_switches() -> None:
     params = {"zones": 2, "leaf": 40, "spine": 20, "radix": 40, "ports_per_zone": 800}
     counts = FABRICS["clos2_zones"].from_file_data(params, at="").counts()
     assert (counts.switches_total, counts.links_host, counts.links_total) == (122, 1600, 3200)
+
+
+def test_power_alone_is_told_where_no_network_is() -> None:
+    # SemiAnalysis, 100,000 H100 clusters: 700 W + 575 W each, a tenth beside them: 140 MW
+    build = Build(
+        case="x",
+        topology="unspecified",
+        params={"gpus": 100_000, "gpu_w": 700, "host_w": 575, "overhead": 0.1},
+    )
+    row = count_build(build, Catalogue(shipped_parts()), {}).row()
+    assert float(str(row["power_w"])) == pytest.approx(140.25e6)
+    assert row["switches_total"] == row["network_cost_usd"] == ""
+
+
+def test_what_a_price_is_missing_for_is_said() -> None:
+    def reason(topology: str, nodes: int | None = None, **params: object) -> str:
+        build = Build(case="x", topology=topology, params=params, npus=512, nodes=nodes)
+        return count_build(build, Catalogue(shipped_parts()), {}).reason
+
+    assert "port_gbps is not told" in reason("clos2", radix=64, endpoints=512)
+    odd = reason("clos2", radix=48, endpoints=512, port_gbps=400, nodes=64)
+    assert "no switch of 48 ports at 400 Gb/s" in odd
+    assert "accelerators and nodes are not told" in reason("clos2", radix=64, endpoints=512)
+    few = reason("clos2", radix=64, endpoints=512, port_gbps=400, nodes=128)
+    assert "no server of 4 accelerators and 4 cards of 400 Gb/s" in few
+    assert "gpus and gpu_w" in reason("unspecified")
+
+
+def test_endpoints_of_storage_do_not_hide_the_servers() -> None:
+    # Fire-Flyer: 1,250 servers with one port each, and 350 ports of storage
+    build = Build(
+        case="x",
+        topology="clos3",
+        params={"radix": 40, "port_gbps": 200, "endpoints": 1600},
+        endpoints=1600,
+        npus=10_000,
+        nodes=1250,
+    )
+    found = count_build(build, Catalogue(shipped_parts()), {}).servers
+    assert found is not None
+    assert found.power_w == 1250 * 2500

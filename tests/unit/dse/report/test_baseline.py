@@ -1,5 +1,6 @@
 """The run of a study as its file has it: evaluated, and shown beside the front."""
 
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -65,15 +66,15 @@ def test_the_picture_the_page_and_explain_hold_designs_against_it(
     assert result.baseline is not None
     values = result.baseline.evaluation.objectives
     assert front_data(result).baseline.x == (values["iteration_time"],)
-    first = result.recommended[0].trial
-    row = next(row for row in result.rows if row.number == first)
+    chosen = [result.rows[one.trial] for one in result.recommended]
+    row = min(chosen, key=lambda row: prod(row.evaluation.objectives.values()))  # all are minimised
     ratio = row.evaluation.objectives["iteration_time"] / values["iteration_time"]
     told = against(result, row)
     assert f"iteration time {ratio - 1:+.1%}" in told
     (line,) = baseline_lines(result)
-    assert line.endswith(f"trial {first} {told}")
+    assert line.endswith(f"trial {row.number} {told}")
     assert line.split(";")[0] in (folder / "report.html").read_text()
-    sections = {section.title: section.lines for section in explain_trial(result, first)}
+    sections = {section.title: section.lines for section in explain_trial(result, row.number)}
     assert sections["the run of the study"] == ((told, "", ""),)
 
 
