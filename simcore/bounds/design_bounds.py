@@ -21,7 +21,7 @@ from simcore.bounds.machine_terms import (
     system_row,
 )
 from simcore.bounds.plan_terms import plan_terms
-from simcore.bounds.work_floor import WorkFloor
+from simcore.bounds.work_floor import NOT_WORK, WorkFloor
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run, RunTemplate
 from simcore.errors import ConfigError, InfeasibleError
@@ -68,9 +68,14 @@ class DesignBounds:
         self._count = len(template.table["platform"]["dimensions"])
         self._rows = _Rows(dimensions=self._count)
 
-        def part(build: Callable[[Run], int], *roots: str) -> ColumnSet:
-            listed = {path: tuple(values) for path, values in choices.items()}
-            return ColumnSet(template=template, choices=listed, roots=roots, build=build)
+        listed = {path: tuple(values) for path, values in choices.items()}
+
+        def part(
+            build: Callable[[Run], int], *roots: str, without: Sequence[str] = ()
+        ) -> ColumnSet:
+            return ColumnSet(
+                template=template, choices=listed, roots=roots, build=build, without=without
+            )
 
         rows = self._rows
         self._plan = part(rows.add_plan, "stack", "workload", "plan", "platform.npu", "compute")
@@ -82,6 +87,7 @@ class DesignBounds:
             "platform.npu",
             "compute",
             "system.execution",
+            without=NOT_WORK,
         )
         self._fill = part(rows.add_footprint, "stack", "workload", "plan")
         self._system = part(rows.add_system, *(f"system.{key}" for key in _SYSTEM_KEYS))

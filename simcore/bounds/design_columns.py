@@ -102,19 +102,22 @@ class ColumnSet:
         choices: Of all columns.
         roots: Paths of the part; it depends on columns above and below them.
         build: Makes row n of the part's table from a run; gives n, or a negative number.
+        without: Paths below the roots that the part does not depend on, nor any rule that it keeps.
     """
 
     template: RunTemplate
     choices: Mapping[str, tuple[Any, ...]]
     roots: Sequence[str]
     build: Callable[[Run], int]
+    without: Sequence[str] = ()
     _paths: list[str] = field(default_factory=list)
     _known: dict[int, int] = field(default_factory=dict)
     _dense: Ints | None = None
 
     def __post_init__(self) -> None:
         roots = [parse_path(root) for root in self.roots]
-        self._paths = [p for p in self.choices if any(_related(parse_path(p), r) for r in roots)]
+        choices = [path for path in self.choices if path not in self.without]
+        self._paths = [p for p in choices if any(_related(parse_path(p), r) for r in roots)]
         if self.combinations <= _DENSE:
             self._dense = np.full(self.combinations, _UNKNOWN, np.int64)
 

@@ -9,6 +9,7 @@ that compute weight gradients apart have no floor, as their stages end otherwise
 """
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,13 @@ from simcore.workload.spans import chunk_spans
 
 Floats = NDArray[np.float64]
 
+T = TypeVar("T")
 
-_Key = tuple[ParallelPlan, Workload, int, str]
+
+NOT_WORK = ("plan.overlap_gradients", "plan.bucket", "plan.bucket_bytes")
+"""Paths that say when gradients are sent: no operator and no rule of plans depends on them."""
+
+_Key = tuple[tuple[object, ...], int, int, str]
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +40,7 @@ class WorkFloor:
     """Floors of plans; what plans with equal operators have in common is worked out once."""
 
     _npus: list[Npu] = field(default_factory=list)
+    _workloads: list[Workload] = field(default_factory=list)
     _known: dict[_Key, Floats] = field(default_factory=dict)
 
     def time_ns(self, run: Run) -> float:
@@ -54,26 +61,42 @@ class WorkFloor:
 
     def _passes_ns(self, run: Run) -> Floats:
         """(2, chunks, stages) times of a micro-batch's forward and backward passes."""
-        plan, workload = _on_one_stage(run.plan, run.workload)
-        npu = run.platform.npu
-        if npu not in self._npus:
-            self._npus.append(npu)
-        key = (plan, workload, self._npus.index(npu), run.compute)
+        npu, kept = run.platform.npu, vars(run.plan).items()
+        key = (
+            tuple(value for name, value in kept if name not in _ONE_STAGE and name != "dp"),
+            _number(run.workload, self._workloads),
+            _number(npu, self._npus),
+            run.compute,
+        )
         if key not in self._known:
+            plan, workload = _on_one_stage(run.plan, run.workload)
             self._known[key] = _until_layer_ns(plan, workload, npu, run.compute)
         ends = [span.stop for span in chunk_spans(run.workload, run.plan)]
         until_ns = self._known[key][:, [0, *ends]]
         return np.diff(until_ns).reshape(2, run.plan.interleave, run.plan.pp)
 
 
+_ONE_STAGE: dict[str, object] = {
+    "pp": 1, "interleave": 1, "interleave_group": None, "shard": None,
+    "zero_stage": 0, "scatter_each": True,
+    "chunk_layers": (), "overlap_gradients": False, "overlap_weights": False,
+    "bucket_bytes": None, "updates": Updates(),
+}  # fmt: skip
+"""What a plan of one stage has in place of fields that no operator of a layer depends on."""
+
+
 def _on_one_stage(plan: ParallelPlan, workload: Workload) -> tuple[ParallelPlan, Workload]:
-    changes = {
-        "pp": 1, "interleave": 1, "interleave_group": None, "dp": plan.ep, "shard": None,
-        "zero_stage": 0, "scatter_each": True,
-        "chunk_layers": (), "overlap_gradients": False, "overlap_weights": False,
-        "bucket_bytes": None, "updates": Updates(),
-    }  # fmt: skip
-    return plan.model_copy(update=changes), workload.with_batch(plan.ep * plan.micro_batch)
+    alone = plan.model_copy(update={**_ONE_STAGE, "dp": plan.ep})
+    return alone, workload.with_batch(plan.ep * plan.micro_batch)
+
+
+def _number(one: T, known: list[T]) -> int:
+    """Position of *one* in *known*, which it joins."""
+    try:
+        return known.index(one)
+    except ValueError:
+        known.append(one)
+        return len(known) - 1
 
 
 def _until_layer_ns(plan: ParallelPlan, workload: Workload, npu: Npu, compute: str) -> Floats:
