@@ -2,10 +2,11 @@
 
     python benchmarks/fit_heads.py [--write]
 
-From ``configs/kernels``: prompts in 16 bits that keep an accelerator busy, the same but for the width
-of the heads. With r the rate of 64 elements over that of 128, what is done for each score takes the
-time of products of 128 (1 - r) / (2 r - 1) elements; r is the median over engines and shapes on
-accelerators of one silicon. Backward passes take the same. A100's tables hold heads of 128 alone.
+From ``configs/kernels``: prompts in 16 bits that keep an accelerator busy, the same but for the
+width of the heads. With r the rate of 64 elements over that of 128, what is done for each score
+takes the time of products of 128 (1 - r) / (2 r - 1) elements; r is the median over engines and
+shapes on accelerators of one silicon. Backward passes are taken to lose as much. A100's tables hold
+heads of 128 alone.
 """
 
 import argparse
