@@ -23,8 +23,8 @@ CORE = Kernel(
 )
 
 
-def time_ns(npu: str, **changes: float) -> int:
-    return Roofline().kernel_time_ns(CORE._replace(**changes), load_npu(npu), Precision.BF16)
+def time_ns(npu: str, k: int = 128) -> int:
+    return Roofline().kernel_time_ns(CORE._replace(k=k), load_npu(npu), Precision.BF16)
 
 
 def measured_us(table: str, width: int) -> dict[tuple[str, ...], float]:
