@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.compute.roofline import SHORT, TILES
+from simcore.compute.roofline import SHORT, TILES, WIDE_HEAD
 from simcore.config import Run
 from simcore.machine import Efficiency
 from simcore.terms import Precision
@@ -71,9 +71,11 @@ class KernelTable:
         flop, moved, m, n, k, groups = sizes
         operands = groups * (m * k + k * n)
         narrow = np.maximum(moved - (2 - size) * operands, size * operands)
-        slower = _slower([run.platform.npu.efficiency for run, _ in work], at, sizes)
+        parts = [run.platform.npu.efficiency for run, _ in work]
+        slower = np.where(flags["product"], _slower(parts, at, sizes), 1.0)
+        slower = np.where(flags["fused"], _narrow_heads(parts, at, k), slower)
         return cls(
-            full_s=flop / peak * np.where(flags["product"], slower, 1.0),
+            full_s=flop / peak * slower,
             moved_s=np.where(flags["narrow"], narrow, moved) / bandwidth,
             cast_s=np.where(flags["narrow"], operands / bandwidth, 0.0),
             keys=np.where(flags["fused"] & (n > 0), n, np.inf),
@@ -148,6 +150,15 @@ def _machines(
     bandwidth = np.array([npu.memory_bandwidth_bytes_per_s for npu in npus], float)
     size = np.where(flags["narrow"], np.array([p.bytes for p in own], float)[at], 2.0)
     return np.where(flags["narrow"], peaks[at], wide[at]), bandwidth[at], size
+
+
+def _narrow_heads(parts: Sequence[Efficiency], at: NDArray[np.int64], k: Floats) -> Floats:
+    """(K,) time of fused attention with heads of *k* elements over that with wide ones."""
+    width = np.array([part.attention_width for part in parts])[at]
+    narrow = (k > 0) & (k < WIDE_HEAD)
+    elements = np.where(narrow, k, WIDE_HEAD)
+    rate = elements / WIDE_HEAD * (WIDE_HEAD + width) / (elements + width)
+    return 1 / np.maximum(SHORT, rate)
 
 
 def _slower(parts: Sequence[Efficiency], at: NDArray[np.int64], sizes: Floats) -> Floats:

@@ -15,7 +15,9 @@ TILES = ((256, 128), (128, 256), (128, 128), (128, 64))
 _WIDE_BYTES = 2
 """Bytes of an operand as kernels count it; one that is stored with fewer is not spared twice."""
 SHORT = 1 / 8
-"""Part of its best rate that fused attention reaches with few keys, at least."""
+"""Part of its best rate that fused attention reaches with few keys, or narrow heads, at least."""
+WIDE_HEAD = 128
+"""Elements of the heads with which the best rate of fused attention is told."""
 _ALIGNED_ELEMENTS = 8
 """16 bytes of 16-bit elements, below which matrix units read their operands piecemeal."""
 
@@ -36,7 +38,8 @@ class Roofline(ComputeModel):
     - many products in one kernel, as those of experts: ``group_s`` more for each but the first;
     - compute of fused attention: ``flop / (attention x share x n / (n + half) x peak)`` with ``n``
       keys per query (that fraction not below ``SHORT``) and the share that the software's kernels
-      reach; its backward pass at ``attention_backward`` times that rate;
+      reach; heads of k < ``WIDE_HEAD`` elements at k / (k + width) times that rate over the same of
+      wide ones; its backward pass at ``attention_backward`` times that rate;
     - compute of state space scans: ``flop / (scan x peak)``; of attention that stores its scores:
       at another part of the peak, and less of it for misaligned heads;
     - compute of any other kernel: ``flop / peak``; such kernels are bound by memory, element-wise
@@ -187,6 +190,15 @@ class _Rates:
         return best / (whole * cost)
 
 
+def _narrow_heads(elements: int, width: float) -> float:
+    """Rate with heads of so many *elements* over that with wide ones.
+
+    Source: what is done for each score, whatever the width of heads, takes the time of products of
+    *width* elements; J. Shah et al., "FlashAttention-3", arXiv:2407.08608, section 3.2.
+    """
+    return max(SHORT, elements / WIDE_HEAD * (WIDE_HEAD + width) / (elements + width))
+
+
 def _attention_part(kernel: Kernel, efficiency: Efficiency) -> float:
     if kernel.kind == "scan":
         return efficiency.scan or efficiency.attention
@@ -194,6 +206,8 @@ def _attention_part(kernel: Kernel, efficiency: Efficiency) -> float:
         part = efficiency.attention * efficiency.attention_share
         if kernel.n:
             part *= max(SHORT, kernel.n / (kernel.n + efficiency.attention_half))
+        if 0 < kernel.k < WIDE_HEAD:
+            part *= _narrow_heads(kernel.k, efficiency.attention_width)
         return part * efficiency.attention_backward if kernel.name.endswith("gradient") else part
     part = efficiency.unfused_attention or efficiency.attention
     return part if kernel.k % _ALIGNED_ELEMENTS == 0 else part * efficiency.misaligned

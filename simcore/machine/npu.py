@@ -42,6 +42,9 @@ class Efficiency(Schema):
         attention: Part of peak FLOP/s of a long fused attention kernel, in (0, 1].
         attention_half: Keys per query with which such a kernel reaches half of that; 0: any number
             will do.
+        attention_width: Elements of a head whose products take as long as the rest of the work on a
+            score, its exponential above all; ``attention`` is that of heads of 128. 0: any width
+            will do.
         attention_backward: Rate of its backward pass over that of the forward pass, in (0, 1].
         attention_portable: What it reaches where it is written for any accelerator, without the
             instructions of this one; as ``attention`` if not given.
@@ -75,6 +78,7 @@ class Efficiency(Schema):
     gemm_ramp_s: Seconds = Field(alias="gemm_ramp", ge=0, le=LONGEST_S)
     attention: float = Field(gt=0, le=1)
     attention_half: float = Field(default=0.0, ge=0, le=MOST_KEYS)
+    attention_width: float = Field(default=0.0, ge=0, le=MOST_PER_ELEMENT)
     attention_backward: float = Field(default=1.0, gt=0, le=1)
     attention_portable: float | None = Field(default=None, gt=0, le=1)
     scan: float | None = Field(default=None, gt=0, le=1)

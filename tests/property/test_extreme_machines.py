@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from simcore import IterationResult, Run, RunTemplate, SimcoreError, simulate_run
 from simcore.compute import COMPUTE_MODELS
-from simcore.compute.roofline import SHORT, TILES
+from simcore.compute.roofline import SHORT, TILES, WIDE_HEAD
 from simcore.engines.limits.counted_time import MAX_S
 from simcore.engines.stages.counts import counts_of_graph
 from simcore.engines.stages.times import operator_times_ns
@@ -48,7 +48,7 @@ PARTS = [
     *("memory", "product_memory"),
 ]
 TIMES = ("gemm_ramp", "kernel_overhead", "issue")
-PER_ELEMENT = ("tile_fill", "operand_cost", "casts", "attention_half")
+PER_ELEMENT = ("tile_fill", "operand_cost", "casts", "attention_half", "attention_width")
 NPU, FIRST, SECOND = "platform.npu", "platform.dimensions[0]", "platform.dimensions[1]"
 
 
@@ -188,6 +188,10 @@ def exact_s(kernel: Kernel, npu: Npu, precision: Precision) -> Fraction:
     elif kernel.kind == "attention":
         share = Fraction(part.attention) * Fraction(part.attention_share)
         share *= max(Fraction(SHORT), 1 / (1 + Fraction(part.attention_half) / kernel.n))
+        if kernel.k < WIDE_HEAD:
+            width = Fraction(part.attention_width)
+            wide = Fraction(kernel.k, WIDE_HEAD) * (WIDE_HEAD + width) / (kernel.k + width)
+            share *= max(Fraction(SHORT), wide)
         if kernel.name.endswith("core gradient"):
             share *= Fraction(part.attention_backward)
         if not kernel.name.startswith("attention core"):
@@ -213,7 +217,8 @@ def rounds(kernel: Kernel, npu: Npu) -> Fraction:
 
 FASTER_IF_LARGER = [f"{NPU}.efficiency.{name}" for name in PARTS]
 FASTER_IF_SMALLER = [
-    f"{NPU}.efficiency.{name}" for name in (*TIMES, "tile_fill", "casts", "attention_half")
+    f"{NPU}.efficiency.{name}"
+    for name in (*TIMES, "tile_fill", "casts", "attention_half", "attention_width")
 ]
 
 

@@ -79,6 +79,7 @@ _BEST: dict[str, float] = {
     "gemm_ramp_s": 0.0,
     "attention": 1.0,
     "attention_half": 0.0,
+    "attention_width": 0.0,
     "attention_backward": 1.0,
     "scan": 1.0,
     "attention_share": 1.0,

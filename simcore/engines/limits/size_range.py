@@ -122,6 +122,7 @@ class Demand:
         attention = efficiency.attention * efficiency.attention_share
         attention *= efficiency.attention_backward
         least = attention * (SHORT if efficiency.attention_half else 1.0)
+        least *= SHORT if efficiency.attention_width else 1.0
         parts = (efficiency.gemm, least, efficiency.scan or 1.0)
         computing_s = over(self.flop, peak * min(parts))
         return self.operations * kernel_s + moving_s + computing_s
