@@ -31,6 +31,8 @@ from simcore import (
 )
 
 _SCHEDULING = "system.scheduling"
+_PHASE_END = "system.phase_end"
+_INTER_DIMENSION = "system.inter_dimension"
 
 
 class SimulatorEvaluator(Evaluator):
@@ -143,13 +145,17 @@ class SimulatorEvaluator(Evaluator):
             return design
         if any(BACKENDS[name].messages_meet for name in self._backends):
             return design
-        if design.get("system.phase_end", self._system.get("phase_end")) != "together":
+        if design.get(_PHASE_END, self._system.get("phase_end")) != "together":
             return design
-        order = design.get("system.inter_dimension", self._system.get("inter_dimension"))
+        order = design.get(_INTER_DIMENSION, self._system.get("inter_dimension"))
         if order not in (None, "ascending"):
             return design
         first = knob.choices[0]
         return design if design[_SCHEDULING] == first else {**design, _SCHEDULING: first}
+
+    @property
+    def twin_knobs(self) -> frozenset[str]:
+        return frozenset({_SCHEDULING, _PHASE_END, _INTER_DIMENSION} & self.input.parameters.keys())
 
     def sent_bytes(self, design: Design) -> Sequence[float]:
         return self.simulate(self.run(design)).sent_bytes

@@ -14,7 +14,8 @@ from dse.proof.designs import check_bounded, check_comparable, plan_knobs
 from dse.proof.least import least_metrics
 from dse.proof.machines import OF_MACHINE, PER_TIME
 from dse.rank.pareto import Front, no_worse, non_dominated
-from dse.samplers.design import Genome, GenomeSpace
+from dse.samplers.design import Genome, Genomes, GenomeSpace
+from dse.samplers.design.screen import Answers
 from dse.space import Design, Value
 from dse.study.compile import Study
 from dse.study.trials import Trial
@@ -49,7 +50,12 @@ _MEETINGS = 3
 _MOST_HOPELESS = 1 << 17
 """Designs remembered as left no room; then they are forgotten, which costs time alone."""
 
+_MOST_KEPT = 1 << 14
+"""Designs whose bounds are remembered, likewise."""
+
+Flags = NDArray[np.bool_]
 Rows = NDArray[np.int32]
+Plan = tuple[Value | None, ...]
 Metrics = Mapping[str, float]
 
 
@@ -64,6 +70,9 @@ class StudyScreen(NoScreen):
     The floor of a plan is asked first. The bound of a design is closer, but a plan that is new to
     it takes as long as several simulations: it is asked for plans that have been met before.
 
+    Attributes:
+        genomes: The designs of the study.
+        state: Rises with each trial that rules out designs.
     """
 
     def __init__(self, study: Study, evaluator: Evaluator) -> None:
@@ -72,23 +81,36 @@ class StudyScreen(NoScreen):
         self._is_bounded = study.file.search.screening and not _objection(check_bounded, study)
         limits = tuple(limit for limit in study.goals.limits if _is_decided(limit))
         self._decided = replace(study.goals, limits=limits)
-        self._genomes = GenomeSpace(study.space)
+        self.genomes = GenomeSpace(study.space)
         self._plan_knobs = plan_knobs(study)
-        self._plans: Counter[tuple[Value | None, ...]] = Counter()
+        self._plan_answers = Answers(self.genomes, self._plan_of, frozenset(self._plan_knobs))
+        self._plans: Counter[Plan] = Counter()
+        self._met_often: dict[Plan, int] = {}
         self._front: Front[int] = Front()
         self._hopeless: set[Genome] = set()
+        self._floors, self._bounds = _Least(self, closer=False), _Least(self, closer=True)
+        self.state = 0
 
     def canonical(self, design: Design) -> Design:
         return self._evaluator.canonical(design)
 
     def learn(self, trial: Trial) -> None:
-        self._plans[self._plan_of(trial.design)] += 1
+        self._meet(trial)
         if self._compares and trial.is_feasible and trial.repeats is None:
             found = trial.evaluation.objectives
-            self._front.add(trial.number, [found[name] for name in self._study.goals.objectives])
+            point = [found[name] for name in self._study.goals.objectives]
+            self.state += self._front.add(trial.number, point)
+
+    def _meet(self, trial: Trial) -> None:
+        plan = self._plan_of(trial.design)
+        self._plans[plan] += 1
+        if self._plans[plan] == _MEETINGS:
+            self._met_often[plan] = trial.number
 
     def recall(self, trials: Sequence[Trial]) -> None:
-        self._plans.update(self._plan_of(trial.design) for trial in trials)
+        self.state += 1
+        for trial in trials:
+            self._meet(trial)
         if self._compares:
             found = [t for t in trials if t.is_feasible and t.repeats is None]
             names = tuple(self._study.goals.objectives)
@@ -113,16 +135,69 @@ class StudyScreen(NoScreen):
         self._hopeless.add(genome)
         return False
 
+    def of(self, genomes: Genomes, since: int) -> Floats:
+        """(N, M) the least that the objectives of designs can be.
+
+        Infinite where a limit is exceeded for certain, minus infinity where nothing is known.
+
+        Args:
+            genomes: The designs.
+            since: Trials that were known when they were bred: plans met often enough by then are
+                asked for the closer bound.
+        """
+        if not self._is_bounded:
+            return np.full((len(genomes), len(self._study.goals.objectives)), -np.inf)
+        least = self._floors.of(genomes)
+        met = [self._met_often.get(plan, since) < since for plan in self._plans_of(genomes)]
+        at = np.flatnonzero(np.array(met) & (least < np.inf).all(axis=1))
+        if at.size:
+            least[at] = np.maximum(least[at], self._bounds.of(genomes.at(at)))
+        return least
+
+    def are_left(self, least: Floats) -> Flags:
+        """(N,) True where the trials so far leave room for designs with *least* objectives."""
+        left: Flags = (least < np.inf).all(axis=1)
+        for point in self._front.points if self._front.kept else ():
+            left &= ~no_worse(point, least) | no_worse(least, point)
+        return left
+
     def verdict(self, design: Design) -> Evaluation | None:
         if not self._is_bounded or not (self._decided.limits or self._front.kept):
             return None
+        is_met = self._plans[self._plan_of(design)] >= _MEETINGS
         genome = self._genome_of(design)
-        row = np.array([self._genomes.rows(genome)], np.int32)
+        if self._is_left(genome, is_met):
+            return None
+        row = np.array([self.genomes.rows(genome)], np.int32)
         known = least_metrics(self._study, genome.dimensions)
         found = self._at(known.metrics(row, closer=False))
-        if found is None and self._plans[self._plan_of(design)] >= _MEETINGS:
+        if found is None and is_met:
             found = self._at(known.metrics(row, closer=True))
         return found
+
+    def _is_left(self, genome: Genome, is_met: bool) -> bool:
+        """True if it is known from before that nothing rules out the design."""
+        known = self._floors.known(genome.key)
+        if is_met and known is not None:
+            known = self._bounds.known(genome.key)
+        return known is not None and bool(self.are_left(known[None])[0])
+
+    def least(self, dimensions: int, rows: Rows, closer: bool) -> Floats:
+        """(N, M) least objectives of designs with one number of *dimensions*; see ``of``."""
+        goals = self._study.goals
+        result = np.full((len(rows), len(goals.objectives)), -np.inf)
+        found = least_metrics(self._study, dimensions).each(rows, closer=closer)
+        for at, metrics in enumerate(found):
+            if metrics is None:
+                continue
+            if isinstance(metrics, InfeasibleError) or self._is_exceeded(metrics):
+                result[at] = np.inf
+            elif self._compares:
+                result[at] = list(goals.values(metrics).values())
+        return result
+
+    def _is_exceeded(self, metrics: Metrics) -> bool:
+        return any(value > 0 for value in self._decided.violations(metrics).values())
 
     def _at(self, metrics: Metrics | InfeasibleError | None) -> Evaluation | None:
         """The verdict on a design whose metrics are no less than that, where they are known."""
@@ -146,12 +221,41 @@ class StudyScreen(NoScreen):
         return Evaluation(state="pruned", objectives=objectives, fidelity=BOUND, reason=reason)
 
     def _genome_of(self, design: Design) -> Genome:
-        genome = self._genomes.genome(design)
+        genome = self.genomes.genome(design)
         assert genome is not None, "proposals are designs of the space"
         return genome
 
-    def _plan_of(self, design: Design) -> tuple[Value | None, ...]:
+    def _plan_of(self, design: Design) -> Plan:
         return tuple(map(design.get, self._plan_knobs))
+
+    def _plans_of(self, genomes: Genomes) -> list[Plan]:
+        """``_plan_of`` for genomes."""
+        return self._plan_answers.of(genomes)
+
+
+class _Least:
+    """Least objectives of the designs asked about lately; facts, whenever they are asked for."""
+
+    def __init__(self, screen: StudyScreen, *, closer: bool) -> None:
+        self._screen, self._closer = screen, closer
+        self._known: dict[bytes, Floats] = {}
+
+    def known(self, key: bytes) -> Floats | None:
+        """Of a design by its key, if it was asked about."""
+        return self._known.get(key)
+
+    def of(self, genomes: Genomes) -> Floats:
+        """(N, M); see ``StudyScreen.of``."""
+        if len(self._known) > _MOST_KEPT:
+            self._known.clear()
+        keys, known = genomes.keys(), self._known
+        new = np.flatnonzero(np.array([key not in known for key in keys]))
+        for count in np.unique(genomes.dimensions[new]).tolist():
+            at = new[genomes.dimensions[new] == count]
+            rows = self._screen.genomes.rows_of(genomes.at(at))
+            found = self._screen.least(count, rows, self._closer)
+            known.update(zip([keys[row] for row in at], found, strict=True))
+        return np.array([known[key] for key in keys])
 
 
 def why_blind(study: Study) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dse.samplers.design import GenomeSpace
-from dse.samplers.design.genome import Genome
+from dse.samplers.design.genomes import Genome
 from dse.samplers.design.neighbourhood import PRIMES, Neighbourhood, active
 from dse.space import Design, Space
 

@@ -1,36 +1,17 @@
-"""Finds the most promising of some designs, by a model of each objective."""
+"""What can be hoped of designs, by a model of each objective that the best designs teach."""
 
-from collections.abc import Callable, Sequence
 from random import Random
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.samplers.design.aims import Aims
 from dse.samplers.design.elite import Elite
-from dse.samplers.design.genome import Genome, GenomeSpace
-from dse.samplers.design.neighbourhood import pick
+from dse.samplers.design.genome import GenomeSpace
+from dse.samplers.design.genomes import Floats, Genomes
 from dse.samplers.design.surrogate import GaussianProcess
-
-Floats = NDArray[np.float64]
 
 _OPTIMISM = 1.0
 """Standard deviations by which the model's guesses are lowered."""
-
-_SUM_WEIGHT = 0.05
-"""Weight of the sum beside the maximum in the scalarised value (augmented Chebyshev)."""
-
-_CORNERS = 0.4
-"""Share of designs chosen for one objective that has to be found: no other meets that end."""
-
-_EXACT_CORNERS = 0.1
-"""Share of those chosen for one objective that is exact: the least is known, not what goes with it.
-
-The fastest machine among those of the least power is as much an end of the front as any other.
-"""
-
-_TRIFLE = 1e-3
-"""Weight of the other objectives at an end: it chooses among equals."""
 
 _SAMPLE = 64
 """Designs from which length scales are learned."""
@@ -68,55 +49,18 @@ class Judge:
         """Begin again with the next lesson, so that what came long ago decides nothing."""
         self._models = []
 
-    def litter(self, children: list[Genome]) -> "Litter":
-        """The children with what the models hope of them."""
-        if not self._models or not children:
-            return Litter(children, None, ())
-        points = self._features.of(children)
+    def hopes(self, genomes: Genomes) -> Floats | None:
+        """What the models hope of each objective: 0 where the front begins, 1 where it ends.
+
+        Returns:
+            (N, M) float64; None: nothing is known.
+        """
+        if not self._models:
+            return None
+        points = self._features.of(genomes)
         guessed = [model.guess(points) for model in self._models]
         hoped = np.stack([mean - _OPTIMISM * deviation for mean, deviation in guessed], axis=1)
-        hopes = (self._aims.values(children, hoped) - self._low) / self._span
-        return Litter(children, hopes, self._aims.searched(hopes.shape[1]))
-
-
-class Litter:
-    """Designs that wait to be asked for."""
-
-    def __init__(self, children: list[Genome], hopes: Floats | None, ends: Sequence[int]) -> None:
-        """Promising designs.
-
-        Args:
-            children: The designs.
-            hopes: (N, M), of each objective, 0 where the front begins and 1 where it ends; None:
-                nothing is known.
-            ends: Objectives whose best value has to be found; the others are exact.
-        """
-        self._children, self._hopes, self._ends = children, hopes, ends
-        every = range(0 if hopes is None else hopes.shape[1])
-        self._exact = [objective for objective in every if objective not in ends]
-
-    def best(self, accept: Callable[[Genome], bool], random: Random) -> Genome | None:
-        """The most promising design that *accept* takes, under objectives weighed at random."""
-        order = range(len(self._children))
-        if self._hopes is not None:
-            weighted = self._hopes * self._weights(random)
-            promise = weighted.max(axis=1) + _SUM_WEIGHT * weighted.sum(axis=1)
-            order = np.argsort(np.round(promise, 9), kind="stable").tolist()
-        found = (self._children[at] for at in order)
-        return next(filter(accept, found), None)
-
-    def _weights(self, random: Random) -> Floats:
-        """(M,) float64: what each objective counts; all of it one, or drawn uniformly."""
-        assert self._hopes is not None
-        objectives = self._hopes.shape[1]
-        luck = random.random()
-        ends = self._ends if luck < _CORNERS else self._exact
-        if ends and luck < _CORNERS + _EXACT_CORNERS:
-            weights = np.full(objectives, _TRIFLE)
-            weights[pick(ends, random)] = 1.0
-            return weights
-        weights = np.array([random.expovariate(1.0) for _ in range(objectives)])
-        return np.asarray(weights / weights.sum())
+        return np.asarray((self._aims.values(genomes, hoped) - self._low) / self._span)
 
 
 class Features:
@@ -136,16 +80,14 @@ class Features:
         widths += [1] * sum(len(group) - 2 for group in self._groups)
         self.owner = np.repeat(np.arange(len(widths)), widths)
 
-    def of(self, genomes: list[Genome]) -> Floats:
+    def of(self, genomes: Genomes) -> Floats:
         """(N, F) float64."""
-        codes = np.array([genome.codes for genome in genomes], np.int64)
-        columns = [table[codes[:, at]] for at, table in enumerate(self._tables)]
-        reals = np.array([genome.reals for genome in genomes]).reshape(len(genomes), -1)
+        columns = [table[genomes.codes[:, at]] for at, table in enumerate(self._tables)]
         strides = [
             np.cumsum([columns[at][:, 0] for at in group[:-1]], axis=0)[1:].T
             for group in self._groups
         ]
-        return np.asarray(np.concatenate([*columns, reals, *strides], axis=1))
+        return np.asarray(np.concatenate([*columns, genomes.reals, *strides], axis=1))
 
 
 def _table(choices: tuple[object, ...], scale: Floats | None) -> Floats:

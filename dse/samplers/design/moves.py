@@ -1,166 +1,226 @@
-"""Small changes that turn one valid design into another, in the terms of the field.
+"""Small changes that turn valid designs into others, in the terms of the field.
 
-A move gives None where it does not apply or leads out of the space; the search then tries another.
+A move is made to some rows of a draft at once. Where it does not apply, or leads out of the space,
+the design stays; the search then tries another.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations
-from random import Random
+from collections.abc import Callable, Sequence
 
-from dse.samplers.design.genome import Genome
-from dse.samplers.design.neighbourhood import Neighbourhood, active, below, pick, pick_two, shifted
+import numpy as np
+from numpy.random import Generator
 
-Move = Callable[[Neighbourhood, Genome, Random], Genome | None]
+from dse.samplers.design.genomes import Codes, Flags, Floats, Genomes, Ints
+from dse.samplers.design.neighbourhood import (
+    NO_CODE,
+    PRIMES,
+    Draft,
+    Neighbourhood,
+    any_of,
+    two_of,
+)
+
+Move = Callable[[Neighbourhood, Draft, Ints, Generator], None]
+"""Changes rows of a draft, and notes those to which it does not apply."""
 
 
-def shift_factor(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+def shift_factor(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
     """Move a prime factor from one knob of a product to another."""
-    return _shifted(near, genome, 1, random)
+    _shift(near, draft, rows, np.ones(rows.size), rng)
 
 
-def shift_factors(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+def shift_factors(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
     """Move two or three prime factors within a product; what lies between may be invalid."""
-    return _shifted(near, genome, 2 + (random.random() < 0.35), random)
+    _shift(near, draft, rows, 2 + (rng.random(rows.size) < 0.35), rng)
 
 
-def _shifted(near: Neighbourhood, genome: Genome, times: int, random: Random) -> Genome | None:
-    knobs = active(genome, pick(near.products, random))
-    values = [int(near.space.knobs[at].choices[genome.codes[at]]) for at in knobs]
-    if len(knobs) < 2 or max(values) < 2:
-        return None
-    for _ in range(times):
-        shifted(values, random)
-    return near.moved(genome, dict(zip(knobs, values, strict=True)))
+def _shift(near: Neighbourhood, draft: Draft, rows: Ints, times: Floats, rng: Generator) -> None:
+    group = rng.integers(len(near.products), size=rows.size)
+    for number, product in enumerate(near.products):
+        own = rows[group == number]
+        codes = draft.codes[own][:, product]
+        active, numbers = codes >= 0, near.numbers(product, codes)
+        able = (active.sum(axis=1) > 1) & (numbers.max(axis=1, initial=1) > 1)
+        for turn in range(3):
+            shifted = _shifted(numbers, active, rng)
+            going = able & (times[group == number] > turn)
+            numbers = np.where(going[:, None], shifted, numbers)
+        _set_numbers(near, draft, own, product, numbers, active, able)
 
 
-def swap_factors(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+def _shifted(numbers: Ints, active: Flags, rng: Generator) -> Ints:
+    """*numbers*, (N, J), after a prime factor of one has gone to another one that is active."""
+    rows, result = np.arange(len(numbers)), numbers.copy()
+    giver, _ = any_of(active & (numbers > 1), rng)
+    others = active.copy()
+    others[rows, giver] = False
+    taker, _ = any_of(others, rng)
+    given = numbers[rows, giver]
+    which, has_prime = any_of(given[:, None] % np.array(PRIMES) == 0, rng)
+    factor = np.where(has_prime, np.array(PRIMES)[which], given)
+    result[rows, giver] //= factor
+    result[rows, taker] *= factor
+    return result
+
+
+def _set_numbers(
+    near: Neighbourhood,
+    draft: Draft,
+    rows: Ints,
+    knobs: Sequence[int],
+    numbers: Ints,
+    active: Flags,
+    able: Flags,
+) -> None:
+    """Set active knobs to *numbers*, (N, J), where the row is *able* and all have such choices."""
+    codes = np.where(active, near.codes_of(knobs, numbers), -1)
+    good = able & (codes != NO_CODE).all(axis=1)
+    draft.moved[rows[~good]] = False
+    draft.codes[np.ix_(rows[good], knobs)] = codes[good]
+    draft.touched[np.ix_(rows[good], knobs)] = active[good]
+
+
+def swap_factors(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
     """Exchange the values of two knobs of a product."""
-    knobs = active(genome, pick(near.products, random))
-    if len(knobs) < 2:
-        return None
-    one, two = pick_two(knobs, random)
-    choices, codes = near.space.knobs, genome.codes
-    first, second = choices[one].choices[codes[one]], choices[two].choices[codes[two]]
-    return None if first == second else near.moved(genome, {one: second, two: first})
+    group = rng.integers(len(near.products), size=rows.size)
+    for number, product in enumerate(near.products):
+        own = rows[group == number]
+        codes = draft.codes[own][:, product]
+        active, numbers = codes >= 0, near.numbers(product, codes)
+        one, two, able = two_of(active, rng)
+        at = np.arange(own.size)
+        first, second = numbers[at, one], numbers[at, two]
+        numbers[at, one], numbers[at, two] = second, first
+        _set_numbers(near, draft, own, product, numbers, active, able & (first != second))
 
 
-def step_ladder(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+def step_ladder(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
     """One step on a ladder, or now and then two."""
-    knobs = active(genome, near.ladders)
-    if not knobs:
-        return None
-    at = pick(knobs, random)
-    step = (1 if random.random() < 0.75 else 2) * (1 if random.random() < 0.5 else -1)
-    codes = list(genome.codes)
-    goal = min(max(codes[at] + step, 0), near.tops[at])
-    if goal == codes[at]:  # at an end: the other way
-        goal = min(max(codes[at] - step, 0), near.tops[at])
-    codes[at] = goal
-    return near.finish(genome, codes, (at,))
+    rows, knobs, codes = _chosen(near.ladders, draft, rows, rng)
+    tops = near.tops[knobs]
+    step = np.where(rng.random(rows.size) < 0.75, 1, 2)
+    step *= np.where(rng.random(rows.size) < 0.5, 1, -1)
+    goal = np.clip(codes + step, 0, tops)
+    goal = np.where(goal == codes, np.clip(codes - step, 0, tops), goal)  # at an end: back
+    draft.set(rows, knobs, goal)
 
 
-def trade_ladders(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+def _chosen(
+    knobs: Sequence[int], draft: Draft, rows: Ints, rng: Generator
+) -> tuple[Ints, Ints, Ints]:
+    """Rows that have one of *knobs*, which one is drawn for each, and its code."""
+    codes = draft.codes[rows][:, knobs]
+    at, able = any_of(codes >= 0, rng)
+    draft.moved[rows[~able]] = False
+    own = codes[np.arange(rows.size), at].astype(np.int64)
+    return rows[able], np.array(knobs)[at[able]], own[able]
+
+
+def trade_ladders(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
     """A step up on one ladder, a step down on another of the same kind."""
-    knobs = active(genome, pick(near.ordered_stems, random))
-    if len(knobs) < 2:
-        return None
-    up, down = pick_two(knobs, random)
-    codes = list(genome.codes)
-    codes[up] += 1
-    codes[down] -= 1
-    if codes[up] > near.tops[up] or codes[down] < 0:
-        return None
-    return near.finish(genome, codes, (up, down))
+    group = rng.integers(len(near.ordered_stems), size=rows.size)
+    for number, stem in enumerate(near.ordered_stems):
+        own = rows[group == number]
+        codes, knobs = draft.codes[own][:, stem], np.array(stem)
+        up, down, able = two_of(codes >= 0, rng)
+        at = np.arange(own.size)
+        higher, lower = codes[at, up] + 1, codes[at, down] - 1
+        able &= (higher <= near.tops[knobs[up]]) & (lower >= 0)
+        draft.moved[own[~able]] = False
+        draft.set(own[able], knobs[up[able]], higher[able])
+        draft.set(own[able], knobs[down[able]], lower[able])
 
 
-def change_word(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+def change_word(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
     """Another value for a knob without order."""
-    knobs = active(genome, near.words)
-    if not knobs:
-        return None
-    at = pick(knobs, random)
-    if not near.tops[at]:
-        return None
-    codes = list(genome.codes)
-    codes[at] = (codes[at] + 1 + below(near.tops[at], random)) % (near.tops[at] + 1)
-    return near.finish(genome, codes, (at,))
+    rows, knobs, codes = _chosen(near.words, draft, rows, rng)
+    tops = near.tops[knobs]
+    draft.moved[rows[tops == 0]] = False
+    step = 1 + (rng.random(rows.size) * tops).astype(np.int64)
+    draft.set(rows, knobs, (codes + step) % (tops + 1))
 
 
-def copy_value(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+def copy_value(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
     """The value that one network dimension has, for another one or for all of them."""
-    knobs = active(genome, pick(near.stems, random))
-    if len(knobs) < 2:
-        return None
-    source, target = pick_two(knobs, random)
-    value = near.space.knobs[source].choices[genome.codes[source]]
-    targets = knobs if random.random() < 0.5 else [target]
-    return near.moved(genome, dict.fromkeys(targets, value))
+    group, to_all = rng.integers(len(near.stems), size=rows.size), rng.random(rows.size) < 0.5
+    for number, stem in enumerate(near.stems):
+        mine = group == number
+        own, codes = rows[mine], draft.codes[rows[mine]][:, stem]
+        active = codes >= 0
+        source, target, able = two_of(active, rng)
+        at = np.arange(own.size)
+        wanted = active & (to_all[mine][:, None] | (np.arange(len(stem)) == target[:, None]))
+        found = near.translated[number][source[:, None], np.arange(len(stem))]
+        found = found[at[:, None], np.arange(len(stem)), codes[at, source][:, None]]
+        able &= ((found != NO_CODE) | ~wanted).all(axis=1)
+        draft.moved[own[~able]] = False
+        draft.codes[np.ix_(own[able], stem)] = np.where(wanted, found, codes)[able]
+        draft.touched[np.ix_(own[able], stem)] = wanted[able]
 
 
-def swap_dimensions(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+def swap_dimensions(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
     """Exchange two network dimensions with all that belongs to them.
 
     Values that the other dimension cannot take give way to those at the same place in its list.
     """
-    knobs = near.space.knobs
-    present = sorted(
-        {slot for at, slot in enumerate(near.slots) if slot is not None and genome.codes[at] >= 0}
-    )
-    if len(present) < 2:
-        return None
-    pair = pick_two(present, random)
-    codes = list(genome.codes)
-    touched: list[int] = []
-    for stem in near.stems:
-        own = [at for at in stem if near.slots[at] in pair and genome.codes[at] >= 0]
-        if len(own) < 2:
-            continue
-        for to, of in (own, reversed(own)):
-            code = genome.codes[of]
-            value = knobs[of].choices[code]
-            codes[to] = near.place[to].get(value, min(code, near.tops[to]))
-        touched += own
-    return near.finish(genome, codes, touched)
+    first, second, able = two_of(near.present(draft.codes[rows]), rng)
+    draft.moved[rows[~able]] = False
+    before = draft.codes[rows]
+    for number, stem in enumerate(near.stems):
+        places = near.place_in_stem[number]
+        one, two = places[first], places[second]
+        both = able & (one >= 0) & (two >= 0)
+        codes = before[:, stem]
+        at = np.flatnonzero(both)
+        at = at[(codes[at, one[at]] >= 0) & (codes[at, two[at]] >= 0)]
+        for of, to in ((one[at], two[at]), (two[at], one[at])):
+            code, knobs = codes[at, of], np.array(stem)[to]
+            found = near.translated[number][of, to, code]
+            fallback = np.minimum(code, near.tops[knobs])
+            draft.set(rows[at], knobs, np.where(found == NO_CODE, fallback, found))
 
 
-def redraw_block(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+def redraw_block(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
     """Another row for one block."""
-    number = below(len(near.space.spans), random)
-    span = near.space.spans[number]
-    codes = list(genome.codes)
-    codes[span.first : span.end] = near.space.draw_block(number, genome.dimensions, random)
-    return genome._replace(codes=tuple(codes))
+    spans = near.space.spans
+    chosen = rng.integers(len(spans), size=rows.size)
+    for number, span in enumerate(spans):
+        own = rows[chosen == number]
+        drawn = near.space.draw_blocks(number, draft.dimensions[own], rng)
+        draft.codes[own, span.first : span.end] = drawn
 
 
-def move_real(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+def move_real(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
     """A step in a continuous range, of a size drawn between 0.1 % and 30 % of it."""
-    reals = list(genome.reals)
-    at = below(len(reals), random)
-    step = random.gauss(0.0, 1.0) * 10 ** random.uniform(-3.0, -0.5)
-    reals[at] = min(max(reals[at] + step, 0.0), 1.0)
-    return genome._replace(reals=tuple(reals))
+    at = rng.integers(len(near.space.reals), size=rows.size)
+    step = rng.standard_normal(rows.size) * 10 ** rng.uniform(-3.0, -0.5, rows.size)
+    draft.reals[rows, at] = np.clip(draft.reals[rows, at] + step, 0.0, 1.0)
 
 
-def change_dimensions(near: Neighbourhood, genome: Genome, random: Random) -> Genome | None:
+def change_dimensions(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
     """Another number of network dimensions; blocks that still have their row keep it."""
-    counts = [count for count in near.space.counts if count != genome.dimensions]
-    count = pick(counts, random)
-    codes = list(genome.codes)
+    counts = np.array(near.space.counts, np.int16)
+    place = np.searchsorted(counts, draft.dimensions[rows])
+    step = 1 + rng.integers(len(counts) - 1, size=rows.size)
+    draft.dimensions[rows] = count = counts[(place + step) % len(counts)]
     for number, span in enumerate(near.space.spans):
-        if not near.space.holds(number, count, codes):
-            codes[span.first : span.end] = near.space.draw_block(number, count, random)
-    return Genome(count, tuple(codes), genome.reals)
+        lost = near.space.block_rows(number, count, draft.codes[rows]) < 0
+        drawn = near.space.draw_blocks(number, count[lost], rng)
+        draft.codes[rows[lost], span.first : span.end] = drawn
 
 
-def cross(near: Neighbourhood, one: Genome, two: Genome, random: Random) -> Genome:
-    """A child with some blocks of *one* and the others of *two*, of which it has the dimensions."""
-    codes = list(two.codes)
-    alike = one.dimensions == two.dimensions
+def cross(near: Neighbourhood, ones: Genomes, twos: Genomes, rng: Generator) -> Genomes:
+    """Children with some blocks of *ones*, and the others of *twos*, and their dimensions."""
+    codes = twos.codes.copy()
+    alike = ones.dimensions == twos.dimensions
     for number, span in enumerate(near.space.spans):
-        if random.random() < 0.5 and (alike or near.space.holds(number, two.dimensions, one.codes)):
-            codes[span.first : span.end] = one.codes[span.first : span.end]
-    reals = [a if random.random() < 0.5 else b for a, b in zip(one.reals, two.reals, strict=True)]
-    return Genome(two.dimensions, tuple(codes), tuple(reals))
+        taken = rng.random(len(ones)) < 0.5
+        if not alike.all():
+            held = near.space.block_rows(number, twos.dimensions, ones.codes) >= 0
+            taken &= alike | held
+        own = slice(span.first, span.end)
+        codes[taken, own] = ones.codes[taken, own]
+    is_first = rng.random(ones.reals.shape) < 0.5
+    return Genomes(twos.dimensions, codes, np.where(is_first, ones.reals, twos.reals))
 
 
 def moves_for(near: Neighbourhood) -> list[tuple[Move, float]]:
@@ -175,72 +235,8 @@ def moves_for(near: Neighbourhood) -> list[tuple[Move, float]]:
         (change_word, 0.12, bool(near.words)),
         (copy_value, 0.06, is_spread),
         (swap_dimensions, 0.06, is_spread),
-        (redraw_block, 0.06, True),
+        (redraw_block, 0.06, bool(near.space.spans)),
         (move_real, 0.10, bool(near.space.reals)),
         (change_dimensions, 0.02, len(near.space.counts) > 1),
     ]
     return [(move, share) for move, share, applies in offered if applies]
-
-
-Change = tuple[list[int], tuple[int, ...]]
-"""Codes of all knobs, and the positions of those that were changed."""
-
-
-def around(near: Neighbourhood, genome: Genome) -> Iterator[Genome]:
-    """Valid designs one step on a ladder, one word or one split of two factors from *genome*."""
-    yield from retuned(near, genome)
-    yield from _valid(near, genome, _other_splits(near, genome))
-
-
-def retuned(near: Neighbourhood, genome: Genome) -> Iterator[Genome]:
-    """Valid designs one step on a ladder or one word from *genome*."""
-    yield from _valid(near, genome, _other_codes(near, genome))
-
-
-def grafted(near: Neighbourhood, genome: Genome, others: Sequence[Genome]) -> Iterator[Genome]:
-    """Valid designs that have one block of one of *others*, and all else of *genome*."""
-    for other in others:
-        for number, span in enumerate(near.space.spans):
-            own = other.codes[span.first : span.end]
-            if own == genome.codes[span.first : span.end]:
-                continue
-            if near.space.holds(number, genome.dimensions, other.codes):
-                codes = (*genome.codes[: span.first], *own, *genome.codes[span.end :])
-                yield genome._replace(codes=codes)
-
-
-def _other_codes(near: Neighbourhood, genome: Genome) -> Iterator[Change]:
-    """A step up or down on each ladder, and each other word."""
-    for at in active(genome, near.ladders):
-        for code in (genome.codes[at] - 1, genome.codes[at] + 1):
-            if 0 <= code <= near.tops[at]:
-                yield _with(genome, {at: code}), (at,)
-    for at in active(genome, near.words):
-        for code in range(near.tops[at] + 1):
-            if code != genome.codes[at]:
-                yield _with(genome, {at: code}), (at,)
-
-
-def _other_splits(near: Neighbourhood, genome: Genome) -> Iterator[Change]:
-    """Each way in which two knobs of a product can share what they make together."""
-    for product in near.products:
-        for one, two in combinations(active(genome, product), 2):
-            values = [int(near.space.knobs[at].choices[genome.codes[at]]) for at in (one, two)]
-            together = values[0] * values[1]
-            for value, code in near.place[one].items():
-                rest, left = divmod(together, int(value))
-                other = None if left or code == genome.codes[one] else near.place[two].get(rest)
-                if other is not None:
-                    yield _with(genome, {one: code, two: other}), (one, two)
-
-
-def _valid(near: Neighbourhood, genome: Genome, changes: Iterable[Change]) -> Iterator[Genome]:
-    """*genome* with each of the changes that the space holds."""
-    for codes, touched in changes:
-        found = near.finish(genome, codes, touched)
-        if found is not None and found != genome:
-            yield found
-
-
-def _with(genome: Genome, codes: dict[int, int]) -> list[int]:
-    return [codes.get(at, code) for at, code in enumerate(genome.codes)]

@@ -18,7 +18,8 @@ class Settings:
         crossover: Share of children with two parents.
         repairs: Further moves that may bring a child back that the screen turned down.
         memory: Designs that the model learns from.
-        lesson: Results after which the model learns anew, and children are bred anew.
+        lesson: Results after which the model learns anew, and children are bred anew; more of them
+            once much is known, see ``next_lesson``.
         course: Lessons after which the model begins again without what it knew before.
     """
 
@@ -32,6 +33,22 @@ class Settings:
     memory: int = 320
     lesson: int = 16
     course: int = 8
+
+    def next_lesson(self, told: int) -> int:
+        """Number of results at which the lesson after that at *told* results begins.
+
+        What a result teaches falls with the number of those before, and so does what it may cost.
+        """
+        grown = min((told - _MANY) // _PARTS, _LONGEST) if told > _MANY else 0
+        return told + max(self.lesson, grown)
+
+    def bred(self, results: int) -> int:
+        """Children wanted for so many results."""
+        return max(self.children * self.lesson, 2 * results) if self.children else 0
+
+
+_MANY, _PARTS, _LONGEST = 640, 8, 1024
+"""Results from which on lessons grow, by one result for so many more, and the longest lesson."""
 
 
 LOCAL = Settings(initial=1, children=0, fresh=0.0, local=1.0, lesson=4)
