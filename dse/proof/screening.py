@@ -1,6 +1,7 @@
 """Answers for designs that need no simulation: over a limit for certain, or proven to be beaten."""
 
-from collections import Counter
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -47,6 +48,9 @@ class NoScreen:
 _MEETINGS = 3
 """Trials with a plan before its closer bound is asked: it is worth what several simulations are."""
 
+_PART = 32
+"""Likewise, at least one in so many of all trials: so it is asked for few plans at any time."""
+
 _MOST_HOPELESS = 1 << 17
 """Designs remembered as left no room; then they are forgotten, which costs time alone."""
 
@@ -84,8 +88,8 @@ class StudyScreen(NoScreen):
         self.genomes = GenomeSpace(study.space)
         self._plan_knobs = plan_knobs(study)
         self._plan_answers = Answers(self.genomes, self._plan_of, frozenset(self._plan_knobs))
-        self._plans: Counter[Plan] = Counter()
-        self._met_often: dict[Plan, int] = {}
+        self._met: dict[Plan, array[int]] = {}  # numbers of the trials with a plan
+        self._told = 0
         self._front: Front[int] = Front()
         self._hopeless: set[Genome] = set()
         self._floors, self._bounds = _Least(self, closer=False), _Least(self, closer=True)
@@ -102,10 +106,13 @@ class StudyScreen(NoScreen):
             self.state += self._front.add(trial.number, point)
 
     def _meet(self, trial: Trial) -> None:
-        plan = self._plan_of(trial.design)
-        self._plans[plan] += 1
-        if self._plans[plan] == _MEETINGS:
-            self._met_often[plan] = trial.number
+        self._met.setdefault(self._plan_of(trial.design), array("l")).append(trial.number)
+        self._told = trial.number + 1
+
+    def _is_worth(self, plan: Plan, told: int) -> bool:
+        """True if the closer bound of a plan is asked for after so many trials."""
+        met = self._met.get(plan, ())
+        return bisect_left(met, told) >= max(_MEETINGS, told // _PART)
 
     def recall(self, trials: Sequence[Trial]) -> None:
         self.state += 1
@@ -148,8 +155,8 @@ class StudyScreen(NoScreen):
         if not self._is_bounded:
             return np.full((len(genomes), len(self._study.goals.objectives)), -np.inf)
         least = self._floors.of(genomes)
-        met = [self._met_often.get(plan, since) < since for plan in self._plans_of(genomes)]
-        at = np.flatnonzero(np.array(met) & (least < np.inf).all(axis=1))
+        worth = [self._is_worth(plan, since) for plan in self._plan_answers.of(genomes)]
+        at = np.flatnonzero(np.array(worth, bool) & (least < np.inf).all(axis=1))
         if at.size:
             least[at] = np.maximum(least[at], self._bounds.of(genomes.at(at)))
         return least
@@ -164,7 +171,7 @@ class StudyScreen(NoScreen):
     def verdict(self, design: Design) -> Evaluation | None:
         if not self._is_bounded or not (self._decided.limits or self._front.kept):
             return None
-        is_met = self._plans[self._plan_of(design)] >= _MEETINGS
+        is_met = self._is_worth(self._plan_of(design), self._told)
         genome = self._genome_of(design)
         if self._is_left(genome, is_met):
             return None
@@ -227,10 +234,6 @@ class StudyScreen(NoScreen):
 
     def _plan_of(self, design: Design) -> Plan:
         return tuple(map(design.get, self._plan_knobs))
-
-    def _plans_of(self, genomes: Genomes) -> list[Plan]:
-        """``_plan_of`` for genomes."""
-        return self._plan_answers.of(genomes)
 
 
 class _Least:

@@ -106,7 +106,9 @@ class Breeder:
         swept = Genomes.joined([around(self.near, chosen), grafted(self.near, chosen, front)])
         swept = _new(self._as_known_again(swept).distinct(), is_known)
         passed = self.admits(swept)
-        other = _new(self._as_known_again(retuned(self.near, swept.at(~passed))).distinct(), is_known)
+        other = _new(
+            self._as_known_again(retuned(self.near, swept.at(~passed))).distinct(), is_known
+        )
         other = other.at(np.sort(rng.permutation(len(other))[:_SECONDS]))
         return Genomes.joined([swept.at(passed), other.at(self.admits(other))]).distinct()
 

@@ -71,9 +71,7 @@ class Pools:
             promise = judge.hopes(bred)
             self._pools["bred"] = [self._pool(bred, promise)]
 
-    def best(
-        self, kinds: Sequence[str], accept: Accept, weights: Weights | None
-    ) -> Genome | None:
+    def best(self, kinds: Sequence[str], accept: Accept, weights: Weights | None) -> Genome | None:
         """The best design of the first of *kinds* that has one; what may win comes first."""
         for hopeful in (True, False) if self._hopes is not None else (False,):
             for kind in kinds:

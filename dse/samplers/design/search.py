@@ -174,7 +174,9 @@ class DesignSearch:
                 self._archive.add(genome.key for genome in open_then)
                 self._breed()
         pairs = zip(asked, outcomes, strict=False)
-        self._trims.recall([(one, v) for one, (v, excess) in pairs if v is not None and excess <= 0])
+        self._trims.recall(
+            [(one, v) for one, (v, excess) in pairs if v is not None and excess <= 0]
+        )
         self._archive.add(genome.key for genome in asked)
         self._asked = len(asked)
         for _ in range(min(len(self._queue), len(asked))):

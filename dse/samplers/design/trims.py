@@ -112,7 +112,9 @@ class Trims:
     def _steps_of(self, genome: Genome) -> "Steps":
         """Steps on ladders that make *genome* cheaper, and those that cost nothing."""
         if self._amounts is None:
-            return Steps(trims=tuple(self._admitted(ladder_steps(self._near, genome, (-1,)))), free=())
+            return Steps(
+                trims=tuple(self._admitted(ladder_steps(self._near, genome, (-1,)))), free=()
+            )
         steps = self._admitted(ladder_steps(self._near, genome, (-1, 1)))
         own, *others = self._amounts(Genomes.of([genome, *(step.genome for step in steps)]))
         trims, free = list[Step](), list[Step]()
