@@ -18,8 +18,11 @@ _LUCK = {"near": 2, "fresh": 3}
 _LEAST = 16
 """Designs that are bred at once for a pool, at least; each further time twice as many."""
 
-_REFILLS = {"near": 3, "fresh": 11}
+_REFILLS = {"bred": 1, "near": 3, "fresh": 11}
 """Times that a pool is filled while nothing in it will do: then no more is expected of it."""
+
+_HOPEFUL_REFILLS = {"bred": 1, "near": 3, "fresh": 1}
+"""Likewise, while a design that may still win is looked for."""
 
 Accept = Callable[[Genome], bool]
 
@@ -65,7 +68,7 @@ class Pools:
         self._elite, settings = elite, self._settings
         self._first = {
             "near": max(_LEAST, int(2 * settings.local * results)),
-            "fresh": max(_LEAST, int(2 * settings.fresh * results)),
+            "fresh": max(_LEAST, int(2 * settings.drawn(self._since) * results)),
         }
         if bred is not None and len(bred):
             promise = judge.hopes(bred)
@@ -75,7 +78,8 @@ class Pools:
         """The best design of the first of *kinds* that has one; what may win comes first."""
         for hopeful in (True, False) if self._hopes is not None else (False,):
             for kind in kinds:
-                for pool in self._of(kind, 1 if hopeful else _REFILLS.get(kind, 1)):
+                most = _HOPEFUL_REFILLS if hopeful else _REFILLS
+                for pool in self._of(kind, most[kind]):
                     found = pool.best(accept, weights, hopeful=hopeful)
                     if found is not None:
                         return found

@@ -253,7 +253,7 @@ class DesignSearch:
         kinds = ("fresh",)
         weights: Floats | None = None
         if self._pools.is_filled:
-            is_fresh = random.random() < settings.fresh
+            is_fresh = random.random() < settings.drawn(self._told)
             is_local = random.random() < settings.local
             kinds = ("bred", "near", "fresh")
             if is_fresh or is_local:

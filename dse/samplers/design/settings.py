@@ -12,7 +12,8 @@ class Settings:
         parents: The best designs of each objective, in all, that may be parents beside the front.
         children: Children bred for each design that a lesson will be asked for; beside them, all
             that are one decision away from a design of the front.
-        fresh: Share of designs that are drawn uniformly all the same.
+        fresh: Share of designs that are drawn uniformly all the same; less where much is known, see
+            ``drawn``.
         local: Share of designs that are one move away from a design of the front, whatever the
             model says of them.
         crossover: Share of children with two parents.
@@ -41,6 +42,10 @@ class Settings:
         """
         grown = min((told - _MANY) // _PARTS, _LONGEST) if told > _MANY else 0
         return told + max(self.lesson, grown)
+
+    def drawn(self, told: int) -> float:
+        """Share of uniform draws after *told* results: they find ever less that is new and good."""
+        return self.fresh * min(1.0, _MANY / max(told, 1))
 
     def bred(self, results: int) -> int:
         """Children wanted for so many results."""
