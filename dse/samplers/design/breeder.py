@@ -11,7 +11,7 @@ from dse.samplers.design.genomes import Flags, Genomes
 from dse.samplers.design.moves import cross, moves_for
 from dse.samplers.design.neighbourhood import Draft, Neighbourhood
 from dse.samplers.design.screen import Screen
-from dse.samplers.design.settings import Settings
+from dse.samplers.design.settings import Litter, Settings
 from dse.samplers.design.sweeps import around, grafted, retuned
 
 IsKnown = Callable[[bytes], bool]
@@ -51,26 +51,36 @@ class Breeder:
         found = self._as_known_again(self._space.draw_many(number, rng)).distinct()
         return found.at(self.admits(found))
 
-    def neighbours(self, elite: Elite, number: int, rng: Generator) -> Genomes:
-        """Designs that pass, one move away from one of the front; *number* are tried."""
-        parents = elite.front() or elite.best(self._settings.parents)
+    def neighbours(self, elite: Elite, number: int, reach: int, rng: Generator) -> Genomes:
+        """Designs that pass, one move away from one of the front.
+
+        Args:
+            elite: The best designs so far.
+            number: Moves that are tried.
+            reach: 0 for the front alone; beyond, that of ever more designs behind it.
+            rng: Where all luck comes from.
+        """
+        parents = None if reach else elite.front()
+        if parents is None:
+            count = self._settings.parents
+            parents = elite.parents(count, (count << 2 * reach) - count)
         chosen = parents.at(rng.integers(len(parents), size=number))
         return self._repaired(self._moved(chosen, rng), rng).distinct()
 
     def children(
-        self, elite: Elite, *, around: int, wanted: int, is_known: IsKnown, rng: Generator
+        self, elite: Elite, litter: Litter, is_known: IsKnown, rng: Generator
     ) -> Genomes:
         """New designs that pass.
 
         Args:
             elite: The best designs so far.
-            around: Designs of the front of which all neighbours are taken.
-            wanted: Designs a few moves away from the best, at most.
+            litter: How many are wanted.
             is_known: Tells what is not new.
             rng: Where all luck comes from.
         """
-        parents = elite.parents(self._settings.parents)
-        found = self._around(elite.front(), around, is_known, rng)
+        parents = elite.parents(self._settings.parents, litter.others)
+        wanted = litter.children
+        found = self._around(elite.front(), litter.swept, is_known, rng)
         wanted += len(found)
         for _ in range(_ROUNDS):
             if len(found) >= wanted:

@@ -58,8 +58,11 @@ class Elite:
         """The designs that no other is better than, as last sorted, twins once; None: none is."""
         return self.best(self._leading) if self._leading else None
 
-    def parents(self, count: int) -> Genomes:
-        """The front, and of each objective the best designs that differ in it, *count* in all."""
+    def parents(self, count: int, others: int = 0) -> Genomes:
+        """The front, and of each objective the best designs that differ in it, *count* in all.
+
+        *others*: so many of the best designs besides, though they may be twins.
+        """
         best = self._order[: self.feasible]
         if not best:
             return self.best(count)
@@ -71,6 +74,7 @@ class Elite:
         for column in values[different].T:
             first = different[np.argsort(column, kind="stable")[:each]]
             chosen.update(dict.fromkeys(best[at] for at in first.tolist()))
+        chosen.update(dict.fromkeys(best[:others]))
         return self._genomes(list(chosen))
 
     def lesson(self) -> tuple[Genomes, Floats, int]:

@@ -1,13 +1,13 @@
 """Designs that wait to be asked for, and which of them is the most promising."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.samplers.design.genomes import Flags, Floats, Genome, Genomes
+from dse.samplers.design.genomes import Flags, Floats, Genome, Genomes, Ints
 
 _SUM_WEIGHT = 0.05
 """Weight of the sum beside the maximum in the scalarised value (augmented Chebyshev)."""
@@ -75,6 +75,7 @@ class Pool:
         self._hopes, self._since = hopes, since
         self._least: Floats | None = None
         self._state, self._left = -1, self._open
+        self._is_empty, self._hopeless_at = False, -1
 
     def best(
         self, accept: Callable[[Genome], bool], weights: Weights | None, *, hopeful: bool
@@ -86,24 +87,48 @@ class Pool:
             weights: (M,) what each objective counts.
             hopeful: Leave out what is proven to be beaten.
         """
-        able = self._open & self._hopeful() if hopeful else self._open.copy()
-        if self._promise is None or weights is None:
-            value = np.zeros(len(able))
-        else:
-            value = np.round(_scalarised(self._promise, weights), 9)
-        value[~able] = np.inf
-        while len(value):
-            at = int(value.argmin())
-            if value[at] == np.inf:
-                return None
-            value[at] = np.inf
+        hopeful = hopeful and self._hopes is not None
+        if self._is_spent(hopeful):
+            return None
+        able = np.flatnonzero(self._open & self._hopeful() if hopeful else self._open)
+        was_open = False
+        for at in self._ordered(able, weights):
             if self._known(self._keys[at]):
                 self._open[at] = False
                 continue
+            was_open = True
             genome = self.genomes.one(at)
             if accept(genome):
                 return genome
+        self._note_spent(hopeful, was_open)
         return None
+
+    def _is_spent(self, hopeful: bool) -> bool:
+        """True if nothing was left when that was last asked, and nothing can have come since."""
+        if hopeful and self._hopes is not None:
+            return self._is_empty or self._hopeless_at == self._hopes.state
+        return self._is_empty
+
+    def _note_spent(self, hopeful: bool, was_open: bool) -> None:
+        if was_open:
+            return
+        if hopeful and self._hopes is not None:
+            self._hopeless_at = self._hopes.state
+        else:
+            self._is_empty = True
+
+    def _ordered(self, able: Ints, weights: Weights | None) -> Iterator[int]:
+        """Those of the designs that are *able*, the most promising first."""
+        if self._promise is None or weights is None:
+            yield from able.tolist()
+            return
+        value = np.round(_scalarised(self._promise[able], weights), 9)
+        while value.size:
+            first = int(value.argmin())
+            if value[first] == np.inf:
+                return
+            value[first] = np.inf
+            yield int(able[first])
 
     def _hopeful(self) -> Flags:
         """True where nothing found so far is proven to beat a design."""

@@ -100,7 +100,7 @@ class Pools:
         if kind == "fresh":
             return self._pool(self._breeder.drawn(size, rng))
         assert self._elite is not None, "neighbours are asked for once there is a front"
-        return self._pool(self._breeder.neighbours(self._elite, size, rng))
+        return self._pool(self._breeder.neighbours(self._elite, size, number, rng))
 
     def _pool(self, genomes: Genomes, promise: "Weights | None" = None) -> Pool:
         return Pool(genomes, self._known, self._hopes, self._since, promise)

@@ -210,16 +210,11 @@ class DesignSearch:
         """Children for the designs that will be asked for until the next lesson."""
         if len(self._elite) < self._settings.initial:
             return
-        wanted, results = self._settings, self._next - self._told
-        bred = None
-        if wanted.children:
-            bred = self._breeder.children(
-                self._elite,
-                around=-(-results // _RESULTS_PER_SWEEP),
-                wanted=wanted.bred(results),
-                is_known=self._archive.__contains__,
-                rng=self._generator(_CHILDREN),
-            )
+        results, bred = self._next - self._told, None
+        litter = self._settings.litter(results)
+        if litter is not None:
+            known, rng = self._archive.__contains__, self._generator(_CHILDREN)
+            bred = self._breeder.children(self._elite, litter, known, rng)
         self._pools = self._new_pools()
         self._pools.fill(self._elite, results, bred, self._judge)
 
@@ -264,10 +259,6 @@ class DesignSearch:
 
 _CHILDREN = 1
 """Kind of luck that children are bred with; those of pools follow."""
-
-_RESULTS_PER_SWEEP = 64
-"""Results of a lesson for each design of the front whose neighbours are all judged."""
-
 
 def _any(genome: Genome) -> bool:
     return True

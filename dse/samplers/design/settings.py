@@ -47,9 +47,30 @@ class Settings:
         """Share of uniform draws after *told* results: they find ever less that is new and good."""
         return self.fresh * min(1.0, _MANY / max(told, 1))
 
-    def bred(self, results: int) -> int:
-        """Children wanted for so many results."""
-        return max(self.children * self.lesson, 2 * results) if self.children else 0
+    def litter(self, results: int) -> "Litter | None":
+        """Size of what is bred for a lesson of so many results; None: nothing is."""
+        if not self.children:
+            return None
+        return Litter(
+            children=max(self.children * self.lesson, 2 * results),
+            others=max(0, results // 4 - self.parents),
+            swept=-(-results // 64),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Litter:
+    """Size of what is bred for one lesson.
+
+    Attributes:
+        children: Designs a few moves away from the best, at most.
+        others: Of the best designs, that may be parents besides: among few, all is soon known.
+        swept: Designs of the front of which all neighbours are judged too.
+    """
+
+    children: int
+    others: int
+    swept: int
 
 
 _MANY, _PARTS, _LONGEST = 640, 8, 1024
