@@ -30,7 +30,7 @@ Accept = Callable[[Genome], bool]
 class Luck(Protocol):
     """Sources of luck, each for one use."""
 
-    def __call__(self, kind: int, number: int = 0) -> Generator: ...
+    def __call__(self, told: int, kind: int, number: int = 0) -> Generator: ...
 
 
 class Pools:
@@ -96,7 +96,7 @@ class Pools:
             yield pools[number]
 
     def _made(self, kind: str, number: int) -> Pool:
-        size, rng = self._first[kind] << number, self._generator(_LUCK[kind], number)
+        size, rng = self._first[kind] << number, self._generator(self._since, _LUCK[kind], number)
         if kind == "fresh":
             return self._pool(self._breeder.drawn(size, rng))
         assert self._elite is not None, "neighbours are asked for once there is a front"

@@ -213,7 +213,7 @@ class DesignSearch:
         results, bred = self._next - self._told, None
         litter = self._settings.litter(results)
         if litter is not None:
-            known, rng = self._archive.__contains__, self._generator(_CHILDREN)
+            known, rng = self._archive.__contains__, self._generator(self._told, _CHILDREN)
             bred = self._breeder.children(self._elite, litter, known, rng)
         self._pools = self._new_pools()
         self._pools.fill(self._elite, results, bred, self._judge)
@@ -228,9 +228,9 @@ class DesignSearch:
             generator=self._generator,
         )
 
-    def _generator(self, kind: int, number: int = 0) -> Generator:
-        """The source of luck of one kind at the present lesson."""
-        return np.random.default_rng([self._seed, self._told, kind, number])
+    def _generator(self, told: int, kind: int, number: int = 0) -> Generator:
+        """The source of luck of one kind in the lesson that began at *told* results."""
+        return np.random.default_rng([self._seed, told, kind, number])
 
     def _may_win(self, genome: Genome) -> bool:
         """True if nothing found so far is proven to beat *genome*; what is beaten stays beaten."""
