@@ -16,8 +16,8 @@ from dse.proof.machines import machine_prices
 from dse.rank.bargain import beaten_at_a_bargain
 from dse.rank.pareto import non_dominated
 from dse.samplers.design import GenomeSpace
-from dse.samplers.design.aims import TimeAlone
-from dse.samplers.design.neighbourhood import Neighbourhood
+from dse.samplers.design.columns.neighbourhood import Neighbourhood
+from dse.samplers.design.model.aims import TimeAlone
 from dse.samplers.design.screen import screen_of
 from dse.samplers.design.trims import Trims
 from dse.space import Design, design_key

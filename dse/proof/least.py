@@ -56,7 +56,8 @@ class LeastMetrics:
         known = self._each.values()
         times_s = [one.times_s(rows) if closer else one.floor_times_s(rows) for one in known]
         machines = [one.machines(rows) for one in known]
-        return [self._metrics(*row) for row in zip(zip(*machines), np.transpose(times_s).tolist())]
+        columns = zip(*machines, strict=True), np.transpose(times_s).tolist()
+        return [self._metrics(*row) for row in zip(*columns, strict=True)]
 
     def _metrics(
         self, machines: Sequence[Mapping[str, float] | InfeasibleError], times_s: Sequence[float]

@@ -165,7 +165,7 @@ class StudyScreen(NoScreen):
         """(N,) True where the trials so far leave room for designs with *least* objectives."""
         left: Flags = (least < np.inf).all(axis=1)
         for point in self._front.points if self._front.kept else ():
-            left &= ~no_worse(point, least) | no_worse(least, point)
+            left = left & (~no_worse(point, least) | no_worse(least, point))
         return left
 
     def verdict(self, design: Design) -> Evaluation | None:

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random import Generator
 
+from dse.samplers.design.columns.genomes import Flags, Genomes
+from dse.samplers.design.columns.moves import cross, moves_for
+from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood
+from dse.samplers.design.columns.space import GenomeSpace
+from dse.samplers.design.columns.sweeps import around, grafted, retuned
 from dse.samplers.design.elite import Elite
-from dse.samplers.design.genome import GenomeSpace
-from dse.samplers.design.genomes import Flags, Genomes
-from dse.samplers.design.moves import cross, moves_for
-from dse.samplers.design.neighbourhood import Draft, Neighbourhood
 from dse.samplers.design.screen import Screen
 from dse.samplers.design.settings import Litter, Settings
-from dse.samplers.design.sweeps import around, grafted, retuned
 
 IsKnown = Callable[[bytes], bool]
 """True of the key of a design that is known already."""
@@ -67,9 +67,7 @@ class Breeder:
         chosen = parents.at(rng.integers(len(parents), size=number))
         return self._repaired(self._moved(chosen, rng), rng).distinct()
 
-    def children(
-        self, elite: Elite, litter: Litter, is_known: IsKnown, rng: Generator
-    ) -> Genomes:
+    def children(self, elite: Elite, litter: Litter, is_known: IsKnown, rng: Generator) -> Genomes:
         """New designs that pass.
 
         Args:
@@ -151,4 +149,5 @@ class Breeder:
 
 
 def _new(genomes: Genomes, is_known: IsKnown) -> Genomes:
-    return genomes.at(np.array([not is_known(key) for key in genomes.keys()], bool))
+    keys = genomes.keys()
+    return genomes.at(np.array([not is_known(key) for key in keys], bool))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dse.rank.pareto import fronts
-from dse.samplers.design.genomes import Floats, Genome, Genomes
+from dse.samplers.design.columns.genomes import Floats, Genome, Genomes
 
 _DIGITS = 3
 """Digits behind the point of objectives, or of their logarithms, by one of which parents differ."""

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.samplers.design.genomes import Flags, Floats, Genome, Genomes, Ints
+from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, Ints
 
 _SUM_WEIGHT = 0.05
 """Weight of the sum beside the maximum in the scalarised value (augmented Chebyshev)."""

@@ -6,9 +6,9 @@ from typing import Protocol
 from numpy.random import Generator
 
 from dse.samplers.design.breeder import Breeder, IsKnown
+from dse.samplers.design.columns.genomes import Genome, Genomes
 from dse.samplers.design.elite import Elite
-from dse.samplers.design.genomes import Genome, Genomes
-from dse.samplers.design.judge import Judge
+from dse.samplers.design.model.judge import Judge
 from dse.samplers.design.pool import Hopes, Pool, Weights
 from dse.samplers.design.settings import Settings
 
@@ -37,7 +37,7 @@ class Pools:
     """Where designs wait until they are asked for.
 
     Pools of neighbours and of uniform draws are filled when they are first asked, and again when
-    nothing in them will do; what comes depends on the lesson and on how often, not on what is known.
+    nothing in them will do; what comes depends on the lesson and on how often, on nothing else.
     """
 
     def __init__(

@@ -6,8 +6,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from dse.samplers.base import Twins
-from dse.samplers.design.genome import GenomeSpace
-from dse.samplers.design.genomes import Flags, Genome, Genomes, row_bytes
+from dse.samplers.design.columns.genomes import Flags, Genome, Genomes, row_bytes
+from dse.samplers.design.columns.space import GenomeSpace
 from dse.space import Check, Design
 
 Answer = TypeVar("Answer")

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.random import Generator
 
 from dse.samplers.base import Prices
-from dse.samplers.design.aims import Aims, EachByItself, TimeAlone
 from dse.samplers.design.archive import Archive
 from dse.samplers.design.breeder import Breeder
+from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes
+from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
-from dse.samplers.design.genome import GenomeSpace
-from dse.samplers.design.genomes import Flags, Floats, Genome, Genomes
-from dse.samplers.design.judge import Judge
+from dse.samplers.design.model.aims import Aims, EachByItself, TimeAlone
+from dse.samplers.design.model.judge import Judge
 from dse.samplers.design.pool import Hopes, drawn_weights
 from dse.samplers.design.pools import Pools
 from dse.samplers.design.screen import Screen, anything
@@ -44,7 +44,7 @@ _ENOUGH = 8
 class DesignSearch:
     """Proposes genomes of one space; see the module."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that may be known beforehand
         self,
         space: GenomeSpace,
         *,
@@ -245,7 +245,7 @@ class DesignSearch:
         """The design to ask for as *number*."""
         random = Random(self._seed << 40 | number)
         settings = self._settings
-        kinds = ("fresh",)
+        kinds: tuple[str, ...] = ("fresh",)
         weights: Floats | None = None
         if self._pools.is_filled:
             is_fresh = random.random() < settings.drawn(self._told)
@@ -259,6 +259,7 @@ class DesignSearch:
 
 _CHILDREN = 1
 """Kind of luck that children are bred with; those of pools follow."""
+
 
 def _any(genome: Genome) -> bool:
     return True

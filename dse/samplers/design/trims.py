@@ -14,8 +14,8 @@ import numpy as np
 
 from dse.rank.bargain import GAIN, LOSS, beaten_at_a_bargain
 from dse.rank.pareto import Front, non_dominated
-from dse.samplers.design.genomes import Genome, Genomes
-from dse.samplers.design.neighbourhood import Draft, Neighbourhood, active
+from dse.samplers.design.columns.genomes import Genome, Genomes
+from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood, active
 from dse.samplers.design.screen import Screen
 
 Amounts = Callable[[Genomes], Sequence[tuple[float, ...] | None]]

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from dse.samplers.base import Prices
 from dse.samplers.design import DesignSearch, Genome, Genomes, GenomeSpace
-from dse.samplers.design.aims import TimeAlone
+from dse.samplers.design.columns.neighbourhood import Neighbourhood
+from dse.samplers.design.columns.sweeps import around
 from dse.samplers.design.elite import Elite
-from dse.samplers.design.neighbourhood import Neighbourhood
-from dse.samplers.design.sweeps import around
+from dse.samplers.design.model.aims import TimeAlone
 from dse.space import Design, RunFacts, SpaceFile, build_space
 
 FILE = {

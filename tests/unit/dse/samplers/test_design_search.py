@@ -8,9 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dse.samplers.design import DesignSearch, Genome, Genomes, GenomeSpace, Settings
-from dse.samplers.design.moves import moves_for
-from dse.samplers.design.neighbourhood import Draft, Neighbourhood
-from dse.samplers.design.surrogate import GaussianProcess, Root, in_blocks
+from dse.samplers.design.columns.moves import moves_for
+from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood
+from dse.samplers.design.model.surrogate import GaussianProcess, Root, in_blocks
 from dse.samplers.design_sampler import DesignSampler
 from dse.space import Encoding, RunFacts, Space, SpaceFile, build_space, design_key
 

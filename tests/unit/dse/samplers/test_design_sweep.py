@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from dse.samplers.design import Genome, Genomes, GenomeSpace, Settings
 from dse.samplers.design.breeder import Breeder
+from dse.samplers.design.columns.neighbourhood import Neighbourhood
+from dse.samplers.design.columns.sweeps import around, grafted, retuned
 from dse.samplers.design.elite import Elite
-from dse.samplers.design.neighbourhood import Neighbourhood
 from dse.samplers.design.pool import Pool, drawn_weights
 from dse.samplers.design.settings import Litter
-from dse.samplers.design.sweeps import around, grafted, retuned
 from dse.space import RunFacts, SpaceFile, Value, build_space
 
 FILE = {

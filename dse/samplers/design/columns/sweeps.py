@@ -5,8 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from dse.samplers.design.genomes import Codes, Genomes, Ints
-from dse.samplers.design.neighbourhood import NO_CODE, Draft, Neighbourhood
+from dse.samplers.design.columns.genomes import Codes, Genomes, Ints
+from dse.samplers.design.columns.neighbourhood import NO_CODE, Draft, Neighbourhood
 
 
 def retuned(near: Neighbourhood, genomes: Genomes) -> Genomes:
@@ -49,9 +49,9 @@ def _other_codes(near: Neighbourhood, codes: Codes) -> list[Change]:
             rows = np.flatnonzero((codes[:, at] >= 0) & (code >= 0) & (code <= near.tops[at]))
             changes.append((rows, (at,), code[rows, None]))
     for at in near.words:
-        for code in range(int(near.tops[at]) + 1):
-            rows = np.flatnonzero((codes[:, at] >= 0) & (codes[:, at] != code))
-            changes.append((rows, (at,), np.full((rows.size, 1), code, np.int16)))
+        for word in range(int(near.tops[at]) + 1):
+            rows = np.flatnonzero((codes[:, at] >= 0) & (codes[:, at] != word))
+            changes.append((rows, (at,), np.full((rows.size, 1), word, np.int16)))
     return changes
 
 
@@ -62,10 +62,10 @@ def _other_splits(near: Neighbourhood, codes: Codes) -> list[Change]:
         for pair in combinations(product, 2):
             own = codes[:, pair]
             together = near.numbers(pair, own).prod(axis=1)
-            for code, value in enumerate(near.space.knobs[pair[0]].choices):
+            for own_code, value in enumerate(near.space.knobs[pair[0]].choices):
                 numbers = np.stack([np.full(len(own), int(value)), together // int(value)], axis=1)
                 found = near.codes_of(pair, numbers).astype(np.int16)
-                able = (own >= 0).all(axis=1) & (own[:, 0] != code) & (found[:, 1] != NO_CODE)
+                able = (own >= 0).all(axis=1) & (own[:, 0] != own_code) & (found[:, 1] != NO_CODE)
                 rows = np.flatnonzero(able & (together % int(value) == 0))
                 changes.append((rows, pair, found[rows]))
     return changes

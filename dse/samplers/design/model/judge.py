@@ -4,11 +4,11 @@ from random import Random
 
 import numpy as np
 
-from dse.samplers.design.aims import Aims
+from dse.samplers.design.columns.genomes import Floats, Genomes
+from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
-from dse.samplers.design.genome import GenomeSpace
-from dse.samplers.design.genomes import Floats, Genomes
-from dse.samplers.design.surrogate import GaussianProcess
+from dse.samplers.design.model.aims import Aims
+from dse.samplers.design.model.surrogate import GaussianProcess
 
 _OPTIMISM = 1.0
 """Standard deviations by which the model's guesses are lowered."""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.random import Generator
 
-from dse.samplers.design.genomes import Codes, Flags, Floats, Genomes, Ints
-from dse.samplers.design.neighbourhood import (
+from dse.samplers.design.columns.genomes import Flags, Floats, Genomes, Ints
+from dse.samplers.design.columns.neighbourhood import (
     NO_CODE,
     PRIMES,
     Draft,
@@ -25,7 +25,7 @@ Move = Callable[[Neighbourhood, Draft, Ints, Generator], None]
 
 def shift_factor(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
     """Move a prime factor from one knob of a product to another."""
-    _shift(near, draft, rows, np.ones(rows.size), rng)
+    _shift(near, draft, rows, np.ones(rows.size, np.int64), rng)
 
 
 def shift_factors(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:
@@ -33,7 +33,7 @@ def shift_factors(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator)
     _shift(near, draft, rows, 2 + (rng.random(rows.size) < 0.35), rng)
 
 
-def _shift(near: Neighbourhood, draft: Draft, rows: Ints, times: Floats, rng: Generator) -> None:
+def _shift(near: Neighbourhood, draft: Draft, rows: Ints, times: Ints, rng: Generator) -> None:
     group = rng.integers(len(near.products), size=rows.size)
     for number, product in enumerate(near.products):
         own = rows[group == number]
@@ -44,7 +44,7 @@ def _shift(near: Neighbourhood, draft: Draft, rows: Ints, times: Floats, rng: Ge
             shifted = _shifted(numbers, active, rng)
             going = able & (times[group == number] > turn)
             numbers = np.where(going[:, None], shifted, numbers)
-        _set_numbers(near, draft, own, product, numbers, active, able)
+        _set_numbers(near, draft, own, product, numbers, able)
 
 
 def _shifted(numbers: Ints, active: Flags, rng: Generator) -> Ints:
@@ -63,15 +63,10 @@ def _shifted(numbers: Ints, active: Flags, rng: Generator) -> Ints:
 
 
 def _set_numbers(
-    near: Neighbourhood,
-    draft: Draft,
-    rows: Ints,
-    knobs: Sequence[int],
-    numbers: Ints,
-    active: Flags,
-    able: Flags,
+    near: Neighbourhood, draft: Draft, rows: Ints, knobs: Sequence[int], numbers: Ints, able: Flags
 ) -> None:
     """Set active knobs to *numbers*, (N, J), where the row is *able* and all have such choices."""
+    active = draft.codes[rows][:, knobs] >= 0
     codes = np.where(active, near.codes_of(knobs, numbers), -1)
     good = able & (codes != NO_CODE).all(axis=1)
     draft.moved[rows[~good]] = False
@@ -90,7 +85,7 @@ def swap_factors(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) 
         at = np.arange(own.size)
         first, second = numbers[at, one], numbers[at, two]
         numbers[at, one], numbers[at, two] = second, first
-        _set_numbers(near, draft, own, product, numbers, active, able & (first != second))
+        _set_numbers(near, draft, own, product, numbers, able & (first != second))
 
 
 def step_ladder(near: Neighbourhood, draft: Draft, rows: Ints, rng: Generator) -> None:

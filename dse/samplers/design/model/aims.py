@@ -6,8 +6,8 @@ from typing import Protocol
 import numpy as np
 
 from dse.samplers.base import Prices
-from dse.samplers.design.genome import GenomeSpace
-from dse.samplers.design.genomes import Flags, Floats, Genomes
+from dse.samplers.design.columns.genomes import Flags, Floats, Genomes
+from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.screen import Answers
 
 

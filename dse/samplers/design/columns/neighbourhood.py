@@ -7,8 +7,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dse.samplers.design.genome import GenomeSpace, Span
-from dse.samplers.design.genomes import Codes, Flags, Genome, Genomes, Ints
+from dse.samplers.design.columns.genomes import Codes, Flags, Genome, Genomes, Ints
+from dse.samplers.design.columns.space import GenomeSpace, Span
 from dse.space import Value
 
 PRIMES = (2, 3, 5, 7)

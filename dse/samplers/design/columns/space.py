@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dse.samplers.design.genomes import Codes, Flags, Genome, Genomes, Ints
+from dse.samplers.design.columns.genomes import Codes, Flags, Genome, Genomes, Ints
 from dse.space import Design, KnobBlock, Parameter, Space
 
 _STEPS = 2**40
@@ -81,7 +81,9 @@ class GenomeSpace:
             for number, span in enumerate(self.spans)
             for count in self.counts
         }
-        self._finders = {place: _Finder.of(keys) for place, keys in self._keys.items()}
+        self._finders = {
+            place: _Finder.of(keys.astype(np.int64)) for place, keys in self._keys.items()
+        }
         position = {knob.name: at for at, knob in enumerate(self.knobs)}
         self._order = [
             (knob.name, position.get(knob.name, -1), knob.choices)
