@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.random import Generator
 
-from dse.samplers.design.columns.genomes import Flags, Floats, Genomes, Ints
+from dse.samplers.design.columns.genomes import Flags, Genomes, Ints
 from dse.samplers.design.columns.neighbourhood import (
     NO_CODE,
     PRIMES,
