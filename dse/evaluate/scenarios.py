@@ -52,7 +52,7 @@ class ScenarioEvaluator(Evaluator):
 
     @property
     def twin_knobs(self) -> frozenset[str]:
-        """Those of all scenarios."""
+        """Names of such knobs in any scenario."""
         return frozenset().union(*(evaluator.twin_knobs for evaluator in self._each.values()))
 
     def measured_against(self, design: Design) -> str:

@@ -244,7 +244,7 @@ class _Least:
         self._known: dict[bytes, Floats] = {}
 
     def known(self, key: bytes) -> Floats | None:
-        """Of a design by its key, if it was asked about."""
+        """Least objectives of a design by its key, if it was asked about."""
         return self._known.get(key)
 
     def of(self, genomes: Genomes) -> Floats:

@@ -75,7 +75,7 @@ class RunFits:
         return True
 
     def _plan(self, design: Design) -> "_Plan | None":
-        """What is known of the plan; None: it does not fit."""
+        """Size and groups of the plan; None: it does not fit."""
         key = _key(design, self._of_plan)
         if key not in self._plans:
             self._plans[key] = self._plan_of(self._run(design))

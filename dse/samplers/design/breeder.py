@@ -47,7 +47,7 @@ class Breeder:
         self._shares = np.cumsum([share for _, share in moves])
 
     def drawn(self, number: int, rng: Generator) -> Genomes:
-        """Those of *number* uniform draws that pass."""
+        """Designs that pass, of *number* uniform draws."""
         found = self._as_known_again(self._space.draw_many(number, rng)).distinct()
         return found.at(self.admits(found))
 

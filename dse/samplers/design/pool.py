@@ -118,7 +118,7 @@ class Pool:
             self._is_empty = True
 
     def _ordered(self, able: Ints, weights: Weights | None) -> Iterator[int]:
-        """Those of the designs that are *able*, the most promising first."""
+        """Numbers of the designs that are *able*, the most promising first."""
         if self._promise is None or weights is None:
             yield from able.tolist()
             return
@@ -149,7 +149,7 @@ def _scalarised(promise: Floats, weights: Weights) -> Floats:
 
 
 def drawn_weights(objectives: int, ends: Sequence[int], random: Random) -> Weights:
-    """What each of the *objectives* counts; all of it one, or drawn uniformly.
+    """Weights of the *objectives*: all of it one, or drawn uniformly.
 
     Args:
         objectives: How many there are.

@@ -34,7 +34,7 @@ class Luck(Protocol):
 
 
 class Pools:
-    """Where designs wait until they are asked for.
+    """Places in which designs wait until they are asked for.
 
     Pools of neighbours and of uniform draws are filled when they are first asked, and again when
     nothing in them will do; what comes depends on the lesson and on how often, on nothing else.

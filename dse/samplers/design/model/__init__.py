@@ -1,1 +1,1 @@
-"""What the search believes of designs: quantities to guess, and the models that guess them."""
+"""Beliefs of the search about designs: quantities to guess, and the models that guess them."""

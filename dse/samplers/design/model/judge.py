@@ -1,4 +1,4 @@
-"""What can be hoped of designs, by a model of each objective that the best designs teach."""
+"""Hopes for designs, by a model of each objective that the best designs teach."""
 
 from random import Random
 
@@ -50,7 +50,7 @@ class Judge:
         self._models = []
 
     def hopes(self, genomes: Genomes) -> Floats | None:
-        """What the models hope of each objective: 0 where the front begins, 1 where it ends.
+        """Hopes of the models for each objective: 0 where the front begins, 1 where it ends.
 
         Returns:
             (N, M) float64; None: nothing is known.
