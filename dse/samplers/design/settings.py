@@ -73,7 +73,7 @@ class Litter:
     swept: int
 
 
-_MANY, _PARTS, _LONGEST = 640, 8, 1024
+_MANY, _PARTS, _LONGEST = 1000, 8, 1024
 """Results from which on lessons grow, by one result for so many more, and the longest lesson."""
 
 
