@@ -12,6 +12,9 @@ from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, 
 _SUM_WEIGHT = 0.05
 """Weight of the sum beside the maximum in the scalarised value (augmented Chebyshev)."""
 
+_DIGITS = 9
+"""Digits behind the point of promises: how sums were rounded does not choose among equals."""
+
 _CORNERS = 0.4
 """Share of designs chosen for one objective that has to be found: no other meets that end."""
 
@@ -70,7 +73,8 @@ class Pool:
             since: Outcomes that were known when the designs were bred.
             promise: (N, M) of each objective, 0 where the front begins and 1 where it ends.
         """
-        self.genomes, self._known, self._promise = genomes, known, promise
+        self.genomes, self._known = genomes, known
+        self._promise = None if promise is None else np.round(promise.T, _DIGITS)
         self._keys, self._open = genomes.keys(), np.ones(len(genomes), bool)
         self._hopes, self._since = hopes, since
         self._least: Floats | None = None
@@ -122,13 +126,15 @@ class Pool:
         if self._promise is None or weights is None:
             yield from able.tolist()
             return
-        value = np.round(_scalarised(self._promise[able], weights), 9)
-        while value.size:
-            first = int(value.argmin())
-            if value[first] == np.inf:
+        value = _scalarised(self._promise, weights)
+        left = np.full(value.size, np.inf)
+        left[able] = value[able]
+        while left.size:
+            first = int(left.argmin())
+            if left[first] == np.inf:
                 return
-            value[first] = np.inf
-            yield int(able[first])
+            left[first] = np.inf
+            yield first
 
     def _hopeful(self) -> Flags:
         """True where nothing found so far is proven to beat a design."""
@@ -143,9 +149,9 @@ class Pool:
 
 
 def _scalarised(promise: Floats, weights: Weights) -> Floats:
-    """(N,) what designs promise if objectives count by *weights*; less is better."""
-    weighted = promise * weights
-    return np.asarray(weighted.max(axis=1) + _SUM_WEIGHT * weighted.sum(axis=1))
+    """(N,) values of designs with *promise*, (M, N), that count by *weights*; less is better."""
+    weighted = promise * weights[:, None]
+    return np.asarray(weighted.max(axis=0) + _SUM_WEIGHT * weighted.sum(axis=0))
 
 
 def drawn_weights(objectives: int, ends: Sequence[int], random: Random) -> Weights:
