@@ -163,9 +163,9 @@ class StudyScreen(NoScreen):
 
     def are_left(self, least: Floats) -> Flags:
         """(N,) True where the trials so far leave room for designs with *least* objectives."""
-        left: Flags = (least < np.inf).all(axis=1)
+        left: Flags = np.asarray((least < np.inf).all(axis=1))
         for point in self._front.points if self._front.kept else ():
-            left = left & (~no_worse(point, least) | no_worse(least, point))
+            left &= np.asarray(~no_worse(point, least) | no_worse(least, point))
         return left
 
     def verdict(self, design: Design) -> Evaluation | None:
