@@ -27,7 +27,7 @@ from dse.objectives import COST_METRICS, OBJECTIVES
 from dse.rank.bargain import GAIN, beaten_at_a_bargain
 from dse.results.result import StudyResult
 from dse.samplers.design import GenomeSpace
-from dse.samplers.design.neighbourhood import Neighbourhood
+from dse.samplers.design.columns.neighbourhood import Neighbourhood
 from dse.samplers.design.trims import ladder_steps
 from dse.space import Design
 from dse.study.trials import Trial

@@ -1,5 +1,6 @@
 """Checks that a run can be simulated and fits in memory, before anything is simulated."""
 
+from collections.abc import Sequence
 from math import prod
 
 from simcore.compute import COMPUTE_MODELS
@@ -16,8 +17,9 @@ from simcore.memory.runtime import RuntimeMemory, runtime_memory
 from simcore.network import BACKENDS
 from simcore.units import format_memory
 from simcore.workload import ParallelPlan, Workload, check_plan
-from simcore.workload.graph import Axis
+from simcore.workload.graph import Axis, GroupLayout
 from simcore.workload.groups import group_layouts
+from simcore.workload.rules import check_splits
 
 
 class RunChecks:
@@ -43,7 +45,33 @@ class RunChecks:
         """See ``check_structure``."""
         sizes = tuple([dimension.npus for dimension in platform.dimensions])
         key = workload, plan, sizes
-        self._memo.of("structure", key, lambda: _check_structure(workload, plan, sizes))
+        self._memo.of("structure", key, lambda: self._structure(workload, plan, sizes))
+
+    def _structure(self, workload: Workload, plan: ParallelPlan, sizes: tuple[int, ...]) -> None:
+        check_plan(workload, plan, prod(sizes))
+        self.places(self.groups(workload, plan), sizes)
+
+    def groups(self, workload: Workload, plan: ParallelPlan) -> tuple[GroupLayout, ...]:
+        """The groups that have to lie on the machine, whatever it is.
+
+        Raises:
+            InfeasibleError: The plan does not divide the workload.
+        """
+        return self._memo.of("groups", (workload, plan), lambda: _groups(workload, plan))
+
+    def places(self, groups: Sequence[GroupLayout], sizes: tuple[int, ...]) -> None:
+        """Check that *groups* lie on network dimensions of these *sizes*, in NPUs.
+
+        Raises:
+            InfeasibleError: One does not.
+        """
+        for group in groups:
+            place_group(str(group.axis), group.stride, group.size, sizes)
+
+    def fit(self, workload: Workload, platform: Platform, plan: ParallelPlan) -> MemoryFit:
+        """See ``memory_fit``."""
+        needed, runtime = self.footprint(workload, plan), self.runtime(workload, plan)
+        return MemoryFit.of(needed, runtime, platform.npu.memory_bytes)
 
     def memory(
         self, workload: Workload, platform: Platform, plan: ParallelPlan, margin: float = 0.0
@@ -109,9 +137,7 @@ def memory_fit(workload: Workload, platform: Platform, plan: ParallelPlan) -> Me
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
-    checks = RunChecks()
-    needed, runtime = checks.footprint(workload, plan), checks.runtime(workload, plan)
-    return MemoryFit.of(needed, runtime, platform.npu.memory_bytes)
+    return RunChecks().fit(workload, platform, plan)
 
 
 def _check_models(run: Run) -> None:
@@ -125,11 +151,11 @@ def _check_models(run: Run) -> None:
         raise COMPUTE_MODELS.unknown(run.compute, at="compute")
 
 
-def _check_structure(workload: Workload, plan: ParallelPlan, sizes: tuple[int, ...]) -> None:
-    check_plan(workload, plan, prod(sizes))
-    for axis, group in group_layouts(workload, plan).items():
-        if axis is not Axis.EMBEDDING:  # the ends of the pipeline, which lie anywhere
-            place_group(str(axis), group.stride, group.size, sizes)
+def _groups(workload: Workload, plan: ParallelPlan) -> tuple[GroupLayout, ...]:
+    check_splits(workload, plan)
+    groups = group_layouts(workload, plan).values()
+    # the ends of the pipeline lie anywhere
+    return tuple([group for group in groups if group.axis is not Axis.EMBEDDING])
 
 
 def _check_host(needed_bytes: int, npu: Npu) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from problems import PROBLEMS, Problem
 
 from dse.evaluate import Evaluation, State
-from dse.samplers.base import ProposerInput
+from dse.samplers.base import ProposerInput, Twins
 from dse.samplers.registry import build_proposer
 from dse.space import Design, design_key
 from dse.study.trials import Trial
@@ -83,6 +83,8 @@ def run_sampler(problem: Problem, name: str, seed: int, trials: int, window: int
         checks=problem.checks,
         prices=problem.prices,
         is_hopeful=screen.is_hopeful if screen else None,
+        hopes=screen,
+        twins=Twins(canonical=problem.canonical, deciding=problem.twin_knobs),
     )
     proposer, log = build_proposer(name, what), Log(problem, trials)
     open_ones: deque = deque()

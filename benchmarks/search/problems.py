@@ -36,6 +36,7 @@ class Problem:
         prices: What is exact about the designs; None: nothing is.
         screen: Makes what knows, from trials so far, which designs are of no use; None: nothing.
         canonical: Stands for all designs with the same outcome.
+        twin_knobs: Names of the knobs that this looks at, and of those that it changes.
         evaluate: Objectives by name; empty if the design is infeasible.
         score: Of values, (N, M): hypervolume by that of the true front, or best product.
         score_name: What the score is.
@@ -52,6 +53,7 @@ class Problem:
     prices: Prices | None = None
     screen: Callable[[], StudyScreen] | None = None
     fastest_s: float | None = None
+    twin_knobs: frozenset[str] = frozenset()
 
     def admits(self, design: Design) -> bool:
         """True if *design* breaks none of the checks."""
@@ -106,6 +108,7 @@ def stand_in() -> Problem:
             )
         ],
         canonical=canonical,
+        twin_knobs=frozenset(("d[0]", "d[1]", "level[0]", "level[1]")),
         evaluate=answer,
         score=lambda values: problem.hv2d(values, reference) / volume,
         score_name="hypervolume / that of the true front",
@@ -148,6 +151,7 @@ def study(name: str, objectives: Mapping[str, str], **overrides: object) -> Prob
         goals=loaded.goals,
         checks=evaluator.checks(),
         canonical=evaluator.canonical,
+        twin_knobs=evaluator.twin_knobs,
         prices=machine_prices(loaded),
         screen=lambda: StudyScreen(loaded, evaluator),
         evaluate=answer,

@@ -219,6 +219,11 @@ class Evaluator(ABC):
         """The design that stands for all that have provably the same metrics as *design*."""
         return design
 
+    @property
+    def twin_knobs(self) -> frozenset[str]:
+        """Names of the knobs that ``canonical`` looks at, and of those that it changes."""
+        return frozenset()
+
     def sent_bytes(self, design: Design) -> Sequence[float]:
         """Bytes that an NPU sends in each dimension of the network; empty: not known.
 

@@ -50,6 +50,11 @@ class ScenarioEvaluator(Evaluator):
         found = [evaluator.canonical(design) for evaluator in self._each.values()]
         return found[0] if all(other == found[0] for other in found) else design
 
+    @property
+    def twin_knobs(self) -> frozenset[str]:
+        """Names of such knobs in any scenario."""
+        return frozenset().union(*(evaluator.twin_knobs for evaluator in self._each.values()))
+
     def measured_against(self, design: Design) -> str:
         """Error against measurements by scenario; one phrase where all agree."""
         found = {name: each.measured_against(design) for name, each in self._each.items()}

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
 from dse.evaluate.designs.assign import backends_of, usable
-from dse.evaluate.designs.checks import design_checks
+from dse.evaluate.designs.checks import RunFits
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.levers import Moved, moved_platforms
@@ -23,14 +23,13 @@ from simcore import (
     SimcoreError,
     Simulator,
     attribute_run,
-    check_memory,
     check_run,
-    check_structure,
-    memory_fit,
     unbuildable,
 )
 
 _SCHEDULING = "system.scheduling"
+_PHASE_END = "system.phase_end"
+_INTER_DIMENSION = "system.inter_dimension"
 
 
 class SimulatorEvaluator(Evaluator):
@@ -48,7 +47,6 @@ class SimulatorEvaluator(Evaluator):
         self._simulator = Simulator()
         self._simulator.prepare()
         self._margin = what.goals.memory_margin
-        self._needs_room = what.goals.needs_room
         self._meter = CostMeter.of(what)
         self._bands = RunBands.of(what)
         self._backends = backends_of(what)
@@ -121,19 +119,7 @@ class SimulatorEvaluator(Evaluator):
         return self._meter.metrics(run.platform, metrics["iteration_time_s"], result.tokens)
 
     def checks(self) -> Sequence[Check]:
-        return design_checks(self.input, lambda one: self.run(one).platform, self._fits)
-
-    def _fits(self, design: Design) -> bool:
-        run = self.run(design)
-        try:
-            check_structure(run.workload, run.platform, run.plan)
-            if self._margin is not None:
-                check_memory(run.workload, run.platform, run.plan, self._margin)
-        except InfeasibleError:
-            return False
-        if not self._needs_room:
-            return True
-        return not memory_fit(run.workload, run.platform, run.plan).is_short
+        return RunFits(self.input, self.run).checks()
 
     def canonical(self, design: Design) -> Design:
         """One order of waiting collectives, where it decides nothing.
@@ -146,13 +132,17 @@ class SimulatorEvaluator(Evaluator):
             return design
         if any(BACKENDS[name].messages_meet for name in self._backends):
             return design
-        if design.get("system.phase_end", self._system.get("phase_end")) != "together":
+        if design.get(_PHASE_END, self._system.get("phase_end")) != "together":
             return design
-        order = design.get("system.inter_dimension", self._system.get("inter_dimension"))
+        order = design.get(_INTER_DIMENSION, self._system.get("inter_dimension"))
         if order not in (None, "ascending"):
             return design
         first = knob.choices[0]
         return design if design[_SCHEDULING] == first else {**design, _SCHEDULING: first}
+
+    @property
+    def twin_knobs(self) -> frozenset[str]:
+        return frozenset({_SCHEDULING, _PHASE_END, _INTER_DIMENSION} & self.input.parameters.keys())
 
     def sent_bytes(self, design: Design) -> Sequence[float]:
         return self.simulate(self.run(design)).sent_bytes

@@ -16,8 +16,9 @@ from dse.proof.machines import machine_prices
 from dse.rank.bargain import beaten_at_a_bargain
 from dse.rank.pareto import non_dominated
 from dse.samplers.design import GenomeSpace
-from dse.samplers.design.aims import TimeAlone
-from dse.samplers.design.neighbourhood import Neighbourhood
+from dse.samplers.design.columns.neighbourhood import Neighbourhood
+from dse.samplers.design.model.aims import TimeAlone
+from dse.samplers.design.screen import screen_of
 from dse.samplers.design.trims import Trims
 from dse.space import Design, design_key
 from dse.study.compile import Study
@@ -50,7 +51,7 @@ class Settlement:
         self._trims = Trims(
             Neighbourhood(space),
             None if prices is None else TimeAlone(space, prices).amounts,
-            lambda genome: evaluator.admits(space.design(genome)),
+            screen_of(space, evaluator.checks()),
         )
         self._numbers = {self._key(row.design): row.number for row in reversed(searched)}
         self._given_up = {self._key(row.design) for row in searched if row.state != "complete"}

@@ -5,7 +5,6 @@ costs are exact.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from dse.evaluate import EVALUATORS
 from dse.evaluate.designs.assign import backends_of, moved_path, trimmed_run
 from dse.evaluate.money import CostMeter
 from dse.objectives import OBJECTIVES
-from dse.proof.machines import OF_MACHINE, PER_TIME, Machines
+from dse.proof.machines import OF_MACHINE, PER_TIME, machines_of
 from dse.space import Design, file_value, slot_of
 from dse.study.compile import Study
 from simcore import (
@@ -46,7 +45,7 @@ class KnownDesigns:
         """
         self._space, self._dimensions = study.space, dimensions
         self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
-        self._machines = Machines(study)
+        self._machines = machines_of(study)
         what = study.evaluator_input
         paths = paths_of_knobs(study, study.space.dimensions[dimensions])
         beside = Path(what.folder) if what.folder else None
@@ -67,7 +66,13 @@ class KnownDesigns:
         self._margin = what.goals.memory_margin
         limits = {limit.name for limit in what.goals.limits}
         self._within_capacity = "links_within_capacity" in limits
-        self._known = lru_cache(1 << 16)(self._machine)
+        self._knobs_of_machine = [
+            (block, column)
+            for block, part in enumerate(study.space.blocks)
+            for column, knob in enumerate(part.names)
+            if knob in self._machines.knobs
+        ]
+        self._known: dict[bytes, Mapping[str, float] | InfeasibleError] = {}
 
     @property
     def bounded_blocks(self) -> frozenset[int]:
@@ -116,10 +121,17 @@ class KnownDesigns:
 
     def machine(self, row: Sequence[int]) -> Mapping[str, float] | InfeasibleError:
         """Metrics of a design's machine, with an iteration of one second; or why it has none."""
-        return self._known(tuple(int(number) for number in row))
+        return self.machines(np.array([row], np.int32))[0]
 
-    def _machine(self, row: tuple[int, ...]) -> Mapping[str, float] | InfeasibleError:
-        return self._machines.metrics(self._design(row))
+    def machines(self, rows: Rows) -> list[Mapping[str, float] | InfeasibleError]:
+        """``machine`` of each design."""
+        tables = [block.tables[self._dimensions] for block in self._space.blocks]
+        codes = [tables[b][rows[:, b], column] for b, column in self._knobs_of_machine]
+        codes = codes or [np.zeros(len(rows), np.int32)]
+        keys = [row.tobytes() for row in np.stack(codes, axis=1)]
+        for key, row in {key: at for at, key in enumerate(keys) if key not in self._known}.items():
+            self._known[key] = self._machines.metrics(self._design(rows[row].tolist()))
+        return [self._known[key] for key in keys]
 
     def _usable(self, times_s: Floats, rows: Rows, codes: dict[str, NDArray[np.int64]]) -> Floats:
         if self._margin is not None and rows.shape[0]:

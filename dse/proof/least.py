@@ -1,9 +1,11 @@
 """The least that the metrics of a design can be, in every scenario of its study."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import isfinite
+
+import numpy as np
 
 from dse.evaluate.base import ScenarioInput
 from dse.evaluate.money import CostFile
@@ -45,13 +47,26 @@ class LeastMetrics:
             None where the design breaks a rule of the plan, which its evaluation tells; an error
             where the cost model knows no such machine.
         """
+        return self.each(row, closer=closer)[0]
+
+    def each(
+        self, rows: Rows, *, closer: bool
+    ) -> list[Mapping[str, float] | InfeasibleError | None]:
+        """``metrics`` of each of the designs, (N, blocks)."""
+        known = self._each.values()
+        times_s = [one.times_s(rows) if closer else one.floor_times_s(rows) for one in known]
+        machines = [one.machines(rows) for one in known]
+        columns = zip(*machines, strict=True), np.transpose(times_s).tolist()
+        return [self._metrics(*row) for row in zip(*columns, strict=True)]
+
+    def _metrics(
+        self, machines: Sequence[Mapping[str, float] | InfeasibleError], times_s: Sequence[float]
+    ) -> Mapping[str, float] | InfeasibleError | None:
+        """Metrics of one design, of its machine and its time in each scenario."""
         found: dict[str, float] = {}
-        for ending, known in self._each.items():
-            machine = known.machine(row[0])
+        for ending, machine, time_s in zip(self._each, machines, times_s, strict=True):
             if isinstance(machine, InfeasibleError):
                 return machine
-            times_s = known.times_s(row) if closer else known.floor_times_s(row)
-            time_s = float(times_s[0])
             if not isfinite(time_s):
                 return None
             for name, value in machine.items():

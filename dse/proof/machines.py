@@ -1,12 +1,13 @@
 """Prices of the machines of a study: exact before anything is simulated."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostMeter
 from dse.objectives import OBJECTIVES, Limit
 from dse.samplers.base import Prices
-from dse.space import Design
+from dse.space import Design, Value
 from dse.study.compile import Study
 from simcore import InfeasibleError, Run, unbuildable
 
@@ -31,10 +32,20 @@ _MACHINE = ("platform.", "workload.")
 
 
 class Machines:
-    """The machines of a study's designs."""
+    """The machines of a study's designs; each is priced once.
+
+    Attributes:
+        knobs: Names of the knobs that the metrics of a machine depend on.
+    """
 
     def __init__(self, study: Study) -> None:
         what = study.evaluator_input
+        self.knobs = tuple(
+            name
+            for name, parameter in study.space.parameters.items()
+            if any(path.startswith(_MACHINE) for path in parameter.targets or (name,))
+        )
+        self._known: dict[tuple[Value | None, ...], Mapping[str, float] | InfeasibleError] = {}
         self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
         self._limits = [limit for limit in study.goals.limits if is_of_machine(limit)]
         self._runs, self._physical = DesignRuns(what), what.physical
@@ -46,6 +57,12 @@ class Machines:
 
     def metrics(self, design: Design) -> Mapping[str, float] | InfeasibleError:
         """Metrics of a design's machine, with an iteration of one second; or why it has none."""
+        key = tuple(map(design.get, self.knobs))
+        if key not in self._known:
+            self._known[key] = self._metrics(design)
+        return self._known[key]
+
+    def _metrics(self, design: Design) -> Mapping[str, float] | InfeasibleError:
         run = self._runs.run(design)
         if self._physical and (error := unbuildable(run.platform)):
             return error
@@ -71,6 +88,16 @@ class Machines:
         return tuple(objective.value(metrics) for objective in self._objectives)
 
 
+_KEPT = 16
+"""Studies whose machines are kept."""
+
+
+@lru_cache(maxsize=_KEPT)
+def machines_of(study: Study) -> Machines:
+    """The machines of *study*, one for all that ask: a bill of materials takes a millisecond."""
+    return Machines(study)
+
+
 def is_of_machine(limit: Limit) -> bool:
     """True if the machine alone decides if the limit is kept."""
     return OF_MACHINE.issuperset(limit.metric.metrics)
@@ -89,13 +116,9 @@ def machine_prices(study: Study) -> Prices | None:
         return None
     if not minimises or not is_timed or metrics - PER_TIME - OF_MACHINE:
         return None
-    parameters = study.space.parameters
+    machines = machines_of(study)
     return Prices(
         powers=tuple(sum(n in PER_TIME for n in objective.metrics) for objective in objectives),
-        amounts=Machines(study).amounts,
-        deciding=frozenset(
-            name
-            for name, parameter in parameters.items()
-            if any(path.startswith(_MACHINE) for path in parameter.targets or (name,))
-        ),
+        amounts=machines.amounts,
+        deciding=frozenset(machines.knobs),
     )

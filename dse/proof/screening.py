@@ -1,6 +1,7 @@
 """Answers for designs that need no simulation: over a limit for certain, or proven to be beaten."""
 
-from collections import Counter
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -14,7 +15,8 @@ from dse.proof.designs import check_bounded, check_comparable, plan_knobs
 from dse.proof.least import least_metrics
 from dse.proof.machines import OF_MACHINE, PER_TIME
 from dse.rank.pareto import Front, no_worse, non_dominated
-from dse.samplers.design import Genome, GenomeSpace
+from dse.samplers.design import Genome, Genomes, GenomeSpace
+from dse.samplers.design.screen import Answers
 from dse.space import Design, Value
 from dse.study.compile import Study
 from dse.study.trials import Trial
@@ -46,10 +48,18 @@ class NoScreen:
 _MEETINGS = 3
 """Trials with a plan before its closer bound is asked: it is worth what several simulations are."""
 
+_PART = 32
+"""Likewise, at least one in so many of all trials: so it is asked for few plans at any time."""
+
 _MOST_HOPELESS = 1 << 17
 """Designs remembered as left no room; then they are forgotten, which costs time alone."""
 
+_MOST_KEPT = 1 << 14
+"""Designs whose bounds are remembered, likewise."""
+
+Flags = NDArray[np.bool_]
 Rows = NDArray[np.int32]
+Plan = tuple[Value | None, ...]
 Metrics = Mapping[str, float]
 
 
@@ -64,6 +74,9 @@ class StudyScreen(NoScreen):
     The floor of a plan is asked first. The bound of a design is closer, but a plan that is new to
     it takes as long as several simulations: it is asked for plans that have been met before.
 
+    Attributes:
+        genomes: The designs of the study.
+        state: Rises with each trial that rules out designs.
     """
 
     def __init__(self, study: Study, evaluator: Evaluator) -> None:
@@ -72,23 +85,39 @@ class StudyScreen(NoScreen):
         self._is_bounded = study.file.search.screening and not _objection(check_bounded, study)
         limits = tuple(limit for limit in study.goals.limits if _is_decided(limit))
         self._decided = replace(study.goals, limits=limits)
-        self._genomes = GenomeSpace(study.space)
+        self.genomes = GenomeSpace(study.space)
         self._plan_knobs = plan_knobs(study)
-        self._plans: Counter[tuple[Value | None, ...]] = Counter()
+        self._plan_answers = Answers(self.genomes, self._plan_of, frozenset(self._plan_knobs))
+        self._met: dict[Plan, array[int]] = {}  # numbers of the trials with a plan
+        self._told = 0
         self._front: Front[int] = Front()
         self._hopeless: set[Genome] = set()
+        self._floors, self._bounds = _Least(self, closer=False), _Least(self, closer=True)
+        self.state = 0
 
     def canonical(self, design: Design) -> Design:
         return self._evaluator.canonical(design)
 
     def learn(self, trial: Trial) -> None:
-        self._plans[self._plan_of(trial.design)] += 1
+        self._meet(trial)
         if self._compares and trial.is_feasible and trial.repeats is None:
             found = trial.evaluation.objectives
-            self._front.add(trial.number, [found[name] for name in self._study.goals.objectives])
+            point = [found[name] for name in self._study.goals.objectives]
+            self.state += self._front.add(trial.number, point)
+
+    def _meet(self, trial: Trial) -> None:
+        self._met.setdefault(self._plan_of(trial.design), array("l")).append(trial.number)
+        self._told = trial.number + 1
+
+    def _is_worth(self, plan: Plan, told: int) -> bool:
+        """True if the closer bound of a plan is asked for after so many trials."""
+        met = self._met.get(plan, ())
+        return bisect_left(met, told) >= max(_MEETINGS, told // _PART)
 
     def recall(self, trials: Sequence[Trial]) -> None:
-        self._plans.update(self._plan_of(trial.design) for trial in trials)
+        self.state += 1
+        for trial in trials:
+            self._meet(trial)
         if self._compares:
             found = [t for t in trials if t.is_feasible and t.repeats is None]
             names = tuple(self._study.goals.objectives)
@@ -113,16 +142,69 @@ class StudyScreen(NoScreen):
         self._hopeless.add(genome)
         return False
 
+    def of(self, genomes: Genomes, since: int) -> Floats:
+        """(N, M) the least that the objectives of designs can be.
+
+        Infinite where a limit is exceeded for certain, minus infinity where nothing is known.
+
+        Args:
+            genomes: The designs.
+            since: Trials that were known when they were bred: plans met often enough by then are
+                asked for the closer bound.
+        """
+        if not self._is_bounded:
+            return np.full((len(genomes), len(self._study.goals.objectives)), -np.inf)
+        least = self._floors.of(genomes)
+        worth = [self._is_worth(plan, since) for plan in self._plan_answers.of(genomes)]
+        at = np.flatnonzero(np.array(worth, bool) & (least < np.inf).all(axis=1))
+        if at.size:
+            least[at] = np.maximum(least[at], self._bounds.of(genomes.at(at)))
+        return least
+
+    def are_left(self, least: Floats) -> Flags:
+        """(N,) True where the trials so far leave room for designs with *least* objectives."""
+        left: Flags = np.asarray((least < np.inf).all(axis=1))
+        for point in self._front.points if self._front.kept else ():
+            left &= np.asarray(~no_worse(point, least) | no_worse(least, point))
+        return left
+
     def verdict(self, design: Design) -> Evaluation | None:
         if not self._is_bounded or not (self._decided.limits or self._front.kept):
             return None
+        is_met = self._is_worth(self._plan_of(design), self._told)
         genome = self._genome_of(design)
-        row = np.array([self._genomes.rows(genome)], np.int32)
+        if self._is_left(genome, is_met):
+            return None
+        row = np.array([self.genomes.rows(genome)], np.int32)
         known = least_metrics(self._study, genome.dimensions)
         found = self._at(known.metrics(row, closer=False))
-        if found is None and self._plans[self._plan_of(design)] >= _MEETINGS:
+        if found is None and is_met:
             found = self._at(known.metrics(row, closer=True))
         return found
+
+    def _is_left(self, genome: Genome, is_met: bool) -> bool:
+        """True if it is known from before that nothing rules out the design."""
+        known = self._floors.known(genome.key)
+        if is_met and known is not None:
+            known = self._bounds.known(genome.key)
+        return known is not None and bool(self.are_left(known[None])[0])
+
+    def least(self, dimensions: int, rows: Rows, closer: bool) -> Floats:
+        """(N, M) least objectives of designs with one number of *dimensions*; see ``of``."""
+        goals = self._study.goals
+        result = np.full((len(rows), len(goals.objectives)), -np.inf)
+        found = least_metrics(self._study, dimensions).each(rows, closer=closer)
+        for at, metrics in enumerate(found):
+            if metrics is None:
+                continue
+            if isinstance(metrics, InfeasibleError) or self._is_exceeded(metrics):
+                result[at] = np.inf
+            elif self._compares:
+                result[at] = list(goals.values(metrics).values())
+        return result
+
+    def _is_exceeded(self, metrics: Metrics) -> bool:
+        return any(value > 0 for value in self._decided.violations(metrics).values())
 
     def _at(self, metrics: Metrics | InfeasibleError | None) -> Evaluation | None:
         """The verdict on a design whose metrics are no less than that, where they are known."""
@@ -146,12 +228,37 @@ class StudyScreen(NoScreen):
         return Evaluation(state="pruned", objectives=objectives, fidelity=BOUND, reason=reason)
 
     def _genome_of(self, design: Design) -> Genome:
-        genome = self._genomes.genome(design)
+        genome = self.genomes.genome(design)
         assert genome is not None, "proposals are designs of the space"
         return genome
 
-    def _plan_of(self, design: Design) -> tuple[Value | None, ...]:
+    def _plan_of(self, design: Design) -> Plan:
         return tuple(map(design.get, self._plan_knobs))
+
+
+class _Least:
+    """Least objectives of the designs asked about lately; facts, whenever they are asked for."""
+
+    def __init__(self, screen: StudyScreen, *, closer: bool) -> None:
+        self._screen, self._closer = screen, closer
+        self._known: dict[bytes, Floats] = {}
+
+    def known(self, key: bytes) -> Floats | None:
+        """Least objectives of a design by its key, if it was asked about."""
+        return self._known.get(key)
+
+    def of(self, genomes: Genomes) -> Floats:
+        """(N, M); see ``StudyScreen.of``."""
+        if len(self._known) > _MOST_KEPT:
+            self._known.clear()
+        keys, known = genomes.keys(), self._known
+        new = np.flatnonzero(np.array([key not in known for key in keys]))
+        for count in np.unique(genomes.dimensions[new]).tolist():
+            at = new[genomes.dimensions[new] == count]
+            rows = self._screen.genomes.rows_of(genomes.at(at))
+            found = self._screen.least(count, rows, self._closer)
+            known.update(zip([keys[row] for row in at], found, strict=True))
+        return np.array([known[key] for key in keys])
 
 
 def why_blind(study: Study) -> str:

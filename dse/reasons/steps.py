@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from dse.samplers.design import GenomeSpace
-from dse.samplers.design.genome import Genome
-from dse.samplers.design.neighbourhood import PRIMES, Neighbourhood, active
+from dse.samplers.design.columns.genomes import Genome
+from dse.samplers.design.columns.neighbourhood import PRIMES, Neighbourhood, active
 from dse.space import Design, Space
 
 MOST_WORDS = 4

@@ -36,7 +36,7 @@ from dse.run.gap import gap_summary
 from dse.run.refine import RefineHooks, Refinement
 from dse.run.search import Budget, Evaluations, Hooks, Search, each_evaluated
 from dse.run.start import starting_designs
-from dse.samplers.base import Proposer, ProposerInput
+from dse.samplers.base import Proposer, ProposerInput, Twins
 from dse.samplers.registry import build_proposer
 from dse.space import Design
 from dse.store.errors import StoreError
@@ -143,6 +143,8 @@ class Runner:
                 checks=evaluator.checks(),
                 prices=machine_prices(study),
                 is_hopeful=screen.is_hopeful,
+                hopes=screen,
+                twins=Twins(canonical=evaluator.canonical, deciding=evaluator.twin_knobs),
                 trials=None if self._prover is not None else file.search.exhausted,
             ),
         )

@@ -3,10 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dse.objectives import Goals
 from dse.space import Check, Design, Space
+
+if TYPE_CHECKING:
+    from dse.samplers.design import Hopes
 
 Handle = TypeVar("Handle")
 
@@ -54,6 +57,19 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Twins:
+    """Designs that provably have the same outcome.
+
+    Attributes:
+        canonical: The one that stands for all twins of a design.
+        deciding: Names of the knobs that this looks at, and of those that it changes.
+    """
+
+    canonical: Callable[[Design], Design]
+    deciding: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProposerInput:
     """Input of a proposer.
 
@@ -67,6 +83,8 @@ class ProposerInput:
         prices: What is exact about the designs; None: nothing is.
         is_hopeful: Whether a design may be of use for all that is known from the trials so far:
             asked of each design right before it is proposed. None: all are.
+        hopes: The same about many designs at once. None: nothing is known.
+        twins: The designs with the same outcome as others; None: not known.
         trials: Proposals that will be asked for; None: not known.
     """
 
@@ -77,6 +95,8 @@ class ProposerInput:
     checks: Sequence[Check] = ()
     prices: Prices | None = None
     is_hopeful: Callable[[Design], bool] | None = None
+    hopes: "Hopes | None" = None
+    twins: Twins | None = None
     trials: int | None = None
 
     def admits(self, design: Design) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
-from dse.samplers.design.screen import screen_of
+from dse.samplers.design.screen import folding, screen_of
 from dse.space import Design
 
 
@@ -17,7 +17,7 @@ class DesignProposer(Proposer[Genome]):
     def __init__(self, what: ProposerInput, settings: Settings | None = None) -> None:
         self._space = GenomeSpace(what.space)
         self._signs = tuple(zip(what.goals.objectives, what.goals.signs, strict=True))
-        settings, hopeful = settings or Settings(), what.is_hopeful
+        settings = settings or Settings()
         if what.population is not None:
             settings = replace(settings, initial=what.population)
         self._search = DesignSearch(
@@ -25,7 +25,8 @@ class DesignProposer(Proposer[Genome]):
             seed=what.seed,
             screen=screen_of(self._space, what.checks),
             prices=what.prices,
-            is_hopeful=hopeful and _of_genomes(self._space, hopeful),
+            hopes=what.hopes,
+            fold=folding(self._space, what.twins),
             settings=settings,
         )
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dse.samplers.base import Proposal, Proposer, ProposerInput
-from dse.samplers.design import GenomeSpace
+from dse.samplers.design import Genomes, GenomeSpace
 from dse.samplers.design.screen import screen_of
 from dse.space import Design
 
@@ -83,7 +83,7 @@ class ScreenedProposer(Proposer[Any]):
     def _is_admitted(self, design: Design) -> bool:
         genome = self._genomes.genome(design)
         assert genome is not None, "proposals are designs of the space"
-        return self._admits(genome)
+        return bool(self._admits(Genomes.of([genome]))[0])
 
 
 def _both(

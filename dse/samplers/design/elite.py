@@ -3,12 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.rank.pareto import fronts
-from dse.samplers.design.genome import Genome
-
-Floats = NDArray[np.float64]
+from dse.samplers.design.columns.genomes import Floats, Genome, Genomes
 
 _DIGITS = 3
 """Digits behind the point of objectives, or of their logarithms, by one of which parents differ."""
@@ -26,9 +23,10 @@ class Elite:
         feasible: How many of the kept designs are feasible.
     """
 
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._all: list[tuple[Sequence[float], float, Genome]] = []
+    def __init__(self, size: int, ranges: int = 0) -> None:
+        """*ranges*: continuous knobs of the space."""
+        self._size, self._ranges = size, ranges
+        self._all: list[tuple[Sequence[float], float, bytes]] = []
         self._order: list[int] = []
         self._values: Floats = np.zeros((0, 1))
         self._leading = 0
@@ -39,7 +37,7 @@ class Elite:
 
     def add(self, genome: Genome, values: Sequence[float], violation: float) -> None:
         """One more evaluated design; takes effect with the next ``sort``."""
-        self._all.append((values, violation if violation > 0 else 0.0, genome))
+        self._all.append((values, violation if violation > 0 else 0.0, genome.key))
 
     def sort(self) -> None:
         """Rank all designs, and drop the last ones if there are too many."""
@@ -52,16 +50,19 @@ class Elite:
             self._rank()
             self._all = [self._all[at] for at in sorted(self._order[: self._size])]
 
-    def best(self, count: int) -> list[Genome]:
+    def best(self, count: int) -> Genomes:
         """The first *count* designs, as last sorted."""
-        return [self._all[at][2] for at in self._order[:count]]
+        return self._genomes(self._order[:count])
 
-    def front(self) -> list[Genome]:
-        """The designs that no other is better than, as last sorted; twins once."""
-        return self.best(self._leading)
+    def front(self) -> Genomes | None:
+        """The designs that no other is better than, as last sorted, twins once; None: none is."""
+        return self.best(self._leading) if self._leading else None
 
-    def parents(self, count: int) -> list[Genome]:
-        """The front, and of each objective the best designs that differ in it, *count* in all."""
+    def parents(self, count: int, others: int = 0) -> Genomes:
+        """The front, and of each objective the best designs that differ in it, *count* in all.
+
+        *others*: so many of the best designs besides, though they may be twins.
+        """
         best = self._order[: self.feasible]
         if not best:
             return self.best(count)
@@ -73,15 +74,19 @@ class Elite:
         for column in values[different].T:
             first = different[np.argsort(column, kind="stable")[:each]]
             chosen.update(dict.fromkeys(best[at] for at in first.tolist()))
-        return [self._all[at][2] for at in chosen]
+        chosen.update(dict.fromkeys(best[:others]))
+        return self._genomes(list(chosen))
 
-    def lesson(self) -> tuple[list[Genome], Floats, int]:
+    def lesson(self) -> tuple[Genomes, Floats, int]:
         """The best feasible designs, their values, (N, M), and how many lead: the front.
 
         Values are on a logarithmic scale where all are positive.
         """
         best = self._order[: min(self.feasible, self._size)]
-        return [self._all[at][2] for at in best], self._values[best], self._leading
+        return self._genomes(best), self._values[best], self._leading
+
+    def _genomes(self, places: Sequence[int]) -> Genomes:
+        return Genomes.unpacked([self._all[at][2] for at in places], self._ranges)
 
     def _rank(self) -> None:
         violation = np.array([violation for _, violation, _ in self._all])
@@ -91,7 +96,7 @@ class Elite:
         positive = (raw[is_feasible] > 0).all(axis=0)
         self._values = raw.copy()
         self._values[:, positive] = np.log(np.maximum(raw[:, positive], 1e-300))
-        rank = np.full(len(self._all), _RANKS + 1)
+        rank = np.full(len(self._all), len(self._all))  # behind all that are feasible
         rank[is_feasible] = fronts(self._values[is_feasible], _RANKS)
         self._leading = int((rank == 0).sum())
         self._order = np.lexsort((np.arange(rank.size), violation, rank)).tolist()

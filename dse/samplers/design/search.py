@@ -1,123 +1,37 @@
 """A steady-state evolutionary search whose children are ranked by a model before they are tried.
 
 Every design it asks for is valid, passes the screen, and is new. What is asked as number i depends
-on the seed, on i and on the results told before, on nothing else.
+on the seed, on i and on the results told before, on nothing else. Designs are bred in batches, one
+for each lesson, and wait in pools until they are asked for.
 
 Source: the ranking by a Gaussian process under random weights follows J. Knowles, "ParEGO: a hybrid
 algorithm with on-line landscape approximation for expensive multiobjective optimization problems",
 IEEE Transactions on Evolutionary Computation 10(1), 2006.
 """
 
-from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Sequence
 from random import Random
 
+import numpy as np
+from numpy.random import Generator
+
 from dse.samplers.base import Prices
-from dse.samplers.design.aims import Aims, EachByItself, TimeAlone
+from dse.samplers.design.archive import Archive
+from dse.samplers.design.breeder import Breeder
+from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes
+from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
-from dse.samplers.design.genome import Genome, GenomeSpace
-from dse.samplers.design.judge import Judge, Litter
-from dse.samplers.design.moves import around, cross, grafted, moves_for, retuned
-from dse.samplers.design.neighbourhood import Neighbourhood, pick
-from dse.samplers.design.screen import Screen
+from dse.samplers.design.model.aims import Aims, EachByItself, TimeAlone
+from dse.samplers.design.model.judge import Judge
+from dse.samplers.design.pool import Hopes, drawn_weights
+from dse.samplers.design.pools import Pools
+from dse.samplers.design.screen import Screen, anything
 from dse.samplers.design.settings import Settings
 from dse.samplers.design.trims import Trims
 
-_DRAWS = 20_000
-"""Uniform draws after which no new design is expected any more."""
-
-_TRIES = 24
-"""Moves away from the front after which no new neighbour is expected any more."""
-
 Accept = Callable[[Genome], bool]
 """Filter of designs to ask for."""
-
-
-class Breeder:
-    """Knows the moves of a space, and the screen that its designs have to pass.
-
-    Attributes:
-        near: What can be done to the knobs of the space.
-        admits: The screen.
-    """
-
-    def __init__(self, space: GenomeSpace, screen: Screen, settings: Settings) -> None:
-        self._space, self._settings = space, settings
-        self.near, self.admits = Neighbourhood(space), screen
-        moves = moves_for(self.near)
-        self._moves = [move for move, _ in moves]
-        self._shares = list(accumulate(share for _, share in moves))
-
-    def drawn(self, accept: Accept, random: Random) -> Genome | None:
-        """A design drawn uniformly from those that pass."""
-        for _ in range(_DRAWS):
-            genome = self._space.settled(self._space.draw(random))
-            if self.admits(genome) and accept(genome):
-                return genome
-        return None
-
-    def neighbour(self, elite: Elite, accept: Accept, random: Random) -> Genome | None:
-        """A design one move away from one of the front."""
-        parents = elite.front() or elite.best(self._settings.parents)
-        for _ in range(_TRIES):
-            child = self._repaired(self._moved(pick(parents, random), random), random)
-            if child is not None and accept(child):
-                return child
-        return None
-
-    def children(self, elite: Elite, wanted: int, accept: Accept, random: Random) -> list[Genome]:
-        """Designs around one of the front, and *wanted* ones a few moves away from the best."""
-        parents = elite.parents(self._settings.parents)
-        found = dict.fromkeys(self._around_one(elite.front(), accept, random))
-        wanted += len(found)
-        for _ in range(4 * wanted):  # few are new where much is known
-            if len(found) >= wanted:
-                break
-            child, moves = pick(parents, random), 1
-            if random.random() < self._settings.crossover:
-                child, moves = cross(self.near, pick(parents, random), child, random), 0
-            luck = random.random()
-            for _ in range(moves + (luck < 0.5) + (luck < 0.25)):
-                child = self._moved(child, random)
-            passed = self._repaired(child, random)
-            if passed is not None and passed not in found and accept(passed):
-                found[passed] = None
-        return list(found)
-
-    def _around_one(self, front: list[Genome], accept: Accept, random: Random) -> Iterator[Genome]:
-        """All that is new one decision away from a design of the front, or a block of another.
-
-        What the screen turns down gets a second decision that makes up for it: a plan that does not
-        fit in memory may do so with recompute.
-        """
-        if not front:
-            return
-        chosen = pick(front, random)
-        for child in (*around(self.near, chosen), *grafted(self.near, chosen, front)):
-            child = self._space.settled(child)
-            if not accept(child):
-                continue
-            if self.admits(child):
-                yield child
-                continue
-            for other in map(self._space.settled, retuned(self.near, child)):
-                if accept(other) and self.admits(other):
-                    yield other
-
-    def _repaired(self, child: Genome, random: Random) -> Genome | None:
-        """*child*, or what further moves make of it until the screen lets it pass."""
-        for _ in range(self._settings.repairs):
-            if self.admits(child):
-                return self._space.settled(child)
-            child = self._moved(child, random)
-        return self._space.settled(child) if self.admits(child) else None
-
-    def _moved(self, genome: Genome, random: Random) -> Genome:
-        at = bisect_right(self._shares, random.random() * self._shares[-1])
-        return self._moves[min(at, len(self._moves) - 1)](self.near, genome, random) or genome
-
 
 Outcome = tuple[Sequence[float] | None, float]
 """Objectives, all to be minimised, or None if there are none; and by how much limits are exceeded,
@@ -127,44 +41,51 @@ _ENOUGH = 8
 """Feasible designs that the model needs at least."""
 
 
-_DOUBTS = 12
-"""Designs proven to be of no use after which one is asked for unproven: proofs take their time."""
-
-
 class DesignSearch:
     """Proposes genomes of one space; see the module."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that may be known beforehand
         self,
         space: GenomeSpace,
         *,
         seed: int,
         screen: Screen | None = None,
         prices: Prices | None = None,
-        is_hopeful: Callable[[Genome], bool] | None = None,
+        hopes: Hopes | None = None,
+        fold: Callable[[Genomes], Genomes] = lambda genomes: genomes,
         settings: Settings | None = None,
     ) -> None:
-        self._space, self._seed = space, seed
+        """Begin.
+
+        Args:
+            space: What is searched.
+            seed: The same seed and the same outcomes give the same designs.
+            screen: What turns designs down beforehand; None: nothing.
+            prices: What is exact about the designs; None: nothing is.
+            hopes: Proofs that designs are beaten; None: there are none.
+            fold: The way to the designs that stand for all with the same outcome.
+            settings: None: the usual ones.
+        """
+        self._space, self._seed, self._hopes = space, seed, hopes
         self._settings = settings or Settings()
-        self._elite = Elite(self._settings.memory)
-        admits = screen or _anything
+        self._elite = Elite(self._settings.memory, len(space.reals))
+        admits, amounts = screen or anything, None
         aims: Aims = EachByItself()
         if prices is not None:
             aims = timed = TimeAlone(space, prices)
-            self._breeder = Breeder(
-                space, lambda genome: admits(genome) and timed.is_priced(genome), self._settings
-            )
-        else:
-            self._breeder = Breeder(space, admits, self._settings)
-        amounts = timed.amounts if prices is not None else None
-        self._trims = Trims(self._breeder.near, amounts, self._breeder.admits)
+            amounts = timed.amounts
+            admits = _both(admits, timed.are_priced)
+        self._aims = aims
+        self._breeder = Breeder(space, admits, self._settings, fold)
+        self._archive = Archive()
+        self._trims = Trims(self._breeder.near, amounts, self._breeder.admits, self._outcome)
         self._judge = Judge(space, aims, seed)
-        self._is_hopeful = is_hopeful or _anything
-        self._litter: Litter | None = None
-        self._known: set[Genome] = set()
-        self._beaten: set[Genome] = set()
+        self._beaten: set[bytes] = set()
         self._queue: deque[Genome] = deque()
-        self._asked = self._told = 0
+        self._asked = self._told = self._lessons = 0
+        self._next = self._settings.lesson
+        self._objectives = 0
+        self._pools = self._new_pools()
 
     def enqueue(self, genome: Genome) -> None:
         """Ask for *genome* before anything else."""
@@ -172,10 +93,10 @@ class DesignSearch:
 
     def ask(self) -> Genome | None:
         """A new design, or None if none was found."""
-        genome = self._queue.popleft() if self._queue else self._chosen(self._asked, _anything)
+        genome = self._queue.popleft() if self._queue else self._chosen(self._asked, _any)
         self._asked += 1
         if genome is not None:
-            self._known.add(genome)
+            self._archive.add([genome.key])
         return genome
 
     def trim(self, accept: Accept) -> Genome | None:
@@ -191,19 +112,19 @@ class DesignSearch:
 
     def _asked_for(self, find: Callable[[Accept], Genome | None], accept: Accept) -> Genome | None:
         def is_of_use(genome: Genome) -> bool:
-            return self._is_new(genome) and accept(genome) and self._may_win(genome)
+            return genome.key not in self._archive and accept(genome) and self._may_win(genome)
 
         genome = None if self._queue else find(is_of_use)
         if genome is not None:
             self._asked += 1
-            self._known.add(genome)
+            self._archive.add([genome.key])
         return genome
 
     def ask_instead(self, genome: Genome, accept: Accept) -> Genome | None:
         """A new design that *accept* takes, in place of *genome*, which was asked for last."""
-        self._known.discard(genome)
+        self._archive.forget(genome.key)
         found = self._chosen(self._asked - 1, accept)
-        self._known.add(genome if found is None else found)
+        self._archive.add([(genome if found is None else found).key])
         return found
 
     def tell(self, genome: Genome, values: Sequence[float] | None, violation: float) -> None:
@@ -214,11 +135,15 @@ class DesignSearch:
             values: Objectives, all to be minimised; None if it was not evaluated.
             violation: Sum of what exceeds the limits; 0 or less is feasible.
         """
-        self._known.add(genome)
+        self._told += 1
         self._note(genome, values, violation)
-        if self._told % self._settings.lesson == 0 and len(self._elite):
-            self._learn()
-            self._breed()
+        if values is not None and violation <= 0:
+            self._trims.learn(genome, values)
+        if self._told == self._next:
+            self._begin_lesson()
+            if len(self._elite):
+                self._learn()
+                self._breed()
 
     def recall(self, asked: Sequence[Genome], outcomes: Sequence[Outcome]) -> None:
         """Be as if all of *asked* had been asked for, and the first of them had been told.
@@ -226,41 +151,57 @@ class DesignSearch:
         What happens then is what would have happened if as many designs had always been open as
         now: ``len(asked) - len(outcomes)``.
         """
-        told, lesson = len(outcomes), self._settings.lesson
-        last = told - told % lesson
-        course = last - last % (lesson * self._settings.course)
-        feasible: list[tuple[Genome, Sequence[float]]] = []
-        for first in range(0, told, lesson):
-            part = slice(first, first + lesson)
-            for genome, (values, violation) in zip(asked[part], outcomes[part], strict=False):
-                if values is not None:
-                    self._elite.add(genome, values, violation)
-                    if violation <= 0:
-                        feasible.append((genome, values))
-            self._told = min(part.stop, told)
-            if self._told < course:
+        told = len(outcomes)
+        lessons = [self._settings.lesson]
+        while lessons[-1] <= told:
+            lessons.append(self._settings.next_lesson(lessons[-1]))
+        last = len(lessons) - 1
+        course = last - last % self._settings.course
+        first = 0
+        for number, end in enumerate([*lessons[:-1], told], 1):
+            for at in range(first, end):
+                self._note(asked[at], *outcomes[at])
+            self._told = first = end
+            if number > last:
+                break
+            self._begin_lesson()
+            if number < course:
                 self._elite.prune()
-            elif self._told <= last and len(self._elite):
+            elif len(self._elite):
                 self._learn()
-            if self._told == last:
-                self._known.update(asked[: last - 1 + len(asked) - told])
+            if number == last and len(self._elite):
+                open_then = asked[: end - 1 + len(asked) - told]
+                self._archive.add(genome.key for genome in open_then)
                 self._breed()
-        self._trims.recall(feasible)
-        self._known.update(asked[max(last - 1, 0) :])
+        pairs = zip(asked, outcomes, strict=False)
+        self._trims.recall(
+            [(one, v) for one, (v, excess) in pairs if v is not None and excess <= 0]
+        )
+        self._archive.add(genome.key for genome in asked)
         self._asked = len(asked)
         for _ in range(min(len(self._queue), len(asked))):
             self._queue.popleft()
 
     def _note(self, genome: Genome, values: Sequence[float] | None, violation: float) -> None:
-        self._told += 1
-        if values is not None:
-            self._elite.add(genome, values, violation)
-            self._trims.learn(genome, values, violation)
+        key = genome.key
+        self._archive.add([key])
+        if values is None:
+            return
+        self._objectives = len(values)
+        self._elite.add(genome, values, violation)
+        if violation <= 0:
+            self._archive.note(key, values)
+
+    def _outcome(self, genome: Genome) -> Sequence[float] | None:
+        return self._archive.values(genome.key)
+
+    def _begin_lesson(self) -> None:
+        self._lessons += 1
+        self._next = self._settings.next_lesson(self._told)
 
     def _learn(self) -> None:
         self._elite.sort()
-        number = self._told // self._settings.lesson
-        if number % self._settings.course == 0:
+        if self._lessons % self._settings.course == 0:
             self._judge.forget()
         if self._settings.children and self._elite.feasible >= _ENOUGH:
             self._judge.learn(self._elite, self._told)
@@ -269,43 +210,65 @@ class DesignSearch:
         """Children for the designs that will be asked for until the next lesson."""
         if len(self._elite) < self._settings.initial:
             return
-        if not self._settings.children:
-            self._litter = Litter([], None, ())
-            return
-        random = Random((self._seed << 40 | self._told) + (2 << 80))
-        wanted = self._settings.children * self._settings.lesson
-        children = self._breeder.children(self._elite, wanted, self._is_new, random)
-        self._litter = self._judge.litter(children)
+        results, bred = self._next - self._told, None
+        litter = self._settings.litter(results)
+        if litter is not None:
+            known, rng = self._archive.__contains__, self._generator(self._told, _CHILDREN)
+            bred = self._breeder.children(self._elite, litter, known, rng)
+        self._pools = self._new_pools()
+        self._pools.fill(self._elite, results, bred, self._judge)
+
+    def _new_pools(self) -> Pools:
+        return Pools(
+            self._breeder,
+            self._settings,
+            known=self._archive.__contains__,
+            hopes=self._hopes,
+            since=self._told,
+            generator=self._generator,
+        )
+
+    def _generator(self, told: int, kind: int, number: int = 0) -> Generator:
+        """The source of luck of one kind in the lesson that began at *told* results."""
+        return np.random.default_rng([self._seed, told, kind, number])
 
     def _may_win(self, genome: Genome) -> bool:
         """True if nothing found so far is proven to beat *genome*; what is beaten stays beaten."""
-        if genome not in self._beaten and not self._is_hopeful(genome):
-            self._beaten.add(genome)
-        return genome not in self._beaten
-
-    def _is_new(self, genome: Genome) -> bool:
-        return genome not in self._known
+        key = genome.key
+        if self._hopes is not None and key not in self._beaten:
+            least = self._hopes.of(Genomes.of([genome]), self._told)
+            if not self._hopes.are_left(least)[0]:
+                self._beaten.add(key)
+        return key not in self._beaten
 
     def _chosen(self, number: int, accept: Accept) -> Genome | None:
         """The design to ask for as *number*."""
         random = Random(self._seed << 40 | number)
         settings = self._settings
-
-        doubts = iter(range(_DOUBTS))
-
-        def may_be(genome: Genome) -> bool:
-            if genome in self._known or not accept(genome):
-                return False
-            return self._may_win(genome) or next(doubts, None) is None
-
-        genome = None
-        if self._litter is not None and random.random() >= settings.fresh:
-            if random.random() >= settings.local:
-                genome = self._litter.best(may_be, random)
-            if genome is None:
-                genome = self._breeder.neighbour(self._elite, may_be, random)
-        return self._breeder.drawn(may_be, random) if genome is None else genome
+        kinds: tuple[str, ...] = ("fresh",)
+        weights: Floats | None = None
+        if self._pools.is_filled:
+            is_fresh = random.random() < settings.drawn(self._told)
+            is_local = random.random() < settings.local
+            kinds = ("bred", "near", "fresh")
+            if is_fresh or is_local:
+                kinds = ("fresh", "near", "bred") if is_fresh else ("near", "bred", "fresh")
+            weights = drawn_weights(self._objectives, self._aims.searched(self._objectives), random)
+        return self._pools.best(kinds, accept, weights)
 
 
-def _anything(genome: Genome) -> bool:
+_CHILDREN = 1
+"""Kind of luck that children are bred with; those of pools follow."""
+
+
+def _any(genome: Genome) -> bool:
     return True
+
+
+def _both(first: Screen, second: Screen) -> Screen:
+    def admits(genomes: Genomes) -> Flags:
+        result = first(genomes)
+        result[result] = second(genomes.at(result))
+        return result
+
+    return admits

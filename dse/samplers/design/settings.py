@@ -12,13 +12,15 @@ class Settings:
         parents: The best designs of each objective, in all, that may be parents beside the front.
         children: Children bred for each design that a lesson will be asked for; beside them, all
             that are one decision away from a design of the front.
-        fresh: Share of designs that are drawn uniformly all the same.
+        fresh: Share of designs that are drawn uniformly all the same; less where much is known, see
+            ``drawn``.
         local: Share of designs that are one move away from a design of the front, whatever the
             model says of them.
         crossover: Share of children with two parents.
         repairs: Further moves that may bring a child back that the screen turned down.
         memory: Designs that the model learns from.
-        lesson: Results after which the model learns anew, and children are bred anew.
+        lesson: Results after which the model learns anew, and children are bred anew; more of them
+            once much is known, see ``next_lesson``.
         course: Lessons after which the model begins again without what it knew before.
     """
 
@@ -32,6 +34,47 @@ class Settings:
     memory: int = 320
     lesson: int = 16
     course: int = 8
+
+    def next_lesson(self, told: int) -> int:
+        """Number of results at which the lesson after that at *told* results begins.
+
+        What a result teaches falls with the number of those before, and so does what it may cost.
+        """
+        grown = min((told - _MANY) // _PARTS, _LONGEST) if told > _MANY else 0
+        return told + max(self.lesson, grown)
+
+    def drawn(self, told: int) -> float:
+        """Share of uniform draws after *told* results: they find ever less that is new and good."""
+        return self.fresh * min(1.0, _MANY / max(told, 1))
+
+    def litter(self, results: int) -> "Litter | None":
+        """Size of what is bred for a lesson of so many results; None: nothing is."""
+        if not self.children:
+            return None
+        return Litter(
+            children=max(self.children * self.lesson, 2 * results),
+            others=max(0, results // 4 - self.parents),
+            swept=-(-results // 64),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Litter:
+    """Size of what is bred for one lesson.
+
+    Attributes:
+        children: Designs a few moves away from the best, at most.
+        others: Of the best designs, that may be parents besides: among few, all is soon known.
+        swept: Designs of the front of which all neighbours are judged too.
+    """
+
+    children: int
+    others: int
+    swept: int
+
+
+_MANY, _PARTS, _LONGEST = 1000, 8, 1024
+"""Results from which on lessons grow, by one result for so many more, and the longest lesson."""
 
 
 LOCAL = Settings(initial=1, children=0, fresh=0.0, local=1.0, lesson=4)

@@ -6,7 +6,7 @@ others of the front could do without.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,11 +14,12 @@ import numpy as np
 
 from dse.rank.bargain import GAIN, LOSS, beaten_at_a_bargain
 from dse.rank.pareto import Front, non_dominated
-from dse.samplers.design.genome import Genome
-from dse.samplers.design.neighbourhood import Neighbourhood, active
+from dse.samplers.design.columns.genomes import Genome, Genomes
+from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood, active
+from dse.samplers.design.screen import Screen
 
-Amounts = Callable[[Genome], tuple[float, ...] | None]
-"""Objectives of a design's machine with an iteration of one second; None: it cannot be built."""
+Amounts = Callable[[Genomes], Sequence[tuple[float, ...] | None]]
+"""Objectives of designs' machines with an iteration of one second; None: it cannot be built."""
 
 Accept = Callable[[Genome], bool]
 
@@ -29,7 +30,13 @@ Rung = tuple[int, int]
 class Trims:
     """Follows the front of a search, and finds what nobody has tried to leave out of it."""
 
-    def __init__(self, near: Neighbourhood, amounts: Amounts | None, admits: Accept) -> None:
+    def __init__(
+        self,
+        near: Neighbourhood,
+        amounts: Amounts | None,
+        admits: Screen,
+        outcome: Callable[[Genome], Sequence[float] | None] = lambda genome: None,
+    ) -> None:
         """Start with no front.
 
         Args:
@@ -37,27 +44,25 @@ class Trims:
             amounts: Tells what a step saves before anything is simulated; None: that is not known,
                 and each step down is a trim.
             admits: Whether a design may be feasible.
+            outcome: Objectives of a design that is known to be feasible.
         """
         self._near, self._amounts, self._admits = near, amounts, admits
+        self._outcome = outcome
         self._front: Front[Genome] = Front()
         self._steps: dict[Genome, Steps] = {}
-        self._values: dict[Genome, Sequence[float]] = {}
         self._were_bargains: dict[tuple[Genome, Genome], bool] = {}
 
-    def learn(self, genome: Genome, values: Sequence[float], violation: float) -> None:
-        """Take note of an outcome; *values* to be minimised."""
-        if violation <= 0:
-            self._values[genome] = values
-            self._front.add(genome, values)
+    def learn(self, genome: Genome, values: Sequence[float]) -> None:
+        """Take note of a feasible design; *values* to be minimised."""
+        self._front.add(genome, values)
 
     def recall(self, told: Sequence[tuple[Genome, Sequence[float]]]) -> None:
         """Be as if these feasible designs had been learned, one after another."""
         if not told:
             return
-        self._values.update(told)
         points = np.array([values for _, values in told], np.float64)
         for at in np.flatnonzero(non_dominated(points)).tolist():
-            self.learn(told[at][0], points[at], 0.0)
+            self.learn(told[at][0], points[at])
 
     def next(self, accept: Accept) -> Genome | None:
         """The trim most likely to be a bargain of those that *accept* takes.
@@ -75,16 +80,18 @@ class Trims:
         tried, won = Counter[Rung](), Counter[Rung]()
         for genome in self._front.kept:
             for step in self.of(genome).trims:
-                if step.genome in self._values:
+                values = self._outcome(step.genome)
+                if values is not None:
                     tried[step.rung] += 1
-                    won[step.rung] += self._was_bargain(genome, step.genome)
+                    won[step.rung] += self._was_bargain(genome, step.genome, values)
         return lambda rung: (won[rung] + 1) / (tried[rung] + 2)
 
-    def _was_bargain(self, genome: Genome, trim: Genome) -> bool:
+    def _was_bargain(self, genome: Genome, trim: Genome, values: Sequence[float]) -> bool:
         pair = genome, trim
         if pair not in self._were_bargains:
-            own, other = (np.array([self._values[one]], np.float64) for one in pair)
-            self._were_bargains[pair] = bool(beaten_at_a_bargain(own, other)[0])
+            own, other = self._outcome(genome), np.array([values], np.float64)
+            assert own is not None, "what is on the front has been told"
+            self._were_bargains[pair] = bool(beaten_at_a_bargain(np.array([own]), other)[0])
         return self._were_bargains[pair]
 
     def next_free(self, accept: Accept) -> Genome | None:
@@ -105,18 +112,26 @@ class Trims:
     def _steps_of(self, genome: Genome) -> "Steps":
         """Steps on ladders that make *genome* cheaper, and those that cost nothing."""
         if self._amounts is None:
-            down = ladder_steps(self._near, genome, (-1,))
-            return Steps(trims=tuple(one for one in down if self._admits(one.genome)), free=())
-        own, trims, free = self._amounts(genome), list[Step](), list[Step]()
-        for step in ladder_steps(self._near, genome, (-1, 1)):
-            amounts = self._amounts(step.genome)
-            if own is None or amounts is None or not self._admits(step.genome):
+            return Steps(
+                trims=tuple(self._admitted(ladder_steps(self._near, genome, (-1,)))), free=()
+            )
+        steps = self._admitted(ladder_steps(self._near, genome, (-1, 1)))
+        own, *others = self._amounts(Genomes.of([genome, *(step.genome for step in steps)]))
+        trims, free = list[Step](), list[Step]()
+        for step, amounts in zip(steps, others, strict=True):
+            if own is None or amounts is None:
                 continue
             ratios = [one / other for one, other in zip(amounts, own, strict=True) if other > 0]
             if max(ratios, default=1.0) < 1 + LOSS:
                 is_trim = min(ratios, default=1.0) <= 1 - GAIN
                 (trims if is_trim else free).append(step)
         return Steps(trims=tuple(trims), free=tuple(free))
+
+    def _admitted(self, steps: "Sequence[Step]") -> "list[Step]":
+        if not steps:
+            return []
+        admitted = self._admits(Genomes.of([step.genome for step in steps]))
+        return [step for step, may_be in zip(steps, admitted, strict=True) if may_be]
 
 
 class Step(NamedTuple):
@@ -144,13 +159,16 @@ class Steps:
     free: tuple[Step, ...]
 
 
-def ladder_steps(near: Neighbourhood, genome: Genome, ways: Sequence[int]) -> Iterator[Step]:
+def ladder_steps(near: Neighbourhood, genome: Genome, ways: Sequence[int]) -> list[Step]:
     """Steps to valid designs one step away from *genome* on one ladder; *ways*: -1 down, 1 up."""
-    for at in active(genome, near.ladders):
-        for way in ways:
-            codes = list(genome.codes)
-            codes[at] += way
-            if 0 <= codes[at] <= near.tops[at]:
-                found = near.finish(genome, codes, (at,))
-                if found is not None and found != genome:
-                    yield Step((at, genome.codes[at]), near.space.settled(found))
+    steps = [(at, way) for at in active(genome, near.ladders) for way in ways]
+    steps = [(at, way) for at, way in steps if 0 <= genome.codes[at] + way <= near.tops[at]]
+    if not steps:
+        return []
+    draft = Draft(Genomes.of([genome] * len(steps)))
+    knobs, moves = np.array(steps).T
+    draft.set(np.arange(len(steps)), knobs, draft.codes[0, knobs] + moves)
+    found, moved = near.finished(draft)
+    settled = near.space.settle(found).each()
+    pairs = zip(knobs.tolist(), settled, moved.tolist(), strict=True)
+    return [Step((at, genome.codes[at]), one) for at, one, is_valid in pairs if is_valid]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.agents import Agent, Codes
-from dse.samplers.design.surrogate import GaussianProcess
+from dse.samplers.design.model.surrogate import GaussianProcess
 
 _INITIAL, _CANDIDATES, _MEMORY, _LESSON, _TRIES = 16, 256, 256, 16, 3
 

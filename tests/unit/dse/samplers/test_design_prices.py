@@ -3,13 +3,14 @@
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.samplers.base import Prices
-from dse.samplers.design import DesignSearch, Genome, GenomeSpace
-from dse.samplers.design.aims import TimeAlone
+from dse.samplers.design import DesignSearch, Genome, Genomes, GenomeSpace
+from dse.samplers.design.columns.neighbourhood import Neighbourhood
+from dse.samplers.design.columns.sweeps import around
 from dse.samplers.design.elite import Elite
-from dse.samplers.design.moves import around
-from dse.samplers.design.neighbourhood import Neighbourhood
+from dse.samplers.design.model.aims import TimeAlone
 from dse.space import Design, RunFacts, SpaceFile, build_space
 
 FILE = {
@@ -61,10 +62,11 @@ def affordable() -> list[Genome]:
 def test_objectives_follow_from_prices_and_times() -> None:
     aims, genomes = TimeAlone(GENOMES, PRICES), affordable()
     logs = np.log([values(genome) for genome in genomes])
-    times = aims.targets(genomes, logs)
+    columns = Genomes.of(genomes)
+    times = aims.targets(columns, logs)
     assert times.shape == (len(genomes), 1)
     np.testing.assert_allclose(np.exp(times[:, 0]), [values(genome)[0] for genome in genomes])
-    np.testing.assert_allclose(aims.values(genomes, times), logs)
+    np.testing.assert_allclose(aims.values(columns, times), logs)
     assert list(aims.searched(3)) == [0, 2]
 
 
@@ -77,8 +79,19 @@ def test_what_is_proven_to_be_of_no_use_is_left_aside_while_there_is_something_e
     def is_hopeful(genome: Genome) -> bool:
         return GENOMES.design(genome)["kind"] == "ring"
 
+    class Rings:
+        """Beats all that is no ring."""
+
+        state = 0
+
+        def of(self, genomes: Genomes, since: int) -> NDArray[np.float64]:
+            return np.array([[1.0 - is_hopeful(genome)] for genome in genomes.each()])
+
+        def are_left(self, least: NDArray[np.float64]) -> NDArray[np.bool_]:
+            return np.asarray(least[:, 0] < 0.5)
+
     plain = asked(DesignSearch(GENOMES, seed=0, prices=PRICES), 60)
-    led = asked(DesignSearch(GENOMES, seed=0, prices=PRICES, is_hopeful=is_hopeful), 60)
+    led = asked(DesignSearch(GENOMES, seed=0, prices=PRICES, hopes=Rings()), 60)
     assert sum(map(is_hopeful, led)) > 45
     assert sum(map(is_hopeful, plain)) < 35
 
@@ -88,11 +101,22 @@ def test_a_knob_gives_way_where_a_move_would_break_a_rule() -> None:
     design = {"tp": 1, "pp": 2, "dp": 48, "stages": 4, "bandwidth": 1, "kind": "ring"}
     start = GENOMES.genome(design)
     assert start is not None
-    found = [GENOMES.design(genome) for genome in around(near, start)]
+    found = [GENOMES.design(genome) for genome in around(near, Genomes.of([start])).each()]
     assert {**design, "pp": 1, "dp": 96, "stages": 1} in found
     assert {**design, "bandwidth": 2} in found
     assert {**design, "kind": "switch"} in found
     assert len({tuple(sorted(other.items(), key=str)) for other in found}) == len(found)
+
+
+def test_feasible_designs_come_before_all_others_however_many_fronts_there_are() -> None:
+    elite, random = Elite(400), Random(0)
+    genomes = sorted({GENOMES.draw(random) for _ in range(2000)})[:201]
+    for number, genome in enumerate(genomes[:200]):
+        elite.add(genome, (float(number), float(number)), 0.0)  # a front of its own each
+    elite.add(genomes[200], (-1.0, -1.0), 0.5)
+    elite.sort()
+    assert elite.feasible == 200
+    assert elite.best(201).each() == genomes
 
 
 def test_parents_are_the_front_and_the_best_of_each_objective_that_differ() -> None:
@@ -103,6 +127,6 @@ def test_parents_are_the_front_and_the_best_of_each_objective_that_differ() -> N
     for genome, point in zip(genomes, points, strict=True):
         elite.add(genome, point, 0.0)
     elite.sort()
-    parents = elite.parents(4)
+    parents = elite.parents(4).each()
     assert set(parents[:2]) == {genomes[0], genomes[1]}
     assert set(parents) == {genomes[0], genomes[1], genomes[3], genomes[5]}

@@ -5,11 +5,12 @@ from random import Random
 import numpy as np
 import optuna
 import pytest
+from numpy.typing import NDArray
 
-from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
-from dse.samplers.design.moves import moves_for
-from dse.samplers.design.neighbourhood import Neighbourhood
-from dse.samplers.design.surrogate import GaussianProcess, Root, in_blocks
+from dse.samplers.design import DesignSearch, Genome, Genomes, GenomeSpace, Settings
+from dse.samplers.design.columns.moves import moves_for
+from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood
+from dse.samplers.design.model.surrogate import GaussianProcess, Root, in_blocks
 from dse.samplers.design_sampler import DesignSampler
 from dse.space import Encoding, RunFacts, Space, SpaceFile, build_space, design_key
 
@@ -55,16 +56,17 @@ def run(seed: int, trials: int, window: int = 4) -> list[Genome]:
     return asked
 
 
-def test_every_move_of_a_valid_design_gives_a_valid_design_or_none() -> None:
-    near, random = Neighbourhood(GENOMES), Random(3)
+def test_every_move_of_valid_designs_gives_valid_designs() -> None:
+    near, rng = Neighbourhood(GENOMES), np.random.default_rng(3)
     for move, _ in moves_for(near):
-        made = 0
-        for _ in range(300):
-            moved = move(near, GENOMES.draw(random), random)
-            if moved is not None:
-                made += 1
-                assert GENOMES.is_valid(moved)
-        assert made > 20, move.__name__
+        parents = GENOMES.draw_many(300, rng)
+        draft = Draft(parents)
+        move(near, draft, np.arange(300), rng)
+        children, moved = near.finished(draft)
+        assert moved.sum() > 20, move.__name__
+        assert GENOMES.are_valid(children).all(), move.__name__
+        kept = parents.at(~moved).each()
+        assert children.at(~moved).each() == kept, move.__name__
 
 
 def test_a_design_survives_the_way_into_genes_and_back() -> None:
@@ -112,8 +114,8 @@ def test_the_search_beats_as_many_uniform_draws() -> None:
 
 
 def test_a_screen_is_never_passed_by_what_it_turns_down() -> None:
-    def has_no_pipeline(genome: Genome) -> bool:
-        return GENOMES.design(genome)["pp"] == 1
+    def has_no_pipeline(genomes: Genomes) -> NDArray[np.bool_]:
+        return np.array([GENOMES.design(genome)["pp"] == 1 for genome in genomes.each()], bool)
 
     search = DesignSearch(GENOMES, seed=0, screen=has_no_pipeline, settings=Settings(initial=10))
     for _ in range(60):

@@ -3,13 +3,15 @@
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dse.samplers.design import Genome, GenomeSpace, Settings
+from dse.samplers.design import Genome, Genomes, GenomeSpace, Settings
+from dse.samplers.design.breeder import Breeder
+from dse.samplers.design.columns.neighbourhood import Neighbourhood
+from dse.samplers.design.columns.sweeps import around, grafted, retuned
 from dse.samplers.design.elite import Elite
-from dse.samplers.design.judge import Litter
-from dse.samplers.design.moves import around, grafted, retuned
-from dse.samplers.design.neighbourhood import Neighbourhood
-from dse.samplers.design.search import Breeder
+from dse.samplers.design.pool import Pool, drawn_weights
+from dse.samplers.design.settings import Litter
 from dse.space import RunFacts, SpaceFile, Value, build_space
 
 FILE = {
@@ -35,7 +37,7 @@ def genome(**changes: Value) -> Genome:
 
 
 def test_two_knobs_of_a_product_are_split_in_every_way() -> None:
-    found = set(around(NEAR, genome()))
+    found = set(around(NEAR, Genomes.of([genome()])).each())
     splits = {genome(tp=tp, dp=96 // tp) for tp in (1, 3, 4, 6, 8, 12, 16, 24, 32, 48, 96)}
     assert splits <= found
     assert genome(tp=1, pp=2) in found
@@ -44,7 +46,7 @@ def test_two_knobs_of_a_product_are_split_in_every_way() -> None:
 
 
 def test_retuning_leaves_products_alone() -> None:
-    assert set(retuned(NEAR, genome())) == {
+    assert set(retuned(NEAR, Genomes.of([genome()])).each()) == {
         genome(bandwidth=1),
         genome(bandwidth=4),
         genome(kind="switch"),
@@ -54,7 +56,7 @@ def test_retuning_leaves_products_alone() -> None:
 
 def test_a_graft_takes_one_block_of_another_design() -> None:
     other = genome(tp=8, pp=4, dp=3, bandwidth=8)
-    assert set(grafted(NEAR, genome(), [genome(), other])) == {
+    assert set(grafted(NEAR, Genomes.of([genome()]), Genomes.of([genome(), other])).each()) == {
         genome(tp=8, pp=4, dp=3),
         genome(bandwidth=8),
     }
@@ -65,11 +67,15 @@ def test_what_the_screen_turns_down_gets_a_second_decision() -> None:
         design = GENOMES.design(candidate)
         return int(design["dp"]) <= 48 or bool(design["recompute"])
 
-    breeder = Breeder(GENOMES, fits, Settings())
+    def screen(candidates: Genomes) -> NDArray[np.bool_]:
+        return np.array([fits(candidate) for candidate in candidates.each()], bool)
+
+    breeder = Breeder(GENOMES, screen, Settings())
     elite = Elite(8)
     elite.add(genome(), (1.0, 1.0), 0.0)
     elite.sort()
-    children = breeder.children(elite, 0, lambda candidate: True, Random(0))
+    litter = Litter(children=0, others=0, swept=1)
+    children = breeder.children(elite, litter, lambda key: False, np.random.default_rng(0)).each()
     assert genome(tp=1, dp=96, recompute=True) in children
     assert genome(tp=1, dp=96) not in children
     assert all(map(fits, children))
@@ -77,9 +83,13 @@ def test_what_the_screen_turns_down_gets_a_second_decision() -> None:
 
 def test_the_end_of_an_exact_objective_is_searched_too_but_less() -> None:
     first, last, between = genome(bandwidth=8), genome(bandwidth=1), genome()
-    hopes = np.array([[0.0, 1.0], [1.0, 0.0], [0.01, 0.01]])
-    litter = Litter([first, last, between], hopes, ends=[0])
+    promise = np.array([[0.0, 1.0], [1.0, 0.0], [0.01, 0.01]])
+    waiting = Genomes.of([first, last, between])
+    pool = Pool(waiting, lambda key: False, None, 0, promise)
     random = Random(0)
-    chosen = [litter.best(lambda candidate: True, random) for _ in range(1000)]
+    chosen = [
+        pool.best(lambda one: True, drawn_weights(2, [0], random), hopeful=True)
+        for _ in range(1000)
+    ]
     assert 350 < chosen.count(first) < 450
     assert 70 < chosen.count(last) < 140

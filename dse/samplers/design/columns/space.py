@@ -1,4 +1,4 @@
-"""A design as positions in lists of choices: what moves change, always valid."""
+"""The genomes of a space: drawn, checked and decoded, one by one or as columns."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -7,11 +7,12 @@ from itertools import repeat
 from math import prod
 from operator import mul
 from random import Random
-from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
+from dse.samplers.design.columns.genomes import Codes, Flags, Genome, Genomes, Ints
 from dse.space import Design, KnobBlock, Parameter, Space
 
 _STEPS = 2**40
@@ -22,20 +23,6 @@ _TOGETHER = 1024
 
 _ABSENT, _UNKNOWN = object(), -2
 """Value of a knob that a design does not have; code of a value that no knob has."""
-
-
-class Genome(NamedTuple):
-    """One valid design.
-
-    Attributes:
-        dimensions: Number of network dimensions.
-        codes: Position of each discrete knob in its list of choices; -1 where it has no meaning.
-        reals: Place of each continuous knob in its range, 0 to 1.
-    """
-
-    dimensions: int
-    codes: tuple[int, ...]
-    reals: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +81,14 @@ class GenomeSpace:
             for number, span in enumerate(self.spans)
             for count in self.counts
         }
+        self._finders = {
+            place: _Finder.of(keys.astype(np.int64)) for place, keys in self._keys.items()
+        }
+        position = {knob.name: at for at, knob in enumerate(self.knobs)}
+        self._order = [
+            (knob.name, position.get(knob.name, -1), knob.choices)
+            for knob in space.parameters.values()
+        ]
 
     def draw(self, random: Random) -> Genome:
         """A genome drawn uniformly from all valid ones."""
@@ -123,9 +118,17 @@ class GenomeSpace:
 
     def design(self, genome: Genome) -> Design:
         """The values that *genome* means."""
+        codes = genome.codes
+        if not self.reals:
+            return {name: ch[codes[at]] for name, at, ch in self._order if codes[at] >= 0}
+        slots = self.space.dimensions[genome.dimensions]
         pairs = zip(self.reals, genome.reals, strict=True)
-        reals = {p.name: p.value_at(share) for p, share in pairs}
-        return self.space.design(genome.dimensions, self.rows(genome), reals)
+        shares = {p.name: (p, s) for p, s in pairs if p.slot is None or p.slot in slots}
+        return {
+            name: choices[codes[at]] if at >= 0 else shares[name][0].value_at(shares[name][1])
+            for name, at, choices in self._order
+            if (codes[at] >= 0 if at >= 0 else name in shares)
+        }
 
     def rows(self, genome: Genome) -> list[int]:
         """The row that *genome* takes of each block."""
@@ -173,6 +176,67 @@ class GenomeSpace:
             for knob, share in zip(self.reals, genome.reals, strict=True)
         )
         return genome._replace(reals=reals)
+
+    def draw_many(self, number: int, rng: Generator) -> Genomes:
+        """*number* genomes drawn uniformly from all valid ones."""
+        shares = np.searchsorted(self._shares, rng.random(number), side="right")
+        dimensions = np.array(self.counts, np.int16)[np.minimum(shares, len(self.counts) - 1)]
+        codes = [self.draw_blocks(at, dimensions, rng) for at in range(len(self.spans))]
+        none = np.zeros((number, 0), np.int16)
+        reals = rng.random((number, len(self.reals)))
+        return Genomes(dimensions, np.concatenate([none, *codes], axis=1), reals)
+
+    def draw_blocks(self, number: int, dimensions: Codes, rng: Generator) -> Codes:
+        """Codes of block *number* for genomes with those *dimensions*, drawn from its rows."""
+        span, luck = self.spans[number], rng.random(len(dimensions))
+        result = np.empty((len(dimensions), span.end - span.first), np.int16)
+        for count in self.counts:
+            own = dimensions == count
+            table = span.block.tables[count]
+            result[own] = table[(luck[own] * table.shape[0]).astype(np.int64)]
+        return result
+
+    def block_rows(self, number: int, dimensions: Codes, codes: Codes) -> Ints:
+        """(N,) the row of block *number* with its part of *codes* (of all knobs), or -1."""
+        span = self.spans[number]
+        keys = codes[:, span.first : span.end].astype(np.int64) @ self.radix(number)
+        return self.find_rows(number, dimensions, keys)
+
+    def radix(self, number: int) -> Ints:
+        """Weights of the knobs of a block in the keys of its rows."""
+        return np.array(self._radix[number], np.int64)
+
+    def find_rows(self, number: int, dimensions: Codes, keys: Ints) -> Ints:
+        """The rows of block *number* with those keys, (N, ...) as *keys* are; -1: none."""
+        if len(self.counts) == 1:
+            return self._finders[number, self.counts[0]].rows(keys)
+        result = np.full(keys.shape, -1, np.int64)
+        for count in self.counts:
+            own = dimensions == count
+            result[own] = self._finders[number, count].rows(keys[own])
+        return result
+
+    def rows_of(self, genomes: Genomes) -> NDArray[np.int32]:
+        """(N, blocks) the row that each genome takes of each block; -1: none."""
+        rows = np.empty((len(genomes), len(self.spans)), np.int32)
+        for number in range(len(self.spans)):
+            rows[:, number] = self.block_rows(number, genomes.dimensions, genomes.codes)
+        return rows
+
+    def are_valid(self, genomes: Genomes) -> Flags:
+        """True where every block has the row that a genome takes of it."""
+        return np.asarray((self.rows_of(genomes) >= 0).all(axis=1))
+
+    def settle(self, genomes: Genomes) -> Genomes:
+        """``settled`` for many."""
+        if not self.reals:
+            return genomes
+        reals = np.round(genomes.reals * _STEPS) / _STEPS
+        for count in self.counts:
+            slots = self.space.dimensions[count]
+            idle = [knob.slot is not None and knob.slot not in slots for knob in self.reals]
+            reals[np.ix_(genomes.dimensions == count, np.array(idle))] = 0.0
+        return Genomes(genomes.dimensions, genomes.codes, reals)
 
     def _genomes_alike(self, designs: Sequence[Mapping[str, object]]) -> list[Genome] | None:
         """``genomes`` of designs that all have the same knobs: column by column, which is fast."""
@@ -226,6 +290,42 @@ class GenomeSpace:
         key = sum(map(mul, codes[span.first : span.end], self._radix[number]))
         row = int(keys.searchsorted(key))
         return row if row < keys.size and keys[row] == key else -1
+
+
+_DENSE = 1 << 20
+"""Most keys of a block whose rows are listed key by key."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Finder:
+    """Rows of a block by their keys, which rise.
+
+    Attributes:
+        keys: Of the rows.
+        first: The least key that is listed.
+        listed: The row of each key from *first* on, or -1; empty where there are too many.
+    """
+
+    keys: Ints
+    first: int
+    listed: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, keys: Ints) -> "_Finder":
+        first = int(keys[0])
+        span = int(keys[-1]) - first + 1
+        listed = np.full(span if span <= _DENSE else 0, -1, np.int32)
+        if listed.size:
+            listed[keys - first] = np.arange(keys.size)
+        return cls(keys, first, listed)
+
+    def rows(self, wanted: Ints) -> Ints:
+        if self.listed.size:
+            at = wanted - self.first
+            known = (at >= 0) & (at < self.listed.size)
+            return np.where(known, self.listed[np.where(known, at, 0)], -1)
+        at = np.minimum(self.keys.searchsorted(wanted), self.keys.size - 1)
+        return np.where(self.keys[at] == wanted, at, -1)
 
 
 def _spans(blocks: tuple[KnobBlock, ...]) -> tuple[Span, ...]:

@@ -1,0 +1,153 @@
+"""Breeds designs: drawn uniformly, one move away from the front, or children of the best."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.random import Generator
+
+from dse.samplers.design.columns.genomes import Flags, Genomes
+from dse.samplers.design.columns.moves import cross, moves_for
+from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood
+from dse.samplers.design.columns.space import GenomeSpace
+from dse.samplers.design.columns.sweeps import around, grafted, retuned
+from dse.samplers.design.elite import Elite
+from dse.samplers.design.screen import Screen
+from dse.samplers.design.settings import Litter, Settings
+
+IsKnown = Callable[[bytes], bool]
+"""True of the key of a design that is known already."""
+
+_ROUNDS = 4
+"""Times that as many children as are wanted are bred: few are new where much is known."""
+
+_SECONDS = 512
+"""Second decisions that are tried for what the screen turns down."""
+
+
+class Breeder:
+    """Knows the moves of a space, and the screen that its designs have to pass.
+
+    Attributes:
+        near: What can be done to the knobs of the space.
+        admits: The screen.
+    """
+
+    def __init__(
+        self,
+        space: GenomeSpace,
+        screen: Screen,
+        settings: Settings,
+        fold: Callable[[Genomes], Genomes] = lambda genomes: genomes,
+    ) -> None:
+        """*fold*: the way to the designs that stand for all with the same outcome."""
+        self._space, self._settings, self._fold = space, settings, fold
+        self.near, self.admits = Neighbourhood(space), screen
+        moves = moves_for(self.near)
+        self._moves = [move for move, _ in moves]
+        self._shares = np.cumsum([share for _, share in moves])
+
+    def drawn(self, number: int, rng: Generator) -> Genomes:
+        """Designs that pass, of *number* uniform draws."""
+        found = self._as_known_again(self._space.draw_many(number, rng)).distinct()
+        return found.at(self.admits(found))
+
+    def neighbours(self, elite: Elite, number: int, reach: int, rng: Generator) -> Genomes:
+        """Designs that pass, one move away from one of the front.
+
+        Args:
+            elite: The best designs so far.
+            number: Moves that are tried.
+            reach: 0 for the front alone; beyond, that of ever more designs behind it.
+            rng: Where all luck comes from.
+        """
+        parents = None if reach else elite.front()
+        if parents is None:
+            count = self._settings.parents
+            parents = elite.parents(count, (count << 2 * reach) - count)
+        chosen = parents.at(rng.integers(len(parents), size=number))
+        return self._repaired(self._moved(chosen, rng), rng).distinct()
+
+    def children(self, elite: Elite, litter: Litter, is_known: IsKnown, rng: Generator) -> Genomes:
+        """New designs that pass.
+
+        Args:
+            elite: The best designs so far.
+            litter: How many are wanted.
+            is_known: Tells what is not new.
+            rng: Where all luck comes from.
+        """
+        parents = elite.parents(self._settings.parents, litter.others)
+        wanted = litter.children
+        found = self._around(elite.front(), litter.swept, is_known, rng)
+        wanted += len(found)
+        for _ in range(_ROUNDS):
+            if len(found) >= wanted:
+                break
+            bred = self._repaired(self._children(parents, wanted, rng), rng)
+            found = _new(Genomes.joined([found, bred]).distinct(), is_known)
+        return found.at(slice(wanted))
+
+    def _children(self, parents: Genomes, number: int, rng: Generator) -> Genomes:
+        """Children of one or two parents each, with up to three moves."""
+        ones = parents.at(rng.integers(len(parents), size=number))
+        twos = parents.at(rng.integers(len(parents), size=number))
+        has_two = rng.random(number) < self._settings.crossover
+        children = ones.with_at(has_two, cross(self.near, twos.at(has_two), ones.at(has_two), rng))
+        luck = rng.random(number)
+        moves = (~has_two).astype(int) + (luck < 0.5) + (luck < 0.25)
+        for turn in range(int(moves.max(initial=0))):
+            going = moves > turn
+            children = children.with_at(going, self._moved(children.at(going), rng))
+        return children
+
+    def _around(
+        self, front: Genomes | None, number: int, is_known: IsKnown, rng: Generator
+    ) -> Genomes:
+        """All that is new one decision away from designs of the front, or a block of another.
+
+        What the screen turns down gets a second decision that makes up for it: a plan that does not
+        fit in memory may do so with recompute.
+        """
+        if front is None or not number:
+            return self._space.draw_many(0, rng)
+        chosen = front.at(rng.permutation(len(front))[:number])
+        swept = Genomes.joined([around(self.near, chosen), grafted(self.near, chosen, front)])
+        swept = _new(self._as_known_again(swept).distinct(), is_known)
+        passed = self.admits(swept)
+        other = _new(
+            self._as_known_again(retuned(self.near, swept.at(~passed))).distinct(), is_known
+        )
+        other = other.at(np.sort(rng.permutation(len(other))[:_SECONDS]))
+        return Genomes.joined([swept.at(passed), other.at(self.admits(other))]).distinct()
+
+    def _repaired(self, children: Genomes, rng: Generator) -> Genomes:
+        """*children*, or what further moves make of them until the screen lets them pass."""
+        children = self._as_known_again(children)
+        passed = self.admits(children)
+        for _ in range(self._settings.repairs):
+            rest: Flags = ~passed
+            if not rest.any():
+                break
+            children = children.with_at(
+                rest, self._as_known_again(self._moved(children.at(rest), rng))
+            )
+            passed[rest] = self.admits(children.at(rest))
+        return children.at(passed)
+
+    def _moved(self, genomes: Genomes, rng: Generator) -> Genomes:
+        """Each of *genomes* after a move drawn for it, if that applies."""
+        draft, luck = Draft(genomes), rng.random(len(genomes)) * self._shares[-1]
+        which = np.searchsorted(self._shares, luck, side="right")
+        for number, move in enumerate(self._moves):
+            rows = np.flatnonzero(which == number)
+            if rows.size:
+                move(self.near, draft, rows, rng)
+        return self.near.finished(draft)[0]
+
+    def _as_known_again(self, genomes: Genomes) -> Genomes:
+        return self._space.settle(self._fold(genomes))
+
+
+def _new(genomes: Genomes, is_known: IsKnown) -> Genomes:
+    keys = genomes.keys()
+    return genomes.at(np.array([not is_known(key) for key in keys], bool))

@@ -1,0 +1,1 @@
+"""Genomes of a space as columns: drawn, moved and decoded, thousands at once."""

@@ -1,0 +1,99 @@
+"""Hopes for designs, by a model of each objective that the best designs teach."""
+
+from random import Random
+
+import numpy as np
+
+from dse.samplers.design.columns.genomes import Floats, Genomes
+from dse.samplers.design.columns.space import GenomeSpace
+from dse.samplers.design.elite import Elite
+from dse.samplers.design.model.aims import Aims
+from dse.samplers.design.model.surrogate import GaussianProcess
+
+_OPTIMISM = 1.0
+"""Standard deviations by which the model's guesses are lowered."""
+
+_SAMPLE = 64
+"""Designs from which length scales are learned."""
+
+_TRIES = 5
+"""Steps of the length scales tried each time; five times as many the first time."""
+
+
+class Judge:
+    """Learns from the best designs so far."""
+
+    def __init__(self, space: GenomeSpace, aims: Aims, seed: int) -> None:
+        self._features, self._aims = Features(space), aims
+        self._seed = seed
+        self._models: list[GaussianProcess] = []
+
+    def learn(self, elite: Elite, told: int) -> None:
+        """Fit the models to the feasible designs of *elite*; *told* numbers the occasion."""
+        random = Random((self._seed << 40 | told) + (1 << 80))
+        genomes, values, front = elite.lesson()
+        self._low = values[:front].min(axis=0)
+        self._span = np.maximum(values[: max(3, front)].max(axis=0) - self._low, 1e-9)
+        points = self._features.of(genomes)
+        targets = self._aims.targets(genomes, values)
+        tries = _TRIES
+        if not self._models:
+            tries *= 5
+            self._models = [GaussianProcess(self._features.owner) for _ in targets.T]
+        some = sorted(random.sample(range(len(points)), min(_SAMPLE, len(points))))
+        for model, column in zip(self._models, targets.T, strict=True):
+            model.learn_scales(points[some], column[some], tries, random)
+            model.fit(points, column)
+
+    def forget(self) -> None:
+        """Begin again with the next lesson, so that what came long ago decides nothing."""
+        self._models = []
+
+    def hopes(self, genomes: Genomes) -> Floats | None:
+        """Hopes of the models for each objective: 0 where the front begins, 1 where it ends.
+
+        Returns:
+            (N, M) float64; None: nothing is known.
+        """
+        if not self._models:
+            return None
+        points = self._features.of(genomes)
+        guessed = [model.guess(points) for model in self._models]
+        hoped = np.stack([mean - _OPTIMISM * deviation for mean, deviation in guessed], axis=1)
+        return np.asarray((self._aims.values(genomes, hoped) - self._low) / self._span)
+
+
+class Features:
+    """Ordered knobs by their place on a scale, words as one of many, products also by stride.
+
+    The product of the first knobs of a group is the stride at which the next one works: which
+    network dimensions it reaches depends on that more than on the knob itself.
+
+    Attributes:
+        owner: (F,) int64, number of the length scale that each coordinate has.
+    """
+
+    def __init__(self, space: GenomeSpace) -> None:
+        self._tables = [_table(knob.choices, knob.coordinates) for knob in space.knobs]
+        self._groups = [list(g) for span in space.spans for g in span.products if len(g) > 2]
+        widths = [table.shape[1] for table in self._tables] + [1] * len(space.reals)
+        widths += [1] * sum(len(group) - 2 for group in self._groups)
+        self.owner = np.repeat(np.arange(len(widths)), widths)
+
+    def of(self, genomes: Genomes) -> Floats:
+        """(N, F) float64."""
+        columns = [table[genomes.codes[:, at]] for at, table in enumerate(self._tables)]
+        strides = [
+            np.cumsum([columns[at][:, 0] for at in group[:-1]], axis=0)[1:].T
+            for group in self._groups
+        ]
+        return np.asarray(np.concatenate([*columns, genomes.reals, *strides], axis=1))
+
+
+def _table(choices: tuple[object, ...], scale: Floats | None) -> Floats:
+    """A row per choice, and a last one for a knob that has no meaning."""
+    if scale is None:
+        size = len(choices)
+        return np.asarray(np.concatenate([np.eye(size), np.zeros((1, size))]) / np.sqrt(2.0))
+    spread = np.ptp(scale) or 1.0
+    return np.asarray(np.append((scale - scale.min()) / spread, 0.5)[:, None])
