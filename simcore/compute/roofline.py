@@ -194,7 +194,7 @@ def _narrow_heads(elements: int, width: float) -> float:
     """Rate with heads of so many *elements* over that with wide ones.
 
     Source: what is done for each score, whatever the width of heads, takes the time of products of
-    *width* elements; J. Shah et al., "FlashAttention-3", arXiv:2407.08608, section 3.2.
+    *width* elements; J. Shah et al., "FlashAttention-3", arXiv:2407.08608, section 3.1.
     """
     return max(SHORT, elements / WIDE_HEAD * (WIDE_HEAD + width) / (elements + width))
 
