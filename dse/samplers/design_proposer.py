@@ -41,6 +41,11 @@ class DesignProposer(Proposer[Genome]):
         genome = self._search.free_step(_of_genomes(self._space, is_new))
         return None if genome is None else self._proposal(genome)
 
+    def known(self, design: Design) -> Proposal[Genome] | None:
+        """What to tell the outcome of *design* by, whoever proposed it; None: not of the space."""
+        genome = self._space.genome(design)
+        return None if genome is None else Proposal(design=design, handle=genome)
+
     def enqueue(self, design: Design) -> None:
         genome = self._space.genome(design)
         if genome is not None:

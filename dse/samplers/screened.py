@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dse.samplers.base import Proposal, Proposer, ProposerInput
+from dse.samplers.study_proposer import OptunaProposer
 from dse.samplers.design import GenomeSpace
 from dse.samplers.design.screen import screen_of
 from dse.space import Design
@@ -21,7 +22,9 @@ class ScreenedProposer(Proposer[Any]):
     So it is with the designs that a study starts with.
     """
 
-    def __init__(self, sampler: Proposer[Any], what: ProposerInput) -> None:
+    asks_study = True
+
+    def __init__(self, sampler: OptunaProposer, what: ProposerInput) -> None:
         """*what*: gives the checks before a simulation, and what the trials so far rule out."""
         self._sampler, self._genomes = sampler, GenomeSpace(what.space)
         self._is_hopeful = what.is_hopeful or _always
@@ -44,10 +47,11 @@ class ScreenedProposer(Proposer[Any]):
 
     def _turn_down(self, proposal: Proposal[Any]) -> None:
         """A design that is only beaten is not infeasible: of that one there is nothing to learn."""
-        if self._is_admitted(proposal.design):
-            self._sampler.tell_nothing(proposal)
-        else:
-            self._sampler.tell(proposal, {}, 1.0)
+        is_beaten = self._is_admitted(proposal.design)
+        self._sampler.turn_down(proposal, 0.0 if is_beaten else 1.0)
+
+    def propose(self, design: Design, instead: Proposal[Any] | None = None) -> Proposal[Any]:
+        return self._sampler.propose(design, instead)
 
     def enqueue(self, design: Design) -> None:
         self._to_start_with += 1
