@@ -183,6 +183,18 @@ def export(
 
 @main.command()
 @click.argument("folder", type=_FOLDER, metavar="DIR")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True)
+def dashboard(folder: Path, host: str, port: int) -> None:
+    """Serve optuna-dashboard on the study in DIR, while it runs or later."""
+    with told_plainly():
+        from dse.cli.dashboard import dashboard_command
+
+        dashboard_command(folder, host=host, port=port)
+
+
+@main.command()
+@click.argument("folder", type=_FOLDER, metavar="DIR")
 @click.argument("trial", type=click.IntRange(min=0))
 @click.option("--json", "as_json", is_flag=True, help="All of it as JSON.")
 @click.option("--page", is_flag=True, help="Write it as trial-N.html into DIR.")

@@ -113,22 +113,21 @@ _WIDE = 8.0
 """Ratio of the ends of a range from which on it is seen on a logarithmic scale."""
 
 
-def knob_distribution(knob: Parameter, factor: float = 1.0) -> BaseDistribution:
+def knob_distribution(knob: Parameter, unit: float = 1.0) -> BaseDistribution:
     """Distribution of one knob: a list of numbers that go up or down is a range of numbers.
 
     Args:
         knob: The knob.
-        factor: From its base unit to that of the distribution; 1 for counts.
+        unit: Unit of the distribution, in base units of the knob; 1 for counts.
     """
     if knob.is_continuous:
-        return FloatDistribution(knob.low * factor, knob.high * factor, log=knob.log)
+        return FloatDistribution(knob.low / unit, knob.high / unit, log=knob.log)
     if not knob.is_ordered:
-        choices = [c * factor if type(c) is float else c for c in knob.choices]
-        return CategoricalDistribution(choices)
-    numbers = [float(choice) * factor for choice in knob.choices]
+        return CategoricalDistribution(knob.choices)
+    numbers = [float(choice) / unit for choice in knob.choices]
     low, high = min(numbers), max(numbers)
     log = low > 0 and high / low >= _WIDE
-    if factor == 1.0 and all(type(choice) is int for choice in knob.choices):
+    if unit == 1.0 and all(type(choice) is int for choice in knob.choices):
         return IntDistribution(int(low), int(high), log=log)
     return FloatDistribution(low, high, log=log)
 

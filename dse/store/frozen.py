@@ -16,7 +16,7 @@ CONSTRAINTS = "constraints"
 """Where Optuna keeps what trials exceed limits by, 0 or less where they hold."""
 
 Shown = tuple[str, float]
-"""Name under which a quantity is shown, and the factor from its base unit to the unit shown."""
+"""Name under which a quantity is shown, and the unit shown, in base units."""
 
 
 class FrozenRows:
@@ -32,8 +32,19 @@ class FrozenRows:
         study: Study,
         knobs: Mapping[str, Shown] | None = None,
         objectives: Mapping[str, Shown] | None = None,
+        *,
+        bars_infeasible: bool = False,
     ) -> None:
-        """*knobs*, *objectives*: how they are shown; left out: as they are, in base units."""
+        """How rows are to be seen.
+
+        Args:
+            study: Theirs.
+            knobs: How knobs are shown; left out: as they are, in base units.
+            objectives: The same for objectives.
+            bars_infeasible: Whether designs that break a limit have infinitely bad values too, for
+                readers that choose a front by values alone; those found are attributes then.
+        """
+        self._bars = bars_infeasible
         parameters, goals = study.space.parameters, study.goals
         knobs = knobs or {}
         self._knobs = {
@@ -45,9 +56,9 @@ class FrozenRows:
             for name, parameter in parameters.items()
         }
         shown = objectives or {}
-        self._factors = {name: shown.get(name, (name, 1.0))[1] for name in goals.objectives}
+        self._units = {name: shown.get(name, (name, 1.0)) for name in goals.objectives}
         self._worst = [sign * math.inf for sign in goals.signs]
-        self.names = [shown.get(name, (name, 1.0))[0] for name in goals.objectives]
+        self.names = [name for name, _ in self._units.values()]
 
     def trial(self, row: Trial, number: int, trial_id: int, end_s: float | None) -> FrozenTrial:
         """The trial that *row* is, as *number*; its evaluation ended at *end_s* of Unix time."""
@@ -65,7 +76,7 @@ class FrozenRows:
             datetime_complete=_time(end_s, 0.0),
             params=params,
             distributions={name: self._distributions[name] for name in params},
-            user_attrs=_about(row),
+            user_attrs=_about(row) | self._barred(found),
             system_attrs={CONSTRAINTS: excesses},
             intermediate_values={},
         )
@@ -73,8 +84,8 @@ class FrozenRows:
     def _params(self, row: Trial) -> dict[str, Any]:
         params: dict[str, Any] = {}
         for name, value in row.design.items():
-            shown, factor, is_number = self._knobs[name]
-            params[shown] = value * factor if is_number and factor != 1.0 else value  # type: ignore[operator]
+            shown, unit, is_number = self._knobs[name]
+            params[shown] = float(value) / unit if is_number and unit != 1.0 else value
         return params
 
     def _outcome(self, found: Evaluation) -> tuple[TrialState, list[float] | None]:
@@ -82,11 +93,18 @@ class FrozenRows:
             return TrialState.FAIL, None
         if found.state == "pruned":
             return TrialState.PRUNED, None
-        if not found.objectives:
+        if not found.objectives or (self._bars and found.state == "infeasible"):
             return TrialState.COMPLETE, self._worst
-        return TrialState.COMPLETE, [
-            found.objectives[name] * factor for name, factor in self._factors.items()
-        ]
+        return TrialState.COMPLETE, list(self._values(found).values())
+
+    def _values(self, found: Evaluation) -> dict[str, float]:
+        return {
+            shown: found.objectives[name] / unit for name, (shown, unit) in self._units.items()
+        }
+
+    def _barred(self, found: Evaluation) -> dict[str, float]:
+        is_barred = self._bars and found.state == "infeasible" and found.objectives
+        return self._values(found) if is_barred else {}
 
 
 def _time(end_s: float | None, before_s: float) -> datetime | None:

@@ -60,6 +60,21 @@ class StoreReader:
                     trials = list(trials_of(chosen))
                 yield from trials
 
+    def total(self, table: str = "trial") -> Total:
+        """Number and checksum of the rows of *table*: they change with every row."""
+        return self._total(table)
+
+    def rows_from(self, number: int) -> list[Row]:
+        """Rows of trials from *number* on, each checked by itself, in ask order."""
+        statement = "SELECT * FROM trial WHERE number >= ? ORDER BY number"
+        rows = self._connection.execute(statement, (number,)).fetchall()
+        self._check("trial", rows)
+        return rows
+
+    def refined_rows(self) -> list[Row]:
+        """Rows of designs that were judged again, in the order of judging."""
+        return self._whole("refined")
+
     def numbers(self) -> Iterator[int]:
         """Numbers of all trials that are no repeats, in ask order; not checked by themselves."""
         statement = "SELECT number FROM trial WHERE repeats IS NULL ORDER BY number"
