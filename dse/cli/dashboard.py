@@ -7,7 +7,7 @@ from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from dse.report.optuna_storage import StoredStudy
+from dse.report.optuna.storage import StoredStudy
 from simcore import ConfigError
 
 _READS = ("GET", "HEAD")

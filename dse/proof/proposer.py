@@ -14,7 +14,7 @@ _BOXES = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """Whose turn a proposal took.
+    """Proposal of the sampler's study, and a note of the turn that it took.
 
     Attributes:
         own: The proposal as the sampler's study knows it.

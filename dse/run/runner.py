@@ -40,8 +40,8 @@ from dse.samplers.base import Proposer, ProposerInput
 from dse.samplers.registry import ENCODINGS, build_proposer
 from dse.space import Design
 from dse.store.errors import StoreError
-from dse.store.live import LiveStorage
 from dse.store.folder import MAX_ROWS, REPORT, StudyFolder
+from dse.store.live import LiveStorage
 from dse.study.compile import Study
 from dse.study.trials import FailureStreak, Trial
 
@@ -136,16 +136,15 @@ class Runner:
         gap = file.search.gap
         if gap is not None and not why_unproven(study):
             self._prover = Prover(study, gap, evaluator.canonical)
-        search = file.search
         proposer = build_proposer(
-            search.sampler,
+            file.search.sampler,
             ProposerInput(
                 space=study.space,
                 goals=study.goals,
                 seed=file.seed,
-                population=search.population,
-                arguments=search.sampler_arguments,
-                look=None if search.encoding is None else ENCODINGS[search.encoding],
+                population=file.search.population,
+                arguments=file.search.sampler_arguments,
+                look=ENCODINGS.get(file.search.encoding or ""),
                 storage=self._storage,
                 checks=evaluator.checks(),
                 prices=machine_prices(study),

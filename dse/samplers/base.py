@@ -176,9 +176,7 @@ class Proposer(ABC, Generic[Handle]):
             The new proposal, or None if all that were looked at are known too.
         """
 
-    def propose(
-        self, design: Design, instead: Proposal[Handle] | None = None
-    ) -> Proposal[Handle]:
+    def propose(self, design: Design, instead: Proposal[Handle] | None = None) -> Proposal[Handle]:
         """A proposal of a design that somebody else wants, which asks a study (``asks_study``).
 
         Args:

@@ -42,7 +42,7 @@ class DesignProposer(Proposer[Genome]):
         return None if genome is None else self._proposal(genome)
 
     def known(self, design: Design) -> Proposal[Genome] | None:
-        """What to tell the outcome of *design* by, whoever proposed it; None: not of the space."""
+        """Proposal of a *design* that somebody else asked for; None: it is not of the space."""
         genome = self._space.genome(design)
         return None if genome is None else Proposal(design=design, handle=genome)
 

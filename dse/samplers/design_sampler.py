@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from optuna.trial import FrozenTrial
 
-from dse.objectives import Goals
+from dse.objectives import Goals, Sense
 from dse.samplers.base import Proposal, ProposerInput
 from dse.samplers.design import Settings
 from dse.samplers.design_proposer import DesignProposer
@@ -60,7 +60,7 @@ class DesignSampler(ProposedSampler):
         """Begin with the study: its directions decide what is better."""
         if self._search is not None:
             return
-        senses = {"MINIMIZE": "minimise", "MAXIMIZE": "maximise"}
+        senses: dict[str, Sense] = {"MINIMIZE": "minimise", "MAXIMIZE": "maximise"}
         wanted = [senses[direction.name] for direction in study.directions]
         self._names = tuple(f"value {place}" for place in range(len(wanted)))
         what = ProposerInput(

@@ -94,7 +94,7 @@ class ProposedSampler(BaseSampler):
         self.proposer.tell(proposal, objectives, excess)
 
     def of_others(self, trial: FrozenTrial) -> Proposal[Any] | None:
-        """What is to be learned of a trial that was not proposed here; None: nothing."""
+        """Proposal for a trial that was not proposed here; None: nothing is learned of it."""
         return None
 
     def meant(self, trial: FrozenTrial) -> Design | None:

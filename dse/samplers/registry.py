@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
 
 AT = "search.sampler"
-"""Where a study names its sampler."""
+"""Key under which a study names its sampler."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,9 @@ class _Kind:
             from optuna import samplers
 
             own = {self.takes: what.population or self.usual} if self.takes else {}
-            return _asked(what, getattr(samplers, self.name), self.look, {**own, **dict(self.fixed)})
+            return _asked(
+                what, getattr(samplers, self.name), self.look, {**own, **dict(self.fixed)}
+            )
 
         return SamplerEntry(build=made, objectives=self.objectives, needs=self.needs)
 
@@ -173,7 +175,9 @@ def _from_outside(found: object) -> SamplerEntry:
         return SamplerEntry(build=found, is_ours=True)
     if isinstance(found, type) and issubclass(found, BaseSampler):
         made_by: Callable[..., BaseSampler] = found
-        kinds = [kind for kind in _KINDS.values() if issubclass(found, getattr(samplers, kind.name))]
+        kinds = [
+            kind for kind in _KINDS.values() if issubclass(found, getattr(samplers, kind.name))
+        ]
         kind = kinds[0] if kinds else _Kind(name="", look=_INDEX)
         return SamplerEntry(
             build=lambda what: _asked(what, made_by, kind.look, {}),
@@ -198,8 +202,10 @@ SAMPLERS: Registry[SamplerEntry] = Registry(
 
 
 def sampler_named(name: str) -> SamplerEntry:
-    """The sampler that a study names: ours, a class of Optuna's, ``package.module:Class``, or
-    ``optunahub:package:Class``.
+    """The sampler that a study names.
+
+    Args:
+        name: Ours, a class of Optuna's, ``package.module:Class``, or ``optunahub:package:Class``.
 
     Raises:
         ConfigError: There is none; or it cannot be had.

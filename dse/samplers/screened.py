@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dse.samplers.base import Proposal, Proposer, ProposerInput
-from dse.samplers.study_proposer import OptunaProposer
 from dse.samplers.design import GenomeSpace
 from dse.samplers.design.screen import screen_of
+from dse.samplers.study_proposer import OptunaProposer
 from dse.space import Design
 
 _TRIES, _VARIATIONS = 20, 200

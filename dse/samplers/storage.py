@@ -23,7 +23,7 @@ class TrialStorage(BaseStorage):
 
     A trial that the search turns down is *put aside*: samplers go on seeing it, but its number is
     free again, so that trial i of the study is row i of the search. No trial is copied on its way
-    to a sampler, and whole trials take one call (``set_trial_params``) instead of one per parameter.
+    to a sampler, and all parameters of a trial take one call (``set_trial_params``).
 
     Attributes:
         keeps_finished: Whether finished trials are kept here as Optuna sees them; if not, they are
@@ -54,7 +54,7 @@ class TrialStorage(BaseStorage):
         trial.distributions = {name: distributions[name] for name in params}
 
     def put_aside(self, number: int) -> None:
-        """Take the number from the trial that has it, the last one; samplers still see the trial."""
+        """Take its number from the last trial, which samplers go on seeing."""
         trial = self._kept.pop(self._last(number))
         trial.number = -1 - len(self._aside)
         self._aside[trial._trial_id] = trial
@@ -200,9 +200,10 @@ class TrialStorage(BaseStorage):
         return copy.deepcopy(trials) if deepcopy else trials
 
     def _all(self) -> list[FrozenTrial]:
+        aside = list(self._aside.values())[::-1]  # numbers rise, as samplers expect
         if len(self._kept) == len(self._ids):
-            return [*self._kept.values(), *self._aside.values()]
-        return [*map(self.get_trial, self._ids), *self._aside.values()]
+            return [*aside, *self._kept.values()]
+        return [*aside, *map(self.get_trial, self._ids)]
 
     def _let_go(self) -> None:
         if self._done is not None:

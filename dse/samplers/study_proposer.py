@@ -18,11 +18,11 @@ from dse.samplers.storage import STUDY_ID, TrialStorage
 from dse.space import Design
 
 FEASIBILITY = "constraints:violation"
-"""The one constraint that samplers see, as trials hold it: the sum of what exceeds, 0 if feasible."""
+"""The one constraint that samplers see, as trials hold it: the sum of what exceeds."""
 
 
 METRIC_NAMES = "study:metric_names"
-"""Where Optuna keeps the names of objectives."""
+"""Key under which Optuna keeps the names of objectives."""
 
 
 class StudyProposer(Proposer[int]):
@@ -62,7 +62,7 @@ class StudyProposer(Proposer[int]):
 
     @abstractmethod
     def _needed(self, params: Mapping[str, Any]) -> int:
-        """How many parameters a trial has."""
+        """Number of parameters that a trial must have."""
 
     def propose(self, design: Design, instead: Proposal[int] | None = None) -> Proposal[int]:
         params = self._view.params(design)

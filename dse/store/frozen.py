@@ -13,7 +13,7 @@ from dse.study.compile import Study
 from dse.study.trials import Trial
 
 CONSTRAINTS = "constraints"
-"""Where Optuna keeps what trials exceed limits by, 0 or less where they hold."""
+"""Key under which Optuna keeps excesses over limits, 0 or less where these hold."""
 
 Shown = tuple[str, float]
 """Name under which a quantity is shown, and the unit shown, in base units."""
@@ -35,7 +35,7 @@ class FrozenRows:
         *,
         bars_infeasible: bool = False,
     ) -> None:
-        """How rows are to be seen.
+        """Set how rows are to be seen.
 
         Args:
             study: Theirs.
@@ -98,9 +98,7 @@ class FrozenRows:
         return TrialState.COMPLETE, list(self._values(found).values())
 
     def _values(self, found: Evaluation) -> dict[str, float]:
-        return {
-            shown: found.objectives[name] / unit for name, (shown, unit) in self._units.items()
-        }
+        return {shown: found.objectives[name] / unit for name, (shown, unit) in self._units.items()}
 
     def _barred(self, found: Evaluation) -> dict[str, float]:
         is_barred = self._bars and found.state == "infeasible" and found.objectives

@@ -12,7 +12,7 @@ from typing import TypeVar
 from dse.garbage import no_collection
 from dse.store.database import MAX_FIELDS, open_to_read
 from dse.store.errors import LOG_RULE, damaged, told_of_store
-from dse.store.rows import Row, Total, trials_of, unsound_rows
+from dse.store.rows import Row, Total, end_of, trials_of, unsound_rows
 from dse.study.trials import Trial
 from simcore import ConfigError
 
@@ -81,15 +81,15 @@ class StoreReader:
         for row in self._connection.execute(statement):
             yield row[0]
 
-    def numbered(self, numbers: Iterable[int]) -> Iterator[Trial]:
-        """The trials with *numbers*, in their order."""
+    def numbered(self, numbers: Iterable[int]) -> Iterator[tuple[Trial, float]]:
+        """The trials with *numbers*, in their order, and the Unix times at which they came in."""
         statement = "SELECT * FROM trial WHERE number = ?"
         for number in numbers:
             rows = self._connection.execute(statement, (number,)).fetchall()
             if len(rows) != 1:
                 raise damaged(self._path, f"no trial {number}")
             self._check("trial", rows)
-            yield from trials_of(rows)
+            yield next(trials_of(rows)), end_of(rows[0])
 
     def check(self) -> None:
         """See whether the store can be built upon: what is not rows of trials is checked here.

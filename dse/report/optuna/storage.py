@@ -20,22 +20,23 @@ from dse.store.folder import StudyFolder
 from dse.store.frozen import FrozenRows, Shown
 from dse.store.reader import StoreReader, reading
 from dse.store.rows import Row, Total, end_of, trials_of
-from dse.study.compile import load_study_file
+from dse.study.compile import Study, load_study_file
 from simcore import FACTORS, ConfigError, format_quantity
 
 _LEVEL = 1 << 40
 """Ids of the trials of one level; more than a study has."""
 
 _FRESH_S = 0.5
-"""What was read so long ago is not read again."""
+"""Age up to which what has been read is not read again."""
 
-_GIVEN = "study:metric_names"
+METRIC_NAMES = "study:metric_names"
+"""Key under which Optuna keeps the names of objectives."""
 
 
 class StoredStudy(BaseStorage):
     """The store in a folder, read as it grows, beside the process that writes it.
 
-    Each fidelity is a study of its own. A trial i of the first one is row i; rows that are not there
+    Each fidelity is a study of its own. Trial i of the first one is row i; rows that are not there
     yet, below others that are, are under way.
     """
 
@@ -51,12 +52,7 @@ class StoredStudy(BaseStorage):
         self._study = load_study_file(found.study_file())
         self._path = found.path / STORE
         self._name = found.path.resolve().name
-        self._frozen = FrozenRows(
-            self._study,
-            {name: _shown_knob(knob) for name, knob in self._study.space.parameters.items()},
-            {name: _shown_objective(name) for name in self._study.goals.objectives},
-            bars_infeasible=True,
-        )
+        self._frozen = shown_rows(self._study, bars_infeasible=True)
         self._levels = self._study.levels or ("",)
         self._first = _FirstLevel(self._frozen)
         self._finer: dict[int, list[FrozenTrial]] = {}
@@ -110,7 +106,7 @@ class StoredStudy(BaseStorage):
         return about | ({"fidelity": level} if level else {})
 
     def get_study_system_attrs(self, study_id: int) -> dict[str, Any]:
-        return {_GIVEN: self._frozen.names}
+        return {METRIC_NAMES: self._frozen.names}
 
     def get_all_studies(self) -> list[FrozenStudy]:
         return [
@@ -142,7 +138,9 @@ class StoredStudy(BaseStorage):
         return trials if states is None else [trial for trial in trials if trial.state in states]
 
     def _refuse(self, *given: object, **named: object) -> NoReturn:
-        raise ConfigError("the study", "can be looked at, and is not changed this way", got="a change")
+        raise ConfigError(
+            "the study", "can be looked at, and is not changed this way", got="a change"
+        )
 
     create_new_study = delete_study = set_study_user_attr = set_study_system_attr = _refuse
     create_new_trial = set_trial_param = set_trial_state_values = _refuse
@@ -190,6 +188,16 @@ def _under_way(number: int) -> FrozenTrial:
     return FrozenTrial(number, TrialState.RUNNING, None, None, None, {}, {}, {}, {}, {}, number)
 
 
+def shown_rows(study: Study, *, bars_infeasible: bool = False) -> FrozenRows:
+    """Rows of *study* as trials of Optuna, with the units that people use in all names."""
+    return FrozenRows(
+        study,
+        {name: _shown_knob(knob) for name, knob in study.space.parameters.items()},
+        {name: _shown_objective(name) for name in study.goals.objectives},
+        bars_infeasible=bars_infeasible,
+    )
+
+
 def _shown_knob(knob: Parameter) -> Shown:
     """The name of a knob with its unit: that of its largest value, for all of them."""
     if knob.unit is None or not (knob.is_ordered or knob.is_continuous):
@@ -203,4 +211,3 @@ def _shown_objective(name: str) -> Shown:
     factor, unit = said_unit(OBJECTIVES[name].unit)
     label = plain(name)
     return (f"{label} [{unit}]" if unit else label), 1.0 / factor
-
