@@ -15,6 +15,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 STUDY_ID = 0
 """Number of the one study of a storage."""
+ASIDE = -1
+"""Number of every trial that is put aside: below all rows, where samplers read trials first."""
+
 _WAITING = (TrialState.WAITING,)
 
 
@@ -56,7 +59,7 @@ class TrialStorage(BaseStorage):
     def put_aside(self, number: int) -> None:
         """Take its number from the last trial, which samplers go on seeing."""
         trial = self._kept.pop(self._last(number))
-        trial.number = -1 - len(self._aside)
+        trial.number = ASIDE
         self._aside[trial._trial_id] = trial
 
     def forget(self, number: int) -> None:
@@ -200,7 +203,7 @@ class TrialStorage(BaseStorage):
         return copy.deepcopy(trials) if deepcopy else trials
 
     def _all(self) -> list[FrozenTrial]:
-        aside = list(self._aside.values())[::-1]  # numbers rise, as samplers expect
+        aside = list(self._aside.values())  # first, for samplers expect that numbers rise
         if len(self._kept) == len(self._ids):
             return [*aside, *self._kept.values()]
         return [*aside, *map(self.get_trial, self._ids)]
