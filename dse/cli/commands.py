@@ -12,7 +12,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _FOLDER = click.Path(path_type=Path)
 _SAMPLER_HELP = (
     "design, exhaustive, local, portfolio, random, or one of Optuna's: tpe, nsga2, nsga3, gp, "
-    "cmaes, qmc.  [default: the file's]"
+    "cmaes, qmc, a class of its samplers, package.module:Class, or "
+    "optunahub:samplers/PACKAGE:Class.  [default: the file's]"
 )
 _EVALUATOR_HELP = (
     "simulator, service (of two pools) or model0 (a closed form, for P5).  [default: the file's]"

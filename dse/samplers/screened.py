@@ -1,13 +1,13 @@
 """Holds the proposals of any sampler against what is known before a design is simulated."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from dse.samplers.base import Proposal, Proposer, ProposerInput
+from dse.samplers.base import Prices, Proposal, Proposer, ProposerInput
 from dse.samplers.design import GenomeSpace
 from dse.samplers.design.screen import screen_of
 from dse.samplers.study_proposer import OptunaProposer
-from dse.space import Design
+from dse.space import Check, Design
 
 _TRIES, _VARIATIONS = 20, 200
 """Proposals that are turned down, one after another, before one is varied, and how often that is:
@@ -28,7 +28,7 @@ class ScreenedProposer(Proposer[Any]):
         """*what*: gives the checks before a simulation, and what the trials so far rule out."""
         self._sampler, self._genomes = sampler, GenomeSpace(what.space)
         self._is_hopeful = what.is_hopeful or _always
-        self._admits = screen_of(self._genomes, what.checks)
+        self._admits = screen_of(self._genomes, [*what.checks, *_of_prices(what.prices)])
         self._to_start_with = 0
 
     def ask(self) -> Proposal[Any] | None:
@@ -88,6 +88,13 @@ class ScreenedProposer(Proposer[Any]):
         genome = self._genomes.genome(design)
         assert genome is not None, "proposals are designs of the space"
         return self._admits(genome)
+
+
+def _of_prices(prices: Prices | None) -> Iterator[Check]:
+    """Rule of machines that can be priced: others cannot be built, or exceed a limit on price."""
+    if prices is not None:
+        amounts = prices.amounts
+        yield Check(holds=lambda design: amounts(design) is not None, deciding=prices.deciding)
 
 
 def _both(
