@@ -12,6 +12,7 @@ from dse.objectives import OBJECTIVES as OBJECTIVES  # provisional
 from dse.proof.prove import Effort as Effort  # provisional
 from dse.proof.prove import Proof as Proof  # provisional
 from dse.proof.prove import close_gap as close_gap  # provisional
+from dse.report.optuna.storage import StoredStudy as StoredStudy  # provisional
 from dse.results.result import StudyResult as StudyResult
 from dse.results.result import load_study as load_study
 from dse.run.api import check_study as check_study
@@ -20,6 +21,7 @@ from dse.run.api import run_study as run_study
 from dse.samplers.base import Proposal as Proposal  # provisional
 from dse.samplers.base import Proposer as Proposer  # provisional
 from dse.samplers.base import ProposerInput as ProposerInput  # provisional
+from dse.samplers.design_sampler import DesignSampler as DesignSampler  # provisional
 from dse.samplers.registry import SAMPLERS as SAMPLERS  # provisional
 from dse.space import Check as Check  # provisional
 from dse.space import Design as Design  # provisional

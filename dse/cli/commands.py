@@ -12,7 +12,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _FOLDER = click.Path(path_type=Path)
 _SAMPLER_HELP = (
     "design, exhaustive, local, portfolio, random, or one of Optuna's: tpe, nsga2, nsga3, gp, "
-    "cmaes, qmc.  [default: the file's]"
+    "cmaes, qmc, a class of its samplers, package.module:Class, or "
+    "optunahub:samplers/PACKAGE:Class.  [default: the file's]"
 )
 _EVALUATOR_HELP = (
     "simulator, service (of two pools) or model0 (a closed form, for P5).  [default: the file's]"
@@ -179,6 +180,18 @@ def export(
             journal_command(folder, out=out)
         else:
             export_command(folder, kind=kind, front=front, short=recommended, out=out)
+
+
+@main.command()
+@click.argument("folder", type=_FOLDER, metavar="DIR")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True)
+def dashboard(folder: Path, host: str, port: int) -> None:
+    """Serve optuna-dashboard on the study in DIR, while it runs or later."""
+    with told_plainly():
+        from dse.cli.dashboard import dashboard_command
+
+        dashboard_command(folder, host=host, port=port)
 
 
 @main.command()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from dse.plain_files import written_whole
-from dse.report.optuna_journal import chosen_numbers, write_journal
+from dse.report.optuna.journal import chosen_numbers, write_journal
 from dse.results.equals import Discernment
 from dse.results.recommended import recommended
 from dse.results.summary import non_dominated_rows, study_front
@@ -88,4 +88,4 @@ def journal_command(folder: Path, *, out: Path | None) -> None:
     front = [trial.number for trial in streamed_front(store, study)]
     chosen = chosen_numbers(store.read_numbers(), front)
     with _writable(out) as partial:
-        write_journal(study, list(store.read_numbered(chosen)), partial)
+        write_journal(study, store.read_numbered(chosen), partial)

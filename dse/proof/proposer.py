@@ -1,6 +1,7 @@
 """A sampler and a proof that take turns in one study."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dse.proof.prove import Prover
@@ -11,19 +12,33 @@ _BOXES = 64
 """Boxes that the proof looks at in one turn, before the sampler has its own."""
 
 
-class ProvingProposer(Proposer[Proposal[Any] | None]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Proposal of the sampler's study, and a note of the turn that it took.
+
+    Attributes:
+        own: The proposal as the sampler's study knows it.
+        is_wanted: Whether the proof wants it.
+    """
+
+    own: Proposal[Any]
+    is_wanted: bool
+
+
+class ProvingProposer(Proposer[Turn]):
     """Asks the sampler and the proof by turns, until the gap is proven.
 
-    The proof hears of every outcome by itself. A handle is the sampler's own proposal, or None for
-    a design that the proof wants.
+    The proof hears of every outcome by itself.
     """
+
+    asks_study = True
 
     def __init__(self, sampler: Proposer[Any], prover: Prover) -> None:
         self._sampler, self._prover = sampler, prover
         self._turn = 0
         self._is_sampled_out = False
 
-    def ask(self) -> Proposal[Proposal[Any] | None] | None:
+    def ask(self) -> Proposal[Turn] | None:
         """The next design of whose turn it is; None once the gap is proven."""
         if self._prover.is_closed:
             return None
@@ -31,48 +46,42 @@ class ProvingProposer(Proposer[Proposal[Any] | None]):
         if self._turn % 2:
             wanted = self._wanted()
             if wanted is not None:
-                return Proposal(design=wanted, handle=None)
+                return self._turned(self._sampler.propose(wanted), is_wanted=True)
         if not self._is_sampled_out:
             own = self._sampler.ask()
             if own is not None:
-                return Proposal(design=own.design, handle=own)
+                return self._turned(own, is_wanted=False)
             self._is_sampled_out = True
-        return self._all_that_is_left()
+        left = self._all_that_is_left()
+        return None if left is None else self._turned(self._sampler.propose(left), is_wanted=True)
+
+    def _turned(self, own: Proposal[Any], *, is_wanted: bool) -> Proposal[Turn]:
+        return Proposal(design=own.design, handle=Turn(own=own, is_wanted=is_wanted))
 
     def enqueue(self, design: Design) -> None:
         self._sampler.enqueue(design)
 
     def vary(
-        self,
-        proposal: Proposal[Proposal[Any] | None],
-        is_new: Callable[[Design], bool],
-        tries: int,
-    ) -> Proposal[Proposal[Any] | None] | None:
+        self, proposal: Proposal[Turn], is_new: Callable[[Design], bool], tries: int
+    ) -> Proposal[Turn] | None:
         """A variation of the sampler's; if it has none, what the proof wants: no turn is wasted."""
-        own = proposal.handle
-        if own is not None:
+        own = proposal.handle.own
+        if not proposal.handle.is_wanted:
             varied = self._sampler.vary(own, is_new, tries)
             if varied is not None:
-                return Proposal(design=varied.design, handle=varied)
+                return self._turned(varied, is_wanted=False)
         while (wanted := self._all_that_is_left()) is not None:
-            if is_new(wanted.design):
-                if own is not None:
-                    self._sampler.tell_nothing(own)
-                return wanted
+            if is_new(wanted):
+                return self._turned(self._sampler.propose(wanted, own), is_wanted=True)
         return None
 
     def tell(
-        self,
-        proposal: Proposal[Proposal[Any] | None],
-        objectives: Mapping[str, float],
-        violation: float,
+        self, proposal: Proposal[Turn], objectives: Mapping[str, float], violation: float
     ) -> None:
-        if proposal.handle is not None:
-            self._sampler.tell(proposal.handle, objectives, violation)
+        self._sampler.tell(proposal.handle.own, objectives, violation)
 
-    def tell_nothing(self, proposal: Proposal[Proposal[Any] | None]) -> None:
-        if proposal.handle is not None:
-            self._sampler.tell_nothing(proposal.handle)
+    def tell_nothing(self, proposal: Proposal[Turn]) -> None:
+        self._sampler.tell_nothing(proposal.handle.own)
 
     def _wanted(self) -> Design | None:
         for _ in range(_BOXES):
@@ -83,11 +92,11 @@ class ProvingProposer(Proposer[Proposal[Any] | None]):
                 return None
         return None
 
-    def _all_that_is_left(self) -> Proposal[Proposal[Any] | None] | None:
-        """Next proposal of the proof, however many boxes it takes."""
+    def _all_that_is_left(self) -> Design | None:
+        """Next design that the proof wants, however many boxes it takes."""
         while True:
             design = self._prover.ask()
             if design is not None:
-                return Proposal(design=design, handle=None)
+                return design
             if not self._prover.advance():
                 return None

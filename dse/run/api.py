@@ -120,6 +120,8 @@ def enumerate_study(
 _OVERRIDES = {
     "trials": "search.trials",
     "sampler": "search.sampler",
+    "sampler_arguments": "search.sampler_arguments",
+    "encoding": "search.encoding",
     "population": "search.population",
     "window": "search.window",
     "variations": "search.variations",

@@ -37,10 +37,11 @@ from dse.run.refine import RefineHooks, Refinement
 from dse.run.search import Budget, Evaluations, Hooks, Search, each_evaluated
 from dse.run.start import starting_designs
 from dse.samplers.base import Proposer, ProposerInput, Twins
-from dse.samplers.registry import build_proposer
+from dse.samplers.registry import ENCODINGS, build_proposer
 from dse.space import Design
 from dse.store.errors import StoreError
 from dse.store.folder import MAX_ROWS, REPORT, StudyFolder
+from dse.store.live import LiveStorage
 from dse.study.compile import Study
 from dse.study.trials import FailureStreak, Trial
 
@@ -99,6 +100,7 @@ class Runner:
         study, file = self._study, self._study.file
         evaluator = self._evaluator = build_evaluator(study.evaluator_input)
         screen = StudyScreen(study, evaluator)
+        self._storage = LiveStorage(study)
         proposer = self._proposer(evaluator, screen)
         counts = study.space.counts
         budget = Budget(
@@ -119,6 +121,7 @@ class Runner:
                 provenance=self._provenance,
             )
             search = Search(proposer, stage.evaluations, budget, hooks, stage.known, screen)
+            self._storage.rows = search.trials
 
             def run() -> None:
                 search.run()
@@ -140,6 +143,9 @@ class Runner:
                 goals=study.goals,
                 seed=file.seed,
                 population=file.search.population,
+                arguments=file.search.sampler_arguments,
+                look=ENCODINGS.get(file.search.encoding or ""),
+                storage=self._storage,
                 checks=evaluator.checks(),
                 prices=machine_prices(study),
                 is_hopeful=screen.is_hopeful,

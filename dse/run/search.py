@@ -229,7 +229,10 @@ class Search:
             return False
         if proposal is not None and not self._is_new(proposal.design):
             varied = self._proposer.vary(proposal, self._is_new, self._budget.variations)
-            proposal = varied or (None if self._proposer.is_complete else proposal)
+            if varied is None and self._proposer.is_complete:
+                self._proposer.withdraw(proposal)
+                proposal = None
+            proposal = varied or proposal
         if proposal is None:
             self._is_exhausted = True
             return False

@@ -3,13 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dse.objectives import Goals
 from dse.space import Check, Design, Space
+from dse.space.encoding import Style
 
 if TYPE_CHECKING:
     from dse.samplers.design import Hopes
+    from dse.samplers.storage import TrialStorage
 
 Handle = TypeVar("Handle")
 
@@ -56,6 +58,22 @@ class Prices:
     deciding: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """View of the space for a sampler of Optuna.
+
+    Attributes:
+        style: How it sees blocks of knobs.
+        keeps_words: Whether it can handle unordered choices; otherwise they become steps.
+        knows_limits: Whether it makes use of constraints; otherwise infeasible designs are told
+            to it as the worst seen so far.
+    """
+
+    style: Style
+    keeps_words: bool = True
+    knows_limits: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Twins:
     """Designs that provably have the same outcome.
@@ -86,6 +104,9 @@ class ProposerInput:
         hopes: The same about many designs at once. None: nothing is known.
         twins: The designs with the same outcome as others; None: not known.
         trials: Proposals that will be asked for; None: not known.
+        arguments: What else the sampler's class is called with.
+        look: How a sampler of Optuna sees the space; None: as suits it.
+        storage: Of the trials of the Optuna study that is asked; None: a new one in memory.
     """
 
     space: Space
@@ -98,6 +119,9 @@ class ProposerInput:
     hopes: "Hopes | None" = None
     twins: Twins | None = None
     trials: int | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    look: Look | None = None
+    storage: "TrialStorage | None" = None
 
     def admits(self, design: Design) -> bool:
         """True if *design* breaks none of the checks."""
@@ -115,10 +139,12 @@ class Proposer(ABC, Generic[Handle]):
     Attributes:
         is_complete: Whether it has proposed every design of the space once it has none left.
         trims: Whether it knows what the designs of the front may do without (``trim``).
+        asks_study: Whether each proposal is a trial of an Optuna study already.
     """
 
     is_complete = False
     trims = False
+    asks_study = False
 
     @abstractmethod
     def ask(self) -> Proposal[Handle] | None:
@@ -167,6 +193,19 @@ class Proposer(ABC, Generic[Handle]):
         Returns:
             The new proposal, or None if all that were looked at are known too.
         """
+
+    def propose(self, design: Design, instead: Proposal[Handle] | None = None) -> Proposal[Handle]:
+        """A proposal of a design that somebody else wants, which asks a study (``asks_study``).
+
+        Args:
+            design: In the space.
+            instead: The proposal made last, whose place it takes.
+        """
+        raise NotImplementedError
+
+    def withdraw(self, proposal: Proposal[Handle]) -> None:
+        """The proposal made last is dropped: its design is known, and no new one is left."""
+        return
 
     @abstractmethod
     def tell(

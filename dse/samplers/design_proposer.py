@@ -42,6 +42,11 @@ class DesignProposer(Proposer[Genome]):
         genome = self._search.free_step(_of_genomes(self._space, is_new))
         return None if genome is None else self._proposal(genome)
 
+    def known(self, design: Design) -> Proposal[Genome] | None:
+        """Proposal of a *design* that somebody else asked for; None: it is not of the space."""
+        genome = self._space.genome(design)
+        return None if genome is None else Proposal(design=design, handle=genome)
+
     def enqueue(self, design: Design) -> None:
         genome = self._space.genome(design)
         if genome is not None:

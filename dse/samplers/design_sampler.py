@@ -1,21 +1,17 @@
 """The `design` search as a sampler for anyone's own Optuna study."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
-from optuna.samplers import BaseSampler, RandomSampler
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
 
-from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
-from dse.samplers.design.screen import screen_of
-from dse.samplers.optuna_proposer import distribution, from_optuna, to_optuna
-from dse.space import Check, Design, Encoding, Space
+from dse.objectives import Goals, Sense
+from dse.samplers.base import Proposal, ProposerInput
+from dse.samplers.design import Settings
+from dse.samplers.design_proposer import DesignProposer
+from dse.samplers.look import GeneView, suggested
+from dse.samplers.proposed import ProposedSampler
+from dse.space import Check, Design, Space
 from dse.space.encoding import Style
 
 if TYPE_CHECKING:
@@ -23,11 +19,11 @@ if TYPE_CHECKING:
     from optuna.trial import Trial
 
 
-class DesignSampler(BaseSampler):
+class DesignSampler(ProposedSampler):
     """Samples the designs of one space, in a study that asks for ``sampler.design(trial)``.
 
-    Objectives of either direction; constraints as Optuna knows them. Parameters that an objective
-    asks for beside the space are drawn uniformly.
+    Objectives of either direction; constraints as Optuna knows them. It learns from all trials,
+    those that other samplers proposed included. Any number of trials may be open at once.
     """
 
     def __init__(
@@ -48,79 +44,40 @@ class DesignSampler(BaseSampler):
             settings: Of the search; ``LOCAL`` for a descent from the best known designs.
             admits: Whether a design may be feasible, as far as can be told at once.
         """
-        self._genomes = GenomeSpace(space)
-        self._encoding = Encoding(space, style)
-        self._distributions = {gene.name: distribution(gene) for gene in self._encoding.genes}
+        super().__init__(GeneView(space, style), None, (), seed)
+        self._space, self._seed, self._settings = space, seed, settings
         names = frozenset(space.parameters)
-        screen = (
-            None
-            if admits is None
-            else screen_of(self._genomes, [Check(holds=admits, deciding=names)])
-        )
-        self._search = DesignSearch(self._genomes, seed=seed, screen=screen, settings=settings)
-        self._others = RandomSampler(seed=seed)
-        self._asked: dict[int, Genome] = {}
+        self._checks = [] if admits is None else [Check(holds=admits, deciding=names)]
+        self._search: DesignProposer | None = None
 
     def design(self, trial: "Trial") -> Design:
         """The design that a trial of the study stands for; asks for all its parameters."""
-        for name, drawn_from in self._distributions.items():
-            _suggest(trial, name, drawn_from)
-        return self._meant(trial.params)
+        for name, drawn_from in self._view.distributions.items():
+            suggested(trial, name, drawn_from)
+        return self._view.design(trial.params)
 
-    def _meant(self, params: Mapping[str, Any]) -> Design:
-        genes = self._encoding.genes
-        return self._encoding.design({g.name: from_optuna(g, params[g.name]) for g in genes})
-
-    def infer_relative_search_space(
-        self, study: "Study", trial: FrozenTrial
-    ) -> dict[str, BaseDistribution]:
-        return dict(self._distributions)
-
-    def sample_relative(
-        self, study: "Study", trial: FrozenTrial, search_space: dict[str, BaseDistribution]
-    ) -> dict[str, Any]:
-        genome = self._search.ask()
-        if genome is None:
-            return {}
-        self._asked[trial.number] = genome
-        space, design = self._genomes, self._genomes.design(genome)
-        values = self._encoding.values(genome.dimensions, space.rows(genome), design)
-        return {gene.name: to_optuna(gene, values[gene.name]) for gene in self._encoding.genes}
-
-    def sample_independent(
-        self,
-        study: "Study",
-        trial: FrozenTrial,
-        param_name: str,
-        param_distribution: BaseDistribution,
-    ) -> Any:
-        return self._others.sample_independent(study, trial, param_name, param_distribution)
-
-    def after_trial(
-        self,
-        study: "Study",
-        trial: FrozenTrial,
-        state: TrialState,
-        values: Sequence[float] | None,
-    ) -> None:
-        genome = self._asked.pop(trial.number, None)
-        if genome is None and self._distributions.keys() <= trial.params.keys():
-            genome = self._genomes.genome(self._meant(trial.params))  # another one asked for it
-        if genome is None:
+    def before_trial(self, study: "Study", trial: FrozenTrial) -> None:
+        """Begin with the study: its directions decide what is better."""
+        if self._search is not None:
             return
-        if state != TrialState.COMPLETE or values is None:
-            self._search.tell(genome, None, 0.0)
-            return
-        signs = [1 if direction.name == "MINIMIZE" else -1 for direction in study.directions]
-        excess = sum(max(0.0, value) for value in trial.constraints.values())
-        told = [sign * value for sign, value in zip(signs, values, strict=True)]
-        self._search.tell(genome, told, excess)
+        senses: dict[str, Sense] = {"MINIMIZE": "minimise", "MAXIMIZE": "maximise"}
+        wanted = [senses[direction.name] for direction in study.directions]
+        self._names = tuple(f"value {place}" for place in range(len(wanted)))
+        what = ProposerInput(
+            space=self._space,
+            goals=_Directions(objectives=dict(zip(self._names, wanted, strict=True))),
+            seed=self._seed,
+            checks=self._checks,
+        )
+        self.proposer = self._search = DesignProposer(what, self._settings)
+
+    def of_others(self, trial: FrozenTrial) -> Proposal[Any] | None:
+        design = self.meant(trial)
+        return None if design is None or self._search is None else self._search.known(design)
 
 
-def _suggest(trial: "Trial", name: str, drawn_from: BaseDistribution) -> None:
-    if isinstance(drawn_from, CategoricalDistribution):
-        trial.suggest_categorical(name, drawn_from.choices)
-    elif isinstance(drawn_from, IntDistribution):
-        trial.suggest_int(name, drawn_from.low, drawn_from.high)
-    elif isinstance(drawn_from, FloatDistribution):
-        trial.suggest_float(name, drawn_from.low, drawn_from.high, log=drawn_from.log)
+class _Directions(Goals):
+    """Goals of somebody's own study, whose objectives have no names of ours."""
+
+    def __post_init__(self) -> None:
+        """Take any names."""

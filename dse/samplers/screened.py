@@ -1,12 +1,13 @@
 """Holds the proposals of any sampler against what is known before a design is simulated."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from dse.samplers.base import Proposal, Proposer, ProposerInput
+from dse.samplers.base import Prices, Proposal, Proposer, ProposerInput
 from dse.samplers.design import Genomes, GenomeSpace
 from dse.samplers.design.screen import screen_of
-from dse.space import Design
+from dse.samplers.study_proposer import OptunaProposer
+from dse.space import Check, Design
 
 _TRIES, _VARIATIONS = 20, 200
 """Proposals that are turned down, one after another, before one is varied, and how often that is:
@@ -21,11 +22,13 @@ class ScreenedProposer(Proposer[Any]):
     So it is with the designs that a study starts with.
     """
 
-    def __init__(self, sampler: Proposer[Any], what: ProposerInput) -> None:
+    asks_study = True
+
+    def __init__(self, sampler: OptunaProposer, what: ProposerInput) -> None:
         """*what*: gives the checks before a simulation, and what the trials so far rule out."""
         self._sampler, self._genomes = sampler, GenomeSpace(what.space)
         self._is_hopeful = what.is_hopeful or _always
-        self._admits = screen_of(self._genomes, what.checks)
+        self._admits = screen_of(self._genomes, [*what.checks, *_of_prices(what.prices)])
         self._to_start_with = 0
 
     def ask(self) -> Proposal[Any] | None:
@@ -44,10 +47,11 @@ class ScreenedProposer(Proposer[Any]):
 
     def _turn_down(self, proposal: Proposal[Any]) -> None:
         """A design that is only beaten is not infeasible: of that one there is nothing to learn."""
-        if self._is_admitted(proposal.design):
-            self._sampler.tell_nothing(proposal)
-        else:
-            self._sampler.tell(proposal, {}, 1.0)
+        is_beaten = self._is_admitted(proposal.design)
+        self._sampler.turn_down(proposal, 0.0 if is_beaten else 1.0)
+
+    def propose(self, design: Design, instead: Proposal[Any] | None = None) -> Proposal[Any]:
+        return self._sampler.propose(design, instead)
 
     def enqueue(self, design: Design) -> None:
         self._to_start_with += 1
@@ -84,6 +88,13 @@ class ScreenedProposer(Proposer[Any]):
         genome = self._genomes.genome(design)
         assert genome is not None, "proposals are designs of the space"
         return bool(self._admits(Genomes.of([genome]))[0])
+
+
+def _of_prices(prices: Prices | None) -> Iterator[Check]:
+    """Rule of machines that can be priced: others cannot be built, or exceed a limit on price."""
+    if prices is not None:
+        amounts = prices.amounts
+        yield Check(holds=lambda design: amounts(design) is not None, deciding=prices.deciding)
 
 
 def _both(

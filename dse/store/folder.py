@@ -215,8 +215,8 @@ class StudyFolder:
         finer = study.levels[1:]
         return [row for level in finer for row in rows if row.evaluation.fidelity == level]
 
-    def read_numbered(self, numbers: Iterable[int]) -> Iterator[Trial]:
-        """Trials of *numbers*, in this order."""
+    def read_numbered(self, numbers: Iterable[int]) -> Iterator[tuple[Trial, float]]:
+        """Trials of *numbers*, in this order, and the Unix times at which they came in."""
         with reading(self._store) as store:
             yield from store.numbered(numbers)
 

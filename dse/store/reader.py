@@ -12,7 +12,7 @@ from typing import TypeVar
 from dse.garbage import no_collection
 from dse.store.database import MAX_FIELDS, open_to_read
 from dse.store.errors import LOG_RULE, damaged, told_of_store
-from dse.store.rows import Row, Total, trials_of, unsound_rows
+from dse.store.rows import Row, Total, end_of, trials_of, unsound_rows
 from dse.study.trials import Trial
 from simcore import ConfigError
 
@@ -60,21 +60,36 @@ class StoreReader:
                     trials = list(trials_of(chosen))
                 yield from trials
 
+    def total(self, table: str = "trial") -> Total:
+        """Number and checksum of the rows of *table*: they change with every row."""
+        return self._total(table)
+
+    def rows_from(self, number: int) -> list[Row]:
+        """Rows of trials from *number* on, each checked by itself, in ask order."""
+        statement = "SELECT * FROM trial WHERE number >= ? ORDER BY number"
+        rows = self._connection.execute(statement, (number,)).fetchall()
+        self._check("trial", rows)
+        return rows
+
+    def refined_rows(self) -> list[Row]:
+        """Rows of designs that were judged again, in the order of judging."""
+        return self._whole("refined")
+
     def numbers(self) -> Iterator[int]:
         """Numbers of all trials that are no repeats, in ask order; not checked by themselves."""
         statement = "SELECT number FROM trial WHERE repeats IS NULL ORDER BY number"
         for row in self._connection.execute(statement):
             yield row[0]
 
-    def numbered(self, numbers: Iterable[int]) -> Iterator[Trial]:
-        """The trials with *numbers*, in their order."""
+    def numbered(self, numbers: Iterable[int]) -> Iterator[tuple[Trial, float]]:
+        """The trials with *numbers*, in their order, and the Unix times at which they came in."""
         statement = "SELECT * FROM trial WHERE number = ?"
         for number in numbers:
             rows = self._connection.execute(statement, (number,)).fetchall()
             if len(rows) != 1:
                 raise damaged(self._path, f"no trial {number}")
             self._check("trial", rows)
-            yield from trials_of(rows)
+            yield next(trials_of(rows)), end_of(rows[0])
 
     def check(self) -> None:
         """See whether the store can be built upon: what is not rows of trials is checked here.

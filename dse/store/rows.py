@@ -128,6 +128,11 @@ def row_of(table: str, trial: Trial) -> Row:
     return sealed_row(table, values)
 
 
+def end_of(row: Row) -> float:
+    """Unix time, in seconds, at which the evaluation of a trial came in."""
+    return float(row[-3])
+
+
 def may_be_on_front(row: Row) -> bool:
     """True if a front may be chosen from the trial in *row*."""
     return row[3] == "complete" and row[-2] is None

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from dse.evaluate import EVALUATORS, EXECUTORS, Evaluator, EvaluatorInput, fidelity_named
 from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, MEMORY, OBJECTIVES, Goals, Limit
-from dse.samplers.registry import SAMPLERS
+from dse.samplers.registry import sampler_named
 from dse.space import RunFacts, Space, Value, build_space
 from dse.study.file import LimitFile, StudyFile
 from dse.study.levels import levels_of
@@ -146,10 +146,9 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
         ConfigError: What is wrong, where, and what would be right.
     """
     file = StudyFile.from_file_data(dict(data), at="")
-    for key, table in (("evaluator", EVALUATORS), ("search.sampler", SAMPLERS)):
-        name = file.evaluator if key == "evaluator" else file.search.sampler
-        if name not in table:
-            raise table.unknown(name, at=key)
+    if file.evaluator not in EVALUATORS:
+        raise EVALUATORS.unknown(file.evaluator, at="evaluator")
+    sampler = sampler_named(file.search.sampler)
     evaluator = EVALUATORS[file.evaluator]
     if evaluator.template is RunTemplate and not file.run.keys().isdisjoint(POOLS):
         able = [name for name, one in EVALUATORS.items() if one.template is ServiceTemplate]
@@ -168,7 +167,8 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
     )
     if goals.needs_costs and file.cost is None and not evaluator.prices_itself:
         raise ConfigError("cost", "this key is required for objectives in USD or W", got=None)
-    SAMPLERS[file.search.sampler].check(file.search.sampler, len(goals.objectives))
+    given = file.search.sampler_arguments or file.search.encoding
+    sampler.check(file.search.sampler, len(goals.objectives), given)
     levels = levels_of(file)
     return Study(
         file=file,

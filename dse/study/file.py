@@ -55,7 +55,10 @@ class SearchFile(Schema):
     """Settings of the search.
 
     Attributes:
-        sampler: One of ``SAMPLERS``.
+        sampler: One of ``SAMPLERS``, a class of Optuna's, ``package.module:Class``, or
+            ``optunahub:package:Class``.
+        sampler_arguments: What the class of a sampler of Optuna is called with.
+        encoding: How a sampler of Optuna sees the space (``ENCODINGS``); by default as suits it.
         trials: Proposals, all in all; ``auto``: as many as it takes until the front does not
             improve any more.
         population: Size of a generation, or designs drawn before the sampler starts to learn;
@@ -81,6 +84,8 @@ class SearchFile(Schema):
     """
 
     sampler: str = "design"
+    sampler_arguments: dict[str, Any] = Field(default_factory=dict)
+    encoding: Literal["index", "weights", "steps"] | None = None
     trials: Annotated[int, Field(ge=1)] | Literal["auto"] = 300
     population: Annotated[int, Field(ge=2)] | None = None
     window: int = Field(default=32, ge=1, le=4096)

@@ -11,7 +11,7 @@ from dse.evaluate import build_evaluator
 from dse.results.result import StudyResult
 from dse.run.runner import Runner, Unwatched
 from dse.samplers.registry import SAMPLERS
-from dse.study.compile import Study, compile_study
+from dse.study.compile import Study, compile_study, load_study_file
 from dse.study.trials import Trial
 
 TIGHT: dict[str, Any] = {
@@ -122,3 +122,12 @@ def test_workers_and_stops_change_no_row(sampler: str, tmp_path: Path) -> None:
     local = {**TIGHT, "search": study.file.search.model_dump()}
     local["execution"] = {"executor": "local", "workers": 2}
     assert rows_of(run(compile_study(local))) == alone
+
+
+def test_no_trial_of_a_sampler_of_optuna_is_spent_on_a_machine_that_cannot_be_built() -> None:
+    search = {"sampler": "random", "trials": 40, "fidelity": ["phases_together"]}
+    options: dict[str, Any] = {f"search.{key}": value for key, value in search.items()}
+    study = load_study_file("llm_gpt.yaml", {**options, "execution.executor": "serial"})
+    rows = run(study).rows
+    assert len(rows) == 40
+    assert all(row.evaluation.is_measured or row.state == "pruned" for row in rows)

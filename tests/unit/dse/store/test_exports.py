@@ -12,7 +12,7 @@ import pytest
 import dse
 from dse.cli.exporting import export_command, journal_command, streamed_front
 from dse.evaluate.metrics import Metrics, plain
-from dse.report.optuna_journal import chosen_numbers
+from dse.report.optuna.journal import chosen_numbers
 from dse.store.folder import StudyFolder
 from dse.store.tables import number_columns, write_json
 from dse.study.compile import load_study_file
@@ -66,8 +66,8 @@ def test_a_table_that_was_streamed_in_parts_is_the_table_of_the_whole(
 def test_a_journal_holds_the_front_the_newest_and_some_others(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dse.report.optuna_journal.NEWEST", 11)
-    monkeypatch.setattr("dse.report.optuna_journal.SAMPLED", 17)
+    monkeypatch.setattr("dse.report.optuna.journal.NEWEST", 11)
+    monkeypatch.setattr("dse.report.optuna.journal.SAMPLED", 17)
     chosen = chosen_numbers(iter(range(300)), iter([0, 5]))
     assert chosen == sorted(set(chosen))
     assert {0, 5, *range(289, 300)} <= set(chosen)
@@ -80,8 +80,8 @@ def test_a_journal_holds_the_front_the_newest_and_some_others(
 def test_the_sample_of_a_journal_favours_no_part_of_a_study(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dse.report.optuna_journal.NEWEST", 10)
-    monkeypatch.setattr("dse.report.optuna_journal.SAMPLED", 1000)
+    monkeypatch.setattr("dse.report.optuna.journal.NEWEST", 10)
+    monkeypatch.setattr("dse.report.optuna.journal.SAMPLED", 1000)
     quarters = Counter(number // 2500 for number in chosen_numbers(range(10_010), []))
     assert all(200 < quarters[quarter] < 300 for quarter in range(4))
 

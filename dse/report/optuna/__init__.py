@@ -1,0 +1,1 @@
+"""Studies as those of Optuna: for optuna-dashboard, and for its plots."""

@@ -1,0 +1,235 @@
+"""Asks an Optuna study for designs and tells it what became of them."""
+
+import logging
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.samplers import BaseSampler
+from optuna.trial import TrialState
+
+from dse.samplers.base import Look, Outcome, Proposal, Proposer, ProposerInput
+from dse.samplers.look import GeneView, KnobView, View, suggested
+from dse.samplers.proposed import ProposedSampler
+from dse.samplers.storage import STUDY_ID, TrialStorage
+from dse.space import Design
+
+FEASIBILITY = "constraints:violation"
+"""The one constraint that samplers see, as trials hold it: the sum of what exceeds."""
+
+
+METRIC_NAMES = "study:metric_names"
+"""Key under which Optuna keeps the names of objectives."""
+
+
+class StudyProposer(Proposer[int]):
+    """A real ``optuna.Study``; a handle is the number of a trial, which is that of the row.
+
+    Attributes:
+        study: The study, over ``ProposerInput.storage``.
+    """
+
+    asks_study = True
+
+    def __init__(self, what: ProposerInput, view: View, sampler: BaseSampler) -> None:
+        logging.getLogger("optuna").setLevel(logging.WARNING)
+        self._names, self._signs = list(what.goals.objectives), what.goals.signs
+        self._view, self._storage = view, what.storage or TrialStorage()
+        self.study: optuna.Study = optuna.create_study(
+            directions=["minimize" if sign > 0 else "maximize" for sign in self._signs],
+            sampler=sampler,
+            storage=self._storage,
+        )
+        self._storage.set_study_system_attr(STUDY_ID, METRIC_NAMES, self._names)
+
+    def _asked(self) -> Proposal[int] | None:
+        """The next trial of the study, with all its parameters; None if the sampler has none."""
+        trial = self.study.ask()
+        number, distributions = trial.number, self._view.distributions
+        params = self._storage.get_trial(trial._trial_id).system_attrs.get("fixed_params")
+        if params is None and not (params := trial.relative_params):
+            if isinstance(self.study.sampler, ProposedSampler):
+                self._storage.forget(number)
+                return None
+        elif params.keys() <= distributions.keys() and len(params) >= self._needed(params):
+            self._storage.set_trial_params(trial._trial_id, params, distributions)
+            return Proposal(design=self._view.design(params), handle=number)
+        drawn = {name: suggested(trial, name, one) for name, one in distributions.items()}
+        return Proposal(design=self._view.design(drawn), handle=number)
+
+    @abstractmethod
+    def _needed(self, params: Mapping[str, Any]) -> int:
+        """Number of parameters that a trial must have."""
+
+    def propose(self, design: Design, instead: Proposal[int] | None = None) -> Proposal[int]:
+        params = self._view.params(design)
+        assert params is not None, "what is proposed is a design of the space"
+        if instead is None:
+            self.study.enqueue_trial(dict(params))
+            found = self._asked()
+            assert found is not None
+            return found
+        return self._overwritten(instead, params, design)
+
+    def _overwritten(
+        self, proposal: Proposal[int], params: Mapping[str, Any], design: Design
+    ) -> Proposal[int]:
+        """An open trial that stands for another design from now on."""
+        trial_id = self._id(proposal.handle)
+        self._storage.set_trial_params(trial_id, params, self._view.distributions)
+        return Proposal(design=design, handle=proposal.handle)
+
+    def _id(self, number: int) -> int:
+        return self._storage.get_trial_id_from_study_id_trial_number(STUDY_ID, number)
+
+    def tell(
+        self, proposal: Proposal[int], objectives: Mapping[str, float], violation: float
+    ) -> None:
+        self._storage.set_trial_system_attr(self._id(proposal.handle), FEASIBILITY, violation)
+        self._finish(proposal.handle, [objectives[name] for name in self._names if objectives])
+
+    def _finish(self, number: int, values: Sequence[float]) -> None:
+        if values:
+            self.study.tell(number, values)
+        else:
+            self.study.tell(number, state=TrialState.PRUNED)
+
+    def tell_nothing(self, proposal: Proposal[int]) -> None:
+        self.study.tell(proposal.handle, state=TrialState.FAIL)
+
+
+class OwnProposer(StudyProposer):
+    """A study whose sampler hands on what one of our own searches proposes."""
+
+    def __init__(self, what: ProposerInput, own: Proposer[Any]) -> None:
+        view = KnobView(what.space)
+        self._own = own
+        self._sampler = ProposedSampler(view, own, list(what.goals.objectives), what.seed)
+        super().__init__(what, view, self._sampler)
+        self.is_complete, self.trims = own.is_complete, own.trims
+
+    def _needed(self, params: Mapping[str, Any]) -> int:
+        return 1  # a design has the knobs that have a meaning in it
+
+    def ask(self) -> Proposal[int] | None:
+        return self._found(self._own.ask)
+
+    def trim(self, is_new: Callable[[Design], bool]) -> Proposal[int] | None:
+        return self._found(lambda: self._own.trim(is_new))
+
+    def free_step(self, is_new: Callable[[Design], bool]) -> Proposal[int] | None:
+        return self._found(lambda: self._own.free_step(is_new))
+
+    def _found(self, find: Callable[[], Proposal[Any] | None]) -> Proposal[int] | None:
+        self._sampler.find = find
+        return self._asked()
+
+    def enqueue(self, design: Design) -> None:
+        self._own.enqueue(design)
+
+    def recall(
+        self, designs: Sequence[Design], outcomes: Sequence[Outcome]
+    ) -> list[Proposal[int]] | None:
+        proposals = self._own.recall(designs, outcomes)
+        if proposals is None:
+            return None
+        self._storage.recall(len(outcomes))
+        result = []
+        for proposal in proposals:
+            trial_id = self._storage.create_new_trial(STUDY_ID)
+            number = self._storage.get_trial_number_from_id(trial_id)
+            params = self._sampler.take(number, proposal)
+            self._storage.set_trial_params(trial_id, params, self._view.distributions)
+            result.append(Proposal(design=proposal.design, handle=number))
+        return result
+
+    def vary(
+        self, proposal: Proposal[int], is_new: Callable[[Design], bool], tries: int
+    ) -> Proposal[int] | None:
+        own = self._sampler.given(proposal.handle)
+        varied = None if own is None else self._own.vary(own, is_new, tries)
+        if varied is None:
+            return None
+        params = self._sampler.take(proposal.handle, varied)
+        return self._overwritten(proposal, params, varied.design)
+
+    def withdraw(self, proposal: Proposal[int]) -> None:
+        self._storage.forget(proposal.handle)
+
+    def propose(self, design: Design, instead: Proposal[int] | None = None) -> Proposal[int]:
+        if instead is not None:
+            self._sampler.drop(instead.handle)
+        return super().propose(design, instead)
+
+
+class OptunaProposer(StudyProposer):
+    """A study with a sampler of Optuna's, which sees genes: always valid, not always new."""
+
+    def __init__(self, what: ProposerInput, look: Look, sampler: BaseSampler) -> None:
+        self._genes = GeneView(what.space, look.style, keeps_words=look.keeps_words)
+        super().__init__(what, self._genes, sampler)
+        self._storage.keeps_finished = True
+        self._look = look
+        self._random = np.random.default_rng([what.seed, 1])  # apart from the sampler's stream
+        self._worst: list[float] | None = None
+        self._first: deque[Design] = deque()
+
+    def _needed(self, params: Mapping[str, Any]) -> int:
+        return len(self._view.distributions)
+
+    def ask(self) -> Proposal[int]:
+        if self._first:
+            return self.propose(self._first.popleft())
+        found = self._asked()
+        assert found is not None
+        return found
+
+    def enqueue(self, design: Design) -> None:
+        if self._view.params(design) is not None:
+            self._first.append(design)
+
+    def turn_down(self, proposal: Proposal[int], violation: float) -> None:
+        """Tell the sampler of a design that costs no trial: its number is free again."""
+        if violation > 0:
+            self.tell(proposal, {}, violation)
+        else:
+            self.tell_nothing(proposal)
+        self._storage.put_aside(proposal.handle)
+
+    def vary(
+        self, proposal: Proposal[int], is_new: Callable[[Design], bool], tries: int
+    ) -> Proposal[int] | None:
+        """A new design near the known one, which the trial stands for from now on.
+
+        Each variation changes a few genes, later ones more.
+        """
+        params = self._storage.get_trial(self._id(proposal.handle)).params
+        for attempt in range(tries):
+            changes = 1 + attempt * len(self._genes.genes) // (2 * tries)
+            varied = self._genes.varied(params, changes, self._random)
+            design = self._genes.design(varied)
+            if is_new(design):
+                return self._overwritten(proposal, varied, design)
+        return None
+
+    def tell(
+        self, proposal: Proposal[int], objectives: Mapping[str, float], violation: float
+    ) -> None:
+        """The outcome; a design that was not evaluated takes the worst values seen so far."""
+        if self._look.knows_limits:
+            self._storage.set_trial_system_attr(self._id(proposal.handle), FEASIBILITY, violation)
+        elif violation > 0:
+            objectives = {}
+        self._finish(proposal.handle, self._told_values(objectives))
+
+    def _told_values(self, objectives: Mapping[str, float]) -> Sequence[float]:
+        if not objectives:
+            return self._worst or [sign * 1e30 for sign in self._signs]
+        values = [objectives[name] for name in self._names]
+        worst = self._worst or values
+        pairs = zip(self._signs, worst, values, strict=True)
+        self._worst = [max(a, b) if sign > 0 else min(a, b) for sign, a, b in pairs]
+        return values

@@ -1,0 +1,215 @@
+"""Every study is one of Optuna's, and anyone's study takes our sampler."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from optuna.samplers import BaseSampler
+from optuna.trial import TrialState
+from small_study import STUDY
+
+import dse
+from dse.evaluate import Evaluation, build_evaluator
+from dse.report.optuna.storage import StoredStudy
+from dse.run.runner import Runner
+from dse.samplers import hub
+from dse.samplers.base import Proposal, Proposer, ProposerInput
+from dse.samplers.design_sampler import DesignSampler
+from dse.samplers.registry import build_proposer
+from dse.space import Design
+from dse.store.live import LiveStorage
+from dse.study.compile import Study, compile_study
+from dse.study.trials import Trial
+from simcore import ConfigError
+
+
+def study_of(**search: Any) -> Study:
+    return compile_study({**STUDY, "search": {**STUDY["search"], "trials": 40, **search}})
+
+
+def what_of(study: Study, storage: LiveStorage) -> ProposerInput:
+    return ProposerInput(
+        space=study.space,
+        goals=study.goals,
+        seed=1,
+        checks=build_evaluator(study.evaluator_input).checks(),
+        arguments=study.file.search.sampler_arguments,
+        storage=storage,
+    )
+
+
+def test_the_design_sampler_is_one_of_optuna() -> None:
+    assert issubclass(dse.DesignSampler, BaseSampler)
+    assert isinstance(DesignSampler(study_of().space), BaseSampler)
+
+
+@pytest.mark.parametrize("name", ["design", "random", "nsga2"])
+def test_trials_of_the_optuna_study_are_the_rows_of_the_search(name: str) -> None:
+    study = study_of()
+    storage = LiveStorage(study)
+    rows: list[Trial] = []
+    storage.rows = rows
+    proposer = build_proposer(name, what_of(study, storage))
+    open_ones: list[Proposal[Any]] = []
+    for number in range(30):
+        found = proposer.ask()
+        assert found is not None
+        open_ones.append(found)
+        if number >= 7:
+            oldest = open_ones.pop(0)
+            goals = dict.fromkeys(study.goals.objectives, 1.0 + number)
+            proposer.tell(oldest, goals, 0.0)
+            told = Evaluation(state="complete", objectives=goals)
+            rows.append(Trial(number=len(rows), design=oldest.design, evaluation=told))
+    seen = optuna.load_study(study_name="study", storage=storage).trials
+    seen = [trial for trial in seen if trial.number >= 0]  # without those put aside
+    assert [trial.number for trial in seen] == list(range(30))
+    assert [trial.state for trial in seen].count(TrialState.RUNNING) == 7
+    values = [trial.values for trial in seen if trial.state == TrialState.COMPLETE]
+    assert values == [list(row.evaluation.objectives.values()) for row in rows]
+    if name == "design":
+        assert [trial.params for trial in seen[:23]] == [row.design for row in rows]
+
+
+class Backwards(Proposer[None]):
+    """The designs of a space from the last to the first."""
+
+    is_complete = True
+
+    def __init__(self, what: ProposerInput) -> None:
+        self._rest = list(what.space.designs())
+
+    def ask(self) -> Proposal[None] | None:
+        return Proposal(design=self._rest.pop(), handle=None) if self._rest else None
+
+    def enqueue(self, design: Design) -> None:
+        self._rest.append(design)
+
+    def vary(self, proposal: Any, is_new: Any, tries: int) -> Proposal[None] | None:
+        return None
+
+    def tell(self, proposal: Any, objectives: Any, violation: float) -> None:
+        assert isinstance(proposal.design, dict)
+
+    def tell_nothing(self, proposal: Any) -> None:
+        return
+
+
+def test_any_proposer_asks_an_optuna_study_and_an_end_leaves_no_open_trial() -> None:
+    study = study_of()
+    storage = LiveStorage(study)
+    own = build_proposer(f"{__name__}:Backwards", what_of(study, storage))
+    assert own.asks_study
+    asked = 0
+    while (found := own.ask()) is not None:
+        own.tell_nothing(found)
+        asked += 1
+        storage.rows = [*storage.rows, row_of(asked - 1, found.design)]
+    assert asked == study.space.counts.searched
+    assert {trial.state for trial in storage.get_all_trials(0)} == {TrialState.FAIL}
+
+
+def row_of(number: int, design: Design) -> Trial:
+    return Trial(number=number, design=design, evaluation=Evaluation(state="failed"))
+
+
+def test_a_stored_study_reads_as_optuna_s_with_units_states_and_times(tmp_path: Path) -> None:
+    result = Runner(study_of(), out=tmp_path, resume=False, watcher=None).search(None)
+    seen = optuna.load_study(study_name=tmp_path.name, storage=StoredStudy(tmp_path))
+    assert [trial.user_attrs["status"] for trial in seen.trials] == [r.state for r in result.rows]
+    assert seen.metric_names == [
+        {"iteration_time": "iteration time [s]", "capital_cost": "capital cost [USD]"}.get(n, n)
+        for n in result.study.goals.objectives
+    ]
+    front = {result.rows[place].number for place in result.front}
+    assert front <= {trial.number for trial in seen.best_trials} | front
+    for trial, row in zip(seen.trials, result.rows, strict=True):
+        assert trial.duration is not None
+        assert abs(trial.duration.total_seconds() - row.evaluation.duration_s) < 1e-3
+        if row.is_feasible:
+            assert trial.values == list(row.evaluation.objectives.values())
+    with pytest.raises(ConfigError, match="is not changed"):
+        seen.set_user_attr("note", "mine")
+
+
+def test_rows_that_come_later_are_seen_and_gaps_are_under_way(tmp_path: Path) -> None:
+    from dse.provenance import Provenance
+    from dse.store.folder import StudyFolder
+
+    study = study_of()
+    designs = list(study.space.designs())
+    with StudyFolder(tmp_path) as folder:
+        folder.open(study, Provenance.of(study, []))
+        for number in (0, 2):
+            folder.writer.add(row_of(number, designs[number]))
+        folder.writer.flush()
+        stored = StoredStudy(tmp_path)
+        states = [trial.state for trial in stored.get_all_trials(0)]
+        assert states == [TrialState.FAIL, TrialState.RUNNING, TrialState.FAIL]
+        folder.writer.add(row_of(1, designs[1]))
+        folder.writer.flush()
+        stored._read_s = 0.0
+        assert {trial.state for trial in stored.get_all_trials(0)} == {TrialState.FAIL}
+        folder.writer.forget_from(1)
+        folder.writer.flush()
+        stored._read_s = 0.0
+        assert len(stored.get_all_trials(0)) == 1
+
+
+HUB = """from optuna.samplers import TPESampler
+
+
+class Hasty(TPESampler):
+    def __init__(self, *, patience: int = 4, seed: int | None = None) -> None:
+        super().__init__(n_startup_trials=patience, seed=seed)
+"""
+
+
+def test_samplers_of_optunahub_come_from_where_the_user_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optunahub")
+    package = tmp_path / "samplers" / "hasty"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(HUB)
+    name = "optunahub:samplers/hasty:Hasty"
+    monkeypatch.delenv(hub.VARIABLE, raising=False)
+    with pytest.raises(ConfigError, match=hub.VARIABLE):
+        study_of(sampler=name)
+    monkeypatch.setenv(hub.VARIABLE, os.fspath(tmp_path))
+    study = study_of(sampler=name, sampler_arguments={"patience": 6})
+    rows = Runner(study, out=None, resume=False, watcher=None).search(None).rows
+    assert len(rows) == 40
+    admits = build_evaluator(study.evaluator_input).admits
+    assert all(admits(row.design) for row in rows)
+
+
+def test_arguments_that_a_sampler_does_not_take_are_named() -> None:
+    wrong = study_of(sampler="TPESampler", sampler_arguments={"startup": 6})
+    with pytest.raises(ConfigError, match=r"sampler_arguments.*startup"):
+        Runner(wrong, out=None, resume=False, watcher=None).search(None)
+    with pytest.raises(ConfigError, match="design takes neither"):
+        study_of(sampler="design", sampler_arguments={"startup": 6})
+
+
+def test_designs_that_are_turned_down_leave_the_search_space_of_samplers_whole() -> None:
+    study = study_of()
+    storage = LiveStorage(study)
+    proposer = build_proposer("random", what_of(study, storage))
+    optuna_proposer = proposer._sampler  # type: ignore[attr-defined]
+    for at in range(12):
+        found = optuna_proposer.ask()
+        if at % 3 == 0:
+            optuna_proposer.turn_down(found, 1.0)
+        else:
+            optuna_proposer.tell(found, dict.fromkeys(study.goals.objectives, 1.0 + at), 0.0)
+    numbers = [trial.number for trial in storage.get_all_trials(0)]
+    assert numbers == sorted(numbers) == [-1] * 4 + list(range(8))
+    space = optuna.search_space.IntersectionSearchSpace()
+    first = space.calculate(optuna_proposer.study)
+    found = optuna_proposer.ask()
+    optuna_proposer.turn_down(found, 1.0)
+    assert first
+    assert space.calculate(optuna_proposer.study) == first
