@@ -1,9 +1,9 @@
 """One block of designs: which of them can be simulated together, and their figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from simcore.kernels.many.row_times import time_rows
 from simcore.many.groups import Outcomes, Prepared, run_groups
 from simcore.many.limits import Countable
 from simcore.many.machines import Machines, is_plain
-from simcore.many.parts import PartRows, Parts
+from simcore.many.parts import Accelerator, PartRows, Parts, distinct_pairs
 from simcore.many.places import UNTILED
 from simcore.many.plans import PlanRow, plan_tables
 from simcore.memo import Memo
@@ -29,6 +29,8 @@ from simcore.result import figures_of
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+T = TypeVar("T")
 
 NOT_READ = "a part of the run is refused, or cannot be read by itself"
 ORDER = "collectives whose chunks pass the dimensions in other orders run on every NPU"
@@ -83,46 +85,47 @@ class Tables:
         self.memo, self._margin = Memo(), margin
         self._checks = RunChecks(self.memo)
         self._parts = Parts(template, choices)
-        self._machines: dict[int, Machines] = {}
+        self._machines = Machines(self._parts.count)
         self._plans: list[PlanRow] = []
         self._workspace = Workspace()
+        self._seen: tuple[int, ...] = ()
+        self._countable: Countable
+        self._verdicts: dict[tuple[int, int], str | InfeasibleError] = {}
 
     def order(self, codes: Codes, designs: int) -> Ints:
         """Order in which designs with like plans stand together."""
-        if not self._parts.has_dimensions:
+        if not self._parts.count:
             return np.arange(designs)
         return np.argsort(self._parts.rows(codes, slice(0, designs)).work, kind="stable")
 
     def simulate(self, codes: Codes, designs: int) -> Batch:
         """Simulate the *designs* of *codes*, those that can be together."""
         found = Batch.of(designs)
-        if not self._parts.has_dimensions:
+        if not self._parts.count:
             found.set_apart(np.arange(designs), NOT_READ)
             return found
         part = self._parts.rows(codes, slice(0, designs))
         while len(self._plans) < len(self._parts.work.things):
             work = self._parts.work.things[len(self._plans)]
             self._plans.append(PlanRow.of(*work, self._checks, self.memo))
-        rows = self._readable(part, found)
-        machines = self._machines.setdefault(
-            part.dimensions.shape[1], Machines(part.dimensions.shape[1])
-        )
+        machines = self._machines
+        rows = self._readable(part, machines, found)
         rows, place = self._tiled(part, rows, machines, found)
-        rows, place = self._countable(part, rows, place, found)
+        rows, place = self._held(part, rows, place, found)
         if rows.size:
             self._run(part, rows, place, machines, found)
         return found
 
-    def _readable(self, part: PartRows, found: Batch) -> Ints:
+    def _readable(self, part: PartRows, machines: Machines, found: Batch) -> Ints:
         """Designs all of whose parts are known and such that one NPU stands for all of a stage."""
         parts, rows = self._parts, np.arange(part.work.size)
-        plain = np.array([is_plain(one) for one in parts.dimensions.things] + [False])
-        ordered = np.array([s.inter_dimension == "ascending" for s in parts.systems.things] + [False])
-        alone = np.array([not BACKENDS[b].messages_meet if b in BACKENDS else False
-                          for _, _, b in parts.accelerators.things] + [False])  # fmt: skip
+        plain = _of_things(is_plain, parts.dimensions.things)
+        ordered = _of_things(lambda s: s.inter_dimension == "ascending", parts.systems.things)
+        alone = _of_things(_is_unaware, parts.accelerators.things)
+        named = machines.vectors(parts.systems.things).min(axis=(1, 2), initial=0) >= 0
         open_ = np.ones(rows.size, np.bool_)
         for fine, why in (
-            (part.are_known, NOT_READ),
+            (part.are_known & named[part.system], NOT_READ),
             (alone[part.accelerator], MEETING),
             (plain[part.dimensions].all(axis=1), SHAPE),
             (ordered[part.system], ORDER),
@@ -154,48 +157,51 @@ class Tables:
                 found.apart[int(rows[at])] = plan.apart or NOT_READ
         return rows[fits], place[fits]
 
-    def _countable(
+    def _held(
         self, part: PartRows, rows: Ints, place: Ints, found: Batch
     ) -> tuple[Ints, Ints]:
         """Designs whose memory suffices, if that is asked, and whose times can be counted."""
-        plans, accelerators = self._plans, self._parts.accelerators.things
         if not rows.size:
             return rows, place
-        countable = Countable.of(
-            [self._parts.dimensions.things[d] for d in np.unique(part.dimensions[rows])],
-            [self._parts.systems.things[s] for s in np.unique(part.system[rows])],
-            part.dimensions.shape[1],
-        )
-        pairs, which = np.unique(
-            np.column_stack([part.work[rows], part.accelerator[rows]]), axis=0, return_inverse=True
-        )
-        which = which.ravel()
-        fits = np.ones(len(pairs), np.bool_)
-        for at, (number, accelerator) in enumerate(pairs.tolist()):
-            plan, (npu, compute, _) = plans[number], accelerators[accelerator]
-            own = rows[which == at] if plan.apart else rows[:0]
-            found.set_apart(own, plan.apart)
-            fits[at] = not plan.apart
-            if plan.apart:
-                continue
-            try:
-                counted = countable.holds(
-                    plan, npu, compute, partial(self._operator_ns, number, accelerator)
-                )
-            except (InfeasibleError, ConfigError):
-                counted = False
-            if not counted:
-                found.set_apart(rows[which == at], UNCOUNTED)
-                fits[at] = False
-                continue
-            if self._margin is None:
-                continue
-            try:
-                self._checks.memory_on(plan.workload, npu, plan.plan, self._margin)
-            except InfeasibleError as error:
-                found.errors.update(dict.fromkeys(rows[which == at].tolist(), error))
-                fits[at] = False
+        pairs, _, which = distinct_pairs(part.work[rows], part.accelerator[rows])
+        verdicts = [self._verdict(*pair) for pair in pairs]
+        fits = np.array([verdict == "" for verdict in verdicts])
+        for at in np.flatnonzero(~fits).tolist():
+            verdict, own = verdicts[at], rows[which == at]
+            if isinstance(verdict, InfeasibleError):
+                found.errors.update(dict.fromkeys(own.tolist(), verdict))
+            else:
+                found.set_apart(own, verdict)
         return rows[fits[which]], place[fits[which]]
+
+    def _verdict(self, plan: int, accelerator: int) -> str | InfeasibleError:
+        """Rule that a plan breaks on an accelerator; why it is simulated apart; or nothing."""
+        things = self._parts.dimensions.things, self._parts.systems.things
+        seen = tuple(map(len, things))
+        if seen != self._seen:
+            plain = [one for one in things[0] if is_plain(one)]
+            self._countable, self._seen = Countable.of(plain, things[1], self._parts.count), seen
+            self._verdicts.clear()
+        if (plan, accelerator) not in self._verdicts:
+            self._verdicts[plan, accelerator] = self._judged(plan, accelerator)
+        return self._verdicts[plan, accelerator]
+
+    def _judged(self, plan: int, accelerator: int) -> str | InfeasibleError:
+        row, (npu, compute, _) = self._plans[plan], self._parts.accelerators.things[accelerator]
+        if row.apart:
+            return row.apart
+        operator_ns = partial(self._operator_ns, plan, accelerator)
+        try:
+            if not self._countable.holds(row, npu, compute, operator_ns):
+                return UNCOUNTED
+        except (InfeasibleError, ConfigError):
+            return UNCOUNTED
+        try:
+            if self._margin is not None:
+                self._checks.memory_on(row.workload, npu, row.plan, self._margin)
+        except InfeasibleError as error:
+            return error
+        return ""
 
     def _operator_ns(self, plan: int, accelerator: int) -> Ints:
         npu, compute, _ = self._parts.accelerators.things[accelerator]
@@ -253,6 +259,9 @@ class Tables:
             system = parts.systems.things[part.system[row]]
             return Subsystem(dimensions, system, npu.memory_bandwidth_bytes_per_s)
 
+        # all that decides how a list is gone through: of one dimension its algorithm and topology
+        alone = part.dimensions.shape[1] == 1
+        cuts = machine.system if not alone else np.arange(part.system.size)
         distinct = list(dict.fromkeys(profiles))
         number = np.array([distinct.index(one) for one in profiles], np.int64)
         return Prepared(
@@ -266,6 +275,7 @@ class Tables:
             profile=number[part.system],
             profiles=distinct,
             subsystem=subsystem,
+            list_key=cuts,
             lead_ns=delays[part.system],
         )
 
@@ -285,11 +295,11 @@ class Tables:
         own = rows[ended]
         found.time_ns[own] = outcomes.end_ns[ended]
         accelerators = parts.accelerators.things
-        peaks = {
-            pair: accelerators[pair[1]][0].peak(self._plans[pair[0]].workload.precision)
-            for pair in set(zip(work.tolist(), part.accelerator[ended].tolist(), strict=True))
-        }
-        pairs = zip(work.tolist(), part.accelerator[ended].tolist(), strict=True)
+        pairs, _, which = distinct_pairs(work, part.accelerator[ended])
+        peaks = [
+            accelerators[number][0].peak(self._plans[plan].workload.precision)
+            for plan, number in pairs
+        ]
         usable = np.array([one.usable_bandwidth_bytes_per_s for one in parts.dimensions.things])
         figures = figures_of(
             time_ns=outcomes.end_ns[ended],
@@ -297,7 +307,7 @@ class Tables:
             sent_bytes=times.sent_bytes[ended],
             link_bytes=times.link_bytes[ended],
             rates=usable[part.dimensions[ended]],
-            peak=np.array([peaks[pair] for pair in pairs]),
+            peak=np.array(peaks, float)[which],
             **self._of_plans(work),
         )
         for name, values in [*figures.items(), *((n, v[ended]) for n, v in outcomes.columns.items())]:
@@ -317,6 +327,16 @@ class Tables:
             "footprint_bytes": np.array([float(one.needed.total_bytes) for one in plans]),
         }
         return {name: values[which.ravel()] for name, values in columns.items()}
+
+
+def _of_things(holds: Callable[[T], bool], things: Sequence[T]) -> Bools:
+    """True of each of the *things* for which it *holds*, and at last False, for what is unknown."""
+    return np.array([*map(holds, things), False])
+
+
+def _is_unaware(accelerator: Accelerator) -> bool:
+    """True if messages of the backend do not meet."""
+    return accelerator[2] in BACKENDS and not BACKENDS[accelerator[2]].messages_meet
 
 
 def _empty_times(plans: tables.PlanTables, rows: tables.MachineRows) -> tables.RowTimes:

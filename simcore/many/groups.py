@@ -1,6 +1,6 @@
 """Runs of many designs, those together whose programs have one structure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,9 +11,11 @@ from simcore.engines.stages.code import PipelineCode
 from simcore.engines.stages.plan_code import PlanCode
 from simcore.engines.stages.run import Workspace, layout_of
 from simcore.kernels.collectives.records import PHASE, PhaseRow
+from simcore.kernels.collectives.records import Program as PhaseProgram
 from simcore.kernels.many import stage_rows as k
 from simcore.kernels.many import tables
 from simcore.machine.system import ExecutionProfile
+from simcore.many.parts import Numbered, distinct_pairs
 from simcore.many.plans import PlanRow
 from simcore.workload.graph import PassPhase
 
@@ -35,7 +37,8 @@ class Prepared:
         links, memory_bytes_per_s: As in ``MachineRows``.
         times: Of collectives and messages.
         profile: (N,) int64, number among *profiles*.
-        shared: Of a design and collective of its plan: its phase, chunks and delay.
+        subsystem: Machine and system of a design.
+        list_key: (N,) int64, equal for designs of a plan that cut collectives between stages alike.
         lead_ns: (N,) int64, delay of a message.
     """
 
@@ -49,6 +52,7 @@ class Prepared:
     profile: Ints
     profiles: Sequence[ExecutionProfile]
     subsystem: Callable[[int], Subsystem]
+    list_key: Ints
     lead_ns: Ints
 
 
@@ -83,28 +87,46 @@ def run_groups(what: Prepared, rows: Ints, workspace: Workspace) -> Outcomes:
     found = Outcomes.none(what.plan.size)
     attempt = 0
     while rows.size:
-        groups: dict[tuple[int, int, int, int], list[int]] = {}
-        codes: dict[int, PipelineCode] = {}
-        plan, instant = what.plan[rows].tolist(), what.times.instant[rows].tolist()
-        for row, number, is_instant, profile in zip(
-            rows.tolist(), plan, instant, what.profile[rows].tolist(), strict=True
-        ):
-            known = _code_of(what.plans[number])
-            if attempt >= len(known.runs):
-                continue
-            code = known.code(known.runs[attempt])
-            if code is None:
-                found.state[row] = k.NO_TIME
-                continue
-            codes[id(code)] = code
-            batches = known.runs[attempt], known.batches
-            groups.setdefault((id(code), is_instant, profile, batches), []).append(row)
-        for (number, is_instant, profile, batches), own in groups.items():
-            group = _Group(codes[number], what.profiles[profile], bool(is_instant), batches)
-            group.run(what, np.array(own, np.int64), workspace, found)
+        for group, own in _grouped(what, rows, attempt):
+            if group is None:
+                found.state[own] = k.NO_TIME
+            else:
+                group.run(what, own, workspace, found)
         rows = rows[found.state[rows] == k.NO_PERIOD]
         attempt += 1
     return found
+
+
+def _grouped(what: Prepared, rows: Ints, attempt: int) -> Iterator[tuple["_Group | None", Ints]]:
+    """Designs of *rows* whose runs number *attempt* have one code and layout; None: they have none.
+    """
+    plans, plan = np.unique(what.plan[rows], return_inverse=True)
+    codes: Numbered[tuple[int, int, int]] = Numbered()
+    held: list[PipelineCode] = []
+    of_plan = np.zeros(plans.size, np.int64)
+    for at, number in enumerate(plans.tolist()):
+        known = _code_of(what.plans[number])
+        code = known.code(known.runs[attempt])
+        if code is None:
+            of_plan[at] = -1
+            continue
+        of_plan[at] = codes.number((id(code), known.runs[attempt], known.batches))
+        if of_plan[at] == len(held):
+            held.append(code)
+    few = len(what.profiles)
+    key = (of_plan[plan] * few + what.profile[rows]) * 2 + what.times.instant[rows]
+    key[of_plan[plan] < 0] = -1
+    order = np.argsort(key, kind="stable")
+    starts = np.flatnonzero(np.diff(key[order], prepend=-2))
+    firsts = key[order][starts].tolist()
+    for first, own in zip(firsts, np.split(rows[order], starts[1:]), strict=True):
+        if first < 0:
+            yield None, own
+            continue
+        rest, instant = divmod(first, 2)
+        number, profile = divmod(rest, few)
+        _, short, whole = codes.things[number]
+        yield _Group(held[number], what.profiles[profile], bool(instant), (short, whole)), own
 
 
 def _code_of(row: PlanRow) -> PlanCode:
@@ -173,16 +195,14 @@ class _Group:
     def _designs(self, what: Prepared, rows: Ints) -> k.Designs:
         numbers, plan = np.unique(what.plan[rows], return_inverse=True)
         plans = [what.plans[number] for number in numbers.tolist()]
-        pairs, timed = np.unique(
-            np.column_stack([what.plan[rows], what.accelerator[rows]]), axis=0, return_inverse=True
-        )
+        pairs, _, timed = distinct_pairs(what.plan[rows], what.accelerator[rows])
         shared, phases, words = self._shared(what, rows)
         return k.Designs(
             row=rows,
-            plan=plan.ravel(),
+            plan=plan,
             stride=np.array([one.plan.stage_stride for one in plans], np.int64),
-            operator_ns=timed.ravel(),
-            operators=np.stack([what.operator_ns(*pair) for pair in pairs.tolist()]),
+            operator_ns=timed,
+            operators=np.stack([what.operator_ns(*pair) for pair in pairs]),
             unique=np.stack([one.unique for one in plans]),
             links=what.links[rows],
             memory_bytes_per_s=what.memory_bytes_per_s[rows],
@@ -197,26 +217,24 @@ class _Group:
     ) -> tuple[NDArray[np.void], NDArray[np.void], Ints]:
         """Collectives between stages of each design, (N, K) SHARED, and the phases of these."""
         found = np.zeros((rows.size, len(self.code.shared)), k.SHARED)
-        phases: list[PhaseRow] = []
-        words: list[int] = []
-        numbers: dict[object, int] = {}
-        for at, row in enumerate(rows.tolist() if self.code.shared else ()):
+        rows_, words, numbers = list[PhaseRow](), list[int](), dict[PhaseProgram, int]()
+        if not self.code.shared:
+            return found, np.array(rows_, PHASE), np.array(words, np.int64)
+        keys, first, which = distinct_pairs(what.plan[rows], what.list_key[rows])
+        of_key = np.zeros((len(keys), len(self.code.shared)), k.SHARED)
+        for at, row in enumerate(rows[first].tolist()):
             plan, subsystem = what.plans[what.plan[row]], what.subsystem(row)
-            collectives = _code_of(plan).program.collectives
             for number, one in enumerate(self.code.shared):
-                operation = collectives[one.item]
+                operation = _code_of(plan).program.collectives[one.item]
                 members = np.array(one.stages, np.int64) * plan.plan.stage_stride
                 phase = subsystem.phase_of_list(operation.kind, members)
                 if phase is None:
-                    found[at, number] = (-1, 0, 0, 0)
+                    of_key[at, number] = (-1, 0, 0, 0)
                     continue
                 if phase not in numbers:
-                    numbers[phase] = len(phases)
-                    row_, table = phase
-                    phases.append(row_._replace(table=len(words)) if table else row_)
-                    words += table
-                size, rounds, delay_ns = subsystem.rounds_of_list(
-                    operation.kind, operation.size_bytes, len(one.stages)
-                )
-                found[at, number] = (numbers[phase], size, rounds, delay_ns)
-        return found, np.array(phases, PHASE), np.array(words, np.int64)
+                    numbers[phase] = len(rows_)
+                    rows_.append(phase[0]._replace(table=len(words)) if phase[1] else phase[0])
+                    words += phase[1]
+                rounds = subsystem.rounds_of_list(operation.kind, operation.size_bytes, members.size)
+                of_key[at, number] = (numbers[phase], *rounds)
+        return of_key[which], np.array(rows_, PHASE), np.array(words, np.int64)

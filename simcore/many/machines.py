@@ -14,17 +14,15 @@ from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.kernels.many import tables
 from simcore.kernels.many.row_times import mark_phases
 from simcore.machine import Dimension
-from simcore.machine.system import System
+from simcore.machine.system import BY_TOPOLOGY, System
+from simcore.errors import ConfigError
 from simcore.many.parts import Accelerator, Numbered, PartRows
 from simcore.many.places import Places
 from simcore.many.plans import KINDS
 from simcore.terms import CollectiveKind
+from simcore.topologies import TOPOLOGIES
 
 Ints = NDArray[np.int64]
-
-Named = tuple[tuple[str, ...], ...]
-"""Algorithms of each dimension, for each kind of collective."""
-
 
 @dataclass(slots=True, eq=False)
 class Machines:
@@ -41,11 +39,12 @@ class Machines:
     examples: list[Dimension] = field(default_factory=list)
     algorithms: Numbered[str] = field(default_factory=Numbered)
     systems: Numbered[tuple[int, int, int, int]] = field(default_factory=Numbered)
-    _named: Numbered[Named] = field(default_factory=Numbered)
+    _vectors: list[list[list[int]]] = field(default_factory=list)
     _phases: list[PhaseRow] = field(default_factory=list)
     _words: list[int] = field(default_factory=list)
     _phase_of: Ints = field(default_factory=lambda: np.zeros((len(KINDS), 0, 0, 0), np.int64))
     _passes: tuple[Ints, Ints] = field(init=False)
+    _system_of: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.places = Places(self.dimensions)
@@ -67,13 +66,12 @@ class Machines:
             place: Of the groups of each axis.
             plan: Row of each design in the table of plans.
             dimensions, systems, accelerators: All that there are.
-
-        Raises:
-            ConfigError: A system names neither one algorithm nor one per dimension.
         """
         shape_of = np.array([self._shape(one) for one in dimensions], np.int64)
         shape, links = shape_of[part.dimensions], _links(dimensions)[part.dimensions]
-        system_of = np.array([self.systems.number(_system(one)) for one in systems], np.int64)
+        known = self._system_of
+        known += [self.systems.number(_system(one)) for one in systems[len(known) :]]
+        system_of = np.array(known, np.int64)
         rates = [npu.memory_bandwidth_bytes_per_s / 1e9 * 1e9 for npu, _, _ in accelerators]
         spots, members = self.places.arrays()
         return tables.MachineRows(
@@ -125,16 +123,26 @@ class Machines:
 
     def _algorithm(self, system: Ints, shape: Ints, systems: Sequence[System]) -> Ints:
         """(N, kinds, D) int64: the algorithm of each kind in each dimension."""
-        pairs, which = np.unique(
-            np.column_stack([system, shape]), axis=0, return_inverse=True
-        )
-        found = np.empty((len(pairs), len(KINDS), self.dimensions), np.int64)
-        for row, (number, *shapes) in enumerate(pairs.tolist()):
-            topologies = [self.shapes.things[one][0] for one in shapes]
-            for at, kind in enumerate(KINDS):
-                names = systems[number].algorithms(kind, topologies)
-                found[row, at] = [self.algorithms.number(name) for name in names]
-        return found[which.ravel()]
+        named = self.vectors(systems)[system]
+        suits = [TOPOLOGIES[name].algorithm for name, _ in self.shapes.things]
+        suited = np.array([self.algorithms.number(name) for name in suits], np.int64)
+        by_topology = self.algorithms.number(BY_TOPOLOGY)
+        return np.where(named == by_topology, suited[shape][:, None, :], named)
+
+    def vectors(self, systems: Sequence[System]) -> Ints:
+        """(S, kinds, D) int64: algorithms that *systems* name; -1 where those are too many or few.
+
+        Args:
+            systems: All that there are; those known before keep their places.
+        """
+        for system in systems[len(self._vectors) :]:
+            try:
+                names = [system.vector(kind, self.dimensions) for kind in KINDS]
+            except ConfigError:
+                self._vectors.append([[-1] * self.dimensions] * len(KINDS))
+                continue
+            self._vectors.append([[self.algorithms.number(one) for one in own] for own in names])
+        return np.array(self._vectors, np.int64).reshape(-1, len(KINDS), self.dimensions)
 
     def _add(self, what: int, algorithm: int, spot: int, shape: int) -> int:
         """Append a phase; its number."""

@@ -61,6 +61,13 @@ class _Columns(ColumnSet):
             return UNKNOWN
 
 
+def distinct_pairs(one: Ints, other: Ints) -> tuple[list[tuple[int, int]], Ints, Ints]:
+    """Pairs of numbers from 0 on, each once, with where it is first, and which each row has."""
+    width = int(other.max(initial=0)) + 1
+    keys, first, which = np.unique(one * width + other, return_index=True, return_inverse=True)
+    return [divmod(key, width) for key in keys.tolist()], first, which
+
+
 Work = tuple[Workload, ParallelPlan]
 """Workload and plan."""
 
@@ -121,9 +128,9 @@ class Parts:
         ]
 
     @property
-    def has_dimensions(self) -> bool:
-        """False where dimensions are no parts of their own: every design is read as a whole."""
-        return bool(self._dimensions)
+    def count(self) -> int:
+        """Dimensions; 0 where they are no parts of their own, and designs are read as a whole."""
+        return len(self._dimensions)
 
     def rows(self, codes: Codes, block: slice) -> PartRows:
         """Parts of the designs in *block*; *codes*: positions in the choices by path, or -1."""

@@ -23,8 +23,10 @@ GATHERS = 1
 """Number of all-gathers among the kinds of collectives."""
 
 _MOST_PASSES = 16
-_FINE, _MOST = 1024.0, 2.0**43
-"""Sums of multiples of 1 / _FINE below _MOST are exact, in whatever order they are added up."""
+_FINEST = 2.0**20
+_EXACT = 2.0**53
+"""Sums of multiples of 1 / n, n a power of two, that are below _EXACT / n have no rounding, in
+whatever order they are added up."""
 
 cut = njit(cache=True)(plain_cut)
 
@@ -177,7 +179,8 @@ def _count(
                 own[stage, d] += runs * traffic[number, 0, d]
                 passed[d] += runs * traffic[number, 1, d]
         out.held_ns[row] = max(out.held_ns[row], waited)
-    if not _are_exact(traffic[:count]) or own.sum() > _MOST or passed.sum() > _MOST:
+    parts = _parts(traffic[:count])
+    if parts > _FINEST or max(own.sum(), passed.sum()) * parts > _EXACT:
         out.state[row] = max(out.state[row], INEXACT)
     for d in range(dimensions):
         out.sent_bytes[row, d] = own[:, d].sum() / stages
@@ -191,9 +194,10 @@ def _count(
 
 
 @njit(cache=True)
-def _are_exact(traffic: Floats) -> bool:
-    """True if sums of the *traffic* do not depend on their order."""
+def _parts(traffic: Floats) -> float:
+    """The power of two of whose inverse all *traffic* is a multiple; above _FINEST: there is none."""
+    parts = 1.0
     for value in traffic.flat:
-        if floor(value * _FINE) != value * _FINE:
-            return False
-    return True
+        while parts <= _FINEST and floor(value * parts) != value * parts:
+            parts *= 2.0
+    return parts
