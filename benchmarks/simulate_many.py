@@ -8,8 +8,8 @@ rates, from columns of values to columns of metrics, kernels loaded:
 * first: nothing is known of the designs, so every plan is laid out;
 * again: the same designs with all plans known.
 
-Some designs are simulated one by one as well, and must have the same metrics to the last bit. A loop
-of plain Python is timed beside each study: where it takes longer than elsewhere, all else does.
+Some designs are simulated one by one as well, and must have the same metrics to the last bit. A
+loop of plain Python is timed beside each study: where it takes longer, all else does.
 
 The last line is one JSON object.
 """
@@ -96,7 +96,9 @@ def _measure_columns(
     again = many.simulate(codes)
     result.again_s += time.process_time() - begin
     assert (again.iteration_time_ns == found.iteration_time_ns).all()
-    result.plans += len({tuple(v for p, v in row.items() if p.startswith("plan")) for row in values})
+    result.plans += len(
+        {tuple(v for p, v in row.items() if p.startswith("plan")) for row in values}
+    )
     result.together += found.together
     result.apart.update(way for way in found.ways if way)
     simulator = Simulator()

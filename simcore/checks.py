@@ -43,9 +43,7 @@ class RunChecks:
         """See ``check_structure``."""
         self.structure_on(workload, plan, tuple([one.npus for one in platform.dimensions]))
 
-    def structure_on(
-        self, workload: Workload, plan: ParallelPlan, sizes: tuple[int, ...]
-    ) -> None:
+    def structure_on(self, workload: Workload, plan: ParallelPlan, sizes: tuple[int, ...]) -> None:
         """``structure`` on a network with dimensions of *sizes*."""
         key = workload, plan, sizes
         self._memo.of("structure", key, lambda: _check_structure(workload, plan, sizes))

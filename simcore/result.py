@@ -13,7 +13,6 @@ from simcore.memory.fit import MemoryFit
 from simcore.memory.footprint import Footprint
 from simcore.memory.runtime import RuntimeMemory
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Number = TypeVar("Number", float, Floats)
 """A figure of one iteration, or of many."""
@@ -206,48 +205,6 @@ def flop_shares(
 def use_of(size_bytes: Number, rate: Number, time_s: Number) -> Number:
     """Bytes over what links with *rate* could carry in the time."""
     return size_bytes / (rate * time_s)
-
-
-def figures_of(
-    *,
-    time_ns: Ints,
-    held_ns: Ints,
-    sent_bytes: Floats,
-    link_bytes: Floats,
-    rates: Floats,
-    peak: Floats,
-    npus: Ints,
-    npus_per_stage: Ints,
-    tokens: Ints,
-    model_flop: Floats,
-    matrix_flop: Floats,
-    footprint_bytes: Floats,
-) -> dict[str, Floats]:
-    """Metrics of N iterations but for those of stages, by name, as ``IterationResult.metrics``.
-
-    Args:
-        time_ns, held_ns: (N,) int64.
-        sent_bytes, link_bytes, rates: (N, D) float64, by dimension.
-        peak: (N,) float64, FLOP/s of an NPU.
-        npus, npus_per_stage, tokens: (N,) int64.
-        model_flop, matrix_flop: (N,) float64, of the model; on one NPU of each stage, executed.
-        footprint_bytes: (N,) float64.
-    """
-    time_s = time_ns * NS
-    mfu, hfu = flop_shares(model_flop, matrix_flop * npus_per_stage, time_s, npus, peak)
-    loads = use_of(link_bytes, rates, time_s[:, None])
-    used = use_of(sent_bytes, rates, time_s[:, None])
-    return {
-        "iteration_time_s": time_s,
-        "mfu": mfu,
-        "hfu": hfu,
-        "tokens_per_s": tokens / time_s,
-        "footprint_bytes": footprint_bytes,
-        "held_s": np.minimum(held_ns * NS, time_s),
-        "link_load": loads.max(axis=1),
-        "busiest_dimension": loads.argmax(axis=1).astype(float),
-        **{f"utilization_dim{d}": used[:, d] for d in range(used.shape[1])},
-    }
 
 
 def _impossible(name: str, value: float) -> SimulationError:

@@ -11,20 +11,22 @@ from numpy.typing import NDArray
 from simcore.bounds.design_columns import Codes
 from simcore.checks import RunChecks
 from simcore.config import RunTemplate
-from simcore.engines.collectives.members import Subsystem
 from simcore.engines.stages.run import Workspace
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.kernels.many import stage_rows, tables
 from simcore.kernels.many.row_times import time_rows
-from simcore.many.groups import Outcomes, Prepared, run_groups
+from simcore.machine.system import System
 from simcore.many.limits import Countable
 from simcore.many.machines import Machines, is_plain
 from simcore.many.parts import Accelerator, PartRows, Parts, distinct_pairs
 from simcore.many.places import UNTILED
 from simcore.many.plans import PlanRow, plan_tables
+from simcore.many.together import Together, empty_times
 from simcore.memo import Memo
 from simcore.network import BACKENDS
-from simcore.result import figures_of
+
+_PLANS_KEPT = 8192
+"""Plans that are kept, some 30 kB each; more are let go, and worked out again when asked for."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -38,8 +40,9 @@ SHAPE = "NPUs of a dimension lie at places that differ"
 MEETING = "messages of this backend meet"
 TIED = "the order of events at one time decides"
 INEXACT = "sums of bytes depend on their order"
-ONE_BY_ONE = "members of a collective end one by one (phase_end: each)"
+MEMBER_BY_MEMBER = "members of a collective end one by one (phase_end: each)"
 UNCOUNTED = "times may be beyond what is counted"
+IMPOSSIBLE = "a figure is not finite, or below 0"
 NODES = "units of this schedule, or nodes without time, are followed one by one"
 
 
@@ -86,7 +89,7 @@ class Tables:
         self._checks = RunChecks(self.memo)
         self._parts = Parts(template, choices)
         self._machines = Machines(self._parts.count)
-        self._plans: list[PlanRow] = []
+        self._plans: dict[int, PlanRow] = {}
         self._workspace = Workspace()
         self._seen: tuple[int, ...] = ()
         self._countable: Countable
@@ -105,50 +108,55 @@ class Tables:
             found.set_apart(np.arange(designs), NOT_READ)
             return found
         part = self._parts.rows(codes, slice(0, designs))
-        while len(self._plans) < len(self._parts.work.things):
-            work = self._parts.work.things[len(self._plans)]
-            self._plans.append(PlanRow.of(*work, self._checks, self.memo))
-        machines = self._machines
-        rows = self._readable(part, machines, found)
-        rows, place = self._tiled(part, rows, machines, found)
+        self._learn(np.unique(part.work[part.work >= 0]).tolist())
+        rows = self._readable(part, found)
+        rows, place = self._tiled(part, rows, found)
         rows, place = self._held(part, rows, place, found)
         if rows.size:
-            self._run(part, rows, place, machines, found)
+            self._run(part, rows, place, found)
         return found
 
-    def _readable(self, part: PartRows, machines: Machines, found: Batch) -> Ints:
+    def _learn(self, numbers: Sequence[int]) -> None:
+        """Work out the plans with these *numbers*, unless they are known."""
+        new = [number for number in numbers if number not in self._plans]
+        if len(self._plans) + len(new) > _PLANS_KEPT:
+            self._plans.clear()
+            new = list(numbers)
+        for number in new:
+            work = self._parts.work.things[number]
+            self._plans[number] = PlanRow.of(*work, self._checks, self.memo)
+
+    def _readable(self, part: PartRows, found: Batch) -> Ints:
         """Designs all of whose parts are known and such that one NPU stands for all of a stage."""
         parts, rows = self._parts, np.arange(part.work.size)
         plain = _of_things(is_plain, parts.dimensions.things)
         ordered = _of_things(lambda s: s.inter_dimension == "ascending", parts.systems.things)
         alone = _of_things(_is_unaware, parts.accelerators.things)
-        named = machines.vectors(parts.systems.things).min(axis=(1, 2), initial=0) >= 0
-        open_ = np.ones(rows.size, np.bool_)
-        for fine, why in (
+        named = self._machines.vectors(parts.systems.things).min(axis=(1, 2), initial=0) >= 0
+        fine = self._fine(
+            rows,
+            found,
             (part.are_known & named[part.system], NOT_READ),
             (alone[part.accelerator], MEETING),
-            (plain[part.dimensions].all(axis=1), SHAPE),
+            (np.asarray(plain[part.dimensions].all(axis=1)), SHAPE),
             (ordered[part.system], ORDER),
-        ):
-            found.set_apart(rows[open_ & ~fine], why)
-            open_ &= fine
-        return rows[open_]
+        )
+        return rows[fine]
 
-    def _tiled(
-        self, part: PartRows, rows: Ints, machines: Machines, found: Batch
-    ) -> tuple[Ints, Ints]:
+    def _tiled(self, part: PartRows, rows: Ints, found: Batch) -> tuple[Ints, Ints]:
         """Designs whose plans keep all rules of structure, and places of their groups."""
         npus = np.array([one.npus for one in self._parts.dimensions.things], np.int64)
         if not rows.size:
             return rows, np.zeros((0, 0), np.int64)
         sizes, work = npus[part.dimensions[rows]], part.work[rows]
-        place = machines.places.find(self._plans, work, sizes)
-        broken = np.array([plan.error is not None for plan in self._plans])
-        needed = np.array([plan.plan.npus for plan in self._plans], np.int64)
-        fits = ~broken[work] & (needed[work] == sizes.prod(axis=1))
+        place = self._machines.places.find(self._plans, work, sizes)
+        numbers, which = np.unique(work, return_inverse=True)
+        plans = [self._plans[number] for number in numbers.tolist()]
+        needed = np.array([0 if one.error else one.plan.npus for one in plans], np.int64)
+        fits = needed[which] == sizes.prod(axis=1)
         fits &= (place != UNTILED).all(axis=1)
         for at in np.flatnonzero(~fits).tolist():
-            plan = self._plans[work[at]]
+            plan = self._plans[int(work[at])]
             try:
                 self._checks.structure_on(plan.workload, plan.plan, tuple(sizes[at].tolist()))
             except InfeasibleError as error:
@@ -157,9 +165,7 @@ class Tables:
                 found.apart[int(rows[at])] = plan.apart or NOT_READ
         return rows[fits], place[fits]
 
-    def _held(
-        self, part: PartRows, rows: Ints, place: Ints, found: Batch
-    ) -> tuple[Ints, Ints]:
+    def _held(self, part: PartRows, rows: Ints, place: Ints, found: Batch) -> tuple[Ints, Ints]:
         """Designs whose memory suffices, if that is asked, and whose times can be counted."""
         if not rows.size:
             return rows, place
@@ -177,7 +183,7 @@ class Tables:
     def _verdict(self, plan: int, accelerator: int) -> str | InfeasibleError:
         """Rule that a plan breaks on an accelerator; why it is simulated apart; or nothing."""
         things = self._parts.dimensions.things, self._parts.systems.things
-        seen = tuple(map(len, things))
+        seen = len(things[0]), len(things[1])
         if seen != self._seen:
             plain = [one for one in things[0] if is_plain(one)]
             self._countable, self._seen = Countable.of(plain, things[1], self._parts.count), seen
@@ -205,128 +211,58 @@ class Tables:
 
     def _operator_ns(self, plan: int, accelerator: int) -> Ints:
         npu, compute, _ = self._parts.accelerators.things[accelerator]
-        code = self._plans[plan].code
-        assert code is not None, "only plans that are simulated together"
-        return code.operator_ns_of(npu, compute)
+        return self._plans[plan].known.operator_ns_of(npu, compute)
 
-    def _run(
-        self, part: PartRows, rows: Ints, place: Ints, machines: Machines, found: Batch
-    ) -> None:
+    def _run(self, part: PartRows, rows: Ints, place: Ints, found: Batch) -> None:
         """Simulate the designs *rows*, whose groups lie at *place*."""
-        parts = self._parts
-        numbers, plan = np.unique(part.work[rows], return_inverse=True)
-        plans = [self._plans[number] for number in numbers.tolist()]
-        own = PartRows(
-            work=part.work[rows],
-            accelerator=part.accelerator[rows],
-            system=part.system[rows],
-            dimensions=part.dimensions[rows],
-        )
-        machine = machines.rows(
-            own, place, plan.ravel(), parts.dimensions.things, parts.systems.things,
-            parts.accelerators.things,
-        )  # fmt: skip
-        table = plan_tables(plans)
-        times = _empty_times(table, machine)
-        time_rows(table, machine, machines.phases(table, machine), times)
-        together = np.array([s.phase_end == "together" for s in parts.systems.things])[own.system]
-        states = [
-            (times.state == tables.ORDER_DECIDES, TIED),
-            (times.state == tables.INEXACT, INEXACT),
-            (~together & (times.held_ns > 0), ONE_BY_ONE),
-        ]
-        fine = np.ones(rows.size, np.bool_)
-        for bad, why in states:
-            found.set_apart(rows[bad & fine], why)
-            fine &= ~bad
-        prepared = self._prepared(own, machine, times)
-        outcomes = run_groups(prepared, np.flatnonzero(fine), self._workspace)
-        ended = fine & (outcomes.state == stage_rows.ENDED)
-        found.set_apart(rows[fine & (outcomes.state == stage_rows.NO_TIME)], NODES)
-        found.set_apart(rows[fine & ~ended & (outcomes.state != stage_rows.NO_TIME)], TIED)
-        self._account(own, rows, ended, machine, times, outcomes, together, found)
-
-    def _prepared(
-        self, part: PartRows, machine: tables.MachineRows, times: tables.RowTimes
-    ) -> Prepared:
-        parts = self._parts
-        profiles = [one.profile for one in parts.systems.things]
-        delays = np.array([one.endpoint_delay_ns for one in parts.systems.things], np.int64)
-
-        def subsystem(row: int) -> Subsystem:
-            npu = parts.accelerators.things[part.accelerator[row]][0]
-            dimensions = [parts.dimensions.things[d] for d in part.dimensions[row].tolist()]
-            system = parts.systems.things[part.system[row]]
-            return Subsystem(dimensions, system, npu.memory_bandwidth_bytes_per_s)
-
-        # all that decides how a list is gone through: of one dimension its algorithm and topology
-        alone = part.dimensions.shape[1] == 1
-        cuts = machine.system if not alone else np.arange(part.system.size)
-        distinct = list(dict.fromkeys(profiles))
-        number = np.array([distinct.index(one) for one in profiles], np.int64)
-        return Prepared(
+        parts, own = self._parts, part.of(rows)
+        numbers, plan = np.unique(own.work, return_inverse=True)
+        table = plan_tables([self._plans[number] for number in numbers.tolist()])
+        machine = self._machines.rows(own, place, plan.ravel(), parts)
+        times = empty_times(table, machine)
+        time_rows(table, machine, self._machines.phases(table, machine), times)
+        together = Together(
             plans=self._plans,
-            plan=part.work,
-            operator_ns=self._operator_ns,
-            accelerator=part.accelerator,
-            links=machine.links,
-            memory_bytes_per_s=machine.memory_bytes_per_s,
+            parts=parts,
+            part=own,
+            machine=machine,
             times=times,
-            profile=number[part.system],
-            profiles=distinct,
-            subsystem=subsystem,
-            list_key=cuts,
-            lead_ns=delays[part.system],
+            operator_ns=self._operator_ns,
         )
-
-    def _account(
-        self,
-        part: PartRows,
-        rows: Ints,
-        ended: Bools,
-        machine: tables.MachineRows,
-        times: tables.RowTimes,
-        outcomes: Outcomes,
-        together: Bools,
-        found: Batch,
-    ) -> None:
-        """Write the figures of the designs that *ended*."""
-        parts, work = self._parts, part.work[ended]
-        own = rows[ended]
-        found.time_ns[own] = outcomes.end_ns[ended]
-        accelerators = parts.accelerators.things
-        pairs, _, which = distinct_pairs(work, part.accelerator[ended])
-        peaks = [
-            accelerators[number][0].peak(self._plans[plan].workload.precision)
-            for plan, number in pairs
-        ]
-        usable = np.array([one.usable_bandwidth_bytes_per_s for one in parts.dimensions.things])
-        figures = figures_of(
-            time_ns=outcomes.end_ns[ended],
-            held_ns=np.where(together, times.held_ns, 0)[ended],
-            sent_bytes=times.sent_bytes[ended],
-            link_bytes=times.link_bytes[ended],
-            rates=usable[part.dimensions[ended]],
-            peak=np.array(peaks, float)[which],
-            **self._of_plans(work),
+        held = ~_of_things(_ends_together, parts.systems.things)[own.system] & (times.held_ns > 0)
+        fine = self._fine(
+            rows,
+            found,
+            (times.state != tables.ORDER_DECIDES, TIED),
+            (times.state != tables.INEXACT, INEXACT),
+            (~held, MEMBER_BY_MEMBER),
         )
-        for name, values in [*figures.items(), *((n, v[ended]) for n, v in outcomes.columns.items())]:
+        outcomes = together.run(np.flatnonzero(fine), self._workspace)
+        state = np.where(fine, outcomes.state, stage_rows.ENDED)
+        metrics, possible = together.metrics(
+            np.flatnonzero(fine & (state == stage_rows.ENDED)), outcomes
+        )
+        possible[~fine] = True
+        fine &= self._fine(
+            rows,
+            found,
+            (state != stage_rows.NO_TIME, NODES),
+            (state == stage_rows.ENDED, TIED),
+            (possible, IMPOSSIBLE),
+        )
+        found.time_ns[rows[fine]] = outcomes.end_ns[fine]
+        for name, values in metrics.items():
             column = found.metrics.setdefault(name, np.full(found.time_ns.size, np.nan))
-            column[own] = values
+            column[rows[fine]] = values[fine]
 
-    def _of_plans(self, work: Ints) -> dict[str, Any]:
-        """Columns that follow from plans alone."""
-        numbers, which = np.unique(work, return_inverse=True)
-        plans = [self._plans[number] for number in numbers.tolist()]
-        columns = {
-            "npus": np.array([one.plan.npus for one in plans]),
-            "npus_per_stage": np.array([one.plan.npus_per_stage for one in plans]),
-            "tokens": np.array([one.workload.tokens for one in plans]),
-            "model_flop": np.array([one.model_flop for one in plans]),
-            "matrix_flop": np.array([one.code.counts.matrix_flop if one.code else 0 for one in plans]),
-            "footprint_bytes": np.array([float(one.needed.total_bytes) for one in plans]),
-        }
-        return {name: values[which.ravel()] for name, values in columns.items()}
+    @staticmethod
+    def _fine(rows: Ints, found: Batch, *conditions: tuple[Bools, str]) -> Bools:
+        """(N,) bool, designs that meet all *conditions*; the others of *rows* are set apart."""
+        fine = np.ones(rows.size, np.bool_)
+        for holds, why in conditions:
+            found.set_apart(rows[fine & ~holds], why)
+            fine &= holds
+        return fine
 
 
 def _of_things(holds: Callable[[T], bool], things: Sequence[T]) -> Bools:
@@ -339,20 +275,5 @@ def _is_unaware(accelerator: Accelerator) -> bool:
     return accelerator[2] in BACKENDS and not BACKENDS[accelerator[2]].messages_meet
 
 
-def _empty_times(plans: tables.PlanTables, rows: tables.MachineRows) -> tables.RowTimes:
-    """Room for the times of *rows*."""
-    designs, dimensions = rows.links.shape
-    counts = plans.plans["count"][rows.plan]
-    messages = 2 * plans.plans["stages"][rows.plan]
-    return tables.RowTimes(
-        first=np.cumsum(counts) - counts,
-        duration_ns=np.zeros(int(counts.sum()), np.int64),
-        last_ns=np.zeros(int(counts.sum()), np.int64),
-        first_message=np.cumsum(messages) - messages,
-        message_ns=np.zeros(int(messages.sum()), np.int64),
-        held_ns=np.zeros(designs, np.int64),
-        sent_bytes=np.zeros((designs, dimensions)),
-        link_bytes=np.zeros((designs, dimensions)),
-        instant=np.zeros(designs, np.int64),
-        state=np.zeros(designs, np.int64),
-    )
+def _ends_together(system: System) -> bool:
+    return system.phase_end == "together"

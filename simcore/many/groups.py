@@ -1,6 +1,6 @@
 """Runs of many designs, those together whose programs have one structure."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.stages.code import PipelineCode
-from simcore.engines.stages.plan_code import PlanCode
 from simcore.engines.stages.run import Workspace, layout_of
 from simcore.kernels.collectives.records import PHASE, PhaseRow
 from simcore.kernels.collectives.records import Program as PhaseProgram
@@ -30,7 +29,7 @@ class Prepared:
     """N designs whose nodes have times, M of which are to be run.
 
     Attributes:
-        plans: All plans.
+        plans: All plans that are known, by number.
         plan: (N,) int64, number among these.
         operator_ns: Times of the operators of a plan on an accelerator, by number of both.
         accelerator: (N,) int64.
@@ -42,7 +41,7 @@ class Prepared:
         lead_ns: (N,) int64, delay of a message.
     """
 
-    plans: Sequence[PlanRow]
+    plans: Mapping[int, PlanRow]
     plan: Ints
     operator_ns: Callable[[int, int], Ints]
     accelerator: Ints
@@ -98,19 +97,18 @@ def run_groups(what: Prepared, rows: Ints, workspace: Workspace) -> Outcomes:
 
 
 def _grouped(what: Prepared, rows: Ints, attempt: int) -> Iterator[tuple["_Group | None", Ints]]:
-    """Designs of *rows* whose runs number *attempt* have one code and layout; None: they have none.
-    """
+    """Designs of *rows* whose runs number *attempt* have one code and layout; None: no code."""
     plans, plan = np.unique(what.plan[rows], return_inverse=True)
-    codes: Numbered[tuple[int, int, int]] = Numbered()
+    codes: Numbered[int] = Numbered()
     held: list[PipelineCode] = []
     of_plan = np.zeros(plans.size, np.int64)
     for at, number in enumerate(plans.tolist()):
-        known = _code_of(what.plans[number])
+        known = what.plans[number].known
         code = known.code(known.runs[attempt])
         if code is None:
             of_plan[at] = -1
             continue
-        of_plan[at] = codes.number((id(code), known.runs[attempt], known.batches))
+        of_plan[at] = codes.number(id(code))
         if of_plan[at] == len(held):
             held.append(code)
     few = len(what.profiles)
@@ -125,13 +123,7 @@ def _grouped(what: Prepared, rows: Ints, attempt: int) -> Iterator[tuple["_Group
             continue
         rest, instant = divmod(first, 2)
         number, profile = divmod(rest, few)
-        _, short, whole = codes.things[number]
-        yield _Group(held[number], what.profiles[profile], bool(instant), (short, whole)), own
-
-
-def _code_of(row: PlanRow) -> PlanCode:
-    assert row.code is not None, "only plans that are simulated together"
-    return row.code
+        yield _Group(held[number], what.profiles[profile], bool(instant), attempt), own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,13 +134,13 @@ class _Group:
         code: Of all.
         profile: Concurrency of an NPU.
         is_instant: Some collective takes no time.
-        batches: Micro-batches of the run and of the iteration.
+        attempt: Number of the run of each plan.
     """
 
     code: PipelineCode
     profile: ExecutionProfile
     is_instant: bool
-    batches: tuple[int, int]
+    attempt: int
 
     def run(self, what: Prepared, rows: Ints, workspace: Workspace, found: Outcomes) -> None:
         """Run the designs *rows* of *what*; write what comes out to *found*."""
@@ -187,8 +179,6 @@ class _Group:
             member_stage=np.array([s for one in code.shared for s in one.stages], np.int64),
             item=np.array([one.item for one in code.shared], np.int64),
             is_phase=np.array([name in _PHASES for name in code.categories]),
-            batches=self.batches[0],
-            all_batches=self.batches[1],
             period_batches=code.period_batches,
         )
 
@@ -201,6 +191,7 @@ class _Group:
             row=rows,
             plan=plan,
             stride=np.array([one.plan.stage_stride for one in plans], np.int64),
+            left=np.array([p.known.batches - p.known.runs[self.attempt] for p in plans], np.int64),
             operator_ns=timed,
             operators=np.stack([what.operator_ns(*pair) for pair in pairs]),
             unique=np.stack([one.unique for one in plans]),
@@ -223,9 +214,9 @@ class _Group:
         keys, first, which = distinct_pairs(what.plan[rows], what.list_key[rows])
         of_key = np.zeros((len(keys), len(self.code.shared)), k.SHARED)
         for at, row in enumerate(rows[first].tolist()):
-            plan, subsystem = what.plans[what.plan[row]], what.subsystem(row)
+            plan, subsystem = what.plans[int(what.plan[row])], what.subsystem(row)
             for number, one in enumerate(self.code.shared):
-                operation = _code_of(plan).program.collectives[one.item]
+                operation = plan.known.program.collectives[one.item]
                 members = np.array(one.stages, np.int64) * plan.plan.stage_stride
                 phase = subsystem.phase_of_list(operation.kind, members)
                 if phase is None:
@@ -235,6 +226,8 @@ class _Group:
                     numbers[phase] = len(rows_)
                     rows_.append(phase[0]._replace(table=len(words)) if phase[1] else phase[0])
                     words += phase[1]
-                rounds = subsystem.rounds_of_list(operation.kind, operation.size_bytes, members.size)
+                rounds = subsystem.rounds_of_list(
+                    operation.kind, operation.size_bytes, members.size
+                )
                 of_key[at, number] = (numbers[phase], *rounds)
         return of_key[which], np.array(rows_, PHASE), np.array(words, np.int64)

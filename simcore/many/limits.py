@@ -30,7 +30,9 @@ class Countable:
     system: System
 
     @classmethod
-    def of(cls, dimensions: Sequence[Dimension], systems: Sequence[System], count: int) -> "Countable":
+    def of(
+        cls, dimensions: Sequence[Dimension], systems: Sequence[System], count: int
+    ) -> "Countable":
         """Of machines with *count* *dimensions* at most, and *systems*."""
         hops = max([one.shape.most_hops(one.npus) for one in dimensions])
         rate = min([one.link_bandwidth_bytes_per_s for one in dimensions])
@@ -38,13 +40,13 @@ class Countable:
             worst=Dimension(
                 topology="ring",
                 npus=max(2 * hops, *[one.npus for one in dimensions], 4),
-                bandwidth=rate,
-                latency=max([one.latency_s for one in dimensions]),
+                bandwidth_bytes_per_s=rate,
+                latency_s=max([one.latency_s for one in dimensions]),
             ),
             count=count,
             system=System(
                 chunks=max([one.chunks for one in systems]),
-                endpoint_delay=max([one.endpoint_delay_s for one in systems]),
+                endpoint_delay_s=max([one.endpoint_delay_s for one in systems]),
             ),
         )
 

@@ -9,20 +9,21 @@ from numpy.typing import NDArray
 from simcore.collectives import algorithm_named, runnable
 from simcore.engines.collectives.phases import Phase, passes_of_chunk
 from simcore.engines.collectives.rows import machine_of, phase_row
+from simcore.errors import ConfigError
 from simcore.kernels.collectives.records import LINK, PHASE, PhaseRow
 from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.kernels.many import tables
 from simcore.kernels.many.row_times import mark_phases
 from simcore.machine import Dimension
 from simcore.machine.system import BY_TOPOLOGY, System
-from simcore.errors import ConfigError
-from simcore.many.parts import Accelerator, Numbered, PartRows
+from simcore.many.parts import Numbered, PartRows, Parts
 from simcore.many.places import Places
 from simcore.many.plans import KINDS
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
 
 Ints = NDArray[np.int64]
+
 
 @dataclass(slots=True, eq=False)
 class Machines:
@@ -55,9 +56,7 @@ class Machines:
         part: PartRows,
         place: Ints,
         plan: Ints,
-        dimensions: Sequence[Dimension],
-        systems: Sequence[System],
-        accelerators: Sequence[Accelerator],
+        parts: Parts,
     ) -> tables.MachineRows:
         """Rows of the kernels' tables for N designs with these parts.
 
@@ -65,14 +64,17 @@ class Machines:
             part: Of each design, by number.
             place: Of the groups of each axis.
             plan: Row of each design in the table of plans.
-            dimensions, systems, accelerators: All that there are.
+            parts: All that there are.
         """
+        dimensions, systems = parts.dimensions.things, parts.systems.things
         shape_of = np.array([self._shape(one) for one in dimensions], np.int64)
         shape, links = shape_of[part.dimensions], _links(dimensions)[part.dimensions]
         known = self._system_of
         known += [self.systems.number(_system(one)) for one in systems[len(known) :]]
         system_of = np.array(known, np.int64)
-        rates = [npu.memory_bandwidth_bytes_per_s / 1e9 * 1e9 for npu, _, _ in accelerators]
+        rates = [
+            npu.memory_bandwidth_bytes_per_s / 1e9 * 1e9 for npu, _, _ in parts.accelerators.things
+        ]
         spots, members = self.places.arrays()
         return tables.MachineRows(
             plan=plan,

@@ -84,6 +84,15 @@ class PartRows:
     system: Ints
     dimensions: Ints
 
+    def of(self, rows: Ints) -> "PartRows":
+        """Parts of some of the designs."""
+        return PartRows(
+            work=self.work[rows],
+            accelerator=self.accelerator[rows],
+            system=self.system[rows],
+            dimensions=self.dimensions[rows],
+        )
+
     @property
     def are_known(self) -> NDArray[np.bool_]:
         """(N,) bool: no part was refused."""
@@ -152,8 +161,10 @@ def _dimension_of(known: Numbered[Dimension], d: int) -> Callable[[Run], int]:
 
 
 def _count(template: RunTemplate, choices: Mapping[str, tuple[Any, ...]]) -> int:
-    """Dimensions that can be read one by one; 0 where a path leads beside them, or links of the
-    accelerator are among them."""
+    """Dimensions that can be read one by one.
+
+    0 where a path leads beside them, or links of the accelerator are among them.
+    """
     platform = template.table["platform"]
     listed = platform.get("dimensions")
     if "npu" not in platform or not isinstance(listed, list | tuple):

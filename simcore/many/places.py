@@ -1,6 +1,6 @@
 """Places of the groups of many plans on many shapes of machines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,11 +43,11 @@ class Places:
         self.rows.append((-1,) * self.dimensions)
         self.members.append(1)
 
-    def find(self, plans: Sequence[PlanRow], plan: Ints, npus: Ints) -> Ints:
+    def find(self, plans: Mapping[int, PlanRow], plan: Ints, npus: Ints) -> Ints:
         """Place of the groups of each axis of N designs, (N, axes) int64.
 
         Args:
-            plans: All plans.
+            plans: Those of the designs, by number.
             plan: (N,) int64, of each design.
             npus: (N, D) int64, of the dimensions of its machine.
         """

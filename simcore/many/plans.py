@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from simcore.checks import RunChecks
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.limits.size_range import Demand
+from simcore.engines.stages.counts import NodeCounts
 from simcore.engines.stages.plan_code import PlanCode, plan_code
 from simcore.errors import InfeasibleError
 from simcore.kernels.many import tables
@@ -66,11 +67,20 @@ class PlanRow:
     demand: Demand | None = None
     model_flop: float = 0.0
     code: PlanCode | None = None
-    collectives: NDArray[np.void] = field(
-        default_factory=lambda: np.zeros(0, tables.COLLECTIVE)
-    )
+    collectives: NDArray[np.void] = field(default_factory=lambda: np.zeros(0, tables.COLLECTIVE))
     unique: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     runs: Ints = field(default_factory=lambda: np.zeros((1, 0), np.int64))
+
+    @property
+    def known(self) -> PlanCode:
+        """The code of a plan that is simulated with others."""
+        assert self.code is not None, "only plans that are simulated together"
+        return self.code
+
+    @property
+    def counts(self) -> NodeCounts:
+        """Nodes of the iteration."""
+        return self.known.counts
 
     @classmethod
     def of(cls, workload: Workload, plan: ParallelPlan, checks: RunChecks, memo: Memo) -> "PlanRow":
@@ -131,13 +141,12 @@ def plan_tables(rows: Sequence[PlanRow]) -> tables.PlanTables:
     first = first_run = first_stage = 0
     plans, collectives, runs, sizes, sent = [], [], [], [], []
     for row in rows:
-        assert row.code is not None, "only plans that are simulated together"
         count, stages = row.collectives.size, row.plan.pp
         stride = row.plan.stage_stride
         plans.append((first, count, stages, stride, first_run, first_stage))
         collectives.append(row.collectives)
         runs.append(row.runs.ravel())
-        counts = row.code.counts
+        counts = row.counts
         sizes.append(counts.message_bytes.ravel())
         sent.append(counts.sent_bytes.ravel())
         first, first_run = first + count, first_run + row.runs.size

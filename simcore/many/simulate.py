@@ -7,7 +7,7 @@ import numpy as np
 
 from simcore.bounds.design_columns import Codes, DesignColumns
 from simcore.config import RunTemplate
-from simcore.errors import ConfigError, InfeasibleError, SimcoreError
+from simcore.errors import InfeasibleError, SimcoreError
 from simcore.many.batch import Batch, Tables
 from simcore.many.columns import COMPLETE, FAILED, INFEASIBLE, TOGETHER, Simulations
 from simcore.result import IterationResult
@@ -151,12 +151,9 @@ def simulate_many(
         Columns: times, metrics, and which rule a design breaks.
 
     Raises:
-        ConfigError: *designs* is none of these, or a path leads nowhere.
+        ConfigError: *designs* is none of these.
     """
     columns = DesignColumns.of(designs)
     template = run if isinstance(run, RunTemplate) else RunTemplate.from_table(dict(run))
     many = ManySimulator(template, columns.choices, memory=memory, margin=margin)
     return many.simulate(columns.codes)
-
-
-__all__ = ["ConfigError", "ManySimulator", "simulate_many"]

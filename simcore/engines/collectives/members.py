@@ -167,7 +167,7 @@ class Subsystem:
     def rounds_of_list(
         self, kind: CollectiveKind, size_bytes: int, members: int
     ) -> tuple[int, int, int]:
-        """Bytes of a chunk of a list, chunks one after another, and the delay of a message in ns."""
+        """Bytes of a list's chunk, chunks one after another, and delay of a message in ns."""
         chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, self._npus)
         in_list = members < self._npus
         delay_ns = LIST_DELAY_NS if in_list else self._system.endpoint_delay_ns

@@ -195,7 +195,7 @@ def _count(
 
 @njit(cache=True)
 def _parts(traffic: Floats) -> float:
-    """The power of two of whose inverse all *traffic* is a multiple; above _FINEST: there is none."""
+    """The power of two of whose inverse all *traffic* is a multiple; above _FINEST: none is."""
     parts = 1.0
     for value in traffic.flat:
         while parts <= _FINEST and floor(value * parts) != value * parts:

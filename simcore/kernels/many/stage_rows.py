@@ -39,8 +39,7 @@ class Code(NamedTuple):
         member_stage: Their stages.
         item: (K,) int64, number of each among the collectives.
         is_phase: (C,) bool, of each category: time under it is compute.
-        batches, all_batches, period_batches: Micro-batches of the run, of the iteration, and of a
-            period of the schedule.
+        period_batches: Micro-batches in a period of the schedule.
     """
 
     fixed: Ints
@@ -51,8 +50,6 @@ class Code(NamedTuple):
     member_stage: Ints
     item: Ints
     is_phase: Records
-    batches: int
-    all_batches: int
     period_batches: int
 
 
@@ -63,6 +60,7 @@ class Designs(NamedTuple):
         row: (N,) int64, number in ``RowTimes``.
         plan: (N,) int64, number of the plan among these.
         stride: (P,) int64, distance of neighbouring stages in NPU ids, of each plan.
+        left: (P,) int64, micro-batches that its iteration has beyond those of its run.
         operator_ns: (N,) int64, row in *operators*.
         operators: (T, O) int64, times of operators.
         unique: (P, C) int64, of each collective its number among those of the plan that differ.
@@ -76,6 +74,7 @@ class Designs(NamedTuple):
     row: Ints
     plan: Ints
     stride: Ints
+    left: Ints
     operator_ns: Ints
     operators: Ints
     unique: Ints
@@ -124,11 +123,12 @@ def run_designs(
         out.state[number] = _run(code, designs, number, live, at)
         if out.state[number] == UNDECIDED:
             continue
-        if live[f.PERIODS] == 0 and code.batches < code.all_batches:
+        left = designs.left[designs.plan[number]]
+        if live[f.PERIODS] == 0 and left > 0:
             out.state[number] = NO_PERIOD
             continue
         period = max(live[f.PERIODS] * code.period_batches, 1)
-        _read(live, at, (code.all_batches - code.batches) // period, finish, booked)
+        _read(live, at, left // period, finish, booked)
         _account(code, number, finish, booked, out)
 
 
