@@ -19,7 +19,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
@@ -87,7 +87,8 @@ def measure(name: str, designs: int, compared: int, seed: int) -> Result:
 def _measure_columns(
     result: Result, template: RunTemplate, values: Sequence[Mapping[str, object]], compared: int
 ) -> None:
-    columns = {path: [row[path] for row in values] for path in values[0]}
+    paths = dict.fromkeys(path for row in values for path in row)
+    columns = {path: [row.get(path) for row in values] for path in paths}
     _many(template, {path: column[:20] for path, column in columns.items()})  # loads kernels
     begin = time.process_time()
     many, codes, found = _many(template, columns)
@@ -128,7 +129,7 @@ def main() -> None:
         results.append(measure(name, arguments.designs, arguments.compared, arguments.seed))
         print(results[-1], flush=True)
     report = {"benchmark": "simulate_many", "seed": arguments.seed}
-    print(json.dumps({**report, "results": [asdict(result) for result in results]}))
+    print(json.dumps({**report, "results": [vars(result) for result in results]}))
 
 
 if __name__ == "__main__":

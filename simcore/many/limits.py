@@ -11,8 +11,12 @@ from simcore.engines.stages.time_limit import TimeLimit
 from simcore.machine import Dimension, Npu, Platform
 from simcore.machine.system import System
 from simcore.many.plans import PlanRow
+from simcore.topologies import TOPOLOGIES
 
 Ints = NDArray[np.int64]
+
+SWITCH_HOPS = TOPOLOGIES["switch"].most_hops(2)
+"""Links between two NPUs next to a switch, however many there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +42,8 @@ class Countable:
         rate = min([one.link_bandwidth_bytes_per_s for one in dimensions])
         return cls(
             worst=Dimension(
-                topology="ring",
-                npus=max(2 * hops, *[one.npus for one in dimensions], 4),
+                topology="switch" if hops <= SWITCH_HOPS else "ring",
+                npus=max(2 * hops, *[one.npus for one in dimensions]),
                 bandwidth_bytes_per_s=rate,
                 latency_s=max([one.latency_s for one in dimensions]),
             ),
