@@ -51,6 +51,9 @@ from simcore.machine import load_platform as load_platform
 from simcore.machine import scale_up_dimensions as scale_up_dimensions  # provisional
 from simcore.machine import unbuildable as unbuildable  # provisional
 from simcore.machine.system import System as System
+from simcore.many.columns import Simulations as Simulations  # provisional
+from simcore.many.simulate import ManySimulator as ManySimulator  # provisional
+from simcore.many.simulate import simulate_many as simulate_many  # provisional
 from simcore.memory.fit import MemoryFit as MemoryFit  # provisional
 from simcore.memory.footprint import Footprint as Footprint
 from simcore.memory.footprint import footprint as footprint

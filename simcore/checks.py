@@ -43,7 +43,10 @@ class RunChecks:
 
     def structure(self, workload: Workload, platform: Platform, plan: ParallelPlan) -> None:
         """See ``check_structure``."""
-        sizes = tuple([dimension.npus for dimension in platform.dimensions])
+        self.structure_on(workload, plan, tuple([one.npus for one in platform.dimensions]))
+
+    def structure_on(self, workload: Workload, plan: ParallelPlan, sizes: tuple[int, ...]) -> None:
+        """``structure`` on a network with dimensions of *sizes*."""
         key = workload, plan, sizes
         self._memo.of("structure", key, lambda: self._structure(workload, plan, sizes))
 
@@ -77,11 +80,17 @@ class RunChecks:
         self, workload: Workload, platform: Platform, plan: ParallelPlan, margin: float = 0.0
     ) -> Footprint:
         """See ``check_memory``."""
-        needed, there = self.footprint(workload, plan), platform.npu.memory_bytes
+        return self.memory_on(workload, platform.npu, plan, margin)
+
+    def memory_on(
+        self, workload: Workload, npu: Npu, plan: ParallelPlan, margin: float = 0.0
+    ) -> Footprint:
+        """``memory`` on accelerators like *npu*."""
+        needed, there = self.footprint(workload, plan), npu.memory_bytes
         if needed.total_bytes > there * (1.0 - margin):
             raise _too_large(needed, there, margin)
         if needed.host_bytes:
-            _check_host(needed.host_bytes, platform.npu)
+            _check_host(needed.host_bytes, npu)
         return needed
 
     def footprint(self, workload: Workload, plan: ParallelPlan) -> Footprint:

@@ -3,11 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simcore.errors import SimulationError
 from simcore.memory.fit import MemoryFit
 from simcore.memory.footprint import Footprint
 from simcore.memory.runtime import RuntimeMemory
+
+Floats = NDArray[np.float64]
+Number = TypeVar("Number", float, Floats)
+"""A figure of one iteration, or of many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +188,23 @@ class IterationResult:
         for dimension, share in enumerate(self.dimension_utilization):
             flat[f"utilization_dim{dimension}"] = share
         return flat
+
+
+NS = 1e-9
+"""Seconds of a nanosecond."""
+
+
+def flop_shares(
+    model_flop: Number, executed_flop: Number, time_s: Number, npus: Number, peak: Number
+) -> tuple[Number, Number]:
+    """MFU and HFU: FLOP of the model, and those executed, over what *npus* could do in the time."""
+    budget = time_s * npus * peak
+    return model_flop / budget, executed_flop / budget
+
+
+def use_of(size_bytes: Number, rate: Number, time_s: Number) -> Number:
+    """Bytes over what links with *rate* could carry in the time."""
+    return size_bytes / (rate * time_s)
 
 
 def _impossible(name: str, value: float) -> SimulationError:

@@ -21,12 +21,11 @@ from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.memory.footprint import Footprint
 from simcore.network import DEFAULT_BACKEND
-from simcore.result import IterationResult, StageTimes
+from simcore.result import NS, IterationResult, StageTimes, flop_shares, use_of
 from simcore.workload import ParallelPlan, Workload, build_graph, total_model_flop
 from simcore.workload.graph import PassPhase
 from simcore.workload.kinds import InferenceWorkload
 
-_NS = 1e-9
 _PHASES = frozenset(map(str, PassPhase))
 
 
@@ -211,24 +210,26 @@ def result_of(
 ) -> IterationResult:
     """Figures of *iteration*, of a run that needs this memory and does *model_flop*."""
     platform, work = run.platform, iteration.work
-    time_s = int(iteration.finish_ns.max()) * _NS
-    budget = time_s * platform.npus * platform.npu.peak(run.workload.precision)
+    time_s = int(iteration.finish_ns.max()) * NS
+    executed_flop = work.matrix_flop * run.plan.npus_per_stage
+    peak = platform.npu.peak(run.workload.precision)
+    mfu, hfu = flop_shares(model_flop, executed_flop, time_s, platform.npus, peak)
     rates = [dimension.usable_bandwidth_bytes_per_s for dimension in platform.dimensions]
     sent = tuple(work.sent_bytes.tolist())
-    used = tuple(size / (rate * time_s) for size, rate in zip(sent, rates, strict=True))
+    used = tuple(use_of(size, rate, time_s) for size, rate in zip(sent, rates, strict=True))
     passed = zip(work.link_bytes.tolist(), rates, strict=True)
-    loads = tuple(size / (rate * time_s) for size, rate in passed)
+    loads = tuple(use_of(size, rate, time_s) for size, rate in passed)
     return IterationResult(
         iteration_time_s=time_s,
         stages=_stage_times(iteration),
         footprint=needed,
         memory_bytes=platform.npu.memory_bytes,
-        mfu=model_flop / budget,
-        hfu=work.matrix_flop * run.plan.npus_per_stage / budget,
+        mfu=mfu,
+        hfu=hfu,
         dimension_utilization=used,
         sent_bytes=sent,
         link_loads=loads,
-        held_s=min(iteration.held_ns * _NS, time_s),
+        held_s=min(iteration.held_ns * NS, time_s),
         tokens=run.workload.tokens,
         npus=platform.npus,
         simulated_npus=iteration.simulated_npus,
@@ -260,7 +261,7 @@ def _stage_times(iteration: Iteration) -> tuple[StageTimes, ...]:
     names = list(enumerate(iteration.categories))
     compute = [(at, name) for at, name in names if name in _PHASES]
     communication = [(at, name) for at, name in names if name not in _PHASES]
-    booked, finish = iteration.booked_ns * _NS, iteration.finish_ns * _NS
+    booked, finish = iteration.booked_ns * NS, iteration.finish_ns * NS
     return tuple(
         StageTimes(
             compute_s={name: row[at] for at, name in compute},

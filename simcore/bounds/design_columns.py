@@ -5,7 +5,7 @@ that it is worked out once per combination of their values, and looked up for ea
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -54,15 +54,29 @@ class DesignColumns:
         Raises:
             ConfigError: *designs* is none of these.
         """
-        columns = _columns(designs)
         choices, codes = {}, {}
-        for path, values in columns.items():
-            written = [_written(path, value) for value in values]
-            known = {repr(value): value for value in written if value is not None}
-            position = {text: index for index, text in enumerate(known)}
-            choices[path] = tuple(known.values())
-            codes[path] = np.array([position.get(repr(v), -1) for v in written], np.int64)
+        for path, values in _columns(designs).items():
+            codes[path], choices[path] = _coded(path, values)
         return cls(choices=choices, codes=codes)
+
+
+def _coded(path: str, values: Sequence[object]) -> tuple[Ints, tuple[Any, ...]]:
+    """Position of each value of a column among those that differ, and these as a file has them."""
+    position: dict[str, int] = {}
+    choices: list[object] = []
+    code_of: dict[object, int] = {}  # of a value by type and value, which is soon looked up
+    codes = np.empty(len(values), np.int64)
+    for at, value in enumerate(values):
+        key = (type(value), value) if isinstance(value, Hashable) else repr(value)
+        code = code_of.get(key)
+        if code is None:
+            written = _written(path, value)
+            code = -1 if written is None else position.setdefault(repr(written), len(choices))
+            if code == len(choices):
+                choices.append(written)
+            code_of[key] = code
+        codes[at] = code
+    return codes, tuple(choices)
 
 
 def _columns(designs: object) -> dict[str, Sequence[object]]:

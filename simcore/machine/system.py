@@ -138,14 +138,22 @@ class System(Schema):
         Raises:
             ConfigError: The vector has neither one entry nor one per dimension.
         """
-        key = kind.name.lower()
-        vector: tuple[str, ...] = getattr(self, key, None) or self.all_reduce
-        if len(vector) == 1:
-            vector *= len(topologies)
-        if len(vector) != len(topologies):
-            rule = f"must hold one algorithm, or one per dimension ({len(topologies)})"
-            raise ConfigError(f"system.{key}", rule, got=list(vector))
         return tuple(
             TOPOLOGIES[topology].algorithm if name == BY_TOPOLOGY else name
-            for name, topology in zip(vector, topologies, strict=True)
+            for name, topology in zip(self.vector(kind, len(topologies)), topologies, strict=True)
         )
+
+    def vector(self, kind: CollectiveKind, dimensions: int) -> tuple[str, ...]:
+        """The names given for one kind of collective, one for each of the *dimensions*.
+
+        Raises:
+            ConfigError: The vector has neither one entry nor one per dimension.
+        """
+        key = kind.name.lower()
+        given: tuple[str, ...] = getattr(self, key, None) or self.all_reduce
+        if len(given) == 1:
+            given *= dimensions
+        if len(given) != dimensions:
+            rule = f"must hold one algorithm, or one per dimension ({dimensions})"
+            raise ConfigError(f"system.{key}", rule, got=list(given))
+        return given

@@ -1,6 +1,6 @@
 """The runs that the designs of a study mean."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -72,6 +72,18 @@ class FilledDesigns(Generic[R]):
         """
         form = self._form(tuple(design))
         return form.template.with_values(form.assignment.values(design))
+
+    def by_template(
+        self, designs: Sequence[Design]
+    ) -> Iterator[tuple[Template[R], list[int], list[dict[str, object]]]]:
+        """Designs with the same number of dimensions: their template, positions and values."""
+        found: dict[int, tuple[Template[R], list[int], list[dict[str, object]]]] = {}
+        for position, design in enumerate(designs):
+            form = self._form(tuple(design))
+            _, positions, values = found.setdefault(id(form.template), (form.template, [], []))
+            positions.append(position)
+            values.append(form.assignment.values(design))
+        yield from found.values()
 
     def partial_run(self, design: Design, kept: Sequence[int]) -> R:
         """The run with the values of some knobs alone, and the dimensions *kept*.

@@ -22,7 +22,8 @@ from simcore.engines.events.input import (
 from simcore.engines.events.programs import Program
 from simcore.errors import SimulationError
 from simcore.kernels.collectives.phase_members import rounds_ends
-from simcore.kernels.collectives.records import LIST_DELAY_NS, PEERS_TREE, Records
+from simcore.kernels.collectives.records import LIST_DELAY_NS, PEERS_TREE
+from simcore.kernels.collectives.records import Program as PhaseProgram
 from simcore.machine.dimension import Dimension
 from simcore.machine.system import System
 from simcore.network import NetworkDimension
@@ -153,23 +154,24 @@ class Subsystem:
         Returns:
             (G,) int64 absolute times.
         """
-        phase = self._phase_of_list(kind, members)
+        phase = self.phase_of_list(kind, members)
         if phase is not None:
-            chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, self._npus)
-            in_list = members.size < self._npus
-            delay_ns = LIST_DELAY_NS if in_list else self._system.endpoint_delay_ns
+            size, rounds, delay_ns = self.rounds_of_list(kind, size_bytes, members.size)
             ends = np.empty(members.size, np.int64)
-            if rounds_ends(
-                *phase,
-                chunk_bytes,
-                members,
-                machine_of(self._dimensions, delay_ns, self._memory_bytes_per_s),
-                start_ns,
-                ends,
-                -(-chunks // self._system.active_chunks_per_dimension),
-            ):
+            machine = machine_of(self._dimensions, delay_ns, self._memory_bytes_per_s)
+            rows, table = row_arrays([phase])
+            if rounds_ends(rows, table, size, members, machine, start_ns, ends, rounds):
                 return ends
         return self.engine_ends(kind, members, size_bytes, start_ns)
+
+    def rounds_of_list(
+        self, kind: CollectiveKind, size_bytes: int, members: int
+    ) -> tuple[int, int, int]:
+        """Bytes of a list's chunk, chunks one after another, and delay of a message in ns."""
+        chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, self._npus)
+        in_list = members < self._npus
+        delay_ns = LIST_DELAY_NS if in_list else self._system.endpoint_delay_ns
+        return chunk_bytes, -(-chunks // self._system.active_chunks_per_dimension), delay_ns
 
     def engine_ends(
         self, kind: CollectiveKind, members: Ints, size_bytes: int, start_ns: Ints
@@ -183,7 +185,7 @@ class Subsystem:
         group = ListGroup(members=members)
         return self._run(kind, size_bytes, group, members, start_ns, extents)
 
-    def _phase_of_list(self, kind: CollectiveKind, members: Ints) -> tuple[Records, Ints] | None:
+    def phase_of_list(self, kind: CollectiveKind, members: Ints) -> PhaseProgram | None:
         """The one phase of a list, and its step table; None where it has several, or has trees."""
         count = int(members.size)
         in_list, name = count < self._npus, "ring"
@@ -194,9 +196,8 @@ class Subsystem:
             return None
         if count < 2 or not (in_list or (members == np.arange(count)).all()):
             return None
-        algorithm = algorithm_named(name)
-        row, table = program_row(algorithm, kind, count, in_list=in_list)
-        return None if row.peers == PEERS_TREE else row_arrays([(row, table)])
+        row, table = program_row(algorithm_named(name), kind, count, in_list=in_list)
+        return None if row.peers == PEERS_TREE else (row, table)
 
     def _members(self, placement: Placement) -> Ints:
         ids = np.zeros(1, np.int64)

@@ -8,6 +8,7 @@ from simcore.collectives import CollectiveAlgorithm, algorithm_name, algorithm_n
 from simcore.collectives import runnable as running_algorithm
 from simcore.collectives.record import program_row
 from simcore.engines.collectives.placement import Placement
+from simcore.kernels.collectives import cutting
 from simcore.kernels.collectives.records import Program
 from simcore.terms import CollectiveKind
 
@@ -35,21 +36,8 @@ class Phase:
 
 
 def cut(kind: CollectiveKind, size_bytes: int, chunks: int, members: int) -> tuple[int, int]:
-    """Number and size of the chunks of a collective.
-
-    A chunk holds at least one byte per member (of an all-gather: one byte), and the last chunk is
-    as large as the others, as in ASTRA-sim 2.0.
-
-    Returns:
-        Chunks; bytes of each.
-    """
-    chunk_bytes = size_bytes // chunks
-    if kind is CollectiveKind.ALL_GATHER:
-        chunk_bytes = max(chunk_bytes, 1)
-        size_bytes = max(size_bytes, 1)
-    elif chunk_bytes < members:
-        chunk_bytes, size_bytes = members, chunks * members
-    return -(-size_bytes // chunk_bytes), chunk_bytes
+    """Number and size of the chunks of a collective, see ``cutting.cut``."""
+    return cutting.cut(size_bytes, chunks, members, kind is CollectiveKind.ALL_GATHER)
 
 
 def runnable(name: str, kind: CollectiveKind, members: int) -> str:

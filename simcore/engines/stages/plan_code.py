@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import lcm
 from weakref import proxy
 
-from simcore.compute import ComputeModel
+from simcore.compute import COMPUTE_MODELS, ComputeModel
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.code import KeyedProgram, PipelineCode, pipeline_code
 from simcore.engines.stages.counts import NodeCounts, counts_of_program
@@ -65,6 +65,10 @@ class PlanCode:
         times = operator_times_ns(self.program.operators, npu, precision, compute)
         self._operator_ns.append((npu, type(compute), times))
         return times
+
+    def operator_ns_of(self, npu: Npu, compute: str) -> Ints:
+        """``operator_ns`` by the name of the compute model."""
+        return self.operator_ns(npu, COMPUTE_MODELS[compute]())
 
     @property
     def size_bytes(self) -> int:

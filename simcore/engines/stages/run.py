@@ -153,9 +153,22 @@ def _write_times(code: PipelineCode, times: Times) -> Ints:
 def _layouts(
     code: PipelineCode, times: Times, profile: ExecutionProfile
 ) -> tuple[f.Layout, f.Layout]:
-    """Layout of ``live``, also as the kernels read it; both are kept."""
+    """``layout_of`` the run of *code* with *times*."""
     joint = times.item_ns[code.operators : -1]
     instant = bool(joint.size - np.count_nonzero(joint) > len(code.shared))
+    return layout_of(code, profile, instant=instant)
+
+
+def layout_of(
+    code: PipelineCode, profile: ExecutionProfile, *, instant: bool
+) -> tuple[f.Layout, f.Layout]:
+    """Layout of ``live``, also as the kernels read it.
+
+    Args:
+        code: What is run.
+        profile: Concurrency of an NPU.
+        instant: Some collective takes no time.
+    """
     key = (profile.compute_slots, profile.communication_streams, instant)
     found = code.layouts.get(key)
     if found is None:

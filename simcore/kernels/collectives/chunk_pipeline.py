@@ -32,6 +32,8 @@ def pipeline_time(
         another than that of the full simulation).
     """
     phases = over.size
+    if phases == 1:  # one round after another, of as many chunks as run at once
+        return -(-chunks // active) * duration_ns[0], last_step_ns[0], False
     waiting = np.empty((queues, chunks * phases), np.int64)
     head = np.zeros(queues, np.int64)
     tail = np.zeros(queues, np.int64)

@@ -83,14 +83,17 @@ class Tail:
         known: dict[Bucket, list[int]] = {}
         positions = []
         last = max(completed[0])
+        before, items = None, list[int]()
         for bucket, ready in self._filled_buckets(completed):
-            if bucket not in known:
-                steps = gradient_reductions(bucket, plan, element_bytes)
-                known[bucket] = [self.means.catalog.collective(step) for step in steps]
+            if bucket is not before:  # those of most layers are one
+                if bucket not in known:
+                    steps = gradient_reductions(bucket, plan, element_bytes)
+                    known[bucket] = [self.means.catalog.collective(step) for step in steps]
+                before, items = bucket, known[bucket]
             after = ready if plan.overlap_gradients else last
-            for item in known[bucket]:
+            for item in items:
                 after = builder.add(NodeKind.COLLECTIVE, item, (after,))
-            positions += [after] if known[bucket] else []
+            positions += [after] if items else []
         return positions
 
     def _filled_buckets(self, completed: Sequence[Sequence[int]]) -> Iterator[tuple[Bucket, int]]:
@@ -98,6 +101,10 @@ class Tail:
         wanted_bytes = self.means.plan.bucket_bytes or 0
         for number in range(len(self.chunks))[::-1]:
             chunk, ready = self.chunks[number], completed[number]
+            if wanted_bytes == 0:  # each is enough by itself
+                for buckets, position in zip(self._buckets(chunk), ready, strict=True):
+                    yield from [(bucket, position) for bucket in buckets]
+                continue
             waiting: dict[Axis, Bucket] = {}
             for buckets, position in zip(self._buckets(chunk), ready, strict=True):
                 for bucket in buckets:
@@ -114,7 +121,8 @@ class Tail:
         start = self.starts[number] - sum([piece.nodes for piece in self.late])
         positions = _last_computes(self.backward[number], start)
         if self.weights is None:
-            missing = len(list(self._buckets(self.chunks[number]))) - len(positions)
+            chunk = self.chunks[number]
+            missing = len(chunk.layers) + chunk.has_head + chunk.has_table - len(positions)
             return positions[:1] * missing + positions  # the head's are there before the layers'
         end = 0 if self.late else start + self.backward[number].nodes
         own = _last_computes(self.weights, end - self.weights.nodes)
@@ -124,8 +132,9 @@ class Tail:
         """Gradient buckets in the order of the backward pass, those that are ready together."""
         if chunk.has_head:
             yield (self.parameters.head_bucket,)
+        known = {kind: self.layers.buckets(kind) for kind in dict.fromkeys(chunk.layers)}
         for kind in reversed(chunk.layers):
-            yield self.layers.buckets(kind)
+            yield known[kind]
         if chunk.has_table:
             yield (self.parameters.table_bucket,)
 

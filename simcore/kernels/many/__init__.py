@@ -1,0 +1,1 @@
+"""Kernels that evaluate many designs at once, each by the kernels that evaluate one."""

@@ -1,0 +1,1 @@
+"""Thousands of designs at once: columns of knobs in, columns of figures out."""

@@ -1,0 +1,279 @@
+"""One block of designs: which of them can be simulated together, and their figures."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.bounds.design_columns import Codes
+from simcore.checks import RunChecks
+from simcore.config import RunTemplate
+from simcore.engines.stages.run import Workspace
+from simcore.errors import ConfigError, InfeasibleError
+from simcore.kernels.many import stage_rows, tables
+from simcore.kernels.many.row_times import time_rows
+from simcore.machine.system import System
+from simcore.many.limits import Countable
+from simcore.many.machines import Machines, is_plain
+from simcore.many.parts import Accelerator, PartRows, Parts, distinct_pairs
+from simcore.many.places import UNTILED
+from simcore.many.plans import PlanRow, plan_tables
+from simcore.many.together import Together, empty_times
+from simcore.memo import Memo
+from simcore.network import BACKENDS
+
+_PLANS_KEPT = 8192
+"""Plans that are kept, some 30 kB each; more are let go, and worked out again when asked for."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+T = TypeVar("T")
+
+NOT_READ = "a part of the run is refused, or cannot be read by itself"
+ORDER = "collectives whose chunks pass the dimensions in other orders run on every NPU"
+SHAPE = "NPUs of a dimension lie at places that differ"
+MEETING = "messages of this backend meet"
+TIED = "the order of events at one time decides"
+INEXACT = "sums of bytes depend on their order"
+MEMBER_BY_MEMBER = "members of a collective end one by one (phase_end: each)"
+UNCOUNTED = "times may be beyond what is counted"
+IMPOSSIBLE = "a figure is not finite, or below 0"
+NODES = "units of this schedule, or nodes without time, are followed one by one"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Batch:
+    """Figures of a block of designs.
+
+    Attributes:
+        time_ns: (N,) int64, 0 where a design was not simulated.
+        metrics: (N,) float64 by name.
+        errors: Of designs that break a rule.
+        apart: Reasons for which others are to be simulated one by one.
+    """
+
+    time_ns: Ints
+    metrics: dict[str, Floats] = field(default_factory=dict)
+    errors: dict[int, InfeasibleError] = field(default_factory=dict)
+    apart: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, designs: int) -> "Batch":
+        return cls(time_ns=np.zeros(designs, np.int64))
+
+    def set_apart(self, rows: Ints, why: str) -> None:
+        """The designs *rows* are simulated one by one."""
+        self.apart.update(dict.fromkeys(rows.tolist(), why))
+
+
+class Tables:
+    """All that designs of one run file have asked for so far.
+
+    Args:
+        template, choices: As for ``Parts``.
+        margin: Part of the memory that designs have to leave; None: memory is not checked.
+    """
+
+    def __init__(
+        self,
+        template: RunTemplate,
+        choices: Mapping[str, Sequence[Any]],
+        margin: float | None,
+    ) -> None:
+        self.memo, self._margin = Memo(), margin
+        self._checks = RunChecks(self.memo)
+        self._parts = Parts(template, choices)
+        self._machines = Machines(self._parts.count)
+        self._plans: dict[int, PlanRow] = {}
+        self._workspace = Workspace()
+        self._seen: tuple[int, ...] = ()
+        self._countable: Countable
+        self._verdicts: dict[tuple[int, int], str | InfeasibleError] = {}
+
+    def order(self, codes: Codes, designs: int) -> Ints:
+        """Order in which designs with like plans stand together."""
+        if not self._parts.count:
+            return np.arange(designs)
+        return np.argsort(self._parts.rows(codes, slice(0, designs)).work, kind="stable")
+
+    def simulate(self, codes: Codes, designs: int) -> Batch:
+        """Simulate the *designs* of *codes*, those that can be together."""
+        found = Batch.of(designs)
+        if not self._parts.count:
+            found.set_apart(np.arange(designs), NOT_READ)
+            return found
+        part = self._parts.rows(codes, slice(0, designs))
+        self._learn(np.unique(part.work[part.work >= 0]).tolist())
+        rows = self._readable(part, found)
+        rows, place = self._tiled(part, rows, found)
+        rows, place = self._held(part, rows, place, found)
+        if rows.size:
+            self._run(part, rows, place, found)
+        return found
+
+    def _learn(self, numbers: Sequence[int]) -> None:
+        """Work out the plans with these *numbers*, unless they are known."""
+        new = [number for number in numbers if number not in self._plans]
+        if len(self._plans) + len(new) > _PLANS_KEPT:
+            self._plans.clear()
+            new = list(numbers)
+        for number in new:
+            work = self._parts.work.things[number]
+            self._plans[number] = PlanRow.of(*work, self._checks, self.memo)
+
+    def _readable(self, part: PartRows, found: Batch) -> Ints:
+        """Designs all of whose parts are known and such that one NPU stands for all of a stage."""
+        parts, rows = self._parts, np.arange(part.work.size)
+        plain = _of_things(is_plain, parts.dimensions.things)
+        ordered = _of_things(lambda s: s.inter_dimension == "ascending", parts.systems.things)
+        alone = _of_things(_is_unaware, parts.accelerators.things)
+        named = self._machines.vectors(parts.systems.things).min(axis=(1, 2), initial=0) >= 0
+        fine = self._fine(
+            rows,
+            found,
+            (part.are_known & named[part.system], NOT_READ),
+            (alone[part.accelerator], MEETING),
+            (np.asarray(plain[part.dimensions].all(axis=1)), SHAPE),
+            (ordered[part.system], ORDER),
+        )
+        return rows[fine]
+
+    def _tiled(self, part: PartRows, rows: Ints, found: Batch) -> tuple[Ints, Ints]:
+        """Designs whose plans keep all rules of structure, and places of their groups."""
+        npus = np.array([one.npus for one in self._parts.dimensions.things], np.int64)
+        if not rows.size:
+            return rows, np.zeros((0, 0), np.int64)
+        sizes, work = npus[part.dimensions[rows]], part.work[rows]
+        place = self._machines.places.find(self._plans, work, sizes)
+        numbers, which = np.unique(work, return_inverse=True)
+        plans = [self._plans[number] for number in numbers.tolist()]
+        needed = np.array([0 if one.error else one.plan.npus for one in plans], np.int64)
+        fits = needed[which] == sizes.prod(axis=1)
+        fits &= (place != UNTILED).all(axis=1)
+        for at in np.flatnonzero(~fits).tolist():
+            plan = self._plans[int(work[at])]
+            try:
+                self._checks.structure_on(plan.workload, plan.plan, tuple(sizes[at].tolist()))
+            except InfeasibleError as error:
+                found.errors[int(rows[at])] = error
+            else:
+                found.apart[int(rows[at])] = plan.apart or NOT_READ
+        return rows[fits], place[fits]
+
+    def _held(self, part: PartRows, rows: Ints, place: Ints, found: Batch) -> tuple[Ints, Ints]:
+        """Designs whose memory suffices, if that is asked, and whose times can be counted."""
+        if not rows.size:
+            return rows, place
+        pairs, _, which = distinct_pairs(part.work[rows], part.accelerator[rows])
+        verdicts = [self._verdict(*pair) for pair in pairs]
+        fits = np.array([verdict == "" for verdict in verdicts])
+        for at in np.flatnonzero(~fits).tolist():
+            verdict, own = verdicts[at], rows[which == at]
+            if isinstance(verdict, InfeasibleError):
+                found.errors.update(dict.fromkeys(own.tolist(), verdict))
+            else:
+                found.set_apart(own, verdict)
+        return rows[fits[which]], place[fits[which]]
+
+    def _verdict(self, plan: int, accelerator: int) -> str | InfeasibleError:
+        """Rule that a plan breaks on an accelerator; why it is simulated apart; or nothing."""
+        things = self._parts.dimensions.things, self._parts.systems.things
+        seen = len(things[0]), len(things[1])
+        if seen != self._seen:
+            plain = [one for one in things[0] if is_plain(one)]
+            self._countable, self._seen = Countable.of(plain, things[1], self._parts.count), seen
+            self._verdicts.clear()
+        if (plan, accelerator) not in self._verdicts:
+            self._verdicts[plan, accelerator] = self._judged(plan, accelerator)
+        return self._verdicts[plan, accelerator]
+
+    def _judged(self, plan: int, accelerator: int) -> str | InfeasibleError:
+        row, (npu, compute, _) = self._plans[plan], self._parts.accelerators.things[accelerator]
+        if row.apart:
+            return row.apart
+        operator_ns = partial(self._operator_ns, plan, accelerator)
+        try:
+            if not self._countable.holds(row, npu, compute, operator_ns):
+                return UNCOUNTED
+        except (InfeasibleError, ConfigError):
+            return UNCOUNTED
+        try:
+            if self._margin is not None:
+                self._checks.memory_on(row.workload, npu, row.plan, self._margin)
+        except InfeasibleError as error:
+            return error
+        return ""
+
+    def _operator_ns(self, plan: int, accelerator: int) -> Ints:
+        npu, compute, _ = self._parts.accelerators.things[accelerator]
+        return self._plans[plan].known.operator_ns_of(npu, compute)
+
+    def _run(self, part: PartRows, rows: Ints, place: Ints, found: Batch) -> None:
+        """Simulate the designs *rows*, whose groups lie at *place*."""
+        parts, own = self._parts, part.of(rows)
+        numbers, plan = np.unique(own.work, return_inverse=True)
+        table = plan_tables([self._plans[number] for number in numbers.tolist()])
+        machine = self._machines.rows(own, place, plan.ravel(), parts)
+        times = empty_times(table, machine)
+        time_rows(table, machine, self._machines.phases(table, machine), times)
+        together = Together(
+            plans=self._plans,
+            parts=parts,
+            part=own,
+            machine=machine,
+            times=times,
+            operator_ns=self._operator_ns,
+        )
+        held = ~_of_things(_ends_together, parts.systems.things)[own.system] & (times.held_ns > 0)
+        fine = self._fine(
+            rows,
+            found,
+            (times.state != tables.ORDER_DECIDES, TIED),
+            (times.state != tables.INEXACT, INEXACT),
+            (~held, MEMBER_BY_MEMBER),
+        )
+        outcomes = together.run(np.flatnonzero(fine), self._workspace)
+        state = np.where(fine, outcomes.state, stage_rows.ENDED)
+        metrics, possible = together.metrics(
+            np.flatnonzero(fine & (state == stage_rows.ENDED)), outcomes
+        )
+        possible[~fine] = True
+        fine &= self._fine(
+            rows,
+            found,
+            (state != stage_rows.NO_TIME, NODES),
+            (state == stage_rows.ENDED, TIED),
+            (possible, IMPOSSIBLE),
+        )
+        found.time_ns[rows[fine]] = outcomes.end_ns[fine]
+        for name, values in metrics.items():
+            column = found.metrics.setdefault(name, np.full(found.time_ns.size, np.nan))
+            column[rows[fine]] = values[fine]
+
+    @staticmethod
+    def _fine(rows: Ints, found: Batch, *conditions: tuple[Bools, str]) -> Bools:
+        """(N,) bool, designs that meet all *conditions*; the others of *rows* are set apart."""
+        fine = np.ones(rows.size, np.bool_)
+        for holds, why in conditions:
+            found.set_apart(rows[fine & ~holds], why)
+            fine &= holds
+        return fine
+
+
+def _of_things(holds: Callable[[T], bool], things: Sequence[T]) -> Bools:
+    """True of each of the *things* for which it *holds*, and at last False, for what is unknown."""
+    return np.array([*map(holds, things), False])
+
+
+def _is_unaware(accelerator: Accelerator) -> bool:
+    """True if messages of the backend do not meet."""
+    return accelerator[2] in BACKENDS and not BACKENDS[accelerator[2]].messages_meet
+
+
+def _ends_together(system: System) -> bool:
+    return system.phase_end == "together"

@@ -1,0 +1,233 @@
+"""Runs of many designs, those together whose programs have one structure."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.engines.collectives.members import Subsystem
+from simcore.engines.stages.code import PipelineCode
+from simcore.engines.stages.run import Workspace, layout_of
+from simcore.kernels.collectives.records import PHASE, PhaseRow
+from simcore.kernels.collectives.records import Program as PhaseProgram
+from simcore.kernels.many import stage_rows as k
+from simcore.kernels.many import tables
+from simcore.machine.system import ExecutionProfile
+from simcore.many.parts import Numbered, distinct_pairs
+from simcore.many.plans import PlanRow
+from simcore.workload.graph import PassPhase
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_PHASES = frozenset(map(str, PassPhase))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Prepared:
+    """N designs whose nodes have times, M of which are to be run.
+
+    Attributes:
+        plans: All plans that are known, by number.
+        plan: (N,) int64, number among these.
+        operator_ns: Times of the operators of a plan on an accelerator, by number of both.
+        accelerator: (N,) int64.
+        links, memory_bytes_per_s: As in ``MachineRows``.
+        times: Of collectives and messages.
+        profile: (N,) int64, number among *profiles*.
+        subsystem: Machine and system of a design.
+        list_key: (N,) int64, equal for designs of a plan that cut collectives between stages alike.
+        lead_ns: (N,) int64, delay of a message.
+    """
+
+    plans: Mapping[int, PlanRow]
+    plan: Ints
+    operator_ns: Callable[[int, int], Ints]
+    accelerator: Ints
+    links: NDArray[np.void]
+    memory_bytes_per_s: Floats
+    times: tables.RowTimes
+    profile: Ints
+    profiles: Sequence[ExecutionProfile]
+    subsystem: Callable[[int], Subsystem]
+    list_key: Ints
+    lead_ns: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcomes:
+    """Iterations of N designs.
+
+    Attributes:
+        state: (N,) int64, outcomes of ``kernels.many.stage_rows``.
+        end_ns: (N,) int64.
+        columns: (N,) float64 each, means over the stages; NaN where a design has no such time.
+    """
+
+    state: Ints
+    end_ns: Ints
+    columns: dict[str, Floats] = field(default_factory=dict)
+
+    @classmethod
+    def none(cls, designs: int) -> "Outcomes":
+        """Of *designs*, none of which has run."""
+        return cls(state=np.full(designs, k.UNDECIDED), end_ns=np.zeros(designs, np.int64))
+
+    def put(self, name: str, rows: Ints, values: Floats) -> None:
+        """Write *values* of *rows* to a column."""
+        if name not in self.columns:
+            self.columns[name] = np.full(self.state.size, np.nan)
+        self.columns[name][rows] = values
+
+
+def run_groups(what: Prepared, rows: Ints, workspace: Workspace) -> Outcomes:
+    """Run the designs *rows*: short runs first, longer ones where these show no steady state."""
+    found = Outcomes.none(what.plan.size)
+    attempt = 0
+    while rows.size:
+        for group, own in _grouped(what, rows, attempt):
+            if group is None:
+                found.state[own] = k.NO_TIME
+            else:
+                group.run(what, own, workspace, found)
+        rows = rows[found.state[rows] == k.NO_PERIOD]
+        attempt += 1
+    return found
+
+
+def _grouped(what: Prepared, rows: Ints, attempt: int) -> Iterator[tuple["_Group | None", Ints]]:
+    """Designs of *rows* whose runs number *attempt* have one code and layout; None: no code."""
+    plans, plan = np.unique(what.plan[rows], return_inverse=True)
+    codes: Numbered[int] = Numbered()
+    held: list[PipelineCode] = []
+    of_plan = np.zeros(plans.size, np.int64)
+    for at, number in enumerate(plans.tolist()):
+        known = what.plans[number].known
+        code = known.code(known.runs[attempt])
+        if code is None:
+            of_plan[at] = -1
+            continue
+        of_plan[at] = codes.number(id(code))
+        if of_plan[at] == len(held):
+            held.append(code)
+    few = len(what.profiles)
+    key = (of_plan[plan] * few + what.profile[rows]) * 2 + what.times.instant[rows]
+    key[of_plan[plan] < 0] = -1
+    order = np.argsort(key, kind="stable")
+    starts = np.flatnonzero(np.diff(key[order], prepend=-2))
+    firsts = key[order][starts].tolist()
+    for first, own in zip(firsts, np.split(rows[order], starts[1:]), strict=True):
+        if first < 0:
+            yield None, own
+            continue
+        rest, instant = divmod(first, 2)
+        number, profile = divmod(rest, few)
+        yield _Group(held[number], what.profiles[profile], bool(instant), attempt), own
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """Designs with one structure.
+
+    Attributes:
+        code: Of all.
+        profile: Concurrency of an NPU.
+        is_instant: Some collective takes no time.
+        attempt: Number of the run of each plan.
+    """
+
+    code: PipelineCode
+    profile: ExecutionProfile
+    is_instant: bool
+    attempt: int
+
+    def run(self, what: Prepared, rows: Ints, workspace: Workspace, found: Outcomes) -> None:
+        """Run the designs *rows* of *what*; write what comes out to *found*."""
+        code = self.code
+        layout, at = layout_of(code, self.profile, instant=self.is_instant)
+        live = workspace.words(layout.pool_end)
+        categories, size = len(code.categories), rows.size
+        out = k.Ended(
+            state=np.zeros(size, np.int64),
+            end_ns=np.zeros(size, np.int64),
+            compute_s=np.zeros(size),
+            exposed_s=np.zeros(size),
+            bubble_s=np.zeros(size),
+            category_s=np.zeros((size, categories)),
+        )
+        k.run_designs(self._code(), self._designs(what, rows), what.times, live, at, out)
+        found.state[rows], found.end_ns[rows] = out.state, out.end_ns
+        ended = out.state == k.ENDED
+        rows = rows[ended]
+        found.put("compute_s", rows, out.compute_s[ended])
+        found.put("exposed_communication_s", rows, out.exposed_s[ended])
+        found.put("bubble_s", rows, out.bubble_s[ended])
+        for at_, name in enumerate(code.categories):
+            kind = "compute" if name in _PHASES else "exposed"
+            found.put(f"{kind}_{name}_s", rows, out.category_s[ended, at_])
+
+    def _code(self) -> k.Code:
+        code = self.code
+        members = [len(one.stages) for one in code.shared]
+        return k.Code(
+            fixed=code.fixed,
+            time_of=code.time_of,
+            pieces=code.pieces,
+            piece=code.piece,
+            members=np.cumsum([0, *members], dtype=np.int64),
+            member_stage=np.array([s for one in code.shared for s in one.stages], np.int64),
+            item=np.array([one.item for one in code.shared], np.int64),
+            is_phase=np.array([name in _PHASES for name in code.categories]),
+            period_batches=code.period_batches,
+        )
+
+    def _designs(self, what: Prepared, rows: Ints) -> k.Designs:
+        numbers, plan = np.unique(what.plan[rows], return_inverse=True)
+        plans = [what.plans[number] for number in numbers.tolist()]
+        pairs, _, timed = distinct_pairs(what.plan[rows], what.accelerator[rows])
+        shared, phases, words = self._shared(what, rows)
+        return k.Designs(
+            row=rows,
+            plan=plan,
+            stride=np.array([one.plan.stage_stride for one in plans], np.int64),
+            left=np.array([p.known.batches - p.known.runs[self.attempt] for p in plans], np.int64),
+            operator_ns=timed,
+            operators=np.stack([what.operator_ns(*pair) for pair in pairs]),
+            unique=np.stack([one.unique for one in plans]),
+            links=what.links[rows],
+            memory_bytes_per_s=what.memory_bytes_per_s[rows],
+            shared=shared,
+            phases=phases,
+            words=words,
+            lead_ns=what.lead_ns[rows],
+        )
+
+    def _shared(
+        self, what: Prepared, rows: Ints
+    ) -> tuple[NDArray[np.void], NDArray[np.void], Ints]:
+        """Collectives between stages of each design, (N, K) SHARED, and the phases of these."""
+        found = np.zeros((rows.size, len(self.code.shared)), k.SHARED)
+        rows_, words, numbers = list[PhaseRow](), list[int](), dict[PhaseProgram, int]()
+        if not self.code.shared:
+            return found, np.array(rows_, PHASE), np.array(words, np.int64)
+        keys, first, which = distinct_pairs(what.plan[rows], what.list_key[rows])
+        of_key = np.zeros((len(keys), len(self.code.shared)), k.SHARED)
+        for at, row in enumerate(rows[first].tolist()):
+            plan, subsystem = what.plans[int(what.plan[row])], what.subsystem(row)
+            for number, one in enumerate(self.code.shared):
+                operation = plan.known.program.collectives[one.item]
+                members = np.array(one.stages, np.int64) * plan.plan.stage_stride
+                phase = subsystem.phase_of_list(operation.kind, members)
+                if phase is None:
+                    of_key[at, number] = (-1, 0, 0, 0)
+                    continue
+                if phase not in numbers:
+                    numbers[phase] = len(rows_)
+                    rows_.append(phase[0]._replace(table=len(words)) if phase[1] else phase[0])
+                    words += phase[1]
+                rounds = subsystem.rounds_of_list(
+                    operation.kind, operation.size_bytes, members.size
+                )
+                of_key[at, number] = (numbers[phase], *rounds)
+        return of_key[which], np.array(rows_, PHASE), np.array(words, np.int64)

@@ -1,0 +1,160 @@
+"""Plans of many designs: what each asks of every machine, as rows of the kernels' tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.checks import RunChecks
+from simcore.engines.collectives.ends import is_shared
+from simcore.engines.limits.size_range import Demand
+from simcore.engines.stages.counts import NodeCounts
+from simcore.engines.stages.plan_code import PlanCode, plan_code
+from simcore.errors import InfeasibleError
+from simcore.kernels.many import tables
+from simcore.memo import Memo
+from simcore.memory.footprint import Footprint
+from simcore.memory.runtime import RuntimeMemory
+from simcore.terms import CollectiveKind
+from simcore.workload import ParallelPlan, Workload, total_model_flop
+from simcore.workload.graph import Axis, GroupLayout
+from simcore.workload.groups import group_layouts
+from simcore.workload.kinds import InferenceWorkload
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+KINDS = (
+    CollectiveKind.ALL_REDUCE,
+    CollectiveKind.ALL_GATHER,
+    CollectiveKind.REDUCE_SCATTER,
+    CollectiveKind.ALL_TO_ALL,
+)
+"""Kinds of collectives by number; ``kernels.many.row_times.GATHERS`` is that of all-gathers."""
+
+AXES = tuple(Axis)
+"""Axes by number."""
+
+ONE_BY_ONE = "this kind of workload or update is simulated one design at a time"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlanRow:
+    """One workload under one plan, on any machine.
+
+    Attributes:
+        workload, plan: Of these.
+        groups: Of NPUs that communicate, but for the ends of the pipeline.
+        error: The rule that it breaks; None: there is none. All below then holds.
+        apart: Reason for which its designs are simulated one by one; "": they need not.
+        needed, runtime: Memory.
+        demand: What one NPU does at most.
+        model_flop: Of the model, without recompute.
+        code: Programs of its runs.
+        collectives: (U,) COLLECTIVE, each that differs.
+        unique: (C,) int64, of each collective of the program its number among these.
+        runs: (S, U) int64, how often each stage runs them.
+    """
+
+    workload: Workload
+    plan: ParallelPlan
+    groups: Sequence[GroupLayout] = ()
+    error: InfeasibleError | None = None
+    apart: str = ""
+    needed: Footprint = field(default_factory=lambda: Footprint(stages=()))
+    runtime: RuntimeMemory = field(default_factory=RuntimeMemory)
+    demand: Demand | None = None
+    model_flop: float = 0.0
+    code: PlanCode | None = None
+    collectives: NDArray[np.void] = field(default_factory=lambda: np.zeros(0, tables.COLLECTIVE))
+    unique: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    runs: Ints = field(default_factory=lambda: np.zeros((1, 0), np.int64))
+
+    @property
+    def known(self) -> PlanCode:
+        """The code of a plan that is simulated with others."""
+        assert self.code is not None, "only plans that are simulated together"
+        return self.code
+
+    @property
+    def counts(self) -> NodeCounts:
+        """Nodes of the iteration."""
+        return self.known.counts
+
+    @classmethod
+    def of(cls, workload: Workload, plan: ParallelPlan, checks: RunChecks, memo: Memo) -> "PlanRow":
+        """The row of *plan*, worked out with what *memo* knows."""
+        try:
+            needed = checks.footprint(workload, plan)
+        except InfeasibleError as error:
+            return cls(workload=workload, plan=plan, error=error)
+        groups = [g for g in group_layouts(workload, plan).values() if g.axis is not Axis.EMBEDDING]
+        updates = plan.updates
+        if isinstance(workload, InferenceWorkload) or updates.runs_beside or updates.every > 1:
+            return cls(workload=workload, plan=plan, groups=groups, apart=ONE_BY_ONE)
+        try:
+            demand = memo.of("demand", (workload, plan), lambda: Demand.of(workload, plan))
+        except InfeasibleError:
+            return cls(workload=workload, plan=plan, groups=groups, apart="sizes are out of range")
+        code = plan_code(workload, plan, memo)
+        collectives, unique, runs = _distinct(code, plan)
+        return cls(
+            workload=workload,
+            plan=plan,
+            groups=groups,
+            needed=needed,
+            runtime=checks.runtime(workload, plan),
+            demand=demand,
+            model_flop=memo.of("model flop", workload, lambda: total_model_flop(workload)),
+            code=code,
+            collectives=collectives,
+            unique=unique,
+            runs=runs,
+        )
+
+
+def _distinct(code: PlanCode, plan: ParallelPlan) -> tuple[NDArray[np.void], Ints, Ints]:
+    """Collectives that differ, the number of each among them, and their runs by stage."""
+    number: dict[tuple[int, int, int, int], int] = {}
+    unique = [
+        number.setdefault(
+            (
+                KINDS.index(one.kind),
+                AXES.index(one.axis),
+                one.size_bytes,
+                int(is_shared(plan, one.axis)),
+            ),
+            len(number),
+        )
+        for one in code.program.collectives
+    ]
+    counts = code.counts.collectives
+    runs = np.zeros((counts.shape[0], len(number)), np.int64)
+    for item, at in enumerate(unique):
+        runs[:, at] += counts[:, item]
+    return np.array(list(number), tables.COLLECTIVE), np.array(unique, np.int64), runs
+
+
+def plan_tables(rows: Sequence[PlanRow]) -> tables.PlanTables:
+    """The kernels' tables of *rows*."""
+    first = first_run = first_stage = 0
+    plans, collectives, runs, sizes, sent = [], [], [], [], []
+    for row in rows:
+        count, stages = row.collectives.size, row.plan.pp
+        stride = row.plan.stage_stride
+        plans.append((first, count, stages, stride, first_run, first_stage))
+        collectives.append(row.collectives)
+        runs.append(row.runs.ravel())
+        counts = row.counts
+        sizes.append(counts.message_bytes.ravel())
+        sent.append(counts.sent_bytes.ravel())
+        first, first_run = first + count, first_run + row.runs.size
+        first_stage += 2 * stages
+    return tables.PlanTables(
+        plans=np.array(plans, tables.PLAN),
+        collectives=np.concatenate(collectives),
+        runs=np.concatenate(runs),
+        message_bytes=np.concatenate(sizes).astype(np.int64),
+        sent_bytes=np.concatenate(sent),
+    )
