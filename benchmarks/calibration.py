@@ -7,11 +7,13 @@ A source is left out of everything that is fitted: residuals by class, their con
 runs of one site share. Some of its runs are then given as a site's own, and the error of the others
 is told as simulated and moved, and how many of them lie in their bands before and after. The runs
 are drawn at random, several times; and chosen one by one where they tell most of the others, as
-`simcore calibrate` advises, among all runs and, several times, among a half of them drawn at random:
-one choice alone is a matter of luck. ``--errors`` takes errors of predictions whose efficiencies
-were fitted without the source too (``left_out.py --errors``). ``--best`` fits what runs of a site
-share to the source itself, which no site can know: more is not to be had from this model. Of load
-tests, pairs of model and accelerator stand for sites.
+`simcore calibrate` advises, among all runs and, several times, among a half of them drawn at
+random: one choice alone is a matter of luck.
+
+``--errors`` takes errors of predictions whose efficiencies were fitted without the source too
+(``left_out.py --errors``). ``--best`` fits what runs of a site share to the source itself, which no
+site can know: more is not to be had from this model. Of load tests, pairs of model and accelerator
+stand for sites.
 """
 
 import argparse
@@ -33,7 +35,6 @@ from simcore.validation.calibrated.fit import fitted_likeness
 from simcore.validation.calibrated.posterior import Posterior
 from simcore.validation.calibrated.site import MOST_SHIFT
 from simcore.validation.calibrated.site_runs import SourceRun, left_out_widths, sites_of
-
 
 HOW = ("drawn", "chosen", "chosen of half the runs")
 """Ways to find the runs that are given."""

@@ -2,8 +2,8 @@
 
 Scaled residuals z = ln(measured / predicted) / spread of the runs of a site are jointly normal
 with mean 0, the covariance of ``place.py`` between runs, and a part that no two runs share. Given
-runs with z, another one has the mean k' K^-1 z, and of its variance v the part 1 - c k' K^-1 k / v is
-left, c being what bands believe of it: few runs move little, and runs far away move nothing.
+runs with z, another one has the mean k' K^-1 z, and of its variance v is left the part
+1 - c k' K^-1 k / v, c being what bands believe of it: runs far away move nothing.
 
 Source: D. Lindley, A. Smith, "Bayes Estimates for the Linear Model", J. R. Statist. Soc. B 34,
 1972; C. Rasmussen, C. Williams, "Gaussian Processes for Machine Learning", 2006, equations 2.25,
