@@ -31,7 +31,7 @@ from simcore.validation.bands.shipped import FOLDER, BandConstants, Likeness, re
 from simcore.validation.bands.siblings import left_out_coverage, write_errors
 from simcore.validation.bands.spread import Constants, Mask, Spreads
 from simcore.validation.bands.write import constants_of, training_groups, write_constants
-from simcore.validation.calibrated.fit import fitted_by_error, fitted_likeness
+from simcore.validation.calibrated.fit import fitted_likeness
 from simcore.validation.calibrated.place import RunPlace
 from simcore.validation.calibrated.site_runs import SourceRun, sites_of
 from simcore.validation.machine import Machines
@@ -130,7 +130,7 @@ def served_likeness(runs: list[SourceRun], groups: list[Group], constants: Const
     sites = sites_of(runs, Spreads(SERVING, groups), constants)
     told = f"fitted by simcore/validation/calibrated/fit.py to {len(runs)} load tests of "
     told += f"{len(sites)} pairs of model and accelerator"
-    return fitted_by_error(sites).model_copy(update={"source": told})
+    return fitted_likeness(sites).model_copy(update={"source": told})
 
 
 def likeness_of(trained: list[tuple[Compared, Run]], constants: Constants) -> Likeness:

@@ -17,25 +17,23 @@ CONSTANTS = "bands.yaml"
 
 
 class Likeness(Schema):
-    """Parts of the variance of scaled residuals that runs of one site share; see ``posterior.py``.
+    """What scaled residuals of runs of one site have in common; see ``calibrated/posterior.py``.
 
     Attributes:
         variance: Of residuals over their spread.
-        site: Shared by all runs of a site.
-        kind: Further part, shared where accelerator, format and kind of model agree.
-        model: Further part, shared the more, the nearer models and machine sizes are.
-        layout: Further part, shared the more, the nearer layouts are too; the rest no runs share.
-        model_reach, layout_reach: Doublings over which that falls by a factor of e.
+        shared: Part of it that equal runs share; the rest each has for itself.
+        model_reach, layout_reach: Doublings between models and machine sizes, and between layouts,
+            over which the part shared falls by a factor of e.
+        believed: Part of the fall of variance that normal residuals would promise, which a band
+            narrows by.
         source: Where the values are from.
     """
 
     variance: float
-    site: float
-    kind: float
-    model: float
-    layout: float
+    shared: float
     model_reach: float
     layout_reach: float
+    believed: float = 1.0
     source: str = ""
 
 

@@ -113,23 +113,18 @@ class RunPlace:
 def shared(one: Sequence[RunPlace], other: Sequence[RunPlace], likeness: Likeness) -> Floats:
     """(len(one), len(other)): covariance of scaled residuals of different runs of one site.
 
-    A sum of parts that all runs of the site share, that those of one accelerator, format and kind
-    share, and of two that fade with the doublings between models and between layouts. Each is a
-    covariance by itself (exponential of a distance), so their sum is one.
+    Runs of one accelerator, format and kind of model share a part that fades with the doublings
+    between models and between layouts, others nothing: a factor of the site as a whole or of a kind
+    lowered no errors. An exponential of a distance is a covariance.
 
     Source: C. Rasmussen, C. Williams, "Gaussian Processes for Machine Learning", 2006, section 4.2.
     """
     if not one or not other:
         return np.zeros((len(one), len(other)))
-    kinds = _same_kind(one, other)
-    models = np.exp(
-        -_apart([p.model for p in one], [p.model for p in other]) / likeness.model_reach
-    )
-    layouts = np.exp(
-        -_apart([p.layout for p in one], [p.layout for p in other]) / likeness.layout_reach
-    )
-    inside = likeness.kind + models * (likeness.model + likeness.layout * layouts)
-    return np.asarray(likeness.variance * (likeness.site + kinds * inside), np.float64)
+    models = _apart([p.model for p in one], [p.model for p in other]) / likeness.model_reach
+    layouts = _apart([p.layout for p in one], [p.layout for p in other]) / likeness.layout_reach
+    part = likeness.shared * _same_kind(one, other) * np.exp(-models - layouts)
+    return np.asarray(likeness.variance * part, np.float64)
 
 
 def _same_kind(one: Sequence[RunPlace], other: Sequence[RunPlace]) -> Floats:

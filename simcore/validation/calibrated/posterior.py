@@ -2,8 +2,8 @@
 
 Scaled residuals z = ln(measured / predicted) / spread of the runs of a site are jointly normal
 with mean 0, the covariance of ``place.py`` between runs, and a part that no two runs share. Given
-runs with z, another one has the mean k' K^-1 z, and of its variance v the part 1 - k' K^-1 k / v is
-left: few runs move little, and runs far away move nothing.
+runs with z, another one has the mean k' K^-1 z, and of its variance v is left the part
+1 - c k' K^-1 k / v, c being what bands believe of it: runs far away move nothing.
 
 Source: D. Lindley, A. Smith, "Bayes Estimates for the Linear Model", J. R. Statist. Soc. B 34,
 1972; C. Rasmussen, C. Williams, "Gaussian Processes for Machine Learning", 2006, equations 2.25,
@@ -42,7 +42,8 @@ class Posterior:
         between = shared(places, self.places, self._likeness)
         means = between @ self._inverse @ self.scaled
         explained = np.einsum("ij,jk,ik->i", between, self._inverse, between)
-        return means, np.clip(1 - explained / self._likeness.variance, 0.0, 1.0)
+        fall = self._likeness.believed * explained / self._likeness.variance
+        return means, np.clip(1 - fall, 0.0, 1.0)
 
     def gains(self, places: Sequence[RunPlace], widths: Floats) -> Floats:
         """Fall of the variances at all *places* together, were one of them measured, for each.
@@ -73,13 +74,4 @@ def _covariance(places: Sequence[RunPlace], likeness: Likeness) -> Floats:
 
 def _own(likeness: Likeness) -> float:
     """Variance that each run has for itself."""
-    parts = likeness.site + likeness.kind + likeness.model + likeness.layout
-    return likeness.variance * (1 - parts)
-
-
-def log_likelihood(places: Sequence[RunPlace], scaled: Floats, likeness: Likeness) -> float:
-    """Logarithm of the density of the scaled residuals of one site, per run."""
-    covariance = _covariance(places, likeness)
-    lower = np.linalg.cholesky(covariance)
-    white = np.linalg.solve(lower, np.clip(scaled, -MOST, MOST))
-    return float(-0.5 * white @ white - np.log(np.diag(lower)).sum()) / len(places)
+    return likeness.variance * (1 - likeness.shared)

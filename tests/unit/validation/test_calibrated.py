@@ -10,14 +10,13 @@ import pytest
 from simcore import ConfigError, load_calibration, load_run, prediction_band, shipped_folder
 from simcore.validation.bands.shipped import Likeness
 from simcore.validation.calibrated.file import Calibration, SiteRun, write_calibration
+from simcore.validation.calibrated.fit import SHARES, SiteRuns, fitted_likeness
 from simcore.validation.calibrated.place import RunPlace, shared
 from simcore.validation.calibrated.posterior import Posterior
 from simcore.validation.calibrated.site import MOST_SHIFT, Site
 
 RUN = load_run(shipped_folder("configs") / "runs" / "gpt3_175b_1024_a100.yaml")
-LIKENESS = Likeness(
-    variance=2.0, site=0.1, kind=0.2, model=0.2, layout=0.3, model_reach=2, layout_reach=2
-)
+LIKENESS = Likeness(variance=2.0, shared=0.8, model_reach=2, layout_reach=2)
 
 
 def site_run(name: str, factor: float, **changes: object) -> SiteRun:
@@ -40,9 +39,16 @@ def test_one_run_gives_the_posterior_mean_and_variance_of_two_normal_variables()
     place = RunPlace.of(RUN)
     posterior = Posterior([place], [1.5], LIKENESS)
     means, left = posterior.at([place])
-    together = 0.8  # all parts that runs at one place share
-    assert means[0] == pytest.approx(together * 1.5)
-    assert left[0] == pytest.approx(1 - together**2)
+    assert means[0] == pytest.approx(LIKENESS.shared * 1.5)
+    assert left[0] == pytest.approx(1 - LIKENESS.shared**2)
+
+
+def test_a_band_narrows_by_the_part_that_it_believes() -> None:
+    place = RunPlace.of(RUN)
+    doubting = Posterior([place], [1.5], LIKENESS.model_copy(update={"believed": 0.5}))
+    means, left = doubting.at([place])
+    assert means[0] == pytest.approx(LIKENESS.shared * 1.5)
+    assert left[0] == pytest.approx(1 - 0.5 * LIKENESS.shared**2)
 
 
 def test_covariances_of_any_places_are_those_of_random_variables() -> None:
@@ -68,6 +74,37 @@ def test_slower_runs_move_the_band_up_and_narrow_it() -> None:
     widths = [log(band.high / band.low) for band in (before, one, many)]
     assert widths[0] > widths[1] > widths[2]
     assert "moved by 6 runs of ours" in many.reason
+
+
+def test_more_runs_at_one_place_never_widen_a_band() -> None:
+    bands = [site(*(site_run(name, 1.1) for name in "abcdefgh"[:n])).band(RUN) for n in range(1, 9)]
+    widths = [band.high / band.low for band in bands]
+    assert widths == sorted(widths, reverse=True)
+
+
+def _sites(reach: float, own_part: float, seed: int) -> dict[str, SiteRuns]:
+    """Sites whose residuals are drawn from the model itself."""
+    random, here, found = np.random.default_rng(seed), RunPlace.of(RUN), {}
+    true = Likeness(variance=1.0, shared=1 - own_part, model_reach=2, layout_reach=reach)
+    for name in "abcdefghijkl":
+        layouts = random.integers(0, 4, (60, 6))
+        places = [replace(here, layout=tuple(map(float, layout))) for layout in layouts]
+        covariance = shared(places, places, true) + own_part * np.eye(60)
+        found[name] = (places, random.multivariate_normal(np.zeros(60), covariance).tolist())
+    return found
+
+
+def test_the_reach_over_which_runs_of_sites_err_alike_is_found_again() -> None:
+    near, far = (fitted_likeness(_sites(reach, 0.1, 0)) for reach in (1.0, 8.0))
+    assert near.layout_reach < far.layout_reach
+    assert far.shared >= 0.7
+    assert 0.7 < far.believed <= 1  # normal residuals keep what they promise
+
+
+def test_bands_believe_nothing_of_runs_that_tell_nothing_of_each_other() -> None:
+    unlike = fitted_likeness(_sites(2.0, 1.0, 1))
+    assert unlike.shared == min(SHARES)
+    assert unlike.believed < 0.5
 
 
 def test_runs_on_another_accelerator_move_less_than_runs_on_this_one() -> None:
