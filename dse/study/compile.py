@@ -13,6 +13,7 @@ from dse.samplers.registry import SAMPLERS
 from dse.space import RunFacts, Space, Value, build_space
 from dse.study.file import LimitFile, StudyFile
 from dse.study.levels import levels_of
+from dse.study.own_metrics import check_all_given, check_objectives, own_metrics
 from dse.study.scenarios import aggregate_of, scenario_goals, scenario_inputs
 from simcore import (
     FACTORS,
@@ -86,6 +87,7 @@ class Study:
             scenarios=scenario_inputs(file),
             calibration=file.calibration,
             physical=file.physical,
+            own=own_metrics(file),
             files=self.files,
         )
         return fidelity_named(self.fidelity).judging(what) if self.fidelity else what
@@ -150,6 +152,7 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
         name = file.evaluator if key == "evaluator" else file.search.sampler
         if name not in table:
             raise table.unknown(name, at=key)
+    check_objectives(file)
     evaluator = EVALUATORS[file.evaluator]
     if evaluator.template is RunTemplate and not file.run.keys().isdisjoint(POOLS):
         able = [name for name, one in EVALUATORS.items() if one.template is ServiceTemplate]
@@ -166,6 +169,7 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
         scenarios=scenario_goals(file),
         aggregate=aggregate_of(file),
     )
+    check_all_given(file, goals)
     if goals.needs_costs and file.cost is None and not evaluator.prices_itself:
         raise ConfigError("cost", "this key is required for objectives in USD or W", got=None)
     SAMPLERS[file.search.sampler].check(file.search.sampler, len(goals.objectives))
