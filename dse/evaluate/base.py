@@ -111,8 +111,9 @@ class OwnMetrics:
     Attributes:
         name: Of the code, for messages.
         gives: Names of its metrics, which end in their units.
-        function: ``package.module:function``; empty: it is a command.
-        command: A program and its arguments.
+        function: ``package.module:function``, or empty.
+        command: A program and its arguments, or empty.
+        expression: Of knobs, values of the run and metrics, or empty.
         timeout_s: The most time that one call may take.
         memory_bytes: The most address space that its process may take; 0: no limit.
     """
@@ -121,6 +122,7 @@ class OwnMetrics:
     gives: tuple[str, ...]
     function: str = ""
     command: tuple[str, ...] = ()
+    expression: str = ""
     timeout_s: float = 60.0
     memory_bytes: int = 0
 

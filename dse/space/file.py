@@ -78,6 +78,20 @@ class AxisFile(Schema):
         return self
 
 
+class DerivedFile(Schema):
+    """A knob whose value follows from others.
+
+    Attributes:
+        value: What it is: an expression of knobs and values of the run.
+        unit: Base unit of its numbers, in which the expression gives them.
+        sets: Paths that take the value, where the name is not itself a path.
+    """
+
+    value: str = Field(alias="is")
+    unit: str | None = None
+    sets: tuple[str, ...] = ()
+
+
 class SpaceFile(Schema):
     """All knobs of a study and the rules that join them.
 
@@ -85,6 +99,7 @@ class SpaceFile(Schema):
         products: Groups of knobs with a fixed product.
         axes: The other knobs, by name.
         terms: Names for what rules count with, each an expression that may use those before it.
+        derive: Knobs that nobody chooses, by name, each an expression of others.
         require: Rules of the problem; a design that breaks one is not in the space.
         narrow: Further rules that keep the search inside what the evaluator can build; counted
             apart, so that a published problem keeps its published size.
@@ -93,6 +108,7 @@ class SpaceFile(Schema):
     products: tuple[ProductFile, ...] = Field(default=(), max_length=MAX_AXES)
     axes: dict[str, AxisFile] = Field(default_factory=dict, max_length=MAX_AXES)
     terms: dict[str, str] = Field(default_factory=dict, max_length=MAX_AXES)
+    derive: dict[str, str | DerivedFile] = Field(default_factory=dict, max_length=MAX_AXES)
     require: Rules = ()
     narrow: Rules = ()
 

@@ -39,12 +39,14 @@ class Rules:
         require: Rules that every design keeps.
         when: For a conditional knob, the rule under which it has a meaning.
         fixed: Values of the run that rules may name.
+        ties: Knobs that belong together for other reasons.
     """
 
     products: tuple[Product, ...]
     require: tuple[Expression, ...]
     when: Mapping[str, Expression]
     fixed: Mapping[str, Value]
+    ties: tuple[tuple[str, ...], ...] = ()
 
 
 def components(names: Sequence[str], rules: Rules) -> list[tuple[str, ...]]:
@@ -59,6 +61,7 @@ def components(names: Sequence[str], rules: Rules) -> list[tuple[str, ...]]:
     ties = [list(product.names) for product in rules.products]
     ties += [list(rule.names) for rule in rules.require]
     ties += [[name, *rule.names] for name, rule in rules.when.items()]
+    ties += [list(names) for names in rules.ties]
     for tie in ties:
         known = [name for name in tie if name in leader]
         for name in known[1:]:

@@ -10,7 +10,7 @@ from typing import Any, Self
 from dse.evaluate import EVALUATORS, EXECUTORS, Evaluator, EvaluatorInput, fidelity_named
 from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, MEMORY, OBJECTIVES, Goals, Limit
 from dse.samplers.registry import SAMPLERS
-from dse.space import RunFacts, Space, Value, build_space
+from dse.space import RunFacts, Space, build_space, scalars_of
 from dse.study.file import LimitFile, StudyFile
 from dse.study.levels import levels_of
 from dse.study.own_metrics import check_all_given, check_objectives, own_metrics
@@ -288,7 +288,7 @@ def _reference(file: StudyFile) -> tuple[float, ...] | None:
 def _setting(file: StudyFile, folder: str) -> RunFacts:
     """Facts of the run that the space depends on."""
     platform = file.run.get("platform")
-    fixed = _scalars(file.run)
+    fixed = scalars_of(file.run)
     if isinstance(platform, str):
         if any(product.dimensions is not None for product in file.space.products):
             rule = "must hold its dimensions in place, for a space that varies their number"
@@ -304,17 +304,3 @@ def _setting(file: StudyFile, folder: str) -> RunFacts:
     sizes = [size for size in found if isinstance(size, int)]
     npus = prod(sizes) if len(sizes) == len(listed) else None
     return RunFacts(dimensions=len(listed), npus=npus, fixed=fixed)
-
-
-def _scalars(table: object, path: str = "") -> dict[str, Value]:
-    """Single values of a run by path, as rules may name them."""
-    if isinstance(table, bool | int | float | str):
-        return {path: table}
-    result: dict[str, Value] = {}
-    if isinstance(table, dict):
-        for key, value in table.items():
-            result |= _scalars(value, f"{path}.{key}" if path else str(key))
-    if isinstance(table, list):
-        for index, value in enumerate(table):
-            result |= _scalars(value, f"{path}[{index}]")
-    return result

@@ -166,6 +166,7 @@ class MetricsFile(Schema):
 
     Attributes:
         function: ``package.module:function`` of the design and its metrics so far.
+        expression: Of knobs, values of the run and metrics so far, as a rule counts.
         command: A program of the user's and its arguments; it gets both as JSON on stdin.
         gives: Names of its metrics, each of which ends in its unit.
         files: Files that a command depends on beside those that it names.
@@ -175,6 +176,7 @@ class MetricsFile(Schema):
 
     function: str = Field(default="", pattern=r"^$|^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")
     command: tuple[str, ...] = ()
+    expression: str = ""
     gives: tuple[str, ...] = Field(min_length=1)
     files: tuple[str, ...] = ()
     timeout_s: Seconds = Field(default=60.0, gt=0, alias="timeout")

@@ -19,6 +19,7 @@ def own_metrics(file: StudyFile) -> tuple[OwnMetrics, ...]:
             gives=one.gives,
             function=one.function,
             command=one.command,
+            expression=one.expression,
             timeout_s=one.timeout_s,
             memory_bytes=int(one.memory_bytes or 0),
         )
@@ -90,8 +91,11 @@ def _given(file: StudyFile) -> list[str]:
 
 
 def _check_code(one: MetricsFile, at: str) -> None:
-    if bool(one.function) == bool(one.command):
-        raise ConfigError(at, "must hold one of function and command", got=one.function or None)
+    given = [text for text in (one.function, *one.command[:1], one.expression) if text]
+    if len(given) != 1:
+        raise ConfigError(at, "must hold one of function, command and expression", got=given)
+    if one.expression and len(one.gives) != 1:
+        raise ConfigError(f"{at}.gives", "must be one name, of an expression", got=list(one.gives))
     if one.files and not one.command:
         raise ConfigError(f"{at}.files", "belongs to a command", got=list(one.files))
 

@@ -338,7 +338,7 @@ def _running(folder: str) -> list[str]:
         ({"a": step(command=["own_code.py"])}, r"can be executed \(chmod \+x\)"),
         ({"a": step(function="nothing")}, "must name what .*own_code.py defines"),
         ({"a": {**step(), "function": "os:system"}}, "must name a module that is not Python's own"),
-        ({"a": step("noise", command=["program"])}, "must hold one of function and command"),
+        ({"a": step("noise", command=["program"])}, "must hold one of function, command and expr"),
         ({"a": step("noise", gives=["noise"])}, "must be a word that ends in its unit"),
         ({"a": step("noise"), "b": step("noise")}, "must be a name that nothing else has"),
         ({"a": step("noise", gives=["hum_db"])}, r"objectives.noise_db: an objective must be one"),

@@ -16,7 +16,7 @@ class EvaluatorWithOwn(Evaluator):
 
     def __init__(self, what: EvaluatorInput, inner: Evaluator) -> None:
         super().__init__(what)
-        self._inner, self._steps = inner, steps_of(what.own)
+        self._inner, self._steps = inner, steps_of(what.own, what.run)
         self.fidelity = inner.fidelity
 
     def account(self, design: Design) -> Account:

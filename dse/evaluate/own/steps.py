@@ -11,7 +11,8 @@ from typing import Any
 from dse.evaluate.base import Account, OwnCodeError, OwnMetrics
 from dse.evaluate.own.process import OwnProcess, python_command
 from dse.evaluate.own.programs import find_program
-from dse.space import Design
+from dse.space import Design, Value, parse_expression, scalars_of
+from dse.space.exact import column_of
 from simcore import ConfigError, InfeasibleError, Registry, parse_json
 
 START_S = 120.0
@@ -122,17 +123,45 @@ class CommandStep(Step):
         return _read(process.output(request, self.what.timeout_s))
 
 
-def steps_of(own: Sequence[OwnMetrics]) -> tuple[Step, ...]:
+class ExpressionStep(Step):
+    """An expression of knobs, values of the run and metrics, counted here."""
+
+    def __init__(self, what: OwnMetrics, run: Mapping[str, Value]) -> None:
+        super().__init__(what)
+        self._expression = parse_expression(what.expression, at="")
+        self._run = {name: run[name] for name in self._expression.names if name in run}
+
+    def _answer(self, design: Design, metrics: Mapping[str, float]) -> object:
+        known = {**self._run, **design, **metrics}
+        missing = [name for name in self._expression.names if name not in known]
+        if missing:
+            raise OwnCodeError(f"needs {missing[0]}, which this design has not")
+        columns = {name: column_of(known[name]) for name in self._expression.names}
+        try:
+            value = self._expression.values(columns, 1)[0]
+        except ConfigError as error:
+            raise OwnCodeError(f"cannot be counted: {error.rule}") from None
+        return {self.what.gives[0]: value.item() if hasattr(value, "item") else value}
+
+
+def steps_of(own: Sequence[OwnMetrics], run: Mapping[str, Any] | None = None) -> tuple[Step, ...]:
     """The steps that *own* describes, in its order.
+
+    Args:
+        own: What they are.
+        run: The run file's content, whose single values expressions may name.
 
     Raises:
         ConfigError: A function or a program that may not be run; says why.
     """
     found: list[Step] = []
     for what in own:
-        kind = "function" if what.function else "command"
+        kind = "function" if what.function else "command" if what.command else "expression"
         try:
-            found.append(FunctionStep(what) if what.function else CommandStep(what))
+            if what.expression:
+                found.append(ExpressionStep(what, scalars_of(dict(run or {}))))
+            else:
+                found.append(FunctionStep(what) if what.function else CommandStep(what))
         except ConfigError as error:
             raise error.under(f"{what.name}.{kind}") from None
     return tuple(found)
