@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from dse.space.budgets import Budget, read_budgets
 from dse.space.derived import read_derived, with_derived
 from dse.space.expressions import Expression, parse_expression
 from dse.space.file import AxisFile, FileValue, ProductFile, SpaceFile
@@ -73,7 +74,25 @@ def build_space(file: SpaceFile, setting: RunFacts, *, at: str = "space") -> Spa
         continuous=sum(p.is_continuous for p in parameters.values()),
     )
     blocks = with_derived(blocks, parameters, derived, fixed, dimensions)
-    return Space(parameters=parameters, dimensions=dimensions, blocks=blocks, counts=counts)
+    budgets = _budgets(file, parameters, dimensions, at)
+    return Space(
+        parameters=parameters,
+        dimensions=dimensions,
+        blocks=blocks,
+        counts=counts,
+        budgets=budgets,
+    )
+
+
+def _budgets(
+    file: SpaceFile, parameters: Mapping[str, Parameter], dimensions: _Dimensions, at: str
+) -> tuple[Budget, ...]:
+    slots = sorted({slot for kept in dimensions.values() for slot in kept})
+    budgets = read_budgets(file.budgets, slots, parameters, at=f"{at}.budgets")
+    for index, budget in enumerate(budgets):
+        for kept in dimensions.values():
+            budget.check(_active(parameters, kept), at=f"{at}.budgets[{index}]")
+    return budgets
 
 
 def _dimension_counts(file: SpaceFile, setting: RunFacts, at: str) -> _Dimensions:

@@ -92,6 +92,18 @@ class DerivedFile(Schema):
     sets: tuple[str, ...] = ()
 
 
+class BudgetFile(Schema):
+    """Knobs with a range whose values add up to a fixed sum.
+
+    Attributes:
+        of: Names of the knobs; ``[*]`` stands for every network dimension.
+        equals: The sum, with its unit.
+    """
+
+    of: Annotated[tuple[str, ...], Field(min_length=1)]
+    equals: StrictInt | StrictFloat | StrictStr
+
+
 class SpaceFile(Schema):
     """All knobs of a study and the rules that join them.
 
@@ -99,6 +111,7 @@ class SpaceFile(Schema):
         products: Groups of knobs with a fixed product.
         axes: The other knobs, by name.
         terms: Names for what rules count with, each an expression that may use those before it.
+        budgets: Knobs with a range that add up to a fixed sum.
         derive: Knobs that nobody chooses, by name, each an expression of others.
         require: Rules of the problem; a design that breaks one is not in the space.
         narrow: Further rules that keep the search inside what the evaluator can build; counted
@@ -108,6 +121,7 @@ class SpaceFile(Schema):
     products: tuple[ProductFile, ...] = Field(default=(), max_length=MAX_AXES)
     axes: dict[str, AxisFile] = Field(default_factory=dict, max_length=MAX_AXES)
     terms: dict[str, str] = Field(default_factory=dict, max_length=MAX_AXES)
+    budgets: tuple[BudgetFile, ...] = Field(default=(), max_length=MAX_AXES)
     derive: dict[str, str | DerivedFile] = Field(default_factory=dict, max_length=MAX_AXES)
     require: Rules = ()
     narrow: Rules = ()

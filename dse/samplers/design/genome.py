@@ -167,12 +167,22 @@ class GenomeSpace:
         """
         if not self.reals:
             return genome
+        if self.space.budgets:
+            genome = genome._replace(reals=self._budgeted(genome))
         slots = self.space.dimensions[genome.dimensions]
         reals = tuple(
             round(share * _STEPS) / _STEPS if knob.slot is None or knob.slot in slots else 0.0
             for knob, share in zip(self.reals, genome.reals, strict=True)
         )
         return genome._replace(reals=reals)
+
+    def _budgeted(self, genome: Genome) -> tuple[float, ...]:
+        """Shares of the values that *genome* means, which keep the budgets of the space."""
+        design = self.design(genome)
+        return tuple(
+            share if knob.name not in design else knob.share_of(float(design[knob.name]))
+            for knob, share in zip(self.reals, genome.reals, strict=True)
+        )
 
     def _genomes_alike(self, designs: Sequence[Mapping[str, object]]) -> list[Genome] | None:
         """``genomes`` of designs that all have the same knobs: column by column, which is fast."""
