@@ -15,7 +15,8 @@ _SAMPLER_HELP = (
     "cmaes, qmc.  [default: the file's]"
 )
 _EVALUATOR_HELP = (
-    "simulator, service (of two pools) or model0 (a closed form, for P5).  [default: the file's]"
+    "simulator, service (of two pools), model0 (a closed form, for P5) or own (the study's "
+    "metrics alone).  [default: the file's]"
 )
 
 

@@ -7,6 +7,7 @@ import pytest
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.run.runner import Runner
+from dse.space import Design, Value
 from dse.study.compile import Study, compile_study
 
 STUDY: dict[str, Any] = {
@@ -75,12 +76,12 @@ def test_fewer_nodes_per_token_and_rails_tell_in_what_they_are_for(study: Study)
     evaluator = build_evaluator(study.evaluator_input)
     evaluator.check()
 
-    def of(**knobs: Any) -> dict[str, float]:
-        base = {"plan.pp": 16, "plan.dp": 64, "plan.ep": 32, "plan.dispatch_group": 8}
+    def of(**knobs: Value) -> dict[str, float]:
+        base: Design = {"plan.pp": 16, "plan.dp": 64, "plan.ep": 32, "plan.dispatch_group": 8}
         base |= {"workload.model.experts.node_limit": 4, "plan.schedule": "zb_h1"}
         names = {"limit": "workload.model.experts.node_limit"}
         names |= {"rails": "platform.dimensions[1].rails", "schedule": "plan.schedule"}
-        design = base | {"platform.dimensions[1].rails": False}
+        design: Design = base | {"platform.dimensions[1].rails": False}
         design |= {names[key]: value for key, value in knobs.items()}
         ordered = {name: design[name] for name in study.space.parameters if name in design}
         return dict(evaluate(evaluator, study.goals, ordered).objectives)
