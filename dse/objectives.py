@@ -42,7 +42,56 @@ class Objective:
         return result
 
 
-OBJECTIVES: Registry[Objective] = Registry(
+UNITS = {
+    "_bytes_per_s": "B/s",
+    "_flop_per_s": "FLOP/s",
+    "_usd_per_hour": "USD/h",
+    "_usd": "USD",
+    "_bytes": "B",
+    "_flop": "FLOP",
+    "_hz": "Hz",
+    "_per_s": "1/s",
+    "_s": "s",
+    "_w": "W",
+    "_j": "J",
+    "_kg": "kg",
+    "_m": "m",
+    "_m2": "m2",
+    "_k": "K",
+    "_db": "dB",
+    "_ratio": "",
+    "_count": "",
+}
+"""Ends of the names of metrics, and the units that they stand for."""
+
+
+def metric_objective(name: object) -> Objective | None:
+    """A metric as an objective; None: *name* is no word that ends in a unit."""
+    if not isinstance(name, str) or not name.isidentifier():
+        return None
+    end = max((end for end in UNITS if name.endswith(end)), key=len, default="")
+    if not name.removesuffix(end) or not end:
+        return None
+    label = name.removesuffix(end).replace("_", " ")
+    return Objective(metrics=(name,), unit=UNITS[end], label=label)
+
+
+class _Objectives(Registry[Objective]):
+    """The table, and beside it every metric whose name ends in its unit, as an objective.
+
+    A study may name as such what its own code gives (``dse.study.own_metrics``). The name says all,
+    so that each process that meets it knows what it means.
+    """
+
+    def __getitem__(self, name: str) -> Objective:
+        metric = None if super().__contains__(name) else metric_objective(name)
+        return super().__getitem__(name) if metric is None else metric
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or metric_objective(name) is not None
+
+
+OBJECTIVES: Registry[Objective] = _Objectives(
     "an objective",
     {
         "iteration_time": Objective(

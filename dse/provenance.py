@@ -11,6 +11,7 @@ from typing import Any, Self
 from dse.code_digests import DECIDING, code_digests, versions
 from dse.space import Design
 from dse.study.compile import Study
+from dse.study.own_metrics import command_digests
 from dse.study.trials import Trial
 from simcore import (
     ConfigError,
@@ -54,7 +55,7 @@ class Provenance:
             folder=study.folder,
             files={_name(path, study.folder): text for path, text in study.files.items()},
             start=json.dumps(list(start)),
-            code=code_digests(study.texts),
+            code={**code_digests(study.texts), **command_digests(study.file)},
             versions=_deciding_versions(),
         )
 

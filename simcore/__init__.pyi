@@ -41,6 +41,7 @@ from simcore.files.resources import shipped_names as shipped_names  # provisiona
 from simcore.files.yaml_file import parse_yaml as parse_yaml  # provisional
 from simcore.files.yaml_file import read_table as read_table  # provisional
 from simcore.files.yaml_file import read_yaml as read_yaml  # provisional
+from simcore.kernels.private_folder import danger_above as danger_above  # provisional
 from simcore.last_resort import last_words as last_words  # provisional
 from simcore.machine import Dimension as Dimension
 from simcore.machine import Npu as Npu

@@ -204,6 +204,8 @@ OWN_READERS = {  # what nobody hands in: shipped files, own caches, the system's
     "simcore/validation/report.py",
     "dse/run/cache.py",
     "dse/code_digests.py",
+    "dse/evaluate/own/programs.py",
+    "dse/evaluate/own/serve.py",
     "dse/evaluate/workers/worker.py",
     "dse/evaluate/workers/local_pool.py",
     "dse/evaluate/workers/ray_start.py",

@@ -16,7 +16,8 @@ _SAMPLER_HELP = (
     "optunahub:samplers/PACKAGE:Class.  [default: the file's]"
 )
 _EVALUATOR_HELP = (
-    "simulator, service (of two pools) or model0 (a closed form, for P5).  [default: the file's]"
+    "simulator, service (of two pools), model0 (a closed form, for P5) or own (the study's "
+    "metrics alone).  [default: the file's]"
 )
 
 

@@ -2,7 +2,7 @@
 
 from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, State
 from dse.evaluate.fidelity import FIDELITIES, fidelity_named
-from dse.evaluate.registry import DEFAULT_EVALUATOR, EVALUATORS, build_evaluator
+from dse.evaluate.registry import DEFAULT_EVALUATOR, EVALUATORS, OWN, build_evaluator
 from dse.evaluate.workers.crew import Crew
 from dse.evaluate.workers.dispatch import Dispatcher
 from dse.evaluate.workers.executors import EXECUTORS, start_crew
@@ -14,6 +14,7 @@ __all__ = [
     "EVALUATORS",
     "EXECUTORS",
     "FIDELITIES",
+    "OWN",
     "Answer",
     "Crew",
     "Dispatcher",

@@ -19,8 +19,12 @@ State = Literal["complete", "infeasible", "failed", "pruned"]
 BOUND = "bound"
 """Fidelity of designs that were not evaluated: their objectives are lower bounds."""
 
-Failure = Literal["", "model_error", "timeout", "out_of_memory", "crash", "lost_node"]
-"""Cause of a failed evaluation: itself, a limit, or the process or machine under it."""
+Failure = Literal["", "model_error", "own_code", "timeout", "out_of_memory", "crash", "lost_node"]
+"""Cause of a failed evaluation: itself, code of the user's, a limit, or the process or machine."""
+
+
+class OwnCodeError(SimulationError):
+    """A user's function or command has not answered as it must."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,29 @@ class ScenarioInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnMetrics:
+    """Code of a user's that gives metrics of its own, once an evaluator has given its.
+
+    Attributes:
+        name: Of the code, for messages.
+        gives: Names of its metrics, which end in their units.
+        function: ``package.module:function``, or empty.
+        command: A program and its arguments, or empty.
+        expression: Of knobs, values of the run and metrics, or empty.
+        timeout_s: The most time that one call may take.
+        memory_bytes: The most address space that its process may take; 0: no limit.
+    """
+
+    name: str
+    gives: tuple[str, ...]
+    function: str = ""
+    command: tuple[str, ...] = ()
+    expression: str = ""
+    timeout_s: float = 60.0
+    memory_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorInput:
     """All that an evaluator is built from, as plain data that any worker can receive.
 
@@ -118,6 +145,7 @@ class EvaluatorInput:
         fidelity: The level of the study that this judges at; empty: it has one.
         calibration: File of a site's own runs, as a path from *folder*; empty: there is none.
         physical: Refuse machines that cannot be built.
+        own: Code of the user's that gives further metrics, in this order.
         files: Texts of files that are named above, by absolute path; the others are read, and kept
             here.
     """
@@ -134,6 +162,7 @@ class EvaluatorInput:
     fidelity: str = ""
     calibration: str = ""
     physical: bool = True
+    own: tuple[OwnMetrics, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
 
 
@@ -174,6 +203,7 @@ class Evaluator(ABC):
             These four need ``template = simcore.RunTemplate``.
         prices_itself: It gives costs without the study's ``cost``.
         counts_traffic: It gives ``link_load``, which ``links_within_capacity`` bounds.
+        gives: Names of its metrics that objectives may name, which end in their units.
         fidelity: Which model gives the numbers, as rows tell it.
         input: What the object was made of.
     """
@@ -186,6 +216,7 @@ class Evaluator(ABC):
     is_decided_by_run: ClassVar[bool] = False
     prices_itself: ClassVar[bool] = False
     counts_traffic: ClassVar[bool] = False
+    gives: ClassVar[tuple[str, ...]] = ()
     fidelity: str = ""
 
     def __init__(self, what: EvaluatorInput) -> None:
@@ -355,11 +386,12 @@ def _without_metrics(error: Exception, fidelity: str, duration_s: float) -> Eval
             reason=str(error),
             duration_s=duration_s,
         )
+    failure: Failure = "own_code" if isinstance(error, OwnCodeError) else "model_error"
     return Evaluation(
         state="failed",
         fidelity=fidelity,
         reason=_reason(error),
-        failure="out_of_memory" if isinstance(error, MemoryError) else "model_error",
+        failure="out_of_memory" if isinstance(error, MemoryError) else failure,
         duration_s=duration_s,
     )
 

@@ -2,12 +2,16 @@
 
 from dse.evaluate.base import Evaluator, EvaluatorInput
 from dse.evaluate.closed_form import ClosedFormEvaluator
+from dse.evaluate.own.evaluator import EvaluatorWithOwn, OwnEvaluator, as_evaluator
 from dse.evaluate.scenarios import ScenarioEvaluator
 from dse.evaluate.services import ServiceEvaluator
 from dse.evaluate.simulator import SimulatorEvaluator
-from simcore import ConfigError, Registry, RunTemplate, class_of, files_kept
+from simcore import ConfigError, Registry, RunTemplate, files_kept
 
 DEFAULT_EVALUATOR = "simulator"
+
+OWN = "own"
+"""Evaluator that leaves all metrics to the study's ``metrics``."""
 
 _NEED_A_RUN = ("has_levels", "has_bounds", "has_exact_prices", "is_decided_by_run")
 
@@ -26,9 +30,10 @@ EVALUATORS: Registry[type[Evaluator]] = Registry(
         DEFAULT_EVALUATOR: SimulatorEvaluator,
         "service": ServiceEvaluator,
         "model0": ClosedFormEvaluator,
+        OWN: OwnEvaluator,
     },
     check=_check,
-    adapt=class_of(Evaluator),
+    adapt=as_evaluator,
 )
 
 
@@ -41,5 +46,9 @@ def build_evaluator(what: EvaluatorInput) -> Evaluator:
     if what.name not in EVALUATORS:
         raise EVALUATORS.unknown(what.name, at="evaluator")
     build = EVALUATORS[what.name]
+
+    def one(what: EvaluatorInput) -> Evaluator:
+        return EvaluatorWithOwn(what, build(what)) if what.own else build(what)
+
     with files_kept(what.files):
-        return ScenarioEvaluator(what, build) if what.scenarios else build(what)
+        return ScenarioEvaluator(what, one) if what.scenarios else one(what)

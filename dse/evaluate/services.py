@@ -11,7 +11,7 @@ from dse.evaluate.designs.runs import FilledDesigns
 from dse.evaluate.levers import Moved, moved_platforms
 from dse.evaluate.money import CostMeter
 from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
-from dse.objectives import COST_METRICS, OBJECTIVES, Goals
+from dse.objectives import COST_METRICS, OBJECTIVES
 from dse.space import Check, Design
 from simcore import (
     Attribution,
@@ -137,7 +137,7 @@ class ServiceEvaluator(Evaluator):
         return little_known(self.service(design).platform.npu)
 
     def check(self) -> None:
-        _check_goals(self.input.goals)
+        _check_goals(self.input)
         service = KnobChecker(self.input, DesignServices).check()
         with errors_named_for_run():
             service.platform.npu.peak(service.precision)
@@ -163,13 +163,13 @@ def _metrics(result: ServiceResult) -> dict[str, float]:
     }
 
 
-def _check_goals(goals: Goals) -> None:
+def _check_goals(what: EvaluatorInput) -> None:
     """See whether services have what objectives and limits are made of.
 
     Raises:
         ConfigError: They have not; names the objectives that they have.
     """
-    known = METRICS | COST_METRICS
+    goals, known = what.goals, METRICS.union(COST_METRICS, *(own.gives for own in what.own))
     asked = [(f"objectives.{name}", name, OBJECTIVES[name]) for name in goals.objectives]
     asked += [("constraints", limit.name, limit.metric) for limit in goals.limits]
     for at, name, objective in asked:

@@ -48,7 +48,8 @@ _DECIDING = ("simcore/", "dse/evaluate", "dse/costs")
 
 def can_be_cached(study: Study) -> bool:
     """True if one run decides each outcome."""
-    alone = not study.goals.scenarios and not study.file.calibration
+    file = study.file
+    alone = not study.goals.scenarios and not file.calibration and not file.metrics
     return study.evaluator.is_decided_by_run and alone
 
 

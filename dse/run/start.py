@@ -8,7 +8,7 @@ import numpy as np
 from dse.evaluate import build_evaluator
 from dse.results.result import load_study
 from dse.samplers.design import GenomeSpace
-from dse.space import Design, KnobBlock, Parameter, Space, Value, design_key, slot_of
+from dse.space import Design, KnobBlock, Parameter, Space, Value, completed, design_key, slot_of
 from dse.study.compile import Study
 from simcore import ConfigError, InfeasibleError, get_path, parse_quantity
 
@@ -34,7 +34,8 @@ def starting_designs(study: Study) -> list[Design]:
             other = load_study(Path(study.folder) / item)
             found = [dict(other.rows[row].design) for row in other.front]
         else:
-            found = [_design(item, study.space.parameters, at)]
+            given = _design(item, study.space.parameters, at)
+            found = [completed(study.space.blocks, study.space.parameters, given)]
         for design in found:
             if space.genome(design) is None:
                 raise ConfigError(at, "must be a design of the space", got=design)

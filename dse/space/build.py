@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from dse.space.budgets import Budget, read_budgets
+from dse.space.derived import read_derived, with_derived
 from dse.space.expressions import Expression, parse_expression
 from dse.space.file import AxisFile, FileValue, ProductFile, SpaceFile
 from dse.space.parameters import Parameter, Value, at_slot, slot_of
@@ -50,12 +52,16 @@ def build_space(file: SpaceFile, setting: RunFacts, *, at: str = "space") -> Spa
     parameters = _group_parameters(file, groups, slots, at)
     parameters |= _axis_parameters(file, parameters, slots, at)
     terms = _terms(file, parameters, at)
+    derived = read_derived(file.derive, slots, terms, parameters, at=f"{at}.derive")
+    terms |= {one.name: one.value for one in derived}
     require = _expressions(file.require, slots, terms, f"{at}.require")
     narrow = _expressions(file.narrow, slots, terms, f"{at}.narrow")
-    when = _conditions(file, slots, at)
-    fixed = {name: value for name, value in setting.fixed.items() if name not in parameters}
+    when = _conditions(file, slots, terms, at)
+    taken = {*parameters, *(one.name for one in derived)}
+    fixed = {name: value for name, value in setting.fixed.items() if name not in taken}
     _check_names([*terms.values(), *require, *narrow, *when.values()], parameters, fixed, at)
-    rules = Rules(products=groups, require=tuple(require), when=when, fixed=fixed)
+    ties = tuple(one.value.names for one in derived)
+    rules = Rules(products=groups, require=tuple(require), when=when, fixed=fixed, ties=ties)
     blocks = _blocks(parameters, rules, dimensions)
     valid = count_designs(blocks, list(dimensions))
     if narrow:
@@ -67,7 +73,26 @@ def build_space(file: SpaceFile, setting: RunFacts, *, at: str = "space") -> Spa
         searched=count_designs(blocks, list(dimensions)),
         continuous=sum(p.is_continuous for p in parameters.values()),
     )
-    return Space(parameters=parameters, dimensions=dimensions, blocks=blocks, counts=counts)
+    blocks = with_derived(blocks, parameters, derived, fixed, dimensions)
+    budgets = _budgets(file, parameters, dimensions, at)
+    return Space(
+        parameters=parameters,
+        dimensions=dimensions,
+        blocks=blocks,
+        counts=counts,
+        budgets=budgets,
+    )
+
+
+def _budgets(
+    file: SpaceFile, parameters: Mapping[str, Parameter], dimensions: _Dimensions, at: str
+) -> tuple[Budget, ...]:
+    slots = sorted({slot for kept in dimensions.values() for slot in kept})
+    budgets = read_budgets(file.budgets, slots, parameters, at=f"{at}.budgets")
+    for index, budget in enumerate(budgets):
+        for kept in dimensions.values():
+            budget.check(_active(parameters, kept), at=f"{at}.budgets[{index}]")
+    return budgets
 
 
 def _dimension_counts(file: SpaceFile, setting: RunFacts, at: str) -> _Dimensions:
@@ -189,7 +214,9 @@ def _expressions(
     ]
 
 
-def _conditions(file: SpaceFile, slots: Sequence[int], at: str) -> dict[str, Expression]:
+def _conditions(
+    file: SpaceFile, slots: Sequence[int], terms: Mapping[str, Expression], at: str
+) -> dict[str, Expression]:
     result = {}
     for item, axis in file.axes.items():
         if axis.when is None:
@@ -197,7 +224,7 @@ def _conditions(file: SpaceFile, slots: Sequence[int], at: str) -> dict[str, Exp
         place = f"{at}.axes.{item}.when"
         for name in _expand(item, slots, place):
             text = at_slot(axis.when, slot_of(name) or 0)
-            result[name] = parse_expression(text, at=place)
+            result[name] = parse_expression(text, at=place, terms=terms)
             if name in result[name].names:
                 raise ConfigError(place, "a condition may not name its own knob", got=text)
     return result

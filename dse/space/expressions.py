@@ -74,16 +74,24 @@ class Expression:
             ConfigError: The rule counts with words or compares them with numbers, or numbers with
                 a point get too large.
         """
+        return exact.truth(self.values(columns, rows))
+
+    def values(self, columns: Columns, rows: int) -> Column:
+        """Work out the expression for each design; arguments and errors as of ``holds``.
+
+        Returns:
+            ``(rows,)`` values; NaN where there is none.
+        """
         try:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                holds = exact.truth(self.step(columns))
+                found = self.step(columns)
         except OverflowError:
             rule = "numbers with a point, and those that are divided, must stay below 1.8e308"
             raise ConfigError("space", rule, got=self.text) from None
         except (TypeError, ValueError):
             rule = "a rule must count with numbers and compare like with like"
             raise ConfigError("space", rule, got=self.text) from None
-        return np.broadcast_to(holds, (rows,))
+        return np.broadcast_to(found, (rows,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

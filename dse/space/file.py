@@ -78,6 +78,32 @@ class AxisFile(Schema):
         return self
 
 
+class DerivedFile(Schema):
+    """A knob whose value follows from others.
+
+    Attributes:
+        value: What it is: an expression of knobs and values of the run.
+        unit: Base unit of its numbers, in which the expression gives them.
+        sets: Paths that take the value, where the name is not itself a path.
+    """
+
+    value: str = Field(alias="is")
+    unit: str | None = None
+    sets: tuple[str, ...] = ()
+
+
+class BudgetFile(Schema):
+    """Knobs with a range whose values add up to a fixed sum.
+
+    Attributes:
+        of: Names of the knobs; ``[*]`` stands for every network dimension.
+        equals: The sum, with its unit.
+    """
+
+    of: Annotated[tuple[str, ...], Field(min_length=1)]
+    equals: StrictInt | StrictFloat | StrictStr
+
+
 class SpaceFile(Schema):
     """All knobs of a study and the rules that join them.
 
@@ -85,6 +111,8 @@ class SpaceFile(Schema):
         products: Groups of knobs with a fixed product.
         axes: The other knobs, by name.
         terms: Names for what rules count with, each an expression that may use those before it.
+        budgets: Knobs with a range that add up to a fixed sum.
+        derive: Knobs that nobody chooses, by name, each an expression of others.
         require: Rules of the problem; a design that breaks one is not in the space.
         narrow: Further rules that keep the search inside what the evaluator can build; counted
             apart, so that a published problem keeps its published size.
@@ -93,6 +121,8 @@ class SpaceFile(Schema):
     products: tuple[ProductFile, ...] = Field(default=(), max_length=MAX_AXES)
     axes: dict[str, AxisFile] = Field(default_factory=dict, max_length=MAX_AXES)
     terms: dict[str, str] = Field(default_factory=dict, max_length=MAX_AXES)
+    budgets: tuple[BudgetFile, ...] = Field(default=(), max_length=MAX_AXES)
+    derive: dict[str, str | DerivedFile] = Field(default_factory=dict, max_length=MAX_AXES)
     require: Rules = ()
     narrow: Rules = ()
 

@@ -30,7 +30,7 @@ class Parameter:
         log: Whether a continuous knob is drawn on a logarithmic scale.
         targets: Paths into the run that take the value; the name itself if empty.
         slot: Network dimension that the knob belongs to, or None.
-        derived: Whether the value follows from those of its product group.
+        derived: Whether the value follows from those of other knobs.
     """
 
     name: str

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from dse.space.budgets import Budget
 from dse.space.parameters import Design, Parameter
 from dse.space.tables import Codes
 
@@ -59,12 +60,14 @@ class Space:
             stay; ``{0: ()}`` where no knob belongs to a dimension.
         blocks: The discrete knobs; every valid design takes one row of each.
         counts: Its size.
+        budgets: Sums that continuous knobs keep.
     """
 
     parameters: Mapping[str, Parameter]
     dimensions: Mapping[int, tuple[int, ...]]
     blocks: tuple[KnobBlock, ...]
     counts: Counts
+    budgets: tuple[Budget, ...] = ()
 
     @property
     def continuous(self) -> tuple[Parameter, ...]:
@@ -88,10 +91,14 @@ class Space:
                 if code >= 0:
                     values[name] = self.parameters[name].choices[code]
         slots = self.dimensions[dimensions]
-        for parameter in self.continuous:
-            if parameter.slot is None or parameter.slot in slots:
-                own = parameter.low if reals is None else reals[parameter.name]
-                values[parameter.name] = own
+        own = {
+            knob.name: knob.low if reals is None else reals[knob.name]
+            for knob in self.continuous
+            if knob.slot is None or knob.slot in slots
+        }
+        for budget in self.budgets:
+            own |= budget.shared(own)
+        values |= own
         return {name: values[name] for name in self.parameters if name in values}
 
     def designs(self) -> Iterator[Design]:

@@ -17,7 +17,13 @@ from dse.space.parameters import Parameter, Value
 from simcore import ConfigError
 
 MAX_ROWS = 2_000_000
-"""Most combinations that one block may have while it is compiled."""
+"""Most combinations that one block may have while it is compiled, once rules have been asked."""
+
+MAX_TRIED = 20_000_000
+"""Most combinations that rules are asked about when one more knob joins a block: some seconds."""
+
+_TOGETHER = 1 << 18
+"""Combinations that are formed at once, and asked about before the next ones are."""
 
 Codes = NDArray[np.int32]
 
@@ -39,12 +45,14 @@ class Rules:
         require: Rules that every design keeps.
         when: For a conditional knob, the rule under which it has a meaning.
         fixed: Values of the run that rules may name.
+        ties: Knobs that belong together for other reasons.
     """
 
     products: tuple[Product, ...]
     require: tuple[Expression, ...]
     when: Mapping[str, Expression]
     fixed: Mapping[str, Value]
+    ties: tuple[tuple[str, ...], ...] = ()
 
 
 def components(names: Sequence[str], rules: Rules) -> list[tuple[str, ...]]:
@@ -59,6 +67,7 @@ def components(names: Sequence[str], rules: Rules) -> list[tuple[str, ...]]:
     ties = [list(product.names) for product in rules.products]
     ties += [list(rule.names) for rule in rules.require]
     ties += [[name, *rule.names] for name, rule in rules.when.items()]
+    ties += [list(names) for names in rules.ties]
     for tie in ties:
         known = [name for name in tie if name in leader]
         for name in known[1:]:
@@ -136,19 +145,32 @@ class _Table:
             return
         meant = self._truth(condition, inactive=False)
         off, on = self.codes[~meant], self.codes[meant]
-        self._check_size(on.shape[0] * choices + off.shape[0], [name])
-        crossed = _cross(on, column)
-        missing = np.full((off.shape[0], 1), -1, dtype=np.int32)
-        self.codes = np.concatenate([crossed, np.concatenate([off, missing], axis=1)])
-        self.names.append(name)
-        self._filter()
+        missing = np.full((1, 1), -1, dtype=np.int32)
+        self._extend([name], [(on, column), (off, missing)])
 
     def join(self, names: Sequence[str], codes: Codes) -> None:
         """Join a table of other knobs with all that is there."""
-        self._check_size(self.rows * codes.shape[0], names)
-        self.codes = _cross(self.codes, codes)
+        self._extend(names, [(self.codes, codes)])
+
+    def _extend(self, names: Sequence[str], parts: Sequence[tuple[Codes, Codes]]) -> None:
+        """Combine the rows of each pair in *parts*, some at a time: the whole is never formed."""
+        self._check_size(sum(left.shape[0] * right.shape[0] for left, right in parts), names)
+        known = {*self.names, *names, *self.rules.fixed}
+        ready = [rule for rule in self.left if known.issuperset(rule.names)]
+        self.left = [rule for rule in self.left if rule not in ready]
         self.names.extend(names)
-        self._filter()
+        kept, rows = [np.zeros((0, len(self.names)), np.int32)], 0
+        for left, right in parts:
+            step = max(1, _TOGETHER // max(right.shape[0], 1))
+            for first in range(0, left.shape[0], step):
+                self.codes = _cross(left[first : first + step], right)
+                for rule in ready:
+                    self.codes = self.codes[self._truth(rule, inactive=True)]
+                kept.append(self.codes)
+                rows += self.rows
+                if rows > MAX_ROWS:
+                    raise self._too_many(rows, ())
+        self.codes = np.concatenate(kept)
 
     def codes_of(self, names: Sequence[str]) -> Codes:
         """The table with its columns in the order of *names*; -1 for a knob that is not in it."""
@@ -158,12 +180,6 @@ class _Table:
                 result[:, column] = self.codes[:, self.names.index(name)]
         order = np.lexsort(result.T[::-1])
         return np.ascontiguousarray(result[order])
-
-    def _filter(self) -> None:
-        known = set(self.names) | set(self.rules.fixed)
-        for rule in [r for r in self.left if known.issuperset(r.names)]:
-            self.codes = self.codes[self._truth(rule, inactive=True)]
-            self.left.remove(rule)
 
     def _truth(self, rule: Expression, *, inactive: bool) -> NDArray[np.bool_]:
         """Rows where *rule* holds; *inactive* where a knob of it has no meaning."""
@@ -183,10 +199,15 @@ class _Table:
         return result
 
     def _check_size(self, rows: int, names: Sequence[str]) -> None:
-        if rows > MAX_ROWS:
-            tied = ", ".join([*self.names, *names])
-            rule = f"rules may tie together knobs with at most {MAX_ROWS:,} combinations ({tied})"
-            raise ConfigError("space", rule, got=rows)
+        if rows > MAX_TRIED:
+            raise self._too_many(rows, names)
+
+    def _too_many(self, rows: int, names: Sequence[str]) -> ConfigError:
+        tied = ", ".join([*self.names, *names])
+        most = f"{MAX_ROWS:,} combinations that keep them, of {MAX_TRIED:,} that are tried"
+        return ConfigError(
+            "space", f"rules may tie together knobs with at most {most} ({tied})", got=rows
+        )
 
 
 def _cross(left: Codes, right: Codes) -> Codes:

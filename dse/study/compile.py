@@ -10,9 +10,10 @@ from typing import Any, Self
 from dse.evaluate import EVALUATORS, EXECUTORS, Evaluator, EvaluatorInput, fidelity_named
 from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, MEMORY, OBJECTIVES, Goals, Limit
 from dse.samplers.registry import sampler_named
-from dse.space import RunFacts, Space, Value, build_space
+from dse.space import RunFacts, Space, build_space, scalars_of
 from dse.study.file import LimitFile, StudyFile
 from dse.study.levels import levels_of
+from dse.study.own_metrics import check_all_given, check_objectives, own_metrics
 from dse.study.scenarios import aggregate_of, scenario_goals, scenario_inputs
 from simcore import (
     FACTORS,
@@ -86,6 +87,7 @@ class Study:
             scenarios=scenario_inputs(file),
             calibration=file.calibration,
             physical=file.physical,
+            own=own_metrics(file),
             files=self.files,
         )
         return fidelity_named(self.fidelity).judging(what) if self.fidelity else what
@@ -149,6 +151,7 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
     if file.evaluator not in EVALUATORS:
         raise EVALUATORS.unknown(file.evaluator, at="evaluator")
     sampler = sampler_named(file.search.sampler)
+    check_objectives(file)
     evaluator = EVALUATORS[file.evaluator]
     if evaluator.template is RunTemplate and not file.run.keys().isdisjoint(POOLS):
         able = [name for name, one in EVALUATORS.items() if one.template is ServiceTemplate]
@@ -165,6 +168,7 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
         scenarios=scenario_goals(file),
         aggregate=aggregate_of(file),
     )
+    check_all_given(file, goals)
     if goals.needs_costs and file.cost is None and not evaluator.prices_itself:
         raise ConfigError("cost", "this key is required for objectives in USD or W", got=None)
     given = file.search.sampler_arguments or file.search.encoding
@@ -284,7 +288,7 @@ def _reference(file: StudyFile) -> tuple[float, ...] | None:
 def _setting(file: StudyFile, folder: str) -> RunFacts:
     """Facts of the run that the space depends on."""
     platform = file.run.get("platform")
-    fixed = _scalars(file.run)
+    fixed = scalars_of(file.run)
     if isinstance(platform, str):
         if any(product.dimensions is not None for product in file.space.products):
             rule = "must hold its dimensions in place, for a space that varies their number"
@@ -300,17 +304,3 @@ def _setting(file: StudyFile, folder: str) -> RunFacts:
     sizes = [size for size in found if isinstance(size, int)]
     npus = prod(sizes) if len(sizes) == len(listed) else None
     return RunFacts(dimensions=len(listed), npus=npus, fixed=fixed)
-
-
-def _scalars(table: object, path: str = "") -> dict[str, Value]:
-    """Single values of a run by path, as rules may name them."""
-    if isinstance(table, bool | int | float | str):
-        return {path: table}
-    result: dict[str, Value] = {}
-    if isinstance(table, dict):
-        for key, value in table.items():
-            result |= _scalars(value, f"{path}.{key}" if path else str(key))
-    if isinstance(table, list):
-        for index, value in enumerate(table):
-            result |= _scalars(value, f"{path}[{index}]")
-    return result

@@ -166,6 +166,36 @@ class ScenarioFile(Schema):
     weight: float = Field(default=1.0, gt=0)
 
 
+class MetricsFile(Schema):
+    """A user's own code that gives metrics of a design, beside those of the evaluator.
+
+    Attributes:
+        function: ``package.module:function`` of the design and its metrics so far.
+        expression: Of knobs, values of the run and metrics so far, as a rule counts.
+        command: A program of the user's and its arguments; it gets both as JSON on stdin.
+        gives: Names of its metrics, each of which ends in its unit.
+        files: Files that a command depends on beside those that it names.
+        timeout_s: The most time that one call may take.
+        memory_bytes: The most address space that its process may take; unlimited by default.
+    """
+
+    function: str = Field(default="", pattern=r"^$|^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")
+    command: tuple[str, ...] = ()
+    expression: str = ""
+    gives: tuple[str, ...] = Field(min_length=1)
+    files: tuple[str, ...] = ()
+    timeout_s: Seconds = Field(default=60.0, gt=0, alias="timeout")
+    memory_bytes: Annotated[Bytes, Field(gt=0)] | None = Field(default=None, alias="memory")
+
+    @field_serializer("timeout_s")
+    def _with_unit(self, value: float) -> str:
+        return f"{value:g} s"
+
+    @field_serializer("memory_bytes")
+    def _in_bytes(self, value: float | None) -> str | None:
+        return None if value is None else f"{value:.0f} B"
+
+
 class StudyFile(Schema):
     """One question about designs.
 
@@ -191,6 +221,7 @@ class StudyFile(Schema):
         search: How designs are proposed.
         execution: Where they are evaluated.
         evaluator: One of ``EVALUATORS``.
+        metrics: The user's own code that gives further metrics, by a name of its own.
         reference_point: Per objective, for the hypervolume; by default 1.1 times the worst
             feasible value of the study.
         folder: Folder that relative paths start from; by default that of the file.
@@ -215,6 +246,7 @@ class StudyFile(Schema):
     search: SearchFile = SearchFile()
     execution: ExecutionFile = ExecutionFile()
     evaluator: str = DEFAULT_EVALUATOR
+    metrics: dict[str, MetricsFile] = Field(default_factory=dict)
     reference_point: dict[str, str | float] | None = None
     folder: str | None = None
     versions: dict[str, str] = Field(default_factory=dict)

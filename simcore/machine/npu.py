@@ -10,6 +10,9 @@ from simcore.machine.kernel_folder import KernelFolder
 from simcore.schema import Bytes, BytesPerS, FlopPerS, Schema, Seconds, Usd, UsdPerHour, Watts
 from simcore.terms import Precision
 
+OWN_VALUE = "own value"
+"""Source of values that name none; those of shipped accelerators all name one."""
+
 LONGEST_S = 3600.0
 """Longest time that a kernel may cost whatever its size; real ones cost microseconds."""
 
@@ -164,7 +167,7 @@ class ScaleOutPorts(Schema):
     ports: int = Field(ge=1)
     bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", gt=0)
     installed_bytes_per_s: BytesPerS | None = Field(default=None, alias="installed", gt=0)
-    source: str = Field(min_length=1)
+    source: str = Field(default=OWN_VALUE, min_length=1)
 
     @model_validator(mode="after")
     def _fits_slot(self) -> Self:
@@ -191,14 +194,14 @@ class HostMemory(Schema):
 
 
 class NpuSources(Schema):
-    """Source of each group of values."""
+    """Source of each group of values; those of an accelerator of one's own need none."""
 
-    peak: str = Field(min_length=1)
-    memory: str = Field(min_length=1)
-    power: str = Field(min_length=1)
-    price: str = Field(min_length=1)
-    scale_up: str = Field(min_length=1)
-    efficiency: str = Field(min_length=1)
+    peak: str = Field(default=OWN_VALUE, min_length=1)
+    memory: str = Field(default=OWN_VALUE, min_length=1)
+    power: str = Field(default=OWN_VALUE, min_length=1)
+    price: str = Field(default=OWN_VALUE, min_length=1)
+    scale_up: str = Field(default=OWN_VALUE, min_length=1)
+    efficiency: str = Field(default=OWN_VALUE, min_length=1)
 
 
 class Npu(Schema):
@@ -238,7 +241,7 @@ class Npu(Schema):
     efficiency: Efficiency
     kernels: MeasuredBy | None = None
     stack: str = ""
-    sources: NpuSources
+    sources: NpuSources = NpuSources()
 
     @model_validator(mode="after")
     def _check_signs(self) -> Self:

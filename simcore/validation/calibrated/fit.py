@@ -42,9 +42,7 @@ def fitted_likeness(sites: Mapping[str, SiteRuns], own: int = 5, draws: int = 24
     variance = round(float(np.mean([np.mean(z**2) for _, z in large])), 3)
     fixed = {"variance": variance, "model_reach": MODEL_REACH}
     tried = [
-        Likeness(shared=share, layout_reach=reach, **fixed)
-        for share in SHARES
-        for reach in REACHES
+        Likeness(shared=share, layout_reach=reach, **fixed) for share in SHARES for reach in REACHES
     ]
     falls = [np.mean([_fall(*site, one, own, draws) for site in large]) for one in tried]
     best = tried[int(np.argmax(falls))]

@@ -2,9 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from simcore import RunTemplate, simulate_run
 from simcore.errors import ConfigError
 from simcore.files.resources import shipped_names
 from simcore.machine import Npu, load_npu, load_platform
+from simcore.machine.npu import OWN_VALUE
 from simcore.terms import Precision
 
 LINK = {"topology": "ring", "npus": 4, "bandwidth": "50 GB/s", "latency": "500 ns"}
@@ -14,7 +16,38 @@ LINK = {"topology": "ring", "npus": 4, "bandwidth": "50 GB/s", "latency": "500 n
 def test_every_shipped_npu_loads_and_cites_its_sources(name: str) -> None:
     npu = load_npu(name)
     assert npu.name == name
-    assert all(len(text) > 5 for text in npu.sources.model_dump().values())
+    parts = [part.source for part in (npu.host, npu.scale_out) if part is not None]
+    told = [*npu.sources.model_dump().values(), *parts]
+    assert all(len(text) > 5 and text != OWN_VALUE for text in told)
+
+
+def test_an_accelerator_of_ones_own_needs_no_sources_and_says_so() -> None:
+    own = {
+        "name": "mine",
+        "peak": {"bf16": "500 TFLOP/s"},
+        "memory": "96 GB",
+        "memory_bandwidth": "3 TB/s",
+        "scale_up": {"npus": 8, "bandwidth": "200 GB/s"},
+        "scale_out": {"ports": 1, "bandwidth": "50 GB/s"},
+        "efficiency": {
+            "gemm": 0.7,
+            "gemm_ramp": "1 us",
+            "attention": 0.5,
+            "memory": 0.8,
+            "kernel_overhead": "2 us",
+        },
+    }
+    npu = load_npu(own)
+    assert set(npu.sources.model_dump().values()) == {OWN_VALUE}
+    priced = load_npu({**own, "price": "9000 USD", "sources": {"price": "a quote of May"}})
+    assert (priced.sources.price, priced.sources.peak) == ("a quote of May", OWN_VALUE)
+    run = {
+        "version": 1,
+        "workload": {"model": "gpt3_175b_4layers", "sequence": 256, "global_batch": 4},
+        "platform": {"npu": own, "dimensions": [LINK]},
+        "plan": {"tp": 4},
+    }
+    assert simulate_run(RunTemplate.from_table(run, beside=None).with_values({})).iteration_time_s
 
 
 @pytest.mark.parametrize("name", shipped_names("platforms"))

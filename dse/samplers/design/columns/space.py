@@ -123,11 +123,13 @@ class GenomeSpace:
             return {name: ch[codes[at]] for name, at, ch in self._order if codes[at] >= 0}
         slots = self.space.dimensions[genome.dimensions]
         pairs = zip(self.reals, genome.reals, strict=True)
-        shares = {p.name: (p, s) for p, s in pairs if p.slot is None or p.slot in slots}
+        own = {p.name: p.value_at(s) for p, s in pairs if p.slot is None or p.slot in slots}
+        for budget in self.space.budgets:
+            own |= budget.shared(own)
         return {
-            name: choices[codes[at]] if at >= 0 else shares[name][0].value_at(shares[name][1])
+            name: choices[codes[at]] if at >= 0 else own[name]
             for name, at, choices in self._order
-            if (codes[at] >= 0 if at >= 0 else name in shares)
+            if (codes[at] >= 0 if at >= 0 else name in own)
         }
 
     def rows(self, genome: Genome) -> list[int]:
@@ -170,6 +172,8 @@ class GenomeSpace:
         """
         if not self.reals:
             return genome
+        if self.space.budgets:
+            genome = genome._replace(reals=self._budgeted(genome))
         slots = self.space.dimensions[genome.dimensions]
         reals = tuple(
             round(share * _STEPS) / _STEPS if knob.slot is None or knob.slot in slots else 0.0
@@ -231,12 +235,24 @@ class GenomeSpace:
         """``settled`` for many."""
         if not self.reals:
             return genomes
-        reals = np.round(genomes.reals * _STEPS) / _STEPS
+        reals = genomes.reals
+        if self.space.budgets:
+            reals = np.array([self._budgeted(genome) for genome in genomes.each()])
+            reals = reals.reshape(genomes.reals.shape)
+        reals = np.round(reals * _STEPS) / _STEPS
         for count in self.counts:
             slots = self.space.dimensions[count]
             idle = [knob.slot is not None and knob.slot not in slots for knob in self.reals]
             reals[np.ix_(genomes.dimensions == count, np.array(idle))] = 0.0
         return Genomes(genomes.dimensions, genomes.codes, reals)
+
+    def _budgeted(self, genome: Genome) -> tuple[float, ...]:
+        """Shares of the values that *genome* means, which keep the budgets of the space."""
+        design = self.design(genome)
+        return tuple(
+            share if knob.name not in design else knob.share_of(float(design[knob.name]))
+            for knob, share in zip(self.reals, genome.reals, strict=True)
+        )
 
     def _genomes_alike(self, designs: Sequence[Mapping[str, object]]) -> list[Genome] | None:
         """``genomes`` of designs that all have the same knobs: column by column, which is fast."""

@@ -1,0 +1,1 @@
+"""Metrics that a user's own functions and commands give, within limits."""

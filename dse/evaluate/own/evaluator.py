@@ -1,0 +1,95 @@
+"""Evaluators with metrics of a user's own, and evaluators that are nothing but such."""
+
+from collections.abc import Iterator, Sequence
+from math import inf
+from types import FunctionType
+
+from dse.evaluate.base import Account, Evaluator, EvaluatorInput, OwnMetrics, Siblings
+from dse.evaluate.levers import Moved
+from dse.evaluate.own.steps import Step, steps_of
+from dse.space import Check, Design
+from simcore import Attribution, class_of
+
+
+class EvaluatorWithOwn(Evaluator):
+    """An evaluator, and the user's code that adds to its metrics."""
+
+    def __init__(self, what: EvaluatorInput, inner: Evaluator) -> None:
+        super().__init__(what)
+        self._inner, self._steps = inner, steps_of(what.own, what.run)
+        self.fidelity = inner.fidelity
+
+    def account(self, design: Design) -> Account:
+        return with_steps(self._steps, design, self._inner.account(design))
+
+    def checks(self) -> Sequence[Check]:
+        return self._inner.checks()
+
+    def sent_bytes(self, design: Design) -> Sequence[float]:
+        return self._inner.sent_bytes(design)
+
+    def measured_against(self, design: Design) -> str:
+        return self._inner.measured_against(design)
+
+    def siblings(self, design: Design) -> Siblings:
+        return self._inner.siblings(design)
+
+    def accelerator(self, design: Design) -> str:
+        return self._inner.accelerator(design)
+
+    def attributions(self, design: Design) -> Sequence[Attribution]:
+        return self._inner.attributions(design)
+
+    def moved(self, design: Design) -> Iterator[Moved]:
+        """Without metrics of the user's code, which knows designs and no other machines."""
+        return self._inner.moved(design)
+
+    def check(self) -> None:
+        self._inner.check()
+
+    def check_example(self, design: Design) -> None:
+        self._inner.check_example(design)
+
+
+class OwnEvaluator(Evaluator):
+    """Gives no metrics of its own accord: the study's ``metrics`` give them all."""
+
+    fidelity = "own"
+    prices_itself = True
+
+    def account(self, design: Design) -> Account:
+        return Account({})
+
+
+class FunctionEvaluator(OwnEvaluator):
+    """A user's function as an evaluator; each has a class derived from this one."""
+
+    def __init__(self, what: EvaluatorInput) -> None:
+        super().__init__(what)
+        own = OwnMetrics(name="evaluator", gives=self.gives, function=what.name, timeout_s=inf)
+        self._steps = steps_of([own])
+
+    def account(self, design: Design) -> Account:
+        return with_steps(self._steps, design, Account({}))
+
+
+def as_evaluator(found: object) -> type[Evaluator]:
+    """The evaluator class that *found* is, or that a function means.
+
+    A function's attribute ``gives`` names the metrics that objectives may name.
+    """
+    if isinstance(found, FunctionType):
+        gives = tuple(getattr(found, "gives", ()))
+        return type("OwnFunction", (FunctionEvaluator,), {"gives": gives})
+    made: type[Evaluator] = class_of(Evaluator)(found)
+    return made
+
+
+def with_steps(steps: Sequence[Step], design: Design, account: Account) -> Account:
+    """*account*, and the metrics and notes that *steps* add to it, one after the other."""
+    metrics, notes = dict(account.metrics), [*account.notes]
+    for step in steps:
+        found = step.account(design, metrics)
+        metrics |= found.metrics
+        notes += found.notes
+    return Account(metrics, (*notes,))
