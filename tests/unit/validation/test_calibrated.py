@@ -84,7 +84,8 @@ def test_more_runs_at_one_place_never_widen_a_band() -> None:
 
 def _sites(reach: float, own_part: float, seed: int) -> dict[str, SiteRuns]:
     """Sites whose residuals are drawn from the model itself."""
-    random, here, found = np.random.default_rng(seed), RunPlace.of(RUN), {}
+    random, here = np.random.default_rng(seed), RunPlace.of(RUN)
+    found: dict[str, SiteRuns] = {}
     true = Likeness(variance=1.0, shared=1 - own_part, model_reach=2, layout_reach=reach)
     for name in "abcdefghijkl":
         layouts = random.integers(0, 4, (60, 6))
