@@ -26,6 +26,7 @@ MAX_LINES = 400
 UNIT = ROOT / "tests" / "unit"
 TESTED_ELSEWHERE = {  # packages without unit tests; the file that holds most of their tests
     "simcore/collectives": "conformance/test_collectives.py",
+    "simcore/many": "property/test_many_designs.py",
     "simcore/network": "property/test_congestion.py",
     "simcore/topologies": "conformance/test_topologies.py",
     "dse/proof": "property/test_gap.py",

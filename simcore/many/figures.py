@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Figures:
-    """What N iterations are judged by, each a column of N; bytes are (N, D), by dimension.
+    """Columns of N by which iterations are judged; those of bytes are (N, D), by dimension.
 
     Attributes:
         time_ns: Of the iteration.

@@ -71,7 +71,7 @@ class Outcomes:
 
     @classmethod
     def none(cls, designs: int) -> "Outcomes":
-        """Of *designs*, none of which has run."""
+        """Outcomes of *designs*, none of which has run."""
         return cls(state=np.full(designs, k.UNDECIDED), end_ns=np.zeros(designs, np.int64))
 
     def put(self, name: str, rows: Ints, values: Floats) -> None:

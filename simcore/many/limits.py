@@ -37,7 +37,7 @@ class Countable:
     def of(
         cls, dimensions: Sequence[Dimension], systems: Sequence[System], count: int
     ) -> "Countable":
-        """Of machines with *count* *dimensions* at most, and *systems*."""
+        """The machine of *count* dimensions that is slower than all *dimensions* and *systems*."""
         hops = max([one.shape.most_hops(one.npus) for one in dimensions])
         rate = min([one.link_bandwidth_bytes_per_s for one in dimensions])
         return cls(

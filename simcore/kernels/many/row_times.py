@@ -1,7 +1,5 @@
 """Times of the collectives and messages of many designs, and what they send."""
 
-from math import floor
-
 import numpy as np
 
 from simcore.kernels.collectives.cutting import cut as plain_cut
@@ -198,6 +196,6 @@ def _parts(traffic: Floats) -> float:
     """The power of two of whose inverse all *traffic* is a multiple; above _FINEST: none is."""
     parts = 1.0
     for value in traffic.flat:
-        while parts <= _FINEST and floor(value * parts) != value * parts:
+        while parts <= _FINEST and np.floor(value * parts) != value * parts:
             parts *= 2.0
     return parts
