@@ -78,17 +78,9 @@ class DesignBounds:
             )
 
         rows = self._rows
-        self._plan = part(rows.add_plan, "stack", "workload", "plan", "platform.npu", "compute")
-        self._work = part(
-            rows.add_work,
-            "stack",
-            "workload",
-            "plan",
-            "platform.npu",
-            "compute",
-            "system.execution",
-            without=NOT_WORK,
-        )
+        work = ("stack", "workload", "plan", "platform.npu", "compute")
+        self._plan = part(rows.add_plan, *work)
+        self._work = part(rows.add_work, *work, "system.execution", without=NOT_WORK)
         self._fill = part(rows.add_footprint, "stack", "workload", "plan")
         self._system = part(rows.add_system, *(f"system.{key}" for key in _SYSTEM_KEYS))
         places = [f"platform.dimensions[{d}]" for d in range(self._count)]
