@@ -35,7 +35,8 @@ class StudyProposer(Proposer[int]):
     asks_study = True
 
     def __init__(self, what: ProposerInput, view: View, sampler: BaseSampler) -> None:
-        logging.getLogger("optuna").setLevel(logging.WARNING)
+        # samplers warn of each parameter of each trial that they draw by itself at the start
+        logging.getLogger("optuna").setLevel(logging.ERROR)
         self._names, self._signs = list(what.goals.objectives), what.goals.signs
         self._view, self._storage = view, what.storage or TrialStorage()
         self.study: optuna.Study = optuna.create_study(
