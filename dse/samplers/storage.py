@@ -15,8 +15,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 STUDY_ID = 0
 """Number of the one study of a storage."""
-ASIDE = -1
-"""Number of every trial that is put aside: below all rows, where samplers read trials first."""
+ASIDE = "dse:aside"
+"""Attribute of a trial put aside. Its number is that of the row before it, for samplers read
+trials in the order of asking, in which numbers do not fall."""
 
 _WAITING = (TrialState.WAITING,)
 
@@ -39,8 +40,7 @@ class TrialStorage(BaseStorage):
         self._attrs: tuple[dict[str, Any], dict[str, Any]] = {}, {}  # of users, of the system
         self._ids: list[int] = []  # by number; they rise
         self._next_id = 0
-        self._kept: dict[int, FrozenTrial] = {}  # by id, in ask order
-        self._aside: dict[int, FrozenTrial] = {}
+        self._kept: dict[int, FrozenTrial] = {}  # by id, in ask order, with those put aside
         self._waiting: list[FrozenTrial] = []
         self.keeps_finished = True
         self._done: int | None = None  # id of a finished trial that is not to be kept
@@ -58,9 +58,9 @@ class TrialStorage(BaseStorage):
 
     def put_aside(self, number: int) -> None:
         """Take its number from the last trial, which samplers go on seeing."""
-        trial = self._kept.pop(self._last(number))
-        trial.number = ASIDE
-        self._aside[trial._trial_id] = trial
+        trial = self._kept[self._last(number)]
+        trial.number = number - 1
+        trial._system_attrs[ASIDE] = True
 
     def forget(self, number: int) -> None:
         """Undo the last trial, which nothing has been proposed for."""
@@ -181,7 +181,7 @@ class TrialStorage(BaseStorage):
         self._open(trial_id)._system_attrs[key] = value
 
     def get_trial(self, trial_id: int) -> FrozenTrial:
-        found = self._kept.get(trial_id) or self._aside.get(trial_id)
+        found = self._kept.get(trial_id)
         if found is not None:
             return found
         number = bisect_left(self._ids, trial_id)
@@ -203,10 +203,9 @@ class TrialStorage(BaseStorage):
         return copy.deepcopy(trials) if deepcopy else trials
 
     def _all(self) -> list[FrozenTrial]:
-        aside = list(self._aside.values())  # first, for samplers expect that numbers rise
-        if len(self._kept) == len(self._ids):
-            return [*aside, *self._kept.values()]
-        return [*aside, *map(self.get_trial, self._ids)]
+        if len(self._kept) < len(self._ids):  # finished ones are made of rows; none is put aside
+            return list(map(self.get_trial, self._ids))
+        return list(self._kept.values())
 
     def _let_go(self) -> None:
         if self._done is not None:
