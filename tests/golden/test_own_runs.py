@@ -38,7 +38,7 @@ def _runs() -> list[SourceRun]:
     return found
 
 
-def test_five_runs_chosen_as_advised_lower_the_error_of_the_others_by_a_tenth() -> None:
+def test_five_runs_chosen_as_advised_lower_the_error_of_the_others_by_a_sixth() -> None:
     """Spreads come from other sources; more is told by ``benchmarks/calibration.py``."""
     runs, judged, likeness = _runs(), shipped(TRAINING), shipped_constants().site
     assert len(runs) > 70
@@ -56,4 +56,4 @@ def test_five_runs_chosen_as_advised_lower_the_error_of_the_others_by_a_tenth() 
     rest = np.setdiff1d(np.arange(len(runs)), own)
     before = np.abs(np.exp(-residuals[rest]) - 1).mean()
     after = np.abs(np.exp(widths[rest] * means[rest] - residuals[rest]) - 1).mean()
-    assert after < 0.9 * before
+    assert after < 5 / 6 * before

@@ -17,7 +17,7 @@ CONSTANTS = "bands.yaml"
 
 
 class Likeness(Schema):
-    """What scaled residuals of runs of one site have in common; see ``calibrated/posterior.py``.
+    """Likeness of scaled residuals of runs of one site; see ``calibrated/posterior.py``.
 
     Attributes:
         variance: Of residuals over their spread.
