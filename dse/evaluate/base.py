@@ -8,6 +8,7 @@ from math import inf, isfinite
 from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
+from dse.evaluate.failure import Failure, OwnCodeError
 from dse.evaluate.levers import Moved
 from dse.evaluate.metrics import Metrics
 from dse.objectives import Goals
@@ -18,13 +19,6 @@ State = Literal["complete", "infeasible", "failed", "pruned"]
 
 BOUND = "bound"
 """Fidelity of designs that were not evaluated: their objectives are lower bounds."""
-
-Failure = Literal["", "model_error", "own_code", "timeout", "out_of_memory", "crash", "lost_node"]
-"""Cause of a failed evaluation: itself, code of the user's, a limit, or the process or machine."""
-
-
-class OwnCodeError(SimulationError):
-    """A user's function or command has not answered as it must."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from dse.evaluate import build_evaluator
 from dse.evaluate.base import BOUND
 from dse.proof.designs import check_bounded
 from dse.results.result import StudyResult
-from dse.run.runner import Runner, Watcher
+from dse.run.runner import Runner
+from dse.run.watcher import Watcher
 from dse.study.compile import Study, load_study_file
 from simcore import ConfigError, files_kept
 

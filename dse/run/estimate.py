@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dse.evaluate.own.evaluator import OwnEvaluator
-from dse.run.runner import Runner, Unwatched
+from dse.run.runner import Runner
+from dse.run.watcher import Unwatched
 from dse.study.compile import Study
 from dse.study.trials import Trial
 from simcore import SimcoreError, files_kept

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from dse.evaluate import (
     Dispatcher,
@@ -36,6 +36,7 @@ from dse.run.gap import gap_summary
 from dse.run.refine import RefineHooks, Refinement
 from dse.run.search import Budget, Evaluations, Hooks, Search, each_evaluated
 from dse.run.start import starting_designs
+from dse.run.watcher import Unwatched, Watcher
 from dse.samplers.base import Proposer, ProposerInput, Twins
 from dse.samplers.registry import ENCODINGS, build_proposer
 from dse.space import Design
@@ -46,26 +47,6 @@ from dse.study.compile import Study
 from dse.study.trials import FailureStreak, Trial
 
 _ENUMERATE_AHEAD = 4096
-
-
-class Watcher(Protocol):
-    """Watcher of a running study."""
-
-    def started(self, study: Study, known: int, total: int) -> None:
-        """Workers are up; *known* of *total* trials are there already."""
-        return
-
-    def folded(self, trial: Trial, duplicates: int) -> None:
-        """One more row, in ask order."""
-        return
-
-    def stopping(self) -> bool:
-        """True if proposing must stop."""
-        return False
-
-
-class Unwatched(Watcher):
-    """Nobody looks, nobody stops."""
 
 
 class Runner:

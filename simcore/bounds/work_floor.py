@@ -82,7 +82,7 @@ _ONE_STAGE: dict[str, object] = {
     "chunk_layers": (), "overlap_gradients": False, "overlap_weights": False,
     "bucket_bytes": None, "updates": Updates(),
 }  # fmt: skip
-"""What a plan of one stage has in place of fields that no operator of a layer depends on."""
+"""Values of a plan of one stage in place of fields that no operator of a layer depends on."""
 
 
 def _on_one_stage(plan: ParallelPlan, workload: Workload) -> tuple[ParallelPlan, Workload]:

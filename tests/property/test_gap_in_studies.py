@@ -13,7 +13,8 @@ from dse.evaluate.simulator import SimulatorEvaluator
 from dse.proof.told import gap_lines
 from dse.rank.quality import study_quality
 from dse.results.failures import failure_lines
-from dse.run.runner import Runner, Unwatched
+from dse.run.runner import Runner
+from dse.run.watcher import Unwatched
 from dse.samplers.registry import SAMPLERS
 from dse.space import Design
 from dse.study.compile import compile_study

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from dse.evaluate.base import OwnCodeError
+from dse.evaluate.failure import OwnCodeError
 
 MAX_ANSWER_BYTES = 1 << 20
 """Longest answer: some ten thousand metrics."""

@@ -8,7 +8,8 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from dse.evaluate.base import Account, OwnCodeError, OwnMetrics
+from dse.evaluate.base import Account, OwnMetrics
+from dse.evaluate.failure import OwnCodeError
 from dse.evaluate.own.process import OwnProcess, python_command
 from dse.evaluate.own.programs import find_program
 from dse.space import Design, Value, parse_expression, scalars_of

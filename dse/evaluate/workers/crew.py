@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dse.evaluate.base import Failure
+from dse.evaluate.failure import Failure
 from dse.evaluate.workers.worker import Answer, Task
 from simcore import SimulationError
 

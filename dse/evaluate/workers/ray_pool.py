@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dse.evaluate.base import EvaluatorInput, Failure
+from dse.evaluate.base import EvaluatorInput
+from dse.evaluate.failure import Failure
 from dse.evaluate.workers.crew import Crew, Death, Message, StartGuard
 from dse.evaluate.workers.ray_start import (
     LOOK_S,

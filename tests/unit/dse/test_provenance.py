@@ -14,7 +14,7 @@ import dse.code_digests
 import dse.provenance
 from dse.cli.exporting import export_command
 from dse.cli.showing import explain_command, report_command
-from dse.run.runner import Unwatched
+from dse.run.watcher import Unwatched
 from simcore import ConfigError, shipped_folder
 
 OPTIONS: dict[str, Any] = {"executor": "serial", "workers": 1}

@@ -17,7 +17,8 @@ from dse.fidelity.told import fidelity_lines
 from dse.rank.pareto import non_dominated
 from dse.report.measured import front_bands
 from dse.results.result import StudyResult
-from dse.run.runner import Runner, Unwatched
+from dse.run.runner import Runner
+from dse.run.watcher import Unwatched
 from dse.study.compile import compile_study
 from dse.study.trials import Trial
 from simcore import ConfigError

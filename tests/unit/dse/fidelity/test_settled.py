@@ -15,7 +15,8 @@ from dse.fidelity.promote import promotion
 from dse.fidelity.told import fidelity_lines
 from dse.rank.bargain import beaten_at_a_bargain
 from dse.results.result import StudyResult
-from dse.run.runner import Runner, Unwatched
+from dse.run.runner import Runner
+from dse.run.watcher import Unwatched
 from dse.space import Design, design_key
 from dse.study.compile import compile_study
 from dse.study.trials import Trial

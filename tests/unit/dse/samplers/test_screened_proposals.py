@@ -9,7 +9,8 @@ from small_study import STUDY
 
 from dse.evaluate import build_evaluator
 from dse.results.result import StudyResult
-from dse.run.runner import Runner, Unwatched
+from dse.run.runner import Runner
+from dse.run.watcher import Unwatched
 from dse.samplers.registry import SAMPLERS
 from dse.study.compile import Study, compile_study, load_study_file
 from dse.study.trials import Trial
