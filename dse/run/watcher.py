@@ -1,4 +1,4 @@
-"""Those who look at a study while it runs, and may stop it."""
+"""Watchers of a study while it runs, which may stop it."""
 
 from typing import Protocol
 
