@@ -23,8 +23,8 @@ def starting_designs(study: Study) -> list[Design]:
         ConfigError: A folder without a study, a knob or a value that the space does not have, or a
             design that breaks a rule.
     """
-    space = GenomeSpace(study.space)
-    result = []
+    space, names = GenomeSpace(study.space), tuple(study.space.parameters)
+    result = list[Design]()
     for index, item in enumerate(study.file.search.start):
         at = f"search.start[{index}]"
         if item == ANALYTIC:
@@ -39,7 +39,7 @@ def starting_designs(study: Study) -> list[Design]:
         for design in found:
             if space.genome(design) is None:
                 raise ConfigError(at, "must be a design of the space", got=design)
-            result.append(design)
+            result.append({name: design[name] for name in names if name in design})
     return result
 
 

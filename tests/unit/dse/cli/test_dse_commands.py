@@ -116,8 +116,8 @@ def test_a_journal_of_optuna_holds_the_front(folder: Path, tmp_path: Path) -> No
     study = optuna.load_study(study_name="journal.log", storage=storage)
     assert len(study.trials) == 80
     front = pd.read_csv(folder / "pareto.csv")
-    feasible = [trial for trial in study.best_trials if trial.user_attrs["feasible"]]
-    assert set(front["number"]) <= {trial.user_attrs["number"] for trial in feasible}
+    feasible = [one for one in study.best_trials if one.user_attrs["status"] == "complete"]
+    assert set(front["number"]) <= {trial.number for trial in feasible}
 
 
 def test_a_trial_is_explained(folder: Path) -> None:

@@ -41,7 +41,7 @@ def test_knobs_of_all_dimensions_share_a_column_in_their_order() -> None:
     ("name", "value", "shown"),
     [
         ("exposed_pipeline_s", 0.25, ("exposed pipeline", "250 ms")),
-        ("footprint_bytes", 2.5e9, ("footprint", "2.5 GB")),
+        ("footprint_bytes", 2.5 * 2**30, ("footprint", "2.5 GiB")),
         ("network_cost_usd", 3e6, ("network cost", "3 MUSD")),
         ("mfu", 0.5, ("mfu", "0.5")),
     ],
