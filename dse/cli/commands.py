@@ -16,7 +16,7 @@ _SAMPLER_HELP = (
     "optunahub:samplers/PACKAGE:Class.  [default: the file's]"
 )
 _EVALUATOR_HELP = (
-    "simulator, service (of two pools), model0 (a closed form, for P5) or own (the study's "
+    "simulator, service (of two pools), model0 or libra (closed forms) or own (the study's "
     "metrics alone).  [default: the file's]"
 )
 
