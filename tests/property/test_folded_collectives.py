@@ -101,9 +101,10 @@ def case(seed: int) -> tuple[tuple[list[Dimension], System, float], Call]:
 def ends_of(subsystem: Subsystem, call: Call) -> list[int] | str:
     """Ends of all members, or what is said of those that wait for ever."""
     try:
-        return subsystem.collective_ends(*call).tolist()
+        ends: list[int] = subsystem.collective_ends(*call).tolist()
     except SimulationError as error:
         return str(error)
+    return ends
 
 
 @pytest.mark.parametrize("seed", range(300))
