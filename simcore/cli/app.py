@@ -17,6 +17,11 @@ _COMMANDS = {
         "Run many ASTRA-sim inputs at once.",
     ),
     "chakra": ("simcore.cli.chakra", "chakra", "Show and convert Chakra execution traces."),
+    "packets": (
+        "simcore.cli.networks.packets",
+        "packets",
+        "Simulate a network packet by packet.",
+    ),
     "compile": (
         "simcore.cli.compile",
         "compile_kernels",
