@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.closed_forms.problem import VIT22B_64, Problem
-from simcore import ConfigError, InfeasibleError
+from simcore import ConfigError, InfeasibleError, format_memory
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -133,7 +133,7 @@ class Model0:
         used_bytes = _footprint_bytes(self.problem, design)
         if not fits_in_memory(self.problem, used_bytes)[0]:
             limit_bytes = 0.95 * self.problem.memory_bytes
-            reason = f"needs {used_bytes[0] / 1e9:.2f} GB of {limit_bytes / 1e9:.2f} GB"
+            reason = f"needs {format_memory(used_bytes[0])} of {format_memory(limit_bytes)}"
             raise InfeasibleError("fits_in_memory", reason)
 
 

@@ -11,6 +11,7 @@ from simcore.files.resources import find_config, shipped_names
 from simcore.files.yaml_file import read_table
 from simcore.memory.footprint import footprint
 from simcore.schema import Schema, Seconds
+from simcore.units import format_memory
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.engine import LONGEST_S
 from simcore.workload.kinds.inference.workload import InferenceWorkload
@@ -117,7 +118,9 @@ class ServingStack(Schema):
         )
         weight_bytes, cache_bytes = needed["weights"], needed["kv cache"]
         if weight_bytes > told_bytes:
-            rule = f"weights need {weight_bytes / 1e9:.0f} GB of {told_bytes / 1e9:.0f} GB"
+            rule = (
+                f"weights need {format_memory(weight_bytes, 3)} of {format_memory(told_bytes, 3)}"
+            )
             raise UnsupportedRow(f"{rule} on each accelerator: give it more of them")
         taken = weight_bytes * (self.memory_part if self.of_what_is_left else 1.0)
         left_bytes = self.memory_part * told_bytes - taken
