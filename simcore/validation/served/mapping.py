@@ -176,7 +176,7 @@ class ServedRuns:
         rows += load.chunks * load.chunk_tokens
         puts = etp == 1 and ep > 1 and shape.replicas > 1 and stack_of(row).puts_tokens
         message_bytes = None if puts else 2.0 * rows * model.hidden
-        platform = self._machine(row, shape, shape.tp * replicas, message_bytes)
+        platform = self._platform_of(row, shape.tp * replicas, message_bytes)
         formats = _formats(row, model, platform.npu, stack_of(row).narrow_cache)
         guesses = load.step == "decode" and stack_of(row).speculates(row)
         told = checkpoint_of(row.text("model"))
@@ -207,12 +207,6 @@ class ServedRuns:
             compute="measured",
         )
 
-    def _machine(
-        self, row: MeasuredRow, shape: Shape, npus: int, message_bytes: float | None
-    ) -> Platform:
-        platform = self._platform_of(row, npus, message_bytes)
-        return _with_own_experts(platform) if shape.replicas > 1 else platform
-
     def _platform(self, row: MeasuredRow, npus: int, message_bytes: float | None) -> Platform:
         """The NPUs, with the transfers that suit what their all-reduces send."""
         accelerator = accelerator_named(served_as(row).load_tested)
@@ -232,20 +226,6 @@ def _of_engine(npu: Npu, stack: ServingStack) -> Npu:
     update = {"engine": stack.kernels, "any_engine": ("experts",) if shared else ()}
     chosen = npu.kernels.model_copy(update=update)
     return npu.model_copy(update={"kernels": chosen})
-
-
-def _with_own_experts(platform: Platform) -> Platform:
-    """*platform* with the layers of experts that an engine runs beside copies of attention.
-
-    Source: SemiAnalysis, InferenceX (Apache-2.0), launch scripts of TensorRT-LLM on Blackwell: the
-    backend of experts is TRTLLM, whose kernels engines share, but CUTLASS (4 bits) or DEEPGEMM (8
-    bits) with attention data parallelism.
-    """
-    npu = platform.npu
-    if npu.kernels is None or not npu.kernels.any_engine:
-        return platform
-    chosen = npu.kernels.model_copy(update={"any_engine": ()})
-    return platform.model_copy(update={"npu": npu.model_copy(update={"kernels": chosen})})
 
 
 def _with_spares(model: Model, ep: int) -> Model:
