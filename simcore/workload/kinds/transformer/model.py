@@ -128,9 +128,8 @@ class Model(Schema):
         if self.encoder_layers >= self.layers:
             rule = f"must be below layers = {self.layers}, which count the decoder's too"
             raise ConfigError("encoder_layers", rule, got=self.encoder_layers)
-        others = (self.latent, self.experts, self.mamba, self.pattern, self.window, self.vision)
-        others = (*others, self.linear, self.output_gate)
-        if any(others) or not self.causal:
+        others = self.latent, self.experts, self.mamba, self.pattern, self.window, self.vision
+        if self.linear or self.output_gate or any(others) or not self.causal:
             rule = "must be 0 unless all layers are plain causal attention and MLP"
             raise ConfigError("encoder_layers", rule, got=self.encoder_layers)
 
