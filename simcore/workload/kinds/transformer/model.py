@@ -110,7 +110,7 @@ class Model(Schema):
 
     def _check_attention(self) -> None:
         if self.window and (self.latent or self.linear or self.pattern or not self.causal):
-            rule = "must be 0 with latent or linear attention, a pattern, and without a causal mask"
+            rule = "must be 0 with latent attention, linear layers, a pattern or no causal mask"
             raise ConfigError("window", rule, got=self.window)
         if self.output_gate and self.latent:
             raise ConfigError("output_gate", "must be false with latent attention", got=True)
