@@ -11,6 +11,7 @@ from simcore.validation.bands.shipped import Judged, shipped
 from simcore.validation.bands.silicon import served_name
 from simcore.validation.bands.training import ASSUMED, MANY_ROWS, UNFITTED, Evidence
 from simcore.validation.rows import MeasuredRow
+from simcore.validation.served.checkpoints import checkpoint_of
 from simcore.validation.served.models import served_model
 from simcore.workload.kinds import InferenceWorkload
 
@@ -55,12 +56,26 @@ def served_levels(row: MeasuredRow) -> tuple[str, ...]:
     npus = row.count("num_gpus") or 1
     return (
         POOLS if row.text("mode") == "disagg" else "one pool",
-        kind_of_model(served_model(row.text("model"))),
+        kind_of_test(row),
         row.text("backend"),
         row.text("system"),
         _NARROW.get(row.text("gemm_format"), "8-bit"),
         regime((row.count("concurrency") or 1) / npus),
     )
+
+
+def kind_of_test(row: MeasuredRow) -> str:
+    """Kind of the model of a load test, and whether it may guess tokens without telling so.
+
+    A module that guesses comes with the checkpoint, and neither its column nor the number of
+    workers of pools, which whole descriptions hold, is told: tests of either sort stand side by
+    side, up to 1.85 times apart.
+    """
+    kind = kind_of_model(served_model(row.text("model")))
+    told = row.text("speculation") or row.count("prefill_num_workers")
+    if told or checkpoint_of(row.text("model")).speculation is None:
+        return kind
+    return f"{kind}, guesses untold"
 
 
 def regime(requests_per_npu: float) -> str:

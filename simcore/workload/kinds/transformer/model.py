@@ -110,7 +110,7 @@ class Model(Schema):
 
     def _check_attention(self) -> None:
         if self.window and (self.latent or self.linear or self.pattern or not self.causal):
-            rule = "must be 0 with latent or linear attention, a pattern, and without a causal mask"
+            rule = "must be 0 with latent attention, linear layers, a pattern or no causal mask"
             raise ConfigError("window", rule, got=self.window)
         if self.output_gate and self.latent:
             raise ConfigError("output_gate", "must be false with latent attention", got=True)
@@ -128,9 +128,8 @@ class Model(Schema):
         if self.encoder_layers >= self.layers:
             rule = f"must be below layers = {self.layers}, which count the decoder's too"
             raise ConfigError("encoder_layers", rule, got=self.encoder_layers)
-        others = (self.latent, self.experts, self.mamba, self.pattern, self.window, self.vision)
-        others = (*others, self.linear, self.output_gate)
-        if any(others) or not self.causal:
+        others = self.latent, self.experts, self.mamba, self.pattern, self.window, self.vision
+        if self.linear or self.output_gate or any(others) or not self.causal:
             rule = "must be 0 unless all layers are plain causal attention and MLP"
             raise ConfigError("encoder_layers", rule, got=self.encoder_layers)
 
