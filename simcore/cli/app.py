@@ -17,6 +17,11 @@ _COMMANDS = {
         "Run many ASTRA-sim inputs at once.",
     ),
     "chakra": ("simcore.cli.chakra", "chakra", "Show and convert Chakra execution traces."),
+    "packets": (
+        "simcore.cli.networks.packets",
+        "packets",
+        "Simulate a network packet by packet.",
+    ),
     "compile": (
         "simcore.cli.compile",
         "compile_kernels",
@@ -38,6 +43,8 @@ _COMMANDS = {
         "kernels",
         "Take kernel times from other programs' output.",
     ),
+    "flows": ("simcore.cli.graphs.flows", "flows", "Simulate flows on network graphs."),
+    "network": ("simcore.cli.graphs.network", "network", "Show and draw network graphs."),
     "schema": ("simcore.cli.schema", "schema", "Write the JSON Schemas of all file kinds."),
 }
 

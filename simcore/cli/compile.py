@@ -18,12 +18,10 @@ def compile_kernels() -> None:
 
     Python's byte code is kept as well, also where Python is told not to write it by itself.
     """
-    from simcore.kernels.native import prepare
-
     begin = monotonic()
     compile_dir(Path(__file__).parents[1], quiet=2)  # a third of the start-up of `simcore astra`
     # two halves that take about as long, each on a core of its own
-    engine = get_context("spawn").Process(target=prepare)
+    engine = get_context("spawn").Process(target=_compile_engine)
     engine.start()
     click.echo("compiling the simulator's kernels: pipelines and the engine ...", err=True)
     template = _compile_pipelines()
@@ -31,6 +29,16 @@ def compile_kernels() -> None:
     engine.join()
     _run_on_engine(template)
     click.echo(f"done after {monotonic() - begin:.0f} s", err=True)
+
+
+def _compile_engine() -> None:
+    """Compile what is kept as machine code, and the packet engine."""
+    from simcore.kernels.native import prepare
+    from simcore.packets.case import case_of
+    from simcore.packets.run import run_case
+
+    prepare()
+    run_case(case_of(_TWO_HOSTS))
 
 
 def _compile_pipelines() -> "RunTemplate":
@@ -50,6 +58,11 @@ def _run_on_engine(template: "RunTemplate") -> None:
 
     simulate_run(template.with_values({"system.all_reduce": "double_binary_tree"}))
 
+
+_TWO_HOSTS = {
+    "topology": {"num_nodes": 2, "switches": [], "links": [[0, 1, 10**11, 0]]},
+    "flows": [[0, 0, 1, 1, 0, []]],
+}
 
 _SMALL = {
     "workload": {"model": "gpt3_175b_4layers", "sequence": 128, "global_batch": 16},

@@ -1,0 +1,1 @@
+"""Congestion controls, a file each; ``table`` says which one a run has."""

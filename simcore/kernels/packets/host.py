@@ -1,0 +1,206 @@
+"""Hosts: what their network interface sends next, and how they answer packets."""
+
+from simcore.kernels.packets import layout as f
+from simcore.kernels.packets.compiled import kernel
+from simcore.kernels.packets.controls.table import on_ack, on_start
+from simcore.kernels.packets.event_wheel import schedule
+from simcore.kernels.packets.layout import Floats, Ints
+from simcore.kernels.packets.links import port_time_ns, put, take, time_ns, transmit
+from simcore.kernels.packets.pacing import set_rate, wake
+from simcore.kernels.packets.records import new_packet, release_packet
+
+
+@kernel
+def start_flow(arena: Ints, reals: Floats, qp: int) -> None:
+    """Give the queue pair to its port, which sends its first packet if it is idle."""
+    port = arena[qp + f.Q_PORT]
+    arena[arena[port + f.PORT_QPS] + arena[port + f.PORT_QP_COUNT]] = qp
+    arena[port + f.PORT_QP_COUNT] += 1
+    set_rate(arena, qp, arena[qp + f.Q_LINE_RATE])
+    arena[qp + f.Q_READY_NS] = arena[f.NOW_NS]
+    on_start(arena, reals, qp)
+    send_from_host(arena, port)
+
+
+@kernel
+def send_from_host(arena: Ints, port: int) -> None:
+    """Start the next packet of *port* unless it is busy: ACKs first, then flows in turn."""
+    if arena[port + f.PORT_BUSY] != 0:
+        return
+    paused = arena[port + f.PORT_PAUSED] != 0
+    if arena[port + f.PORT_FIRST] != 0 and not (paused and arena[f.ACK_PAUSES] != 0):
+        transmit(arena, port, take(arena, port + f.PORT_FIRST))
+        return
+    index = _next_flow(arena, port, paused)
+    if index < 0:
+        _plan_wake(arena, port)
+        return
+    arena[port + f.PORT_LAST_QP] = index
+    _send_data(arena, port, arena[arena[port + f.PORT_QPS] + index])
+
+
+@kernel
+def _next_flow(arena: Ints, port: int, paused: bool) -> int:
+    """Index of the next flow in turn that may send, or -1; ended flows on the way are dropped."""
+    qps, count = arena[port + f.PORT_QPS], arena[port + f.PORT_QP_COUNT]
+    if count == 0:
+        return -1
+    index = arena[port + f.PORT_LAST_QP] % count
+    chosen, lowest = -1, count
+    for _ in range(count):
+        index += 1
+        if index == count:
+            index = 0
+        qp = arena[qps + index]
+        if not paused and _has_more(arena, qp):
+            if arena[qp + f.Q_READY_NS] <= arena[f.NOW_NS]:
+                chosen = index
+                break
+        elif arena[qp + f.Q_ACKED] >= arena[qp + f.Q_SIZE]:
+            lowest = min(lowest, index)
+    if lowest < count:
+        chosen = _drop_ended(arena, port, lowest, chosen)
+    return chosen
+
+
+@kernel
+def _has_more(arena: Ints, qp: int) -> bool:
+    """True if the flow has bytes to send, and its window is open."""
+    sent = arena[qp + f.Q_NEXT]
+    if sent >= arena[qp + f.Q_SIZE]:
+        return False
+    flying = sent - arena[qp + f.Q_ACKED]
+    # acknowledged beyond what was sent again: the reference's difference has no sign
+    return flying < arena[qp + f.Q_WINDOW_NOW] and (flying >= 0 or arena[qp + f.Q_WINDOW] == 0)
+
+
+@kernel
+def _drop_ended(arena: Ints, port: int, lowest: int, chosen: int) -> int:
+    """Take every ended flow from index *lowest* on off the list; index of the *chosen* one now."""
+    qps = arena[port + f.PORT_QPS]
+    kept = lowest
+    for index in range(lowest + 1, arena[port + f.PORT_QP_COUNT]):
+        qp = arena[qps + index]
+        if arena[qp + f.Q_ACKED] >= arena[qp + f.Q_SIZE]:
+            continue
+        if index == chosen:
+            chosen = kept
+        arena[qps + kept] = qp
+        kept += 1
+    arena[port + f.PORT_QP_COUNT] = kept
+    return chosen
+
+
+@kernel
+def _plan_wake(arena: Ints, port: int) -> None:
+    """Try again when the first flow may send, unless one could already but for its window.
+
+    The reference looks at flows that are sent, shut by their window or paused too: where one of
+    these is ready, nothing is planned, and a flow held back by its pace waits for the next ACK.
+    """
+    if arena[port + f.PORT_WAKE_NS] >= 0 or arena[port + f.PORT_QP_COUNT] == 0:
+        return
+    qps = arena[port + f.PORT_QPS]
+    first_ns = arena[arena[qps] + f.Q_READY_NS]
+    for index in range(1, arena[port + f.PORT_QP_COUNT]):
+        first_ns = min(first_ns, arena[arena[qps + index] + f.Q_READY_NS])
+    if first_ns > arena[f.NOW_NS]:
+        wake(arena, port, first_ns)
+
+
+@kernel
+def _send_data(arena: Ints, port: int, qp: int) -> None:
+    """Make the next packet of a flow and start it."""
+    first = arena[qp + f.Q_NEXT]
+    payload = min(arena[f.PAYLOAD], arena[qp + f.Q_SIZE] - first)
+    size = payload + arena[f.HEADERS]
+    packet = new_packet(arena, f.DATA, qp, size)
+    arena[packet + f.P_SEQ] = first
+    arena[packet + f.P_HOP] = arena[qp + f.Q_FORTH]
+    if arena[f.STAMPS_HOPS] == 0:
+        arena[packet + f.P_STAMP] = arena[f.NOW_NS]
+    arena[qp + f.Q_NEXT] = first + payload
+    arena[qp + f.Q_SENT] += 1
+    arena[qp + f.Q_LAST_BYTES] = size
+    transmit(arena, port, packet)
+    rate = arena[qp + f.Q_RATE]
+    if arena[f.PACES_AT_RATE] == 0 or rate == arena[port + f.PORT_RATE]:
+        gap_ns = port_time_ns(arena, port, size)
+    else:
+        gap_ns = time_ns(size, rate)
+    arena[qp + f.Q_READY_NS] = arena[f.NOW_NS] + gap_ns
+
+
+@kernel
+def receive_data(arena: Ints, qp: int, packet: int) -> None:
+    """Answer a data packet with an ACK, a NACK or nothing; the answer is written in its place."""
+    arena[qp + f.Q_TAKEN] += 1
+    arena[qp + f.Q_MARKED] += arena[packet + f.P_MARK]
+    first, expected = arena[packet + f.P_SEQ], arena[qp + f.Q_EXPECTED]
+    payload = arena[packet + f.P_BYTES] - arena[f.HEADERS]
+    if first + payload == arena[qp + f.Q_SIZE] and arena[qp + f.Q_LAST_BYTE_NS] < 0:
+        arena[qp + f.Q_LAST_BYTE_NS] = arena[f.NOW_NS]
+    answer = f.DATA  # none
+    if first == expected:
+        expected += payload
+        arena[qp + f.Q_EXPECTED] = expected
+        if expected >= arena[f.ACK_INTERVAL] or expected % arena[f.CHUNK] == 0:
+            answer = f.ACK
+    elif first > expected:
+        late = arena[f.NOW_NS] >= arena[qp + f.Q_NACK_AFTER_NS]
+        if late or arena[qp + f.Q_NACKED] != expected:
+            answer = f.NACK
+            arena[qp + f.Q_NACK_AFTER_NS] = arena[f.NOW_NS] + f.NACK_INTERVAL_NS
+            arena[qp + f.Q_NACKED] = expected
+            if arena[f.BACK_TO_ZERO] != 0:
+                expected -= expected % arena[f.CHUNK]
+                arena[qp + f.Q_EXPECTED] = expected
+    if answer == f.DATA:
+        release_packet(arena, packet)
+        return
+    arena[f.SENT_PACKETS] += 1
+    arena[packet + f.P_TYPE] = answer
+    arena[packet + f.P_SEQ] = expected
+    arena[packet + f.P_BYTES] = arena[f.ACK_BYTES]
+    arena[packet + f.P_HOP] = arena[qp + f.Q_BACK]
+    port = arena[qp + f.Q_RECEIVER]
+    put(arena, port + f.PORT_FIRST, packet)
+    send_from_host(arena, port)
+
+
+@kernel
+def receive_ack(arena: Ints, reals: Floats, qp: int, packet: int) -> None:
+    """Take an ACK or NACK: what it says of bytes first, then of congestion; then send."""
+    acked = arena[packet + f.P_SEQ]
+    if arena[f.BACK_TO_ZERO] != 0:
+        acked -= acked % arena[f.CHUNK] if acked < arena[qp + f.Q_SIZE] else 0
+    if acked > arena[qp + f.Q_ACKED]:
+        arena[qp + f.Q_ACKED] = acked
+    if arena[qp + f.Q_ACKED] >= arena[qp + f.Q_SIZE] and arena[qp + f.Q_FINISH_NS] < 0:
+        _end_flow(arena, qp)
+    if arena[packet + f.P_TYPE] == f.NACK:
+        arena[qp + f.Q_NEXT] = arena[qp + f.Q_ACKED]
+    on_ack(arena, reals, qp, packet)
+    release_packet(arena, packet)
+    send_from_host(arena, arena[qp + f.Q_PORT])
+
+
+@kernel
+def _end_flow(arena: Ints, qp: int) -> None:
+    """Note the end of a flow, and call those that waited for nothing else."""
+    arena[qp + f.Q_FINISH_NS] = arena[f.NOW_NS]
+    arena[f.FLOWS_LEFT] -= 1
+    followers = arena[qp + f.Q_FOLLOWERS]
+    for index in range(arena[qp + f.Q_FOLLOWER_COUNT]):
+        follower = arena[followers + index]
+        arena[follower + f.Q_WAITS_FOR] -= 1
+        if arena[follower + f.Q_WAITS_FOR] == 0:
+            call_flow(arena, follower, arena[f.NOW_NS] + arena[follower + f.Q_DELAY_NS])
+
+
+@kernel
+def call_flow(arena: Ints, qp: int, at_ns: int) -> None:
+    """Schedule the start of a flow."""
+    arena[qp + f.E_KIND] = f.FLOW_CALLED
+    arena[f.LIVE] += 1
+    schedule(arena, at_ns, qp)

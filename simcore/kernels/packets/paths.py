@@ -1,0 +1,71 @@
+"""The path of a flow, chosen by a hash of its addresses and ports at every node with a choice."""
+
+from simcore.kernels.packets import layout as f
+from simcore.kernels.packets.compiled import kernel
+from simcore.kernels.packets.layout import Ints
+
+# Seed of the hash by which a host with several ports chooses one; the network simulator's default.
+_HOST_SEED = 0x8BADF00D
+_DATA_PORT = 100  # where data goes to, and ACKs come from
+_FIRST_PORT = 10_000  # from which the first flow between two hosts comes
+
+
+@kernel
+def choose_paths(arena: Ints, qp: int) -> None:
+    """Write the paths of a flow that starts and of its ACKs, and the ports that it sends from."""
+    pair = arena[qp + f.Q_PAIR]
+    source_port = (_FIRST_PORT + arena[pair]) & 0xFFFF
+    arena[pair] += 1
+    source, target = arena[qp + f.Q_SOURCE], arena[qp + f.Q_TARGET]
+    forth = source_port | _DATA_PORT << 16
+    back = _DATA_PORT | source_port << 16
+    arena[qp + f.Q_PORT] = _write_path(arena, arena[qp + f.Q_FORTH], source, target, forth)
+    arena[qp + f.Q_RECEIVER] = _write_path(arena, arena[qp + f.Q_BACK], target, source, back)
+    arena[qp + f.Q_LINE_RATE] = arena[arena[qp + f.Q_PORT] + f.PORT_RATE]
+
+
+@kernel
+def _write_path(arena: Ints, at: int, source: int, target: int, ends: int) -> int:
+    """Write the switches' ports on the way between two nodes; the port at which it begins."""
+    node, begin = source, 0
+    addresses = _address(arena[source + f.NODE_ID]), _address(arena[target + f.NODE_ID])
+    while node != target:
+        row = arena[f.NEXT_HOPS] + arena[target + f.NODE_ROOT] + arena[node + f.NODE_ID]
+        first, count = arena[row], arena[row + 1] - arena[row]
+        choice = 0
+        if count > 1:
+            seed = arena[node + f.NODE_ID] if arena[node + f.NODE_IS_SWITCH] else _HOST_SEED
+            choice = flow_hash(addresses[0], addresses[1], ends, seed) % count
+        port = arena[first + choice]
+        if begin == 0:
+            begin = port
+        else:
+            arena[at] = port
+            at += 1
+        node = arena[arena[port + f.PORT_PEER] + f.PORT_NODE]
+    return begin
+
+
+@kernel
+def _address(node: int) -> int:
+    """IP address of a node."""
+    return 0x0B000001 + (node // 256) * 0x10000 + (node % 256) * 0x100
+
+
+@kernel
+def flow_hash(source: int, target: int, ends: int, seed: int) -> int:
+    """MurmurHash3 (x86, 32 bits; Austin Appleby) of two addresses and a word of two ports."""
+    mixed = seed & 0xFFFFFFFF
+    for word in (source, target, ends):
+        word = (word * 0xCC9E2D51) & 0xFFFFFFFF
+        word = ((word << 15) | (word >> 17)) & 0xFFFFFFFF
+        word = (word * 0x1B873593) & 0xFFFFFFFF
+        mixed ^= word
+        mixed = ((mixed << 13) | (mixed >> 19)) & 0xFFFFFFFF
+        mixed = (mixed * 5 + 0xE6546B64) & 0xFFFFFFFF
+    mixed ^= 12
+    mixed ^= mixed >> 16
+    mixed = (mixed * 0x85EBCA6B) & 0xFFFFFFFF
+    mixed ^= mixed >> 13
+    mixed = (mixed * 0xC2B2AE35) & 0xFFFFFFFF
+    return mixed ^ (mixed >> 16)

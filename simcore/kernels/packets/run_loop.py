@@ -1,0 +1,193 @@
+"""The loop over events: take the next one and do what it says, until something stops it."""
+
+from simcore.kernels.packets import layout as f
+from simcore.kernels.packets.compiled import kernel
+from simcore.kernels.packets.controls.table import on_timer
+from simcore.kernels.packets.event_wheel import (
+    ENTRY_WORDS,
+    SPAN_NS,
+    double_heap,
+    next_event,
+    schedule,
+)
+from simcore.kernels.packets.host import (
+    call_flow,
+    receive_ack,
+    receive_data,
+    send_from_host,
+    start_flow,
+)
+from simcore.kernels.packets.layout import Floats, Ints
+from simcore.kernels.packets.paths import choose_paths
+from simcore.kernels.packets.records import is_lost, note, release_event, release_packet
+from simcore.kernels.packets.switch import arrive_at_switch, send_from_switch
+
+
+@kernel
+def call_flows(arena: Ints) -> None:
+    """Schedule the start of every flow that waits for no other, in the order of the list."""
+    for number in range(arena[f.QP_COUNT]):
+        qp = arena[f.QPS] + number * f.Q_WORDS
+        if arena[qp + f.Q_WAITS_FOR] == 0:
+            call_flow(arena, qp, arena[qp + f.Q_DELAY_NS])
+
+
+@kernel
+def run_packets(arena: Ints, reals: Floats, trace: Ints) -> int:
+    """Handle events until every flow has ENDED or something else stops the kernel.
+
+    That is: the run is STUCK, for nothing to come can move a packet; the arena is FULL, or the
+    trace; or it is PAUSED for a moment, after very many events.
+
+    Args:
+        arena: (W,) int64, all state; see ``layout``.
+        reals: (W,) float64, the same memory.
+        trace: (8 T,) int64, rows of the trace.
+    """
+    until = arena[f.EVENTS] + f.STRETCH
+    while arena[f.FLOWS_LEFT] > 0:
+        if arena[f.EVENTS] == until:
+            return f.PAUSED
+        if not _make_room(arena):
+            return f.FULL
+        if arena[f.TRACING] != 0 and f.TRACE_WORDS * (arena[f.TRACE_ROWS] + 1) > trace.size:
+            return f.TRACE_FULL
+        if arena[f.LIVE] == 0:
+            return f.STUCK
+        event = next_event(arena)
+        arena[f.EVENTS] += 1
+        kind = arena[event + f.E_KIND]
+        if kind == f.ARRIVAL:
+            arena[f.LIVE] -= 1
+            _arrive(arena, reals, trace, event)
+        elif kind == f.PORT_FREE:
+            arena[f.LIVE] -= 1
+            arena[event + f.PORT_BUSY] = 0
+            _send(arena, reals, event)
+        else:
+            _handle(arena, reals, kind, event)
+    return f.ENDED
+
+
+@kernel
+def _make_room(arena: Ints) -> bool:
+    """Give the heap room for what one event adds; False where the arena itself is too small."""
+    need = arena[f.NEXT_WORD] + arena[f.RESERVE_WORDS]
+    heap_is_low = 4 * (arena[f.HEAP_CAPACITY] - arena[f.HEAP_SIZE]) < arena[f.RESERVE_WORDS]
+    if heap_is_low:
+        need += 6 * arena[f.HEAP_CAPACITY]
+    if need > arena.size:
+        arena[f.NEEDED_WORDS] = need
+        return False
+    if heap_is_low:
+        double_heap(arena)
+    return True
+
+
+@kernel
+def _handle(arena: Ints, reals: Floats, kind: int, event: int) -> None:
+    """Carry out an event that is no packet and no port."""
+    if kind >= f.TIMER:
+        qp, valid = arena[event + f.E_A], arena[event + f.E_B]
+        release_event(arena, event)
+        if arena[qp + f.Q_FINISH_NS] < 0:
+            on_timer(arena, reals, qp, kind - f.TIMER, valid)
+        return
+    arena[f.LIVE] -= 1
+    if kind == f.WAKE:
+        port, valid = arena[event + f.E_A], arena[event + f.E_B]
+        release_event(arena, event)
+        if arena[port + f.PORT_WAKE] == valid:
+            arena[port + f.PORT_WAKE_NS] = -1
+            send_from_host(arena, port)
+    elif kind == f.FLOW_CALLED:  # two more events without delay, as the reference starts flows
+        arena[event + f.Q_START_NS] = arena[f.NOW_NS]
+        choose_paths(arena, event)
+        _go_on(arena, event, f.FLOW_CREATED)
+    elif kind == f.FLOW_CREATED:
+        _go_on(arena, event, f.FLOW_STARTED)
+    else:
+        start_flow(arena, reals, event)
+
+
+@kernel
+def _go_on(arena: Ints, qp: int, kind: int) -> None:
+    arena[qp + f.E_KIND] = kind
+    arena[f.LIVE] += 1
+    schedule(arena, arena[f.NOW_NS], qp)
+
+
+@kernel
+def _send(arena: Ints, reals: Floats, port: int) -> None:
+    if arena[arena[port + f.PORT_NODE] + f.NODE_IS_SWITCH] != 0:
+        send_from_switch(arena, reals, port)
+    else:
+        send_from_host(arena, port)
+
+
+@kernel
+def _arrive(arena: Ints, reals: Floats, trace: Ints, packet: int) -> None:
+    """A packet's last bit has come over a link."""
+    port = arena[packet + f.P_PORT]
+    if is_lost(arena, reals, port):
+        arena[f.LOST_PACKETS] += 1
+        release_packet(arena, packet)
+        return
+    node, kind = arena[port + f.PORT_NODE], arena[packet + f.P_TYPE]
+    if kind != f.PFC and arena[node + f.NODE_IS_SWITCH] != 0:
+        arrive_at_switch(arena, reals, port, packet)
+        return
+    arena[f.TAKEN_PACKETS] += 1
+    qp = arena[packet + f.P_QP]
+    if arena[f.TRACING] != 0 and arena[node + f.NODE_IS_SWITCH] == 0:
+        known = kind == f.ACK or kind == f.NACK
+        note(arena, trace, node, packet, arena[qp + f.Q_RATE] if known else 0)
+    if kind == f.DATA:
+        receive_data(arena, qp, packet)
+    elif kind == f.PFC:
+        _heed_pfc(arena, reals, port, packet)
+    else:
+        receive_ack(arena, reals, qp, packet)
+
+
+@kernel
+def _heed_pfc(arena: Ints, reals: Floats, port: int, frame: int) -> None:
+    """Pause the class of data at *port*, or let it go on."""
+    pauses = arena[frame + f.P_SEQ] != 0
+    release_packet(arena, frame)
+    arena[port + f.PORT_PAUSED] = pauses
+    if pauses:
+        arena[f.PAUSES] += 1
+        arena[port + f.PORT_PAUSES] += 1
+        return
+    arena[port + f.PORT_RESUMES] += 1
+    if arena[port + f.PORT_BUSY] == 0:
+        _send(arena, reals, port)
+
+
+@kernel
+def count_flying(arena: Ints, ports: int, count: int) -> int:
+    """Packets on links and in queues.
+
+    Args:
+        arena: (W,) int64; see ``layout``.
+        ports: First port.
+        count: How many ports there are.
+    """
+    flying = 0
+    for slot in range(SPAN_NS):
+        event = arena[arena[f.WHEEL] + 2 * slot]
+        while event != 0:
+            flying += arena[event + f.E_KIND] == f.ARRIVAL
+            event = arena[event + f.E_NEXT]
+    for entry in range(arena[f.HEAP_SIZE]):
+        event = arena[arena[f.HEAP] + ENTRY_WORDS * entry + 2]
+        flying += arena[event + f.E_KIND] == f.ARRIVAL
+    for number in range(count):
+        port = ports + number * f.PORT_WORDS
+        for first in (f.PORT_CONTROL_FIRST, f.PORT_FIRST):
+            packet = arena[port + first]
+            while packet != 0:
+                flying += 1
+                packet = arena[packet + f.E_NEXT]
+    return flying

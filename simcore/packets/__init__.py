@@ -1,0 +1,1 @@
+"""Networks packet by packet: hosts, switches, pauses, marks and congestion controls."""

@@ -1,0 +1,94 @@
+"""Parameters of a packet run: the keys of the reference's configuration, in lower case."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from simcore.schema import Schema
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_RATE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?) ?([kKmMgGtT]?)(?:bps|b/s)")
+MOST_RATE = 10**14
+"""Fastest link, in bit/s."""
+
+
+def _rate(value: object) -> object:
+    """A rate in bit/s, given as a number or as text such as ``20Mb/s``."""
+    if isinstance(value, str):
+        match = _RATE.fullmatch(value.strip())
+        if match is None:
+            raise ValueError("must be a rate such as '20Mb/s', or bit/s")
+        return round(float(match[1]) * _UNITS[match[2].lower()])
+    return value
+
+
+Rate = Annotated[int, BeforeValidator(_rate, json_schema_input_type=Any), Field(ge=1, le=MOST_RATE)]
+"""Bit/s."""
+Increase = Annotated[
+    int, BeforeValidator(_rate, json_schema_input_type=Any), Field(ge=0, le=MOST_RATE)
+]
+"""Bit/s; may be 0."""
+Switch = Literal[0, 1]
+Interval = Annotated[float, Field(ge=1, le=1e9)]
+"""Microseconds; only the whole ones count."""
+Share = Annotated[float, Field(ge=0, le=1)]
+Nanoseconds = Annotated[int, Field(ge=0, le=10**12)]
+PerRate = dict[Annotated[int, Field(ge=1)], Annotated[float, Field(ge=0, le=1e9)]]
+"""A value for each rate of links, in bit/s."""
+
+
+class Parameters(Schema):
+    """Everything about a run but its network and its flows.
+
+    What is left out is as in the script of the HPCC authors, without congestion control.
+    """
+
+    cc_mode: Annotated[int, Field(ge=0, le=10**6)] = 0
+    packet_payload_size: Annotated[int, Field(ge=1, le=65_000)] = 1000
+    has_win: Switch = 0
+    global_t: Switch = 1
+    var_win: Switch = 0
+    rate_bound: Switch = 1
+    ack_high_prio: Switch = 0
+    l2_ack_interval: Annotated[int, Field(ge=1, le=10**9)] = 1
+    l2_chunk_size: Annotated[int, Field(ge=1, le=10**12)] = 4000
+    l2_back_to_zero: Switch = 0
+
+    buffer_size: Annotated[int, Field(ge=1, le=4095)] = 32
+    enable_qcn: Switch = 1
+    kmin_kb: PerRate = Field(default_factory=dict)
+    kmax_kb: PerRate = Field(default_factory=dict)
+    pmax: dict[Annotated[int, Field(ge=1)], Share] = Field(default_factory=dict)
+    error_rate_per_link: Share = 0.0
+    link_error_rate: Share = 0.0
+
+    rate_ai: Increase = 5_000_000
+    rate_hai: Increase = 50_000_000
+    min_rate: Rate = 1_000_000_000
+    ewma_gain: Share = 0.00390625
+    alpha_resume_interval: Interval = 1.0
+    rate_decrease_interval: Interval = 4.0
+    rp_timer: Interval = 300.0
+    clamp_target_rate: Switch = 0
+    fast_recovery_times: Annotated[int, Field(ge=0, le=10**6)] = 1
+    dctcp_rate_ai: Increase = 1_000_000_000
+    u_target: Annotated[float, Field(gt=0, le=1)] = 0.95
+    mi_thresh: Annotated[int, Field(ge=0, le=10**6)] = 0
+    int_multi: Annotated[int, Field(ge=1, le=10**6)] = 1
+    fast_react: Switch = 1
+    multi_rate: Switch = 0
+    sample_feedback: Switch = 0
+    timely_alpha: Share = 0.875
+    timely_beta: Share = 0.8
+    timely_tlow_ns: Nanoseconds = 50_000
+    timely_thigh_ns: Nanoseconds = 500_000
+    timely_minrtt_ns: Annotated[int, Field(ge=1, le=10**12)] = 20_000
+
+    # without any effect on a run, as in the reference
+    use_dynamic_pfc_threshold: Switch = 1
+
+    @property
+    def loss(self) -> float:
+        """Share of packets that a link loses."""
+        return self.link_error_rate or self.error_rate_per_link

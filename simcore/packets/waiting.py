@@ -1,0 +1,72 @@
+"""Says of a run that can never end which flows wait for what."""
+
+from simcore.kernels.packets import layout as f
+from simcore.packets.case import Case
+from simcore.packets.image import Image
+
+MOST_NAMED = 5
+MOST_IDLE_PACKETS = 1 << 25
+
+
+def who_waits(case: Case, image: Image) -> str:
+    """One sentence about the flows that nothing to come can move."""
+    table, ids = image.flow_table, case.flows.ids
+    open_flows = [index for index in range(len(ids)) if table[index, f.Q_FINISH_NS] < 0]
+    started = [index for index in open_flows if table[index, f.Q_START_NS] >= 0]
+    reasons = [f"flow {ids[index]} {_reason(image, index)}" for index in started[:MOST_NAMED]]
+    if len(started) > MOST_NAMED:
+        reasons.append(f"{len(started) - MOST_NAMED} further flows wait likewise")
+    unborn = [index for index in open_flows if table[index, f.Q_START_NS] < 0]
+    for index in unborn[: MOST_NAMED if len(unborn) < 2 * MOST_NAMED else 1]:
+        waits = [
+            ids[other] for other in case.flows.before[index] if table[other, f.Q_FINISH_NS] < 0
+        ]
+        reasons.append(f"flow {ids[index]} waits for the end of flow {waits[0]}")
+    told = "; ".join(reasons)
+    time_ns = int(image.arena[f.NOW_NS])
+    return f"{len(open_flows)} of {len(ids)} flows never end, from {time_ns} ns on: {told}."
+
+
+class Progress:
+    """Watches whether a run gets on: packets may go round for ever with none acknowledged."""
+
+    def __init__(self) -> None:
+        self._acked, self._handled = -1, 0
+
+    def is_made(self, image: Image) -> bool:
+        """False if very many packets have come and gone since a new byte was acknowledged."""
+        acked = int(image.flow_table[:, f.Q_ACKED].sum())
+        handled = int(image.arena[[f.TAKEN_PACKETS, f.DROPS, f.LOST_PACKETS]].sum())
+        if acked != self._acked:
+            self._acked, self._handled = acked, handled
+        return handled - self._handled < MOST_IDLE_PACKETS
+
+
+def _reason(image: Image, index: int) -> str:
+    row = image.flow_table[index]
+    port = int(row[f.Q_PORT])
+    source = int(image.arena[image.arena[port + f.PORT_NODE] + f.NODE_ID])
+    acked, sent, size = int(row[f.Q_ACKED]), int(row[f.Q_NEXT]), int(row[f.Q_SIZE])
+    if sent > acked:
+        held = _held_packets(image, index)
+        if held:
+            return f"has {held} packets in queues whose ports are paused"
+        return (
+            f"waits for an ACK of bytes {acked} to {sent} of {size}, which were lost or dropped:"
+            " nothing sends them again"
+        )
+    if image.arena[port + f.PORT_PAUSED]:
+        return f"may not send: host {source} is paused, and nobody lets it go on"
+    return f"waits with {acked} of {size} bytes acknowledged"
+
+
+def _held_packets(image: Image, index: int) -> int:
+    """Packets of a flow that stand in queues."""
+    arena, count = image.arena, 0
+    flow = image.flows + f.Q_WORDS * index
+    for port in image.port_table:
+        packet = int(port[f.PORT_FIRST])
+        while packet:
+            count += int(arena[packet + f.P_QP]) == flow
+            packet = int(arena[packet + f.E_NEXT])
+    return count
