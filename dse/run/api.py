@@ -128,6 +128,7 @@ _OVERRIDES = {
     "variations": "search.variations",
     "screening": "search.screening",
     "gap": "search.gap",
+    "learn_from": "search.learn_from",
     "fidelity": "search.fidelity",
     "promote": "search.promote",
     "controls": "search.controls",

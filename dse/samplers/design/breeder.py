@@ -87,6 +87,12 @@ class Breeder:
             found = _new(Genomes.joined([found, bred]).distinct(), is_known)
         return found.at(slice(wanted))
 
+    def offspring(
+        self, parents: Genomes, number: int, is_known: IsKnown, rng: Generator
+    ) -> Genomes:
+        """New designs that pass, of *number* children of *parents*."""
+        return _new(self._repaired(self._children(parents, number, rng), rng).distinct(), is_known)
+
     def _children(self, parents: Genomes, number: int, rng: Generator) -> Genomes:
         """Children of one or two parents each, with up to three moves."""
         ones = parents.at(rng.integers(len(parents), size=number))

@@ -6,9 +6,8 @@ from typing import Protocol
 from numpy.random import Generator
 
 from dse.samplers.design.breeder import Breeder, IsKnown
-from dse.samplers.design.columns.genomes import Genome, Genomes
+from dse.samplers.design.columns.genomes import Floats, Genome, Genomes
 from dse.samplers.design.elite import Elite
-from dse.samplers.design.model.judge import Judge
 from dse.samplers.design.pool import Hopes, Pool, Weights
 from dse.samplers.design.settings import Settings
 
@@ -63,15 +62,19 @@ class Pools:
         """True if there are more than uniform draws."""
         return self._elite is not None
 
-    def fill(self, elite: Elite, results: int, bred: Genomes | None, judge: Judge) -> None:
-        """Begin a lesson of so many *results*, with *elite* and what was *bred* from it."""
+    def fill(
+        self, elite: Elite, results: int, bred: Genomes | None, promise: Floats | None
+    ) -> None:
+        """Begin a lesson of so many *results*, with *elite* and what was *bred* from it.
+
+        *promise*: of the bred, as for ``Pool``.
+        """
         self._elite, settings = elite, self._settings
         self._first = {
             "near": max(_LEAST, int(2 * settings.local * results)),
             "fresh": max(_LEAST, int(2 * settings.drawn(self._since) * results)),
         }
         if bred is not None and len(bred):
-            promise = judge.hopes(bred)
             self._pools["bred"] = [self._pool(bred, promise)]
 
     def best(self, kinds: Sequence[str], accept: Accept, weights: Weights | None) -> Genome | None:

@@ -12,6 +12,8 @@ class Settings:
         parents: The best designs of each objective, in all, that may be parents beside the front.
         children: Children bred for each design that a lesson will be asked for; beside them, all
             that are one decision away from a design of the front.
+        generations: Times that children are bred for a lesson: first those of the best, then those
+            of the most promising that were bred before.
         fresh: Share of designs that are drawn uniformly all the same; less where much is known, see
             ``drawn``.
         local: Share of designs that are one move away from a design of the front, whatever the
@@ -27,6 +29,7 @@ class Settings:
     initial: int = 24
     parents: int = 20
     children: int = 10
+    generations: int = 3
     fresh: float = 0.05
     local: float = 0.15
     crossover: float = 0.5
