@@ -1,7 +1,7 @@
 """The search of a study with several seeds, in one process: how much its fronts differ.
 
     python benchmarks/search/seeds.py [--study llm_gpt.yaml] [--seeds 10] [--first 0]
-        [--trials 600] [--window 32] [--best FILE.npy] [--keep FOLDER] [--page docs/search.md]
+        [--trials 600] [--window 32] [--best FILE.npy] [--keep FOLDER]
         [--learn-from DIR ...]
 
 The search is the study's own (``dse.run.search.Search``), trims at its end included, at the first
@@ -39,7 +39,7 @@ from dse.study.compile import Study, load_study_file
 from dse.study.trials import Trial
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from page import markdown_table, write_table
+from page import markdown_table
 
 Values = NDArray[np.float64]
 
@@ -131,7 +131,6 @@ def main() -> None:
     parser.add_argument("--window", type=int, default=32)
     parser.add_argument("--best", type=Path)
     parser.add_argument("--keep", type=Path)
-    parser.add_argument("--page", type=Path)
     parser.add_argument("--learn-from", nargs="*", default=[])
     given = parser.parse_args()
     earlier = [str(Path(folder).resolve()) for folder in given.learn_from]
@@ -162,8 +161,6 @@ def main() -> None:
     shares = [row[-3] for row in table]
     text = [[f"{x:.5g}" if isinstance(x, float) else x for x in row] for row in table]
     print(markdown_table(header, text))
-    if given.page:
-        write_table(given.page, "seeds", markdown_table(header, text))
     found = {
         "best": best.min(axis=0).tolist(),
         "best_front": len(best),

@@ -17,10 +17,10 @@ _LUCK = {"near": 2, "fresh": 3}
 _LEAST = 16
 """Designs that are bred at once for a pool, at least; each further time twice as many."""
 
-_REFILLS = {"bred": 1, "near": 3, "fresh": 11}
+_REFILLS = {"untried": 1, "bred": 1, "near": 3, "fresh": 11}
 """Times that a pool is filled while nothing in it will do: then no more is expected of it."""
 
-_HOPEFUL_REFILLS = {"bred": 1, "near": 3, "fresh": 1}
+_HOPEFUL_REFILLS = {"untried": 1, "bred": 1, "near": 3, "fresh": 1}
 """Likewise, while a design that may still win is looked for."""
 
 Accept = Callable[[Genome], bool]
@@ -55,7 +55,7 @@ class Pools:
         self._generator = generator
         self._elite: Elite | None = None
         self._first = {"near": _LEAST, "fresh": 2 * settings.initial}
-        self._pools: dict[str, list[Pool]] = {"bred": [], "near": [], "fresh": []}
+        self._pools: dict[str, list[Pool]] = {"untried": [], "bred": [], "near": [], "fresh": []}
 
     @property
     def is_filled(self) -> bool:
@@ -77,6 +77,10 @@ class Pools:
         if bred is not None and len(bred):
             self._pools["bred"] = [self._pool(bred, promise)]
 
+    def offer(self, untried: Genomes, promise: Floats) -> None:
+        """Take designs with rows of the largest block that nobody has tried."""
+        self._pools["untried"] = [self._pool(untried, promise)]
+
     def best(self, kinds: Sequence[str], accept: Accept, weights: Weights | None) -> Genome | None:
         """The best design of the first of *kinds* that has one; what may win comes first."""
         for hopeful in (True, False) if self._hopes is not None else (False,):
@@ -93,7 +97,7 @@ class Pools:
         pools = self._pools[kind]
         for number in range(most):
             if number >= len(pools):
-                if kind == "bred":
+                if kind in ("untried", "bred"):
                     return
                 pools.append(self._made(kind, number))
             yield pools[number]

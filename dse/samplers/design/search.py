@@ -82,6 +82,7 @@ class DesignSearch:
         self._trims = Trims(self._breeder.near, amounts, self._breeder.admits, self._outcome)
         self._judge = Judge(space, aims, seed, hopes)
         self._beaten: set[bytes] = set()
+        self._tried: set[bytes] = set()
         self._queue: deque[Genome] = deque()
         self._asked = self._told = self._lessons = 0
         self._next = self._settings.lesson
@@ -186,6 +187,7 @@ class DesignSearch:
     def _note(self, genome: Genome, values: Sequence[float] | None, violation: float) -> None:
         key = genome.key
         self._archive.add([key])
+        self._tried.update(self._breeder.plans(Genomes.of([genome])))
         if values is None:
             return
         self._objectives = len(values)
@@ -217,6 +219,18 @@ class DesignSearch:
             bred, promise = self._bred(litter)
         self._pools = self._new_pools()
         self._pools.fill(self._elite, results, bred, promise)
+        self._offer_untried()
+
+    def _offer_untried(self) -> None:
+        settings, rng = self._settings, self._generator(self._told, _UNTRIED)
+        if not settings.untried or self._hopes is None:
+            return
+        number = settings.children * settings.lesson
+        parents = self._elite.parents(settings.parents)
+        found = self._breeder.untried(parents, number, self._tried.__contains__, rng)
+        promise = self._judge.proven(found)
+        if promise is not None:
+            self._pools.offer(found, promise)
 
     def _bred(self, litter: Litter) -> tuple[Genomes, Floats | None]:
         """Children of the best, then of the most promising of these, and what all promise.
@@ -282,12 +296,14 @@ class DesignSearch:
             kinds = ("bred", "near", "fresh")
             if is_fresh or is_local:
                 kinds = ("fresh", "near", "bred") if is_fresh else ("near", "bred", "fresh")
+            elif random.random() < settings.untried:
+                kinds = ("untried", *kinds)
             weights = drawn_weights(self._objectives, self._aims.searched(self._objectives), random)
         return self._pools.best(kinds, accept, weights)
 
 
-_CHILDREN = 1
-"""Kind of luck that children are bred with; those of pools follow."""
+_CHILDREN, _UNTRIED = 1, 4
+"""Kinds of luck that children and untried plans are bred with; those of pools lie between."""
 
 
 def _any(genome: Genome) -> bool:

@@ -42,7 +42,8 @@ class Judge:
         points = self._features.of(genomes)
         targets = self._aims.targets(genomes, values)
         self._is_bounded = self._hopes is not None and elite.is_logarithmic
-        targets = targets - self._expected(genomes, all_closely=True)
+        expected = self._expected(genomes, all_closely=True)
+        targets = targets - expected if expected.size else targets
         tries = _TRIES
         if not self._models:
             tries *= 5
@@ -67,8 +68,18 @@ class Judge:
         points = self._features.of(genomes)
         guessed = [model.guess(points) for model in self._models]
         hoped = np.stack([mean - _OPTIMISM * deviation for mean, deviation in guessed], axis=1)
-        hoped = hoped + self._expected(genomes, all_closely=False)
+        expected = self._expected(genomes, all_closely=False)
+        hoped = hoped + expected if expected.size else hoped
         return np.asarray((self._aims.values(genomes, hoped) - self._low) / self._span)
+
+    def proven(self, genomes: Genomes) -> Floats | None:
+        """``hopes`` by the bounds alone; None: there are none."""
+        if not self._models or not len(genomes):
+            return None
+        expected = self._expected(genomes, all_closely=False)
+        if not expected.size:
+            return None
+        return np.asarray((self._aims.values(genomes, expected) - self._low) / self._span)
 
     def _expected(self, genomes: Genomes, *, all_closely: bool) -> Floats:
         """(N, K) targets expected of designs before anything is learned: the least they can be.
@@ -83,9 +94,9 @@ class Judge:
                 beside the front: it is dear.
 
         Returns:
-            (1, 1) where no bound is known.
+            (1, 0) where no bound is known.
         """
-        nothing = np.zeros((1, 1))
+        nothing = np.zeros((1, 0))
         if self._hopes is None or not self._is_bounded:
             return nothing
         least = self._hopes.of(genomes, 0)

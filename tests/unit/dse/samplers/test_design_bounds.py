@@ -5,10 +5,12 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.samplers.design import DesignSearch, Genomes, GenomeSpace
+from dse.samplers.design import DesignSearch, Genomes, GenomeSpace, Settings
+from dse.samplers.design.breeder import Breeder
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import EachByItself
 from dse.samplers.design.model.judge import Judge
+from dse.samplers.design.screen import anything
 from dse.space import RunFacts, SpaceFile, build_space
 
 FILE = {
@@ -96,3 +98,16 @@ def test_a_search_with_bounds_finds_what_is_far_from_all_that_it_knows() -> None
         return min(found)
 
     assert best_of(Rugged()) < best_of(None)
+
+
+def test_untried_plans_are_other_than_those_that_are_tried() -> None:
+    rng = np.random.default_rng(0)
+    breeder = Breeder(SPACE, anything, Settings())
+    parents = SPACE.draw_many(20, rng)
+    tried = set(breeder.plans(SPACE.draw_many(200, rng)))
+    found = breeder.untried(parents, 160, tried.__contains__, rng)
+    assert SPACE.are_valid(found).all()
+    assert len(found) > 0
+    assert tried.isdisjoint(breeder.plans(found))
+    knobs = {SPACE.knobs[at].name for at in range(len(SPACE.knobs))[breeder.largest]}
+    assert knobs == {"tp", "pp", "dp"}
