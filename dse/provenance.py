@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -38,6 +38,7 @@ class Provenance:
         files: Texts of the files that the study names, and of those that they name. Names are as
             seen from the study's folder, or begin with ``shipped:``.
         start: The designs that the search began with, as JSON.
+        learned: SHA-256 of the trials of each study of ``search.learn_from``, by its folder.
         code: Hashes of the sources by part.
         versions: Of Python and of packages.
     """
@@ -47,9 +48,15 @@ class Provenance:
     start: str
     code: Mapping[str, str]
     versions: Mapping[str, str]
+    learned: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, study: Study, start: Sequence[Design] = ()) -> Self:
+    def of(
+        cls,
+        study: Study,
+        start: Sequence[Design] = (),
+        learned: Mapping[str, str] | None = None,
+    ) -> Self:
         """The present one of a study that has been checked."""
         return cls(
             folder=study.folder,
@@ -57,6 +64,7 @@ class Provenance:
             start=json.dumps(list(start)),
             code={**code_digests(study.texts), **command_digests(study.file)},
             versions=_deciding_versions(),
+            learned=dict(learned or {}),
         )
 
     @classmethod
@@ -67,6 +75,8 @@ class Provenance:
             ValueError: It was none.
         """
         found = parse_json(text, "provenance")
+        if isinstance(found, dict):
+            found.setdefault("learned", {})  # stores from before have none
         if not isinstance(found, dict) or set(found) != set(cls.__slots__) or not _is_plain(found):
             raise ValueError("what its trials come from cannot be read")
         return cls(**found)
@@ -95,7 +105,9 @@ class Provenance:
         changes = []
         for name in sorted({*self.files, *other.files}):
             changes += _file_changes(name, self.files.get(name), other.files.get(name))
-        if self.start != other.start:
+        for name, _, _ in _differences(self.learned, other.learned):
+            changes.append(f"search.learn_from: the trials of {name} are others than before")
+        if self.start != other.start and self.learned == other.learned:
             changes.append("search.start: other designs than before")
         for name, was, now in _differences(self.versions, other.versions):
             changes.append(f"{name} was {was or 'not there'}, is now {now or 'gone'}")
@@ -242,7 +254,7 @@ def _is_plain(found: Mapping[str, object]) -> bool:
     tables = [value.items() for value in found.values() if isinstance(value, dict)]
     rest = [value for value in found.values() if not isinstance(value, dict)]
     texts = [text for table in tables for item in table for text in item]
-    return all(isinstance(text, str) for text in [*rest, *texts]) and len(tables) == 3
+    return all(isinstance(text, str) for text in [*rest, *texts]) and len(tables) == 4
 
 
 def _some(items: Sequence[str]) -> str:

@@ -161,6 +161,15 @@ class StudyScreen(NoScreen):
             least[at] = np.maximum(least[at], self._bounds.of(genomes.at(at)))
         return least
 
+    def closest(self, genomes: Genomes) -> Floats:
+        if not self._is_bounded:
+            return np.full((len(genomes), len(self._study.goals.objectives)), -np.inf)
+        least = self._floors.of(genomes)
+        at = np.flatnonzero((least < np.inf).all(axis=1))
+        if at.size:
+            least[at] = np.maximum(least[at], self._bounds.of(genomes.at(at)))
+        return least
+
     def are_left(self, least: Floats) -> Flags:
         """(N,) True where the trials so far leave room for designs with *least* objectives."""
         left: Flags = np.asarray((least < np.inf).all(axis=1))

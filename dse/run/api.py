@@ -129,6 +129,7 @@ _OVERRIDES = {
     "screening": "search.screening",
     "gap": "search.gap",
     "hypervolume_gap": "search.hypervolume_gap",
+    "learn_from": "search.learn_from",
     "fidelity": "search.fidelity",
     "promote": "search.promote",
     "controls": "search.controls",

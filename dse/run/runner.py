@@ -33,6 +33,7 @@ from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
 from dse.run.gap import FrontGoal, gap_summary, told_gap
+from dse.run.learned import Learned, learned_designs
 from dse.run.refine import RefineHooks, Refinement
 from dse.run.search import Budget, Evaluations, Hooks, Search, each_evaluated
 from dse.run.start import starting_designs
@@ -72,6 +73,7 @@ class Runner:
         self._is_whole = False
         self._kept = MAX_ROWS
         self._starts: list[Design] = []
+        self._learned = Learned()
         self._provenances: list[Provenance] = []
         self._evaluator: Evaluator | None = None
         self._start_s = time.monotonic()
@@ -135,7 +137,8 @@ class Runner:
                 trials=None if self._prover is not None else file.search.exhausted,
             ),
         )
-        self._starts = starting_designs(study)
+        self._learned = learned_designs(study)
+        self._starts = [*starting_designs(study), *self._learned.designs]
         for design in self._starts:
             proposer.enqueue(design)
         if self._prover is not None:
@@ -244,7 +247,7 @@ class Runner:
         return CachedEvaluations(dispatcher, cache), crew.workers
 
     def _known(self, stack: ExitStack) -> list[Trial]:
-        now = Provenance.of(self._study, self._starts)
+        now = Provenance.of(self._study, self._starts, self._learned.digests)
         self._provenances = [now]
         if self._folder is None:
             return []

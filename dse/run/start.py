@@ -125,7 +125,7 @@ def _at(knob: Parameter, rate: float) -> Value:
 def _nearest(study: Study, count: int) -> Design:
     """The design of the space that shares most values with the run."""
     space = study.space
-    values = {name: _run_value(study.file.run, p) for name, p in space.parameters.items()}
+    values = {name: run_value(study.file.run, p) for name, p in space.parameters.items()}
     return space.design(count, [_row(space, block, count, values) for block in space.blocks])
 
 
@@ -140,8 +140,8 @@ def _row(space: Space, block: KnobBlock, count: int, values: Mapping[str, Value 
     return int(alike.argmax())
 
 
-def _run_value(run: object, knob: Parameter) -> Value | None:
-    """Value of the run file at the place of a knob; None where it has none."""
+def run_value(run: object, knob: Parameter) -> Value | None:
+    """Value of a run file at the place of a knob, in its base unit; None where it has none."""
     path = (knob.targets or (knob.name,))[0]
     try:
         value = get_path(run, path)

@@ -76,6 +76,8 @@ class SearchFile(Schema):
             ``gap`` ends it.
         start: Designs to begin with: the values of their knobs, or the folder of a study whose
             front is taken.
+        learn_from: Folders of earlier studies, of other machines, models or spaces, whose fronts
+            suggest some of the first designs.
         fidelity: Ways to judge designs, from coarse to fine: ``bound`` (screening), then network
             backends. Proposals are judged by the first backend; the best of each are judged again
             by the next one.
@@ -97,6 +99,7 @@ class SearchFile(Schema):
     gap: Annotated[Share, Field(ge=0, lt=1)] | None = None
     hypervolume_gap: Annotated[Share, Field(gt=0, lt=1)] | None = None
     start: tuple[str | dict[str, FileValue], ...] = ()
+    learn_from: tuple[str, ...] = ()
     fidelity: tuple[str, ...] = ()
     promote: int = Field(default=24, ge=1, le=10_000)
     controls: int = Field(default=8, ge=0, le=10_000)

@@ -181,11 +181,14 @@ class _PlanReader:
 
     def stage(self, number: int) -> StageSums:
         stage, plan = self.graph.stages[number], self.graph.plan
-        parts = (stage.kind, stage.item, stage.dep, stage.dep_start, stage.layer - stage.layers[0])
-        key = b"".join(part.tobytes() for part in parts)
+        batches = (stage.unit_start.size - 1) // (2 * plan.interleave)
+        units = SCHEDULES[plan.schedule]().units(number, plan.pp, batches, plan.interleave)
+        # what is of no layer, such as messages, is so in all stages
+        layer = np.where(stage.layer < 0, -1, stage.layer - stage.layers[0])
+        parts = (stage.kind, stage.item, stage.dep, stage.dep_start, layer, stage.unit_start)
+        order = (units.backward, units.microbatch, units.chunk)
+        key = b"".join(part.tobytes() for part in (*parts, *order))
         if key not in self.known:
-            batches = (stage.unit_start.size - 1) // (2 * plan.interleave)
-            units = SCHEDULES[plan.schedule]().units(number, plan.pp, batches, plan.interleave)
             self.known[key] = _StageSummer(self, StageReader(stage, self.shapes), units).sums()
         return self.known[key]
 

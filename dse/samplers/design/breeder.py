@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random import Generator
 
-from dse.samplers.design.columns.genomes import Flags, Genomes
+from dse.samplers.design.columns.genomes import Flags, Genomes, row_bytes
 from dse.samplers.design.columns.moves import cross, moves_for
 from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood
 from dse.samplers.design.columns.space import GenomeSpace
@@ -30,6 +30,7 @@ class Breeder:
     Attributes:
         near: What can be done to the knobs of the space.
         admits: The screen.
+        largest: Knobs of the block with most rows.
     """
 
     def __init__(
@@ -42,6 +43,10 @@ class Breeder:
         """*fold*: the way to the designs that stand for all with the same outcome."""
         self._space, self._settings, self._fold = space, settings, fold
         self.near, self.admits = Neighbourhood(space), screen
+        sizes = [max(len(t) for t in span.block.tables.values()) for span in space.spans]
+        self._largest = int(np.argmax(sizes)) if sizes else 0
+        span = space.spans[self._largest] if sizes else None
+        self.largest = slice(span.first, span.end) if span else slice(0)
         moves = moves_for(self.near)
         self._moves = [move for move, _ in moves]
         self._shares = np.cumsum([share for _, share in moves])
@@ -86,6 +91,34 @@ class Breeder:
             bred = self._repaired(self._children(parents, wanted, rng), rng)
             found = _new(Genomes.joined([found, bred]).distinct(), is_known)
         return found.at(slice(wanted))
+
+    def offspring(
+        self, parents: Genomes, number: int, is_known: IsKnown, rng: Generator
+    ) -> Genomes:
+        """New designs that pass, of *number* children of *parents*."""
+        return _new(self._repaired(self._children(parents, number, rng), rng).distinct(), is_known)
+
+    def untried(self, parents: Genomes, number: int, is_tried: IsKnown, rng: Generator) -> Genomes:
+        """Designs that pass, with rows of the largest block that nobody has tried.
+
+        Half of them are in other respects like one of *parents*, half are drawn uniformly. Only the
+        best and the latest rows lead moves anywhere: a good one that differs from all these in
+        several factors at once is found so.
+        """
+        half = number // 2
+        drawn = self._space.draw_many(number - half, rng)
+        chosen = Genomes.joined([parents.at(rng.integers(len(parents), size=half)), drawn])
+        draft, own = Draft(chosen), self.largest
+        draft.codes[:, own] = self._space.draw_blocks(self._largest, draft.dimensions, rng)
+        found = self._as_known_again(self.near.finished(draft)[0])
+        found = found.at(
+            np.array([not is_tried(key) for key in self.plans(found)], bool)
+        ).distinct()
+        return found.at(self.admits(found))
+
+    def plans(self, genomes: Genomes) -> list[bytes]:
+        """Bytes by which rows of the largest block are told apart."""
+        return row_bytes(genomes.codes[:, self.largest])
 
     def _children(self, parents: Genomes, number: int, rng: Generator) -> Genomes:
         """Children of one or two parents each, with up to three moves."""

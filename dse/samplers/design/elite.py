@@ -21,6 +21,7 @@ class Elite:
 
     Attributes:
         feasible: How many of the kept designs are feasible.
+        is_logarithmic: Whether all objectives of the feasible ones are positive, as last sorted.
     """
 
     def __init__(self, size: int, ranges: int = 0) -> None:
@@ -31,6 +32,7 @@ class Elite:
         self._values: Floats = np.zeros((0, 1))
         self._leading = 0
         self.feasible = 0
+        self.is_logarithmic = False
 
     def __len__(self) -> int:
         return len(self._all)
@@ -94,6 +96,7 @@ class Elite:
         is_feasible = violation <= 0
         self.feasible = int(is_feasible.sum())
         positive = (raw[is_feasible] > 0).all(axis=0)
+        self.is_logarithmic = bool(positive.all())
         self._values = raw.copy()
         self._values[:, positive] = np.log(np.maximum(raw[:, positive], 1e-300))
         rank = np.full(len(self._all), len(self._all))  # behind all that are feasible

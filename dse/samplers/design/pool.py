@@ -45,6 +45,9 @@ class Hopes(Protocol):
             since: Outcomes that were known when they were bred; the answer depends on no later one.
         """
 
+    def closest(self, genomes: Genomes) -> Floats:
+        """``of`` by the closest bound of each design that may be feasible, however dear it is."""
+
     def are_left(self, least: Floats) -> Flags:
         """(N,) True where designs with *least* objectives are not beaten by what is known now."""
 
@@ -126,7 +129,7 @@ class Pool:
         if self._promise is None or weights is None:
             yield from able.tolist()
             return
-        value = _scalarised(self._promise, weights)
+        value = scalarised(self._promise, weights)
         left = np.full(value.size, np.inf)
         left[able] = value[able]
         while left.size:
@@ -148,7 +151,7 @@ class Pool:
         return self._left
 
 
-def _scalarised(promise: Floats, weights: Weights) -> Floats:
+def scalarised(promise: Floats, weights: Weights) -> Floats:
     """(N,) values of designs with *promise*, (M, N), that count by *weights*; less is better."""
     weighted = promise * weights[:, None]
     return np.asarray(weighted.max(axis=0) + _SUM_WEIGHT * weighted.sum(axis=0))

@@ -6,9 +6,8 @@ from typing import Protocol
 from numpy.random import Generator
 
 from dse.samplers.design.breeder import Breeder, IsKnown
-from dse.samplers.design.columns.genomes import Genome, Genomes
+from dse.samplers.design.columns.genomes import Floats, Genome, Genomes
 from dse.samplers.design.elite import Elite
-from dse.samplers.design.model.judge import Judge
 from dse.samplers.design.pool import Hopes, Pool, Weights
 from dse.samplers.design.settings import Settings
 
@@ -18,10 +17,10 @@ _LUCK = {"near": 2, "fresh": 3}
 _LEAST = 16
 """Designs that are bred at once for a pool, at least; each further time twice as many."""
 
-_REFILLS = {"bred": 1, "near": 3, "fresh": 11}
+_REFILLS = {"untried": 1, "bred": 1, "near": 3, "fresh": 11}
 """Times that a pool is filled while nothing in it will do: then no more is expected of it."""
 
-_HOPEFUL_REFILLS = {"bred": 1, "near": 3, "fresh": 1}
+_HOPEFUL_REFILLS = {"untried": 1, "bred": 1, "near": 3, "fresh": 1}
 """Likewise, while a design that may still win is looked for."""
 
 Accept = Callable[[Genome], bool]
@@ -56,23 +55,31 @@ class Pools:
         self._generator = generator
         self._elite: Elite | None = None
         self._first = {"near": _LEAST, "fresh": 2 * settings.initial}
-        self._pools: dict[str, list[Pool]] = {"bred": [], "near": [], "fresh": []}
+        self._pools: dict[str, list[Pool]] = {"untried": [], "bred": [], "near": [], "fresh": []}
 
     @property
     def is_filled(self) -> bool:
         """True if there are more than uniform draws."""
         return self._elite is not None
 
-    def fill(self, elite: Elite, results: int, bred: Genomes | None, judge: Judge) -> None:
-        """Begin a lesson of so many *results*, with *elite* and what was *bred* from it."""
+    def fill(
+        self, elite: Elite, results: int, bred: Genomes | None, promise: Floats | None
+    ) -> None:
+        """Begin a lesson of so many *results*, with *elite* and what was *bred* from it.
+
+        *promise*: of the bred, as for ``Pool``.
+        """
         self._elite, settings = elite, self._settings
         self._first = {
             "near": max(_LEAST, int(2 * settings.local * results)),
             "fresh": max(_LEAST, int(2 * settings.drawn(self._since) * results)),
         }
         if bred is not None and len(bred):
-            promise = judge.hopes(bred)
             self._pools["bred"] = [self._pool(bred, promise)]
+
+    def offer(self, untried: Genomes, promise: Floats) -> None:
+        """Take designs with rows of the largest block that nobody has tried."""
+        self._pools["untried"] = [self._pool(untried, promise)]
 
     def best(self, kinds: Sequence[str], accept: Accept, weights: Weights | None) -> Genome | None:
         """The best design of the first of *kinds* that has one; what may win comes first."""
@@ -90,7 +97,7 @@ class Pools:
         pools = self._pools[kind]
         for number in range(most):
             if number >= len(pools):
-                if kind == "bred":
+                if kind in ("untried", "bred"):
                     return
                 pools.append(self._made(kind, number))
             yield pools[number]

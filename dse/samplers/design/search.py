@@ -15,6 +15,7 @@ from random import Random
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from dse.samplers.base import Prices
 from dse.samplers.design.archive import Archive
@@ -24,10 +25,10 @@ from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import Aims, EachByItself, TimeAlone
 from dse.samplers.design.model.judge import Judge
-from dse.samplers.design.pool import Hopes, drawn_weights
+from dse.samplers.design.pool import Hopes, drawn_weights, scalarised
 from dse.samplers.design.pools import Pools
 from dse.samplers.design.screen import Screen, anything
-from dse.samplers.design.settings import Settings
+from dse.samplers.design.settings import Litter, Settings
 from dse.samplers.design.trims import Trims
 
 Accept = Callable[[Genome], bool]
@@ -79,8 +80,9 @@ class DesignSearch:
         self._breeder = Breeder(space, admits, self._settings, fold)
         self._archive = Archive()
         self._trims = Trims(self._breeder.near, amounts, self._breeder.admits, self._outcome)
-        self._judge = Judge(space, aims, seed)
+        self._judge = Judge(space, aims, seed, hopes)
         self._beaten: set[bytes] = set()
+        self._tried: set[bytes] = set()
         self._queue: deque[Genome] = deque()
         self._asked = self._told = self._lessons = 0
         self._next = self._settings.lesson
@@ -185,6 +187,7 @@ class DesignSearch:
     def _note(self, genome: Genome, values: Sequence[float] | None, violation: float) -> None:
         key = genome.key
         self._archive.add([key])
+        self._tried.update(self._breeder.plans(Genomes.of([genome])))
         if values is None:
             return
         self._objectives = len(values)
@@ -210,13 +213,53 @@ class DesignSearch:
         """Children for the designs that will be asked for until the next lesson."""
         if len(self._elite) < self._settings.initial:
             return
-        results, bred = self._next - self._told, None
+        results, bred, promise = self._next - self._told, None, None
         litter = self._settings.litter(results)
         if litter is not None:
-            known, rng = self._archive.__contains__, self._generator(self._told, _CHILDREN)
-            bred = self._breeder.children(self._elite, litter, known, rng)
+            bred, promise = self._bred(litter)
         self._pools = self._new_pools()
-        self._pools.fill(self._elite, results, bred, self._judge)
+        self._pools.fill(self._elite, results, bred, promise)
+        self._offer_untried()
+
+    def _offer_untried(self) -> None:
+        settings, rng = self._settings, self._generator(self._told, _UNTRIED)
+        if not settings.untried or self._hopes is None:
+            return
+        number = settings.children * settings.lesson
+        parents = self._elite.parents(settings.parents)
+        found = self._breeder.untried(parents, number, self._tried.__contains__, rng)
+        promise = self._judge.proven(found)
+        if promise is not None:
+            self._pools.offer(found, promise)
+
+    def _bred(self, litter: Litter) -> tuple[Genomes, Floats | None]:
+        """Children of the best, then of the most promising of these, and what all promise.
+
+        Designs that differ in many decisions from all known ones are reached so, where the model
+        sees a way.
+        """
+        known, rng = self._archive.__contains__, self._generator(self._told, _CHILDREN)
+        bred = self._breeder.children(self._elite, litter, known, rng)
+        promise = self._judge.hopes(bred)
+        for turn in range(1, self._settings.generations):
+            if promise is None or not len(bred):
+                break
+            parents = bred.at(self._promising(promise, turn))
+            found = self._breeder.offspring(parents, litter.children, known, rng)
+            found = found.without(bred)
+            if len(found):
+                more = self._judge.hopes(found)
+                assert more is not None, "what was known of the others is known of these"
+                promise = np.concatenate([promise, more])
+                bred = Genomes.joined([bred, found])
+        return bred, promise
+
+    def _promising(self, promise: Floats, turn: int) -> NDArray[np.int64]:
+        """Numbers of designs that are the best by some weights of the objectives."""
+        random = Random((self._seed << 40 | self._told) + (turn << 80))
+        ends, count = self._aims.searched(self._objectives), self._settings.parents
+        draws = [drawn_weights(self._objectives, ends, random) for _ in range(count)]
+        return np.unique([scalarised(promise.T, weights).argmin() for weights in draws])
 
     def _new_pools(self) -> Pools:
         return Pools(
@@ -253,12 +296,14 @@ class DesignSearch:
             kinds = ("bred", "near", "fresh")
             if is_fresh or is_local:
                 kinds = ("fresh", "near", "bred") if is_fresh else ("near", "bred", "fresh")
+            elif random.random() < settings.untried:
+                kinds = ("untried", *kinds)
             weights = drawn_weights(self._objectives, self._aims.searched(self._objectives), random)
         return self._pools.best(kinds, accept, weights)
 
 
-_CHILDREN = 1
-"""Kind of luck that children are bred with; those of pools follow."""
+_CHILDREN, _UNTRIED = 1, 4
+"""Kinds of luck that children and untried plans are bred with; those of pools lie between."""
 
 
 def _any(genome: Genome) -> bool:

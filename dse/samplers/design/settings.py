@@ -12,8 +12,12 @@ class Settings:
         parents: The best designs of each objective, in all, that may be parents beside the front.
         children: Children bred for each design that a lesson will be asked for; beside them, all
             that are one decision away from a design of the front.
+        generations: Times that children are bred for a lesson: first those of the best, then those
+            of the most promising that were bred before.
         fresh: Share of designs that are drawn uniformly all the same; less where much is known, see
             ``drawn``.
+        untried: Share of designs of whose largest block, the plan, nobody has tried the row yet,
+            chosen by what is proven of them; none where nothing is.
         local: Share of designs that are one move away from a design of the front, whatever the
             model says of them.
         crossover: Share of children with two parents.
@@ -27,7 +31,9 @@ class Settings:
     initial: int = 24
     parents: int = 20
     children: int = 10
+    generations: int = 3
     fresh: float = 0.05
+    untried: float = 0.1
     local: float = 0.15
     crossover: float = 0.5
     repairs: int = 3
@@ -77,7 +83,7 @@ _MANY, _PARTS, _LONGEST = 1000, 8, 1024
 """Results from which on lessons grow, by one result for so many more, and the longest lesson."""
 
 
-LOCAL = Settings(initial=1, children=0, fresh=0.0, local=1.0, lesson=4)
+LOCAL = Settings(initial=1, children=0, fresh=0.0, untried=0.0, local=1.0, lesson=4)
 """One move away from a design of the front, always: a descent from designs that are good already.
 
 Source: Pareto local search, L. Paquete, M. Chiarandini, T. Stuetzle, "Pareto local optimum sets in

@@ -107,6 +107,11 @@ class Genomes:
         first = dict(zip(reversed(self.keys()), reversed(range(len(self))), strict=True))
         return self if len(first) == len(self) else self.at(np.array(sorted(first.values())))
 
+    def without(self, others: "Genomes") -> "Genomes":
+        """The genomes that are not among *others*."""
+        held = set(others.keys())
+        return self.at(np.array([key not in held for key in self.keys()], bool))
+
 
 def _ints(dimensions: Codes, codes: Codes) -> Codes:
     return np.concatenate([dimensions, codes], axis=1)

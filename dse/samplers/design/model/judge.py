@@ -9,6 +9,7 @@ from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import Aims
 from dse.samplers.design.model.surrogate import GaussianProcess
+from dse.samplers.design.pool import Hopes
 
 _OPTIMISM = 1.0
 """Standard deviations by which the model's guesses are lowered."""
@@ -23,19 +24,26 @@ _TRIES = 5
 class Judge:
     """Learns from the best designs so far."""
 
-    def __init__(self, space: GenomeSpace, aims: Aims, seed: int) -> None:
-        self._features, self._aims = Features(space), aims
-        self._seed = seed
+    def __init__(
+        self, space: GenomeSpace, aims: Aims, seed: int, hopes: Hopes | None = None
+    ) -> None:
+        """*hopes*: proofs of what the objectives are at least; None: there are none."""
+        self._features, self._aims, self._hopes = Features(space), aims, hopes
+        self._seed, self._is_bounded = seed, False
         self._models: list[GaussianProcess] = []
 
     def learn(self, elite: Elite, told: int) -> None:
         """Fit the models to the feasible designs of *elite*; *told* numbers the occasion."""
         random = Random((self._seed << 40 | told) + (1 << 80))
         genomes, values, front = elite.lesson()
-        self._low = values[:front].min(axis=0)
+        self._front = values[:front]
+        self._low = self._front.min(axis=0)
         self._span = np.maximum(values[: max(3, front)].max(axis=0) - self._low, 1e-9)
         points = self._features.of(genomes)
         targets = self._aims.targets(genomes, values)
+        self._is_bounded = self._hopes is not None and elite.is_logarithmic
+        expected = self._expected(genomes, all_closely=True)
+        targets = targets - expected if expected.size else targets
         tries = _TRIES
         if not self._models:
             tries *= 5
@@ -60,7 +68,47 @@ class Judge:
         points = self._features.of(genomes)
         guessed = [model.guess(points) for model in self._models]
         hoped = np.stack([mean - _OPTIMISM * deviation for mean, deviation in guessed], axis=1)
+        expected = self._expected(genomes, all_closely=False)
+        hoped = hoped + expected if expected.size else hoped
         return np.asarray((self._aims.values(genomes, hoped) - self._low) / self._span)
+
+    def proven(self, genomes: Genomes) -> Floats | None:
+        """``hopes`` by the bounds alone; None: there are none."""
+        if not self._models or not len(genomes):
+            return None
+        expected = self._expected(genomes, all_closely=False)
+        if not expected.size:
+            return None
+        return np.asarray((self._aims.values(genomes, expected) - self._low) / self._span)
+
+    def _expected(self, genomes: Genomes, *, all_closely: bool) -> Floats:
+        """(N, K) targets expected of designs before anything is learned: the least they can be.
+
+        Models have to learn by what part designs exceed it, which differs little between designs
+        that have next to nothing in common. They may guess less: how unsure they are of what is
+        unlike all they know counts for more than what is proven.
+
+        Args:
+            genomes: The designs.
+            all_closely: Ask the closest bound of each, not only where the looser one leaves room
+                beside the front: it is dear.
+
+        Returns:
+            (1, 0) where no bound is known.
+        """
+        nothing = np.zeros((1, 0))
+        if self._hopes is None or not self._is_bounded:
+            return nothing
+        least = self._hopes.of(genomes, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(least)
+            near = ~(self._front[None] <= logs[:, None]).all(axis=2).any(axis=1) | all_closely
+            logs[near] = np.log(self._hopes.closest(genomes.at(near)))
+        is_known = np.isfinite(logs).all(axis=1)
+        if not is_known.any():
+            return nothing
+        logs[~is_known] = np.median(logs[is_known], axis=0)
+        return self._aims.targets(genomes, logs)
 
 
 class Features:
