@@ -1,6 +1,7 @@
 """Flows that come one by one, while others are under way."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -104,7 +105,8 @@ class LiveFlows:
         self._flows = Flows(*map(_longer, self._flows))._replace(cap=np.full(2 * count, np.inf))
         # a slot's entries on links have numbers of their own, which stay what they are
         larger = slot_arrays(2 * count, self._width)
-        for new, old in zip(larger, self._slots, strict=True):
+        arrays: Iterable[tuple[Any, Any]] = zip(larger, self._slots, strict=True)
+        for new, old in arrays:
             new[: len(old)] = old
         self._slots = larger
         self._waiting = Waiting(*map(_longer, self._waiting))
@@ -131,7 +133,7 @@ def _flow_arrays(count: int) -> Flows:
     )
 
 
-def _longer(array: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _longer(array: Any) -> Any:
     """An array with as many entries again, 0 each; offsets get as many parts again."""
     again = len(array) - len(array) % 2
     return np.concatenate([array, np.zeros(again, array.dtype)])

@@ -74,7 +74,8 @@ def test_flows_that_come_one_by_one_end_as_those_that_are_known_before(seed: int
     ways = [draw.permutation(links)[: draw.integers(0, 4)] for _ in range(count)]
     start = np.sort(draw.integers(0, 2000, count)).astype(float)
     size = draw.integers(0, 500, count).astype(float)
-    live, ends, number = LiveFlows(capacity, 3), np.full(count, np.nan), {}
+    live, ends = LiveFlows(capacity, 3), np.full(count, np.nan)
+    number: dict[int, int] = {}
     for flow in range(count):
         for end, ended in live.advance(start[flow]):
             ends[number.pop(ended)] = end
