@@ -52,7 +52,7 @@ def _compile_graphs() -> None:
     from simcore.graphs.structure import describe
 
     graph = {"family": "star", "params": {"n": 3}, "bandwidth": "1 GB/s", "latency": "1 ns"}
-    flows = [[0, 0, 1, 1, 0, None, []], [1, 2, 1, 1, 0, None, []]]
+    flows: list[object] = [[0, 0, 1, 1, 0, None, []], [1, 2, 1, 1, 0, None, []]]
     routing = {"rule": "ecmp_hash"}
     case = case_of({"kind": "rule", "graph": graph, "flows": flows, "routing": routing})
     simulate_flows(case.graph, case.routes, case.flows)
