@@ -43,6 +43,7 @@ _COARSE_TO_FINE = (
     Fidelity(name=BOUND, backend=""),
     Fidelity(name="phases_together", backend="congestion_unaware", phase_end="together"),
     Fidelity(name="congestion_unaware", backend="congestion_unaware", phase_end="each"),
+    Fidelity(name="flow", backend="flow"),
     Fidelity(name="congestion_aware", backend="congestion_aware"),
     Fidelity(name="congestion_aware_multidim", backend="congestion_aware_multidim"),
 )

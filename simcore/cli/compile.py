@@ -25,6 +25,7 @@ def compile_kernels() -> None:
     engine.start()
     click.echo("compiling the simulator's kernels: pipelines and the engine ...", err=True)
     template = _compile_pipelines()
+    _compile_graphs()
     click.echo(f"pipelines after {monotonic() - begin:.0f} s, the engine ...", err=True)
     engine.join()
     _run_on_engine(template)
@@ -50,6 +51,20 @@ def _compile_pipelines() -> "RunTemplate":
         simulate_run(template.with_values({"system.all_reduce": algorithm}))
     run_with_iteration(template.with_values({}), every_node=True)
     return template
+
+
+def _compile_graphs() -> None:
+    """Compile walks over network graphs, and flows on them."""
+    from simcore.flows.case import case_of
+    from simcore.flows.simulate import simulate_flows
+    from simcore.graphs.structure import describe
+
+    graph = {"family": "star", "params": {"n": 3}, "bandwidth": "1 GB/s", "latency": "1 ns"}
+    flows: list[object] = [[0, 0, 1, 1, 0, None, []], [1, 2, 1, 1, 0, None, []]]
+    routing = {"rule": "ecmp_hash"}
+    case = case_of({"kind": "rule", "graph": graph, "flows": flows, "routing": routing})
+    simulate_flows(case.graph, case.routes, case.flows)
+    describe(case.graph)
 
 
 def _run_on_engine(template: "RunTemplate") -> None:

@@ -9,6 +9,7 @@ from simcore.network.base import (
 )
 from simcore.network.congestion_aware import CongestionAware, CongestionAwareMultidim
 from simcore.network.congestion_unaware import CongestionUnaware
+from simcore.network.flow import Flow
 from simcore.registry import Registry, class_of
 
 DEFAULT_BACKEND = "congestion_unaware"
@@ -19,6 +20,7 @@ BACKENDS: Registry[type[NetworkBackend]] = Registry(
         DEFAULT_BACKEND: CongestionUnaware,
         "congestion_aware": CongestionAware,
         "congestion_aware_multidim": CongestionAwareMultidim,
+        "flow": Flow,
     },
     check=check_external,
     adapt=class_of(ExternalNetwork),

@@ -47,6 +47,37 @@ def show(file: Path, out: Path | None) -> None:
         write_text(out, dumps(data if listed else data[networks[0].id], indent=2))
 
 
+@network.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the picture (SVG) here.",
+)
+def draw(file: Path, out: Path) -> None:
+    """Draw the network in FILE, which holds one family and its parameters."""
+    from simcore.cli.settings import write_text
+    from simcore.errors import ConfigError
+    from simcore.graphs.draw import drawing
+    from simcore.graphs.read import read_networks
+
+    networks, _ = read_networks(file)
+    if len(networks) != 1:
+        raise ConfigError(str(file), "must hold one network to be drawn", got=len(networks))
+    one = networks[0]
+    try:
+        picture = drawing(one.graph(), f"{one.id or one.family}: {_told(one.params)}")
+    except ConfigError as error:
+        raise error.in_file(file) from None
+    write_text(out, picture)
+    click.echo(f"Picture in {out}.")
+
+
+def _told(params: dict[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in params.items())
+
+
 def _lines(found: "Structure", name: str) -> Iterator[str]:
     yield name
     tiers = ", ".join(f"{count} {tier}" for tier, count in found.switches_by_tier.items())

@@ -14,6 +14,12 @@ from simcore.files.yaml_file import read_yaml
 from simcore.graphs.families import FAMILIES, build_family
 from simcore.graphs.graph import NetworkGraph
 from simcore.graphs.read.link_list import graph_of_links
+from simcore.graphs.read.node_link import (
+    GivenNetwork,
+    graph_of_node_link,
+    is_node_link,
+    read_graphml,
+)
 from simcore.schema import BytesPerS, Schema, Seconds
 
 _NS_PER_S = 1e9
@@ -106,13 +112,22 @@ class NetworkFile(Schema):
         )
 
 
-def read_networks(path: Path) -> tuple[list[NetworkFile], bool]:
-    """The networks of a JSON or YAML file, and whether they stand in a list.
+def read_networks(path: Path) -> tuple[list[NetworkFile | GivenNetwork], bool]:
+    """The networks of a file, and whether they stand in a list.
+
+    JSON or YAML names families, or is one graph as networkx writes it; ``.graphml`` is GraphML.
 
     Raises:
         ConfigError: The file cannot be read, or a network breaks a rule.
     """
+    if path.suffix == ".graphml":
+        return [GivenNetwork(wired=read_graphml(path), id=path.stem)], False
     data = read_yaml(path) if path.suffix in (".yaml", ".yml") else read_json(path)
+    if isinstance(data, dict) and is_node_link(data):
+        try:
+            return [GivenNetwork(wired=graph_of_node_link(data), id=path.stem)], False
+        except ConfigError as error:
+            raise error.in_file(path) from None
     if not isinstance(data, list):
         return [NetworkFile.from_file_data(data, at="")], False
     found = [NetworkFile.from_file_data(one, at=f"[{at}]") for at, one in enumerate(data)]
@@ -120,7 +135,7 @@ def read_networks(path: Path) -> tuple[list[NetworkFile], bool]:
     for at, name in enumerate(names):
         if not name or name in names[:at]:
             raise ConfigError(f"[{at}].id", "must be a name of its own", got=name)
-    return found, True
+    return [*found], True
 
 
 def graph_of_table(table: object, at: str = "graph") -> NetworkGraph:

@@ -1,0 +1,139 @@
+"""Flows that come one by one, while others are under way."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from simcore.flows.simulate import sharing_arrays, slot_arrays
+from simcore.graphs.graph import Floats
+from simcore.kernels.flows.heaps import push
+from simcore.kernels.flows.run import run
+from simcore.kernels.flows.state import (
+    ACTIVE,
+    COUNTERS,
+    ENDED,
+    WAITING,
+    Flows,
+    Log,
+    Routes,
+    Waiting,
+)
+
+_FIRST = 256
+
+
+class LiveFlows:
+    """Flows on links, max-min fair at every instant, that are told when they begin.
+
+    Args:
+        bytes_per_ns: (L,) capacity of each link.
+        most_links: Links of the longest route.
+    """
+
+    def __init__(self, bytes_per_ns: Floats, most_links: int) -> None:
+        self._capacity, self._width = bytes_per_ns, max(1, most_links)
+        self._counter = np.zeros(COUNTERS, np.int64)
+        self._log = Log(np.empty(0), np.empty(0, np.int64), np.empty(0))
+        self._sharing = sharing_arrays(len(bytes_per_ns), _FIRST)
+        self._slots = slot_arrays(_FIRST, self._width)
+        self._waiting = Waiting(np.empty(_FIRST), np.empty(_FIRST, np.int64))
+        self._flows = _flow_arrays(_FIRST)
+        self._free = list(range(_FIRST - 1, -1, -1))
+        self._routes = Routes(
+            capacity=bytes_per_ns,
+            offsets=np.zeros(_FIRST + 1, np.int64),
+            links=np.zeros(_FIRST * self._width, np.int32),
+            parts=np.ones(_FIRST * self._width),
+            latency=np.zeros(_FIRST),
+        )
+        self._known = 0
+
+    def add_route(self, links: Sequence[int], latency_ns: float) -> int:
+        """Number of a new route over *links*, each of them once."""
+        route = self._known
+        if route == len(self._routes.latency):
+            self._routes = self._routes._replace(
+                offsets=_longer(self._routes.offsets),
+                links=_longer(self._routes.links),
+                parts=np.ones(2 * len(self._routes.parts)),
+                latency=_longer(self._routes.latency),
+            )
+        first = int(self._routes.offsets[route])
+        self._routes.links[first : first + len(links)] = links
+        self._routes.offsets[route + 1] = first + len(links)
+        self._routes.latency[route] = latency_ns
+        self._known += 1
+        return route
+
+    def begin(self, now_ns: float, route: int, size_bytes: float) -> int:
+        """Begin a flow now; its number, which no other flow under way has."""
+        if not self._free:
+            self._grow()
+        flow = self._free.pop()
+        self._flows.route[flow] = route
+        self._flows.size[flow] = size_bytes
+        waiting = self._counter[WAITING]
+        begin = now_ns + self._routes.latency[route]
+        push(self._waiting.time, self._waiting.flow, waiting, begin, flow)
+        self._counter[WAITING] += 1
+        return flow
+
+    @property
+    def next_event_ns(self) -> float:
+        """Time of the next event, infinite where nothing is under way."""
+        due = np.inf
+        if self._counter[ACTIVE]:
+            due = self._slots.ends[self._slots.order[0]]
+        if self._counter[WAITING]:
+            due = min(due, self._waiting.time[0])
+        return float(due)
+
+    def advance(self, until_ns: float) -> list[tuple[float, int]]:
+        """Let time pass up to and including *until_ns*; ends and numbers of flows that ended."""
+        self._counter[ENDED] = 0
+        tables = self._routes, self._flows, self._slots, self._sharing, self._waiting
+        run(*tables, self._log, self._counter, until_ns)
+        ended = self._flows.ended[: self._counter[ENDED]].tolist()
+        self._free += ended
+        return [(float(self._flows.finish[flow]), flow) for flow in ended]
+
+    def _grow(self) -> None:
+        """Make room for twice as many flows at once."""
+        count = len(self._flows.size)
+        self._free = list(range(2 * count - 1, count - 1, -1))
+        self._flows = Flows(*map(_longer, self._flows))._replace(cap=np.full(2 * count, np.inf))
+        # a slot's entries on links have numbers of their own, which stay what they are
+        larger = slot_arrays(2 * count, self._width)
+        arrays: Iterable[tuple[Any, Any]] = zip(larger, self._slots, strict=True)
+        for new, old in arrays:
+            new[: len(old)] = old
+        self._slots = larger
+        self._waiting = Waiting(*map(_longer, self._waiting))
+        links = len(self._capacity)
+        self._sharing = self._sharing._replace(
+            group=np.empty(2 * count, np.int64),
+            key=np.empty(links + 2 * count),
+            what=np.empty(links + 2 * count, np.int64),
+        )
+
+
+def _flow_arrays(count: int) -> Flows:
+    return Flows(
+        route=np.zeros(count, np.int64),
+        size=np.zeros(count),
+        start=np.zeros(count),
+        cap=np.full(count, np.inf),
+        waits=np.zeros(count, np.int64),
+        released=np.zeros(count),
+        offsets=np.zeros(count + 1, np.int64),
+        followers=np.zeros(0, np.int64),
+        finish=np.full(count, np.nan),
+        ended=np.empty(count, np.int64),
+    )
+
+
+def _longer(array: Any) -> Any:
+    """An array with as many entries again, 0 each; offsets get as many parts again."""
+    again = len(array) - len(array) % 2
+    return np.concatenate([array, np.zeros(again, array.dtype)])

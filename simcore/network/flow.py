@@ -1,0 +1,56 @@
+"""Messages that share links fairly: flows on the graph of the stack of dimensions."""
+
+import math
+from collections.abc import Sequence
+
+from simcore.flows.live import LiveFlows
+from simcore.graphs.stack import StackedGraph
+from simcore.network.base import Arrival, ExternalNetwork, NetworkDimension
+
+
+class Flow(ExternalNetwork):
+    """A message is a flow: the latency of its links once, then its max-min fair part of them.
+
+    It goes dimension by dimension, dimension 0 first, and holds all links of its way at once, as
+    packets do, where ``congestion_aware_multidim`` stores it whole at every hop. Arrivals are
+    rounded up to whole ns. D. Bertsekas and R. Gallager, "Data Networks", 2nd ed., 1992, 6.5.2.
+    """
+
+    def __init__(self, dimensions: Sequence[NetworkDimension]) -> None:
+        super().__init__(dimensions)
+        self._graph = StackedGraph(
+            [one.topology for one in dimensions],
+            [one.npus for one in dimensions],
+            [one.bytes_per_ns for one in dimensions],
+            [one.latency_ns for one in dimensions],
+        )
+        self._flows = LiveFlows(self._graph.bytes_per_ns, self._graph.most_links)
+        self._routes: dict[tuple[int, int], int] = {}
+        self._message: dict[int, int] = {}
+
+    def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
+        route = self._routes.get((src, dst))
+        if route is None:
+            links = self._graph.way(src, dst)
+            latency_ns = float(self._graph.latency_ns[links].sum())
+            route = self._routes[src, dst] = self._flows.add_route(links, latency_ns)
+        self._message[self._flows.begin(now_ns, route, size_bytes)] = message
+
+    def next_event_ns(self) -> int | None:
+        due_ns = self._flows.next_event_ns
+        return None if math.isinf(due_ns) else _whole_ns(due_ns)
+
+    def advance(self, until_ns: int) -> list[Arrival]:
+        ended = self._flows.advance(until_ns * (1.0 + 2.0 * _ROUNDING))
+        return [
+            Arrival(time_ns=min(_whole_ns(time_ns), until_ns), message=self._message.pop(flow))
+            for time_ns, flow in ended
+        ]
+
+
+_ROUNDING = 1e-12
+"""Part of a time by which it may lie above a whole number of ns and still be that one."""
+
+
+def _whole_ns(time_ns: float) -> int:
+    return math.ceil(time_ns * (1.0 - _ROUNDING))
