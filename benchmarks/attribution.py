@@ -5,8 +5,7 @@
 Runs shipped studies, by default all of them with few trials, of which only the front is judged at
 the finest level, and explains each design of the front as ``dse explain`` does. The parts of each
 time must sum to the simulated time to the nanosecond. ``--fidelity phases_together`` judges at that
-level alone, where the finest one takes minutes per design (P2, P3: trees over several dimensions).
-Exit code 1 if one does not. The last line is one JSON object.
+level alone, which is faster. Exit code 1 if one does not. The last line is one JSON object.
 """
 
 import argparse

@@ -5,9 +5,8 @@
 Runs shipped studies, by default all of them with their own number of trials, and takes one step on
 one ladder of each design of the front, at the fidelity that the front was judged at. A step is left
 over that betters an objective by 1 % or more and costs under 0.1 % of every other. ``--fidelity
-phases_together`` judges at that level alone, where the finest one takes minutes per design (P2, P3:
-trees over several dimensions). Exit code 1 if a step that is left lowers a cost. The last line is
-one JSON object.
+phases_together`` judges at that level alone, which is faster. Exit code 1 if a step
+that is left lowers a cost. The last line is one JSON object.
 """
 
 import argparse

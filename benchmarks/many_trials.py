@@ -61,7 +61,10 @@ def main() -> None:
     options = parser.parse_args()
     meter = Meter(options.trials)
     chosen = {"trials": options.trials, "sampler": "exhaustive", "executor": "serial"}
-    with tempfile.TemporaryDirectory() as scratch, patch("dse.run.runner.start_crew", start_idle_crew):
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        patch("dse.run.runner.start_crew", start_idle_crew),
+    ):
         dse.run_study(options.study, out=Path(scratch) / "study", watcher=meter, **chosen)
     notes = meter.notes
     spent = [

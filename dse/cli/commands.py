@@ -16,7 +16,7 @@ _SAMPLER_HELP = (
     "optunahub:samplers/PACKAGE:Class.  [default: the file's]"
 )
 _EVALUATOR_HELP = (
-    "simulator, service (of two pools), model0 (a closed form, for P5) or own (the study's "
+    "simulator, service (of two pools), model0 or libra (closed forms) or own (the study's "
     "metrics alone).  [default: the file's]"
 )
 
@@ -54,6 +54,7 @@ def _execution_options(command: F) -> F:
 
 
 _GAP_HELP = "Stop once no design can be better by more than this, such as 1%."
+_FRONT_HELP = "Stop once no more of the front's hypervolume than this can be missing, such as 5%."
 
 
 def _percent(value: str) -> float:
@@ -85,6 +86,7 @@ def _trials(value: str) -> int | str:
 @click.option("--timeout", type=click.FloatRange(min=0), help="Seconds, then no new proposals.")
 @click.option("--sampler", help=_SAMPLER_HELP)
 @click.option("--gap", type=_percent, metavar="SHARE", help=_GAP_HELP)
+@click.option("--hypervolume-gap", type=_percent, metavar="SHARE", help=_FRONT_HELP)
 @_execution_options
 def study(
     file: str, timeout: float | None, out: Path | None, resume: bool, quiet: bool, **options: Any

@@ -5,6 +5,8 @@ Optimization", ISPASS 2024, network cost model. Its Python code charges a switch
 C++ copy that COSMIC (arXiv 2505.15020) used charges two.
 """
 
+from math import inf
+
 from dse.costs.base import GB, Cost, CostModel
 from dse.costs.prices import PriceBook, TierPrice
 from simcore import Dimension, InfeasibleError, Platform
@@ -54,6 +56,18 @@ def _network_usd(platform: Platform, prices: PriceBook, *, switch_links: int) ->
     return parts
 
 
+def tier_units(dimensions: int, prices: PriceBook) -> tuple[tuple[float, float], ...]:
+    """USD per GB/s of one NPU in each dimension, without and with a switch, as ``LibraPy``.
+
+    Infinite where LIBRA prices no switch, or no such number of dimensions.
+    """
+    names = TIER_NAMES.get(dimensions)
+    if names is None:
+        return ((inf, inf),) * dimensions
+    tiers = [getattr(prices.network_tiers, name) for name in names]
+    return tuple((float(tier.link), _switch_usd(tier, 1)) for tier in tiers)
+
+
 def _usd_per_gb_per_s(
     dimension: Dimension, price: TierPrice, tier: str, switch_links: int
 ) -> float:
@@ -61,4 +75,11 @@ def _usd_per_gb_per_s(
         return float(price.link)
     if price.switch is None:
         raise InfeasibleError("network_tiers", f"LIBRA prices no switch on the {tier} tier")
+    return _switch_usd(price, switch_links)
+
+
+def _switch_usd(price: TierPrice, switch_links: int) -> float:
+    """USD per GB/s of an NPU at a switch; infinite where the tier has none."""
+    if price.switch is None:
+        return inf
     return float(switch_links * price.link + price.switch + (price.nic or 0.0))

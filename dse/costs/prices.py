@@ -39,6 +39,7 @@ class NetworkTiers(Schema):
     node: TierPrice
     pod: TierPrice
     source: str = Field(min_length=1)
+    licence: str = ""
 
 
 class ScaleUpPrice(Schema):
@@ -54,6 +55,7 @@ class ScaleUpPrice(Schema):
     switch: UsdPerGBps = Field(ge=0)
     direct: UsdPerGBps = Field(ge=0)
     source: str = Field(min_length=1)
+    licence: str = ""
 
 
 class ScaleOutPrice(Schema):
@@ -71,6 +73,7 @@ class ScaleOutPrice(Schema):
     next_tier: UsdPerGBps = Field(ge=0)
     direct: UsdPerGBps = Field(ge=0)
     source: str = Field(min_length=1)
+    licence: str = ""
 
     @model_validator(mode="after")
     def _check_order(self) -> "ScaleOutPrice":
@@ -98,6 +101,7 @@ class PowerPrice(Schema):
     energy: UsdPerKwh = Field(ge=0)
     carbon: KgPerKwh = Field(ge=0)
     source: str = Field(min_length=1)
+    licence: str = ""
 
 
 class OwnershipPrice(Schema):
@@ -108,6 +112,7 @@ class OwnershipPrice(Schema):
     maintenance: PerYear = Field(ge=0)
     staff: PerYear = Field(ge=0)
     source: str = Field(min_length=1)
+    licence: str = ""
 
 
 class PriceBook(Schema):

@@ -1,7 +1,7 @@
 """The evaluators, and how to build the one that a study names."""
 
 from dse.evaluate.base import Evaluator, EvaluatorInput
-from dse.evaluate.closed_form import ClosedFormEvaluator
+from dse.evaluate.closed_forms.evaluators import LibraEvaluator, Model0Evaluator
 from dse.evaluate.own.evaluator import EvaluatorWithOwn, OwnEvaluator, as_evaluator
 from dse.evaluate.scenarios import ScenarioEvaluator
 from dse.evaluate.services import ServiceEvaluator
@@ -29,7 +29,8 @@ EVALUATORS: Registry[type[Evaluator]] = Registry(
     {
         DEFAULT_EVALUATOR: SimulatorEvaluator,
         "service": ServiceEvaluator,
-        "model0": ClosedFormEvaluator,
+        "model0": Model0Evaluator,
+        "libra": LibraEvaluator,
         OWN: OwnEvaluator,
     },
     check=_check,

@@ -26,21 +26,27 @@ class Turn:
 
 
 class ProvingProposer(Proposer[Turn]):
-    """Asks the sampler and the proof by turns, until the gap is proven.
+    """Asks the sampler and the proof by turns, until the gap is proven, or enough of it.
 
     The proof hears of every outcome by itself.
     """
 
     asks_study = True
 
-    def __init__(self, sampler: Proposer[Any], prover: Prover) -> None:
-        self._sampler, self._prover = sampler, prover
+    def __init__(
+        self,
+        sampler: Proposer[Any],
+        prover: Prover,
+        is_enough: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """*is_enough*: asked before each proposal whether what is proven is all that was asked."""
+        self._sampler, self._prover, self._is_enough = sampler, prover, is_enough
         self._turn = 0
         self._is_sampled_out = False
 
     def ask(self) -> Proposal[Turn] | None:
         """The next design of whose turn it is; None once the gap is proven."""
-        if self._prover.is_closed:
+        if self._prover.is_closed or self._is_enough():
             return None
         self._turn += 1
         if self._turn % 2:

@@ -6,6 +6,7 @@ from typing import Any
 
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import Evaluation, evaluate
+from dse.objectives import Goals
 from dse.reasons.sentence import sentence
 from dse.reasons.what_if import WhatIf, what_ifs
 from dse.space import Design
@@ -58,7 +59,7 @@ def explain_design(study: Study, design: Design) -> Explanation:
     )
 
 
-def explanation_data(found: Explanation) -> dict[str, Any]:
+def explanation_data(goals: Goals, found: Explanation) -> dict[str, Any]:
     """*found* as plain data, for JSON."""
     evaluation = found.evaluation
     return {
@@ -70,7 +71,7 @@ def explanation_data(found: Explanation) -> dict[str, Any]:
         "metrics": dict(evaluation.metrics),
         "notes": list(evaluation.notes),
         "attributions": [_attribution_data(one) for one in found.attributions],
-        "what_ifs": [_what_if_data(one) for one in found.what_ifs],
+        "what_ifs": [_what_if_data(goals, one) for one in found.what_ifs],
         "measured_against": found.measured_against,
     }
 
@@ -91,7 +92,7 @@ def _attribution_data(found: Attribution) -> dict[str, Any]:
     return {"what": found.what, "way": found.way, "time_ns": found.time_ns, "parts": parts}
 
 
-def _what_if_data(one: WhatIf) -> dict[str, Any]:
+def _what_if_data(goals: Goals, one: WhatIf) -> dict[str, Any]:
     lever: Mapping[str, Any] = {}
     if one.lever is not None:
         lever = {"lever": str(one.lever), "factor": one.factor}
@@ -101,5 +102,6 @@ def _what_if_data(one: WhatIf) -> dict[str, Any]:
         "state": one.state,
         "reason": one.reason,
         "changes": dict(one.changes),
+        "is_bargain": one.is_bargain(goals),
         "usd_per_percent": one.usd_per_percent,
     }

@@ -1,14 +1,11 @@
-"""Designs one step away: a knob up or down, a factor from one degree to another, another word."""
+"""Valid designs one step away from a design, by the knob that the step is taken on."""
 
 from collections.abc import Iterator
 
 from dse.samplers.design import GenomeSpace
-from dse.samplers.design.columns.genomes import Genome
-from dse.samplers.design.columns.neighbourhood import PRIMES, Neighbourhood, active
+from dse.samplers.design.columns.neighbourhood import Neighbourhood
+from dse.samplers.design.columns.steps import rungs, shifts, words
 from dse.space import Design, Space
-
-MOST_WORDS = 4
-"""Other choices that are tried of a knob without an order: the first ones of its list."""
 
 
 def one_step(space: Space, design: Design) -> Iterator[tuple[str, Design | None]]:
@@ -23,55 +20,9 @@ def one_step(space: Space, design: Design) -> Iterator[tuple[str, Design | None]
         return
     near = Neighbourhood(genomes)
     seen = {genome}
-    for name, found in (*_on_ladders(near, genome), *_shifts(near, genome), *_words(near, genome)):
+    for name, found in (*rungs(near, genome), *shifts(near, genome), *words(near, genome)):
         if found is None:
             yield name, None
         elif found not in seen:
             seen.add(found)
             yield name, genomes.design(genomes.settled(found))
-
-
-def _on_ladders(near: Neighbourhood, genome: Genome) -> Iterator[tuple[str, Genome | None]]:
-    for at in active(genome, near.ladders):
-        for way in (1, -1):
-            code = genome.codes[at] + way
-            if 0 <= code <= near.tops[at]:
-                yield near.space.knobs[at].name, _with(near, genome, at, code)
-
-
-def _words(near: Neighbourhood, genome: Genome) -> Iterator[tuple[str, Genome | None]]:
-    for at in active(genome, near.words):
-        others = [code for code in range(near.tops[at] + 1) if code != genome.codes[at]]
-        for code in others[:MOST_WORDS]:
-            yield near.space.knobs[at].name, _with(near, genome, at, code)
-
-
-def _with(near: Neighbourhood, genome: Genome, at: int, code: int) -> Genome | None:
-    codes = list(genome.codes)
-    codes[at] = code
-    return near.finish(genome, codes, (at,))
-
-
-def _shifts(near: Neighbourhood, genome: Genome) -> Iterator[tuple[str, Genome | None]]:
-    """The smallest factor of each degree of a product, handed to each other degree."""
-    knobs = near.space.knobs
-    for product in near.products:
-        held = active(genome, product)
-        for giver in held:
-            value = knobs[giver].choices[genome.codes[giver]]
-            if not isinstance(value, int) or value < 2:
-                continue
-            factor = next((prime for prime in PRIMES if value % prime == 0), value)
-            for taker in held:
-                if taker != giver:
-                    yield knobs[giver].name, _shifted(near, genome, giver, taker, factor)
-
-
-def _shifted(
-    near: Neighbourhood, genome: Genome, giver: int, taker: int, factor: int
-) -> Genome | None:
-    knobs, codes = near.space.knobs, genome.codes
-    less, more = knobs[giver].choices[codes[giver]], knobs[taker].choices[codes[taker]]
-    if not isinstance(less, int) or not isinstance(more, int):
-        return None
-    return near.moved(genome, {giver: less // factor, taker: more * factor})

@@ -7,6 +7,7 @@ from dse.evaluate import Evaluator
 from dse.evaluate.base import Evaluation, evaluate
 from dse.evaluate.levers import Lever
 from dse.objectives import COST_METRICS, OBJECTIVES, SIMULATED, Goals
+from dse.rank.bargain import GAIN, LOSS
 from dse.reasons.steps import one_step
 from dse.space import Design, Value
 from dse.study.compile import Study
@@ -34,6 +35,21 @@ class WhatIf:
     reason: str = ""
     changes: Mapping[str, float]
     usd_per_percent: float | None = None
+
+    def is_bargain(self, goals: Goals) -> bool:
+        """True if it betters an objective by ``GAIN`` and none gets worse by ``LOSS``, at no lever.
+
+        A search tries such steps of its front, so that few are left; what is left is an offer.
+        """
+        if self.lever is not None or self.state != "complete" or not self.changes:
+            return False
+        worse = [goals.signs_by_name[name] * part for name, part in self.changes.items()]
+        return min(worse) <= -GAIN and max(worse) < LOSS
+
+    def taken(self, design: Design) -> Design:
+        """*design* with the step that this is."""
+        changed = {**design, **{name: after for name, (_, after) in self.knobs.items()}}
+        return {name: value for name, value in changed.items() if value is not None}
 
 
 def what_ifs(

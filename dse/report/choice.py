@@ -6,10 +6,10 @@ from dse.objectives import OBJECTIVES
 from dse.reasons.waits import reason_lines
 from dse.report.amounts import short_names, show_amount, show_objective, show_value
 from dse.report.front_table import FrontTable
-from dse.report.memory_marks import memory_mark
 from dse.results.convergence import convergence_lines
 from dse.results.result import StudyResult
 from dse.results.trims import LOSS
+from dse.study.memory_marks import memory_mark
 
 MOST_TRIMS = 5
 """Trims that are told, those that save most first."""

@@ -8,6 +8,7 @@ from dse.report.amounts import show_objective, show_value
 from dse.report.sections import ReportSection
 from dse.results.result import StudyResult
 from dse.space import Parameter, design_key
+from dse.study.memory_marks import memory_mark
 from dse.study.trials import Trial
 
 FEW = 8
@@ -99,7 +100,7 @@ def _best(one: StudyResult, two: StudyResult) -> Iterator[tuple[str, str, str]]:
         told = [
             "-"
             if row is None
-            else f"{show_objective(name, row.evaluation.objectives[name])} (trial {row.number})"
+            else f"{show_objective(name, row.evaluation.objectives[name])} ({_named(row)})"
             for row in pair
         ]
         first, second = pair
@@ -107,6 +108,11 @@ def _best(one: StudyResult, two: StudyResult) -> Iterator[tuple[str, str, str]]:
             part = second.evaluation.objectives[name] / first.evaluation.objectives[name] - 1
             told[1] += f", {part:+.2%}"
         yield OBJECTIVES[name].label, told[0], told[1]
+
+
+def _named(row: Trial) -> str:
+    mark = memory_mark(row.evaluation.metrics)
+    return f"trial {row.number}" + (f", memory {mark}" if mark else "")
 
 
 def _best_rows(one: StudyResult, two: StudyResult) -> dict[str, tuple[Trial | None, Trial | None]]:

@@ -13,9 +13,11 @@ from dse.report.baseline import RUN, against
 from dse.report.measured import design_band
 from dse.report.prices import price_sensitivity, told
 from dse.report.sections import ReportSection
-from dse.report.why import time_sections, what_if_sections
+from dse.report.why import offer_section, time_sections, what_if_sections
 from dse.results.result import StudyResult
+from dse.space import design_key
 from dse.study.compile import Study
+from dse.study.memory_marks import memory_mark, memory_told
 from dse.study.trials import Trial
 from simcore import ConfigError, files_kept
 
@@ -51,7 +53,7 @@ def trial_data(result: StudyResult, number: int) -> dict[str, Any]:
         "trial": trial.number,
         "design": dict(trial.design),
         "changed_since": list(changed_since(own)),
-        **explanation_data(found),
+        **explanation_data(result.study.goals, found),
     }
 
 
@@ -71,7 +73,8 @@ def _sections(trial: Trial, result: StudyResult) -> list[ReportSection]:
     found = explain_design(_judged(trial, result.study), trial.design)
     evaluation = found.evaluation
     metrics = dict(evaluation.metrics)
-    gist = ((found.sentence, "", ""),) if found.sentence else ()
+    mark = memory_mark(metrics)
+    gist = tuple((text, "", "") for text in (found.sentence, mark and f"memory {mark}") if text)
     sections = [ReportSection(title=f"trial {trial.number}", lines=gist), _design(trial, result)]
     if trial.state == "pruned":
         lines = ((trial.evaluation.reason, "", "its values are worked out only now"),)
@@ -80,6 +83,8 @@ def _sections(trial: Trial, result: StudyResult) -> list[ReportSection]:
         sections.append(ReportSection(title=evaluation.state, lines=((evaluation.reason, "", ""),)))
     sections.append(_objectives(trial, result, dict(evaluation.objectives)))
     sections.append(_baseline(trial, result))
+    known = _numbers(trial, result)
+    sections.append(offer_section(result.study, trial.design, found.what_ifs, known))
     notes = tuple((note, "", "") for note in evaluation.notes)
     sections.append(ReportSection(title="notes", lines=notes))
     sections.append(_levels(trial, result))
@@ -94,6 +99,13 @@ def _sections(trial: Trial, result: StudyResult) -> list[ReportSection]:
     sections.append(_prices(trial, result))
     sections += what_if_sections(result.study, found.what_ifs)
     return sections
+
+
+def _numbers(trial: Trial, result: StudyResult) -> dict[str, int]:
+    """Numbers of the trials that were judged at the level of *trial*, by the keys of designs."""
+    level = trial.evaluation.fidelity
+    rows = (row for row in reversed(result.rows) if row.evaluation.fidelity == level)
+    return {design_key(row.design): row.number for row in rows}
 
 
 def _judged(trial: Trial, study: Study) -> Study:
@@ -181,8 +193,7 @@ def _margins(constraints: dict[str, float], metrics: dict[str, float]) -> Report
         lines.append((plain(name), verdict, ""))
     if "footprint_bytes" in metrics:
         _, used = show_metric("footprint_bytes", metrics["footprint_bytes"])
-        share = f"{metrics['memory_fill']:.1%} of what there is" if "memory_fill" in metrics else ""
-        lines.append(("memory per NPU", used, share))
+        lines.append(("memory per NPU", used, memory_told(metrics)))
     return ReportSection(title="constraints", lines=tuple(lines))
 
 

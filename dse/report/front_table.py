@@ -12,10 +12,10 @@ from dse.report.amounts import (
     show_objective,
     show_short,
 )
-from dse.report.memory_marks import memory_mark
 from dse.results.baseline import run_values
 from dse.results.result import StudyResult
 from dse.space import Parameter
+from dse.study.memory_marks import memory_mark
 from dse.study.trials import Trial
 
 BAND = "measured (80%)"

@@ -9,8 +9,8 @@ import numpy as np
 
 from dse.objectives import OBJECTIVES
 from dse.report.amounts import said_unit, short_names, show_objective, show_value
-from dse.report.memory_marks import memory_mark
 from dse.results.result import StudyResult
+from dse.study.memory_marks import memory_mark
 from dse.study.trials import Trial
 
 MAX_POINTS = 5000

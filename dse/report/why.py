@@ -1,16 +1,19 @@
 """Reasons of a design as texts: its time by what it went to, and what would change it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dse.objectives import OBJECTIVES
 from dse.reasons import WhatIf
 from dse.report.amounts import plain, short_names, show_value
 from dse.report.sections import ReportSection
+from dse.space import Design, design_key
 from dse.study.compile import Study
 from simcore import Attribution, format_quantity
 
 FEW = 12
 """Reasons that are listed; the others are one line."""
+
+NOT_TRIED = "not tried: more trials, or a study that starts with it (search.start)"
 
 _TELLING = 0.00005
 """Change below which a number is not worth its digits."""
@@ -52,6 +55,26 @@ def what_if_sections(study: Study, tried: Sequence[WhatIf]) -> Iterator[ReportSe
         title="what if one knob were a step away",
         lines=tuple((_stepped(study, short, one), *_effect(one)) for one in stepped),
     )
+
+
+def offer_section(
+    study: Study, design: Design, tried: Sequence[WhatIf], known: Mapping[str, int]
+) -> ReportSection:
+    """Steps from *design* that are better at no loss, each with the trial that has it.
+
+    Args:
+        study: What was asked.
+        design: Where the steps begin.
+        tried: What was changed.
+        known: Numbers of trials by the keys of their designs.
+    """
+    short = short_names(list(study.space.parameters))
+    lines = []
+    for one in (one for one in tried if one.is_bargain(study.goals)):
+        number = known.get(design_key(one.taken(design)))
+        at = NOT_TRIED if number is None else f"trial {number}"
+        lines.append((_stepped(study, short, one), _effect(one)[0], at))
+    return ReportSection(title="better at no loss, one step away", lines=tuple(lines))
 
 
 def _moved(one: WhatIf) -> str:

@@ -8,18 +8,12 @@ import numpy as np
 from dse.fidelity.compare import searched_rows
 from dse.fidelity.promote import minimised
 from dse.objectives import OBJECTIVES
-from dse.rank.progress import shares_of_volume
+from dse.rank.progress import latest_gain, shares_of_volume
 from dse.study.compile import Study
 from dse.study.trials import Trial
 
 STEPS = 20
 """Points of the course that are told."""
-
-LAST = 100
-"""Proposals whose gain says whether a search still improves; of few of them a third."""
-
-SETTLED = 0.01
-"""Share of the hypervolume below which a gain is none."""
 
 
 def convergence_summary(
@@ -39,22 +33,20 @@ def convergence_summary(
     found = [row for row in searched if row.is_feasible]
     if not found:
         return {}
-    proposals, last = len(searched), min(LAST, max(1, len(searched) // 3))
+    proposals = len(searched)
     marks = sorted({-(-proposals * step // STEPS) for step in range(1, STEPS + 1)})
-    asked = sorted({*marks, proposals - last})
     points = minimised(study, found)
-    numbers = np.array([row.number for row in found])
-    counts = [int((numbers < mark).sum()) for mark in asked]
-    shares = dict(zip(asked, shares_of_volume(points, counts), strict=True))
-    gained = 1.0 - shares[proposals - last]
+    numbers = [row.number for row in found]
+    counts = [sum(number < mark for number in numbers) for mark in marks]
+    gain = latest_gain(points, numbers, proposals)
     return {
         "convergence": {
             "proposals": marks,
-            "hypervolume": [shares[mark] for mark in marks],
-            **_gaps(study, points, [counts[asked.index(mark)] for mark in marks], lower_bounds),
-            "last": last,
-            "gained": gained,
-            "improves": gained >= SETTLED,
+            "hypervolume": shares_of_volume(points, counts),
+            **_gaps(study, points, counts, lower_bounds),
+            "last": gain.last,
+            "gained": gain.share,
+            "improves": not gain.is_settled,
         }
     }
 

@@ -91,9 +91,11 @@ class _Choice:
         return points
 
     def _best_in(self, name: str) -> Iterator[tuple[int, str]]:
-        """Best design in one objective; of those that cannot be told from it, the best in others.
+        """Best design in one objective; of those that cannot be told from it, the best in all.
 
-        Behind it the one with the best value, where that is another one.
+        One that is 9 % behind as predicted has to be better by more than that elsewhere: that the
+        difference cannot be told does not make it nothing. Behind it the one with the best value,
+        where that is another one.
         """
         objective, front = OBJECTIVES[name], self._front
         column = list(self._study.goals.objectives).index(name)
@@ -102,7 +104,7 @@ class _Choice:
         chosen, told = best, f"best in {objective.label}"
         near = [at for at in self._at if self._is_as_good(objective, best, at, column)]
         if len(near) > 1:
-            chosen = min(near, key=lambda at: (round(order[at], 12), self._points[at, column]))
+            chosen = min(near, key=lambda at: (self._worse(best, at), order[at]))
         if chosen == best:
             yield best, told
             return
@@ -113,6 +115,13 @@ class _Choice:
             f"{self._saved(best, chosen)}",
         )
         yield best, f"{told} as predicted"
+
+    def _worse(self, best: int, at: int) -> float:
+        """Logarithm of how much worse design *at* is than *best*, over all objectives."""
+        one, other = self._points[best], self._points[at]
+        known = (one != 0) & (other != 0)
+        parts = np.log(np.abs(other[known] / one[known])) * np.sign(one[known])
+        return round(float(parts.sum()), 12)
 
     def _is_as_good(self, objective: Objective, best: int, at: int, column: int) -> bool:
         metrics = set(objective.metrics)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from dse.results.trims import Trim, trims_of_front
 from dse.store.folder import SUMMARY, StudyFolder
 from dse.store.tables import trials_frame
 from dse.study.compile import Study, load_study_file
+from dse.study.memory_marks import memory_mark
 from dse.study.trials import Trial
 from simcore import ConfigError, files_kept, read_json
 
@@ -47,6 +49,28 @@ class StudyResult:
     folder: Path | None = None
     provenances: Sequence[Provenance] = ()
 
+    def __repr__(self) -> str:
+        """The study in one line: what a notebook prints where it shows no tables."""
+        question = self.study.file.question or "study"
+        short = [row.number for row in self._front_rows if memory_mark(row.evaluation.metrics)]
+        told = f"{len(self.rows)} trials, {len(self.front)} on the front"
+        if short:
+            told += f", {len(short)} of them short of memory (trial {short[0]})"
+        return f"<{type(self).__name__}: {question} {told}>"
+
+    def _repr_html_(self) -> str:
+        """The front as a notebook shows it: objectives, marks of memory, knobs."""
+        front = self.pareto_front()
+        values = [name for name in front if str(name).startswith("objectives.")]
+        knobs = [name for name in front if str(name).startswith("params.")]
+        marks = ["memory"] if (front["memory"] != "").any() else []
+        shown = front[["number", *values, *marks, *knobs]]
+        return f"<p>{escape(repr(self)[1:-1])}</p>{shown.to_html(index=False)}"
+
+    @property
+    def _front_rows(self) -> list[Trial]:
+        return [self.rows[at] for at in self.front]
+
     @property
     def trials(self) -> "pd.DataFrame":
         """One row per proposal, and one more per finer fidelity at which it was judged again."""
@@ -61,7 +85,7 @@ class StudyResult:
     def discernment(self) -> Discernment:
         """Differences between designs of the front that can be told, and those that cannot."""
         with files_kept(self.study.files):
-            return Discernment(self.study, [self.rows[at] for at in self.front])
+            return Discernment(self.study, self._front_rows)
 
     @property
     def equals(self) -> list[Equals]:

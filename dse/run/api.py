@@ -128,6 +128,7 @@ _OVERRIDES = {
     "variations": "search.variations",
     "screening": "search.screening",
     "gap": "search.gap",
+    "hypervolume_gap": "search.hypervolume_gap",
     "fidelity": "search.fidelity",
     "promote": "search.promote",
     "controls": "search.controls",

@@ -3,6 +3,9 @@
 The last proposals try what designs of the front can do without (``Proposer.trim``). A trim may join
 the front and be trimmed in turn, so that outcomes have to be awaited: near the end, no more designs
 are open than there is room left to trim.
+
+A search without a number of trials ends once it has settled and nothing is left to trim. Where its
+trims have moved the front by more than nothing, it has not settled after all, and goes on.
 """
 
 from collections.abc import Sequence
@@ -10,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dse.rank.progress import shares_of_volume
+from dse.rank.progress import latest_gain
 from dse.study.trials import Trial
 
 RESERVED, MOST_RESERVED = 3, 300
@@ -27,12 +30,8 @@ the front."""
 EVERY = 50
 """Outcomes after which it is seen whether a search still improves."""
 
-PATIENCE, LEAST = 1 / 3, 200
-"""Part of the outcomes that must have brought nothing before a search without a number of trials
-ends, and how many at least."""
-
-NOTHING = 0.01
-"""Share of the hypervolume of the front below which a gain is none."""
+LEAST = 600
+"""Outcomes that a search without a number of trials has at least: a third of them is looked at."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,7 +45,8 @@ class Ending:
         starts: Designs that the user asked for, which all come before the end.
         signs: +1 for each minimised objective, by name, -1 for each that is maximised; empty: the
             search ends after *trials*, whether it improves or not.
-        first: Number of the first proposal of the end; None: it has not begun.
+        first: Number of the first proposal of the end, when it began for the first time; None: it
+            has not begun.
     """
 
     trials: int
@@ -56,22 +56,33 @@ class Ending:
     signs: dict[str, int] = field(default_factory=dict)
     first: int | None = None
     _seen: int = 0
+    _is_on: bool = False
 
     def begins(self, rows: Sequence[Trial], asked: int) -> bool:
-        """True once the end has begun.
+        """True once the end has begun, and until the search goes on after all.
 
         Args:
             rows: All that is told, in ask order; looked at in steps of ``EVERY``, each once.
             asked: Proposals so far.
         """
-        if self.first is None and self._is_due(rows, asked):
-            self.first = asked
-        return self.first is not None
+        if not self._is_on and self._is_due(rows, asked):
+            self._is_on = True
+            self.first = asked if self.first is None else self.first
+        return self._is_on
 
     @property
-    def is_over(self) -> bool:
-        """True if nothing is left to do once it has begun, but for trims."""
+    def only_trims(self) -> bool:
+        """True if nothing else is proposed while it is on."""
         return bool(self.signs)
+
+    def is_over(self, rows: Sequence[Trial]) -> bool:
+        """True if the search has ended, now that nothing is left to trim; if not, it goes on.
+
+        Args:
+            rows: All proposals, each with its outcome.
+        """
+        self._is_on = self._has_settled(rows)
+        return self._is_on
 
     def may_open(self, asked: int, opened: int) -> bool:
         """True if one more design that is no trim may be under way beside *opened* ones."""
@@ -102,13 +113,11 @@ class Ending:
 
     def _has_settled(self, rows: Sequence[Trial]) -> bool:
         """True if the latest of *rows* have brought next to nothing."""
-        latest = max(LEAST, int(len(rows) * PATIENCE))
-        found = [(row.number, self._point(row)) for row in rows if row.is_feasible]
-        before = sum(number < len(rows) - latest for number, _ in found)
-        if not before:
+        if len(rows) < LEAST:
             return False
-        points = np.array([point for _, point in found], np.float64)
-        return 1 - shares_of_volume(points, [before])[0] < NOTHING
+        found = [row for row in rows if row.is_feasible]
+        points = np.array([self._point(row) for row in found], np.float64)
+        return latest_gain(points, [row.number for row in found], len(rows)).is_settled
 
     def _point(self, row: Trial) -> list[float]:
         objectives = row.evaluation.objectives

@@ -32,7 +32,7 @@ from dse.results.convergence import convergence_summary
 from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
-from dse.run.gap import gap_summary
+from dse.run.gap import FrontGoal, gap_summary, told_gap
 from dse.run.refine import RefineHooks, Refinement
 from dse.run.search import Budget, Evaluations, Hooks, Search, each_evaluated
 from dse.run.start import starting_designs
@@ -114,7 +114,7 @@ class Runner:
     def _proposer(self, evaluator: Evaluator, screen: StudyScreen) -> Proposer[Any]:
         """The sampler; beside it a proof, if the study asks for a gap."""
         study, file = self._study, self._study.file
-        gap = file.search.gap
+        gap = told_gap(study)
         if gap is not None and not why_unproven(study):
             self._prover = Prover(study, gap, evaluator.canonical)
         proposer = build_proposer(
@@ -139,7 +139,10 @@ class Runner:
         for design in self._starts:
             proposer.enqueue(design)
         if self._prover is not None:
-            return ProvingProposer(proposer, self._prover)
+            goal = FrontGoal(study, self._prover)
+            return ProvingProposer(
+                proposer, self._prover, lambda: goal.is_reached(self._storage.rows)
+            )
         if gap is not None:
             check_visits_all(study, proposer.is_complete)
         return proposer

@@ -257,11 +257,18 @@ class Search:
         trim = self._proposer.trim(self._is_new)
         if trim is not None:
             return trim, False
-        if ending.is_over:
-            return None, opened > 0
+        if ending.only_trims:
+            return self._last(opened)
         if not ending.may_open(self._asked, opened):
             return None, True
         return self._proposer.free_step(self._is_new) or self._proposer.ask(), False
+
+    def _last(self, opened: int) -> tuple[Proposal[Any] | None, bool]:
+        """Proposal after the trims of a search that ends by itself, and whether to wait for one."""
+        step = self._proposer.free_step(self._is_new)
+        if step is not None or opened:
+            return step, step is None
+        return (None if self._ending.is_over(self.trials) else self._proposer.ask()), False
 
     def _is_new(self, design: Design) -> bool:
         return self._key(design) not in self._by_key

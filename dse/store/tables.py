@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dse.evaluate.metrics import plain
 from dse.space import Parameter
 from dse.study.compile import Study
+from dse.study.memory_marks import memory_mark
 from dse.study.trials import Trial
 
 if TYPE_CHECKING:
@@ -25,10 +26,11 @@ CHUNK_ROWS = 20_000
 class Columns:
     """Columns that a table of trials shows.
 
-    Columns: ``number, state, params.*, objectives.*, constraints.*, metrics.*, fidelity,
+    Columns: ``number, state, params.*, objectives.*, memory, constraints.*, metrics.*, fidelity,
     notes, duration_s, worker, failure, attempts, reason, provenance, repeats``; quantities in base
-    units, missing where a knob has no meaning or nothing was evaluated. Types follow from the
-    study, never from the values at hand, so that all parts of a stream agree.
+    units, missing where a knob has no meaning or nothing was evaluated; ``memory`` says so if a
+    design is short of it, and is empty else. Types follow from the study, never from the values at
+    hand, so that all parts of a stream agree.
 
     Attributes:
         study: Gives parameters and objectives.
@@ -69,6 +71,8 @@ class Columns:
         for part, (names, rows) in numbers.items():
             for name, values in zip(names, number_columns(tuple(names), rows), strict=True):
                 columns[f"{part}.{name}"] = pd.array(values, dtype="float64")
+            if part == "objectives":
+                columns["memory"] = _texts([memory_mark(e.metrics) for e in found])
         columns["fidelity"] = _texts([e.fidelity for e in found])
         columns["notes"] = _texts(["; ".join(e.notes) for e in found])
         columns["duration_s"] = _floats([e.duration_s for e in found])

@@ -71,6 +71,9 @@ class SearchFile(Schema):
             beaten by a finished one.
         gap: Ends the search once it is proven that no design is better than those found by more
             than this share; a proof then takes turns with the sampler.
+        hypervolume_gap: Ends the search once it is proven that no more than this share of the
+            hypervolume of the front that could exist is missing; with ``gap``, both are told, and
+            ``gap`` ends it.
         start: Designs to begin with: the values of their knobs, or the folder of a study whose
             front is taken.
         fidelity: Ways to judge designs, from coarse to fine: ``bound`` (screening), then network
@@ -92,6 +95,7 @@ class SearchFile(Schema):
     variations: int = Field(default=100, ge=0, le=10_000)
     screening: bool = True
     gap: Annotated[Share, Field(ge=0, lt=1)] | None = None
+    hypervolume_gap: Annotated[Share, Field(gt=0, lt=1)] | None = None
     start: tuple[str | dict[str, FileValue], ...] = ()
     fidelity: tuple[str, ...] = ()
     promote: int = Field(default=24, ge=1, le=10_000)

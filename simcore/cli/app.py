@@ -43,6 +43,8 @@ _COMMANDS = {
         "kernels",
         "Take kernel times from other programs' output.",
     ),
+    "flows": ("simcore.cli.graphs.flows", "flows", "Simulate flows on network graphs."),
+    "network": ("simcore.cli.graphs.network", "network", "Show and draw network graphs."),
     "schema": ("simcore.cli.schema", "schema", "Write the JSON Schemas of all file kinds."),
 }
 

@@ -24,7 +24,7 @@ class DoubleBinaryTree(CollectiveAlgorithm):
 
     def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
         """One of the two trees, edge by edge of each level: members do not wait for the others'."""
-        parents = _parents(members)
+        parents = tree_parents(members)
         levels = [[place for place in parents if place & -place == 1 << level]
                   for level in range(members.bit_length() - 1)]  # fmt: skip
         up, down = list[Step](), list[Step]()
@@ -41,8 +41,8 @@ class DoubleBinaryTree(CollectiveAlgorithm):
         return StateMachine(peers=PeerRule.TREE)
 
 
-def _parents(members: int) -> dict[int, int]:
-    """The parent of each member but the root, which is member 0."""
+def tree_parents(members: int) -> dict[int, int]:
+    """Parent of each member but the root, which is member 0, in the minimal tree."""
     parents = {}
     for place in range(1, members):
         step = place & -place

@@ -235,6 +235,11 @@ def files_kept(texts: dict[str, str]) -> Iterator[None]:
         _TEXTS.reset(token)
 
 
+def texts_kept() -> dict[str, str] | None:
+    """Texts of files that are kept, by absolute path; None: none are."""
+    return _TEXTS.get()
+
+
 def kept_text(path: str | os.PathLike[str], read: Callable[[], str]) -> str:
     """The text of the file at *path*: what is kept of it, or what *read* gives."""
     texts = _TEXTS.get()

@@ -1,12 +1,12 @@
 """Links as an accelerator has them: what the word ``native`` means in a network dimension."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from itertools import accumulate
 from operator import mul
 from typing import Any
 
 from simcore.errors import ConfigError
+from simcore.files.once import read_once
 from simcore.machine.dimension import Dimension
 from simcore.machine.fabric import Fabric
 from simcore.machine.npu import Npu
@@ -17,7 +17,7 @@ NATIVE = "native"
 _CARDS, _SWITCH = "nic", "switch"
 """Fabric and shape of what leaves a scale-up domain."""
 
-_fabric = cache(Fabric.load)
+_fabric = read_once(Fabric.load)
 
 
 def is_native(dimension: object) -> bool:

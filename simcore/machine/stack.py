@@ -1,10 +1,10 @@
 """Software stacks: what the programs that train cost beside the silicon they run on."""
 
-from functools import cache
 from typing import Self
 
 from pydantic import Field
 
+from simcore.files.once import read_once
 from simcore.files.resources import find_config
 from simcore.files.yaml_file import read_table
 from simcore.machine.npu import MOST_PER_ELEMENT, MOST_TIMES, Npu
@@ -115,6 +115,6 @@ def load_stack(name: str, *, at: str = "stack") -> Stack:
     return _shipped(name, at)
 
 
-@cache
+@read_once
 def _shipped(name: str, at: str) -> Stack:
     return Stack.read(name, at=at)

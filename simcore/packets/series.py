@@ -81,6 +81,7 @@ class Series:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        parts: list[tuple[str, int | None, int | None, int | None, Ints, Ints]]
         parts = [(QUEUE, node, to, None, *rest) for (node, to), rest in self.queues().items()]
         parts += [(RATE, None, None, flow, *rest) for flow, rest in self.rates().items()]
         parts.append((PAUSES, None, None, None, *self.pauses()))

@@ -11,11 +11,14 @@ import pytest
 from block_formulas import (
     ACTIVE,
     BATCH,
+    CAUSAL,
     ELEMENT,
     EXPERTS,
     GROUPS,
     HEADS,
     HIDDEN,
+    INDEX_HEADS,
+    INDEX_WIDTH,
     INNER,
     KEY_RANK,
     MIXED,
@@ -23,6 +26,10 @@ from block_formulas import (
     QUERY_RANK,
     READ,
     ROTARY,
+    RULE_HEADS,
+    RULE_KEY,
+    RULE_KEYS,
+    RULE_VALUE,
     STATE_HEADS,
     THEORIES,
     TOKENS,
@@ -147,9 +154,10 @@ def test_the_npus_of_a_group_together_do_the_work_of_one(name: str, choice: dict
     whole, part = (written(name, each, PassPhase.FORWARD) for each in (alone, plan))
     again = 0 if plan.sequence_parallel else plan.tp - 1  # what every NPU of tp does by itself
     thin = sum(2 * p.m * p.n * p.k for p in THEORIES[name].products(Split(alone)) if p.thin)
-    npus = plan.tp * plan.cp
-    assert npus * part.flop("gemm") == whole.flop("gemm") + again * thin
-    assert npus * part.flop("attention") == THEORIES[name].core
+    copied = sum(2 * p.m * p.n * p.k for p in THEORIES[name].products(Split(alone)) if p.whole)
+    npus, theory = plan.tp * plan.cp, THEORIES[name]
+    assert npus * part.flop("gemm") == whole.flop("gemm") + again * thin + (plan.tp - 1) * copied
+    assert npus * part.flop("attention") == theory.core + plan.tp * theory.index
     assert npus * part.flop("scan") == whole.flop("scan")
 
 
@@ -169,8 +177,11 @@ def test_backward_products_are_two_for_each_forward_one(name: str, choice: dict[
     )
     assert backward.flop("gemm") == theory.backward * forward.flop("gemm")
     # FlashAttention: two products forward; backward their four gradients, and the scores again
-    scores = 1 / 2 if name != "latent" else (PLAIN + ROTARY) / (PLAIN + ROTARY + VALUE)
-    assert isclose(backward.flop("attention"), (2 + scores) * forward.flop("attention"))
+    latent = name in ("latent", "indexed")
+    scores = (PLAIN + ROTARY) / (PLAIN + ROTARY + VALUE) if latent else 1 / 2
+    index = theory.index / plan.cp  # its scores again, and the gradients of its queries and keys
+    core = forward.flop("attention") - index
+    assert isclose(backward.flop("attention"), (2 + scores) * core + 3 * index)
     assert backward.flop("scan") >= 2 * forward.flop("scan")
 
 
@@ -180,8 +191,9 @@ def test_a_core_that_is_not_fused_works_on_hidden_scores_too(name: str) -> None:
     forward, backward = (
         written(name, plan, way) for way in (PassPhase.FORWARD, PassPhase.BACKWARD)
     )
-    assert forward.flop("attention") == THEORIES[name].core / THEORIES[name].seen
-    assert backward.flop("attention") == 2 * forward.flop("attention")
+    theory, index = THEORIES[name], THEORIES[name].index / CAUSAL  # hidden scores, too
+    assert forward.flop("attention") == theory.core / theory.seen + index
+    assert backward.flop("attention") == 2 * theory.core / theory.seen + 3 * index
 
 
 def tensor_bytes(name: str, split: Split) -> tuple[float, float]:
@@ -200,8 +212,9 @@ def tensor_bytes(name: str, split: Split) -> tuple[float, float]:
         return (stream, stream) if thin else (2 * stream, 0.0)
     if name == "cross":
         return 2 * stream + read * thin, (3 if thin else 2) * stream + 2 * read
-    if name == "latent":
-        narrow = split.ring(split.rows, QUERY_RANK + KEY_RANK + ROTARY)
+    if name in ("latent", "indexed"):
+        index = INDEX_WIDTH + INDEX_HEADS if name == "indexed" else 0
+        narrow = split.ring(split.rows, QUERY_RANK + KEY_RANK + ROTARY + index)
         return (narrow + stream, stream + 2 * narrow) if thin else (2 * stream, 2 * narrow)
     whole = read if name.startswith("encoder") else stream
     return 2 * whole, (3 if thin else 2) * whole
@@ -231,9 +244,12 @@ def test_context_parallel_traffic_is_that_of_its_papers(name: str, choice: dict[
     split, tp, others = Split(plan), plan.tp, plan.cp - 1
     heads = {"latent": HEADS * (PLAIN + ROTARY + VALUE)}.get(name, 2 * GROUPS * WIDTH)
     keys = ELEMENT * split.rows * heads // tp  # keys and values of an NPU's own tokens
-    if name == "mamba":  # an all-to-all each way (section 8.2 of its paper)
-        inputs = 2 * INNER + MIXED + STATE_HEADS
-        exchanged = ELEMENT * split.rows * (inputs + INNER) // tp * others / plan.cp
+    if name in ("mamba", "linear"):  # an all-to-all each way (section 8.2 of the paper of Mamba-2)
+        inputs, inner = 2 * INNER + MIXED + STATE_HEADS, INNER
+        if name == "linear":
+            inner = RULE_HEADS * RULE_VALUE
+            inputs = 2 * RULE_KEYS * RULE_KEY + 2 * inner + 2 * RULE_HEADS
+        exchanged = ELEMENT * split.rows * (inputs + inner) // tp * others / plan.cp
         assert isclose(forward, exchanged)
         assert isclose(backward, exchanged)
     elif plan.cp_kind == "ulysses":

@@ -21,7 +21,7 @@ import dse
 from dse.cli.errors import told_plainly
 from dse.evaluate import EVALUATORS, Crew, EvaluatorInput, start_crew
 from dse.evaluate.base import Account
-from dse.evaluate.closed_form import ClosedFormEvaluator
+from dse.evaluate.closed_forms.evaluators import Model0Evaluator
 from dse.space import Design, design_key
 from dse.study.compile import load_study_file
 
@@ -33,7 +33,7 @@ POISON = "DSE_TEST_POISON"
 """Environment: time per evaluation; and what every seventh design does: see ``Faulty``."""
 
 
-class Faulty(ClosedFormEvaluator):
+class Faulty(Model0Evaluator):
     """The closed form, slowed down, with designs that end, stop, fill or confuse their worker."""
 
     def account(self, design: Design) -> Account:

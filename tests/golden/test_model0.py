@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.evaluate.model0 import (
+from dse.evaluate.closed_forms.model0 import (
     RUN_PATHS,
     TOPOLOGIES,
-    VIT22B_64,
     Designs,
     Model0,
     Outcomes,
@@ -18,6 +17,7 @@ from dse.evaluate.model0 import (
     evaluate_designs,
     fits_in_memory,
 )
+from dse.evaluate.closed_forms.problem import VIT22B_64
 from simcore import ConfigError, InfeasibleError
 
 # T s, price USD, memory GB, n0, n1, tp, pp, micro-batch, topologies, GB/s

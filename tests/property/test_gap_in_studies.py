@@ -58,10 +58,41 @@ def test_what_a_cut_off_study_proves_is_true(front: set[tuple[float, ...]], tria
         assert missing <= summary["optimality_gap"]["hypervolume"] + 1e-12
 
 
+@pytest.mark.parametrize("asked", [0.02, 0.1])
+def test_a_study_ends_when_little_of_the_front_can_be_missing(
+    front: set[tuple[float, ...]], asked: float
+) -> None:
+    reference = {"iteration_time": "1000 s", "capital_cost": "9 MUSD"}
+    data = {**STUDY, "reference_point": reference}
+    result = searched(data, hypervolume_gap=asked, trials=5000)
+    summary = result.summary
+    most = study_quality(np.array(sorted(front)), (1, 1), result.study.reference).hypervolume
+    assert most is not None
+    assert summary["gap_closed"]
+    assert 1 - summary["hypervolume"] / most <= summary["optimality_gap"]["hypervolume"] <= asked
+    whole = searched(data, gap=0, trials=5000)
+    assert summary["proposals"] < whole.summary["proposals"]
+
+
+def test_both_gaps_are_told_and_the_closer_one_ends_the_study() -> None:
+    one = searched(STUDY, gap=0, trials=5000)
+    both = searched(STUDY, gap=0, hypervolume_gap=0.5, trials=5000)
+    assert [row.design for row in both.rows] == [row.design for row in one.rows]
+    assert both.summary["optimality_gap"] == one.summary["optimality_gap"]
+
+
 def rows_of(data: dict[str, Any], out: Path | None, **search: Any) -> list[tuple[Any, ...]]:
     study = compile_study({**data, "search": {**data["search"], "gap": "1%", **search}})
     result = Runner(study, out=out, resume=out is not None, watcher=None).search(None)
     return [(row.number, row.design, row.state, row.repeats) for row in result.rows]
+
+
+def test_the_end_of_a_front_is_the_same_after_a_stop(tmp_path: Path) -> None:
+    asked = {"gap": None, "hypervolume_gap": "5%"}
+    alone = rows_of(STUDY, None, trials=2000, **asked)
+    assert len(alone) < 2000
+    rows_of(STUDY, tmp_path, trials=70, **asked)
+    assert rows_of(STUDY, tmp_path, trials=2000, **asked) == alone
 
 
 def test_proving_is_the_same_with_workers_and_after_a_stop(tmp_path: Path) -> None:

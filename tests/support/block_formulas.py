@@ -14,6 +14,8 @@ BATCH, TOKENS, READ, WINDOW = 2, 32, 48, 8
 QUERY_RANK, KEY_RANK, PLAIN, ROTARY, VALUE = 24, 16, 12, 4, 10
 EXPERTS, ACTIVE, EXPERT_FFN, SHARED_FFN = 8, 2, 96, 128
 STATE_HEADS, STATE_WIDTH, STATE_GROUPS, STATE, CHUNK, TAPS = 16, 8, 4, 16, 8, 4
+INDEX_HEADS, INDEX_WIDTH, TOP = 4, 6, 8
+RULE_KEYS, RULE_HEADS, RULE_KEY, RULE_VALUE = 4, 8, 6, 10
 PIXELS, CLASSES = 4 * 4 * 3, 16
 ELEMENT = 2  # bytes of a bf16 number
 
@@ -29,6 +31,17 @@ LATENT = DENSE | {
     "latent": {
         "query_rank": QUERY_RANK, "key_value_rank": KEY_RANK, "plain_width": PLAIN,
         "rotary_width": ROTARY, "value_width": VALUE,
+    },
+}  # fmt: skip
+INDEXED = DENSE | {
+    "latent": {
+        **LATENT["latent"], "indexer": {"heads": INDEX_HEADS, "width": INDEX_WIDTH, "top": TOP},
+    },
+}  # fmt: skip
+DELTA = DENSE | {
+    "linear": {
+        "key_heads": RULE_KEYS, "value_heads": RULE_HEADS, "key_width": RULE_KEY,
+        "value_width": RULE_VALUE, "chunk": CHUNK, "convolution": TAPS,
     },
 }  # fmt: skip
 ROUTED = DENSE | {
@@ -48,7 +61,8 @@ HYBRID = DENSE | {
 class Product(NamedTuple):
     """An (m, k) x (k, n) product of one NPU, with *copies* of the weights.
 
-    ``thin``: every NPU of a tp group does it for all rows, unless the sequence is split.
+    ``thin``: every NPU of a tp group does it for all rows, unless the sequence is split; ``whole``:
+    every one does, even so.
     """
 
     m: int
@@ -56,6 +70,7 @@ class Product(NamedTuple):
     k: int
     copies: int = 1
     thin: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,6 +132,24 @@ def latent(split: Split) -> list[Product]:
     ]
 
 
+def indexed(split: Split) -> list[Product]:
+    rows, index = split.rows, INDEX_WIDTH + INDEX_HEADS
+    return [
+        *latent(split),
+        Product(split.thin(rows), index, HIDDEN, thin=True),
+        Product(rows, INDEX_HEADS * INDEX_WIDTH, QUERY_RANK, whole=True),
+    ]
+
+
+def delta(split: Split) -> list[Product]:
+    tp, rows, inner = split.plan.tp, split.rows, RULE_HEADS * RULE_VALUE
+    return [
+        Product(rows, (2 * RULE_KEYS * RULE_KEY + 2 * inner) // tp, HIDDEN),
+        Product(rows, 2 * RULE_HEADS // tp, HIDDEN),
+        Product(rows, HIDDEN, inner // tp),
+    ]
+
+
 def mamba(split: Split) -> list[Product]:
     inner = STATE_HEADS * STATE_WIDTH
     made = 2 * inner + 2 * STATE_GROUPS * STATE + STATE_HEADS
@@ -154,6 +187,7 @@ def pairs(rows: int, keys: int, seen: float, width: int = 2 * WIDTH) -> float:
 
 CAUSAL = 1 / 2
 IN_WINDOW = (WINDOW * TOKENS - WINDOW**2 / 2) / TOKENS**2
+IN_TOP = (TOP * TOKENS - TOP**2 / 2) / TOKENS**2
 """Pairs under the diagonal and within the window, of all pairs."""
 
 
@@ -166,6 +200,7 @@ class Theory:
         products: Of the forward pass of one NPU.
         parameters: Of the whole block, norm included.
         core: FLOP of the attention core of all NPUs.
+        index: FLOP of an attention that every NPU of a tp group does by itself, causal.
         seen: The mask is skipped by a fused core: what another one does more.
         backward: Products of the backward pass over those of the forward pass.
     """
@@ -174,6 +209,7 @@ class Theory:
     products: Callable[[Split], list[Product]]
     parameters: int
     core: float = 0.0
+    index: float = 0.0
     seen: float = 1.0
     backward: int = 2
 
@@ -184,14 +220,15 @@ INNER = STATE_HEADS * STATE_WIDTH
 MIXED = 2 * STATE_GROUPS * STATE
 THEORIES: dict[str, Theory] = {
     "attention": Theory(
-        DENSE, attention(BATCH * TOKENS), _ATTENTION + HIDDEN, pairs(TOKENS, TOKENS, CAUSAL), CAUSAL
+        DENSE, attention(BATCH * TOKENS), _ATTENTION + HIDDEN, pairs(TOKENS, TOKENS, CAUSAL),
+        seen=CAUSAL,
     ),
     "windowed": Theory(
         DENSE | {"window": WINDOW},
         attention(BATCH * TOKENS),
         _ATTENTION + HIDDEN,
         pairs(TOKENS, TOKENS, IN_WINDOW),
-        IN_WINDOW,
+        seen=IN_WINDOW,
     ),
     "mlp": Theory(DENSE, mlp(BATCH * TOKENS), 3 * HIDDEN * FFN + HIDDEN),
     "encoder_attention": Theory(
@@ -207,7 +244,26 @@ THEORIES: dict[str, Theory] = {
         + HEADS * (QUERY_RANK * (PLAIN + ROTARY) + KEY_RANK * (PLAIN + VALUE) + VALUE * HIDDEN)
         + HIDDEN + QUERY_RANK + KEY_RANK,
         pairs(TOKENS, TOKENS, CAUSAL, PLAIN + ROTARY + VALUE),
-        CAUSAL,
+        seen=CAUSAL,
+    ),
+    "indexed": Theory(
+        INDEXED,
+        indexed,
+        HIDDEN * (QUERY_RANK + KEY_RANK + ROTARY)
+        + HEADS * (QUERY_RANK * (PLAIN + ROTARY) + KEY_RANK * (PLAIN + VALUE) + VALUE * HIDDEN)
+        + HIDDEN + QUERY_RANK + KEY_RANK
+        + QUERY_RANK * INDEX_HEADS * INDEX_WIDTH + HIDDEN * (INDEX_WIDTH + INDEX_HEADS)
+        + 2 * INDEX_WIDTH,
+        pairs(TOKENS, TOKENS, IN_TOP, PLAIN + ROTARY + VALUE),
+        index=2 * BATCH * TOKENS**2 * CAUSAL * INDEX_HEADS * INDEX_WIDTH,
+        seen=IN_TOP,
+    ),
+    "linear": Theory(
+        DELTA,
+        delta,
+        HIDDEN * (2 * RULE_KEYS * RULE_KEY + 3 * RULE_HEADS * RULE_VALUE + 2 * RULE_HEADS)
+        + TAPS * (2 * RULE_KEYS * RULE_KEY + RULE_HEADS * RULE_VALUE)
+        + 2 * RULE_HEADS + RULE_VALUE + HIDDEN,
     ),
     "mamba": Theory(
         HYBRID,

@@ -1,7 +1,6 @@
 """The parts list: all parts by name, and those that fit a purpose."""
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any
 
 from dse.costs.parts.part import Part
@@ -74,14 +73,11 @@ class Catalogue:
 def shipped_parts() -> dict[str, Part]:
     """All parts of ``configs/costs/parts``, by name.
 
+    The files are read anew each time, so that a study knows them among its own.
+
     Raises:
         ConfigError: A value breaks a rule; the message names file and part.
     """
-    return dict(_shipped())
-
-
-@cache
-def _shipped() -> dict[str, Part]:
     parts: dict[str, Part] = {}
     for file in shipped_names(_FOLDER):
         path = find_config(_FOLDER, file, at="parts")

@@ -45,6 +45,7 @@ class Part(Schema):
         date: Of the price, year and month.
         estimate: No published price was found.
         source: Where the values come from.
+        licence: Terms under which the source is published; entries of a user's may leave it out.
     """
 
     kind: Kind
@@ -68,6 +69,7 @@ class Part(Schema):
     date: str = Field(pattern=r"^\d{4}-\d{2}$")
     estimate: bool = False
     source: str = Field(min_length=1)
+    licence: str = ""
 
     @model_validator(mode="after")
     def _band_holds_price(self) -> Self:

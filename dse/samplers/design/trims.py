@@ -2,7 +2,8 @@
 
 A search that breeds designs as a whole leaves links that are paid for and hardly used. Towards its
 end each design of the front is therefore asked for what it can do without, first for that which
-others of the front could do without.
+others of the front could do without. Then follow the steps that cost nothing: those on ladders, and
+those beside them, a factor from one degree to another or another word.
 """
 
 from collections import Counter
@@ -16,6 +17,7 @@ from dse.rank.bargain import GAIN, LOSS, beaten_at_a_bargain
 from dse.rank.pareto import Front, non_dominated
 from dse.samplers.design.columns.genomes import Genome, Genomes
 from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood, active
+from dse.samplers.design.columns.steps import shifts, words
 from dse.samplers.design.screen import Screen
 
 Amounts = Callable[[Genomes], Sequence[tuple[float, ...] | None]]
@@ -50,6 +52,8 @@ class Trims:
         self._outcome = outcome
         self._front: Front[Genome] = Front()
         self._steps: dict[Genome, Steps] = {}
+        self._beside: dict[Genome, list[Genome]] = {}
+        self._refused: set[bytes] = set()
         self._were_bargains: dict[tuple[Genome, Genome], bool] = {}
 
     def learn(self, genome: Genome, values: Sequence[float]) -> None:
@@ -97,11 +101,46 @@ class Trims:
     def next_free(self, accept: Accept) -> Genome | None:
         """The first design one step from the front, at no cost, that *accept* takes.
 
-        The latest of the front come first: those before have been asked for already.
+        Steps on ladders come before those beside them, and those from the latest of the front
+        before all others: these have been asked for already. What is refused once is not asked
+        again.
         """
-        front = reversed(self._front.kept)
-        found = (step.genome for genome in front for step in self.of(genome).free)
-        return next(filter(accept, found), None)
+        front = self._front.kept[::-1]
+        for steps in (lambda one: [step.genome for step in self.of(one).free], self.beside):
+            for found in (found for genome in front for found in steps(genome)):
+                key = found.key
+                if key not in self._refused:
+                    if accept(found):
+                        return found
+                    self._refused.add(key)
+        return None
+
+    def beside(self, genome: Genome) -> list[Genome]:
+        """Designs one step beside ladders that make no cost of *genome* higher.
+
+        None where costs are not known beforehand.
+        """
+        if genome not in self._beside:
+            self._beside[genome] = self._beside_of(genome)
+        return self._beside[genome]
+
+    def _beside_of(self, genome: Genome) -> list[Genome]:
+        if self._amounts is None:
+            return []
+        near = self._near
+        named = (*shifts(near, genome), *words(near, genome))
+        found = [near.space.settled(one) for _, one in named if one is not None]
+        found = [one for one in dict.fromkeys(found) if one != genome]
+        if not found:
+            return []
+        admitted = self._admits(Genomes.of(found))
+        found = [one for one, may_be in zip(found, admitted, strict=True) if may_be]
+        own, *others = self._amounts(Genomes.of([genome, *found]))
+        return [
+            one
+            for one, amounts in zip(found, others, strict=True)
+            if own is not None and amounts is not None and max(_ratios(own, amounts)) < 1 + LOSS
+        ]
 
     def of(self, genome: Genome) -> "Steps":
         """Steps from a design, whether it is on the front or not."""
@@ -121,9 +160,9 @@ class Trims:
         for step, amounts in zip(steps, others, strict=True):
             if own is None or amounts is None:
                 continue
-            ratios = [one / other for one, other in zip(amounts, own, strict=True) if other > 0]
-            if max(ratios, default=1.0) < 1 + LOSS:
-                is_trim = min(ratios, default=1.0) <= 1 - GAIN
+            ratios = _ratios(own, amounts)
+            if max(ratios) < 1 + LOSS:
+                is_trim = min(ratios) <= 1 - GAIN
                 (trims if is_trim else free).append(step)
         return Steps(trims=tuple(trims), free=tuple(free))
 
@@ -132,6 +171,11 @@ class Trims:
             return []
         admitted = self._admits(Genomes.of([step.genome for step in steps]))
         return [step for step, may_be in zip(steps, admitted, strict=True) if may_be]
+
+
+def _ratios(own: Sequence[float], amounts: Sequence[float]) -> list[float]:
+    """Amounts of a step by those of the design that it begins at, and a 1 beside them."""
+    return [1.0, *(one / other for one, other in zip(amounts, own, strict=True) if other > 0)]
 
 
 class Step(NamedTuple):

@@ -15,7 +15,7 @@ from simcore.workload.graph import Axis, CollectiveOp
 
 
 class MemberEnds:
-    """Runs collectives of a machine on the unfolded engine, message by message.
+    """Runs collectives of a machine on the event engine, message by message, alike members once.
 
     No message slows down another, and an NPU begins a collective when the one before it on the same
     stream has ended; so a collective depends on nothing but when its members begin.
@@ -104,7 +104,7 @@ def _restricted(system: System, dimensions: Sequence[Dimension], used: Sequence[
 
 
 class SharedEnds:
-    """Asks the unfolded engine when each stage's member of a collective is done."""
+    """Asks the event engine when each stage's member of a collective is done."""
 
     def __init__(
         self,

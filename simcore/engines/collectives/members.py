@@ -1,4 +1,8 @@
-"""Single collectives of which every member counts: by their chain of maxima, or on the engine."""
+"""Single collectives of which every member counts: by their chain of maxima, or on the engine.
+
+On the engine, members that must behave identically are simulated once: those at one place of a
+tree, say, whatever their places in the other dimensions.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -92,18 +96,28 @@ def _chosen(name: str) -> ChosenAlgorithm:
 
 
 class Subsystem:
-    """Runs one collective at a time on the NPUs of one group."""
+    """Runs one collective at a time on the NPUs of one group.
+
+    Args:
+        dimensions: Of the network.
+        system: The system layer.
+        memory_bytes_per_s: Bandwidth at which received data is reduced.
+        fold: Simulate one of all members that provably end together, where members are a grid.
+    """
 
     def __init__(
         self,
         dimensions: Sequence[Dimension],
         system: System,
         memory_bytes_per_s: float,
+        *,
+        fold: bool = True,
     ) -> None:
         self._dimensions = tuple(dimensions)
         self._system = system
         self._memory_bytes_per_s = memory_bytes_per_s
         self._npus = prod(dimension.npus for dimension in self._dimensions)
+        self._fold = fold
 
     def collective_ends(
         self,
@@ -129,7 +143,8 @@ class Subsystem:
         inputs = self._inputs(
             kind, size_bytes, _grid(placement), members, start_ns, placement.extent
         )
-        return self._ends(replace(inputs, chunks_before=chunks_before), members)
+        inputs = replace(inputs, chunks_before=chunks_before)
+        return self._ends(inputs, members, fold=self._fold)
 
     def dimension_orders(
         self, kind: CollectiveKind, placement: Placement, size_bytes: int
@@ -176,7 +191,7 @@ class Subsystem:
     def engine_ends(
         self, kind: CollectiveKind, members: Ints, size_bytes: int, start_ns: Ints
     ) -> Ints:
-        """``shared_ends``, every message on the unfolded engine."""
+        """``shared_ends``, message by message on the event engine."""
         # A list is one logical dimension, and a ring unless the network too has only one; the
         # whole machine runs over all dimensions.
         whole = members.size == self._npus
@@ -220,13 +235,14 @@ class Subsystem:
         extents: Sequence[int],
     ) -> Ints:
         return self._ends(
-            self._inputs(kind, size_bytes, group, members, start_ns, extents), members
+            self._inputs(kind, size_bytes, group, members, start_ns, extents), members, fold=False
         )
 
-    def _ends(self, inputs: EngineInput, members: Ints) -> Ints:
+    def _ends(self, inputs: EngineInput, members: Ints, *, fold: bool) -> Ints:
+        from simcore.engines.events.fold.run import run_folded
         from simcore.engines.events.run import run_unfolded
 
-        output = run_unfolded(inputs)
+        output = run_folded(inputs) if fold else run_unfolded(inputs)
         ends = output.finish_ns[members]
         if (ends < 0).any():
             raise SimulationError(f"a collective never ended: {'; '.join(output.waiting[:3])}")

@@ -42,7 +42,7 @@ class CollectiveTimer:
     (trees, rings on part of a dimension) every member is, and such a phase lasts until its last
     member is done: ``held_ns`` says how long others may have waited. The chunks then go through
     the queues of the system layer. Only what the order of events among all members decides runs on
-    the unfolded engine. Where members behave alike, the times are the engine's to the nanosecond.
+    the event engine. Where members behave alike, the times are the engine's to the nanosecond.
     """
 
     def __init__(

@@ -12,6 +12,7 @@ from simcore.kernels.collectives.records import PEERS_TREE
 from simcore.kernels.events import layout as f
 from simcore.kernels.events.bundles import pass_bundle
 from simcore.kernels.events.compiled import kernel
+from simcore.kernels.events.fold.stand_ins import present_in_tree
 from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.messages import new_message, receive, send
 from simcore.kernels.events.stepwise import member_id
@@ -94,7 +95,10 @@ def go_on_in_tree(arena: Ints, rates: Floats, walk: int) -> bool:
 @kernel
 def _send(arena: Ints, rates: Floats, walk: int, dst: int) -> None:
     me, tag = arena[walk + f.WALK_ID], arena[walk + f.WALK_TAG]
-    send(arena, rates, new_message(arena, tag, me, dst, arena[walk + f.WALK_BYTES]))
+    message = new_message(arena, tag, me, dst, arena[walk + f.WALK_BYTES])
+    if arena[f.PLACES] != 0:
+        present_in_tree(arena, rates, walk, message)
+    send(arena, rates, message)
 
 
 @kernel

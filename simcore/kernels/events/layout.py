@@ -230,8 +230,8 @@ WALK_DISTANCE, WALK_SHRINKS = 23, 24  # of the next packet, as is WALK_BYTES
 WALK_OUT_BYTES, WALK_OUT_DISTANCE = 25, 26  # of the packet in line
 WALK_PARENT, WALK_FIRST_CHILD, WALK_SECOND_CHILD, WALK_STAGE = 27, 28, 29, 30  # in a tree
 WALK_AHEAD = 27  # elsewhere: how many members ahead the present partner is; below 0: behind
-WALK_MARK, WALK_JOINED = 28, 29
-WALK_WORDS = _constant(31)
+WALK_MARK, WALK_JOINED = 31, 32
+WALK_WORDS = _constant(33)
 
 # A collective at work: the position of its node, and its streams that have not ended.
 COLLECTIVE_NODE, COLLECTIVE_STREAMS_LEFT = 0, 1

@@ -108,7 +108,7 @@ def _handle(arena: Ints, rates: Floats, kind: int, a: int, b: int) -> None:
     """Do *kind* with its arguments; arrivals and links are the loop's."""
     if kind == f.DO_STEP_RECEIVED:
         if arena[f.PLACES] != 0:
-            if arena[a + f.WALK_PEERS] == PEERS_ROTATING and arena[a + f.WALK_PARALLEL] > 1:
+            if _takes_alike_messages(arena, a):
                 join_strands(arena, arena[a + f.WALK_NPU], a + f.WALK_JOINED)
             touch(arena, a + f.WALK_MARK)
         if arena[a + f.WALK_PEERS] == PEERS_TREE:
@@ -140,6 +140,15 @@ def _handle(arena: Ints, rates: Floats, kind: int, a: int, b: int) -> None:
             walk, reduce_ns = bundle_of(arena, ended)
             _end_bundle(arena, rates, walk, reduce_ns)
         end_bus_event(arena, rates, kind, a, ended)
+
+
+@kernel
+def _takes_alike_messages(arena: Ints, walk: int) -> bool:
+    """True if messages of several members may come at once, and are all handled alike."""
+    peers = arena[walk + f.WALK_PEERS]
+    if peers == PEERS_TREE:  # from both children; the parent answers to what came from them
+        return arena[walk + f.WALK_SECOND_CHILD] >= 0
+    return peers == PEERS_ROTATING and arena[walk + f.WALK_PARALLEL] > 1
 
 
 @kernel

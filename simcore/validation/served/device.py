@@ -8,6 +8,7 @@ from simcore.machine import Npu
 from simcore.memory.footprint import footprint
 from simcore.simulation import Simulator
 from simcore.terms import FORMATS, NARROW_FORMATS
+from simcore.units import format_memory
 from simcore.validation.rows import UnsupportedRow
 from simcore.validation.served.batch_rows import Batch
 from simcore.validation.served.engine import KernelRates, ServingEngine
@@ -63,7 +64,7 @@ class Instance:
         each = needed.pop("kv cache")
         left = self.engine.memory_part * told - needed["weights"] - self._working_bytes()
         if needed["weights"] > told:
-            rule = f"weights need {needed['weights'] / 1e9:.0f} GB of {told / 1e9:.0f} GB"
+            rule = f"weights need {format_memory(needed['weights'], 3)} of {format_memory(told, 3)}"
             raise UnsupportedRow(f"{rule} on each accelerator: give it more of them")
         return copies * max(1, int(left / each))
 

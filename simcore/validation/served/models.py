@@ -7,6 +7,8 @@ from simcore.workload import Model, load_net
 
 CHECKPOINTS = {
     r"deepseek-(r1|v3(\.1)?)": "deepseek_v3",
+    r"deepseek-v3\.2(-exp)?": "deepseek_v3_2",
+    r"glm-5": "glm5",
     r"kimi-k2(\.\d)?": "kimi_k2",
     r"llama-7b": "llama_7b",
     r"llama-2-7b": "llama2_7b",
@@ -32,6 +34,7 @@ CHECKPOINTS = {
     r"qwen3-32b": "qwen3_32b",
     r"qwen3-30b-a3b": "qwen3_30b_a3b",
     r"qwen3-235b-a22b": "qwen3_235b_a22b",
+    r"qwen3\.5-397b-a17b": "qwen3_5_397b_a17b",
     r"gpt-oss-20b": "gpt_oss_20b",
     r"gpt-oss-120b": "gpt_oss_120b",
 }

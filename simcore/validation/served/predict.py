@@ -99,7 +99,7 @@ class ServedPredictor:
         sequences = _needed(row, "concurrency") // instances
         decode = Load(step="decode", sequences=sequences, keys=prompt + answer // 2)
         served = min(sequences, stack.most_sequences(self._runs.run(row, shape, decode)))
-        parts = ceil(prompt / stack.read_tokens)
+        parts = stack.parts(prompt)
         tokens = ceil(prompt / parts)
         begun = parts * served / shape.replicas / answer  # chunks per step
         chunks = min(max(1, round(begun)), max(1, stack.read_tokens // tokens))
@@ -151,7 +151,7 @@ class ServedPredictor:
             ((tpot_s(pool, sequences), pool) for pool in pools), key=lambda each: each[0]
         )
         answered, rate = float(sequences), readers * self._prompts_per_s(row, reads)
-        if row.count("prefill_num_workers") or served_model(row.text("model")).latent is None:
+        if row.count("prefill_num_workers"):
             fewest = 1.0
             while rate * answer * decode_s < answered and answered > _CLOSE * fewest:
                 middle = sqrt(fewest * answered)

@@ -11,6 +11,7 @@ from simcore.files.resources import find_config, shipped_names
 from simcore.files.yaml_file import read_table
 from simcore.memory.footprint import footprint
 from simcore.schema import Schema, Seconds
+from simcore.units import format_memory
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.engine import LONGEST_S
 from simcore.workload.kinds.inference.workload import InferenceWorkload
@@ -36,10 +37,14 @@ class ServingStack(Schema):
         narrow_cache: Keys and values are kept in 8 bits; False: where the checkpoint asks for it.
         layer_issue_s: Time in which the host launches the kernels of a layer in each step; 0: steps
             are launched whole, as graphs.
+        read_issue_s: Likewise in steps that read prompts, which are no graphs where others are.
         host_step_s: Time of each step in which the accelerators wait for the host, which takes the
             new tokens before it schedules the next step; 0: it schedules while they compute.
         host_sequence_s: Likewise, for each sequence of the step on one copy of the model.
+        prepare_step_s: Time of each step before its graph with models in which not all attention is
+            to all keys or latents: what states or picked keys need is looked up anew.
         read_tokens: Tokens of prompts that a step reads at most.
+        reads_whole: Longer prompts are not cut into pieces.
         reads_alone: Steps that read prompts write no answers.
         visits_all_experts: A step reads the weights of all experts, also of those without tokens.
         puts_tokens: Tokens are written where their experts are, once for each NPU and in the format
@@ -57,9 +62,12 @@ class ServingStack(Schema):
     any_experts: bool = False
     narrow_cache: bool = False
     layer_issue_s: Seconds = Field(default=0.0, alias="layer_issue", ge=0, le=1e-1)
+    read_issue_s: Seconds = Field(default=0.0, alias="read_issue", ge=0, le=1e-1)
     host_step_s: Seconds = Field(default=0.0, alias="host_step", ge=0, le=LONGEST_S)
     host_sequence_s: Seconds = Field(default=0.0, alias="host_sequence", ge=0, le=LONGEST_S)
+    prepare_step_s: Seconds = Field(default=0.0, alias="prepare_step", ge=0, le=LONGEST_S)
     read_tokens: int = Field(default=8192, ge=1)
+    reads_whole: bool = False
     reads_alone: bool = False
     visits_all_experts: bool = False
     puts_tokens: bool = False
@@ -95,9 +103,17 @@ class ServingStack(Schema):
         assert isinstance(workload, InferenceWorkload)
         if self.visits_all_experts:
             time_s += unread_experts_s(run) / workload.gained_tokens
-        launched_s = self.layer_issue_s * workload.model.layers / workload.gained_tokens
+        reads = workload.step == "prefill" or workload.chunk is not None
+        issue_s = max(self.layer_issue_s, self.read_issue_s if reads else 0.0)
+        launched_s = issue_s * workload.model.layers / workload.gained_tokens
         host_s = self.host_step_s + run.plan.micro_batch * self.host_sequence_s
+        if workload.model.keeps_states or workload.model.count("indexed"):
+            host_s += self.prepare_step_s
         return max(time_s, launched_s) + host_s / workload.gained_tokens
+
+    def parts(self, prompt: int) -> int:
+        """Steps in which a prompt of so many tokens is read."""
+        return 1 if self.reads_whole else -(-prompt // self.read_tokens)
 
     def holds(self, run: Run) -> bool:
         """True if the weights of *run* leave as much memory as the engine keeps free."""
@@ -117,7 +133,9 @@ class ServingStack(Schema):
         )
         weight_bytes, cache_bytes = needed["weights"], needed["kv cache"]
         if weight_bytes > told_bytes:
-            rule = f"weights need {weight_bytes / 1e9:.0f} GB of {told_bytes / 1e9:.0f} GB"
+            rule = (
+                f"weights need {format_memory(weight_bytes, 3)} of {format_memory(told_bytes, 3)}"
+            )
             raise UnsupportedRow(f"{rule} on each accelerator: give it more of them")
         taken = weight_bytes * (self.memory_part if self.of_what_is_left else 1.0)
         left_bytes = self.memory_part * told_bytes - taken

@@ -201,3 +201,16 @@ def test_a_file_that_changes_while_a_study_runs_changes_nothing(file: Path) -> N
     assert json.dumps([dict(row.evaluation.objectives) for row in changed.rows]) == json.dumps(
         [dict(row.evaluation.objectives) for row in whole.rows]
     )
+
+
+def test_a_study_knows_the_files_that_another_one_of_the_process_has_read(tmp_path: Path) -> None:
+    """Stacks, fabrics, parts: all are read once, and needed by each."""
+    file = tmp_path / "study.yaml"
+    data = yaml.safe_load((shipped_folder("studies") / "llm_gpt.yaml").read_text())
+    data["search"] = {"sampler": "design"}
+    file.write_text(yaml.safe_dump(data))
+    first, other = run(file, 4), dse.run_study(file, trials=4, **OPTIONS)
+    noted = [set(result.provenances[-1].texts()) for result in (first, other)]
+    assert noted[0] == noted[1]
+    assert any("costs/parts" in place for place in noted[0])
+    assert len(run(file, 5, resume=True).rows) == 5

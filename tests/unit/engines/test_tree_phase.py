@@ -30,7 +30,7 @@ def test_tree_ends_when_the_engine_says(
     time = CollectiveTimer([dimension], system, MEMORY_BYTES_PER_S).time(
         kind, placement, size_bytes
     )
-    ends = Subsystem([dimension], system, MEMORY_BYTES_PER_S).collective_ends(
+    ends = Subsystem([dimension], system, MEMORY_BYTES_PER_S, fold=False).collective_ends(
         kind, placement, size_bytes
     )
     assert time.duration_ns == ends.max()

@@ -85,7 +85,7 @@ def test_copies_of_a_dense_model_share_the_batch_and_experts_are_spread() -> Non
         ({"model": "Foo-9B"}, "no model of configs/models has the shape of Foo-9B"),
         ({"system": "abacus"}, "system abacus is not modelled: a100, "),
         ({"system": "MI300X", "backend": "sglang"}, "engine sglang on MI300X is not modelled"),
-        ({"model": "Qwen/Qwen2-72B"}, "weights need 145 GB of 43 GB on each accelerator"),
+        ({"model": "Qwen/Qwen2-72B"}, "weights need 135 GiB of 40 GiB on each accelerator"),
     ],
 )
 def test_a_row_that_cannot_be_predicted_says_why(

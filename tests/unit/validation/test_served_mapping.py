@@ -285,6 +285,7 @@ def test_pools_that_cannot_read_as_fast_as_they_answer_queue() -> None:
     """The rate of a saturated closed loop is that of its slowest pool."""
     row = {"model": "gpt-oss-120b", "system": "gb200", "mode": "disagg", "num_gpus": "5"}
     row |= {"prefill_tp_size": "1", "decode_tp_size": "4", "input_len": "8192"}
+    row |= {"prefill_num_workers": "1", "decode_num_workers": "1"}
     some, many = (
         ServedPredictor().predict(served(**row, concurrency=number)) for number in ("1024", "4096")
     )

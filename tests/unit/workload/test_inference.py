@@ -255,7 +255,6 @@ def test_training_needs_a_schedule_with_backward_passes() -> None:
         ({"step": "train"}, "step"),
         ({"model": "vit_22b"}, "model"),
         ({"model": "t5_11b"}, "model"),
-        ({"model": "nemotron3_nano_30b_a3b"}, "model"),
         ({"sequence": 0}, "sequence"),
     ],
 )

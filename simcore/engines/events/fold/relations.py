@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from simcore.collectives import Offset, PeerRule, Step
+from simcore.collectives.double_binary_tree import tree_parents
 from simcore.engines.collectives.phases import Phase
 from simcore.engines.events.input import EngineInput, Ints, ListGroup
 from simcore.engines.events.phases import collective_phases
@@ -37,13 +39,20 @@ class MemberLine:
         members: How many there are.
         steps: How far ahead the partners are.
         pairs: Partners exchange pairwise: ahead or behind.
+        places: They stand on trees, so that members at different places are never alike.
     """
 
     slot: int
     stride: int
     members: int
-    steps: tuple[int, ...]
-    pairs: bool
+    steps: tuple[int, ...] = ()
+    pairs: bool = False
+    places: bool = False
+
+    def index_of(self, npus: Ints) -> Ints:
+        """(I,) int64: the place of each of *npus* among members that lie *stride* apart."""
+        index: Ints = npus // self.stride % self.members
+        return index
 
 
 def lines_of(
@@ -72,7 +81,7 @@ def lines_of(
 def _line(phase: Phase, slot: int) -> MemberLine:
     machine = phase.algorithm.machine(phase.kind, phase.members)
     if machine.peers is PeerRule.TREE:
-        raise CannotFoldError("members of a tree have different roles")
+        return MemberLine(slot=slot, stride=phase.stride, members=phase.members, places=True)
     pairs = machine.peers is PeerRule.HALVING
     steps = tuple(range(1, phase.members))
     if pairs:
@@ -106,12 +115,17 @@ def partners_on(line: MemberLine, npus: Ints, lists: Sequence[Ints]) -> Ints:
     """
     if npus.size * len(line.steps) > _MOST_PARTNERS:
         raise CannotFoldError(_TOO_MANY)
+    if line.places:
+        index = line.index_of(npus)
+        apart = tree_partners(line.members)[index] - index[:, None]
+        in_trees: Ints = npus[:, None] + apart * line.stride
+        return in_trees
     members = None
     if line.slot >= 0:
         members = np.stack(lists)
         index = np.argmax(members == npus[:, None], axis=1)
     else:
-        index = npus // line.stride % line.members
+        index = line.index_of(npus)
     steps = np.array(line.steps, np.int64)
     ahead = np.broadcast_to(steps, (npus.size, steps.size))
     if line.pairs:
@@ -121,6 +135,25 @@ def partners_on(line: MemberLine, npus: Ints, lists: Sequence[Ints]) -> Ints:
         return np.take_along_axis(members, place, axis=1)
     partners: Ints = npus[:, None] + (place - index[:, None]) * line.stride
     return partners
+
+
+_IN_TWO_TREES = 6  # a parent and two children in each, at most
+
+
+@lru_cache(maxsize=64)
+def tree_partners(members: int) -> Ints:
+    """(members, 6) int64: the places next to each place in the two trees that chunks take in turn.
+
+    Where a place has fewer neighbours, one of them stands there again; which ones they are follows
+    from the place alone.
+    """
+    near: list[list[int]] = [[] for _ in range(members)]
+    for place, parent in tree_parents(members).items():
+        # the maximal tree is the minimal one with the last member as its root, the others moved up
+        for one, other in ((place, parent), (place - 1, (parent or members) - 1)):
+            near[one].append(other)
+            near[other].append(one)
+    return np.array([(found * _IN_TWO_TREES)[:_IN_TWO_TREES] for found in near], np.int64)
 
 
 def ways(inputs: EngineInput, npus: Ints, partners: Ints) -> Ints:

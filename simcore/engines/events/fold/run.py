@@ -263,6 +263,7 @@ def _block(
         columns.append(np.stack([transfers[i].peers for i in index.tolist()]))
     partners = np.concatenate(columns, axis=1) if columns else np.empty((npus.size, 0), np.int64)
     traits = [ways(inputs, npus, partners), shared_links(inputs, partners)]
+    traits += [line.index_of(npus)[:, None] for line in lines if line.places]
     if inputs.start_ns is not None:
         traits.append(inputs.start_ns[npus][:, None])
     if transfers[first].sends.keys:

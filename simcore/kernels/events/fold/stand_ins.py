@@ -47,3 +47,18 @@ def _way_back(index: int, ahead: int, pairs: bool) -> int:
         return -ahead
     distance = abs(ahead)
     return -distance if distance > 0 and index // distance % 2 == 1 else distance
+
+
+@kernel
+def present_in_tree(arena: Ints, rates: Floats, walk: int, message: int) -> None:
+    """Let a *message* up or down a tree look as the stand-in of its receiver awaits it.
+
+    Alike NPUs are at one place in their trees, so parents and children lie as far apart.
+    """
+    phase, sender = arena[walk + f.WALK_PHASE], arena[message + f.MSG_SRC]
+    apart = arena[message + f.MSG_DST] - sender
+    receiver = arena[arena[arena[f.PLACES] + arena[message + f.MSG_DST]] + f.NPU_ID]
+    ahead = apart // arena[phase + f.PHASE_STRIDE] % arena[phase + f.PHASE_MEMBERS]
+    cause = arena[phase + f.PHASE_LINE] << LINE_SHIFT | ahead
+    tag, npu = arena[walk + f.WALK_TAG], arena[walk + f.WALK_NPU]
+    present_as(arena, rates, npu, message, tag, receiver - apart, cause)

@@ -1,6 +1,7 @@
 """One NPU's part of a step of inference."""
 
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -11,6 +12,7 @@ from simcore.terms import LayerKind
 from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.kinds.transformer.share import Share, visible_share
+from simcore.workload.kinds.transformer.states import state_bytes
 from simcore.workload.kinds.transformer.workload import TransformerShare
 
 
@@ -95,6 +97,7 @@ class ServingShare(TransformerShare):
         windowed_keys: Likewise in layers with windowed attention.
         chunk: The rows that belong to chunks of prompts.
         windowed_chunk: Likewise in layers with windowed attention.
+        picks: Each query has keys of its own, where a prompt is longer than what it may see.
     """
 
     sampled: int = 0
@@ -103,6 +106,7 @@ class ServingShare(TransformerShare):
     windowed_keys: int = 0
     chunk: ChunkShare | None = None
     windowed_chunk: ChunkShare | None = None
+    picks: bool = False
 
     @property
     def with_loss(self) -> bool:
@@ -119,9 +123,13 @@ class ServingShare(TransformerShare):
         return replace(self, rows=self.sampled, thin_rows=-(-self.sampled // parts))
 
     def of_layer(self, kind: LayerKind) -> "ServingShare":
-        if kind[0] != "windowed":
-            return self
-        return replace(self, chunk=self.windowed_chunk).with_cache(self.windowed_keys)
+        return self.limited if kind[0] == "windowed" else self
+
+    @property
+    def limited(self) -> "ServingShare":
+        picks = self.latent is not None and self.latent.indexer is not None
+        share = replace(self, chunk=self.windowed_chunk, visible=self.windowed_visible, picks=picks)
+        return share.with_cache(self.windowed_keys) if self.keys else share._picked()
 
     def in_formats(self, formats: ServingFormats) -> Self:
         """The share with what is stored and multiplied in *formats*."""
@@ -156,6 +164,17 @@ class ServingShare(TransformerShare):
             windowed_visible=1.0,
         )
 
+    def _picked(self) -> Self:
+        """The share of prompts where each query reads the keys that were picked for it.
+
+        They differ from query to query, so that each is as an answer with the mean number of keys.
+        """
+        indexer = self.latent.indexer if self.latent and self.picks else None
+        if indexer is None or self.sequence <= indexer.top:
+            return self
+        keys = ceil(self.visible * self.sequence)
+        return replace(self, sequences=self.rows).with_cache(keys)
+
     @property
     def _answer_rows(self) -> int:
         """Rows of sequences that are answered."""
@@ -177,7 +196,7 @@ class ServingShare(TransformerShare):
             key_rows=chunk.prompts * chunk.keys,
             visible=chunk.visible,
         )
-        return answers, prompt
+        return answers, prompt._picked()
 
     @property
     def core(self) -> Share:
@@ -205,4 +224,14 @@ class ServingShare(TransformerShare):
         """Numbers that a residual block keeps of each token on one NPU."""
         if part in ("attention", "windowed"):
             return self.key_width + self.value_width
-        return self.latent.cached_width if part == "latent" and self.latent else 0
+        return self.latent.cached_width if part in ("latent", "indexed") and self.latent else 0
+
+    def index_bytes(self, part: str) -> int:
+        """Bytes of the key by which an indexer finds a token, and of its scale in fp32."""
+        indexer = self.latent.indexer if self.latent and part == "indexed" else None
+        return indexer.width + 4 if indexer else 0
+
+    def state_bytes(self, part: str) -> float:
+        """Bytes that a residual block keeps of a sequence of any length on one NPU."""
+        kept = {"linear": self.linear, "mamba": self.state}.get(part)
+        return state_bytes(kept, self.element_bytes) if kept else 0.0

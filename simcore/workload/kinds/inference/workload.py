@@ -186,13 +186,13 @@ class InferenceWorkload(Workload):
         model = self.model
         products = tokens * model.active_matrix_parameters + sampled * model.embedding_parameters
         heads = model.heads * (model.head_width + model.value_head_width)
-        return 2.0 * products + 2.0 * tokens * self._seen(prompt) * heads
+        return 2.0 * products + tokens * (2.0 * self._seen(prompt) * heads + model.scan_flop)
 
     def _seen(self, prompt: int) -> float:
         """Tokens that one token sees in all layers, on average; *prompt* as in ``_flop``."""
         model = self.model
-        whole = model.count("latent" if model.latent else "attention")
-        windowed = model.count("windowed")
+        whole = model.count("latent") + model.count("attention")
+        windowed = model.count("windowed") + model.count("indexed")
         if not prompt:
             return whole * self.sequence + windowed * self._windowed(self.sequence)
         part = self._windowed(prompt) / prompt
@@ -255,7 +255,7 @@ class InferenceWorkload(Workload):
             sequences=plan.micro_batch,
             windowed_keys=self._windowed(self.sequence),
             chunk=self._chunk_share(prompts, window=0),
-            windowed_chunk=self._chunk_share(prompts, window=self.model.window),
+            windowed_chunk=self._chunk_share(prompts, window=self.model.keys_seen),
         ).with_cache(self.sequence)
 
     def _stored(self, share: ServingShare) -> ServingShare:
@@ -285,17 +285,19 @@ class InferenceWorkload(Workload):
         return {"time_to_first_token_s": read_s, "prompts_per_s": self.chunk.prompts / read_s}
 
     def cache_bytes(self, plan: ParallelPlan, layers: Sequence[LayerKind]) -> int:
-        """Keys and values, or latents, of all sequences and prompts of one NPU."""
-        share, elements = self.share(plan), 0
+        """Keys and values, latents or states, of all sequences and prompts of one NPU."""
+        share, elements, others = self.share(plan), 0, 0.0
         lengths = [(self.global_batch, self.sequence)]
         lengths += [(self.chunk.prompts, self.chunk.prompt)] if self.chunk else []
         for part, count in Counter(part for kind in layers for part in kind).items():
             for sequences, length in lengths:
-                tokens = self._windowed(length) if part == "windowed" else length
-                of_each = count * tokens * share.cached_elements(str(part))
-                elements += sequences // plan.dp * of_each // plan.cp
+                name, held = str(part), sequences // plan.dp
+                tokens = self._windowed(length) if name == "windowed" else length
+                elements += held * count * tokens * share.cached_elements(name) // plan.cp
+                others += held * count * tokens * share.index_bytes(name) / plan.cp
+                others += held * count * share.state_bytes(name)
         cached = self.formats.cached_bytes if self.formats else self.element_bytes
-        return ceil(cached * elements)
+        return ceil(cached * elements + others)
 
     def extent(self, plan: ParallelPlan) -> Extent:
         model, rows = self.model, self._rows(plan)
@@ -330,7 +332,7 @@ class InferenceWorkload(Workload):
 
     def _windowed(self, tokens: int) -> int:
         """Tokens that layers with windowed attention see and keep of so many *tokens*."""
-        return min(tokens, self.model.window)
+        return min(tokens, self.model.keys_seen)
 
     def _forward(self, sequence: int) -> TrainingWorkload:
         """The training workload with the same forward pass of *sequence* tokens."""
@@ -346,8 +348,8 @@ class InferenceWorkload(Workload):
 
 
 def _check_decoder(model: Model, at: str) -> None:
-    if not model.causal or model.encoder_layers or model.vision or model.mamba:
-        rule = "must be a decoder of attention and MLP or experts for inference"
+    if not model.causal or model.encoder_layers or model.vision:
+        rule = "must be a decoder for inference"
         raise ConfigError(at, rule, got=model.name)
 
 

@@ -12,6 +12,7 @@ from simcore.schema import Schema
 from simcore.workload.kinds.transformer.model_parts import (
     Experts,
     LatentAttention,
+    LinearAttention,
     StateSpace,
     Vision,
 )
@@ -45,8 +46,11 @@ class Model(Schema):
             the file does not say.
         window: Tokens that a query sees at most, itself included, where attention is windowed; 0:
             all before it.
-        global_every: With a window, each layer whose number (counted from 1) this divides sees the
-            whole sequence; 0: none does.
+        linear: Linear attention in place of plain attention.
+        global_every: With a window or linear attention, each layer whose number (counted from 1)
+            this divides sees the whole sequence; 0: none does.
+        output_gate: Outputs of plain attention are multiplied by a gate as wide as they are, which
+            is made as queries are.
         latent: Multi-head latent attention in place of plain attention.
         experts: Routed experts in place of the MLP in some layers.
         mamba: The state space part of the layers that have one.
@@ -71,7 +75,9 @@ class Model(Schema):
     ffn: int = Field(default=0, ge=0)
     mlp: Literal["", "gelu", "swiglu", "squared_relu"] = ""
     window: int = Field(default=0, ge=0)
+    linear: LinearAttention | None = None
     global_every: int = Field(default=0, ge=0)
+    output_gate: bool = False
     latent: LatentAttention | None = None
     experts: Experts | None = None
     mamba: StateSpace | None = None
@@ -94,15 +100,27 @@ class Model(Schema):
         if self.experts and self.experts.active > self.experts.count:
             rule = f"must be at most count = {self.experts.count}"
             raise ConfigError("experts.active", rule, got=self.experts.active)
-        if self.window and (self.latent or self.pattern or not self.causal):
-            rule = "must be 0 with latent attention, with a pattern and without a causal mask"
-            raise ConfigError("window", rule, got=self.window)
         if self.vision and self.vocabulary:
             raise ConfigError("vocabulary", "must be 0 with vision", got=self.vocabulary)
+        self._check_attention()
         self._check_encoder()
         self._check_pattern()
         self._check_blocks()
         return self
+
+    def _check_attention(self) -> None:
+        if self.window and (self.latent or self.linear or self.pattern or not self.causal):
+            rule = "must be 0 with latent or linear attention, a pattern, and without a causal mask"
+            raise ConfigError("window", rule, got=self.window)
+        if self.output_gate and self.latent:
+            raise ConfigError("output_gate", "must be false with latent attention", got=True)
+        if self.linear is None:
+            return
+        if self.pattern or not self.causal:
+            raise ConfigError("linear", "needs a causal mask and no pattern", got=self.linear)
+        if self.linear.value_heads % self.linear.key_heads:
+            rule = f"must be a multiple of key_heads = {self.linear.key_heads}"
+            raise ConfigError("linear.value_heads", rule, got=self.linear.value_heads)
 
     def _check_encoder(self) -> None:
         if not self.encoder_layers:
@@ -111,6 +129,7 @@ class Model(Schema):
             rule = f"must be below layers = {self.layers}, which count the decoder's too"
             raise ConfigError("encoder_layers", rule, got=self.encoder_layers)
         others = (self.latent, self.experts, self.mamba, self.pattern, self.window, self.vision)
+        others = (*others, self.linear, self.output_gate)
         if any(others) or not self.causal:
             rule = "must be 0 unless all layers are plain causal attention and MLP"
             raise ConfigError("encoder_layers", rule, got=self.encoder_layers)
@@ -135,16 +154,15 @@ class Model(Schema):
     @cached_property
     def layer_kinds(self) -> tuple[_Blocks, ...]:
         """Residual blocks of each layer, in order."""
-        attention = "latent" if self.latent else "attention"
         if self.pattern:
-            letters = {**_PATTERN, "*": attention}
+            letters = {**_PATTERN, "*": self.whole_attention}
             kinds: list[_Blocks] = [(letters[letter],) for letter in self.pattern]
         elif self.encoder_layers:
             kinds = self._encoder_decoder()
         else:
             kinds = [
                 (
-                    "windowed" if self._has_window(layer) else attention,
+                    self._attention(layer),
                     "experts" if self._has_experts(layer) else "mlp",
                 )
                 for layer in range(self.layers)
@@ -160,10 +178,23 @@ class Model(Schema):
         start: list[_Blocks] = [("decoder_start", *decoder)]
         return [ENCODER_BLOCKS] * self.encoder_layers + start + [decoder] * later
 
-    def _has_window(self, layer: int) -> bool:
-        if not self.window:
-            return False
-        return not self.global_every or (layer + 1) % self.global_every != 0
+    @property
+    def whole_attention(self) -> str:
+        """Residual block of attention to the whole sequence."""
+        if self.latent is None:
+            return "attention"
+        return "indexed" if self.latent.indexer else "latent"
+
+    @property
+    def keys_seen(self) -> int:
+        """Tokens that a query sees at most in blocks that limit them; 0: none does."""
+        return self.latent.indexer.top if self.latent and self.latent.indexer else self.window
+
+    def _attention(self, layer: int) -> str:
+        other = "linear" if self.linear else "windowed" if self.window else ""
+        if not other or (self.global_every and (layer + 1) % self.global_every == 0):
+            return self.whole_attention
+        return other
 
     def _has_experts(self, layer: int) -> bool:
         if self.experts is None:
@@ -214,6 +245,11 @@ class Model(Schema):
         return self.experts is not None
 
     @property
+    def keeps_states(self) -> bool:
+        """Some layers keep a state of fixed size of each sequence."""
+        return self.count("linear") + self.count("mamba") > 0
+
+    @property
     def norm_parameters(self) -> int:
         """Parameters of one norm: scale and shift (LayerNorm), scale only (RMSNorm)."""
         return self.hidden if self.kind == "llama" else 2 * self.hidden
@@ -236,15 +272,20 @@ class Model(Schema):
 
     def _block_matrices(self, block: str, active: bool) -> int:
         hidden, heads = self.hidden, self.heads
-        if block == "latent" and self.latent:
+        if block in ("latent", "indexed") and self.latent:
             rank = self.latent.query_rank + self.latent.key_value_rank
             down = hidden * (rank + self.latent.rotary_width)
             queries = self.latent.query_rank * heads * self.head_width
             width = self.latent.plain_width + self.latent.value_width
             keys_values = self.latent.key_value_rank * heads * width
-            return down + queries + keys_values + hidden * heads * self.latent.value_width
+            made = down + queries + keys_values + hidden * heads * self.latent.value_width
+            return made + (self._index_matrices if block == "indexed" else 0)
+        if block == "linear" and self.linear:
+            made = self.linear.mixed + self.linear.inner + 2 * self.linear.value_heads
+            return hidden * (made + self.linear.inner)
         if block in ("attention", "windowed", "encoder_attention", "cross"):
-            return 2 * hidden * self.head_width * (heads + self.key_value_heads)
+            gates = heads if self.output_gate else 0
+            return hidden * self.head_width * (2 * heads + 2 * self.key_value_heads + gates)
         if block == "experts" and self.experts:
             met = self.experts.active if active else self.experts.count
             width = self.experts.latent_width or hidden
@@ -262,6 +303,14 @@ class Model(Schema):
         return (self.mlp_inputs + 1) * hidden * self.ffn
 
     @property
+    def _index_matrices(self) -> int:
+        """Parameters of the indexer: its queries, its key, and a weight per head."""
+        if self.latent is None or self.latent.indexer is None:
+            return 0
+        indexer, rank = self.latent.indexer, self.latent.query_rank
+        return rank * indexer.heads * indexer.width + self.hidden * (indexer.width + indexer.heads)
+
+    @property
     def cross_key_value_parameters(self) -> int:
         """Parameters of all matrices that make keys and values of the encoder's output."""
         heads = self.key_value_heads * self.head_width
@@ -277,8 +326,12 @@ class Model(Schema):
         if block in ("patches", "decoder_start"):
             return 0
         norms = self.norm_parameters + (self.class_parameters if block == "classes" else 0)
-        if block == "latent" and self.latent:
+        if block in ("latent", "indexed") and self.latent:
             norms += self.latent.query_rank + self.latent.key_value_rank
+            if block == "indexed" and self.latent.indexer:
+                norms += 2 * self.latent.indexer.width
+        if block == "linear" and self.linear:
+            norms += self.linear.small_parameters
         if block == "mamba" and self.mamba:
             inner = self.mamba.heads * self.mamba.head_width
             channels = inner + 2 * self.mamba.groups * self.mamba.state
@@ -287,13 +340,14 @@ class Model(Schema):
 
     @property
     def scan_flop(self) -> float:
-        """FLOP of the scan of all Mamba layers per token, forward."""
+        """FLOP of the scans of all Mamba layers and of linear attention per token, forward."""
+        linear = self.count("linear") * self.linear.scan_flop() if self.linear else 0.0
         if self.mamba is None:
-            return 0.0
+            return linear
         inner = self.mamba.heads * self.mamba.head_width
         mixed = self.mamba.groups * self.mamba.state
         within = 2.0 * self.mamba.chunk * (mixed + inner)
-        return self.count("mamba") * (within + 4.0 * self.mamba.state * inner)
+        return linear + self.count("mamba") * (within + 4.0 * self.mamba.state * inner)
 
     @property
     def embedding_parameters(self) -> int:

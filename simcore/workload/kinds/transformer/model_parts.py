@@ -1,8 +1,24 @@
-"""Parts that only some models have: latent attention, routed experts, state space layers."""
+"""Parts that only some models have: latent and linear attention, experts, state spaces."""
 
 from pydantic import Field
 
 from simcore.schema import Schema
+
+
+class Indexer(Schema):
+    """A small attention that picks the tokens which each query of latent attention then sees.
+
+    Source: DeepSeek-AI, "DeepSeek-V3.2-Exp", September 2025, section 1 (lightning indexer).
+
+    Attributes:
+        heads: Query heads of the indexer, which share one key.
+        width: Of its heads.
+        top: Tokens that are picked for each query; all where there are no more.
+    """
+
+    heads: int = Field(ge=1)
+    width: int = Field(ge=1)
+    top: int = Field(ge=1)
 
 
 class LatentAttention(Schema):
@@ -17,6 +33,7 @@ class LatentAttention(Schema):
         rotary_width: Of a query or key head, the part with rotary position; the key's is one for
             all heads.
         value_width: Of a value head.
+        indexer: Picks the tokens that a query sees; None: it sees all before it.
     """
 
     query_rank: int = Field(ge=1)
@@ -24,6 +41,64 @@ class LatentAttention(Schema):
     plain_width: int = Field(ge=1)
     rotary_width: int = Field(ge=0)
     value_width: int = Field(ge=1)
+    indexer: Indexer | None = None
+
+
+class LinearAttention(Schema):
+    """Attention by a gated delta rule: a state of fixed size per head stands for all keys.
+
+    Source: S. Yang, J. Kautz, A. Hatamizadeh, "Gated Delta Networks", ICLR 2025, section 3.
+
+    Attributes:
+        key_heads: Heads of queries and keys, shared by equal groups of value heads.
+        value_heads: Heads of values, of which each has a state.
+        key_width, value_width: Of a head; the state of a head is a matrix of these sizes.
+        convolution: Taps of the causal convolution of queries, keys and values.
+        chunk: Tokens that are computed at once as attention is.
+    """
+
+    key_heads: int = Field(ge=1)
+    value_heads: int = Field(ge=1)
+    key_width: int = Field(ge=1)
+    value_width: int = Field(ge=1)
+    convolution: int = Field(default=4, ge=1)
+    chunk: int = Field(default=64, ge=1)
+
+    @property
+    def mixed(self) -> int:
+        """Queries, keys and values of one token, all of which pass the convolution."""
+        return 2 * self.key_heads * self.key_width + self.inner
+
+    @property
+    def inner(self) -> int:
+        """Values of one token."""
+        return self.value_heads * self.value_width
+
+    def scan_flop(self, chunk: int = 0) -> float:
+        """FLOP of one token in the delta rule, where so many are computed at once; 0: ``chunk``.
+
+        Within a chunk of C tokens half of C x C scores among keys and with queries are computed,
+        applied to keys and values, and to what they leave: C (3 k + 2 v) for heads of k and v. The
+        state is applied to both, and updated: 6 k v. The inverse of the scores among keys, below
+        a tenth of the rest, is left out.
+        """
+        within = (chunk or self.chunk) * (3.0 * self.key_width + 2.0 * self.value_width)
+        return self.value_heads * (within + self.state_flop)
+
+    @property
+    def state_flop(self) -> float:
+        """FLOP of one token and head with the state."""
+        return 6.0 * self.key_width * self.value_width
+
+    @property
+    def state_numbers(self) -> int:
+        """Numbers of the states of a sequence."""
+        return self.value_heads * self.key_width * self.value_width
+
+    @property
+    def small_parameters(self) -> int:
+        """Parameters outside products: taps, a decay and its bias per head, scales of the norm."""
+        return self.convolution * self.mixed + 2 * self.value_heads + self.value_width
 
 
 class Vision(Schema):

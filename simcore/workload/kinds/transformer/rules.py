@@ -43,6 +43,7 @@ def token_rules(workload: "TrainingWorkload", plan: ParallelPlan) -> Iterator[Ru
     yield from _choice_rules(model, plan)
     yield from _expert_rules(workload, plan)
     yield from _mamba_rules(model, plan)
+    yield from _linear_rules(model, plan)
     if model.encoder_layers or model.vision:
         yield from _end_rules(workload, plan)
     yield from split_rules(plan)
@@ -197,6 +198,28 @@ def _mamba_rules(model: Model, plan: ParallelPlan) -> Iterator[Rule]:
         groups % parts == 0 or parts % groups == 0,
         "mamba_groups_divide",
         f"{groups} mamba groups neither divide by tp x cp = {parts} nor divide it",
+    )
+
+
+def _linear_rules(model: Model, plan: ParallelPlan) -> Iterator[Rule]:
+    """Rules of linear attention, and of an indexer, which must see all keys."""
+    yield (
+        model.count("indexed") == 0 or plan.cp == 1,
+        "indexer_sees_all_keys",
+        "models with latent.indexer take cp 1 only",
+    )
+    if model.linear is None:
+        return
+    values, keys, parts = model.linear.value_heads, model.linear.key_heads, plan.tp * plan.cp
+    yield (
+        values % parts == 0,
+        "linear_heads_divide",
+        f"{values} value heads of linear attention do not divide by tp x cp = {parts}",
+    )
+    yield (
+        keys % parts == 0 or parts % keys == 0,
+        "linear_key_heads_divide",
+        f"{keys} key heads of linear attention neither divide by tp x cp = {parts} nor divide it",
     )
 
 

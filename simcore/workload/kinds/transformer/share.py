@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Self
 from simcore.terms import FORMATS, LayerKind
 from simcore.workload.kinds.transformer.expert_paths import ExpertPaths
 from simcore.workload.kinds.transformer.model import ENCODER_BLOCKS, Model
+from simcore.workload.kinds.transformer.model_parts import Indexer, LinearAttention
+from simcore.workload.kinds.transformer.states import StateShare, linear_part
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 
@@ -89,6 +91,7 @@ class LatentShare:
         rotary_width: Width of the key's rotary part.
         key_value_width: Heads x (plain key width + value width).
         product_format: Of the products that make latents, and heads of them, as in ``NpuShare``.
+        indexer: Whole on every NPU; None: there is none.
     """
 
     query_rank: int
@@ -96,6 +99,7 @@ class LatentShare:
     rotary_width: int
     key_value_width: int
     product_format: str
+    indexer: Indexer | None = None
 
     @property
     def cached_width(self) -> int:
@@ -113,40 +117,7 @@ class LatentShare:
             rotary_width=latent.rotary_width,
             key_value_width=model.heads // plan.tp * (latent.plain_width + latent.value_width),
             product_format=product_format,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateShare:
-    """One NPU's part of a Mamba-2 mixer.
-
-    Attributes:
-        inner: Heads x their width.
-        mixed: Widths of B and C of all its groups.
-        heads: Heads.
-        state, convolution, chunk: As in ``StateSpace``.
-    """
-
-    inner: int
-    mixed: int
-    heads: int
-    state: int
-    convolution: int
-    chunk: int
-
-    @classmethod
-    def of(cls, model: Model, plan: ParallelPlan) -> Self | None:
-        mamba = model.mamba
-        if mamba is None:
-            return None
-        heads = mamba.heads // plan.tp
-        return cls(
-            inner=heads * mamba.head_width,
-            mixed=2 * max(1, mamba.groups // plan.tp) * mamba.state,
-            heads=heads,
-            state=mamba.state,
-            convolution=mamba.convolution,
-            chunk=mamba.chunk,
+            indexer=latent.indexer,
         )
 
 
@@ -193,6 +164,8 @@ class Share(NpuShare):
         flash: The attention core is one fused kernel.
         key_rows: Rows of the keys that this NPU reads; 0: those of its queries.
         cache_format: Number format of keys and values below 16 bits, a name of ``FORMATS``.
+        gate_width: Gates of the outputs of attention; 0: there are none.
+        linear: Its heads of linear attention.
         latent, experts, state, vision: Parts that only some models have.
         encoder: The share of the encoder's layers, which have tokens of their own.
     """
@@ -211,6 +184,8 @@ class Share(NpuShare):
     windowed_visible: float
     dispatch_bytes: float
     flash: bool
+    gate_width: int = 0
+    linear: LinearAttention | None = None
     latent: LatentShare | None = None
     experts: ExpertShare | None = None
     state: StateShare | None = None
@@ -238,7 +213,7 @@ class Share(NpuShare):
         rows = plan.micro_batch * sequence // plan.cp
         thin_rows = rows // tp if plan.splits_sequence else rows
         heads, groups = model.heads // tp, max(1, model.key_value_heads // tp)
-        windowed = visible_share(model, window=min(1.0, model.window / sequence))
+        windowed = visible_share(model, window=min(1.0, model.keys_seen / sequence))
         return cls(
             rows=rows,
             thin_rows=thin_rows,
@@ -264,6 +239,8 @@ class Share(NpuShare):
             fused_loss=plan.fused_loss,
             fused_gradients=plan.fused_gradients,
             mask_bytes=1 if model.kind == "gpt" else 0,
+            gate_width=heads * model.value_head_width if model.output_gate else 0,
+            linear=linear_part(model, tp),
             latent=LatentShare.of(model, plan, workload.product_format),
             experts=ExpertShare.of(workload, plan, thin_rows),
             state=StateShare.of(model, plan),
@@ -283,6 +260,11 @@ class Share(NpuShare):
             return self
         stored = FORMATS[name or "bf16"].weight_bytes
         return replace(self, product_format=name, weight_bytes=stored)
+
+    @property
+    def limited(self) -> "Share":
+        """The share as blocks see it whose queries see ``Model.keys_seen`` tokens at most."""
+        return replace(self, visible=self.windowed_visible)
 
     @property
     def queries(self) -> int:
@@ -321,8 +303,8 @@ class Share(NpuShare):
 
     @property
     def attention_width(self) -> int:
-        """Queries, keys and values of one row."""
-        return self.query_width + self.key_width + self.value_width
+        """Queries, keys, values and gates of one row."""
+        return self.query_width + self.key_width + self.value_width + self.gate_width
 
 
 def visible_share(model: Model, *, window: float = 1.0) -> float:

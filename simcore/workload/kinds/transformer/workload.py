@@ -1,7 +1,7 @@
 """The training of a transformer."""
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from typing import Annotated, Literal, Self
 
@@ -84,10 +84,10 @@ class TrainingWorkload(Workload):
     def _seen(self) -> float:
         """Tokens that one token of the decoder, or of the only stack, sees in all layers."""
         model = self.model
-        layers = model.count("latent" if model.latent else "attention")
-        window = min(1.0, model.window / self.sequence)
-        seen = layers * visible_share(model)
-        seen += model.count("windowed") * visible_share(model, window=window)
+        layers = model.count("latent") + model.count("attention")
+        window = min(1.0, model.keys_seen / self.sequence)
+        limited = model.count("windowed") + model.count("indexed")
+        seen = layers * visible_share(model) + limited * visible_share(model, window=window)
         return seen * self.sequence + model.count("cross") * self.encoder_sequence
 
     def rules(self, plan: ParallelPlan) -> Iterator[Rule]:
@@ -118,6 +118,8 @@ class TrainingWorkload(Workload):
         if mamba := model.mamba:
             inner = mamba.heads * mamba.head_width
             width = max(width, 4 * inner + 2 * mamba.groups * mamba.state)
+        if linear := model.linear:
+            width = max(width, linear.mixed + 3 * linear.inner)
         return Extent(
             buffer_bytes=4 * tokens * width,
             weights_bytes=4 * model.parameters,
@@ -135,7 +137,7 @@ class TransformerShare(Share):
         name = str(part)
         share = self.of_layer((name,))
         if name == "windowed":  # a window only hides more scores
-            share = replace(share, visible=share.windowed_visible)
+            share = share.limited
         return BLOCKS[name](share=share, plan=plan)
 
 

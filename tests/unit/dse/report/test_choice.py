@@ -15,13 +15,13 @@ from dse.objectives import OBJECTIVES
 from dse.report.amounts import show_objective
 from dse.report.choice import choice_lines, short_list
 from dse.report.front_table import front_table
-from dse.report.memory_marks import memory_mark
 from dse.report.page import report_page
 from dse.report.picture import front_data
 from dse.results.equals import costs_alike
 from dse.results.recommended import MOST, with_room
 from dse.results.trims import LOSS
 from dse.study.compile import load_study_file
+from dse.study.memory_marks import memory_mark
 from simcore import Cause, format_quantity
 
 BIG = "p2_llama3_405b_16k_h100.yaml"
@@ -145,6 +145,14 @@ def test_designs_over_memory_are_marked_and_never_recommended_beside_others(
     assert all((not mark) or mark in text for mark, text in zip(marks, hover, strict=True))
     roomy = {front[at].number for at in with_room(front)}
     assert {one.trial for one in result.recommended} <= roomy
+
+
+def test_a_study_shows_itself_in_one_line_and_as_a_table(result: dse.StudyResult) -> None:
+    assert repr(result).count("\n") == 0
+    assert f"{len(result.front)} on the front" in repr(result)
+    shown = result._repr_html_()
+    assert shown.count("<tr") == len(result.front) + 1
+    assert "objectives.iteration_time" in shown
 
 
 def test_the_view_holds_the_front_and_tells_what_lies_beyond(result: dse.StudyResult) -> None:

@@ -1,6 +1,7 @@
 """The end of a search: trims, extension of a study, and ending by itself."""
 
 import sys
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -11,13 +12,18 @@ import yaml
 
 import dse
 from dse.evaluate import build_evaluator
-from dse.evaluate.base import evaluate
+from dse.evaluate.base import Evaluation, evaluate
+from dse.fidelity.promote import minimised
 from dse.proof.machines import machine_prices
+from dse.rank.bargain import beaten_at_a_bargain
+from dse.rank.progress import latest_gain
+from dse.reasons.steps import one_step
 from dse.run.ending import EVERY, LEAST, Ending
 from dse.samplers.base import ProposerInput
 from dse.samplers.registry import build_proposer
 from dse.space import Design
 from dse.study.compile import load_study_file
+from dse.study.trials import Trial
 from simcore import ConfigError, shipped_folder
 
 sys.path.append(str(Path(__file__).resolve().parents[4] / "benchmarks"))
@@ -123,6 +129,20 @@ def test_a_study_with_more_trials_is_the_one_that_always_had_them(tmp_path: Path
     pd.testing.assert_frame_equal(table(dse.load_study(folder)), table(more))
 
 
+def offers(result: dse.StudyResult) -> Iterator[tuple[int, str]]:
+    """What ``dse explain`` would offer of the front as better at no loss."""
+    study = result.study
+    evaluator = build_evaluator(study.evaluator_input)
+    for row in (result.rows[at] for at in result.front):
+        here = minimised(study, [row])
+        for name, design in one_step(study.space, row.design):
+            found = None if design is None else evaluate(evaluator, study.goals, design)
+            if design is not None and found is not None and found.state == "complete":
+                there = minimised(study, [Trial(number=-1, design=design, evaluation=found)])
+                if beaten_at_a_bargain(here, there)[0]:
+                    yield row.number, name
+
+
 def test_a_search_ends_by_itself_where_it_improves_no_more(tmp_path: Path) -> None:
     file = one_level(tmp_path, SMALL)
     found = dse.run_study(file, trials="auto", executor="serial", out=tmp_path / "auto")
@@ -130,14 +150,15 @@ def test_a_search_ends_by_itself_where_it_improves_no_more(tmp_path: Path) -> No
     pd.testing.assert_frame_equal(table(again), table(found))
     assert LEAST < found.summary["proposals"] < 3_000
     assert not found.summary["convergence"]["improves"]
+    assert list(offers(found)) == []
     rest = dse.run_study(file, trials="auto", executor="serial", out=tmp_path / "auto", resume=True)
     pd.testing.assert_frame_equal(table(rest), table(found))
 
 
 def test_an_ending_begins_at_the_same_outcome_however_it_is_asked(tmp_path: Path) -> None:
     """Asked after each outcome, or once for all, as a resumed study is."""
-    result = dse.run_study(one_level(tmp_path, SMALL), trials=500, executor="serial")
-    rows = list(result.rows[:500])
+    result = dse.run_study(one_level(tmp_path, SMALL), trials=900, executor="serial")
+    rows = list(result.rows[:900])
     signs = result.study.goals.signs_by_name
     live = Ending(trials=10_000, window=32, trims=True, signs=dict(signs))
     begun = next(
@@ -147,6 +168,37 @@ def test_an_ending_begins_at_the_same_outcome_however_it_is_asked(tmp_path: Path
     assert begun is not None
     assert begun % EVERY == 0
     assert live.first == asked == begun + 31
+
+
+def rows_of(seconds: Iterable[float]) -> list[Trial]:
+    return [
+        Trial(
+            number=number,
+            design={},
+            evaluation=Evaluation(state="complete", objectives={"iteration_time": time_s}),
+        )
+        for number, time_s in enumerate(seconds)
+    ]
+
+
+def test_a_search_goes_on_after_trims_that_moved_its_front() -> None:
+    """The figure that ends it is the one that a reader is told."""
+    ending = Ending(trials=10_000, window=1, trims=True, signs={"iteration_time": 1})
+    rows = rows_of([2.0] * 100 + [1.5] * (LEAST - 100))
+    assert ending.begins(rows, LEAST)
+    assert ending.is_over(rows)
+    rows = rows_of([2.0] * 100 + [1.5] * (LEAST - 100) + [1.4] * 20)  # 7 % by trims
+    assert not ending.is_over(rows)
+    assert not ending.begins(rows, len(rows))
+    assert ending.first == LEAST
+    more = rows_of([2.0] * 100 + [1.5] * (LEAST - 100) + [1.4] * LEAST)
+    assert ending.begins(more, len(more))
+    assert ending.is_over(more)
+    for end in (LEAST, len(rows), len(more)):
+        points = np.array([[row.evaluation.objectives["iteration_time"]] for row in more[:end]])
+        gain = latest_gain(points, range(end), end)
+        assert gain.is_settled == ending.is_over(more[:end])
+        assert gain.last == end // 3
 
 
 def test_more_proposals_than_there_is_room_to_trim_are_not_open() -> None:

@@ -5,7 +5,9 @@ from simcore.workload.kinds.transformer.blocks.attention import Attention
 from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.kinds.transformer.blocks.cross import CrossAttention, DecoderStart
 from simcore.workload.kinds.transformer.blocks.experts import RoutedExperts
+from simcore.workload.kinds.transformer.blocks.indexed import Indexed
 from simcore.workload.kinds.transformer.blocks.latent import Latent
+from simcore.workload.kinds.transformer.blocks.linear import Linear
 from simcore.workload.kinds.transformer.blocks.mamba import Mamba
 from simcore.workload.kinds.transformer.blocks.mlp import Mlp
 from simcore.workload.kinds.transformer.blocks.vision import ClassHead, Patches
@@ -20,6 +22,8 @@ BLOCKS: Registry[type[ResidualBlock]] = Registry(
         "attention": Attention,
         "windowed": Attention,
         "latent": Latent,
+        "indexed": Indexed,
+        "linear": Linear,
         "mamba": Mamba,
         "cross": CrossAttention,
         "mlp": Mlp,

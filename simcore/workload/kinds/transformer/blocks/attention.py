@@ -5,6 +5,7 @@ from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.kinds.transformer.blocks.context import context_parallel
 from simcore.workload.kinds.transformer.blocks.core import scores_bytes
 from simcore.workload.program.kernel_costs import (
+    elementwise,
     gemm,
     input_gradient,
     norm,
@@ -13,6 +14,8 @@ from simcore.workload.program.kernel_costs import (
 )
 from simcore.workload.program.layer import BlockParameters
 from simcore.workload.program.work import PassWriter
+
+_GATE_FLOP = 5
 
 
 class Attention(ResidualBlock):
@@ -35,7 +38,8 @@ class Attention(ResidualBlock):
         work.gather("attention input")
         work.compute("attention input", [*norm(share, "attention"), self._qkv("qkv")])
         context_parallel(share, self.plan).forward(work)
-        work.compute("attention", [gemm("attention output", *self._output, share)])
+        output = gemm("attention output", *self._output, share)
+        work.compute("attention", [*self._gate("attention gate", 3), output])
         work.reduce("attention output")
 
     def backward(self, work: PassWriter) -> None:
@@ -46,6 +50,7 @@ class Attention(ResidualBlock):
         inputs = input_gradient("attention output", *self._output, share)
         weights = weight_gradient("attention output", *self._output, share)
         work.compute("attention output", [*norm_gradient(share, "next"), inputs], [weights])
+        work.compute("attention output", self._gate("attention gate gradient", 5))
         context_parallel(share, self.plan).backward(work)
         sizes = share.rows, share.attention_width, share.hidden
         work.compute("attention input", [input_gradient("qkv", *sizes, share)])
@@ -57,6 +62,15 @@ class Attention(ResidualBlock):
         kept = self.entry_bytes + share.element_bytes * share.rows * share.attention_width
         kept += self.output_bytes(share.rows * share.output_width)
         return kept + (scores_bytes(share) if self.keeps_scores else 0)
+
+    def _gate(self, name: str, moves: int) -> list[Kernel]:
+        """Outputs times the sigmoid of their gates; nothing where there are none."""
+        elements = self.share.rows * self.share.gate_width
+        if not elements:
+            return []
+        return [
+            elementwise(name, _GATE_FLOP * elements, moves * self.share.element_bytes * elements)
+        ]
 
     def _qkv(self, name: str) -> Kernel:
         share = self.share

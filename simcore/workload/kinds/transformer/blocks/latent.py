@@ -32,7 +32,7 @@ class Latent(ResidualBlock):
 
     @property
     def parameters(self) -> BlockParameters:
-        share, latent = self.share, self._latent
+        share, latent = self.share, self.latent_part
         made = share.query_width * latent.query_rank
         made += latent.key_value_width * latent.key_value_rank
         norms = share.norm_parameters + latent.query_rank + latent.key_value_rank
@@ -43,11 +43,12 @@ class Latent(ResidualBlock):
 
     def forward(self, work: PassWriter) -> None:
         share = self.share
-        down = gemm("latents", share.thin_rows, self._width, share.hidden, self._made)
-        work.compute("latents", [*norm(share, "attention"), down, *self._norms("latent norms", 2)])
+        down = [gemm(*sizes, self._made) for sizes in self._down()]
+        norms = self._norms("latent norms", 2)
+        work.compute("latents", [*norm(share, "attention"), *down, *norms])
         work.gather("latents", self._thin_bytes)
         work.compute("attention input", self._heads())
-        context_parallel(share, self.plan).forward(work)
+        self.core(work)
         work.compute("attention", [gemm("attention output", *self._output, share)])
         work.reduce("attention output")
 
@@ -61,19 +62,28 @@ class Latent(ResidualBlock):
         work.compute("attention output", [*norm_gradient(share, "next"), output], [weight])
         if self.repeats("latent_heads"):
             work.compute("attention output", self._heads())
-        context_parallel(share, self.plan).backward(work)
-        inputs = [input_gradient(*sizes, share) for sizes in self._products()]
+        self.core_gradient(work)
+        inputs = [input_gradient(*sizes, share) for sizes in self.products()]
         work.compute("attention input", inputs)
         summed_bytes = share.element_bytes * share.rows * self._width
-        weights = [weight_gradient(*sizes, share) for sizes in self._products()]
+        weights = [weight_gradient(*sizes, share) for sizes in self.products()]
         work.input_gradient("attention", weights, regathered, summed_bytes)
-        down = "latents", share.thin_rows, self._width, share.hidden
-        kernels = [*self._norms("latent norms gradient", 3), input_gradient(*down, share)]
-        work.compute("latents", kernels, [weight_gradient(*down, share)])
+        kernels = [input_gradient(*sizes, share) for sizes in self._down()]
+        kernels = [*self._norms("latent norms gradient", 3), *kernels]
+        weights = [weight_gradient(*sizes, share) for sizes in self._down()]
+        work.compute("latents", kernels, weights)
+
+    def core(self, work: PassWriter) -> None:
+        """Write the forward pass of the core."""
+        context_parallel(self.share, self.plan).forward(work)
+
+    def core_gradient(self, work: PassWriter) -> None:
+        """Write the backward pass of the core."""
+        context_parallel(self.share, self.plan).backward(work)
 
     @property
     def kept_bytes(self) -> int:
-        share, latent = self.share, self._latent
+        share, latent = self.share, self.latent_part
         heads = 0
         if not self.repeats("latent_heads"):  # one key and value per query head
             heads = share.rows * (2 * share.query_width + share.output_width)
@@ -84,7 +94,7 @@ class Latent(ResidualBlock):
         return kept + (scores_bytes(share) if self.keeps_scores else 0)
 
     @property
-    def _latent(self) -> LatentShare:
+    def latent_part(self) -> LatentShare:
         if self.share.latent is None:
             raise AssertionError("a model with latent attention has a latent share")
         return self.share.latent
@@ -92,13 +102,22 @@ class Latent(ResidualBlock):
     @property
     def _made(self) -> Share:
         """The share as the products see it that make latents, and heads of them."""
-        return self.share.with_format(self._latent.product_format)
+        return self.share.with_format(self.latent_part.product_format)
+
+    @property
+    def made(self) -> list[tuple[str, int]]:
+        """Names and widths of what is made of a row: its latents with its rotary key."""
+        latent = self.latent_part
+        return [("latents", latent.query_rank + latent.key_value_rank + latent.rotary_width)]
 
     @property
     def _width(self) -> int:
-        """Latents of one row, and its rotary key."""
-        latent = self._latent
-        return latent.query_rank + latent.key_value_rank + latent.rotary_width
+        return sum(width for _, width in self.made)
+
+    def _down(self) -> list[tuple[str, int, int, int]]:
+        """Products that make them: name, rows, width, width of a row."""
+        share = self.share
+        return [(name, share.thin_rows, width, share.hidden) for name, width in self.made]
 
     @property
     def _thin_bytes(self) -> int:
@@ -110,17 +129,17 @@ class Latent(ResidualBlock):
 
     def _heads(self) -> list[Kernel]:
         """Queries, keys and values of all heads."""
-        return [gemm(*sizes, self._made) for sizes in self._products()]
+        return [gemm(*sizes, self._made) for sizes in self.products()]
 
-    def _products(self) -> list[tuple[str, int, int, int]]:
+    def products(self) -> list[tuple[str, int, int, int]]:
         """The products that make the heads: name, rows, width, rank."""
-        rows, latent = self.share.rows, self._latent
+        rows, latent = self.share.rows, self.latent_part
         return [
             ("queries", rows, self.share.query_width, latent.query_rank),
             ("keys and values", rows, latent.key_value_width, latent.key_value_rank),
         ]
 
     def _norms(self, name: str, moves: int) -> list[Kernel]:
-        share, latent = self.share, self._latent
+        share, latent = self.share, self.latent_part
         elements = share.thin_rows * (latent.query_rank + latent.key_value_rank)
         return [elementwise(name, _NORM_FLOP * elements, moves * share.element_bytes * elements)]

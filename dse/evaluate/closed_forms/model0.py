@@ -2,6 +2,8 @@
 
 It is cheap enough to solve a small problem completely, so that what a search finds can be
 compared with the true front. It is no prediction: studies use the simulator.
+
+Source: problem P5 of this project's published set.
 """
 
 from collections.abc import Mapping
@@ -10,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore import ConfigError, InfeasibleError
+from dse.evaluate.closed_forms.problem import VIT22B_64, Problem
+from simcore import ConfigError, InfeasibleError, format_memory
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -21,60 +24,6 @@ TOPOLOGIES = ("ring", "fully_connected", "switch")
 
 _RING = TOPOLOGIES.index("ring")
 _SWITCH = TOPOLOGIES.index("switch")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Model and machine for which the designs of ``Designs`` are compared.
-
-    Attributes:
-        layers, hidden, ffn, heads, vocabulary, sequence, batch: The model and its global batch;
-            the MLP has two matrices.
-        npus: NPUs of the machine.
-        flop_per_s: Peak times efficiency of one NPU.
-        memory_bytes: Capacity of one NPU; a design may use 95 % of it.
-        npu_usd: Price of one NPU.
-        latency_s: Per hop, of both dimensions.
-        usd_per_gb_per_s: Per dimension, price per GB/s of one NPU without and with a switch.
-    """
-
-    layers: int
-    hidden: int
-    ffn: int
-    heads: int
-    vocabulary: int
-    sequence: int
-    batch: int
-    npus: int
-    flop_per_s: float
-    memory_bytes: float
-    npu_usd: float
-    latency_s: tuple[float, float]
-    usd_per_gb_per_s: tuple[tuple[float, float], tuple[float, float]]
-
-    @property
-    def layer_parameters(self) -> int:
-        """Parameters of one layer: attention ``4 h^2``, MLP ``2 h ffn``."""
-        return 4 * self.hidden**2 + 2 * self.hidden * self.ffn
-
-
-VIT22B_64 = Problem(
-    layers=48,
-    hidden=6144,
-    ffn=24576,
-    heads=48,
-    vocabulary=0,
-    sequence=256,
-    batch=512,
-    npus=64,
-    flop_per_s=197e12 * 0.7,
-    memory_bytes=16e9,
-    npu_usd=5000.0,
-    latency_s=(1e-6, 2e-6),
-    usd_per_gb_per_s=((4.0, 17.0), (7.8, 57.4)),
-)
-"""ViT-22B on 64 NPUs: 34,560 designs, of which 6,912 can be built and fit. The network prices
-are LIBRA's (ISPASS 2024) of the package and pod tiers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -184,7 +133,7 @@ class Model0:
         used_bytes = _footprint_bytes(self.problem, design)
         if not fits_in_memory(self.problem, used_bytes)[0]:
             limit_bytes = 0.95 * self.problem.memory_bytes
-            reason = f"needs {used_bytes[0] / 1e9:.2f} GB of {limit_bytes / 1e9:.2f} GB"
+            reason = f"needs {format_memory(used_bytes[0])} of {format_memory(limit_bytes)}"
             raise InfeasibleError("fits_in_memory", reason)
 
 
@@ -255,10 +204,7 @@ def _iteration_time_s(problem: Problem, d: Designs) -> Floats:
     """Compute and TP, filled and drained over the pipeline, then sends and exposed DP."""
     dp = problem.npus // (d.tp * d.pp)
     micro_batches = problem.batch // (dp * d.micro_batch)
-    embedding = problem.vocabulary * problem.hidden
-    parameters = problem.layers * problem.layer_parameters + embedding
-    flop = 6 * parameters * problem.batch * problem.sequence
-    compute_s = flop / (problem.npus * problem.flop_per_s)
+    compute_s = problem.compute_s
     slots = micro_batches + d.pp - 1
     tp_s = micro_batches * problem.layers / d.pp * 4 * _tp_all_reduce_s(problem, d)
     exposed_dp_s = np.maximum(0.0, _dp_all_reduce_s(problem, d, dp) - compute_s / 2)

@@ -1,0 +1,1 @@
+"""Networks as graphs: families, their structure, routes, files and pictures."""

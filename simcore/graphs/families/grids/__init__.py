@@ -1,0 +1,1 @@
+"""Rings, meshes and tori of any dimension, hypercubes."""

@@ -1,0 +1,1 @@
+"""Networks in which few links lie between any two NPUs."""

@@ -1,0 +1,82 @@
+"""Dragonfly: groups of routers, a cable between any two groups."""
+
+from typing import Self
+
+import numpy as np
+from pydantic import model_validator
+
+from simcore.errors import ConfigError
+from simcore.graphs.families.base import Count, Family, FamilyParameters
+from simcore.graphs.graph import Wiring
+
+
+class DragonflyParameters(FamilyParameters):
+    """Size of a dragonfly.
+
+    Attributes:
+        p: NPUs of a router.
+        a: Routers of a group.
+        h: Global ports of a router.
+        groups: Groups; a h + 1 unless given.
+    """
+
+    p: Count
+    a: Count
+    h: Count
+    groups: Count | None = None
+
+    @model_validator(mode="after")
+    def _has_ports(self) -> Self:
+        check_groups(self.groups, self.a * self.h)
+        return self
+
+
+def check_groups(groups: int | None, ports: int) -> None:
+    """Refuse more groups than the global *ports* of one can reach.
+
+    Raises:
+        ConfigError: There are more.
+    """
+    if groups is not None and groups > ports + 1:
+        rule = f"must be at most {ports + 1}: a group has {ports} global ports"
+        raise ConfigError("groups", rule, got=groups)
+
+
+def join_groups(wiring: Wiring, first: list[int], ports: int, per_router: int) -> None:
+    """Add the global cables, by the lower group and its port.
+
+    Args:
+        wiring: Takes the cables.
+        first: Node of each group's first router with global ports.
+        ports: Global ports of a group.
+        per_router: Global ports of a router.
+    """
+    for group, node in enumerate(first):
+        for port in range(ports):
+            other = (group + port + 1) % (ports + 1)
+            if group < other < len(first):
+                there = first[other] + (ports - 1 - port) // per_router
+                wiring.cable("global", node + port // per_router, there)
+
+
+class Dragonfly(Family):
+    """Groups of fully connected routers, joined by a cable between any two groups.
+
+    J. Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008.
+    """
+
+    parameters = DragonflyParameters
+
+    def wire(self, parameters: DragonflyParameters) -> Wiring:
+        p, a, h = parameters.p, parameters.a, parameters.h
+        groups = parameters.groups or a * h + 1
+        wiring = Wiring(groups * a * p)
+        router = wiring.switches("router", groups * a)
+        npus = np.arange(wiring.npus)
+        wiring.cables("npu-router", npus, router + npus // p)
+        first = [router + group * a for group in range(groups)]
+        low, high = np.triu_indices(a, 1)
+        for node in first:
+            wiring.cables("local", node + low, node + high)
+        join_groups(wiring, first, a * h, h)
+        return wiring

@@ -1,0 +1,1 @@
+"""Servers whose NPUs are joined directly, and networks built around servers."""

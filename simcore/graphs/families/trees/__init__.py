@@ -1,0 +1,1 @@
+"""Tiers of switches: one switch, leaf and spine, fat trees, rails."""

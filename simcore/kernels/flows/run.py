@@ -1,0 +1,308 @@
+"""Flows from event to event: they enter transfer, share links, end, and let others go.
+
+All that happens at one instant is one event, followed by one allocation of rates.
+"""
+
+import numpy as np
+
+from simcore.kernels.flows.filling import join, share
+from simcore.kernels.flows.heaps import drop, move_down, move_up, push, take_out
+from simcore.kernels.flows.state import (
+    ACTIVE,
+    CAPPED,
+    ENDED,
+    FREED,
+    GROUP,
+    LOGGED,
+    NOWHERE,
+    STAMP,
+    UNUSED,
+    WAITING,
+    Flows,
+    Ints,
+    Log,
+    Places,
+    Routes,
+    Sharing,
+    Slots,
+    Waiting,
+)
+from simcore.kernels.jit import njit
+
+IDLE, LATER, NEEDS_LOG = 0, 1, 2
+"""Reasons why a run stopped: nothing is under way, the next event is later, the log is full."""
+
+_INSTANT = 1e-13
+"""Part of the time that is one instant: some hundred roundings of the clock."""
+_SAME_RATE = 1e-14
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run(
+    routes: Routes,
+    flows: Flows,
+    slots: Slots,
+    sharing: Sharing,
+    waiting: Waiting,
+    log: Log,
+    counter: Ints,
+    until: float,
+) -> int:
+    """Let flows run up to and including the time *until*; why it stopped."""
+    width = len(slots.after) // len(slots.flow)
+    while True:
+        now = next_event(slots, waiting, counter)
+        if now > until or np.isinf(now):
+            return IDLE if np.isinf(now) else LATER
+        if len(log.time) > 0 and counter[LOGGED] + 2 * len(flows.size) > len(log.time):
+            return NEEDS_LOG
+        counter[STAMP] += 1
+        counter[GROUP] = counter[FREED] = 0
+        last = min(now * (1.0 + _INSTANT), until)
+        moved = True
+        while moved:
+            moved = _end_all(routes, flows, slots, sharing, waiting, log, counter, width, last)
+            moved |= _begin_all(routes, flows, slots, sharing, waiting, log, counter, width, last)
+        _free(slots, sharing, counter, width)
+        _set_lone(routes, flows, slots, sharing, log, counter, width, now)
+        if counter[GROUP] > 0:
+            size = share(routes, flows, slots, sharing, counter, width, counter[GROUP])
+            _set_rates(slots, sharing, log, counter, size, now)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def next_event(slots: Slots, waiting: Waiting, counter: Ints) -> float:
+    """Time of the next event; infinite: there is none."""
+    now = np.inf
+    if counter[ACTIVE] > 0:
+        now = slots.ends[slots.order[0]]
+    if counter[WAITING] > 0:
+        now = min(now, waiting.time[0])
+    return now
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _end_all(
+    routes: Routes,
+    flows: Flows,
+    slots: Slots,
+    sharing: Sharing,
+    waiting: Waiting,
+    log: Log,
+    counter: Ints,
+    width: int,
+    last: float,
+) -> bool:
+    """End the flows whose last byte is through by *last*; True if there was one."""
+    moved = False
+    while counter[ACTIVE] > 0 and slots.ends[slots.order[0]] <= last:
+        slot = slots.order[0]
+        counter[ACTIVE] -= 1
+        take_out(slots.order, slots.place, slots.ends, slot, counter[ACTIVE])
+        slots.unused[counter[UNUSED]] = slot
+        counter[UNUSED] += 1
+        flow = slots.flow[slot]
+        route = flows.route[flow]
+        first = routes.offsets[route]
+        for k in range(first, routes.offsets[route + 1]):
+            link = routes.links[k]
+            _unlink(slots.after, slots.before, sharing.head, slot * width + k - first, link)
+            if sharing.stamp[link] != -counter[STAMP]:
+                sharing.stamp[link] = -counter[STAMP]
+                sharing.freed[counter[FREED]] = link
+                counter[FREED] += 1
+        if len(log.time) > 0:
+            _write(log, counter, slots.ends[slot], flow, 0.0)
+        _finish(routes, flows, waiting, counter, flow, slots.ends[slot])
+        moved = True
+    return moved
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _begin_all(
+    routes: Routes,
+    flows: Flows,
+    slots: Slots,
+    sharing: Sharing,
+    waiting: Waiting,
+    log: Log,
+    counter: Ints,
+    width: int,
+    last: float,
+) -> bool:
+    """Let the flows whose first byte has arrived by *last* enter transfer; True if one did."""
+    moved = False
+    while counter[WAITING] > 0 and waiting.time[0] <= last:
+        time, flow = waiting.time[0], waiting.flow[0]
+        counter[WAITING] -= 1
+        drop(waiting.time, waiting.flow, counter[WAITING])
+        moved = True
+        route = flows.route[flow]
+        first, end = routes.offsets[route], routes.offsets[route + 1]
+        if flows.size[flow] <= 0.0 or (first == end and np.isinf(flows.cap[flow])):
+            _finish(routes, flows, waiting, counter, flow, time)
+            continue
+        slot = _take_slot(slots, counter)
+        slots.flow[slot] = flow
+        slots.left[slot] = flows.size[flow]
+        slots.since[slot] = time
+        slots.bottleneck[slot] = CAPPED
+        alone = first == end
+        slots.rate[slot] = flows.cap[flow] if alone else 0.0
+        slots.ends[slot] = time + flows.size[flow] / flows.cap[flow] if alone else np.inf
+        move_up(slots.order, slots.place, slots.ends, slots.place[slot])
+        if alone:
+            if len(log.time) > 0:
+                _write(log, counter, time, flow, flows.cap[flow])
+            continue
+        for k in range(first, end):
+            _link(
+                slots.after, slots.before, sharing.head, slot * width + k - first, routes.links[k]
+            )
+        counter[GROUP] = join(slots.stamp, sharing.group, slot, counter[GROUP], counter[STAMP])
+    return moved
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _take_slot(slots: Slots, counter: Ints) -> int:
+    """A slot that no flow has, at the end of the heap."""
+    if counter[UNUSED] > 0:
+        counter[UNUSED] -= 1
+        slot = slots.unused[counter[UNUSED]]
+    else:
+        slot = counter[ACTIVE]
+    slots.order[counter[ACTIVE]] = slot
+    slots.place[slot] = counter[ACTIVE]
+    counter[ACTIVE] += 1
+    return slot
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _link(after: Places, before: Places, head: Places, entry: int, link: int) -> None:
+    """Put an entry on a link."""
+    first = head[link]
+    after[entry] = first
+    before[entry] = NOWHERE
+    if first != NOWHERE:
+        before[first] = entry
+    head[link] = entry
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _unlink(after: Places, before: Places, head: Places, entry: int, link: int) -> None:
+    """Take an entry off a link."""
+    behind, ahead = after[entry], before[entry]
+    if behind != NOWHERE:
+        before[behind] = ahead
+    if ahead != NOWHERE:
+        after[ahead] = behind
+    else:
+        head[link] = behind
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _finish(
+    routes: Routes, flows: Flows, waiting: Waiting, counter: Ints, flow: int, time: float
+) -> None:
+    """End a flow, and send those on their way that waited for it alone."""
+    flows.finish[flow] = time
+    flows.ended[counter[ENDED]] = flow
+    counter[ENDED] += 1
+    for k in range(flows.offsets[flow], flows.offsets[flow + 1]):
+        other = flows.followers[k]
+        flows.waits[other] -= 1
+        flows.released[other] = max(flows.released[other], time)
+        if flows.waits[other] == 0:
+            latency = routes.latency[flows.route[other]]
+            begin = flows.released[other] + flows.start[other] + latency
+            push(waiting.time, waiting.flow, counter[WAITING], begin, other)
+            counter[WAITING] += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _free(slots: Slots, sharing: Sharing, counter: Ints, width: int) -> None:
+    """Add the flows to the group that links which others have left held back."""
+    for at in range(counter[FREED]):
+        link = sharing.freed[at]
+        entry = sharing.head[link]
+        while entry != NOWHERE:
+            slot = entry // width
+            if slots.bottleneck[slot] == link:
+                counter[GROUP] = join(
+                    slots.stamp, sharing.group, slot, counter[GROUP], counter[STAMP]
+                )
+            entry = slots.after[entry]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _set_rates(
+    slots: Slots, sharing: Sharing, log: Log, counter: Ints, size: int, now: float
+) -> None:
+    """Give the flows of the group their new rates from *now* on."""
+    for at in range(size):
+        slot = sharing.group[at]
+        _set_rate(slots, log, counter, slot, slots.new_rate[slot], now)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _set_rate(slots: Slots, log: Log, counter: Ints, slot: int, rate: float, now: float) -> None:
+    """Give a flow its new rate from *now* on."""
+    old = slots.rate[slot]
+    if abs(rate - old) <= _SAME_RATE * old:
+        return
+    slots.left[slot] = max(0.0, slots.left[slot] - old * (now - slots.since[slot]))
+    slots.since[slot] = now
+    slots.rate[slot] = rate
+    slots.ends[slot] = now + slots.left[slot] / rate
+    if len(log.time) > 0:
+        _write(log, counter, now, slots.flow[slot], rate)
+    if not move_up(slots.order, slots.place, slots.ends, slots.place[slot]):
+        move_down(slots.order, slots.place, slots.ends, slots.place[slot], counter[ACTIVE])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _set_lone(
+    routes: Routes,
+    flows: Flows,
+    slots: Slots,
+    sharing: Sharing,
+    log: Log,
+    counter: Ints,
+    width: int,
+    now: float,
+) -> None:
+    """Take the flows out of the group that share no link, and give them their rates."""
+    kept = 0
+    for at in range(counter[GROUP]):
+        slot = sharing.group[at]
+        flow = slots.flow[slot]
+        route = flows.route[flow]
+        rate, bottleneck = flows.cap[flow], CAPPED
+        first = routes.offsets[route]
+        lone = True
+        for k in range(first, routes.offsets[route + 1]):
+            link = routes.links[k]
+            entry = slot * width + k - first
+            if sharing.head[link] != entry or slots.after[entry] != NOWHERE:
+                lone = False
+                break
+            most = routes.capacity[link] / routes.parts[k]
+            if most < rate:
+                rate, bottleneck = most, link
+        if lone:
+            slots.bottleneck[slot] = bottleneck
+            _set_rate(slots, log, counter, slot, rate, now)
+        else:
+            sharing.group[kept] = slot
+            kept += 1
+    counter[GROUP] = kept
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _write(log: Log, counter: Ints, time: float, flow: int, rate: float) -> None:
+    """Write a change of a rate down."""
+    at = counter[LOGGED]
+    log.time[at] = time
+    log.flow[at] = flow
+    log.rate[at] = rate
+    counter[LOGGED] += 1

@@ -1,0 +1,1 @@
+"""Walks over network graphs: distances, cuts, routes."""
