@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import SimulationError
 from simcore.kernels.packets import layout as f
-from simcore.kernels.packets.run_loop import call_flows, count_flying, run_packets
+from simcore.kernels.packets.run_loop import call_flows, count_flying, plan_sample, run_packets
 from simcore.packets.case import Case
 from simcore.packets.image import Image, build_image
 from simcore.packets.waiting import Progress, who_waits
@@ -49,19 +50,30 @@ class Outcome:
     events: int
 
 
-def run_case(case: Case, seed: int = 1, on_rows: OnRows | None = None) -> Outcome:
+class Watch(Protocol):
+    """Looks at a run from time to time."""
+
+    every_ns: int
+
+    def take(self, image: Image) -> None: ...
+
+
+def run_case(
+    case: Case, seed: int = 1, on_rows: OnRows | None = None, watch: Watch | None = None
+) -> Outcome:
     """Simulate a case.
 
     Args:
         case: Network, flows and parameters.
         seed: Of the random numbers, where marks or losses are random.
         on_rows: Called with rows of the trace: each packet that a host receives.
+        watch: Called once in so many ns; changes nothing.
 
     Raises:
         ConfigError: The network cannot be run with these parameters.
     """
     image = build_image(case, seed)
-    status = carry_out(image, on_rows)
+    status = carry_out(image, on_rows, watch)
     arena = image.arena
     message = who_waits(case, image) if status == f.STUCK else ""
     return Outcome(
@@ -76,14 +88,19 @@ def run_case(case: Case, seed: int = 1, on_rows: OnRows | None = None) -> Outcom
     )
 
 
-def carry_out(image: Image, on_rows: OnRows | None = None) -> int:
+def carry_out(image: Image, on_rows: OnRows | None = None, watch: Watch | None = None) -> int:
     """Run what is in *image* until it ends or is stuck; which of the two."""
     trace = np.zeros(f.TRACE_WORDS * (_ROWS if on_rows else 1), np.int64)
     image.arena[f.TRACING] = on_rows is not None
     call_flows(image.arena)
     progress = Progress()
+    if watch is not None:
+        plan_sample(image.arena, watch.every_ns)
     while True:
         status = int(run_packets(image.arena, image.reals, trace))
+        if status == f.SAMPLED and watch is not None:
+            watch.take(image)
+            plan_sample(image.arena, int(image.arena[f.NOW_NS]) + watch.every_ns)
         if status == f.PAUSED and not progress.is_made(image):
             status = f.STUCK
         if status == f.FULL:

@@ -5,6 +5,7 @@ from simcore.packets.case import Case
 from simcore.packets.image import Image
 
 MOST_NAMED = 5
+MOST_PORTS = 16
 MOST_IDLE_PACKETS = 1 << 25
 
 
@@ -22,6 +23,8 @@ def who_waits(case: Case, image: Image) -> str:
             ids[other] for other in case.flows.before[index] if table[other, f.Q_FINISH_NS] < 0
         ]
         reasons.append(f"flow {ids[index]} waits for the end of flow {waits[0]}")
+    if paused := _paused_ports(image):
+        reasons.append(f"paused with packets are {paused}")
     told = "; ".join(reasons)
     time_ns = int(image.arena[f.NOW_NS])
     return f"{len(open_flows)} of {len(ids)} flows never end, from {time_ns} ns on: {told}."
@@ -58,6 +61,15 @@ def _reason(image: Image, index: int) -> str:
     if image.arena[port + f.PORT_PAUSED]:
         return f"may not send: host {source} is paused, and nobody lets it go on"
     return f"waits with {acked} of {size} bytes acknowledged"
+
+
+def _paused_ports(image: Image) -> str:
+    """Ports of switches that are paused and hold packets, by where they lead."""
+    owner, ports = image.network.owner, image.port_table
+    held = (ports[:, f.PORT_PAUSED] != 0) & (ports[:, f.PORT_EGRESS] > 0)
+    named = [f"{owner[port]} to {owner[port ^ 1]}" for port in held.nonzero()[0].tolist()]
+    more = len(named) - MOST_PORTS
+    return ", ".join(named[:MOST_PORTS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _held_packets(image: Image, index: int) -> int:

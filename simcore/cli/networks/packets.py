@@ -1,6 +1,7 @@
 """``simcore packets``: a network packet by packet."""
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,40 +19,65 @@ MOST_FLOWS = 20
 """Flows that are listed in the terminal; all of them stand in the results."""
 
 
+@dataclass(frozen=True)
+class _Wishes:
+    """Files that a run of one case shall write, and what they are to hold."""
+
+    trace: Path | None
+    series: Path | None
+    plot: Path | None
+    every_ns: int
+
+    @property
+    def are_of_one(self) -> bool:
+        """True if anything is asked for that only one case can give."""
+        return any(path is not None for path in (self.trace, self.series, self.plot))
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Write the results (JSON) here.")
 @click.option(
     "--trace", type=click.Path(path_type=Path), help="Write every packet that a host receives."
 )
+@click.option(
+    "--series",
+    type=click.Path(path_type=Path),
+    help="Write depths of queues, rates and pauses over time (Parquet).",
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw them (.svg, .png, .pdf).")
+@click.option(
+    "--every", type=click.IntRange(min=1), default=1000, help="Nanoseconds between samples."
+)
 @click.option("--seed", type=click.IntRange(0, (1 << 48) - 1), help="Of random marks and losses.")
-def packets(file: Path, out: Path | None, trace: Path | None, seed: int | None) -> None:
+def packets(file: Path, out: Path | None, seed: int | None, every: int, **files: Any) -> None:
     """Simulate the case in FILE, or every case of the manifest FILE, packet by packet."""
     from simcore.files.json_file import read_json
     from simcore.packets.case import case_of, is_case
 
-    data = read_json(file)
+    data, wishes = read_json(file), _Wishes(**files, every_ns=every)
     announce_compilation(packets=True)
     try:
         if not is_case(data):
-            _run_manifest(data, file, out, [trace, seed])
+            _run_manifest(data, file, out, is_of_one=wishes.are_of_one or seed is not None)
             return
         case = case_of(data)
-        outcome = _run_one(case, 1 if seed is None else seed, trace)
+        outcome = _run_one(case, 1 if seed is None else seed, wishes)
     except ConfigError as error:
         raise error.in_file(file) from None
     if out is not None:
-        _write(out, {case.name or file.stem: {str(seed or 1): _table(outcome)}})
+        shown_seed = str(1 if seed is None else seed)
+        _write(out, {case.name or file.stem: {shown_seed: _table(outcome)}})
     _print(outcome)
 
 
-def _run_manifest(data: object, file: Path, out: Path | None, of_one: list[Any]) -> None:
+def _run_manifest(data: object, file: Path, out: Path | None, *, is_of_one: bool) -> None:
     from simcore.packets.manifest import entries_of, run_entries
 
     if out is None:
         raise ConfigError("--out", "must name a file where there are many cases", got=None)
-    if any(option is not None for option in of_one):
-        rule = "must be a single case where --trace or --seed is given"
+    if is_of_one:
+        rule = "must be a single case where --trace, --series, --plot or --seed is given"
         raise ConfigError("", rule, got="a manifest")
     results = run_entries(entries_of(data), file.parent)
     _write(out, results)
@@ -65,14 +91,25 @@ def _run_manifest(data: object, file: Path, out: Path | None, of_one: list[Any])
         raise SystemExit(2)
 
 
-def _run_one(case: "Case", seed: int, trace: Path | None) -> "Outcome":
+def _run_one(case: "Case", seed: int, wishes: _Wishes) -> "Outcome":
     from simcore.packets.run import run_case
+    from simcore.packets.series import Series
     from simcore.packets.trace import trace_into
 
-    if trace is None:
-        return run_case(case, seed)
-    with trace_into(trace, case) as on_rows:
-        return run_case(case, seed, on_rows)
+    watched = wishes.series is not None or wishes.plot is not None
+    series = Series(case, wishes.every_ns) if watched else None
+    if wishes.trace is None:
+        outcome = run_case(case, seed, watch=series)
+    else:
+        with trace_into(wishes.trace, case) as on_rows:
+            outcome = run_case(case, seed, on_rows, series)
+    if series is not None and wishes.series is not None:
+        series.write(wishes.series)
+    if series is not None and wishes.plot is not None:
+        from simcore.packets.picture import draw
+
+        draw(wishes.plot, outcome, series)
+    return outcome
 
 
 def _table(outcome: "Outcome") -> dict[str, Any]:

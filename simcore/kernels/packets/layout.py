@@ -69,7 +69,7 @@ FIRST_RECORD = PARAMETERS + PARAMETER_WORDS
 # Anything that is scheduled starts with these words.
 E_NEXT, E_KIND, E_A, E_B = 0, 1, 2, 3
 EVENT_WORDS = 4
-ARRIVAL, PORT_FREE, WAKE, FLOW_CALLED, FLOW_CREATED, FLOW_STARTED, TIMER = _constants(0, 7)
+ARRIVAL, PORT_FREE, WAKE, FLOW_CALLED, FLOW_CREATED, FLOW_STARTED, SAMPLE, TIMER = _constants(0, 8)
 # TIMER plus a number: a timer of the congestion control
 
 # A packet. While it flies, its arrival is an event.
@@ -154,7 +154,7 @@ T_NS, T_NODE, T_TYPE, T_FLOW, T_SEQ, T_BYTES, T_MARK, T_RATE = 0, 1, 2, 3, 4, 5,
 TRACE_WORDS = 8
 
 # Why the kernel stops.
-ENDED, STUCK, FULL, TRACE_FULL, PAUSED = 0, 1, 2, 3, 4
+ENDED, STUCK, FULL, TRACE_FULL, PAUSED, SAMPLED = 0, 1, 2, 3, 4, 5
 STRETCH = 1 << 24  # events after which the kernel comes back for a moment
 
 RESERVE_BYTES = 4096

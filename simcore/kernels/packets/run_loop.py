@@ -19,7 +19,13 @@ from simcore.kernels.packets.host import (
 )
 from simcore.kernels.packets.layout import Floats, Ints
 from simcore.kernels.packets.paths import choose_paths
-from simcore.kernels.packets.records import is_lost, note, release_event, release_packet
+from simcore.kernels.packets.records import (
+    is_lost,
+    new_event,
+    note,
+    release_event,
+    release_packet,
+)
 from simcore.kernels.packets.switch import arrive_at_switch, send_from_switch
 
 
@@ -33,11 +39,17 @@ def call_flows(arena: Ints) -> None:
 
 
 @kernel
+def plan_sample(arena: Ints, at_ns: int) -> None:
+    """Let the kernel come back at a time; in a run, only after it has come back for a sample."""
+    schedule(arena, at_ns, new_event(arena, f.SAMPLE, 0, 0))
+
+
+@kernel
 def run_packets(arena: Ints, reals: Floats, trace: Ints) -> int:
     """Handle events until every flow has ENDED or something else stops the kernel.
 
     That is: the run is STUCK, for nothing to come can move a packet; the arena is FULL, or the
-    trace; or it is PAUSED for a moment, after very many events.
+    trace; or it is PAUSED for a moment, after very many events, or for a sample.
 
     Args:
         arena: (W,) int64, all state; see ``layout``.
@@ -64,6 +76,10 @@ def run_packets(arena: Ints, reals: Floats, trace: Ints) -> int:
             arena[f.LIVE] -= 1
             arena[event + f.PORT_BUSY] = 0
             _send(arena, reals, event)
+        elif kind == f.SAMPLE:
+            arena[f.EVENTS] -= 1
+            release_event(arena, event)
+            return f.SAMPLED
         else:
             _handle(arena, reals, kind, event)
     return f.ENDED

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from packet_cases import GBPS, chain, star
+from packet_cases import GBPS, case, chain, star
 
 from simcore.packets.case import case_of
 from simcore.packets.run import Outcome, run_case
@@ -113,8 +113,8 @@ def test_a_small_buffer_pauses_senders_and_a_large_one_does_not() -> None:
 
 @pytest.mark.parametrize("control", [0, 1])
 def test_a_seed_gives_the_same_run_again_and_another_one_other_losses(control: int) -> None:
-    flows = [[0, 2, 2_000_000, 0, []], [1, 2, 2_000_000, 0, []]]
-    data = star(3, flows, cc_mode=control, link_error_rate=0.001)
+    flows = [[0, 2, 400_000, 0, []], [1, 2, 400_000, 0, []]]
+    data = star(3, flows, cc_mode=control, link_error_rate=0.005)
     assert run(data, 3) == run(data, 3)
     assert run(data, 3) != run(data, 4)
     assert run(data, 3).lost > 0
@@ -128,3 +128,16 @@ def test_a_flow_whose_tail_is_lost_waits_for_ever_and_says_for_what() -> None:
     assert "flow 0 waits for an ACK of bytes 0 to 3000 of 3000" in outcome.message
     assert "flow 1 waits for the end of flow 0" in outcome.message
     assert outcome.flows[0][1:] == [0, None, None, None, None, None]
+
+
+def test_pauses_around_a_ring_of_switches_lock_it_and_the_ports_are_named() -> None:
+    """Five switches in a ring, every flow two links on: each link waits for the one after it."""
+    links = [[host, 5 + host, 100 * GBPS, 1000] for host in range(5)]
+    links += [[5 + switch, 5 + (switch + 1) % 5, 100 * GBPS, 1000] for switch in range(5)]
+    flows = [[host, (host + 2) % 5, 4_000_000, 0, []] for host in range(5)]
+    outcome = run(case(links, flows, [5, 6, 7, 8, 9], buffer_size=1))
+    assert not outcome.is_complete
+    assert outcome.drops == 0
+    assert "5 of 5 flows never end" in outcome.message
+    for switch in range(5):
+        assert f"{5 + switch} to {5 + (switch + 1) % 5}" in outcome.message
