@@ -38,6 +38,11 @@ _COMMANDS = {
         "kernels",
         "Take kernel times from other programs' output.",
     ),
+    "systolic": (
+        "simcore.cli.inside.systolic",
+        "systolic",
+        "Work out layers on systolic arrays.",
+    ),
     "schema": ("simcore.cli.schema", "schema", "Write the JSON Schemas of all file kinds."),
 }
 
