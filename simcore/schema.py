@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # to a type checker a quantity is its number in base units
     UsdPerHour = float
     KgPerKwh = float
     PerYear = float
+    Hertz = float
 else:
     Bytes = _quantity("B")
     BytesPerS = _quantity("B/s")
@@ -68,6 +69,7 @@ else:
     UsdPerHour = _quantity("USD/h")
     KgPerKwh = _quantity("kg/kWh")
     PerYear = _quantity("1/year")
+    Hertz = _quantity("Hz")
 
 
 class Schema(BaseModel):

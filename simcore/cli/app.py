@@ -45,6 +45,11 @@ _COMMANDS = {
     ),
     "flows": ("simcore.cli.graphs.flows", "flows", "Simulate flows on network graphs."),
     "network": ("simcore.cli.graphs.network", "network", "Show and draw network graphs."),
+    "systolic": (
+        "simcore.cli.inside.systolic",
+        "systolic",
+        "Work out layers on systolic arrays.",
+    ),
     "schema": ("simcore.cli.schema", "schema", "Write the JSON Schemas of all file kinds."),
 }
 

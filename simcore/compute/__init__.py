@@ -5,6 +5,7 @@ from simcore.compute.ideal import IdealRoofline
 from simcore.compute.measured import MeasuredKernels
 from simcore.compute.recorded import RecordedRoofline
 from simcore.compute.roofline import Roofline
+from simcore.compute.systolic import SystolicArrays
 from simcore.registry import Registry, class_of
 
 COMPUTE_MODELS: Registry[type[ComputeModel]] = Registry(
@@ -14,6 +15,7 @@ COMPUTE_MODELS: Registry[type[ComputeModel]] = Registry(
         "recorded": RecordedRoofline,
         "ideal": IdealRoofline,
         "measured": MeasuredKernels,
+        "systolic": SystolicArrays,
     },
     check=check_compute_model,
     adapt=class_of(ComputeModel),
@@ -26,4 +28,5 @@ __all__ = [
     "MeasuredKernels",
     "RecordedRoofline",
     "Roofline",
+    "SystolicArrays",
 ]

@@ -1,5 +1,6 @@
 """The machine as data: accelerators, network dimensions and whole platforms, read from files."""
 
+from simcore.machine.array import SystolicArray
 from simcore.machine.dimension import MOST_NPUS, Dimension
 from simcore.machine.json_schema import json_schemas
 from simcore.machine.load import load_npu, load_platform
@@ -13,6 +14,7 @@ __all__ = [
     "Efficiency",
     "Npu",
     "Platform",
+    "SystolicArray",
     "json_schemas",
     "load_npu",
     "load_platform",

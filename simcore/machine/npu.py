@@ -5,6 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
 from simcore.errors import ConfigError
+from simcore.machine.array import SystolicArray
 from simcore.machine.dimension import TopologyName
 from simcore.machine.kernel_folder import KernelFolder
 from simcore.schema import Bytes, BytesPerS, FlopPerS, Schema, Seconds, Usd, UsdPerHour, Watts
@@ -221,6 +222,7 @@ class Npu(Schema):
         scale_up: What of the inner network the price includes.
         scale_out: What leaves it at most; None where it was not looked up.
         efficiency: Part of the peaks that kernels reach.
+        array: Its systolic arrays; None where it has none, or they are not told.
         kernels: Where their times are measured; None: nowhere.
         stack: Software whose costs count, a name of ``configs/stacks``, unless the run names one;
             empty: none but what the efficiency tells.
@@ -239,6 +241,7 @@ class Npu(Schema):
     scale_up: ScaleUpDomain
     scale_out: ScaleOutPorts | None = None
     efficiency: Efficiency
+    array: SystolicArray | None = None
     kernels: MeasuredBy | None = None
     stack: str = ""
     sources: NpuSources = NpuSources()

@@ -1,10 +1,11 @@
 """Every compute model: a better part is never slower, and more work never takes less time."""
 
 import pytest
+from with_arrays import npu_for
 
 from simcore.compute import COMPUTE_MODELS
 from simcore.files.resources import shipped_names
-from simcore.machine import Npu, load_npu
+from simcore.machine import Npu
 from simcore.terms import Precision
 from simcore.workload.graph import Kernel
 
@@ -26,7 +27,7 @@ def first_precision(npu: Npu) -> Precision:
 @pytest.mark.parametrize("name", shipped_names("npus"))
 @pytest.mark.parametrize("kind", KINDS)
 def test_faster_parts_are_never_slower(model: str, name: str, kind: str) -> None:
-    npu, compute = load_npu(name), COMPUTE_MODELS[model]()
+    npu, compute = npu_for(model, name), COMPUTE_MODELS[model]()
     precision = first_precision(npu)
     peaks = {key: 2 * peak for key, peak in npu.peak_flop_per_s.items()}
     better = [
@@ -46,7 +47,7 @@ def test_faster_parts_are_never_slower(model: str, name: str, kind: str) -> None
 @pytest.mark.parametrize("name", shipped_names("npus"))
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_work_never_takes_less_time(model: str, name: str, kind: str) -> None:
-    npu, compute = load_npu(name), COMPUTE_MODELS[model]()
+    npu, compute = npu_for(model, name), COMPUTE_MODELS[model]()
     times_ns = [
         compute.kernel_time_ns(kernel_of(kind, *size), npu, first_precision(npu)) for size in SIZES
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simcore.cli.first_use import announce_compilation
+from simcore.cli.first_use import announce_compilation_of
 from simcore.cli.settings import write_text
 from simcore.errors import ConfigError
 
@@ -56,7 +56,7 @@ def packets(file: Path, out: Path | None, seed: int | None, every: int, **files:
     from simcore.packets.case import case_of, is_case
 
     data, wishes = read_json(file), _Wishes(**files, every_ns=every)
-    announce_compilation(packets=True)
+    announce_compilation_of("run_loop.run_packets", "packet")
     try:
         if not is_case(data):
             _run_manifest(data, file, out, is_of_one=wishes.are_of_one or seed is not None)

@@ -1,0 +1,1 @@
+"""Commands about the inside of a package: arrays of multiply-add units."""
