@@ -64,7 +64,7 @@ def test_a_value_that_is_there_is_kept_and_another_becomes_the_same_share_of_the
     folder: Path, earlier: StudyResult
 ) -> None:
     name = "platform.dimensions[1].bandwidth"
-    theirs = earlier.study.space.parameters[name].choices
+    theirs = [float(value) for value in earlier.study.space.parameters[name].choices]
     # a list whose values are none of theirs, and twice as far apart on a logarithmic scale
     ladder = [f"{value * value / theirs[0] * 1.01 / 1e9!r} GB/s" for value in theirs]
     study = load_study_file(study_file(folder, "other", **{name: {"ladder": ladder}}))
@@ -96,7 +96,7 @@ def test_a_machine_of_twice_the_size_divides_what_it_has_more_of_where_there_is_
     before = {tuple(row.design[name] for name in kept) for row in earlier.rows}
     assert {tuple(design[name] for name in kept) for design in learned} <= before
     doubled = {(row.design["plan.dp"], row.design["plan.tp"]) for row in earlier.rows}
-    assert all((design["plan.dp"] // 2, design["plan.tp"]) in doubled for design in learned)
+    assert all((int(design["plan.dp"]) // 2, design["plan.tp"]) in doubled for design in learned)
 
 
 def test_a_folder_that_is_no_study_is_told(folder: Path) -> None:

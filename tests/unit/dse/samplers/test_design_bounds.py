@@ -68,7 +68,7 @@ def taught(hopes: Rugged | None, number: int) -> tuple[Judge, Genomes]:
 
 def orders_alike(found: Floats, truth: Floats) -> float:
     ranks = [np.argsort(np.argsort(values)) for values in (found, truth)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def test_a_model_that_knows_the_bounds_orders_designs_that_no_other_can() -> None:
