@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 
-from dse.samplers.design.columns.genomes import Floats, Genomes
+from dse.samplers.design.columns.genomes import Flags, Floats, Genomes
 from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import Aims
@@ -102,7 +102,9 @@ class Judge:
         least = self._hopes.of(genomes, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(least)
-            near = ~(self._front[None] <= logs[:, None]).all(axis=2).any(axis=1) | all_closely
+            beaten: Flags = np.asarray((self._front[None] <= logs[:, None]).all(axis=2))
+            near: Flags = np.asarray(~beaten.any(axis=1))
+            near |= all_closely
             logs[near] = np.log(self._hopes.closest(genomes.at(near)))
         is_known = np.isfinite(logs).all(axis=1)
         if not is_known.any():
