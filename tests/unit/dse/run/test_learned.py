@@ -74,7 +74,7 @@ def test_a_value_that_is_there_is_kept_and_another_becomes_the_same_share_of_the
         assert found is not None
         assert GenomeSpace(study.space).genome(found) is not None
         level = study.space.parameters[name].choices.index(found[name])
-        assert level == theirs.index(before[name])
+        assert level == theirs.index(float(before[name]))
         assert {k: v for k, v in found.items() if k != name} == {
             k: v for k, v in before.items() if k != name
         }
