@@ -53,6 +53,7 @@ def _execution_options(command: F) -> F:
     return command
 
 
+_ISLANDS_HELP = "Searches side by side, each on a worker; part of the study, as its seed is."
 _GAP_HELP = "Stop once no design can be better by more than this, such as 1%."
 
 
@@ -85,6 +86,7 @@ def _trials(value: str) -> int | str:
 @click.option("--timeout", type=click.FloatRange(min=0), help="Seconds, then no new proposals.")
 @click.option("--sampler", help=_SAMPLER_HELP)
 @click.option("--gap", type=_percent, metavar="SHARE", help=_GAP_HELP)
+@click.option("--islands", type=click.IntRange(1, 4096), help=_ISLANDS_HELP)
 @_execution_options
 def study(
     file: str, timeout: float | None, out: Path | None, resume: bool, quiet: bool, **options: Any
