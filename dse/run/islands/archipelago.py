@@ -1,6 +1,7 @@
 """Rounds of islands: the driver hands them out, folds what comes back, and tells the others."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +13,7 @@ from dse.rank.pareto import fronts
 from dse.run.ending import Ending
 from dse.run.islands.fleet import Callbacks, Fleet
 from dse.run.islands.island import heard_before
-from dse.run.islands.messages import News, Order, Report, Rounds
+from dse.run.islands.messages import Made, News, Order, Report, Rounds
 from dse.run.search import DIGEST_BYTES, WAIT_S, Hooks
 from dse.store.rows import Row
 from dse.study.trials import Trial
@@ -22,6 +23,9 @@ MOST_TOLD = 256
 
 _FRONTS = 3
 """Fronts that are told apart where a round has more."""
+
+_FILING_S = 0.02
+"""Time for which trials are filed before it is seen which islands wait for an order."""
 
 _REPLAYED = 16
 """Rounds at most that one message asks for, where all outcomes are known."""
@@ -80,6 +84,7 @@ class Archipelago:
         self._known = {trial.number: trial for trial in known}
         self._courses = [_Course() for _ in range(self._rounds.islands)]
         self._came = _Waiting()
+        self._reports: deque[Report] = deque()  # not filed yet
         self._first_by_digest: dict[bytes, int] = {}
         self._of_round: list[bytes] = []
         self._news: list[Shared] = []
@@ -134,11 +139,14 @@ class Archipelago:
         while True:
             if not self._is_stopping and not self.is_done:
                 fleet.send()
-            elif not fleet.is_busy:
+            elif not fleet.is_busy and not self._reports:
                 return fleet.ready
-            for report in fleet.receive(WAIT_S):
-                self._take(report)
-            if self._fold():
+            for report in fleet.receive(0.0 if self._reports else WAIT_S):
+                self._advance(report)
+                self._reports.append(report)
+            if not self._is_stopping:
+                fleet.send()  # islands go on while their trials are filed
+            if self._file_some():
                 fleet.wake()
 
     @property
@@ -189,26 +197,43 @@ class Archipelago:
 
     def _moved(self, island: int, is_suspect: bool) -> None:
         """An island begins anew, on another worker."""
+        while self._reports:  # so that nothing is evaluated twice
+            self._file_next()
         course = self._courses[island]
         course.suspect = course.turn if is_suspect else course.suspect
         course.turn = course.place = 0
 
-    def _take(self, report: Report) -> None:
+    def _file_some(self) -> bool:
+        """File what has come in, for a short while, and fold it; whether there are news."""
+        end_s = time.monotonic() + _FILING_S
+        while self._reports and time.monotonic() < end_s:
+            self._file_next()
+        return self._fold()
+
+    def _file_next(self) -> None:
         """File what an island has done; of what was known before, only that it was done again."""
-        course, island = self._courses[report.island], report.island
+        report = self._reports.popleft()
+        if report.made is None:
+            return
+        made: Made = report.made.value()
         base = report.turn * self._rounds.length + report.first
-        for at, trial in enumerate(report.trials):
-            number = self._rounds.number(island, base + at)
+        for at, trial in enumerate(made.trials):
+            number = self._rounds.number(report.island, base + at)
             if number < len(self.trials) or number in self._came.trials:
                 continue
-            digest = report.digests[at * DIGEST_BYTES : (at + 1) * DIGEST_BYTES]
-            self._file(number, trial, report.rows[at], digest)
+            digest = made.digests[at * DIGEST_BYTES : (at + 1) * DIGEST_BYTES]
+            self._file(number, trial, made.rows[at], digest)
+
+    def _advance(self, report: Report) -> None:
+        """Note how far an island has come."""
+        course, island = self._courses[report.island], report.island
         if (course.turn, course.place) != (report.turn, report.first):
             return  # it has begun anew since
-        course.place += len(report.trials)
+        course.place += report.count
         if report.is_exhausted:
             course.is_exhausted = True
-            gap = self._rounds.number(island, base + len(report.trials))
+            own = report.turn * self._rounds.length + course.place
+            gap = self._rounds.number(island, own)
             self._limit = min(self._limit, gap)
         elif course.place >= self._rounds.share(island, course.turn, self._bounds.limit):
             course.turn, course.place = course.turn + 1, 0

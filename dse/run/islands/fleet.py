@@ -179,7 +179,7 @@ class Fleet:
         for report in reports:
             if report.error:
                 raise SimulationError(f"island {report.island} cannot go on: {report.error}")
-            if report.trials:
+            if report.count:
                 self._losses[report.island] = 0
         return [report for report in reports if not report.is_out_of_memory]
 

@@ -1,5 +1,6 @@
 """One island: a search of its own, which hears of others between its rounds."""
 
+import pickle
 import sys
 import time
 from collections.abc import Sequence
@@ -8,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from dse.evaluate import Evaluator
+from dse.evaluate.workers.crew import Shared
 from dse.proof.screening import StudyScreen
-from dse.run.islands.messages import News, Order, Report, Rounds
+from dse.run.islands.messages import Made, News, Order, Report, Rounds
 from dse.run.proposing import study_proposer
 from dse.run.search import DIGEST_BYTES, Budget, Evaluations, Hooks, Search
 from dse.space import Design
@@ -100,13 +102,17 @@ class Island:
             number = self._rounds.number(self._number, row.number)
             new = replace(row, number=number, repeats=None, provenance=order.provenance)
             trials.append(None if known and known.design == row.design else new)
+        made = Made(
+            trials=trials,
+            rows=[() if trial is None else row_of("trial", trial) for trial in trials],
+            digests=b"".join(self._search.digest(row.design) for row in rows),
+        )
         return Report(
             island=self._number,
             turn=order.turn,
             first=first - base,
-            trials=trials,
-            rows=[() if trial is None else row_of("trial", trial) for trial in trials],
-            digests=b"".join(self._search.digest(row.design) for row in rows),
+            count=len(trials),
+            made=Shared(pickle.dumps(made)),
             is_exhausted=self._search.is_exhausted,
         )
 

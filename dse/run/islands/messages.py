@@ -85,6 +85,21 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """Trials that an island has made.
+
+    Attributes:
+        trials: The trials; None where the outcome was known.
+        rows: Their rows of the store, so that the driver need not make them.
+        digests: Of their designs, one after the other.
+    """
+
+    trials: Sequence[Trial | None]
+    rows: Sequence[Row]
+    digests: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """Trials of an island, from one place of a round on.
 
@@ -92,9 +107,8 @@ class Report:
         island: Number of the island.
         turn: The round.
         first: The place.
-        trials: The trials; None where the outcome was known.
-        rows: Their rows of the store, so that the driver need not make them.
-        digests: Of their designs, one after the other.
+        count: Number of the trials.
+        made: The trials, packed: islands get their next orders before they are looked at.
         is_exhausted: Whether no design is left to propose.
         error: Reason why the island cannot go on; empty: it can.
         is_out_of_memory: Whether the memory of the worker did not suffice.
@@ -103,9 +117,8 @@ class Report:
     island: int
     turn: int
     first: int = 0
-    trials: Sequence[Trial | None] = ()
-    rows: Sequence[Row] = ()
-    digests: bytes = b""
+    count: int = 0
+    made: Shared | None = None
     is_exhausted: bool = False
     error: str = ""
     is_out_of_memory: bool = False
