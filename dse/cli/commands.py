@@ -53,6 +53,7 @@ def _execution_options(command: F) -> F:
     return command
 
 
+_ISLANDS_HELP = "Searches side by side, each on a worker; part of the study, as its seed is."
 _GAP_HELP = "Stop once no design can be better by more than this, such as 1%."
 _FRONT_HELP = "Stop once no more of the front's hypervolume than this can be missing, such as 5%."
 
@@ -87,6 +88,7 @@ def _trials(value: str) -> int | str:
 @click.option("--sampler", help=_SAMPLER_HELP)
 @click.option("--gap", type=_percent, metavar="SHARE", help=_GAP_HELP)
 @click.option("--hypervolume-gap", type=_percent, metavar="SHARE", help=_FRONT_HELP)
+@click.option("--islands", type=click.IntRange(1, 4096), help=_ISLANDS_HELP)
 @_execution_options
 def study(
     file: str, timeout: float | None, out: Path | None, resume: bool, quiet: bool, **options: Any

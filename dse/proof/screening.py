@@ -32,6 +32,9 @@ class NoScreen:
         """The design that stands for all that provably have the same outcome."""
         return design
 
+    def hear(self, trials: Sequence[Trial]) -> None:
+        """Take note of feasible trials of others, under the numbers that the study gives them."""
+
     def verdict(self, design: Design) -> Evaluation | None:
         """The outcome of a design that need not be simulated; None: it must be."""
         return None
@@ -79,7 +82,14 @@ class StudyScreen(NoScreen):
         state: Rises with each trial that rules out designs.
     """
 
-    def __init__(self, study: Study, evaluator: Evaluator) -> None:
+    def __init__(
+        self,
+        study: Study,
+        evaluator: Evaluator,
+        named: Callable[[int], int] = lambda number: number,
+    ) -> None:
+        """*named*: number that the study gives to a trial that is learned."""
+        self._named = named
         self._study, self._evaluator = study, evaluator
         self._compares = not why_blind(study)
         self._is_bounded = study.file.search.screening and not _objection(check_bounded, study)
@@ -103,7 +113,14 @@ class StudyScreen(NoScreen):
         if self._compares and trial.is_feasible and trial.repeats is None:
             found = trial.evaluation.objectives
             point = [found[name] for name in self._study.goals.objectives]
-            self.state += self._front.add(trial.number, point)
+            self.state += self._front.add(self._named(trial.number), point)
+
+    def hear(self, trials: Sequence[Trial]) -> None:
+        if self._compares:
+            for trial in trials:
+                found = trial.evaluation.objectives
+                point = [found[name] for name in self._study.goals.objectives]
+                self.state += self._front.add(trial.number, point)
 
     def _meet(self, trial: Trial) -> None:
         self._met.setdefault(self._plan_of(trial.design), array("l")).append(trial.number)

@@ -62,8 +62,8 @@ def run_study(  # noqa: PLR0913 - all but the first by name, with defaults
             before; the rows that follow are marked.
         watcher: Told about every trial.
         timeout_s: Time after which nothing more is proposed.
-        **overrides: ``trials``, ``seed``, ``sampler``, ``workers``, ``executor``, ``address``,
-            ``evaluator``: in place of the file's.
+        **overrides: ``trials``, ``seed``, ``sampler``, ``islands``, ``workers``, ``executor``,
+            ``address``, ``evaluator``: in place of the file's.
 
     Raises:
         ConfigError: What is wrong with the study, its folder or the executor.
@@ -125,6 +125,7 @@ _OVERRIDES = {
     "encoding": "search.encoding",
     "population": "search.population",
     "window": "search.window",
+    "islands": "search.islands",
     "variations": "search.variations",
     "screening": "search.screening",
     "gap": "search.gap",

@@ -93,9 +93,11 @@ class Ending:
         counts = range(EVERY, len(rows) + 1, EVERY) if self.signs else ()
         settled = (count for count in counts if self._has_settled(rows[:count]))
         found = next(settled, self.trials) + self.window - 1
-        return min(found, self._fixed_first())
+        return min(found, self.latest_first)
 
-    def _fixed_first(self) -> int:
+    @property
+    def latest_first(self) -> int:
+        """Number of the first proposal of the end, unless the search settles before."""
         if not self.trims:
             return self.trials
         least = min(FEW, self.trials // RESERVED_OF_FEW)
@@ -104,12 +106,12 @@ class Ending:
 
     def _is_due(self, rows: Sequence[Trial], asked: int) -> bool:
         if not self.signs:
-            return self.trims and asked >= self._fixed_first()
+            return self.trims and asked >= self.latest_first
         while self._seen + EVERY <= len(rows):
             self._seen += EVERY
             if self._has_settled(rows[: self._seen]):
                 return True
-        return asked >= self._fixed_first()
+        return asked >= self.latest_first
 
     def _has_settled(self, rows: Sequence[Trial]) -> bool:
         """True if the latest of *rows* have brought next to nothing."""

@@ -1,6 +1,6 @@
 """The gap of a finished study: how much better designs could be that nobody found."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,19 +34,22 @@ class FrontGoal:
     Attributes:
         study: With its goals.
         prover: What has been proven.
+        rows: Gives the trials so far.
     """
 
     study: Study
     prover: Prover
+    rows: Callable[[], Sequence[Trial]]
     _looks: int = 0
     _is_reached: bool = False
 
-    def is_reached(self, rows: Sequence[Trial]) -> bool:
-        """True once the share that may be missing is small enough, given the trials so far."""
+    def is_reached(self) -> bool:
+        """True once the share that may be missing is small enough."""
         search = self.study.file.search
         if search.gap is not None or search.hypervolume_gap is None or self._is_reached:
             return self._is_reached
         self._looks += 1
+        rows = self.rows()
         if self._looks % _EVERY == 0 and rows:
             quality = study_front(self.study, rows)
             found = proven_gap(self.prover.proof(), quality)

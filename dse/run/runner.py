@@ -5,14 +5,14 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dse.evaluate import (
     Dispatcher,
     Evaluator,
-    Limits,
+    EvaluatorInput,
     Task,
     build_evaluator,
     ray_kept_up,
@@ -20,7 +20,6 @@ from dse.evaluate import (
 )
 from dse.fidelity.compare import front_fidelity
 from dse.proof.designs import check_visits_all, why_unproven
-from dse.proof.machines import machine_prices
 from dse.proof.proposer import ProvingProposer
 from dse.proof.prove import Prover
 from dse.proof.screening import StudyScreen
@@ -33,17 +32,22 @@ from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
 from dse.run.gap import FrontGoal, gap_summary, told_gap
+from dse.run.islands.host import IslandInput
+from dse.run.islands.messages import Rounds
+from dse.run.islands.search import IslandSearch, Means, island_rounds
 from dse.run.learned import Learned, learned_designs
+from dse.run.proposing import study_proposer
 from dse.run.refine import RefineHooks, Refinement
 from dse.run.search import Budget, Evaluations, Hooks, Search, each_evaluated
+from dse.run.stage import Stage, limits_of, with_workers
 from dse.run.start import starting_designs
 from dse.run.watcher import Unwatched, Watcher
-from dse.samplers.base import Proposer, ProposerInput, Twins
-from dse.samplers.registry import ENCODINGS, build_proposer
+from dse.samplers.base import Proposer
 from dse.space import Design
 from dse.store.errors import StoreError
 from dse.store.folder import MAX_ROWS, REPORT, StudyFolder
 from dse.store.live import LiveStorage
+from dse.store.rows import Row
 from dse.study.compile import Study
 from dse.study.trials import FailureStreak, Trial
 
@@ -95,16 +99,22 @@ class Runner:
             starts=len(self._starts),
             signs=study.goals.signs_by_name if file.search.is_open else {},
         )
-        with self._stage(budget.trials) as stage:
+        rounds = island_rounds(study, proposer)
+        with self._stage(budget.trials, rounds) as stage:
             hooks = Hooks(
                 finished=self._finished,
                 folded=self._folded,
                 stopping=self._watcher.stopping,
                 ending=self._ending,
+                filed=self._filed,
                 provenance=self._provenance,
             )
+            search: Search | IslandSearch
             search = Search(proposer, stage.evaluations, budget, hooks, stage.known, screen)
             self._storage.rows = search.trials
+            if rounds is not None:
+                means = self._means(stage, proposer)
+                search = IslandSearch(search, rounds, budget, hooks, stage.known, means)
 
             def run() -> None:
                 search.run()
@@ -119,33 +129,21 @@ class Runner:
         gap = told_gap(study)
         if gap is not None and not why_unproven(study):
             self._prover = Prover(study, gap, evaluator.canonical)
-        proposer = build_proposer(
-            file.search.sampler,
-            ProposerInput(
-                space=study.space,
-                goals=study.goals,
-                seed=file.seed,
-                population=file.search.population,
-                arguments=file.search.sampler_arguments,
-                look=ENCODINGS.get(file.search.encoding or ""),
-                storage=self._storage,
-                checks=evaluator.checks(),
-                prices=machine_prices(study),
-                is_hopeful=screen.is_hopeful,
-                hopes=screen,
-                twins=Twins(canonical=evaluator.canonical, deciding=evaluator.twin_knobs),
-                trials=None if self._prover is not None else file.search.exhausted,
-            ),
+        proposer = study_proposer(
+            study,
+            evaluator,
+            screen,
+            seed=file.seed,
+            trials=None if self._prover is not None else file.search.exhausted,
+            storage=self._storage,
         )
         self._learned = learned_designs(study)
         self._starts = [*starting_designs(study), *self._learned.designs]
         for design in self._starts:
             proposer.enqueue(design)
         if self._prover is not None:
-            goal = FrontGoal(study, self._prover)
-            return ProvingProposer(
-                proposer, self._prover, lambda: goal.is_reached(self._storage.rows)
-            )
+            goal = FrontGoal(study, self._prover, lambda: self._storage.rows)
+            return ProvingProposer(proposer, self._prover, goal.is_reached)
         if gap is not None:
             check_visits_all(study, proposer.is_complete)
         return proposer
@@ -176,7 +174,7 @@ class Runner:
 
             return self._ended(run, lambda: (in_order(), 0))
 
-    def _refine(self, rows: list[Trial], stage: "_Stage") -> None:
+    def _refine(self, rows: list[Trial], stage: Stage) -> None:
         """Judge the best designs again, once the workers of the first level have gone."""
         if len(self._study.levels) < 2:
             return
@@ -207,31 +205,41 @@ class Runner:
         self._refinement.run(rows)
 
     @contextmanager
-    def _stage(self, total: int) -> Iterator["_Stage"]:
+    def _stage(self, total: int, rounds: Rounds | None = None) -> Iterator[Stage]:
         """Workers that are up, a folder that is open, and the trials that it holds."""
         with ExitStack() as held, ExitStack() as workers:
             known = self._known(held)
             held.enter_context(ray_kept_up())
-            evaluations, count = self._started(self._study, workers)
-            self._study = _with_workers(self._study, count)
+            first = self._folder.first_of_end(self._study) if self._folder and known else None
+            found = self._started(self._study, workers, rounds)
+            self._study = with_workers(self._study, found.crew.workers)
             self._open()
             self._watcher.started(self._study, len(known), total)
-            yield _Stage(evaluations=evaluations, workers=workers, known=known)
+            yield replace(found, known=known, first_of_end=first)
 
     @contextmanager
     def _workers(self, study: Study) -> Iterator[Evaluations]:
         """Workers for designs at a finer level."""
         with ExitStack() as stack:
-            evaluations, _ = self._started(study, stack)
-            yield evaluations
+            yield self._started(study, stack).evaluations
 
-    def _started(self, study: Study, stack: ExitStack) -> tuple[Evaluations, int]:
-        """Evaluations of *study*, open until *stack* closes, and their number of workers."""
+    def _started(self, study: Study, stack: ExitStack, rounds: Rounds | None = None) -> Stage:
+        """Evaluations of *study*, open until *stack* closes, and their workers."""
         execution = study.file.execution
-        limits = Limits(timeout_s=execution.timeout_s, memory_bytes=execution.memory_bytes)
+        limits = limits_of(study)
+        folder = execution.cache if can_be_cached(study) else None
+        what: EvaluatorInput | IslandInput = study.evaluator_input
+        if rounds is not None:
+            what = IslandInput(
+                study=study,
+                evaluator=study.evaluator_input,
+                rounds=rounds,
+                starts=self._starts,
+                cache=folder or "",
+            )
         crew = start_crew(
             execution.executor,
-            study.evaluator_input,
+            what,
             workers=execution.workers,
             address=execution.address,
             limits=limits,
@@ -239,12 +247,32 @@ class Runner:
         dispatcher = stack.enter_context(
             Dispatcher(crew, limits=limits, waiting=self._waiting, happened=self._happened)
         )
-        folder = execution.cache
-        if folder is None or not can_be_cached(study):
-            return dispatcher, crew.workers
-        cache = EvaluationCache(Path(folder).expanduser(), study)
-        stack.callback(cache.close)
-        return CachedEvaluations(dispatcher, cache), crew.workers
+        evaluations: Evaluations = dispatcher
+        if folder is not None:
+            cache = EvaluationCache(Path(folder).expanduser(), study)
+            stack.callback(cache.close)
+            evaluations = CachedEvaluations(dispatcher, cache)
+        return Stage(evaluations=evaluations, workers=stack, crew=crew, dispatcher=dispatcher)
+
+    def _means(self, stage: Stage, proposer: Proposer[Any]) -> Means:
+        """Means of a search by islands."""
+        return Means(
+            signs=self._study.goals.signs_by_name,
+            trims=proposer.trims,
+            crew=stage.crew,
+            dispatcher=stage.dispatcher,
+            limits=limits_of(self._study),
+            waiting=self._waiting,
+            happened=self._happened,
+            forget=self._forget,
+            first_of_end=stage.first_of_end,
+        )
+
+    def _forget(self, number: int) -> None:
+        """Drop trials that do not count, from *number* on."""
+        if self._folder is not None:
+            self._folder.writer.flush()
+            self._folder.writer.forget_from(number)
 
     def _known(self, stack: ExitStack) -> list[Trial]:
         now = Provenance.of(self._study, self._starts, self._learned.digests)
@@ -299,6 +327,10 @@ class Runner:
     def _finished(self, trial: Trial) -> None:
         if self._folder is not None:
             self._folder.writer.add(trial)
+
+    def _filed(self, trial: Trial, row: Row) -> None:
+        if self._folder is not None:
+            self._folder.writer.add_row(trial, row)
 
     def _folded(self, trial: Trial, duplicates: int) -> None:
         if trial.repeats is not None:
@@ -366,24 +398,3 @@ class Runner:
             judged = study.judged_at(level) if level else study
             return build_evaluator(judged.evaluator_input)
         return self._evaluator
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stage:
-    """Means that a run begins with.
-
-    Attributes:
-        evaluations: Where designs are judged at the first level.
-        workers: Closes when they are not needed any more.
-        known: The trials that the folder holds.
-    """
-
-    evaluations: Evaluations
-    workers: ExitStack
-    known: list[Trial]
-
-
-def _with_workers(study: Study, workers: int) -> Study:
-    """The study with its number of workers filled in."""
-    filled = study.file.execution.model_copy(update={"workers": workers})
-    return replace(study, file=study.file.model_copy(update={"execution": filled}))

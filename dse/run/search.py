@@ -2,8 +2,9 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import islice, takewhile
 from typing import Any, Protocol
 
@@ -21,6 +22,9 @@ WAIT_S = 0.25
 
 Key = tuple[tuple[str, ...], tuple[Value, ...]]
 """Names and values of the knobs of a design."""
+
+DIGEST_BYTES = 8
+"""Size of the digest of a design: of 10 million two are taken for one once in 400,000 studies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,7 @@ class Hooks:
         folded: Called for each trial, in ask order, with the duplicates so far.
         stopping: Whether to propose nothing more; what is under way is awaited.
         ending: Called with the number of the first proposal of the end, when that begins.
+        filed: Called for a new evaluation of an island, with its row of the store.
         provenance: Of what is evaluated.
     """
 
@@ -63,6 +68,7 @@ class Hooks:
     folded: Callable[[Trial, int], None]
     stopping: Callable[[], bool]
     ending: Callable[[int], None] = lambda first: None
+    filed: Callable[[Trial, tuple[Any, ...]], None] = lambda trial, row: None
     provenance: int = 0
 
 
@@ -134,7 +140,9 @@ class Search:
         self._proposer, self._dispatcher = proposer, dispatcher
         self._budget, self._hooks = budget, hooks
         self._screen = screen or NoScreen()
-        self._stored: Mapping[int, Trial] = {trial.number: trial for trial in known}
+        self._stored = {trial.number: trial for trial in known}
+        self._is_resumed = bool(self._stored)
+        self._elsewhere: set[bytes] = set()  # digests of designs that others have found
         self._slots: deque[_Slot] = deque()
         self._by_key: dict[Key, int] = {}  # numbers of the first rows with these designs
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}  # one tuple each, for all keys
@@ -189,12 +197,53 @@ class Search:
             return False
         return budget.until_s is None or time.monotonic() < budget.until_s
 
+    @property
+    def is_exhausted(self) -> bool:
+        """True if the sampler has had nothing to propose."""
+        return self._is_exhausted
+
+    def expect(self, trials: Iterable[Trial]) -> None:
+        """Outcomes of trials to come: where those designs are asked for, none is evaluated."""
+        self._stored |= {trial.number: trial for trial in trials}
+
+    def hear(self, trials: Sequence[Trial], digests: Iterable[bytes]) -> None:
+        """Learn from what others have found, whose designs are not proposed again.
+
+        Args:
+            trials: Feasible ones.
+            digests: Of all designs of theirs, whatever became of them.
+        """
+        self._elsewhere.update(digests)
+        self._screen.hear(trials)
+        outcomes = [_outcome(trial.evaluation) for trial in trials]
+        self._proposer.hear([trial.design for trial in trials], outcomes)
+
+    def take_up(self, trials: Sequence[Trial]) -> bool:
+        """Go on with the end behind *trials*, of which all are told to everybody but the sampler.
+
+        Returns:
+            False if the sampler cannot do that.
+        """
+        outcomes = [_outcome(trial.evaluation) for trial in trials]
+        if self._proposer.recall([trial.design for trial in trials], outcomes) is None:
+            return False
+        self._screen.recall(trials)
+        for trial in trials:
+            self._by_key.setdefault(self._key(trial.design), trial.number)
+            self.duplicates += trial.repeats is not None
+        self.trials += trials
+        self._asked = self._ending.first = len(trials)
+        self._is_resumed = False
+        return True
+
     def _recall(self) -> None:
         """Go on behind the stored trials that follow each other, if the sampler can do that.
 
         Those of the last window are open: the next one is proposed after the first is told.
         What is told at once is told to each listener in one go: many rows come back fast.
         """
+        if not self._is_resumed:
+            return
         numbers = takewhile(self._stored.__contains__, range(self._budget.trials))
         rows = [self._stored[number] for number in numbers]
         rows = rows[: self._ending.first_of(rows)]  # what is open at the end is asked for again
@@ -271,7 +320,13 @@ class Search:
         return (None if self._ending.is_over(self.trials) else self._proposer.ask()), False
 
     def _is_new(self, design: Design) -> bool:
-        return self._key(design) not in self._by_key
+        if self._key(design) in self._by_key:
+            return False
+        return not self._elsewhere or self.digest(design) not in self._elsewhere
+
+    def digest(self, design: Design) -> bytes:
+        """Digest shared by equal designs, in whatever process."""
+        return blake2b(repr(self._key(design)).encode(), digest_size=DIGEST_BYTES).digest()
 
     def _key(self, design: Design) -> Key:
         """Key shared by equal designs; names of knobs in one order, as in the space."""

@@ -132,7 +132,8 @@ class Proposer(ABC, Generic[Handle]):
     """Asked for designs, and told what became of them in the order in which it was asked.
 
     ``search.sampler`` of a study names a class. One object is made of a ``ProposerInput`` in the
-    process of the search, never in a worker. The same input and the same answers give the same
+    process of the search, and one for each of its islands, where there are several, in a worker.
+    The same input and the same answers give the same
     proposals, whatever the number of workers; what is open and not told yet is at most the
     study's window.
 
@@ -174,6 +175,9 @@ class Proposer(ABC, Generic[Handle]):
             all that was asked must be asked again, and told again.
         """
         return None
+
+    def hear(self, designs: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
+        """Learn from feasible *designs* that others have found; by default nothing is learned."""
 
     @abstractmethod
     def enqueue(self, design: Design) -> None:

@@ -63,6 +63,10 @@ class DesignProposer(Proposer[Genome]):
         pairs = zip(designs[len(told) :], genomes[len(told) :], strict=True)
         return [Proposal(design=design, handle=genome) for design, genome in pairs]
 
+    def hear(self, designs: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
+        for genome, outcome in zip(self._space.genomes(designs) or (), outcomes, strict=False):
+            self._search.hear(genome, self._values(outcome.objectives), outcome.violation)
+
     def vary(
         self, proposal: Proposal[Genome], is_new: Callable[[Design], bool], tries: int
     ) -> Proposal[Genome] | None:

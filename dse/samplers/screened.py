@@ -1,9 +1,9 @@
 """Holds the proposals of any sampler against what is known before a design is simulated."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dse.samplers.base import Prices, Proposal, Proposer, ProposerInput
+from dse.samplers.base import Outcome, Prices, Proposal, Proposer, ProposerInput
 from dse.samplers.design import Genomes, GenomeSpace
 from dse.samplers.design.screen import screen_of
 from dse.samplers.study_proposer import OptunaProposer
@@ -52,6 +52,9 @@ class ScreenedProposer(Proposer[Any]):
 
     def propose(self, design: Design, instead: Proposal[Any] | None = None) -> Proposal[Any]:
         return self._sampler.propose(design, instead)
+
+    def hear(self, designs: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
+        self._sampler.hear(designs, outcomes)
 
     def enqueue(self, design: Design) -> None:
         self._to_start_with += 1

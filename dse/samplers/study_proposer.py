@@ -131,6 +131,9 @@ class OwnProposer(StudyProposer):
     def enqueue(self, design: Design) -> None:
         self._own.enqueue(design)
 
+    def hear(self, designs: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
+        self._own.hear(designs, outcomes)
+
     def recall(
         self, designs: Sequence[Design], outcomes: Sequence[Outcome]
     ) -> list[Proposal[int]] | None:
@@ -191,6 +194,13 @@ class OptunaProposer(StudyProposer):
     def enqueue(self, design: Design) -> None:
         if self._view.params(design) is not None:
             self._first.append(design)
+
+    def hear(self, designs: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
+        for design, outcome in zip(designs, outcomes, strict=True):
+            if self._view.params(design) is not None:
+                proposal = self.propose(design)
+                self.tell(proposal, outcome.objectives, outcome.violation)
+                self._storage.put_aside(proposal.handle)
 
     def turn_down(self, proposal: Proposal[int], violation: float) -> None:
         """Tell the sampler of a design that costs no trial: its number is free again."""

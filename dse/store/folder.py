@@ -122,6 +122,15 @@ class StudyFolder:
             trials, _, first = store.values().get(END, "").partition(" ")
         return trials, first
 
+    def first_of_end(self, study: Study) -> int | None:
+        """Number of the first proposal of the end of *study*; None: it is not known yet.
+
+        Raises:
+            ConfigError: The store is damaged.
+        """
+        trials, first = self._end()
+        return int(first) if first and trials == str(study.file.search.trials) else None
+
     def note_end(self, study: Study, first: int) -> None:
         """Note the number of the first proposal of the end of *study*."""
         self.writer.note(END, f"{study.file.search.trials} {first}")

@@ -59,9 +59,13 @@ class StoreWriter:
         Raises:
             StoreError: The store cannot be written any more.
         """
+        self.add_row(trial, row_of("trial", trial))
+
+    def add_row(self, trial: Trial, row: Row) -> None:
+        """Write a trial down whose *row*, as of ``row_of``, somebody else has made; see ``add``."""
         if not self._rows:
             self._oldest_s = time.monotonic()
-        self._rows.append(row_of("trial", trial))
+        self._rows.append(row)
         self._note_fields("constraints", trial.evaluation.constraints)
         self._note_fields("metrics", trial.evaluation.metrics)
         if len(self._rows) >= BATCH_ROWS:

@@ -65,6 +65,9 @@ class SearchFile(Schema):
             the sampler's own default if left out.
         window: Proposal i knows the results of proposals 0 to i - window, whatever the number of
             workers, so that the same seed gives the same study.
+        islands: Searches that propose and evaluate side by side, each on a worker: they hear of
+            each other after every *window* proposals of each. What a study finds depends on their
+            number, never on that of the workers; 1: one search proposes, workers evaluate.
         variations: How many variations of a repeated design are tried for a new one, before the
             repeat counts as a proposal.
         screening: Whether designs are left out whose bounds show that they exceed a limit or are
@@ -94,6 +97,7 @@ class SearchFile(Schema):
     trials: Annotated[int, Field(ge=1)] | Literal["auto"] = 300
     population: Annotated[int, Field(ge=2)] | None = None
     window: int = Field(default=32, ge=1, le=4096)
+    islands: int = Field(default=1, ge=1, le=4096)
     variations: int = Field(default=100, ge=0, le=10_000)
     screening: bool = True
     gap: Annotated[Share, Field(ge=0, lt=1)] | None = None

@@ -22,6 +22,7 @@ from dse.cli.errors import told_plainly
 from dse.evaluate import EVALUATORS, Crew, EvaluatorInput, start_crew
 from dse.evaluate.base import Account
 from dse.evaluate.closed_forms.evaluators import Model0Evaluator
+from dse.run.islands.host import IslandInput
 from dse.space import Design, design_key
 from dse.study.compile import load_study_file
 
@@ -85,11 +86,17 @@ def _arrive(values: dict[str, Any]) -> FaultyInput:
     return FaultyInput(**values)
 
 
-def start_faulty_crew(name: str, what: EvaluatorInput, **options: Any) -> Crew:
+def start_faulty_crew(name: str, what: EvaluatorInput | IslandInput, **options: Any) -> Crew:
     """A crew of workers that misbehave."""
-    values = {field.name: getattr(what, field.name) for field in fields(what)}
     options["limits"] = replace(options["limits"], first_s=5.0, load_s=1.0)
-    return start_crew(name, FaultyInput(**{**values, "name": "faulty"}), **options)
+    if isinstance(what, IslandInput):
+        return start_crew(name, replace(what, evaluator=_faulty(what.evaluator)), **options)
+    return start_crew(name, _faulty(what), **options)
+
+
+def _faulty(what: EvaluatorInput) -> FaultyInput:
+    values = {field.name: getattr(what, field.name) for field in fields(what)}
+    return FaultyInput(**{**values, "name": "faulty"})
 
 
 def run_faulty(out: Path | None = None, **options: Any) -> dse.StudyResult:

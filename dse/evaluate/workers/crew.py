@@ -1,11 +1,12 @@
 """Contract of a crew: chunks of designs to the workers, and their answers back."""
 
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dse.evaluate.failure import Failure
-from dse.evaluate.workers.worker import Answer, Task
 from simcore import SimulationError
 
 
@@ -32,14 +33,29 @@ class Message:
     Attributes:
         worker: Which one.
         machine: Where it runs, if it has just become ready; empty otherwise.
-        answers: To its oldest chunk; fewer than asked where memory ran out.
+        answers: To its oldest chunk; of designs fewer than asked where memory ran out.
         death: Why it is gone.
     """
 
     worker: int
     machine: str = ""
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[Any, ...] = ()
     death: Death | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A value that many workers are sent, packed once for all of them.
+
+    Attributes:
+        packed: The pickled value.
+    """
+
+    packed: bytes
+
+    def value(self) -> Any:
+        """The value, a copy of one's own."""
+        return pickle.loads(self.packed)
 
 
 class StartGuard:
@@ -75,8 +91,12 @@ class Crew(ABC):
         """Workers that are ready or about to be."""
 
     @abstractmethod
-    def send(self, worker: int, chunk: Sequence[Task]) -> None:
-        """Give a worker one more chunk; does not wait."""
+    def send(self, worker: int, chunk: Sequence[Any]) -> None:
+        """Give a worker one more chunk, of designs as a rule; does not wait."""
+
+    def share(self, value: Any) -> Shared:
+        """Pack a value that is part of chunks for many workers."""
+        return Shared(pickle.dumps(value))
 
     @abstractmethod
     def receive(self, timeout_s: float) -> list[Message]:

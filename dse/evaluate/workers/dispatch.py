@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -91,6 +91,16 @@ class Dispatcher:
     def workers(self) -> int:
         """Number of workers."""
         return self._crew.workers
+
+    def take_over(self, ready: Mapping[int, str]) -> None:
+        """Go on with a crew of which somebody else has made use so far.
+
+        Args:
+            ready: Machine of each worker that is ready; none of them has anything to do.
+        """
+        self._seats = {worker: _Seat(machine=machine) for worker, machine in ready.items()}
+        self._coming = max(self._crew.workers - len(ready), 0)
+        self._manned_s = time.monotonic()
 
     def submit(self, tasks: Iterable[Task]) -> None:
         """Queue designs; nothing is sent before the next ``finished``."""

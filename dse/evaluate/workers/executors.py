@@ -3,12 +3,13 @@
 import os
 from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.workers.crew import Crew, Message
 from dse.evaluate.workers.local_pool import LocalCrew
 from dse.evaluate.workers.ray_pool import RayCrew
-from dse.evaluate.workers.worker import Limits, Task, Worker
+from dse.evaluate.workers.worker import Limits, WorkerInput, serving
 from simcore import ConfigError
 
 EXECUTORS = ("ray", "local", "serial")
@@ -17,7 +18,7 @@ EXECUTORS = ("ray", "local", "serial")
 
 def start_crew(
     name: str,
-    what: EvaluatorInput,
+    what: EvaluatorInput | WorkerInput,
     *,
     workers: int | None,
     address: str | None = None,
@@ -27,7 +28,7 @@ def start_crew(
 
     Args:
         name: One of ``EXECUTORS``.
-        what: What every worker builds its evaluator from.
+        what: What every worker builds its evaluator from, or is made of as a whole.
         workers: How many; None: one per core. ``serial`` has one.
         address: A running Ray cluster, for ``ray``.
         limits: Of one evaluation; ``serial`` has none.
@@ -56,13 +57,13 @@ class SerialCrew(Crew):
 
     workers = 1
 
-    def __init__(self, what: EvaluatorInput) -> None:
+    def __init__(self, what: EvaluatorInput | WorkerInput) -> None:
         self._what = what
-        self._chunks: deque[Sequence[Task]] = deque()
-        self._worker = Worker(what, "w0")
+        self._chunks: deque[Sequence[Any]] = deque()
+        self._worker = serving(what, "w0")
         self._has_said_ready = False
 
-    def send(self, worker: int, chunk: Sequence[Task]) -> None:
+    def send(self, worker: int, chunk: Sequence[Any]) -> None:
         self._chunks.append(chunk)
 
     def receive(self, timeout_s: float) -> list[Message]:
@@ -75,7 +76,7 @@ class SerialCrew(Crew):
         return [Message(worker=0, answers=tuple(answers))]
 
     def replace(self, worker: int) -> bool:
-        self._worker = Worker(self._what, "w0")
+        self._worker = serving(self._what, "w0")
         self._has_said_ready = False
         self._chunks.clear()
         return True

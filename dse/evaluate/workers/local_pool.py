@@ -15,7 +15,7 @@ from typing import Any
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.workers.crew import Crew, Death, Message, StartGuard
-from dse.evaluate.workers.worker import Limits, Task, Worker
+from dse.evaluate.workers.worker import IDLE, Limits, WorkerInput, serving
 from simcore import SimcoreError, SimulationError
 
 LATE_S = 2.0
@@ -48,7 +48,9 @@ class _Process:
 class LocalCrew(Crew):
     """Spawned processes that evaluate chunks."""
 
-    def __init__(self, what: EvaluatorInput, *, workers: int, limits: Limits | None = None) -> None:
+    def __init__(
+        self, what: EvaluatorInput | WorkerInput, *, workers: int, limits: Limits | None = None
+    ) -> None:
         self._what, self._limits = what, limits or Limits()
         self._starts = StartGuard()
         self._is_warm = False
@@ -61,7 +63,7 @@ class LocalCrew(Crew):
         """One per process."""
         return len(self._seats)
 
-    def send(self, worker: int, chunk: Sequence[Task]) -> None:
+    def send(self, worker: int, chunk: Sequence[Any]) -> None:
         try:
             self._seats[worker].pipe.send(list(chunk))
         except OSError:  # a dead worker is found, with its cause, by receive
@@ -90,7 +92,9 @@ class LocalCrew(Crew):
         progress = context.RawArray(ctypes.c_double, 2)
         limits = self._limits.on_warm_machine if self._is_warm else self._limits
         arguments = (theirs, self._what, f"w{index}", limits, progress)
-        process = context.Process(target=_serve, args=arguments, daemon=True)
+        # what does more than to evaluate may have a worker of its own, which daemons must not
+        is_daemon = not isinstance(self._what, WorkerInput)
+        process = context.Process(target=_serve, args=arguments, daemon=is_daemon)
         process.start()
         theirs.close()
         self._pipes.register(ours, selectors.EVENT_READ, index)
@@ -145,15 +149,20 @@ class LocalCrew(Crew):
 
 
 def _serve(
-    pipe: Connection, what: EvaluatorInput, name: str, limits: Limits, progress: Any
+    pipe: Connection,
+    what: EvaluatorInput | WorkerInput,
+    name: str,
+    limits: Limits,
+    progress: Any,
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to handle
     os.environ["OMP_NUM_THREADS"] = "1"
 
     def starting(position: int) -> None:
-        progress[_POSITION], progress[_SINCE] = position, time.monotonic()
+        progress[_POSITION] = position
+        progress[_SINCE] = 0.0 if position == IDLE else time.monotonic()
 
-    worker = Worker(what, name, limits, starting, alone=True)
+    worker = serving(what, name, limits, starting, alone=True)
     try:
         worker.start()
     except SimcoreError as error:
@@ -163,9 +172,7 @@ def _serve(
         pipe.send([])
         while True:
             chunk = pipe.recv()
-            answers = worker.evaluate(chunk)
-            progress[_SINCE] = 0.0
-            pipe.send(answers)
+            pipe.send(worker.evaluate(chunk))
     except (EOFError, OSError):  # the driver is gone or has no more use for this worker
         return
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pickle
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.failure import Failure
-from dse.evaluate.workers.crew import Crew, Death, Message, StartGuard
+from dse.evaluate.workers.crew import Crew, Death, Message, Shared, StartGuard
 from dse.evaluate.workers.ray_start import (
     LOOK_S,
     RayHead,
@@ -19,16 +20,35 @@ from dse.evaluate.workers.ray_start import (
     grace_s,
     leave,
 )
-from dse.evaluate.workers.worker import Answer, Limits, Task, Worker
+from dse.evaluate.workers.worker import Limits, WorkerInput, serving
 from simcore import SimcoreError, SimulationError
+
+_BY_VALUE_BYTES = 100_000
+"""Size up to which Ray sends a value along with a call, and none needs a place in its store."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored(Shared):
+    """A value in Ray's object store, on the machine of the driver.
+
+    Attributes:
+        reference: Ray's name of it.
+    """
+
+    reference: Any = None
+
+    def value(self) -> Any:
+        import ray
+
+        return pickle.loads(ray.get(self.reference))
 
 
 class Actor:
     """A worker in a process of Ray's."""
 
-    def __init__(self, what: EvaluatorInput, name: str, limits: Limits) -> None:
+    def __init__(self, what: EvaluatorInput | WorkerInput, name: str, limits: Limits) -> None:
         os.environ["OMP_NUM_THREADS"] = "1"
-        self._worker = Worker(what, name, limits, alone=True)
+        self._worker = serving(what, name, limits, alone=True)
 
     def start(self) -> str:
         """Make ready; returns why that cannot be done, or nothing."""
@@ -38,8 +58,8 @@ class Actor:
             return str(error)
         return ""
 
-    def evaluate(self, chunk: Sequence[Task]) -> list[Answer]:
-        """Outcomes of all designs of *chunk*."""
+    def evaluate(self, chunk: Sequence[Any]) -> list[Any]:
+        """Answers to what was sent: of designs, their outcomes."""
         return self._worker.evaluate(chunk)
 
 
@@ -67,7 +87,7 @@ class RayCrew(Crew):
 
     def __init__(
         self,
-        what: EvaluatorInput,
+        what: EvaluatorInput | WorkerInput,
         *,
         workers: int | None,
         address: str | None = None,
@@ -92,11 +112,17 @@ class RayCrew(Crew):
         """One per core of the cluster, or as many as were asked for."""
         return len(self._seats)
 
-    def send(self, worker: int, chunk: Sequence[Task]) -> None:
+    def send(self, worker: int, chunk: Sequence[Any]) -> None:
         seat = self._seats[worker]
         seat.calls.append(seat.actor.evaluate.remote(list(chunk)))
         if len(seat.calls) == 1:
             seat.since_s = time.monotonic()
+
+    def share(self, value: Any) -> Shared:
+        packed = pickle.dumps(value)
+        if len(packed) <= _BY_VALUE_BYTES:
+            return Shared(packed)
+        return _Stored(b"", self._ray.put(packed))
 
     def receive(self, timeout_s: float) -> list[Message]:
         if time.monotonic() - self._looked_s > LOOK_S:

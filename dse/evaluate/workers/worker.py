@@ -3,10 +3,11 @@
 import gc
 import resource
 import signal
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Measured, judge, measure
 from dse.evaluate.registry import build_evaluator
@@ -83,6 +84,48 @@ class Answer(NamedTuple):
     worker: str
 
 
+IDLE = -1
+"""Position that a worker notes between two evaluations."""
+
+
+class Serving(Protocol):
+    """The inside of a worker process, as its crew sees it."""
+
+    def start(self) -> None:
+        """Make ready.
+
+        Raises:
+            SimcoreError: That cannot be done.
+        """
+
+    def evaluate(self, chunk: Sequence[Any]) -> list[Any]:
+        """Answers to what was sent."""
+
+
+class WorkerInput(ABC):
+    """Input of workers that do more than to evaluate designs."""
+
+    @abstractmethod
+    def serving(
+        self, name: str, limits: Limits, starting: Callable[[int], None] | None, *, alone: bool
+    ) -> Serving:
+        """The inside of a worker; arguments as of ``Worker``."""
+
+
+def serving(
+    what: EvaluatorInput | WorkerInput,
+    name: str,
+    limits: Limits | None = None,
+    starting: Callable[[int], None] | None = None,
+    *,
+    alone: bool = False,
+) -> Serving:
+    """The inside of a worker that is made of *what*; the other arguments as of ``Worker``."""
+    if isinstance(what, WorkerInput):
+        return what.serving(name, limits or Limits(), starting, alone=alone)
+    return Worker(what, name, limits, starting, alone=alone)
+
+
 class Worker:
     """Evaluates chunks within limits.
 
@@ -116,10 +159,15 @@ class Worker:
             self._evaluator = build_evaluator(self._input)
             limit_memory(self._limits.memory_bytes)
 
+    @property
+    def evaluator(self) -> Evaluator:
+        """The evaluator, once the worker has started."""
+        assert self._evaluator is not None, "the worker has started"
+        return self._evaluator
+
     def evaluate(self, chunk: Sequence[Task]) -> list[Answer]:
         """Outcomes of all designs of *chunk*, in its order; the last one where memory ran out."""
         self.start()
-        assert self._evaluator is not None, "the worker has started"
         found: list[Measured] = []
         with files_kept(self._input.files):
             for position, task in enumerate(chunk):
@@ -130,8 +178,10 @@ class Worker:
                     break
         if self._limits.timeout_s is not None:
             end_after(0)
+        if self._starting is not None:
+            self._starting(IDLE)
         # all at once, while this code is in the processor's caches
-        goals, fidelity = self._input.goals, self._evaluator.fidelity
+        goals, fidelity = self._input.goals, self.evaluator.fidelity
         return [
             Answer(
                 number=task.number,
@@ -142,11 +192,10 @@ class Worker:
         ]
 
     def _timed(self, design: Design) -> Measured:
-        assert self._evaluator is not None, "the worker has started"
         if self._limits.timeout_s is not None:
             grace_s = self._limits.first_s if self._is_first else 0.0
             end_after(self._limits.timeout_s + grace_s)
-        measured = measure(self._evaluator, design)
+        measured = measure(self.evaluator, design)
         if self._is_first and self._alone:
             gc.freeze()
             gc.set_threshold(_YOUNG_OBJECTS, _COLLECTIONS)

@@ -147,6 +147,14 @@ class DesignSearch:
                 self._learn()
                 self._breed()
 
+    def hear(self, genome: Genome, values: Sequence[float] | None, violation: float) -> None:
+        """The outcome of a design that another search has found: the next lesson is about it too.
+
+        Arguments as of ``tell``, but it is no result of this search's own, by which lessons are
+        counted.
+        """
+        self._note(genome, values, violation)
+
     def recall(self, asked: Sequence[Genome], outcomes: Sequence[Outcome]) -> None:
         """Be as if all of *asked* had been asked for, and the first of them had been told.
 

@@ -1,0 +1,307 @@
+"""Rounds of islands: the driver hands them out, folds what comes back, and tells the others."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from dse.evaluate import Crew, Evaluation, Limits
+from dse.evaluate.workers.crew import Shared
+from dse.rank.pareto import fronts
+from dse.run.ending import Ending
+from dse.run.islands.fleet import Callbacks, Fleet
+from dse.run.islands.island import heard_before
+from dse.run.islands.messages import Made, News, Order, Report, Rounds
+from dse.run.search import DIGEST_BYTES, WAIT_S, Hooks
+from dse.store.rows import Row
+from dse.study.trials import Trial
+
+MOST_TOLD = 256
+"""Feasible designs of a round that islands are told of: all, or those of its first fronts."""
+
+_FRONTS = 3
+"""Fronts that are told apart where a round has more."""
+
+_FILING_S = 0.02
+"""Time for which trials are filed before it is seen which islands wait for an order."""
+
+_REPLAYED = 16
+"""Rounds at most that one message asks for, where all outcomes are known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Bounds of what islands do.
+
+    Attributes:
+        rounds: Their rounds.
+        limit: Trials of all of them.
+        ending: Tells when they do not improve any more.
+        signs: +1 for each minimised objective, by name, -1 for each that is maximised.
+        until_s: Value of ``time.monotonic()`` after which nothing more is ordered, or None.
+    """
+
+    rounds: Rounds
+    limit: int
+    ending: Ending
+    signs: dict[str, int]
+    until_s: float | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Course:
+    """Progress of one island: the round that it is in, and what it has reported of that."""
+
+    turn: int = 0
+    place: int = 0
+    is_exhausted: bool = False
+    suspect: int = -1
+    """Round in which a design may have ended its worker."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Waiting:
+    """Trials that have come in and wait for those before them."""
+
+    trials: dict[int, Trial] = field(default_factory=dict)
+    digests: dict[int, bytes] = field(default_factory=dict)
+
+
+class Archipelago:
+    """Islands of one study, from its first trial to the first one of its end.
+
+    Attributes:
+        trials: The rows so far, in the order of their numbers.
+        duplicates: Rows whose design an earlier one has.
+    """
+
+    def __init__(self, bounds: Bounds, hooks: Hooks, known: Iterable[Trial]) -> None:
+        """*known*: stored trials."""
+        self._bounds, self._hooks, self._rounds = bounds, hooks, bounds.rounds
+        self._limit = bounds.limit
+        self._known = {trial.number: trial for trial in known}
+        self._courses = [_Course() for _ in range(self._rounds.islands)]
+        self._came = _Waiting()
+        self._reports: deque[Report] = deque()  # not filed yet
+        self._first_by_digest: dict[bytes, int] = {}
+        self._of_round: list[bytes] = []
+        self._news: list[Shared] = []
+        self._crew: Crew | None = None
+        self.trials: list[Trial] = []
+        self.duplicates = 0
+
+    @property
+    def is_done(self) -> bool:
+        """True if all trials that islands make are there."""
+        return len(self.trials) >= self._limit
+
+    @property
+    def is_short(self) -> bool:
+        """True if an island had no design left to propose, so that later trials do not count."""
+        return any(course.is_exhausted for course in self._courses)
+
+    @property
+    def known_designs(self) -> int:
+        """Number of different designs."""
+        return len(self.trials) - self.duplicates
+
+    def finished(self) -> list[Trial]:
+        """All trials that have an outcome, in the order of their numbers."""
+        waiting = {n: t for n, t in self._came.trials.items() if n < self._limit}
+        return self.trials + [waiting[number] for number in sorted(waiting)]
+
+    def adopt(self, trials: Sequence[Trial]) -> None:
+        """Take up all rows of the islands as they are stored."""
+        for trial in trials:
+            self.duplicates += trial.repeats is not None
+            self.trials.append(trial)
+            self._hooks.folded(trial, self.duplicates)
+
+    def run(
+        self,
+        crew: Crew,
+        limits: Limits,
+        waiting: Callable[[], None],
+        happened: Callable[[str, str], None],
+    ) -> dict[int, str]:
+        """Let the islands live on *crew* until they are done or someone says stop.
+
+        Returns:
+            The machines of the workers that are ready, none of which has anything to do.
+        """
+        self._crew = crew
+        calls = Callbacks(
+            orders=self._orders, moved=self._moved, waiting=waiting, happened=happened
+        )
+        fleet = Fleet(crew, self._rounds.islands, limits, calls)
+        while True:
+            if not self._is_stopping and not self.is_done:
+                fleet.send()
+            elif not fleet.is_busy and not self._reports:
+                return fleet.ready
+            for report in fleet.receive(0.0 if self._reports else WAIT_S):
+                self._advance(report)
+                self._reports.append(report)
+            if not self._is_stopping:
+                fleet.send()  # islands go on while their trials are filed
+            if self._file_some():
+                fleet.wake()
+
+    @property
+    def _is_stopping(self) -> bool:
+        until_s = self._bounds.until_s
+        return self._hooks.stopping() or (until_s is not None and time.monotonic() >= until_s)
+
+    def _orders(self, island: int) -> list[Order]:
+        """The next rounds of an island: one, or several whose outcomes are all known."""
+        course = self._courses[island]
+        orders: list[Order] = []
+        for turn in range(course.turn, course.turn + _REPLAYED):
+            share = self._rounds.share(island, turn, self._limit)
+            told = heard_before(turn)
+            is_over = turn == course.turn and course.place >= share
+            if course.is_exhausted or is_over or told >= len(self._news):
+                break
+            order = Order(
+                island=island,
+                turn=turn,
+                share=share,
+                begins=turn == course.place == 0,
+                news=self._news[told] if told >= 0 else None,
+                stored=self._stored(island, turn, share),
+                provenance=self._hooks.provenance,
+                is_guarded=course.suspect == turn,
+            )
+            orders.append(order)
+            if not order.is_replay:
+                break
+        return orders
+
+    def _stored(self, island: int, turn: int, share: int) -> dict[int, Trial]:
+        """Outcomes of an island's round that are known, by place."""
+        base = turn * self._rounds.length
+        found = {}
+        for place in range(share):
+            number = self._rounds.number(island, base + place)
+            trial = self._trial(number)
+            if trial is not None:
+                found[place] = trial
+        return found
+
+    def _trial(self, number: int) -> Trial | None:
+        if number < len(self.trials):
+            return self.trials[number]
+        return self._came.trials.get(number) or self._known.get(number)
+
+    def _moved(self, island: int, is_suspect: bool) -> None:
+        """An island begins anew, on another worker."""
+        while self._reports:  # so that nothing is evaluated twice
+            self._file_next()
+        course = self._courses[island]
+        course.suspect = course.turn if is_suspect else course.suspect
+        course.turn = course.place = 0
+
+    def _file_some(self) -> bool:
+        """File what has come in, for a short while, and fold it; whether there are news."""
+        end_s = time.monotonic() + _FILING_S
+        while self._reports and time.monotonic() < end_s:
+            self._file_next()
+        return self._fold()
+
+    def _file_next(self) -> None:
+        """File what an island has done; of what was known before, only that it was done again."""
+        report = self._reports.popleft()
+        if report.made is None:
+            return
+        made: Made = report.made.value()
+        base = report.turn * self._rounds.length + report.first
+        for at, trial in enumerate(made.trials):
+            number = self._rounds.number(report.island, base + at)
+            if number < len(self.trials) or number in self._came.trials:
+                continue
+            digest = made.digests[at * DIGEST_BYTES : (at + 1) * DIGEST_BYTES]
+            self._file(number, trial, made.rows[at], digest)
+
+    def _advance(self, report: Report) -> None:
+        """Note how far an island has come."""
+        course, island = self._courses[report.island], report.island
+        if (course.turn, course.place) != (report.turn, report.first):
+            return  # it has begun anew since
+        course.place += report.count
+        if report.is_exhausted:
+            course.is_exhausted = True
+            own = report.turn * self._rounds.length + course.place
+            gap = self._rounds.number(island, own)
+            self._limit = min(self._limit, gap)
+        elif course.place >= self._rounds.share(island, course.turn, self._bounds.limit):
+            course.turn, course.place = course.turn + 1, 0
+
+    def _file(self, number: int, trial: Trial | None, row: Row, digest: bytes) -> None:
+        known = self._known.pop(number, None)
+        if trial is not None:
+            self._hooks.filed(trial, row)
+        else:
+            assert known is not None, "only known outcomes are not told"
+            trial = replace(known, repeats=None)
+        self._came.trials[number], self._came.digests[number] = trial, digest
+
+    def _fold(self) -> bool:
+        """Take up what has come in, in the order of numbers, and tell of each round that is whole.
+
+        What an island finds anew that another one has found is a repeat, as told in its row.
+
+        Returns:
+            Whether there are news.
+        """
+        before = len(self._news)
+        while (number := len(self.trials)) < self._limit and number in self._came.trials:
+            trial, digest = self._came.trials.pop(number), self._came.digests.pop(number)
+            first = self._first_by_digest.setdefault(digest, number)
+            if first != number:
+                self.duplicates += 1
+                evaluation = replace(trial.evaluation, duration_s=0.0)
+                trial = replace(trial, evaluation=evaluation, worker="", repeats=first)
+            self.trials.append(trial)
+            self._of_round.append(digest)
+            self._hooks.folded(trial, self.duplicates)
+            if len(self.trials) % self._rounds.size == 0:
+                self._conclude()
+        return len(self._news) > before
+
+    def _conclude(self) -> None:
+        """See whether the end is due, and tell the islands of the round."""
+        count, ending = len(self.trials), self._bounds.ending
+        if ending.signs and ending.begins(self.trials, count):
+            # the round after this one has begun, or may have: it is the last
+            self._limit = min(self._limit, count + self._rounds.size)
+        news = News(
+            trials=_told(self.trials[-self._rounds.size :], self._bounds.signs),
+            digests=b"".join(self._of_round),
+        )
+        self._of_round.clear()
+        assert self._crew is not None, "there are workers"
+        self._news.append(self._crew.share(news))
+
+
+def _told(trials: Sequence[Trial], signs: dict[str, int]) -> list[Trial]:
+    """Feasible designs of a round, the best of them where there are many, as islands need them."""
+    found = [trial for trial in trials if trial.is_feasible and trial.repeats is None]
+    if len(found) > MOST_TOLD:
+        points = [
+            [sign * trial.evaluation.objectives[name] for name, sign in signs.items()]
+            for trial in found
+        ]
+        order = np.argsort(fronts(np.array(points, np.float64), _FRONTS), kind="stable")
+        found = [found[at] for at in sorted(order[:MOST_TOLD].tolist())]
+    return [replace(trial, evaluation=_alone(trial.evaluation), worker="") for trial in found]
+
+
+def _alone(evaluation: Evaluation) -> Evaluation:
+    """Objectives and limits alone."""
+    return Evaluation(
+        state=evaluation.state,
+        objectives=evaluation.objectives,
+        constraints=evaluation.constraints,
+    )

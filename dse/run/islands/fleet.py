@@ -1,0 +1,220 @@
+"""Homes of islands: which worker holds which, and what is done when one is lost."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from dse.evaluate import Crew, Limits
+from dse.evaluate.workers.crew import Message
+from dse.evaluate.workers.dispatch import CHUNK_S, PATIENCE_S
+from dse.run.islands.messages import Order, Report
+from simcore import SimulationError
+
+LATE_S = 60.0
+"""Time beyond all limits after which a worker counts as lost: proposing has none."""
+
+MOST_LOSSES = 5
+"""Workers that an island may lose one after another, with no trial made between."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Seat:
+    """A worker that is ready.
+
+    Attributes:
+        machine: Where it runs.
+        islands: Those that live on it.
+        chunk: What it has not answered yet; empty: it is idle.
+        sent_s: When that was sent.
+    """
+
+    machine: str
+    islands: set[int] = field(default_factory=set)
+    chunk: Sequence[Order] = ()
+    sent_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Callbacks:
+    """Calls from a fleet to those who know what islands have to do.
+
+    Attributes:
+        orders: What an island may do next; none: it has to wait.
+        moved: Called for each island that must begin anew on another worker, with whether a design
+            may have ended its worker.
+        waiting: Called in between.
+        happened: Called with the kind and the text of what happened on the machines.
+    """
+
+    orders: Callable[[int], list[Order]]
+    moved: Callable[[int, bool], None]
+    waiting: Callable[[], None]
+    happened: Callable[[str, str], None]
+
+
+class Fleet:
+    """Islands on the workers of a crew, which may grow and shrink.
+
+    Islands stay where they are as long as they can. One whose worker is lost begins anew on
+    another one, and so do some where many share a worker and others have come.
+    """
+
+    def __init__(self, crew: Crew, islands: int, limits: Limits, calls: Callbacks) -> None:
+        self._crew, self._limits, self._calls = crew, limits, calls
+        self._homeless = list(range(islands))
+        self._islands = islands
+        self._seats: dict[int, _Seat] = {}
+        self._awake: set[int] = set()  # workers that may have something to do
+        self._losses: Counter[int] = Counter()
+        self._warm: set[str] = set()
+        self._has_changed = True  # workers or islands without one
+        self._manned_s = time.monotonic()
+
+    @property
+    def is_busy(self) -> bool:
+        """True if some worker has not answered yet."""
+        return any(seat.chunk for seat in self._seats.values())
+
+    @property
+    def is_manned(self) -> bool:
+        """True if some worker is ready."""
+        return bool(self._seats)
+
+    @property
+    def ready(self) -> dict[int, str]:
+        """Machine of each worker that is ready."""
+        return {worker: seat.machine for worker, seat in self._seats.items()}
+
+    def send(self) -> None:
+        """Give each idle worker what its islands may do, those first that are behind."""
+        self._settle()
+        for worker in sorted(self._awake):
+            seat = self._seats[worker]
+            if seat.chunk or not self._may_have(seat):
+                continue
+            self._awake.remove(worker)
+            found = [orders for island in seat.islands if (orders := self._calls.orders(island))]
+            found.sort(key=lambda orders: (orders[0].turn, orders[0].island))
+            chunk = [order for orders in found for order in orders]
+            if chunk:
+                seat.chunk, seat.sent_s = chunk, time.monotonic()
+                self._crew.send(worker, chunk)
+
+    def wake(self) -> None:
+        """Ask what islands may do that had to wait: there are news."""
+        self._awake |= self._seats.keys()
+
+    def receive(self, timeout_s: float) -> list[Report]:
+        """Reports that have come in; waits at most about *timeout_s*, and may return none.
+
+        Raises:
+            SimulationError: Workers cannot start, have been missing for long, or an island cannot
+                go on.
+        """
+        self._calls.waiting()
+        reports: list[Report] = []
+        for message in self._crew.receive(timeout_s):
+            reports += self._read(message)
+        for kind, text in self._crew.events():
+            self._calls.happened(kind, text)
+        self._watch()
+        return reports
+
+    def _may_have(self, seat: _Seat) -> bool:
+        """One worker of each machine goes first: it compiles, the others load what it compiled."""
+        if seat.machine in self._warm:
+            return True
+        return not any(s.chunk for s in self._seats.values() if s.machine == seat.machine)
+
+    def _settle(self) -> None:
+        """Give islands without a worker one, and workers that have come later some islands."""
+        if not self._has_changed:
+            return
+        self._has_changed = False
+        room = -(-self._islands // max(self._crew.workers, 1))
+        if any(len(seat.islands) < room for seat in self._seats.values()):
+            self._make_way(room)
+        self._homeless.sort(reverse=True)
+        for size in range(room):
+            for worker, seat in self._seats.items():
+                if self._homeless and len(seat.islands) == size:
+                    seat.islands.add(self._homeless.pop())
+                    self._awake.add(worker)
+
+    def _make_way(self, room: int) -> None:
+        """Take islands from workers that are idle and have too many."""
+        for seat in self._seats.values():
+            while len(seat.islands) > room:
+                if seat.chunk:
+                    self._has_changed = True  # it is seen again when it has answered
+                    break
+                island = max(seat.islands)
+                seat.islands.remove(island)
+                self._move(island, is_suspect=False)
+
+    def _move(self, island: int, *, is_suspect: bool) -> None:
+        self._has_changed = True
+        self._homeless.append(island)
+        self._calls.moved(island, is_suspect)
+
+    def _read(self, message: Message) -> list[Report]:
+        if message.machine:
+            self._seats[message.worker] = _Seat(machine=message.machine)
+            self._has_changed = True
+            return []
+        if message.death is not None:
+            is_suspect = message.death.failure != "lost_node"
+            self._lost(message.worker, message.death.reason, is_suspect=is_suspect)
+            return []
+        seat = self._seats[message.worker]
+        if seat.machine not in self._warm:
+            self._warm.add(seat.machine)
+            self.wake()
+        self._awake.add(message.worker)
+        reports: list[Report] = list(message.answers)
+        if any(report.is_out_of_memory for report in reports):
+            self._lost(message.worker, "the memory did not suffice", is_suspect=True)
+        seat.chunk = ()
+        for report in reports:
+            if report.error:
+                raise SimulationError(f"island {report.island} cannot go on: {report.error}")
+            if report.count:
+                self._losses[report.island] = 0
+        return [report for report in reports if not report.is_out_of_memory]
+
+    def _lost(self, worker: int, reason: str, *, is_suspect: bool) -> None:
+        seat = self._seats.pop(worker, None)
+        self._awake.discard(worker)
+        self._has_changed = True
+        self._calls.happened("crash" if is_suspect else "lost_node", f"w{worker}: {reason}")
+        self._crew.replace(worker)
+        if seat is None:  # it died while it started
+            return
+        busy = {order.island for order in seat.chunk}
+        for island in sorted(seat.islands):
+            self._losses[island] += island in busy
+            if self._losses[island] > MOST_LOSSES:
+                raise SimulationError(f"island {island} cannot go on: {reason}")
+            self._move(island, is_suspect=is_suspect and island in busy)
+
+    def _watch(self) -> None:
+        """Give up workers that have not answered for long, and studies without workers."""
+        now_s = time.monotonic()
+        if self._seats:
+            self._manned_s = now_s
+        elif now_s - self._manned_s > PATIENCE_S:
+            raise SimulationError(f"no worker has been there for {PATIENCE_S:g} s")
+        if self._limits.timeout_s is None:
+            return
+        for worker, seat in list(self._seats.items()):
+            if seat.chunk and now_s - seat.sent_s > self._patience_s(seat):
+                reason = f"took longer than {self._limits.timeout_s:g} s"
+                self._lost(worker, reason, is_suspect=True)
+
+    def _patience_s(self, seat: _Seat) -> float:
+        """Time that a worker may take for what it was sent."""
+        assert self._limits.timeout_s is not None
+        once_s = self._limits.timeout_s + self._limits.first_s
+        tries = 3 if any(order.is_guarded for order in seat.chunk) else 1
+        return CHUNK_S + LATE_S + tries * once_s

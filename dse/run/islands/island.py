@@ -1,0 +1,121 @@
+"""One island: a search of its own, which hears of others between its rounds."""
+
+import pickle
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dse.evaluate import Evaluator
+from dse.evaluate.workers.crew import Shared
+from dse.proof.screening import StudyScreen
+from dse.run.islands.messages import Made, News, Order, Report, Rounds
+from dse.run.proposing import study_proposer
+from dse.run.search import DIGEST_BYTES, Budget, Evaluations, Hooks, Search
+from dse.space import Design
+from dse.store.rows import row_of
+from dse.study.compile import Study
+from dse.study.trials import Trial
+
+
+def island_seed(seed: int, island: int) -> int:
+    """Seed of an island's sampler: the child of the study's with that number."""
+    child = np.random.SeedSequence(seed, spawn_key=(island,))
+    return int(child.generate_state(1, np.uint32)[0])
+
+
+def heard_before(turn: int) -> int:
+    """The round that an island hears of before it begins *turn*; negative: there is none.
+
+    It is not the last one: so an island goes on while others finish theirs, and news travel.
+    """
+    return turn - 2
+
+
+class Island:
+    """A search whose proposals each know all of its own before, and of others all but the latest.
+
+    What it proposes depends on the study, its number, and the news and outcomes that it was told.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        number: int,
+        rounds: Rounds,
+        starts: Sequence[Design],
+        evaluator: Evaluator,
+        evaluations: Evaluations,
+    ) -> None:
+        """*starts*: designs that the study starts with, of which the island takes its share."""
+        self._number, self._rounds = number, rounds
+        screen = StudyScreen(study, evaluator, lambda own: rounds.number(number, own))
+        seed = island_seed(study.file.seed, number)
+        proposer = study_proposer(study, evaluator, screen, seed=seed, trials=None)
+        for design in starts[number :: rounds.islands]:
+            proposer.enqueue(design)
+        budget = Budget(trials=sys.maxsize, window=1, variations=study.file.search.variations)
+        hooks = Hooks(
+            finished=lambda trial: None,
+            folded=lambda trial, duplicates: None,
+            stopping=self._is_paused,
+        )
+        self._search = Search(proposer, evaluations, budget, hooks, screen=screen)
+        self._turn, self._until_s = -1, 0.0
+        self._goal = self._reported = 0
+
+    def go_on(self, order: Order, until_s: float) -> Report:
+        """Do what is ordered until it is done, or until ``time.monotonic()`` is *until_s*.
+
+        One trial is made in any case.
+        """
+        base = order.turn * self._rounds.length
+        if order.turn > self._turn:
+            self._begin(order, base)
+        self._goal, self._until_s = base + order.share, until_s
+        self._search.run()
+        return self._report(order, base)
+
+    def _begin(self, order: Order, base: int) -> None:
+        """Hear the news, and what is known of the round."""
+        self._turn = order.turn
+        if order.news is not None:
+            news: News = order.news.value()
+            size, known = self._rounds.islands, news.digests
+            others = [trial for trial in news.trials if trial.number % size != self._number]
+            ends = range(DIGEST_BYTES, len(known) + 1, DIGEST_BYTES)
+            self._search.hear(others, [known[end - DIGEST_BYTES : end] for end in ends])
+        self._search.expect(
+            replace(trial, number=base + place, repeats=None)
+            for place, trial in order.stored.items()
+        )
+
+    def _report(self, order: Order, base: int) -> Report:
+        first = self._reported
+        rows = self._search.trials[first : self._goal]
+        self._reported += len(rows)
+        trials: list[Trial | None] = []
+        for row in rows:
+            known = order.stored.get(row.number - base)
+            number = self._rounds.number(self._number, row.number)
+            new = replace(row, number=number, repeats=None, provenance=order.provenance)
+            trials.append(None if known and known.design == row.design else new)
+        made = Made(
+            trials=trials,
+            rows=[() if trial is None else row_of("trial", trial) for trial in trials],
+            digests=b"".join(self._search.digest(row.design) for row in rows),
+        )
+        return Report(
+            island=self._number,
+            turn=order.turn,
+            first=first - base,
+            count=len(trials),
+            made=Shared(pickle.dumps(made)),
+            is_exhausted=self._search.is_exhausted,
+        )
+
+    def _is_paused(self) -> bool:
+        made = len(self._search.trials)
+        return made >= self._goal or (made > self._reported and time.monotonic() >= self._until_s)

@@ -1,0 +1,216 @@
+"""Islands: numbers of their trials, what they hear of each other, and where they live."""
+
+import sys
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+import dse
+from dse.evaluate import Crew, Limits
+from dse.evaluate.workers.crew import Death, Message
+from dse.run.islands.fleet import MOST_LOSSES, Callbacks, Fleet
+from dse.run.islands.island import island_seed
+from dse.run.islands.messages import Order, Report, Rounds
+from dse.study.compile import compile_study
+from simcore import ConfigError, SimulationError
+
+sys.path.append(str(Path(__file__).resolve().parents[3] / "support"))
+
+from small_study import STUDY, exact_front, searched
+
+KEPT = ("number", "state", "params.", "objectives.", "constraints.", "reason")
+
+
+def table(result: dse.StudyResult) -> pd.DataFrame:
+    rows = result.trials
+    return rows[[name for name in rows if str(name).startswith(KEPT)]]
+
+
+@pytest.mark.parametrize("islands", [2, 3, 7])
+@pytest.mark.parametrize("length", [1, 4])
+@pytest.mark.parametrize("limit", [1, 5, 28, 41])
+def test_every_trial_is_one_island_s_and_more_trials_change_no_number(
+    islands: int, length: int, limit: int
+) -> None:
+    rounds = Rounds(islands=islands, length=length)
+    numbers = [
+        rounds.number(island, turn * length + place)
+        for turn in range(-(-limit // rounds.size))
+        for island in range(islands)
+        for place in range(rounds.share(island, turn, limit))
+    ]
+    assert sorted(numbers) == list(range(limit))
+
+
+def test_islands_have_seeds_of_their_own() -> None:
+    seeds = {island_seed(seed, island) for seed in range(20) for island in range(50)}
+    assert len(seeds) == 1000
+
+
+@pytest.mark.parametrize("sampler", ["design", "nsga2"])
+def test_a_study_of_islands_that_goes_on_with_more_trials_is_that_of_more_trials(
+    sampler: str, tmp_path: Path
+) -> None:
+    file, out = tmp_path / "study.yaml", tmp_path / "out"
+    search = {"sampler": sampler, "window": 4, "islands": 3}
+    file.write_text(yaml.safe_dump({**STUDY, "search": search}))
+    dse.run_study(file, trials=60, out=out)
+    again: dict[str, Any] = {"resume": True, "accept_changes": True}  # parts are read once
+    longer = dse.run_study(file, trials=110, out=out, **again)
+    pd.testing.assert_frame_equal(table(longer), table(dse.run_study(file, trials=110)))
+    once_more = dse.run_study(file, trials=110, out=out, **again)
+    pd.testing.assert_frame_equal(table(once_more), table(longer))
+
+
+def test_islands_without_designs_left_leave_the_rest_to_one_search() -> None:
+    study = compile_study(STUDY)
+    result = searched(STUDY, sampler="local", trials=2000, islands=3, window=8)
+    new = [tuple(sorted(row.design.items())) for row in result.rows if row.repeats is None]
+    assert len(new) == len(set(new))
+    assert [row.number for row in result.rows] == list(range(len(result.rows)))
+    assert {tuple(result.rows[at].evaluation.objectives.values()) for at in result.front} == (
+        exact_front(study)
+    )
+
+
+def test_a_design_that_is_ruled_out_is_so_by_the_trial_that_its_row_names() -> None:
+    result = searched(STUDY, sampler="random", trials=250, islands=3, window=4, screening=True)
+    pruned = [row for row in result.rows if row.state == "pruned"]
+    assert pruned, "so that the test can fail"
+    for row in pruned:
+        better = result.rows[int(row.evaluation.reason.split()[1])]
+        least, found = row.evaluation.objectives, better.evaluation.objectives
+        assert better.number < row.number or better.worker
+        assert all(found[name] <= least[name] for name in least)
+        assert found != least
+
+
+def test_islands_hear_of_each_other_and_repeat_less() -> None:
+    result = searched(STUDY, sampler="design", trials=150, islands=3, window=4)
+    alone = {row.number % 3: set[str]() for row in result.rows[:3]}
+    repeats = 0
+    for row in result.rows[:100]:
+        key = str(sorted(row.design.items()))
+        island, turn = row.number % 3, row.number // 12
+        repeats += row.repeats is not None
+        if row.repeats is not None:
+            assert row.repeats // 12 >= turn - 1, "what was found two rounds before is known"
+        alone[island].add(key)
+    assert repeats < 30
+
+
+def test_trials_auto_ends_islands_once_they_do_not_improve() -> None:
+    result = searched(STUDY, sampler="nsga2", trials="auto", islands=2, window=8)
+    assert 200 < len(result.rows) < 3000
+    assert len(result.rows) % 16 == 0, "at the end of a round"
+
+
+@pytest.mark.parametrize(
+    ("search", "told"),
+    [
+        ({"sampler": "exhaustive"}, "must be 1 with the sampler exhaustive"),
+        ({"sampler": "design", "gap": 0.01}, "must be 1 with search.gap"),
+        ({"islands": 0}, "islands"),
+    ],
+)
+def test_what_cannot_be_islands_is_told_in_one_sentence(search: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told) as error:
+        searched(STUDY, **{"islands": 2, **search})
+    assert len(str(error.value).splitlines()) == 1
+
+
+class FakeCrew(Crew):
+    """Workers that answer when they are told to."""
+
+    def __init__(self, workers: int) -> None:
+        self.count = workers
+        self.sent: dict[int, Sequence[Order]] = {}
+        self.news: deque[Message] = deque()
+
+    @property
+    def workers(self) -> int:
+        return self.count
+
+    def send(self, worker: int, chunk: Sequence[Order]) -> None:
+        self.sent[worker] = chunk
+
+    def receive(self, timeout_s: float) -> list[Message]:
+        found, self.news = list(self.news), deque()
+        return found
+
+    def replace(self, worker: int) -> bool:
+        self.sent.pop(worker, None)
+        return True
+
+    def close(self) -> None:
+        return
+
+    def come(self, worker: int) -> None:
+        self.news.append(Message(worker=worker, machine=f"m{worker}"))
+
+    def answer(self) -> None:
+        for worker, chunk in self.sent.items():
+            reports = tuple(Report(island=one.island, turn=one.turn) for one in chunk)
+            self.news.append(Message(worker=worker, answers=reports))
+        self.sent = {}
+
+    def die(self, worker: int) -> None:
+        death = Death(failure="crash", reason="it was killed")
+        self.news.append(Message(worker=worker, death=death))
+
+
+class Fleeting:
+    """A fleet of islands that always have something to do."""
+
+    def __init__(self, crew: FakeCrew, islands: int) -> None:
+        self.moved: list[tuple[int, bool]] = []
+        calls = Callbacks(
+            orders=lambda island: [Order(island=island, turn=0, share=1)],
+            moved=lambda island, is_suspect: self.moved.append((island, is_suspect)),
+            waiting=lambda: None,
+            happened=lambda kind, text: None,
+        )
+        self.fleet, self.crew = Fleet(crew, islands, Limits(), calls), crew
+
+    def step(self) -> dict[int, set[int]]:
+        """The islands of each worker that was sent something."""
+        self.fleet.receive(0.0)
+        self.fleet.send()
+        return {worker: {one.island for one in chunk} for worker, chunk in self.crew.sent.items()}
+
+
+def test_islands_queue_on_few_workers_and_move_to_those_that_come() -> None:
+    crew = FakeCrew(1)
+    fleet = Fleeting(crew, 4)
+    crew.come(0)
+    assert fleet.step() == {0: {0, 1, 2, 3}}
+    crew.count = 2
+    crew.come(1)
+    assert fleet.step() == {0: {0, 1, 2, 3}}, "they are busy"
+    crew.answer()
+    found = fleet.step()
+    assert {len(islands) for islands in found.values()} == {2}
+    assert set().union(*found.values()) == {0, 1, 2, 3}
+    assert fleet.moved == [(3, False), (2, False)]
+
+
+def test_islands_of_a_lost_worker_begin_anew_elsewhere_and_in_vain_only_so_often() -> None:
+    crew = FakeCrew(2)
+    fleet = Fleeting(crew, 2)
+    crew.come(0)
+    crew.come(1)
+    assert fleet.step() == {0: {0}, 1: {1}}
+    crew.die(1)
+    fleet.step()
+    assert fleet.moved == [(1, True)]
+    with pytest.raises(SimulationError, match="island 1 cannot go on: it was killed"):  # noqa: PT012
+        for _ in range(MOST_LOSSES):
+            crew.come(1)
+            assert fleet.step()[1] == {1}
+            crew.die(1)
+            fleet.step()
