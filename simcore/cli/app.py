@@ -50,6 +50,7 @@ _COMMANDS = {
         "systolic",
         "Work out layers on systolic arrays.",
     ),
+    "flits": ("simcore.cli.inside.flits", "flits", "Simulate networks on a chip flit by flit."),
     "schema": ("simcore.cli.schema", "schema", "Write the JSON Schemas of all file kinds."),
 }
 

@@ -32,6 +32,7 @@ class SystolicArrays(ComputeModel):
     def kernel_time_ns(self, kernel: Kernel, npu: Npu, precision: Precision) -> int:
         if kernel.kind != "gemm" or not (kernel.m and kernel.n and kernel.k):
             return Roofline().kernel_time_ns(kernel, npu, precision)
+        peak = npu.peak(precision)
         if npu.array is None:
             rule = f"is needed for compute: systolic, and {npu.name} tells none: give its rows, "
             rule += "columns, clock and buffers, or choose another compute model"
@@ -40,7 +41,7 @@ class SystolicArrays(ComputeModel):
         array_s = _cycles(shape, kernel.groups, npu.array, word_bytes) / npu.array.clock_hz
         share = npu.efficiency.product_memory or npu.efficiency.memory
         memory_s = kernel.bytes / reached(share, npu.memory_bandwidth_bytes_per_s)
-        busy_s = max(array_s, kernel.flop / npu.peak(precision), memory_s)
+        busy_s = max(array_s, kernel.flop / peak, memory_s)
         return whole_ns(busy_s + npu.efficiency.kernel_overhead_s)
 
 

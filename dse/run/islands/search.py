@@ -30,9 +30,7 @@ def island_rounds(study: Study, proposer: Proposer[Any]) -> Rounds | None:
     if search.islands == 1:
         return None
     if search.gap is not None or search.hypervolume_gap is not None:
-        rule = (
-            "must be 1 where a gap is to be proven, for which the sampler and one proof take turns"
-        )
+        rule = "must be 1 where a gap is proven, for which the sampler and one proof take turns"
         raise ConfigError(AT, rule, got=search.islands)
     if proposer.is_complete and search.sampler != "design":
         rule = f"must be 1 with the sampler {search.sampler}, which takes all designs in turn"

@@ -1,1 +1,1 @@
-"""Commands about the inside of a package: arrays of multiply-add units."""
+"""Commands about the inside of a package: arrays of multiply-add units, networks on the chip."""

@@ -1,0 +1,31 @@
+"""``simcore flits``: networks flit by flit."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("manifest", type=click.Path(path_type=Path))
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="The results go here (JSON)."
+)
+def flits(manifest: Path, out: Path) -> None:
+    """Simulate the networks of MANIFEST (JSON) flit by flit; one that fails stops no other.
+
+    Meshes and tori with routes in the order of dimensions; batches, and states under a load.
+    """
+    from collections import Counter
+    from json import dumps
+
+    from simcore.cli.first_use import announce_compilation_of
+    from simcore.cli.settings import write_text
+    from simcore.flits.manifest import read_manifest, run_cases
+
+    tables, cases = read_manifest(manifest)
+    announce_compilation_of("run.run_until", "flit")
+    statuses: Counter[str] = Counter()
+    results = run_cases(tables, cases, lambda _, status: statuses.update([status]))
+    write_text(out, dumps(results, indent=1) + "\n")
+    told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
+    click.echo(f"{len(results)} networks: {told or 'none'}. Results in {out}.")

@@ -1,0 +1,1 @@
+"""Networks of routers with virtual channels, flit by flit."""

@@ -1,0 +1,118 @@
+"""Many networks from one file, and their results.
+
+A case that is refused or fails does not stop the others.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from simcore.errors import ConfigError, SimcoreError
+from simcore.files.json_file import read_json
+from simcore.flits.case import Case, read_case
+from simcore.flits.simulate import Metrics, batch, steady
+
+MOST_SEEDS = 10_000
+
+Tables = Mapping[str, Sequence[int]]
+
+
+def read_manifest(path: Path) -> tuple[Tables, list[Mapping[str, Any]]]:
+    """Permutations and cases of a manifest.
+
+    Raises:
+        ConfigError: It cannot be read, or is none.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or not isinstance(content.get("cases"), list):
+        raise ConfigError(str(path), "must be an object with a list of cases", got=_kind(content))
+    for number, entry in enumerate(content["cases"]):
+        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
+            place = f"{path}: cases[{number}]"
+            raise ConfigError(place, "must be an object with an id", got=_kind(entry))
+    tables: dict[str, Sequence[int]] = {}
+    if "permutations" in content:
+        file = path.parent / str(content["permutations"])
+        found = read_json(file)
+        if not isinstance(found, dict):
+            raise ConfigError(str(file), "must be an object", got=_kind(found))
+        for name, table in found.items():
+            if isinstance(table, list):
+                tables[name] = _nodes(table, f"{file}: {name}")
+    return tables, content["cases"]
+
+
+def _nodes(table: list[object], place: str) -> list[int]:
+    for node in table:
+        if not isinstance(node, int) or isinstance(node, bool) or node < 0:
+            raise ConfigError(place, "must list nodes, whole numbers from 0 on", got=node)
+    return [node for node in table if isinstance(node, int)]
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
+
+
+def run_cases(
+    tables: Tables, cases: Sequence[Mapping[str, Any]], on_done: Callable[[str, str], None]
+) -> dict[str, dict[str, object]]:
+    """Results of *cases* by id: status, message, and points with metrics.
+
+    Args:
+        tables: Permutations by name.
+        cases: What to run.
+        on_done: Called with the id and the status of each.
+    """
+    results: dict[str, dict[str, object]] = {}
+    for entry in cases:
+        name = str(entry["id"])
+        try:
+            results[name] = {"status": "ok", "message": "", "points": _points(tables, entry)}
+        except SimcoreError as error:
+            results[name] = {"status": "error", "message": str(error), "points": []}
+        on_done(name, str(results[name]["status"]))
+    return results
+
+
+def _points(tables: Tables, entry: Mapping[str, Any]) -> list[dict[str, object]]:
+    config, points = entry.get("config"), entry.get("points")
+    if not isinstance(config, dict):
+        raise ConfigError("config", "must be an object of parameters", got=_kind(config))
+    if not isinstance(points, list) or not all(isinstance(point, dict) for point in points):
+        raise ConfigError("points", "must be a list of objects", got=_kind(points))
+    case = read_case(config)
+    if entry.get("nodes", case.nodes) != case.nodes:
+        rule = f"must be {case.nodes}, as topology, k and n say"
+        raise ConfigError("nodes", rule, got=entry["nodes"])
+    return [_point(case, tables, point) for point in points]
+
+
+def _point(case: Case, tables: Tables, point: Mapping[str, Any]) -> dict[str, object]:
+    seeds, kind = point.get("seeds", 1), str(point.get("kind", ""))
+    if not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS:
+        raise ConfigError("seeds", f"must be from 1 to {MOST_SEEDS}", got=seeds)
+    if (kind == "batch") != (case.batch > 0):
+        rule = "must be batch where the parameters give a batch_size, and only there"
+        raise ConfigError("kind", rule, got=kind)
+    found: list[Metrics | None] = []
+    for seed in range(1, seeds + 1):
+        if kind == "batch":
+            found.append(batch(case, tables, seed))
+        else:
+            rate = _rate(case, point)
+            found.append(steady(case, tables, seed, rate, is_throughput=kind == "saturation"))
+    stable = [metrics for metrics in found if metrics is not None]
+    told: dict[str, object] = {"kind": kind, "unstable": len(found) - len(stable)}
+    for name in stable[0] if stable else ():
+        values = [metrics[name] for metrics in stable]
+        told[name] = {"mean": fmean(values), "values": values}
+    return told
+
+
+def _rate(case: Case, point: Mapping[str, Any]) -> float:
+    rate = point.get("offered")
+    if not isinstance(rate, int | float) or not 0 < rate <= case.size:
+        rule = f"must be above 0 and at most {case.size} flits per node and cycle"
+        raise ConfigError("offered", rule, got=rate)
+    return float(rate)

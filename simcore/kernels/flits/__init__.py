@@ -1,0 +1,1 @@
+"""Compiled networks of routers with virtual channels, flit by flit."""
