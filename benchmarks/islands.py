@@ -37,7 +37,8 @@ from dse.provenance import Provenance
 from dse.run.ending import Ending
 from dse.run.islands.archipelago import Archipelago, Bounds
 from dse.run.islands.messages import Made, Order, Report, Rounds
-from dse.run.search import DIGEST_BYTES, Hooks
+from dse.run.search import DIGEST_BYTES
+from dse.run.terms import Hooks
 from dse.store.folder import StudyFolder
 from dse.store.rows import row_of
 from dse.study.compile import Study, load_study_file

@@ -31,7 +31,8 @@ from dse.rank.hypervolume import hypervolume
 from dse.rank.pareto import non_dominated
 from dse.rank.quality import MARGIN
 from dse.run.learned import learned_designs
-from dse.run.search import Budget, Hooks, Search
+from dse.run.search import Search
+from dse.run.terms import Budget, Hooks
 from dse.samplers.base import ProposerInput, Twins
 from dse.samplers.registry import build_proposer
 from dse.space import design_key

@@ -21,7 +21,7 @@ from dse.evaluate.base import Account, Measured, judge
 from dse.evaluate.designs.runs import DesignRuns
 from dse.objectives import needed_metrics
 from dse.plain_files import check_database
-from dse.run.search import Evaluations
+from dse.run.terms import Evaluations
 from dse.space import Design
 from dse.study.compile import Study
 from simcore import ConfigError, files_kept

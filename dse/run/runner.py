@@ -38,9 +38,10 @@ from dse.run.islands.search import IslandSearch, Means, island_rounds
 from dse.run.learned import Learned, learned_designs
 from dse.run.proposing import study_proposer
 from dse.run.refine import RefineHooks, Refinement
-from dse.run.search import Budget, Evaluations, Hooks, Search, each_evaluated
+from dse.run.search import Search, each_evaluated
 from dse.run.stage import Stage, limits_of, with_workers
 from dse.run.start import starting_designs
+from dse.run.terms import Budget, Evaluations, Hooks
 from dse.run.watcher import Unwatched, Watcher
 from dse.samplers.base import Proposer
 from dse.space import Design
@@ -125,16 +126,15 @@ class Runner:
 
     def _proposer(self, evaluator: Evaluator, screen: StudyScreen) -> Proposer[Any]:
         """The sampler; beside it a proof, if the study asks for a gap."""
-        study, file = self._study, self._study.file
-        gap = told_gap(study)
+        study, gap = self._study, told_gap(self._study)
         if gap is not None and not why_unproven(study):
             self._prover = Prover(study, gap, evaluator.canonical)
         proposer = study_proposer(
             study,
             evaluator,
             screen,
-            seed=file.seed,
-            trials=None if self._prover is not None else file.search.exhausted,
+            seed=study.file.seed,
+            trials=None if self._prover is not None else study.file.search.exhausted,
             storage=self._storage,
         )
         self._learned = learned_designs(study)

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from dse.evaluate import Crew, Dispatcher, Limits
-from dse.run.search import Evaluations
+from dse.run.terms import Evaluations
 from dse.study.compile import Study
 from dse.study.trials import Trial
 

@@ -14,7 +14,8 @@ from dse.run.ending import Ending
 from dse.run.islands.fleet import Callbacks, Fleet
 from dse.run.islands.island import heard_before
 from dse.run.islands.messages import Made, News, Order, Report, Rounds
-from dse.run.search import DIGEST_BYTES, WAIT_S, Hooks
+from dse.run.search import DIGEST_BYTES, WAIT_S
+from dse.run.terms import Hooks
 from dse.store.rows import Row
 from dse.study.trials import Trial
 

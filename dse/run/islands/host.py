@@ -13,7 +13,7 @@ from dse.evaluate.workers.worker import Serving, Worker, WorkerInput, limit_memo
 from dse.run.cache import WORKER, CachedEvaluations, EvaluationCache
 from dse.run.islands.island import Island
 from dse.run.islands.messages import Order, Report, Rounds
-from dse.run.search import Evaluations
+from dse.run.terms import Evaluations
 from dse.space import Design
 from dse.study.compile import Study
 from simcore import SimcoreError, files_kept

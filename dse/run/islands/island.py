@@ -13,7 +13,8 @@ from dse.evaluate.workers.crew import Shared
 from dse.proof.screening import StudyScreen
 from dse.run.islands.messages import Made, News, Order, Report, Rounds
 from dse.run.proposing import study_proposer
-from dse.run.search import DIGEST_BYTES, Budget, Evaluations, Hooks, Search
+from dse.run.search import DIGEST_BYTES, Search
+from dse.run.terms import Budget, Evaluations, Hooks
 from dse.space import Design
 from dse.store.rows import row_of
 from dse.study.compile import Study

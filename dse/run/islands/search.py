@@ -8,7 +8,8 @@ from dse.evaluate import Crew, Dispatcher, Limits
 from dse.run.ending import Ending
 from dse.run.islands.archipelago import Archipelago, Bounds
 from dse.run.islands.messages import Rounds
-from dse.run.search import Budget, Hooks, Search
+from dse.run.search import Search
+from dse.run.terms import Budget, Hooks
 from dse.samplers.base import Proposer
 from dse.study.compile import Study
 from dse.study.trials import Trial

@@ -1,0 +1,63 @@
+"""Terms of a search: its budget, its surroundings, and where designs are evaluated."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from dse.evaluate import Answer, Task
+from dse.study.trials import Trial
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Budget after which a search ends.
+
+    Attributes:
+        trials: Proposals, all in all.
+        window: Proposal i knows the results of proposals 0 to i - window, and no others.
+        variations: How many variations of a repeated design are tried for a new one.
+        designs: Number of designs in the space, or None if it is infinite.
+        until_s: Value of ``time.monotonic()`` after which nothing more is proposed, or None.
+        starts: Designs that are proposed first, whatever is known.
+        signs: Those of the objectives, by name, where the search ends once it does not improve
+            any more, *trials* at the latest; empty: it ends after *trials*.
+    """
+
+    trials: int
+    window: int
+    variations: int
+    designs: int | None = None
+    until_s: float | None = None
+    starts: int = 0
+    signs: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """Calls from a search to its surroundings.
+
+    Attributes:
+        finished: Called for each new evaluation, as it comes in.
+        folded: Called for each trial, in ask order, with the duplicates so far.
+        stopping: Whether to propose nothing more; what is under way is awaited.
+        ending: Called with the number of the first proposal of the end, when that begins.
+        filed: Called for a new evaluation of an island, with its row of the store.
+        provenance: Of what is evaluated.
+    """
+
+    finished: Callable[[Trial], None]
+    folded: Callable[[Trial, int], None]
+    stopping: Callable[[], bool]
+    ending: Callable[[int], None] = lambda first: None
+    filed: Callable[[Trial, tuple[Any, ...]], None] = lambda trial, row: None
+    provenance: int = 0
+
+
+class Evaluations(Protocol):
+    """Evaluations of designs, wherever they run."""
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        """Queue designs."""
+
+    def finished(self, timeout_s: float) -> list[Answer]:
+        """Answers that have come in; waits at most about *timeout_s*, and may return none."""
