@@ -41,7 +41,7 @@ class Budget:
         near = len(knobs) * max(knob.high - knob.low for knob in knobs) * 4 / STEPS
         if abs(fsum(own) - self.total) > near:
             own = self._moved(knobs, own)
-        own = [_rounded(knob, value) for knob, value in zip(knobs, own, strict=True)]
+        own = [min(max(_rounded(k, v), k.low), k.high) for k, v in zip(knobs, own, strict=True)]
         room = [min(v - k.low, k.high - v) for k, v in zip(knobs, own, strict=True)]
         last = next(at for at, one in enumerate(room) if one >= _ENOUGH * max(room))
         own[last] = fsum([self.total, *(-one for at, one in enumerate(own) if at != last)])

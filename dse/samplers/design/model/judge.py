@@ -105,7 +105,8 @@ class Judge:
             beaten: Flags = np.asarray((self._front[None] <= logs[:, None]).all(axis=2))
             near: Flags = np.asarray(~beaten.any(axis=1))
             near |= all_closely
-            logs[near] = np.log(self._hopes.closest(genomes.at(near)))
+            if near.any():
+                logs[near] = np.log(self._hopes.closest(genomes.at(near)))
         is_known = np.isfinite(logs).all(axis=1)
         if not is_known.any():
             return nothing
