@@ -1,6 +1,7 @@
 """Contract of a crew: chunks of designs to the workers, and their answers back."""
 
 import pickle
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,6 +78,32 @@ class StartGuard:
         self._deaths += 1
         if self._deaths >= self._most:
             raise SimulationError(f"workers cannot start: {self._deaths} in a row died, {cause}")
+
+
+PATIENCE_S = 600.0
+"""Time for which a study without a worker waits for one."""
+
+
+class Absence:
+    """Time for which a study has had no worker that is ready."""
+
+    def __init__(self) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Count from now."""
+        self._since_s = time.monotonic()
+
+    def watch(self, *, is_manned: bool) -> None:
+        """See whether workers have been gone for too long; *is_manned*: there is one.
+
+        Raises:
+            SimulationError: They have.
+        """
+        if is_manned:
+            self.end()
+        elif time.monotonic() - self._since_s > PATIENCE_S:
+            raise SimulationError(f"no worker has been there for {PATIENCE_S:g} s")
 
 
 class Crew(ABC):

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from dse.evaluate.base import Evaluation
-from dse.evaluate.workers.crew import Crew, Death, Message
+from dse.evaluate.workers.crew import Absence, Crew, Death, Message
 from dse.evaluate.workers.worker import Answer, Limits, Task
-from simcore import SimulationError
 
 CHUNK_S = 0.4
 """Work that one message should hold: long against the cost of a message (1 to 3 ms on Ray)."""
@@ -21,9 +20,6 @@ MAX_CHUNK = 2048
 
 LATE_S = 10.0
 """Time after its limit at which a chunk counts as lost, should a worker not end by itself."""
-
-PATIENCE_S = 600.0
-"""Time for which a study without a worker waits for one."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,7 +75,7 @@ class Dispatcher:
         self._coming = crew.workers
         self._given_up: list[Answer] = []
         self._mean_s: dict[str, float] = {}
-        self._manned_s = time.monotonic()
+        self._absence = Absence()
 
     def __enter__(self) -> Self:
         return self
@@ -100,7 +96,7 @@ class Dispatcher:
         """
         self._seats = {worker: _Seat(machine=machine) for worker, machine in ready.items()}
         self._coming = max(self._crew.workers - len(ready), 0)
-        self._manned_s = time.monotonic()
+        self._absence.end()
 
     def submit(self, tasks: Iterable[Task]) -> None:
         """Queue designs; nothing is sent before the next ``finished``."""
@@ -211,10 +207,7 @@ class Dispatcher:
     def _watch(self) -> None:
         """Give up chunks that nobody has answered for long, and studies without workers."""
         now_s = time.monotonic()
-        if self._seats:
-            self._manned_s = now_s
-        elif now_s - self._manned_s > PATIENCE_S:
-            raise SimulationError(f"no worker has been there for {PATIENCE_S:g} s")
+        self._absence.watch(is_manned=bool(self._seats))
         if self._limits.timeout_s is None:
             return
         for worker, seat in list(self._seats.items()):

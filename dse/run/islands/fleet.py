@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dse.evaluate import Crew, Limits
-from dse.evaluate.workers.crew import Message
-from dse.evaluate.workers.dispatch import CHUNK_S, PATIENCE_S
+from dse.evaluate.workers.crew import Absence, Message
+from dse.evaluate.workers.dispatch import CHUNK_S
 from dse.run.islands.messages import Order, Report
 from simcore import SimulationError
 
@@ -69,7 +69,7 @@ class Fleet:
         self._losses: Counter[int] = Counter()
         self._warm: set[str] = set()
         self._has_changed = True  # workers or islands without one
-        self._manned_s = time.monotonic()
+        self._absence = Absence()
 
     @property
     def is_busy(self) -> bool:
@@ -201,10 +201,7 @@ class Fleet:
     def _watch(self) -> None:
         """Give up workers that have not answered for long, and studies without workers."""
         now_s = time.monotonic()
-        if self._seats:
-            self._manned_s = now_s
-        elif now_s - self._manned_s > PATIENCE_S:
-            raise SimulationError(f"no worker has been there for {PATIENCE_S:g} s")
+        self._absence.watch(is_manned=bool(self._seats))
         if self._limits.timeout_s is None:
             return
         for worker, seat in list(self._seats.items()):

@@ -40,16 +40,16 @@ STUDY_OF_RANGES: dict[str, Any] = {
 
 @pytest.mark.parametrize("sampler", ["design", "random", "tpe", "nsga2"])
 def test_every_proposal_adds_up_within_its_ranges(sampler: str) -> None:
-    found = searched(STUDY_OF_RANGES, sampler=sampler, trials=60, screening=False)
-    assert len(found.rows) == 60
+    found = searched(STUDY_OF_RANGES, sampler=sampler, trials=120, screening=False)
+    assert len(found.rows) == 120
     for row in found.rows:
         inner, outer = (float(row.design[name]) for name in NAMES)
         assert fsum([inner, outer]) == 500e9
         assert 20e9 <= inner <= 480e9
         assert 5e9 <= outer <= 200e9
     # a search comes back to a good split with other plans; no two proposals are alike
-    assert len({row.design[NAMES[0]] for row in found.rows}) > 20
-    assert len({design_key(row.design) for row in found.rows if row.repeats is None}) > 50
+    assert len({row.design[NAMES[0]] for row in found.rows}) > 30
+    assert len({design_key(row.design) for row in found.rows if row.repeats is None}) > 100
 
 
 def test_a_genome_is_known_again_from_its_design() -> None:
