@@ -3,8 +3,6 @@
 import math
 from collections.abc import Sequence
 
-from simcore.flows.live import LiveFlows
-from simcore.graphs.stack import StackedGraph
 from simcore.network.base import Arrival, ExternalNetwork, NetworkDimension
 
 
@@ -17,6 +15,10 @@ class Flow(ExternalNetwork):
     """
 
     def __init__(self, dimensions: Sequence[NetworkDimension]) -> None:
+        # Imported where used: every run reads this file, few need the compiler behind the flows.
+        from simcore.flows.live import LiveFlows
+        from simcore.graphs.stack import StackedGraph
+
         super().__init__(dimensions)
         self._graph = StackedGraph(
             [one.topology for one in dimensions],

@@ -4,12 +4,17 @@ from math import prod
 from pathlib import Path
 
 import pytest
+import yaml
+from small_study import STUDY as SMALL
 
 import dse
+from dse.evaluate import EVALUATORS, Evaluator
+from dse.evaluate.base import Account
 from dse.report.baseline import against, baseline_lines
 from dse.report.explain import explain_trial
 from dse.report.front_table import RUN, front_table
 from dse.report.picture import front_data
+from dse.space import Design
 from simcore import RunTemplate, simulate_run
 
 STUDY = "p4_dlrm_2p6t_h100.yaml"
@@ -85,7 +90,25 @@ def test_a_run_that_cannot_be_is_told_with_its_reason(tmp_path: Path) -> None:
     assert "fits_in_memory" in line
 
 
-def test_a_closed_form_has_none() -> None:
+def test_a_closed_form_judges_the_run_of_its_study_too() -> None:
     result = dse.run_study("p5_vit22b_64.yaml", trials=4, executor="serial", sampler="random")
+    (line,) = baseline_lines(result)
+    assert "fits_in_memory: needs 16.31 GiB of 14.16 GiB" in line
+
+
+def test_an_evaluator_that_reads_no_run_has_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(EVALUATORS, "_entries", {**dict(EVALUATORS.items()), "silent": Silent})
+    file = tmp_path / "study.yaml"
+    file.write_text(yaml.safe_dump({**SMALL, "evaluator": "silent"}))
+    result = dse.run_study(file, trials=4, executor="serial", sampler="random")
+    assert len(result.rows) == 4
     assert result.baseline is None
     assert baseline_lines(result) == []
+
+
+class Silent(Evaluator):
+    def account(self, design: Design) -> Account:
+        known = ("iteration_time_s", "capital_cost_usd", "memory_fill", "device_memory_gib")
+        return Account(dict.fromkeys(known, 1.0))
