@@ -39,6 +39,19 @@ class PriceLine:
         """Name such as ``scale_out.next_tier``."""
         return f"{self.part}.{self.key.removesuffix('_s')}"
 
+    def factors(self, share: float) -> tuple[float, float]:
+        """Least and highest factor of the price: *share* down and up, or its low and high.
+
+        Of a part whose sources disagree by more than *share* the low and high of the list count;
+        no price falls to nothing.
+        """
+        low, high = 1 - share, 1 + share
+        if isinstance(self.amount, Part) and self.amount.price_usd:
+            usd, part = self.amount.price_usd, self.amount
+            low = min(low, (part.low_usd or usd * low) / usd)
+            high = max(high, (part.high_usd or usd * high) / usd)
+        return low, high
+
     def moved(self, prices: PriceBook, factor: float) -> PriceBook:
         """*prices* with this line *factor* times as high, and nothing else changed."""
         part, amount = getattr(prices, self.part), _times(self.amount, factor)

@@ -1,4 +1,4 @@
-"""Prices that decide: new winners of a study if one price moves by 30 %, or a size is another one.
+"""Prices that decide: new winners of a study if one price moves, or a size is another one.
 
 Nothing is simulated again: iteration times stay, machines are priced anew.
 """
@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from math import inf
 
-from dse.costs import SizeMove, price_lines, size_moves
+from dse.costs import PriceLine, SizeMove, price_lines, size_moves
 from dse.costs.bill import Biller
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import COST_METRICS, OBJECTIVES, Objective
 from dse.results.result import StudyResult
 from dse.study.trials import Trial
-from simcore import InfeasibleError, Platform
+from simcore import InfeasibleError, Npu, Platform
 
 SHARE = 0.3
-"""Shift of each price, up and down."""
+"""Shift of each price, up and down; where sources of a part disagree by more, as far as they do."""
 
 _OF_MACHINE = frozenset({"capital_cost_usd", "network_cost_usd", "power_w", "usd_per_hour"})
 """Costs whose product with the time is asked for too."""
@@ -63,8 +63,9 @@ class Sensitivity:
 def price_sensitivity(result: StudyResult) -> list[Sensitivity]:
     """One entry per measure that depends on prices; none without costs, or with scenarios.
 
-    A design whose measure is more than (1 + share) / (1 - share) times the best cannot become the
-    best by a move of one price by that share, and is left out.
+    A design whose measure is more than (highest factor) / (lowest factor) times the best cannot
+    become the best by a move of one price, and is left out, unless it is of the front: what its
+    machine is made of is asked for too.
     """
     study = result.study
     rows = result.compared
@@ -73,8 +74,8 @@ def price_sensitivity(result: StudyResult) -> list[Sensitivity]:
     if study.goals.scenarios:  # which may have price books of their own
         return []
     desk, front = _Desk(result, study.file.cost), {result.rows[at].number for at in result.front}
-    measures = _measures(result)
-    return [_of_measure(measure, desk, _near(rows, measure, front)) for measure in measures]
+    measures, reach = _measures(result), desk.reach([row for row in rows if row.number in front])
+    return [_of_measure(measure, desk, _near(rows, measure, front, reach)) for measure in measures]
 
 
 def _measures(result: StudyResult) -> list[Objective]:
@@ -92,15 +93,23 @@ def _measures(result: StudyResult) -> list[Objective]:
     return found
 
 
-def _near(rows: Sequence[Trial], measure: Objective, front: Set[int]) -> list[Trial]:
-    """The designs that may win, from the best on.
+def _near(rows: Sequence[Trial], measure: Objective, front: Set[int], reach: float) -> list[Trial]:
+    """The designs that may win, from the best on, and the whole *front*.
 
-    Of several that are equally good one of the *front* is the best: no other beats it in the rest.
+    Of several that are equally good one of the front is the best: no other beats it in the rest.
+
+    Args:
+        rows: Feasible ones.
+        measure: What is best if least.
+        front: Numbers of the designs of the front.
+        reach: Ratio of measures that one move may turn around.
     """
     values = {row.number: measure.value(row.evaluation.metrics) for row in rows}
     best = sorted(rows, key=lambda row: (values[row.number], row.number not in front, row.number))
-    limit = values[best[0].number] * (1 + SHARE) / (1 - SHARE)
-    return [row for row in best if values[row.number] <= limit][:MAX_DESIGNS]
+    limit = values[best[0].number] * reach
+    near = [row for row in best if values[row.number] <= limit][:MAX_DESIGNS]
+    listed = {row.number for row in near}
+    return [*near, *(row for row in best if row.number in front - listed)]
 
 
 class _Desk:
@@ -122,12 +131,22 @@ class _Desk:
 
     def moves(self, trials: Sequence[Trial]) -> Iterator[SizeMove]:
         """Moves of each price of the book, of accelerators and parts of *trials*, and of sizes."""
-        npus = list({npu.name: npu for npu in (self.machine(t)[0].npu for t in trials)}.values())
-        for line in price_lines(self.usual.prices, npus, self._parts(trials)):
-            for factor, turn in ((1 - SHARE, "lower"), (1 + SHARE, "higher")):
+        for line in self._lines(trials):
+            for factor in line.factors(SHARE):
                 moved = line.moved(self.usual.prices, factor)
-                yield SizeMove(name=line.name, told=f"{SHARE:.0%} {turn}", prices=moved)
-        yield from size_moves(self.usual.prices, npus)
+                turn = "lower" if factor < 1 else "higher"
+                yield SizeMove(name=line.name, told=f"{abs(factor - 1):.0%} {turn}", prices=moved)
+        yield from size_moves(self.usual.prices, self._npus(trials))
+
+    def reach(self, trials: Sequence[Trial]) -> float:
+        """Ratio of the highest to the lowest factor of a price of *trials*."""
+        return max(high / low for low, high in (x.factors(SHARE) for x in self._lines(trials)))
+
+    def _lines(self, trials: Sequence[Trial]) -> list[PriceLine]:
+        return price_lines(self.usual.prices, self._npus(trials), self._parts(trials))
+
+    def _npus(self, trials: Sequence[Trial]) -> list[Npu]:
+        return list({npu.name: npu for npu in (self.machine(t)[0].npu for t in trials)}.values())
 
     def _parts(self, trials: Sequence[Trial]) -> list[str]:
         """Names of the parts on the bills of *trials*; none where no cost is of a bill."""
@@ -179,10 +198,10 @@ def told(found: Sensitivity) -> list[str]:
     first = f"Trial {found.winner} is the best in {found.measure}"
     if not found.upsets:
         return [
-            f"{first}, and stays so if any one price moves by {SHARE:.0%} and if any one size that "
-            "prices hang on is half or twice as large."
+            f"{first}, and stays so if any one price moves by {SHARE:.0%}, or as far as its "
+            "sources disagree, and if any one size that prices hang on is half or twice as large."
         ]
-    lines = [f"{first}. A move of one price by {SHARE:.0%}, or of a size, changes that:"]
+    lines = [f"{first}. A move of one price by {SHARE:.0%} or more, or of a size, changes that:"]
     for upset in found.upsets:
         dearer = f"{upset.loss:.2%} dearer" if upset.loss < inf else "not to be had"
         lines.append(

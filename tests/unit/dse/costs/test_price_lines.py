@@ -8,6 +8,7 @@ import yaml
 import dse
 from dse.costs import load_prices, price_lines
 from dse.costs.bill import Biller
+from dse.costs.parts import Part
 from dse.evaluate.designs.runs import DesignRuns
 from dse.report.prices import price_sensitivity, told
 from dse.results.result import StudyResult
@@ -81,7 +82,8 @@ def test_a_winner_that_no_price_unseats_is_told_so(tmp_path: Path) -> None:
     for entry in found:
         assert told(entry) == [
             f"Trial {entry.winner} is the best in {entry.measure}, and stays so if any one price "
-            "moves by 30% and if any one size that prices hang on is half or twice as large."
+            "moves by 30%, or as far as its sources disagree, and if any one size that prices hang "
+            "on is half or twice as large."
         ]
 
 
@@ -98,6 +100,19 @@ def test_a_line_moves_alone() -> None:
         ]
         assert changed == [(line.part, line.key)]
     assert prices.accelerator_usd(load_npu("h100_80")) == 38_750
+
+
+def test_a_part_moves_as_far_as_its_sources_disagree() -> None:
+    prices = load_prices()
+    for line in price_lines(prices, [load_npu("h100_80")], prices.parts):
+        least, most = line.factors(0.3)
+        assert 0 < least <= 0.7 < 1.3 <= most
+        if not isinstance(line.amount, Part) or not line.amount.price_usd:
+            assert (least, most) == (0.7, 1.3)
+            continue
+        usd, part = line.amount.price_usd, line.amount
+        assert not part.low_usd or least * usd <= part.low_usd + 1e-9 * usd
+        assert not part.high_usd or most * usd >= part.high_usd - 1e-9 * usd
 
 
 @pytest.mark.parametrize("energy_kwh", [1.0, 250.0])
@@ -131,7 +146,7 @@ def test_energy_and_carbon_per_token_follow_from_power_and_time(tmp_path: Path) 
         assert values["usd_per_token"] == pytest.approx(values["usd_per_hour"] * hours / tokens)
 
 
-def test_every_priced_part_of_the_winner_is_among_the_prices_asked(tmp_path: Path) -> None:
+def test_every_priced_part_of_the_front_is_among_the_prices_asked(tmp_path: Path) -> None:
     path = Path(load_study_file(STUDY).folder, STUDY)
     data = yaml.safe_load(path.read_text())
     data["cost"]["model"] = "bill_of_materials"
@@ -140,8 +155,9 @@ def test_every_priced_part_of_the_winner_is_among_the_prices_asked(tmp_path: Pat
     file.write_text(yaml.safe_dump(data))
     result = dse.run_study(file, trials=12, sampler="random", executor="serial", settle=0)
     asked = next(x for x in price_sensitivity(result) if x.measure == "capital cost")
-    row = next(row for row in result.rows if row.number == asked.winner)
-    platform = DesignRuns(result.study.evaluator_input).run(row.design).platform
-    lines = Biller(load_prices()).bill(platform).lines
-    parts = {one.part for one in lines if one.usd and one.group != "accelerators"}
+    runs, biller = DesignRuns(result.study.evaluator_input), Biller(load_prices())
+    bills = [biller.bill(runs.run(result.rows[at].design).platform) for at in result.front]
+    assert max(bill.usd for bill in bills) > 1.3 * min(bill.usd for bill in bills)
+    listed = [line for bill in bills for line in bill.lines]
+    parts = {one.part for one in listed if one.usd and one.group != "accelerators"}
     assert {name.removeprefix("parts.") for name in asked.lines} >= parts > set()
