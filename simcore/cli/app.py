@@ -45,6 +45,11 @@ _COMMANDS = {
     ),
     "flows": ("simcore.cli.graphs.flows", "flows", "Simulate flows on network graphs."),
     "network": ("simcore.cli.graphs.network", "network", "Show and draw network graphs."),
+    "synthesise": (
+        "simcore.cli.graphs.synthesise",
+        "synthesise",
+        "Synthesise a collective for a network graph.",
+    ),
     "systolic": (
         "simcore.cli.inside.systolic",
         "systolic",

@@ -1,0 +1,109 @@
+"""Pairs of trees for all-reduces: one joins partial sums at a root, one hands out from it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.kernels.jit import njit
+from simcore.kernels.synthesis.packing import pack, shift_load
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def pack_pairs(
+    order: Ints,
+    candidates: Ints,
+    roots: Ints,
+    first: bool,
+    npus: int,
+    reduces: bool,
+    copies: bool,
+    into: tuple[Ints, Ints, Ints, Ints],
+    out: tuple[Ints, Ints, Ints, Ints],
+    cost: Floats,
+    load: Floats,
+    steep: float,
+    aim: float,
+    depth_share: float,
+    arcs: Ints,
+    before: Ints,
+    hops: Ints,
+) -> int:
+    """Grow the pairs of ``order`` anew, each at the root that is cheapest for it.
+
+    Args:
+        order: (n,) numbers of pairs.
+        candidates: (n, C) roots that are tried for each, in the order of ``order``.
+        roots: (P,) root of each pair; changed.
+        first: Whether the pairs are not there yet.
+        npus: NPUs, the first nodes.
+        reduces: Whether switches combine.
+        copies: Whether they copy.
+        into: Offsets, tails, heads and links of the arcs turned around.
+        out: The same of the arcs.
+        cost: (L,) time that one chunk takes on each link.
+        load: (L,) time that each link is busy; changed.
+        steep: As for ``pack``.
+        aim: As for ``pack``.
+        depth_share: As for ``pack``.
+        arcs: (2 P, H) hops of the trees: 2 p joins, along arcs turned around, 2 p + 1 hands out.
+        before: (2 P, H) as for ``pack``.
+        hops: (2 P,) as for ``pack``.
+
+    Returns:
+        0, or what ``grow`` says of a tree that it does not grow.
+    """
+    both = np.empty(2 * len(roots), np.int64)
+    trial = load.copy()
+    for place in range(len(order)):
+        one = order[place]
+        if not first:
+            shift_load(arcs[2 * one], hops[2 * one], into[3], cost, load, -1)
+            shift_load(arcs[2 * one + 1], hops[2 * one + 1], out[3], cost, load, -1)
+        best, least = candidates[place, 0], np.inf
+        for attempt in range(candidates.shape[1] + 1):  # the best root once more in the end
+            root = best if attempt == candidates.shape[1] else candidates[place, attempt]
+            both[2 * one : 2 * one + 2] = root
+            trial[:] = load
+            for side in range(2):
+                offsets, tail, head, link = into if side == 0 else out
+                said = pack(
+                    np.full(1, 2 * one + side),
+                    both,
+                    True,
+                    npus,
+                    reduces if side == 0 else copies,
+                    offsets,
+                    tail,
+                    head,
+                    link,
+                    cost,
+                    trial,
+                    steep,
+                    aim,
+                    depth_share,
+                    arcs,
+                    before,
+                    hops,
+                )
+                if said < 0:
+                    return said
+            price = _price(arcs[2 * one], hops[2 * one], into[3], cost, load, steep, aim)
+            price += _price(arcs[2 * one + 1], hops[2 * one + 1], out[3], cost, load, steep, aim)
+            if price < least:
+                best, least = root, price
+        roots[one], load[:] = best, trial
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def _price(
+    arcs: Ints, hops: int, arc_link: Ints, cost: Floats, load: Floats, steep: float, aim: float
+) -> float:
+    """Price of a tree by the loads."""
+    total = 0.0
+    for hop in range(hops):
+        link = arc_link[arcs[hop]]
+        total += cost[link] * np.exp(steep * (load[link] / aim - 1.0))
+    return total

@@ -1,0 +1,257 @@
+"""Replay of schedules, chunk by chunk, by what each node holds: no plan is looked at.
+
+A node holds a set of contributions, as bits, or the complete chunk. What joins must be disjoint
+from what the receiver holds; what is sent to be joined is given away. Through a switch that neither
+copies nor reduces, what came with a flight leaves with it, once.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.kernels.jit import njit
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+
+FINE, EMPTY, TWICE, UNFINISHED = 0, 1, 2, 3
+
+
+@njit(cache=True, nogil=True)
+def replay_chunk(
+    npus: int,
+    nodes: int,
+    copies: bool,
+    reduces: bool,
+    tail: Ints,
+    head: Ints,
+    joins: Bools,
+    flight: Ints,
+    start: Floats,
+    arrival: Floats,
+    by_arrival: Ints,
+    slack: float,
+    holder: int,
+    words: int,
+    held: Words,
+    complete: Bools,
+    carried: Words,
+    waiting: Ints,
+) -> int:
+    """Play one chunk's sends, which are in order of start.
+
+    Args:
+        npus: NPUs, the first nodes.
+        nodes: NPUs and switches.
+        copies: Whether switches copy.
+        reduces: Whether switches combine.
+        tail: (s,) node that sends.
+        head: (s,) node that receives.
+        joins: (s,) whether it joins.
+        flight: (s,) small numbers of flights.
+        start: (s,) when it begins.
+        arrival: (s,) when it is there.
+        by_arrival: (s,) sends in order of arrival.
+        slack: Difference of times that is rounding.
+        holder: Node that has all of the chunk at first; -1: every NPU has a part.
+        words: Words of 64 bits for the parts of NPUs.
+        held: (nodes, words) workspace; in the end what each node holds.
+        complete: (nodes,) workspace; in the end whether it is the whole chunk.
+        carried: (s, words + 1) workspace.
+        waiting: (flights,) workspace.
+
+    Returns:
+        What is wrong, and FINE for nothing.
+    """
+    begin_chunk(npus, holder, held, complete)
+    waiting[:] = -1
+    landed = 0
+    what = head, joins, flight, arrival, by_arrival
+    state = held, complete, carried, waiting
+    for send in range(len(tail)):
+        until = start[send] + slack
+        landed, wrong = land_until(landed, until, npus, words, copies, reduces, what, state)
+        if wrong:
+            return wrong
+        node = tail[send]
+        if node >= npus and not (reduces if joins[send] else copies):
+            came = waiting[flight[send]]
+            if came < 0 or head[came] != node:
+                return EMPTY
+            waiting[flight[send]] = -1
+            carried[send] = carried[came]
+        elif joins[send]:
+            some = np.uint64(0)
+            for word in range(words):
+                some |= held[node, word]
+                carried[send, word] = held[node, word]
+                held[node, word] = 0
+            if complete[node] or not some:
+                return EMPTY
+        elif not complete[node]:
+            return EMPTY
+    return land_until(landed, np.inf, npus, words, copies, reduces, what, state)[1]
+
+
+@njit(cache=True, nogil=True)
+def land_until(
+    landed: int,
+    until: float,
+    npus: int,
+    words: int,
+    copies: bool,
+    reduces: bool,
+    what: tuple[Ints, Bools, Ints, Floats, Ints],
+    state: tuple[Words, Bools, Words, Ints],
+) -> tuple[int, int]:
+    """Let what arrives by a time do so: how many sends have then, and what is wrong."""
+    head, joins, flight, arrival, by_arrival = what
+    held, complete, carried, waiting = state
+    while landed < len(head) and arrival[by_arrival[landed]] <= until:
+        send = by_arrival[landed]
+        wrong = land(
+            send,
+            head[send],
+            npus,
+            words,
+            copies,
+            reduces,
+            joins,
+            flight,
+            held,
+            complete,
+            carried,
+            waiting,
+        )
+        landed += 1
+        if wrong:
+            return landed, wrong
+    return landed, FINE
+
+
+@njit(cache=True, nogil=True)
+def begin_chunk(npus: int, holder: int, held: Words, complete: Bools) -> None:
+    """Set what nodes hold at first."""
+    held[:] = 0
+    complete[:] = False
+    if holder >= 0:
+        complete[holder] = True
+        return
+    for npu in range(npus):
+        held[npu, npu >> 6] = np.uint64(1) << np.uint64(npu & 63)
+
+
+@njit(cache=True, nogil=True)
+def land(
+    send: int,
+    node: int,
+    npus: int,
+    words: int,
+    copies: bool,
+    reduces: bool,
+    joins: Bools,
+    flight: Ints,
+    held: Words,
+    complete: Bools,
+    carried: Words,
+    waiting: Ints,
+) -> int:
+    """Let a send arrive; what is wrong."""
+    if node >= npus and not (reduces if joins[send] else copies):
+        if waiting[flight[send]] >= 0:
+            return TWICE
+        waiting[flight[send]] = send
+        return FINE
+    if not joins[send]:
+        complete[node] = True
+        return FINE
+    for word in range(words):
+        if held[node, word] & carried[send, word]:
+            return TWICE
+        held[node, word] |= carried[send, word]
+    count = 0
+    for word in range(words):
+        bits = held[node, word]
+        while bits:
+            bits &= bits - np.uint64(1)
+            count += 1
+    complete[node] = count == npus
+    return FINE
+
+
+@njit(cache=True, nogil=True)
+def replay_all(
+    npus: int,
+    nodes: int,
+    copies: bool,
+    reduces: bool,
+    everyone: bool,
+    begins: Ints,
+    tail: Ints,
+    head: Ints,
+    joins: Bools,
+    flight: Ints,
+    start: Floats,
+    arrival: Floats,
+    by_arrival: Ints,
+    slack: float,
+    holder: Ints,
+    keeper: Ints,
+) -> tuple[int, int]:
+    """Play every chunk: the first that is wrong, and what is.
+
+    Args:
+        npus: As for ``replay_chunk``, and so on to ``reduces``.
+        nodes: As there.
+        copies: As there.
+        reduces: As there.
+        everyone: Whether every NPU must end with every chunk.
+        begins: (C + 1,) where the sends of each chunk begin.
+        tail: (S,) as there, and so on.
+        head: As there.
+        joins: As there.
+        flight: As there.
+        start: As there.
+        arrival: As there.
+        by_arrival: (S,) sends of each chunk in order of arrival, counted from its first.
+        slack: As there.
+        holder: (C,) as there.
+        keeper: (C,) NPU that must end with the chunk.
+    """
+    words = (npus + 63) // 64 if len(holder) and holder.min() < 0 else 1
+    most = (begins[1:] - begins[:-1]).max() if len(holder) else 0
+    held = np.zeros((nodes, words), np.uint64)
+    complete = np.zeros(nodes, np.bool_)
+    carried = np.zeros((most, words), np.uint64)
+    waiting = np.zeros(most, np.int64)
+    for chunk in range(len(holder)):
+        a, b = begins[chunk], begins[chunk + 1]
+        wrong = replay_chunk(
+            npus,
+            nodes,
+            copies,
+            reduces,
+            tail[a:b],
+            head[a:b],
+            joins[a:b],
+            flight[a:b],
+            start[a:b],
+            arrival[a:b],
+            by_arrival[a:b],
+            slack,
+            holder[chunk],
+            words,
+            held,
+            complete,
+            carried,
+            waiting,
+        )
+        if wrong == FINE:
+            if everyone:
+                wrong = FINE if complete[:npus].all() else UNFINISHED
+            else:
+                wrong = FINE if complete[keeper[chunk]] else UNFINISHED
+        if wrong != FINE:
+            return chunk, wrong
+    return -1, FINE

@@ -1,0 +1,138 @@
+"""Times at which links carry chunks: whenever a link is free, the most urgent hop that is ready."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.kernels.jit import njit
+from simcore.kernels.synthesis.heaps import drop, push
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def urgency(offsets: Ints, after: Ints, order: Ints, span: Floats) -> Floats:
+    """Time (S,) from the start of each hop to the end of the longest chain that waits for it.
+
+    Args:
+        offsets: (S + 1,) where the hops that wait for each hop begin.
+        after: Those hops.
+        order: (S,) hops, each before those that wait for it.
+        span: (S,) time of each hop, its latency included.
+    """
+    longest = np.zeros(len(order))
+    for place in range(len(order) - 1, -1, -1):
+        hop = order[place]
+        most = 0.0
+        for at in range(offsets[hop], offsets[hop + 1]):
+            most = max(most, longest[after[at]])
+        longest[hop] = most + span[hop]
+    return longest
+
+
+@njit(cache=True, nogil=True)
+def schedule(
+    link: Ints,
+    takes: Floats,
+    latency: Floats,
+    waits: Ints,
+    offsets: Ints,
+    after: Ints,
+    key: Floats,
+    links: int,
+) -> Floats:
+    """Start (S,) of each hop; on every link one at a time, the lowest key first.
+
+    Args:
+        link: (S,) link of each hop.
+        takes: (S,) time that it keeps the link.
+        latency: (S,) time after that until its data is there.
+        waits: (S,) hops that it waits for; changed.
+        offsets: (S + 1,) where the hops that wait for each hop begin.
+        after: Those hops.
+        key: (S,) which of the hops that are ready goes first.
+        links: Links.
+
+    Returns:
+        The starts; infinite for hops that wait for each other.
+    """
+    hops = len(link)
+    first = _begins(link, links)
+    ready_key, ready = np.empty(hops), np.empty(hops, np.int64)
+    count = np.zeros(links, np.int64)
+    free_at = np.zeros(links)
+    start = np.full(hops, np.inf)
+    # a link that is done is item -1 - link, a hop that has arrived is its number
+    event_key, event = np.empty(hops + links + 2), np.empty(hops + links + 2, np.int64)
+    events = 0
+    awake, woken = np.empty(links, np.int64), 0
+    is_awake = np.zeros(links, np.bool_)
+    for hop in range(hops):
+        if waits[hop] == 0:
+            on = link[hop]
+            _make_ready(hop, on, ready_key, ready, first, count, key)
+            woken = _wake(on, awake, is_awake, woken)
+    now = 0.0
+    while True:
+        for one in range(woken):
+            on = awake[one]
+            is_awake[on] = False
+            if count[on] and free_at[on] <= now:
+                hop = ready[first[on]]
+                count[on] -= 1
+                drop(ready_key, ready, first[on], count[on])
+                start[hop] = now
+                free_at[on] = now + takes[hop]
+                push(event_key, event, 0, events, free_at[on], -1 - on)
+                push(event_key, event, 0, events + 1, free_at[on] + latency[hop], hop)
+                events += 2
+        woken = 0
+        if events == 0:
+            return start
+        now = event_key[0]
+        until = now * (1.0 + 1e-12)
+        while events and event_key[0] <= until:
+            what = event[0]
+            now = event_key[0]
+            events -= 1
+            drop(event_key, event, 0, events)
+            if what < 0:
+                woken = _wake(-1 - what, awake, is_awake, woken)
+                continue
+            for at in range(offsets[what], offsets[what + 1]):
+                hop = after[at]
+                waits[hop] -= 1
+                if waits[hop] == 0:
+                    on = link[hop]
+                    _make_ready(hop, on, ready_key, ready, first, count, key)
+                    woken = _wake(on, awake, is_awake, woken)
+
+
+@njit(cache=True, nogil=True)
+def _wake(link: int, awake: Ints, is_awake: NDArray[np.bool_], woken: int) -> int:
+    """Put a link on the list of those to look at; links on it then."""
+    if is_awake[link]:
+        return woken
+    is_awake[link] = True
+    awake[woken] = link
+    return woken + 1
+
+
+@njit(cache=True, nogil=True)
+def _begins(link: Ints, links: int) -> Ints:
+    """First places (links + 1,) of the hops of each link in a list of hops by link."""
+    first = np.zeros(links + 1, np.int64)
+    for one in link:
+        first[one + 1] += 1
+    for one in range(links):
+        first[one + 1] += first[one]
+    return first
+
+
+@njit(cache=True, nogil=True)
+def _make_ready(
+    hop: int, on: int, ready_key: Floats, ready: Ints, first: Ints, count: Ints, key: Floats
+) -> None:
+    """Put a hop among those that its link can carry."""
+    push(ready_key, ready, first[on], count[on], key[hop], hop)
+    count[on] += 1

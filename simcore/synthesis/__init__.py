@@ -1,0 +1,1 @@
+"""Collectives synthesised for a network graph, held against a proven bound."""

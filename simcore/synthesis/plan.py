@@ -1,0 +1,142 @@
+"""Plans: which hops carry each chunk, and which of them wait for which; not yet when."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.kernels.synthesis.scheduling import schedule, urgency
+from simcore.synthesis.fabric import Fabric, Floats, Ints
+
+Bools = NDArray[np.bool_]
+
+_HASTE = (np.inf, 0.0, 1.0, 4.0, 16.0)
+"""Weights, to be tried, of how long a chunk has to go still against its turn among chunks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """Hops of chunks along arcs, each before those that wait for it.
+
+    Attributes:
+        arc: (S,) arc of each hop; -1: a hop from a node to itself, which takes no time.
+        chunk: (S,) chunk that it carries.
+        joins: (S,) true if it carries a partial sum.
+        before: (E,) a hop, and
+        after: (E,) one that waits for it.
+        chunks: Chunks.
+        part: Size of each.
+        turn: (S,) when it is the turn of each hop, as a share of the whole, below 1.
+    """
+
+    arc: Ints
+    chunk: Ints
+    joins: Bools
+    before: Ints
+    after: Ints
+    chunks: int
+    part: float
+    turn: Floats
+
+    def timed(self, fabric: Fabric) -> tuple[Floats, float]:
+        """Start (S,) of each hop, and the time at which all have arrived."""
+        hops = len(self.arc)
+        moves = self.arc >= 0
+        link = np.where(moves, fabric.link[self.arc], fabric.links)
+        takes = np.append(self.part / fabric.rate, 0.0)[link]
+        latency = np.append(fabric.latency, 0.0)[link]
+        order = np.argsort(self.before, kind="stable")
+        after = self.after[order]
+        offsets = np.searchsorted(self.before[order], np.arange(hops + 1)).astype(np.int64)
+        waits = np.bincount(self.after, minlength=hops).astype(np.int64)
+        left = urgency(offsets, after, np.arange(hops), takes + latency)
+        whole = np.bincount(link, takes).max() if hops else 0.0
+        best, least = np.zeros(hops), np.inf
+        for haste in _HASTE:
+            key = -left if np.isinf(haste) else self.turn * whole - haste * left
+            start = schedule(
+                link, takes, latency, waits.copy(), offsets, after, key, len(fabric.rate) + 1
+            )
+            end = float((start + takes + latency).max()) if hops else 0.0
+            if end < least * (1 - 1e-12):
+                best, least = start, end
+            if least <= whole * (1 + 1e-9):
+                break
+        return best, least
+
+    def flights(self, fabric: Fabric) -> Ints:
+        """Flight (S,) of each hop: hops through switches that neither copy nor reduce share one."""
+        can = np.where(self.joins, fabric.reduces, fabric.copies)
+        through = np.zeros(len(self.arc), np.bool_)
+        moves = self.arc >= 0
+        through[moves] = (fabric.tail[self.arc[moves]] >= fabric.npus) & ~can[moves]
+        flight = np.arange(len(self.arc))
+        into = through[self.after]
+        flight[self.after[into]] = self.before[into]
+        while True:
+            further = flight[flight]
+            if (further == flight).all():
+                return flight
+            flight = further
+
+
+def outward_plan(arcs: Ints, before: Ints, hops: Ints, part: float, turn: Floats) -> Plan:
+    """The plan of trees (T, H), one per chunk, that hand out from their roots."""
+    arc, first, tree = flattened(arcs, before, hops)
+    waits = np.flatnonzero(first >= 0)
+    return Plan(
+        arc=arc,
+        chunk=tree,
+        joins=np.zeros(len(arc), np.bool_),
+        before=first[waits],
+        after=waits,
+        chunks=len(hops),
+        part=part,
+        turn=turn[tree],
+    )
+
+
+def paired_plan(
+    into: tuple[Ints, Ints, Ints],
+    out: tuple[Ints, Ints, Ints],
+    straight: Ints,
+    part: float,
+    turn: Floats,
+) -> Plan:
+    """The plan of pairs of trees: ``into`` joins at each root, ``out`` hands out from it.
+
+    Args:
+        into: Arcs, hops before, and numbers of hops of trees along arcs turned around.
+        out: The same of trees along arcs.
+        straight: (A,) the arc that each arc turned around is.
+        part: Size of a chunk.
+        turn: (chunks,) when it is the turn of each chunk, as a share of the whole, below 1.
+    """
+    arc_in, next_in, tree_in = flattened(*into)
+    arc_out, first_out, tree_out = flattened(*out)
+    inward, chunks = len(arc_in), len(turn)
+    # growing order turned around, so that what waits comes later
+    place_in = inward - 1 - np.arange(inward)
+    join = inward + np.arange(chunks)
+    place_out = inward + chunks + np.arange(len(arc_out))
+    to = np.where(next_in >= 0, inward - 1 - next_in, join[tree_in])
+    since = np.where(first_out >= 0, inward + chunks + first_out, join[tree_out])
+    return Plan(
+        arc=np.concatenate([straight[arc_in][::-1], np.full(chunks, -1), arc_out]),
+        chunk=np.concatenate([tree_in[::-1], np.arange(chunks), tree_out]),
+        joins=np.arange(inward + chunks + len(arc_out)) < inward,
+        before=np.concatenate([place_in, since]),
+        after=np.concatenate([to, place_out]),
+        chunks=chunks,
+        part=part,
+        turn=np.concatenate([turn[tree_in[::-1]], turn, turn[tree_out]]),
+    )
+
+
+def flattened(arcs: Ints, before: Ints, hops: Ints) -> tuple[Ints, Ints, Ints]:
+    """Hops of trees (T, H) one after the other: arc, hop before (-1: none), and tree of each."""
+    there = np.arange(arcs.shape[1]) < hops[:, None]
+    tree = np.repeat(np.arange(len(hops)), hops)
+    begins = np.concatenate([[0], np.cumsum(hops)])[:-1]
+    first = before[there]
+    return arcs[there].astype(np.int64), np.where(first < 0, -1, first + begins[tree]), tree

@@ -1,0 +1,143 @@
+"""Trees of even load over a fabric: for all-gathers one per chunk, for all-reduces two."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from simcore.errors import SimulationError
+from simcore.kernels.synthesis.packing import pack
+from simcore.kernels.synthesis.pairs import pack_pairs
+from simcore.synthesis.fabric import Fabric, Floats, Ints
+
+_DEPTH_SHARE = 0.1  # less: deep trees, which take long to fill; more: uneven load
+_STEEP = 60.0
+_STEEPER = 0.6  # by how much of it each round is steeper
+_ROUNDS = 5
+_NEAR = 1e-6
+_TRIED = 16  # roots per all-reduced chunk: all of a small network, a draw of a large one
+_TOO_LONG, _FINE = -2, 0
+
+Trees = tuple[Ints, Ints, Ints]
+"""Arcs (T, H), hops before (T, H), numbers of hops (T,)."""
+
+
+def gather_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
+    """Trees for *chunks* chunks of every NPU's piece of 1; chunk c of NPU r is tree c n + r.
+
+    Args:
+        fabric: The network.
+        chunks: Chunks of a piece.
+        aim: Least time there can be for it.
+        seed: Seed of the order in which trees are grown anew.
+
+    Raises:
+        SimulationError: An NPU cannot be reached.
+    """
+    npus, trees = fabric.npus, fabric.npus * chunks
+    roots = np.tile(np.arange(npus), chunks)
+    cost = 1.0 / fabric.rate / chunks
+    rng = np.random.default_rng(seed)
+
+    def grow(first: bool, steep: float, load: Floats, found: Trees) -> int:
+        arcs = fabric.tail, fabric.head, fabric.link
+        prices = steep, aim, _DEPTH_SHARE
+        order = rng.permutation(trees)
+        said = pack(
+            order,
+            roots,
+            first,
+            npus,
+            fabric.copies,
+            fabric.offsets,
+            *arcs,
+            cost,
+            load,
+            *prices,
+            *found,
+        )
+        return int(said)
+
+    width = _width(fabric, not fabric.copies)
+    return _balanced(grow, fabric.links, trees, width, aim)
+
+
+def reduce_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
+    """Pairs of trees for *chunks* chunks of a whole of 1: 2 c joins chunk c, 2 c + 1 hands it out.
+
+    Arcs of trees that join are those of ``fabric.reversed()``. Roots are chosen with the trees.
+
+    Args:
+        fabric: The network.
+        chunks: Chunks of the whole.
+        aim: Least time there can be for it.
+        seed: Seed of the order and of the roots that are tried.
+
+    Raises:
+        SimulationError: An NPU cannot be reached.
+    """
+    back = fabric.reversed()
+    into = back.offsets, back.tail, back.head, back.link
+    out = fabric.offsets, fabric.tail, fabric.head, fabric.link
+    cost = 1.0 / fabric.rate / chunks
+    ends = fabric.nodes if fabric.copies and fabric.reduces else fabric.npus
+    rng = np.random.default_rng(seed)
+    roots = np.zeros(chunks, np.int64)
+
+    def grow(first: bool, steep: float, load: Floats, found: Trees) -> int:
+        order = rng.permutation(chunks)
+        tried = min(_TRIED, ends)
+        begin = rng.integers(ends, size=(chunks, 1))
+        candidates = (begin + np.arange(tried) * max(ends // tried, 1)) % ends
+        can = fabric.npus, fabric.reduces, fabric.copies
+        prices = steep, aim, _DEPTH_SHARE
+        return int(
+            pack_pairs(
+                order, candidates, roots, first, *can, into, out, cost, load, *prices, *found
+            )
+        )
+
+    plain = not (fabric.copies and fabric.reduces)
+    return _balanced(grow, fabric.links, 2 * chunks, _width(fabric, plain), aim)
+
+
+def _balanced(
+    grow: Callable[[bool, float, Floats, Trees], int],
+    links: int,
+    trees: int,
+    width: int,
+    aim: float,
+) -> Trees:
+    """The best trees of several rounds, each at steeper prices."""
+    found = _room(trees, width)
+    load = np.zeros(links)
+    while (said := grow(True, _STEEP, load, found)) == _TOO_LONG:
+        width *= 2
+        found = _room(trees, width)
+        load[:] = 0.0
+    if said != _FINE:
+        raise SimulationError("network: every NPU must be reachable from every other")
+    best, least = _copied(found), load.max()
+    for turn in range(1, _ROUNDS):
+        if least <= aim * (1.0 + _NEAR):
+            break
+        if grow(False, _STEEP * (1.0 + _STEEPER * turn), load, found) != _FINE:
+            break
+        if load.max() < least * (1.0 - 1e-12):
+            best, least = _copied(found), load.max()
+    return best
+
+
+def _width(fabric: Fabric, plain: bool) -> int:
+    """Hops of a tree, more than which are rarely needed."""
+    if fabric.nodes == fabric.npus:
+        return max(fabric.npus - 1, 1)
+    return 4 * fabric.npus if plain else fabric.nodes
+
+
+def _room(trees: int, width: int) -> Trees:
+    shape = trees, width
+    return np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(trees, np.int64)
+
+
+def _copied(found: Trees) -> Trees:
+    return found[0].copy(), found[1].copy(), found[2].copy()
