@@ -16,7 +16,10 @@ from simcore.flits.manifest import run_cases
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "noc"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="golden networks are not here")
 
-LOADED = ("mesh4x4_uniform_p4", "mesh4x4_transpose", "ring8_uniform", "torus4x4_uniform_p4")
+LOADED = (
+    "mesh4x4_uniform_p4", "mesh4x4_transpose", "ring8_uniform", "torus4x4_uniform_p4",
+    "mesh4x4_hotspot2",
+)  # fmt: skip
 ROOM = {"low": 0.015, "mid": 0.02, "high": 0.03, "saturation": 0.03}
 
 

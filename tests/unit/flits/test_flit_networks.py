@@ -101,6 +101,10 @@ def test_patterns_send_where_they_say(traffic: str, expected: int) -> None:
     assert (kind, targets[6]) == ("table", expected)
 
 
+def test_of_several_hot_spots_the_first_takes_all() -> None:
+    assert targets_of(read_case({**MESH, "traffic": "hotspot({3,5})"}), {}) == ("listed", [3])
+
+
 @pytest.mark.parametrize("traffic", ["hotspot({16})", "randperm(9)", "hotspot({})", "all"])
 def test_patterns_that_do_not_fit_are_refused(traffic: str) -> None:
     with pytest.raises(ConfigError, match=r"^traffic: must"):
