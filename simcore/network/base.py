@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simcore.errors import ConfigError
+from simcore.graphs.network_table import NetworkFile
 from simcore.kernels.events.layout import OUTSIDE
 
 
@@ -18,12 +19,16 @@ class NetworkDimension:
         npus: NPUs joined, at least 2.
         bytes_per_ns: Bandwidth of one link in one direction.
         latency_ns: Of one link (hop).
+        network: The network of which this is one level; None: the dimension is what it says.
+        level: Which of its levels, from the innermost; those of one network follow each other.
     """
 
     topology: str
     npus: int
     bytes_per_ns: float
     latency_ns: float
+    network: NetworkFile | None = None
+    level: int = 0
 
 
 class NetworkBackend:

@@ -4,12 +4,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, prod
 
-from dse.costs.bill.bill import BillLine, line, merged
-from dse.costs.bill.cabling import HALL_M, RACK_M, ROW_M, Links, cabled, switched
+from dse.costs.bill.cabling import switched
 from dse.costs.fabrics import FabricCounts
 from dse.costs.fabrics.clos import clos, least_tiers, two_tiers
-from dse.costs.parts import GBPS, Catalogue, Part
-from simcore import Dimension, InfeasibleError, Platform
+from simcore import (
+    GBPS,
+    HALL_M,
+    RACK_M,
+    ROW_M,
+    BillLine,
+    Catalogue,
+    Dimension,
+    InfeasibleError,
+    Links,
+    Part,
+    Platform,
+    bill_line,
+    cabled,
+    merged_lines,
+)
 
 GROUP = "scale_out"
 
@@ -71,6 +84,8 @@ def fabrics(platform: Platform, inner: int) -> list[list[Dimension]]:
     """
     found: list[list[Dimension]] = []
     for position, dimension in enumerate(platform.dimensions[inner:], start=inner):
+        if dimension.network is not None:  # a graph, whose own parts are counted
+            continue
         if not dimension.shares_ports:
             found.append([dimension])
             continue
@@ -229,9 +244,9 @@ def _fabric(
     name, part, radix = switch
     copies = ceil(need.npus / need.joined) * planes
     boxes, stages = switched(counts, port_gbps, (name, part), need.joined <= need.npus_per_rack)
-    lines = [line(GROUP, box, of, count * copies) for box, of, count in boxes]
+    lines = [bill_line(GROUP, box, of, count * copies) for box, of, count in boxes]
     if len(counts.switches) == 1:  # small fabrics share a switch
-        lines = [line(GROUP, name, part, ceil(copies / (radix // need.joined)))]
+        lines = [bill_line(GROUP, name, part, ceil(copies / (radix // need.joined)))]
     for stage in stages:
         every = Links(
             count=stage.count * copies, gbps=stage.gbps, length_m=stage.length_m, ends=stage.ends
@@ -240,7 +255,7 @@ def _fabric(
     return Wired(
         ports_per_npu=planes,
         port_gbps=port_gbps,
-        lines=merged([*_cards(need, port_gbps, planes, parts), *lines]),
+        lines=merged_lines([*_cards(need, port_gbps, planes, parts), *lines]),
     )
 
 
@@ -254,7 +269,7 @@ def _direct(need: FabricNeed, port_gbps: float, side_by_side: int, parts: Catalo
         count=need.npus * ports // 2, gbps=port_gbps, length_m=length_m, ends=("nic", "nic")
     )
     lines = [*_cards(need, port_gbps, ports, parts), *cabled(links, parts, GROUP)]
-    return Wired(ports_per_npu=ports, port_gbps=port_gbps, lines=merged(lines))
+    return Wired(ports_per_npu=ports, port_gbps=port_gbps, lines=merged_lines(lines))
 
 
 def _cards(need: FabricNeed, port_gbps: float, ports: int, parts: Catalogue) -> list[BillLine]:
@@ -264,4 +279,4 @@ def _cards(need: FabricNeed, port_gbps: float, ports: int, parts: Catalogue) -> 
     if not bought:
         return []
     name, part = parts.at_speed("nic", port_gbps)
-    return [line(GROUP, name, part, bought * need.npus)]
+    return [bill_line(GROUP, name, part, bought * need.npus)]

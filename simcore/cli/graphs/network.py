@@ -40,7 +40,7 @@ def show(file: Path, out: Path | None) -> None:
             found[one.id] = describe(one.graph(), one.pairs, one.formula())
         except ConfigError as error:
             raise (error.under(one.id) if one.id else error).in_file(file) from None
-        for line in _lines(found[one.id], one.id or one.family):
+        for line in _lines(found[one.id], one.id or one.family or "graph"):
             click.echo(line)
     if out is not None:
         data = {name: asdict(structure) for name, structure in found.items()}
@@ -67,7 +67,8 @@ def draw(file: Path, out: Path) -> None:
         raise ConfigError(str(file), "must hold one network to be drawn", got=len(networks))
     one = networks[0]
     try:
-        picture = drawing(one.graph(), f"{one.id or one.family}: {_told(one.params)}")
+        name = one.id or one.family or "graph"
+        picture = drawing(one.graph(), f"{name}: {_told(one.params)}")
     except ConfigError as error:
         raise error.in_file(file) from None
     write_text(out, picture)
