@@ -21,6 +21,8 @@ from simcore.parts.part import GBPS, Part
 
 GROUP = "scale_out"
 _SLACK = 1 + 1e-9
+_RACK_UNITS = 40
+"""Units of a rack that servers may fill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,23 @@ class HostPorts:
     cards: int = 0
     card_gbps: float = 0.0
     domain: int = 1
+
+    @classmethod
+    def of(cls, server: Part | None, domain: int) -> "HostPorts":
+        """Ports and racks of a *server* of the list; None: it is unknown.
+
+        Args:
+            server: What the NPUs are sold in.
+            domain: NPUs joined inside the accelerators' own domain.
+        """
+        if server is None or not server.npus:
+            return cls(domain=domain)
+        return cls(
+            npus_per_rack=server.npus * max(1, int(_RACK_UNITS // max(server.rack_units, 1))),
+            cards=(server.ports or 0) // server.npus,
+            card_gbps=server.speed_gbps,
+            domain=domain,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ from dse.costs.bill.bill import NETWORK, Bill
 from dse.costs.bill.scale_out import (
     FabricNeed,
     Wired,
-    cards_per_npu,
     needs,
     npus_per_rack,
     wire,
@@ -78,12 +77,8 @@ class Biller:
         self, platform: Platform, inner: int, server: Part | None
     ) -> Iterator[NetworkBill]:
         """Bills of the networks that are graphs, each as often as the machine has it."""
-        host = HostPorts(
-            npus_per_rack=npus_per_rack(server),
-            cards=cards_per_npu(server),
-            card_gbps=server.speed_gbps if server else 0.0,
-            domain=prod(dimension.npus for dimension in platform.dimensions[:inner]),
-        )
+        domain = prod(dimension.npus for dimension in platform.dimensions[:inner])
+        host = HostPorts.of(server, domain)
         for dimension in platform.dimensions:
             if dimension.network is not None and dimension.level == 0:
                 parts = dimension.network.parts()

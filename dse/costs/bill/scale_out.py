@@ -15,6 +15,7 @@ from simcore import (
     BillLine,
     Catalogue,
     Dimension,
+    HostPorts,
     InfeasibleError,
     Links,
     Part,
@@ -136,16 +137,12 @@ def needs(platform: Platform, inner: int, server: Part | None) -> Iterator[Fabri
 
 def cards_per_npu(server: Part | None) -> int:
     """Network ports of one NPU in the server's price, whole ones."""
-    if server is None or not (server.ports and server.npus):
-        return 0
-    return server.ports // server.npus
+    return HostPorts.of(server, 1).cards
 
 
 def npus_per_rack(server: Part | None) -> int:
     """NPUs in one rack of 40 usable units; 8 where the server is unknown."""
-    if server is None or not server.npus:
-        return 8
-    return server.npus * max(1, int(40 // max(server.rack_units, 1)))
+    return HostPorts.of(server, 1).npus_per_rack
 
 
 def wire(need: FabricNeed, parts: Catalogue) -> Wired:
