@@ -3,11 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from simcore.errors import ConfigError
-from simcore.graphs.network_table import NetworkFile
 from simcore.kernels.events.layout import OUTSIDE
+
+if TYPE_CHECKING:  # a run of ASTRA-sim's files is often shorter than what this imports
+    from simcore.graphs.network_table import NetworkFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,7 +29,7 @@ class NetworkDimension:
     npus: int
     bytes_per_ns: float
     latency_ns: float
-    network: NetworkFile | None = None
+    network: "NetworkFile | None" = None
     level: int = 0
 
 
