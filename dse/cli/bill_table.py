@@ -3,8 +3,8 @@
 from rich.console import Console
 from rich.table import Table
 
-from dse.costs.bill import Bill, BillLine
-from simcore import Platform
+from dse.costs.bill import Bill
+from simcore import BillLine, Platform
 
 _DESCRIBED, _ROOMY, _NARROW = 180, 110, 72
 """Least widths with descriptions of parts, with all digits, and with ranges of prices."""

@@ -9,10 +9,18 @@ from pathlib import Path
 from dse.costs import PriceBook, load_prices
 from dse.costs.bill import Biller, bill_data
 from dse.costs.bill.builds import COLUMNS, Build, count_build
-from dse.costs.parts import Catalogue
 from dse.evaluate.designs.runs import DesignRuns
 from dse.results.result import StudyResult, load_study
-from simcore import ConfigError, Platform, files_kept, load_npu, load_run, parse_json, read_text
+from simcore import (
+    Catalogue,
+    ConfigError,
+    Platform,
+    files_kept,
+    load_npu,
+    load_run,
+    parse_json,
+    read_text,
+)
 
 
 def count_rows(rows: Path, out: Path, prices: str) -> int:

@@ -59,8 +59,9 @@ def sort_fabric(platform: Platform, prices: PriceBook) -> PricedFabric:
     but for a fabric of one tier, where nothing can be saved.
 
     Raises:
-        InfeasibleError: A dimension cannot share the ports of the one before.
+        InfeasibleError: A dimension cannot share the ports of the one before, or is a network.
     """
+    refuse_networks(platform)
     scale_up = _scale_up(platform, prices)
     inner = len(scale_up)
     scale_out = [
@@ -69,6 +70,20 @@ def sort_fabric(platform: Platform, prices: PriceBook) -> PricedFabric:
         for link in _levels(platform, levels, inner, prices)
     ]
     return PricedFabric(scale_up=scale_up, scale_out=tuple(scale_out))
+
+
+def refuse_networks(platform: Platform) -> None:
+    """Refuse networks that are graphs, whose cost is that of their parts.
+
+    Raises:
+        InfeasibleError: The platform has one.
+    """
+    if any(dimension.network is not None for dimension in platform.dimensions):
+        reason = (
+            "the price of a network that is a graph is that of its switches and cables, which "
+            "bandwidth alone does not tell: choose bill_of_materials as the cost model"
+        )
+        raise InfeasibleError("network_price", reason)
 
 
 def _scale_up(platform: Platform, prices: PriceBook) -> tuple[ScaleUpLink, ...]:

@@ -8,6 +8,7 @@ C++ copy that COSMIC (arXiv 2505.15020) used charges two.
 from math import inf
 
 from dse.costs.base import GB, Cost, CostModel
+from dse.costs.fabric import refuse_networks
 from dse.costs.prices import PriceBook, TierPrice
 from simcore import Dimension, InfeasibleError, Platform
 
@@ -44,6 +45,7 @@ class AcceleratorsAndLibraPy(CostModel):
 
 def _network_usd(platform: Platform, prices: PriceBook, *, switch_links: int) -> dict[str, float]:
     """USD per dimension of the whole machine."""
+    refuse_networks(platform)
     names = TIER_NAMES.get(len(platform.dimensions))
     if names is None:
         reason = f"LIBRA prices 1 to 4 dimensions, and this network has {len(platform.dimensions)}"

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dse.costs.parts import Part
 from dse.costs.prices import PriceBook, TierPrice
-from simcore import Npu
+from simcore import Npu, Part
 
 _LINES = {
     "network_tiers": ("chiplet", "package", "node", "pod"),

@@ -5,11 +5,11 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from dse.costs.parts import Part, shipped_parts
 from simcore import (
     ConfigError,
     KgPerKwh,
     Npu,
+    Part,
     PerYear,
     Schema,
     Seconds,
@@ -20,6 +20,7 @@ from simcore import (
     WattsPerGBps,
     find_config,
     read_table,
+    shipped_parts,
 )
 
 

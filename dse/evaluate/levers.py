@@ -54,8 +54,9 @@ def moved_platforms(platform: Platform) -> Iterator[tuple[Lever, float, Platform
     """
     levers = [Lever(kind="compute"), Lever(kind="memory")]
     for at, dimension in enumerate(platform.dimensions):
-        levers.append(Lever(kind="bandwidth", dimension=at))
-        if dimension.latency_s > 0:
+        if dimension.level == 0:  # a network is made faster as a whole
+            levers.append(Lever(kind="bandwidth", dimension=at))
+        if dimension.latency_s > 0 and dimension.network is None:
             levers.append(Lever(kind="latency", dimension=at))
     for lever in levers:
         better = 1 - STEP if lever.kind == "latency" else 1 + STEP
@@ -72,8 +73,10 @@ def _moved(platform: Platform, lever: Lever, factor: float) -> Platform:
         rate = npu.memory_bandwidth_bytes_per_s * factor
         faster = npu.model_copy(update={"memory_bandwidth_bytes_per_s": rate})
         return platform.model_copy(update={"npu": faster})
-    field = "bandwidth_bytes_per_s" if lever.kind == "bandwidth" else "latency_s"
+    if lever.kind == "bandwidth":
+        return platform.with_bandwidth(lever.dimension, factor)
     dimensions = list(platform.dimensions)
     own = dimensions[lever.dimension]
-    dimensions[lever.dimension] = own.model_copy(update={field: getattr(own, field) * factor})
+    slower = own.model_copy(update={"latency_s": own.latency_s * factor})
+    dimensions[lever.dimension] = slower
     return platform.model_copy(update={"dimensions": type(platform.dimensions)(dimensions)})

@@ -165,6 +165,10 @@ def check_bounded(study: Study) -> None:
         rule = f"bounds are known for the {able} alone, with a backend that has them ({known})"
         got = f"{study.file.evaluator} with {', '.join(sorted(backends))}"
         raise ConfigError("evaluator", rule, got=got)
+    platform = study.file.run.get("platform")
+    if isinstance(platform, Mapping) and _has_network(platform):
+        rule = "bounds are known for networks that are dimensions, and of no graph"
+        raise ConfigError("run.platform.network", rule, got="a network")
     if study.file.calibration:
         rule = "bounds are those of simulated times, which a calibration moves: leave it out"
         raise ConfigError("calibration", rule, got=study.file.calibration)
@@ -173,6 +177,14 @@ def check_bounded(study: Study) -> None:
         raise ConfigError(
             f"space.axes.{knob}", "bounds need a ladder in place of a range", got=knob
         )
+
+
+def _has_network(platform: Mapping[str, object]) -> bool:
+    listed = platform.get("dimensions")
+    return platform.get("network") is not None or (
+        isinstance(listed, list | tuple)
+        and any(isinstance(one, Mapping) and "network" in one for one in listed)
+    )
 
 
 def check_provable(study: Study) -> None:

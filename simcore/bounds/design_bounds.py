@@ -28,6 +28,7 @@ from simcore.errors import ConfigError, InfeasibleError
 from simcore.kernels.bounds import time_bound
 from simcore.kernels.bounds.time_bound import BoundTables, time_bounds
 from simcore.kernels.bounds.traffic_floor import traffic_floors
+from simcore.machine.graph_dimensions import is_network
 from simcore.machine.native import NATIVE, NATIVE_KEYS, is_native
 from simcore.machine.system import ALGORITHM_KEYS
 from simcore.memory.footprint import footprint
@@ -64,7 +65,11 @@ class DesignBounds:
         Args:
             template: The run file, for everything that the designs do not set.
             choices: By path in the run file, the values that designs choose from.
+
+        Raises:
+            ConfigError: The machine's network is a graph, or part of it is.
         """
+        _refuse_networks(template.table["platform"])
         self._count = len(template.table["platform"]["dimensions"])
         self._rows = _Rows(dimensions=self._count)
 
@@ -195,6 +200,13 @@ class DesignBounds:
             rates[:, column] = np.array(rows.rates[column])[found]
         picks[:, 1] = rows.places_of(picks) if has_network else NO_NETWORK
         return picks, rates
+
+
+def _refuse_networks(platform: Mapping[str, Any]) -> None:
+    whole = platform.get("network") is not None
+    if whole or any(map(is_network, platform["dimensions"])):
+        rule = "must be dimensions: no bounds are known of networks that are graphs"
+        raise ConfigError("platform.network", rule, got="a network")
 
 
 def _native_roots(

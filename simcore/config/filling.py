@@ -16,6 +16,7 @@ from simcore.config.paths import Steps, parse_path, set_steps
 from simcore.config.run import Run
 from simcore.errors import ConfigError
 from simcore.machine import Dimension, load_npu, load_platform
+from simcore.machine.graph_dimensions import is_network
 from simcore.machine.native import is_native
 from simcore.machine.system import System
 from simcore.schema import Schema
@@ -36,8 +37,8 @@ Part = Schema | Mapping[str, object]
 
 
 def _dimension(table: object) -> Part:
-    """A network dimension; one with links of the accelerator is left to the platform."""
-    if is_native(table) and isinstance(table, Mapping):
+    """A network dimension; links of the accelerator, and networks, are left to the platform."""
+    if isinstance(table, Mapping) and (is_native(table) or is_network(table)):
         return table
     return Dimension.from_file_data(table, at="platform.dimensions")
 

@@ -7,7 +7,9 @@ from simcore.config.paths import Steps
 from simcore.errors import ConfigError
 from simcore.files.resources import find_config
 from simcore.files.yaml_file import read_table
+from simcore.graphs.network_table import network_table
 from simcore.machine import Npu, Platform, load_npu, load_platform
+from simcore.machine.graph_dimensions import with_networks
 from simcore.machine.kernel_folder import with_folder
 from simcore.schema import Schema
 from simcore.workload import load_net
@@ -15,7 +17,8 @@ from simcore.workload import load_net
 PLATFORM: Steps = ("platform",)
 NPU: Steps = ("platform", "npu")
 MODEL: Steps = ("workload", "model")
-NAMED = frozenset({PLATFORM, NPU, MODEL})
+NETWORK: Steps = ("platform", "network")
+NAMED = frozenset({PLATFORM, NPU, MODEL, NETWORK})
 """Places that take names of files."""
 
 
@@ -29,6 +32,8 @@ def resolved(place: Steps, value: object) -> object:
         return platform_table(value, None)
     if place == NPU:
         return npu_table(value, None)
+    if place == NETWORK:
+        return network_table(value, at="platform.network")
     if place == MODEL:
         return model_table(value, None)
     return value
@@ -49,7 +54,7 @@ def platform_table(given: object, beside: Path | None) -> dict[str, Any]:
         raise ConfigError("platform", "must be a name, a .yaml file or a table", got=given)
     if "npu" in table:
         table["npu"] = npu_table(table["npu"], beside)
-    return table
+    return with_networks(table, at="platform.", beside=beside)
 
 
 def npu_table(given: object, beside: Path | None) -> object:

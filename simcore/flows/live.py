@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 
 from simcore.flows.simulate import sharing_arrays, slot_arrays
-from simcore.graphs.graph import Floats
+from simcore.graphs.graph import Floats, Ints
 from simcore.kernels.flows.heaps import push
 from simcore.kernels.flows.run import run
 from simcore.kernels.flows.state import (
     ACTIVE,
     COUNTERS,
     ENDED,
+    NOWHERE,
     WAITING,
     Flows,
     Log,
@@ -20,7 +21,7 @@ from simcore.kernels.flows.state import (
     Waiting,
 )
 
-_FIRST = 256
+_FIRST, _FIRST_WIDTH = 256, 8
 
 
 class LiveFlows:
@@ -28,11 +29,10 @@ class LiveFlows:
 
     Args:
         bytes_per_ns: (L,) capacity of each link.
-        most_links: Links of the longest route.
     """
 
-    def __init__(self, bytes_per_ns: Floats, most_links: int) -> None:
-        self._capacity, self._width = bytes_per_ns, max(1, most_links)
+    def __init__(self, bytes_per_ns: Floats) -> None:
+        self._capacity, self._width = bytes_per_ns, _FIRST_WIDTH
         self._counter = np.zeros(COUNTERS, np.int64)
         self._log = Log(np.empty(0), np.empty(0, np.int64), np.empty(0))
         self._sharing = sharing_arrays(len(bytes_per_ns), _FIRST)
@@ -49,19 +49,31 @@ class LiveFlows:
         )
         self._known = 0
 
-    def add_route(self, links: Sequence[int], latency_ns: float) -> int:
-        """Number of a new route over *links*, each of them once."""
+    def add_route(
+        self, links: Sequence[int] | Ints, latency_ns: float, parts: Floats | None = None
+    ) -> int:
+        """Number of a new route over *links*, each of them once.
+
+        Args:
+            links: Its links.
+            latency_ns: Of the route.
+            parts: Part of a flow that each link carries; all of it unless given.
+        """
         route = self._known
         if route == len(self._routes.latency):
             self._routes = self._routes._replace(
-                offsets=_longer(self._routes.offsets),
-                links=_longer(self._routes.links),
-                parts=np.ones(2 * len(self._routes.parts)),
-                latency=_longer(self._routes.latency),
+                offsets=_longer(self._routes.offsets), latency=_longer(self._routes.latency)
             )
         first = int(self._routes.offsets[route])
-        self._routes.links[first : first + len(links)] = links
-        self._routes.offsets[route + 1] = first + len(links)
+        last = first + len(links)
+        while last > len(self._routes.links):
+            longer = _longer(self._routes.links), _longer(self._routes.parts)
+            self._routes = self._routes._replace(links=longer[0], parts=longer[1])
+        if len(links) > self._width:
+            self._widen(len(links))
+        self._routes.links[first:last] = links
+        self._routes.parts[first:last] = 1.0 if parts is None else parts
+        self._routes.offsets[route + 1] = last
         self._routes.latency[route] = latency_ns
         self._known += 1
         return route
@@ -97,6 +109,29 @@ class LiveFlows:
         ended = self._flows.ended[: self._counter[ENDED]].tolist()
         self._free += ended
         return [(float(self._flows.finish[flow]), flow) for flow in ended]
+
+    def _widen(self, links: int) -> None:
+        """Make room for routes of *links* links: entries of slots get new numbers."""
+        old, new = self._width, max(2 * self._width, links)
+        larger = slot_arrays(len(self._slots.flow), new)
+        entries = np.arange(len(self._slots.after))
+        place = (entries // old * new + entries % old).astype(np.int32)
+
+        def moved(numbers: Any) -> Any:
+            return np.where(numbers < 0, NOWHERE, place[np.clip(numbers, 0, len(place) - 1)])
+
+        used = self._in_use(entries // old)
+        for name in ("after", "before"):
+            getattr(larger, name)[place[used]] = moved(getattr(self._slots, name)[used])
+        self._slots = self._slots._replace(after=larger.after, before=larger.before)
+        self._sharing.head[:] = moved(self._sharing.head)
+        self._width = new
+
+    def _in_use(self, slots: Ints) -> Any:
+        """(E,) true where a slot is that of a flow in transfer: memory of others is not set."""
+        in_use = np.zeros(len(self._slots.flow), np.bool_)
+        in_use[self._slots.order[: self._counter[ACTIVE]]] = True
+        return in_use[slots]
 
     def _grow(self) -> None:
         """Make room for twice as many flows at once."""

@@ -1,66 +1,121 @@
 """A stack of dimensions as one graph: each line of NPUs along one is joined in its shape."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
-from simcore.graphs.graph import Ints
+from simcore.graphs.graph import Floats, Ints
+from simcore.graphs.network_table import NetworkFile
 from simcore.topologies import TOPOLOGIES
+
+Way = tuple[Ints, Floats]
+"""Links, and the part of a message that each carries."""
+
+
+class JoinedLine(ABC):
+    """Links of one line of NPUs, of which the machine has as many as its other NPUs make.
+
+    Attributes:
+        npus: NPUs of the line.
+        bytes_per_ns: (L,) capacity of each link.
+        latency_ns: (L,) of each link.
+    """
+
+    npus: int
+    bytes_per_ns: Floats
+    latency_ns: Floats
+
+    @abstractmethod
+    def way(self, source: int, target: int) -> Way:
+        """Links from one NPU of the line to another one."""
+
+
+class ShapedLine(JoinedLine):
+    """A dimension of a shape.
+
+    Args:
+        topology: Name of the shape.
+        npus: NPUs.
+        bytes_per_ns: Of one link in one direction.
+        latency_ns: Of one link.
+    """
+
+    def __init__(self, topology: str, npus: int, bytes_per_ns: float, latency_ns: float) -> None:
+        self.npus = npus
+        self._next = TOPOLOGIES[topology].next_nodes(npus)
+        self._places = _link_places(self._next)
+        links = int(self._places.max(initial=-1)) + 1
+        self.bytes_per_ns = np.full(links, bytes_per_ns, np.float64)
+        self.latency_ns = np.full(links, latency_ns, np.float64)
+
+    def way(self, source: int, target: int) -> Way:
+        links, node = list[int](), source
+        while node != target:
+            links.append(int(self._places[node, target]))
+            node = int(self._next[node, target])
+        return np.array(links, np.int64), np.ones(len(links))
+
+
+class NetworkLine(JoinedLine):
+    """A dimension, or several, that are a network of any form.
+
+    Args:
+        network: Its file.
+
+    Raises:
+        ConfigError: It breaks a rule.
+    """
+
+    def __init__(self, network: NetworkFile) -> None:
+        from simcore.graphs.routed import routed
+
+        self._routed = routed(network)
+        self.npus = self._routed.npus
+        self.bytes_per_ns = self._routed.graph.bytes_per_s / 1e9
+        self.latency_ns = self._routed.graph.latency_ns
+
+    def way(self, source: int, target: int) -> Way:
+        return self._routed.way(source, target)
 
 
 class StackedGraph:
-    """The graph of a stack of dimensions, and the ways through it, dimension 0 first.
+    """The graph of a stack of lines, and the ways through it, the innermost line first.
 
     NPU ``i`` has the coordinates ``i % npus[0]``, ``i // npus[0] % npus[1]`` and so on.
 
     Args:
-        topologies: Names of the shapes, innermost dimension first.
-        npus: NPUs of each.
-        bytes_per_ns: Of one link in one direction, of each.
-        latency_ns: Of one link, of each.
+        lines: One for each dimension, innermost first.
     """
 
-    def __init__(
-        self,
-        topologies: Sequence[str],
-        npus: Sequence[int],
-        bytes_per_ns: Sequence[float],
-        latency_ns: Sequence[float],
-    ) -> None:
-        self.npus = tuple(npus)
-        self._shapes = [TOPOLOGIES[name] for name in topologies]
-        self._next = [shape.next_nodes(n) for shape, n in zip(self._shapes, self.npus, strict=True)]
-        self._places = [_link_places(routes) for routes in self._next]
-        self._links = [int(places.max(initial=-1)) + 1 for places in self._places]
-        lines = [prod(self.npus) // n for n in self.npus]
-        per_dimension = [count * links for count, links in zip(lines, self._links, strict=True)]
-        self._first = np.concatenate([[0], np.cumsum(per_dimension)]).astype(np.int64)
-        self.bytes_per_ns = np.repeat(np.array(bytes_per_ns, np.float64), per_dimension)
-        self.latency_ns = np.repeat(np.array(latency_ns, np.float64), per_dimension)
+    def __init__(self, lines: Sequence[JoinedLine]) -> None:
+        self._lines = tuple(lines)
+        npus = prod(line.npus for line in lines)
+        copies = [npus // line.npus for line in lines]
+        counts = [len(line.latency_ns) * copy for line, copy in zip(lines, copies, strict=True)]
+        self._first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        each = list(zip(lines, copies, strict=True))
+        self.bytes_per_ns = np.concatenate([np.tile(line.bytes_per_ns, n) for line, n in each])
+        self.latency_ns = np.concatenate([np.tile(line.latency_ns, n) for line, n in each])
 
-    @property
-    def most_links(self) -> int:
-        """Links of the longest way."""
-        longest = zip(self._shapes, self.npus, strict=True)
-        return sum(shape.most_hops(npus) for shape, npus in longest)
-
-    def way(self, source: int, target: int) -> list[int]:
-        """Links from one NPU to another."""
-        found, stride = [], 1
-        at = source
-        for dim, npus in enumerate(self.npus):
+    def way(self, source: int, target: int) -> Way:
+        """Links from one NPU to another, and the part of a message that each carries."""
+        links, parts, stride, at = list[Ints](), list[Floats](), 1, source
+        for place, line in enumerate(self._lines):
+            npus = line.npus
             here, there = at // stride % npus, target // stride % npus
-            line = at // (stride * npus) * stride + at % stride
-            first = int(self._first[dim]) + line * self._links[dim]
-            routes, places = self._next[dim], self._places[dim]
-            node = here
-            while node != there:
-                found.append(first + int(places[node, there]))
-                node = int(routes[node, there])
-            at += (there - here) * stride
+            if here != there:
+                own = at // (stride * npus) * stride + at % stride
+                found, part = line.way(here, there)
+                links.append(found + int(self._first[place]) + own * len(line.latency_ns))
+                parts.append(part)
+                at += (there - here) * stride
             stride *= npus
-        return found
+        if len(links) == 1:
+            return links[0], parts[0]
+        none = np.zeros(0, np.int64), np.zeros(0)
+        return np.concatenate([none[0], *links]), np.concatenate([none[1], *parts])
 
 
 def _link_places(routes: Ints) -> Ints:

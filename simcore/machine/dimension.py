@@ -6,6 +6,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from simcore.errors import ConfigError
+from simcore.graphs.network_table import NetworkFile
 from simcore.schema import BytesPerS, Schema, Seconds
 from simcore.topologies import TOPOLOGIES, Topology, check_npus
 
@@ -44,6 +45,9 @@ class Dimension(Schema):
             dimensions do not slow each other down.
         rails: The switches join only NPUs at the same place of their scale-up domains: one plane
             per place, each with fewer endpoints. Prices and power count that.
+        network: The network of which this is one level; None: it is a dimension of this shape.
+            Where messages do not share links, a level is the dimension that it is like.
+        level: Which of its levels, from the innermost.
     """
 
     topology: TopologyName
@@ -53,6 +57,8 @@ class Dimension(Schema):
     oversubscription: float = Field(default=1.0, ge=1)
     shares_ports: bool = False
     rails: bool = False
+    network: NetworkFile | None = None
+    level: int = Field(default=0, ge=0)
 
     @model_validator(mode="after")
     def _fits_shape(self) -> Self:

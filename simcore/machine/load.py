@@ -7,6 +7,7 @@ from typing import Any
 from simcore.errors import ConfigError
 from simcore.files.resources import find_config
 from simcore.files.yaml_file import read_table
+from simcore.machine.graph_dimensions import with_networks
 from simcore.machine.kernel_folder import with_folder
 from simcore.machine.npu import Npu
 from simcore.machine.platform import Platform
@@ -56,7 +57,9 @@ def load_platform(given: object, *, at: str = "platform", beside: Path | None = 
         if "npu" in found.table:
             place = f"{found.at}.npu" if found.at else "npu"
             found.table["npu"] = load_npu(found.table["npu"], at=place, beside=found.folder)
-        return Platform.from_file_data(found.table, at=found.at)
+        place = f"{found.at}." if found.at else ""
+        table = with_networks(found.table, at=place, beside=found.folder)
+        return Platform.from_file_data(table, at=found.at)
     except ConfigError as error:
         raise found.named(error) from None
 

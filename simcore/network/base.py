@@ -3,10 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from simcore.errors import ConfigError
 from simcore.kernels.events.layout import OUTSIDE
+
+if TYPE_CHECKING:  # a run of ASTRA-sim's files is often shorter than what this imports
+    from simcore.graphs.network_table import NetworkFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -18,12 +21,16 @@ class NetworkDimension:
         npus: NPUs joined, at least 2.
         bytes_per_ns: Bandwidth of one link in one direction.
         latency_ns: Of one link (hop).
+        network: The network of which this is one level; None: the dimension is what it says.
+        level: Which of its levels, from the innermost; those of one network follow each other.
     """
 
     topology: str
     npus: int
     bytes_per_ns: float
     latency_ns: float
+    network: "NetworkFile | None" = None
+    level: int = 0
 
 
 class NetworkBackend:

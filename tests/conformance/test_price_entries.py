@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dse.costs.parts import Part, shipped_parts
-from simcore import shipped_folder
+from simcore import Part, shipped_folder, shipped_parts
 
 PARTS = shipped_parts()
 BOOKS = sorted(shipped_folder("configs").glob("costs/*.yaml"))

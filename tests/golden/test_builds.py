@@ -9,7 +9,7 @@ import pytest
 
 from dse.costs import load_prices
 from dse.costs.bill.builds import COUNTED, Build, count_build
-from dse.costs.parts import Catalogue
+from simcore import Catalogue
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "costs" / "builds.csv"
 ROWS = (

@@ -12,7 +12,7 @@ from simcore.flows.live import LiveFlows
 from simcore.flows.simulate import FlowTable, simulate_flows
 from simcore.graphs.graph import NetworkGraph
 from simcore.graphs.routing import RouteTable
-from simcore.graphs.stack import StackedGraph
+from simcore.graphs.stack import ShapedLine, StackedGraph
 from simcore.network import BACKENDS, ExternalNetwork
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
@@ -21,15 +21,15 @@ from simcore.topologies import TOPOLOGIES
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_ways_through_a_stack_have_the_links_of_its_shapes(topology: str) -> None:
     shape = TOPOLOGIES[topology]
-    graph = StackedGraph([topology, "ring"], [4, 3], [2.0, 1.0], [10.0, 20.0])
+    graph = StackedGraph([ShapedLine(topology, 4, 2.0, 10.0), ShapedLine("ring", 3, 1.0, 20.0)])
     for source in range(12):
         for target in range(12):
-            way = graph.way(source, target)
+            way, parts = graph.way(source, target)
             inner = shape.hops(4, source % 4, target % 4)
             outer = TOPOLOGIES["ring"].hops(3, source // 4, target // 4)
             latency = graph.latency_ns[way]
             assert latency.tolist() == [10.0] * inner + [20.0] * outer
-            assert len(way) <= graph.most_links
+            assert parts.tolist() == [1.0] * len(way)
 
 
 def test_messages_to_one_npu_share_its_link_and_to_two_do_not_at_a_switch() -> None:
@@ -69,17 +69,19 @@ def test_messages_that_meet_are_slower_than_on_idle_links() -> None:
 @given(st.integers(0, 10**9))
 def test_flows_that_come_one_by_one_end_as_those_that_are_known_before(seed: int) -> None:
     draw = np.random.default_rng(seed)
-    links, count = 5, int(draw.integers(1, 600))
+    links, count = 20, int(draw.integers(1, 600))
     capacity = draw.integers(1, 5, links).astype(float)
-    ways = [draw.permutation(links)[: draw.integers(0, 4)] for _ in range(count)]
+    most = int(draw.choice([4, 20]))  # routes of few links, and of more than there is room for
+    ways = [draw.permutation(links)[: draw.integers(0, most)] for _ in range(count)]
+    parts = [draw.integers(1, 5, len(way)) / 4 for way in ways]
     start = np.sort(draw.integers(0, 2000, count)).astype(float)
     size = draw.integers(0, 500, count).astype(float)
-    live, ends = LiveFlows(capacity, 3), np.full(count, np.nan)
+    live, ends = LiveFlows(capacity), np.full(count, np.nan)
     number: dict[int, int] = {}
     for flow in range(count):
         for end, ended in live.advance(start[flow]):
             ends[number.pop(ended)] = end
-        route = live.add_route(ways[flow].tolist(), 7.0 * len(ways[flow]))
+        route = live.add_route(ways[flow].tolist(), 7.0 * len(ways[flow]), parts[flow])
         number[live.begin(start[flow], route, size[flow])] = flow
     for end, ended in live.advance(1e12):
         ends[number.pop(ended)] = end
@@ -97,7 +99,10 @@ def test_flows_that_come_one_by_one_end_as_those_that_are_known_before(seed: int
         kind_of=np.zeros(links, np.int64),
         kinds=("link",),
     )
-    table = RouteTable.of(graph, [way.tolist() for way in ways])
+    offsets = np.concatenate([[0], np.cumsum([len(way) for way in ways])]).astype(np.int64)
+    none = np.zeros(0, np.int64)
+    flat = np.concatenate([none, *ways]), np.concatenate([none.astype(float), *parts])
+    table = RouteTable.of_arrays(graph, offsets, *flat)
     flows = FlowTable(route=np.arange(count), size_bytes=size, start_ns=start)
     np.testing.assert_allclose(ends, simulate_flows(graph, table, flows).finish_ns, rtol=1e-9)
 

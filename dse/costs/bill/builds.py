@@ -10,8 +10,7 @@ from dse.costs.bill.servers import Servers, racks, servers
 from dse.costs.fabrics import FABRICS, Fabric, FabricCounts
 from dse.costs.fabrics.scale_up import NvlDomain
 from dse.costs.fabrics.unspecified import Unspecified
-from dse.costs.parts import Catalogue
-from simcore import ConfigError, InfeasibleError
+from simcore import Catalogue, ConfigError, InfeasibleError
 
 T = TypeVar("T")
 

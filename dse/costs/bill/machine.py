@@ -1,12 +1,30 @@
 """The bill of a whole machine, from its platform."""
 
-from math import ceil
+from collections.abc import Iterator
+from math import ceil, prod
 
-from dse.costs.bill.bill import NETWORK, Bill, BillLine, line, merged
-from dse.costs.bill.scale_out import FabricNeed, Wired, needs, npus_per_rack, wire
-from dse.costs.parts import Catalogue, Part
+from dse.costs.bill.bill import NETWORK, Bill
+from dse.costs.bill.scale_out import (
+    FabricNeed,
+    Wired,
+    needs,
+    npus_per_rack,
+    wire,
+)
 from dse.costs.prices import PriceBook
-from simcore import Dimension, Platform, scale_up_dimensions
+from simcore import (
+    BillLine,
+    Catalogue,
+    Dimension,
+    HostPorts,
+    NetworkBill,
+    Part,
+    Platform,
+    bill_line,
+    merged_lines,
+    network_bill,
+    scale_up_dimensions,
+)
 
 GB = 1e9
 
@@ -33,7 +51,10 @@ class Biller:
         server = self._parts.server(platform.npu.name)
         inner = scale_up_dimensions(platform)
         scale_up, notes = self._scale_up(platform, inner, npus_per_rack(server))
-        wired = [self._wire(need) for need in needs(platform, inner, server)]
+        wired: list[Wired | NetworkBill] = [
+            *(self._wire(need) for need in needs(platform, inner, server)),
+            *self._networks(platform, inner, server),
+        ]
         lines = [
             *self._accelerators(platform, server),
             *scale_up,
@@ -41,7 +62,7 @@ class Biller:
         ]
         lines += self._beside(lines)
         return Bill(
-            lines=merged(lines),
+            lines=merged_lines(lines),
             notes=notes,
             ports_per_npu=sum(fabric.ports_per_npu for fabric in wired),
             area_m2=self._parts["rack"].area_m2 * sum(x.count for x in lines if x.part == "rack"),
@@ -51,6 +72,18 @@ class Biller:
         if need not in self._wired:
             self._wired[need] = wire(need, self._parts)
         return self._wired[need]
+
+    def _networks(
+        self, platform: Platform, inner: int, server: Part | None
+    ) -> Iterator[NetworkBill]:
+        """Bills of the networks that are graphs, each as often as the machine has it."""
+        domain = prod(dimension.npus for dimension in platform.dimensions[:inner])
+        host = HostPorts.of(server, domain)
+        for dimension in platform.dimensions:
+            if dimension.network is not None and dimension.level == 0:
+                parts = dimension.network.parts()
+                bill = network_bill(parts, self._parts, host)
+                yield bill.times(platform.npus // parts.npus)
 
     def _accelerators(self, platform: Platform, server: Part | None) -> list[BillLine]:
         """The accelerators with their share of servers, hosts, cards and scale-up switches."""
@@ -94,7 +127,7 @@ class Biller:
                 continue
             name = _custom(dimension, joined, max(rack, native.npus))
             count = (asked - own) / GB * platform.npus
-            lines.append(line("scale_up", name, self._parts[name], count))
+            lines.append(bill_line("scale_up", name, self._parts[name], count))
             notes.append(
                 f"dimension {position} needs custom parts: {joined} NPUs at {asked / GB:g} GB/s, "
                 f"where {platform.npu.name} is sold with {native.npus} at "
@@ -111,8 +144,8 @@ class Biller:
         spares = self._parts["spares"]
         typical, low, high = spares.price_usd or 0, spares.low_usd or 0, spares.high_usd or 0
         return [
-            line("halls", "rack", rack, racks),
-            line("halls", "storage_and_front_end", front, servers_w),
+            bill_line("halls", "rack", rack, racks),
+            bill_line("halls", "storage_and_front_end", front, servers_w),
             BillLine(
                 group="spares",
                 part="spares",

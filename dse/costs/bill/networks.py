@@ -1,11 +1,22 @@
 """The bill of a network that is told by a builder's parameters."""
 
-from dse.costs.bill.bill import Bill, BillLine, line, merged
-from dse.costs.bill.cabling import ROW_M, Links, cabled, switched
+from dse.costs.bill.bill import Bill
+from dse.costs.bill.cabling import switched
 from dse.costs.fabrics import Fabric, FabricCounts
 from dse.costs.fabrics.scale_up import NvlDomain
-from dse.costs.parts import Catalogue, Part
-from simcore import ConfigError, InfeasibleError, load_npu
+from simcore import (
+    ROW_M,
+    BillLine,
+    Catalogue,
+    ConfigError,
+    InfeasibleError,
+    Links,
+    Part,
+    bill_line,
+    cabled,
+    load_npu,
+    merged_lines,
+)
 
 GROUP = "scale_out"
 
@@ -38,14 +49,14 @@ def _priced(gbps: float, radix: int | None, counts: FabricCounts, parts: Catalog
     lines: list[BillLine] = []
     if counts.switches:
         boxes, stages = switched(counts, gbps, _switch(gbps, radix, parts), in_rack=False)
-        lines = [line(GROUP, name, part, count) for name, part, count in boxes]
+        lines = [bill_line(GROUP, name, part, count) for name, part, count in boxes]
     else:
         links = (stage for stage in counts.links if stage)
         ends = ("nic", "nic")
         stages = [Links(count=n, gbps=gbps, length_m=ROW_M, ends=ends) for n in links]
     for stage in stages:
         lines += cabled(stage, parts, GROUP)
-    return Bill(lines=merged(lines))
+    return Bill(lines=merged_lines(lines))
 
 
 def _switch(gbps: float, radix: int | None, parts: Catalogue) -> tuple[str, Part]:
@@ -65,11 +76,11 @@ def _domain(fabric: NvlDomain, counts: FabricCounts, parts: Catalogue) -> Bill:
     """Bill of what a scale-up domain takes beyond its racks, whose price its own network is in."""
     if counts.optical_ends is not None:
         name = "nvl72_optical_module"
-        return Bill(lines=(line("scale_up", name, parts[name], counts.optical_ends),))
+        return Bill(lines=(bill_line("scale_up", name, parts[name], counts.optical_ends),))
     if fabric.tiers > 1:
         name = "custom_optical"
         share = counts.endpoints * _gb_per_s(fabric, parts)
-        return Bill(lines=(line("scale_up", name, parts[name], share),))
+        return Bill(lines=(bill_line("scale_up", name, parts[name], share),))
     raise _unknown("the network of a scale-up domain is in the price of its racks")
 
 

@@ -4,12 +4,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, prod
 
-from dse.costs.bill.bill import BillLine, line, merged
-from dse.costs.bill.cabling import HALL_M, RACK_M, ROW_M, Links, cabled, switched
+from dse.costs.bill.cabling import switched
 from dse.costs.fabrics import FabricCounts
 from dse.costs.fabrics.clos import clos, least_tiers, two_tiers
-from dse.costs.parts import GBPS, Catalogue, Part
-from simcore import Dimension, InfeasibleError, Platform
+from simcore import (
+    GBPS,
+    HALL_M,
+    RACK_M,
+    ROW_M,
+    BillLine,
+    Catalogue,
+    Dimension,
+    HostPorts,
+    InfeasibleError,
+    Links,
+    Part,
+    Platform,
+    bill_line,
+    cabled,
+    merged_lines,
+)
 
 GROUP = "scale_out"
 
@@ -71,6 +85,8 @@ def fabrics(platform: Platform, inner: int) -> list[list[Dimension]]:
     """
     found: list[list[Dimension]] = []
     for position, dimension in enumerate(platform.dimensions[inner:], start=inner):
+        if dimension.network is not None:  # a graph, whose own parts are counted
+            continue
         if not dimension.shares_ports:
             found.append([dimension])
             continue
@@ -121,16 +137,12 @@ def needs(platform: Platform, inner: int, server: Part | None) -> Iterator[Fabri
 
 def cards_per_npu(server: Part | None) -> int:
     """Network ports of one NPU in the server's price, whole ones."""
-    if server is None or not (server.ports and server.npus):
-        return 0
-    return server.ports // server.npus
+    return HostPorts.of(server, 1).cards
 
 
 def npus_per_rack(server: Part | None) -> int:
     """NPUs in one rack of 40 usable units; 8 where the server is unknown."""
-    if server is None or not server.npus:
-        return 8
-    return server.npus * max(1, int(40 // max(server.rack_units, 1)))
+    return HostPorts.of(server, 1).npus_per_rack
 
 
 def wire(need: FabricNeed, parts: Catalogue) -> Wired:
@@ -229,9 +241,9 @@ def _fabric(
     name, part, radix = switch
     copies = ceil(need.npus / need.joined) * planes
     boxes, stages = switched(counts, port_gbps, (name, part), need.joined <= need.npus_per_rack)
-    lines = [line(GROUP, box, of, count * copies) for box, of, count in boxes]
+    lines = [bill_line(GROUP, box, of, count * copies) for box, of, count in boxes]
     if len(counts.switches) == 1:  # small fabrics share a switch
-        lines = [line(GROUP, name, part, ceil(copies / (radix // need.joined)))]
+        lines = [bill_line(GROUP, name, part, ceil(copies / (radix // need.joined)))]
     for stage in stages:
         every = Links(
             count=stage.count * copies, gbps=stage.gbps, length_m=stage.length_m, ends=stage.ends
@@ -240,7 +252,7 @@ def _fabric(
     return Wired(
         ports_per_npu=planes,
         port_gbps=port_gbps,
-        lines=merged([*_cards(need, port_gbps, planes, parts), *lines]),
+        lines=merged_lines([*_cards(need, port_gbps, planes, parts), *lines]),
     )
 
 
@@ -254,7 +266,7 @@ def _direct(need: FabricNeed, port_gbps: float, side_by_side: int, parts: Catalo
         count=need.npus * ports // 2, gbps=port_gbps, length_m=length_m, ends=("nic", "nic")
     )
     lines = [*_cards(need, port_gbps, ports, parts), *cabled(links, parts, GROUP)]
-    return Wired(ports_per_npu=ports, port_gbps=port_gbps, lines=merged(lines))
+    return Wired(ports_per_npu=ports, port_gbps=port_gbps, lines=merged_lines(lines))
 
 
 def _cards(need: FabricNeed, port_gbps: float, ports: int, parts: Catalogue) -> list[BillLine]:
@@ -264,4 +276,4 @@ def _cards(need: FabricNeed, port_gbps: float, ports: int, parts: Catalogue) -> 
     if not bought:
         return []
     name, part = parts.at_speed("nic", port_gbps)
-    return [line(GROUP, name, part, bought * need.npus)]
+    return [bill_line(GROUP, name, part, bought * need.npus)]

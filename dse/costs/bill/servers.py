@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse.costs.parts import Catalogue, Part
-from simcore import InfeasibleError
+from simcore import Catalogue, InfeasibleError, Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

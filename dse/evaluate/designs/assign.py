@@ -169,8 +169,7 @@ def usable(platform: Platform, share: float) -> Platform:
     """*platform* with the bandwidths that can be used: that *share* of each link's."""
     if share == 1.0:
         return platform
-    dimensions = tuple(
-        one.model_copy(update={"bandwidth_bytes_per_s": share * one.bandwidth_bytes_per_s})
-        for one in platform.dimensions
-    )
-    return platform.model_copy(update={"dimensions": dimensions})
+    for at, dimension in enumerate(platform.dimensions):
+        if dimension.level == 0:  # the levels of a network have its links in common
+            platform = platform.with_bandwidth(at, share)
+    return platform

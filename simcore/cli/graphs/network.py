@@ -20,30 +20,40 @@ def network() -> None:
 @click.option(
     "--json", "out", type=click.Path(dir_okay=False, path_type=Path), help="Write counts here."
 )
-def show(file: Path, out: Path | None) -> None:
-    """Show the counts of the network in FILE: parts, ports, distances, narrowest cut.
+@click.option("--npu", help="Accelerator of the NPUs, whose server brings cards and own links.")
+def show(file: Path, out: Path | None, npu: str | None) -> None:
+    """Show the network in FILE: parts and their prices, ports, distances, narrowest cut.
 
-    FILE (JSON or YAML) holds a family and its parameters, or a list of them, each with an id.
+    FILE (JSON or YAML) holds a family and its parameters, or a list of them, each with an id; or
+    it is a graph of another program: node-link JSON, GraphML, the XML of NCCL.
     """
     from dataclasses import asdict
     from json import dumps
 
+    from simcore.cli.graphs.prices import priced_network
     from simcore.cli.settings import write_text
     from simcore.errors import ConfigError
     from simcore.graphs.read import read_networks
     from simcore.graphs.structure import describe
 
     networks, listed = read_networks(file)
-    found = {}
+    found, priced = {}, {}
     for one in networks:
         try:
-            found[one.id] = describe(one.graph(), one.pairs, one.formula())
+            graph, speeds = one.graph(), one.has_speeds
+            found[one.id] = describe(graph, one.pairs, one.formula(), has_speeds=speeds)
         except ConfigError as error:
             raise (error.under(one.id) if one.id else error).in_file(file) from None
-        for line in _lines(found[one.id], one.id or one.family):
+        for line in _lines(found[one.id], one.id or one.family or "graph"):
             click.echo(line)
+        if one.has_speeds:
+            priced[one.id] = bill = priced_network(one, npu)
+            for line in bill.lines():
+                click.echo(line)
     if out is not None:
         data = {name: asdict(structure) for name, structure in found.items()}
+        for name, bill in priced.items():
+            data[name] |= bill.table()
         write_text(out, dumps(data if listed else data[networks[0].id], indent=2))
 
 
@@ -67,7 +77,8 @@ def draw(file: Path, out: Path) -> None:
         raise ConfigError(str(file), "must hold one network to be drawn", got=len(networks))
     one = networks[0]
     try:
-        picture = drawing(one.graph(), f"{one.id or one.family}: {_told(one.params)}")
+        name = one.id or one.family or "graph"
+        picture = drawing(one.graph(), f"{name}: {_told(one.params)}")
     except ConfigError as error:
         raise error.in_file(file) from None
     write_text(out, picture)
@@ -91,6 +102,8 @@ def _lines(found: "Structure", name: str) -> Iterator[str]:
     yield f"  cables      {found.links} ({kinds})"
     yield from _distances(found)
     cut = "not known" if found.bisection_links is None else f"{found.bisection_links} cables"
+    if found.bisection_bytes_per_s is not None:
+        cut = f"{found.bisection_bytes_per_s / 1e9:g} GB/s, {cut}"
     yield f"  bisection   {cut} ({found.bisection_method})"
     for a, b, links, ways in found.pairs:
         far = "no way" if links is None else f"{links} links, {ways} shortest ways"

@@ -44,6 +44,8 @@ def engine_dimensions(dimensions: Sequence[Dimension]) -> tuple[NetworkDimension
             npus=dimension.npus,
             bytes_per_ns=dimension.link_bandwidth_bytes_per_s / 1e9,
             latency_ns=dimension.latency_s * 1e9,
+            network=dimension.network,
+            level=dimension.level,
         )
         for dimension in dimensions
     )

@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import TypeVar
 
 from simcore.engines.events.input import EngineInput
-from simcore.errors import SimulationError, told
+from simcore.errors import ConfigError, SimulationError, told
 from simcore.kernels.events.layout import LAST_NS
 from simcore.network import BACKENDS, Arrival, ExternalNetwork
 
@@ -69,7 +69,7 @@ class HeldNetwork:
     def _asked(self, call: Callable[..., T], *arguments: object) -> T:
         try:
             return call(*arguments)
-        except MemoryError:  # told apart from faults by whoever limits it
+        except (MemoryError, ConfigError):  # told apart from faults by whoever limits or reads
             raise
         except Exception as error:
             rule = f"the network {self._name} must answer what is asked of it ({told(error)})."

@@ -27,7 +27,8 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
 
     Args:
         path: YAML with the lists ``topology``, ``npus_count``, ``bandwidth`` (GB of 2^30 bytes
-            per second, per link and direction) and ``latency`` (ns per link).
+            per second, per link and direction) and ``latency`` (ns per link). Or a network of any
+            form, as run files name it: ``family`` or ``file``, with its own units.
         notes: Receives remarks on keys that are not used.
 
     Raises:
@@ -39,6 +40,8 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
         from simcore.files.yaml_file import parse_yaml  # takes longer than many a run
 
         data = parse_yaml(text, str(path))
+        if isinstance(data, dict) and ("family" in data or "graph" in data or "file" in data):
+            return _network(path, data)
     if not isinstance(data, dict):
         raise ConfigError(str(path), "must hold the lists " + ", ".join(_KEYS), got=data)
     JsonTable(data, path=path, notes=notes).note_unknown(_KEYS)
@@ -49,6 +52,30 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
             rule = f"must have one entry per topology ({dimensions})"
             raise ConfigError(f"{path} {key}", rule, got=values)
     return tuple(_dimension(path, lists, d) for d in range(dimensions))
+
+
+def _network(path: Path, data: dict[str, object]) -> tuple[NetworkDimension, ...]:
+    """The levels of a network of any form."""
+    from simcore.flows.levels import levels_of
+    from simcore.graphs.network_table import NetworkFile, network_table
+
+    try:
+        table = network_table(data, at="", beside=path.parent)
+        network = NetworkFile.from_file_data(table, at="")
+        levels = levels_of(network)
+    except ConfigError as error:
+        raise error.in_file(path) from None
+    return tuple(
+        NetworkDimension(
+            topology=level.topology,
+            npus=level.npus,
+            bytes_per_ns=level.link_bytes_per_s / 1e9,
+            latency_ns=level.latency_s * 1e9,
+            network=network,
+            level=number,
+        )
+        for number, level in enumerate(levels)
+    )
 
 
 def plain_lists(text: str) -> dict[str, list[object]] | None:

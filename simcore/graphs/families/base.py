@@ -32,10 +32,12 @@ class Family(ABC):
     Attributes:
         parameters: Their names, ranges and defaults.
         npus_forward: Whether messages pass through NPUs unless a file says otherwise.
+        level_topology: Shape of the dimensions that its levels are like, of ``TOPOLOGIES``.
     """
 
     parameters: ClassVar[type[FamilyParameters]]
     npus_forward: ClassVar[bool] = False
+    level_topology: ClassVar[str] = "switch"
 
     @abstractmethod
     def wire(self, parameters: Any) -> Wiring:
@@ -48,6 +50,10 @@ class Family(ABC):
     def dims(self, parameters: Any) -> tuple[int, ...]:
         """Sizes of the dimensions in which the NPUs have coordinates; empty: none."""
         return ()
+
+    def levels(self, parameters: Any) -> tuple[int, ...]:
+        """NPUs of each level, innermost first, along which groups of NPUs are laid."""
+        return self.dims(parameters)
 
     def wraps(self) -> bool:
         """True if the ends of a dimension of three or more are joined."""

@@ -5,46 +5,18 @@ switch. An edge is a cable; ``bandwidth`` (``50 GB/s``), ``latency`` and ``kind`
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
 
 import numpy as np
 
 from simcore.errors import ConfigError
-from simcore.files.input_file import MAX_TEXT_BYTES, read_text
 from simcore.graphs.graph import NetworkGraph, Wiring
+from simcore.graphs.read.xml_file import read_xml
 from simcore.units import parse_quantity
 
 Table = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenNetwork:
-    """A network that a file spells out.
-
-    Attributes:
-        wired: Its graph.
-        id: Name under which results list it.
-        family: For titles.
-        params: None: it has no parameters.
-        pairs: None are asked for.
-    """
-
-    wired: NetworkGraph
-    id: str = ""
-    family: str = "graph"
-    params: dict[str, Any] = field(default_factory=dict)
-    pairs: tuple[tuple[int, int], ...] = ()
-
-    def graph(self) -> NetworkGraph:
-        """The graph."""
-        return self.wired
-
-    def formula(self) -> tuple[int, str] | None:
-        """None: no formula is known of it."""
-        return None
 
 
 def is_node_link(data: object) -> bool:
@@ -76,47 +48,29 @@ def graph_of_node_link(data: Table) -> NetworkGraph:
     return _graph(nodes, edges, key)
 
 
-def read_graphml(path: Path) -> NetworkGraph:
-    """The graph of a GraphML file.
+def graphml_table(path: Path) -> dict[str, Any]:
+    """The node-link data of a GraphML file.
 
     Raises:
         ConfigError: It cannot be read, is no GraphML, or declares entities, which are not expanded.
     """
-    reader = _GraphMl(str(path))
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = reader.refuse
-    parser.StartElementHandler = reader.start
-    parser.EndElementHandler = reader.end
-    parser.CharacterDataHandler = reader.text
-    parser.buffer_text = True
-    try:
-        parser.Parse(read_text(path, MAX_TEXT_BYTES), True)
-    except expat.ExpatError as error:
-        raise ConfigError(str(path), "must be valid XML", got=str(error)) from None
-    try:
-        return _graph(reader.nodes, reader.edges, "edge")
-    except ConfigError as error:
-        raise error.in_file(path) from None
+    reader = _GraphMl()
+    read_xml(path, reader.start, reader.end, reader.text)
+    return {
+        "nodes": [{**node, "id": name} for name, node in reader.nodes.items()],
+        "edges": [{**edge, "source": a, "target": b} for a, b, edge in reader.edges],
+    }
 
 
 class _GraphMl:
     """Nodes and edges of GraphML, as they come."""
 
-    def __init__(self, at: str) -> None:
+    def __init__(self) -> None:
         self.nodes: dict[str, Table] = {}
         self.edges: list[tuple[str, str, Table]] = []
-        self._at = at
         self._names: dict[str, str] = {}
         self._owner: dict[str, Any] | None = None
         self._key, self._text = "", ""
-
-    def refuse(self, *_: object) -> None:
-        """Refuse a document type, which may declare entities.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError(self._at, "must be XML without a document type", got="<!DOCTYPE")
 
     def start(self, name: str, found: dict[str, str]) -> None:
         """Take the beginning of an element."""

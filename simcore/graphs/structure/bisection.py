@@ -11,6 +11,9 @@ from simcore.kernels.graphs.bisection import narrowest_cut
 MOST_STEPS = 16_000_000
 """Steps of the search, some seconds, after which the answer is that it is not known."""
 
+_MOST_WIDTH = 1 << 20
+"""Widths of all cables together, so that what the search compares stays within 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bisection:
@@ -25,14 +28,41 @@ class Bisection:
     method: str
 
 
-def bisection(graph: NetworkGraph, most_steps: int = MOST_STEPS) -> Bisection:
+def bisection_bytes_per_s(graph: NetworkGraph, cut: Bisection) -> float | None:
+    """Bandwidth of the least cut into halves, one way; None: not known.
+
+    Args:
+        graph: The network, with the speeds of its cables.
+        cut: Its narrowest cut, which is that of the least bandwidth where all are equally fast.
+    """
+    _, first = np.unique(graph.cable_of, return_index=True)
+    rate = graph.bytes_per_s[first]
+    if len(rate) == 0 or (rate == rate[0]).all():
+        return None if cut.cables is None or len(rate) == 0 else cut.cables * float(rate[0])
+    whole = np.round(rate).astype(np.int64)
+    unit = int(np.gcd.reduce(whole))
+    weight = whole // unit
+    if (whole != rate).any() or int(weight.sum()) > _MOST_WIDTH:
+        return None
+    found = bisection(graph, weight=weight).cables
+    return None if found is None else found * float(unit)
+
+
+def bisection(
+    graph: NetworkGraph, most_steps: int = MOST_STEPS, weight: Ints | None = None
+) -> Bisection:
     """The narrowest cut of *graph*, switches on either side, by an exact search.
 
     A link of any kind counts as its cable; cables of NPUs count.
+
+    Args:
+        graph: The network.
+        most_steps: Steps after which the search gives up.
+        weight: (C,) what each cable counts; 1 unless given.
     """
     if graph.npus < 2:
         return Bisection(0, "there are no two halves")
-    offsets, to, width, is_npu = _merged(graph)
+    offsets, to, width, is_npu = _merged(graph, weight)
     order = min(_cover(offsets, to, width, is_npu * 0), _cover(offsets, to, width, is_npu), key=len)
     wanted = graph.npus // 2
     known = _some_cut(offsets, to, width, is_npu, wanted)
@@ -45,17 +75,18 @@ def bisection(graph: NetworkGraph, most_steps: int = MOST_STEPS) -> Bisection:
     return Bisection(int(found), "branch and bound over all balanced cuts")
 
 
-def _merged(graph: NetworkGraph) -> tuple[Ints, Ints, Ints, Ints]:
+def _merged(graph: NetworkGraph, weight: Ints | None) -> tuple[Ints, Ints, Ints, Ints]:
     """Vertices and neighbours, with parallel cables, and switches with equal neighbours, as one.
 
     Of switches with equal neighbours, and no cable between them, a best cut has all on one side.
     """
     a, b = graph.cable_ends()
     around: list[dict[int, int]] = [defaultdict(int) for _ in range(graph.nodes)]
-    for one, other in zip(a.tolist(), b.tolist(), strict=True):
+    count = np.ones(len(a), np.int64) if weight is None else weight
+    for one, other, own in zip(a.tolist(), b.tolist(), count.tolist(), strict=True):
         if one != other:
-            around[one][other] += 1
-            around[other][one] += 1
+            around[one][other] += own
+            around[other][one] += own
     places: dict[object, int] = {}
     vertex = np.zeros(graph.nodes, np.int64)
     for node in range(graph.nodes):

@@ -7,7 +7,11 @@ import numpy as np
 
 from simcore.errors import ConfigError
 from simcore.graphs.graph import NetworkGraph
-from simcore.graphs.structure.bisection import Bisection, bisection
+from simcore.graphs.structure.bisection import (
+    Bisection,
+    bisection,
+    bisection_bytes_per_s,
+)
 from simcore.graphs.structure.ways import all_distances, shortest_ways
 from simcore.kernels.graphs.distances import (
     DISTANCE_SUM,
@@ -37,6 +41,8 @@ class Structure:
         distance_sum: Links between NPUs, over all ordered pairs; None as above.
         bisection_links: Fewest cables that part the NPUs into halves; None: not computed.
         bisection_method: How that is known, or why it is not.
+        bisection_bytes_per_s: Least bandwidth between halves of the NPUs, one way; None: not
+            computed, or the speed of the cables is not told.
         pairs: For each pair asked for: both NPUs, links, shortest ways (None: no way).
     """
 
@@ -54,6 +60,7 @@ class Structure:
     distance_sum: int | None
     bisection_links: int | None
     bisection_method: str
+    bisection_bytes_per_s: float | None
     pairs: list[list[int | None]]
 
 
@@ -61,6 +68,8 @@ def describe(
     graph: NetworkGraph,
     pairs: Sequence[Sequence[int]] = (),
     formula: tuple[int, str] | None = None,
+    *,
+    has_speeds: bool = False,
 ) -> Structure:
     """Counts of *graph*.
 
@@ -68,6 +77,7 @@ def describe(
         graph: The network.
         pairs: NPUs whose shortest ways are asked for.
         formula: The narrowest cut of its family, where there is a formula for it.
+        has_speeds: Whether the bandwidths of its cables are told.
 
     Raises:
         ConfigError: A pair names what is no NPU.
@@ -96,6 +106,7 @@ def describe(
         distance_sum=int(far[DISTANCE_SUM]) if whole else None,
         bisection_links=cut.cables,
         bisection_method=cut.method,
+        bisection_bytes_per_s=bisection_bytes_per_s(graph, cut) if has_speeds else None,
         pairs=[_way(graph, pair) for pair in pairs],
     )
 

@@ -105,3 +105,71 @@ def test_draw_writes_a_file_and_refuses_a_blot(tmp_path: Path) -> None:
     file.write_text("{family: star, params: {n: 5000}}")
     done = CliRunner().invoke(cli, ["network", "draw", str(file), "--out", str(out)])
     assert "must have at most 4,096 NPUs" in str(done.exception)
+
+
+GPU = """<pci busid="{bus}" class="0x030200" link_speed="32.0 GT/s" link_width="16">
+<gpu dev="{dev}" sm="90" rank="{dev}"><nvlink target="{target}" count="{count}" tclass="{kind}"/>
+</gpu></pci>"""
+
+
+def nccl(first: dict[str, object], second: dict[str, object]) -> str:
+    card = '<nic><net name="mlx5_0" dev="0" speed="400000" port="1"/></nic>'
+    gpus = GPU.format(bus="0000:18:00.0", dev=0, **first)
+    gpus += GPU.format(bus="0000:19:00.0", dev=1, **second)
+    return f"""<system version="1"><cpu numaid="0" vendor="GenuineIntel">
+    <pci busid="0000:17:00.0" class="0x060400" link_speed="32.0 GT/s" link_width="16">{gpus}
+    <pci busid="0000:1a:00.0" class="0x020700" link_speed="16.0 GT/s PCIe" link_width="8">
+    {card}</pci></pci></cpu></system>"""
+
+
+def test_a_server_as_nccl_describes_it_is_a_network(tmp_path: Path) -> None:
+    file = tmp_path / "server.xml"
+    switch = {"target": "0000:05:00.0", "count": 18, "kind": "0x068000"}
+    file.write_text(nccl(switch, switch))
+    (network,), _ = read_networks(file)
+    graph = network.graph()
+    found = describe(graph)
+    assert (found.npus, found.diameter_links) == (2, 2)
+    assert found.switches_by_tier == {"cpu": 1, "pci": 1, "nic": 1, "nvswitch": 1}
+    assert found.links_by_kind == {"pci": 4, "nvlink": 2}
+    rates = dict(zip(graph.kind_of[graph.cable_of].tolist(), graph.bytes_per_s, strict=True))
+    assert rates[graph.kinds.index("nvlink")] == pytest.approx(18 * 20.6e9)
+    assert sorted(set(graph.bytes_per_s))[:2] == [12e9, 48e9]  # Gen4 x8, Gen5 x16
+
+
+def test_nvlinks_between_two_gpus_are_one_cable(tmp_path: Path) -> None:
+    file = tmp_path / "server.xml"
+    other = {"count": 6, "kind": "0x030200"}
+    file.write_text(nccl({"target": "0000:19:00.0", **other}, {"target": "0000:18:00.0", **other}))
+    (network,), _ = read_networks(file)
+    found = describe(network.graph())
+    assert found.links_by_kind["nvlink"] == 1
+    assert found.diameter_links == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<system/>", "must describe a server with GPUs"),
+        ('<system><cpu><pci><gpu dev="x" sm="90"/></pci></cpu></system>', "a whole number"),
+        ("<system>", "must be valid XML"),
+    ],
+)
+def test_servers_that_break_a_rule_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "server.xml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        read_networks(file)
+
+
+def test_show_prints_what_a_network_costs_by_part(tmp_path: Path) -> None:
+    file, out = tmp_path / "tree.json", tmp_path / "out.json"
+    speeds = {"bandwidth": "50 GB/s", "latency": "500 ns"}
+    file.write_text(json.dumps({"family": "fat_tree", "params": {"k": 4}, **speeds}))
+    command = ["network", "show", str(file), "--npu", "h100_80", "--json", str(out)]
+    shown = CliRunner().invoke(cli, command, catch_exceptions=False).output
+    data = json.loads(out.read_text())
+    assert data["cost_usd"] == pytest.approx(sum(part["usd"] for part in data["cost_lines"]))
+    assert {part["part"]: part["count"] for part in data["cost_lines"]}["ndr_64"] == 20
+    assert f"{data['cost_usd']:,.0f} USD" in shown
+    assert data["bisection_bytes_per_s"] == 8 * 50e9

@@ -134,3 +134,23 @@ def test_show_prints_counts_and_writes_them(tmp_path: Path) -> None:
     assert "at most 4 links and 0 switches" in done.output
     assert "0 to 5: 2 links, 2 shortest ways" in done.output
     assert json.loads(out.read_text())["bisection_links"] == 8
+
+
+def test_the_least_bandwidth_between_halves_counts_cables_by_their_speed() -> None:
+    speeds = {"bandwidth": "50 GB/s", "latency": "1 us"}
+    table = {
+        "family": "leaf_spine",
+        "params": {"leaves": 2, "npus_per_leaf": 4, "spines": 2},
+        "cables": {"leaf-spine": {**speeds, "bandwidth": "150 GB/s"}},
+        **speeds,
+    }
+    file = NetworkFile.from_file_data(table, at="")
+    found = describe(file.graph(), formula=file.formula(), has_speeds=True)
+    # two cables of 150 GB/s above one leaf, against four of 50 GB/s of the NPUs of the other side
+    assert found.bisection_links == 2
+    assert found.bisection_bytes_per_s == 200e9
+    even = NetworkFile.from_file_data({**table, "cables": {}}, at="")
+    found = describe(even.graph(), formula=even.formula(), has_speeds=True)
+    assert found.bisection_links == 2
+    assert found.bisection_bytes_per_s == 2 * 50e9
+    assert describe(even.graph()).bisection_bytes_per_s is None

@@ -20,6 +20,7 @@ class Mesh(Family):
 
     parameters = GridParameters
     npus_forward = True
+    level_topology = "mesh"
 
     def wire(self, parameters: GridParameters) -> Wiring:
         wiring = grid_wiring(parameters.dims)

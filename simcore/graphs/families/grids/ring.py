@@ -21,6 +21,7 @@ class Ring(Family):
 
     parameters = RingParameters
     npus_forward = True
+    level_topology = "ring"
 
     def wire(self, parameters: RingParameters) -> Wiring:
         return Torus().wire(GridParameters(dims=(parameters.n,)))

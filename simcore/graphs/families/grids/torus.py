@@ -16,6 +16,7 @@ class Torus(Family):
 
     parameters = GridParameters
     npus_forward = True
+    level_topology = "ring"
 
     def wire(self, parameters: GridParameters) -> Wiring:
         dims = parameters.dims

@@ -80,3 +80,7 @@ class Dragonfly(Family):
             wiring.cables("local", node + low, node + high)
         join_groups(wiring, first, a * h, h)
         return wiring
+
+    def levels(self, parameters: DragonflyParameters) -> tuple[int, ...]:
+        p, a, h = parameters.p, parameters.a, parameters.h
+        return p, a, parameters.groups or a * h + 1

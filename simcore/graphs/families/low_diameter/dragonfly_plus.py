@@ -56,3 +56,7 @@ class DragonflyPlus(Family):
         first = [spine + group * spines for group in range(groups)]
         join_groups(wiring, first, spines * h, h)
         return wiring
+
+    def levels(self, parameters: DragonflyPlusParameters) -> tuple[int, ...]:
+        p, leaves, ports = parameters.p, parameters.leaves, parameters.spines * parameters.h
+        return p, leaves, parameters.groups or ports + 1

@@ -21,6 +21,7 @@ class FullyConnected(Family):
 
     parameters = FullyConnectedParameters
     npus_forward = True
+    level_topology = "fully_connected"
 
     def wire(self, parameters: FullyConnectedParameters) -> Wiring:
         wiring = Wiring(parameters.n)

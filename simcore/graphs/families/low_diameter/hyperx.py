@@ -46,6 +46,9 @@ class HyperX(Family):
             stride *= size
         return wiring
 
+    def levels(self, parameters: HyperXParameters) -> tuple[int, ...]:
+        return parameters.terminals, *parameters.dims
+
     def bisection(self, parameters: HyperXParameters) -> tuple[int, str] | None:
         """Best over the numbers of switches on one side, their NPUs counted or moved.
 

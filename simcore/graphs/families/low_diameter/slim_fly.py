@@ -54,6 +54,9 @@ class SlimFly(Family):
         wiring.cables("cross", router + x * q + y, crossed)
         return wiring
 
+    def levels(self, parameters: SlimFlyParameters) -> tuple[int, ...]:
+        return parameters.terminals, 2 * parameters.q**2
+
 
 def _generators(q: int) -> tuple[list[int], list[int]]:
     """The two sets of steps that join routers of equal x and of equal m."""

@@ -57,6 +57,9 @@ class FatTree(Family):
         wiring.cables("aggregation-core", aggregation + above // half, core + above % (half * half))
         return wiring
 
+    def levels(self, parameters: FatTreeParameters) -> tuple[int, ...]:
+        return parameters.hosts, parameters.k // 2, parameters.k
+
     def bisection(self, parameters: FatTreeParameters) -> tuple[int, str] | None:
         """Half of the cables of the narrower tier: k^3 / 4 each between switches."""
         k = parameters.k

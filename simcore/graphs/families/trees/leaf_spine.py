@@ -48,6 +48,9 @@ class LeafSpine(Family):
             wiring.cables("leaf-spine", *pairs)
         return wiring
 
+    def levels(self, parameters: LeafSpineParameters) -> tuple[int, ...]:
+        return parameters.npus_per_leaf, parameters.leaves
+
     def bisection(self, parameters: LeafSpineParameters) -> tuple[int, str] | None:
         """Half of the cables above or below the leaves, whichever are fewer."""
         p = parameters

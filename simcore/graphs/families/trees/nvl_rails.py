@@ -56,3 +56,6 @@ class NvlRails(Family):
         pairs = every_pair(leaf, p.rails, spine, p.spines, p.links_per_pair)
         wiring.cables("leaf-spine", *pairs)
         return wiring
+
+    def levels(self, parameters: NvlRailsParameters) -> tuple[int, ...]:
+        return parameters.npus_per_rack, parameters.racks

@@ -73,3 +73,6 @@ class Rails(Family):
         pairs = every_pair(leaf, leaves, spine, p.spines, p.links_per_pair)
         wiring.cables("leaf-spine", *pairs)
         return wiring
+
+    def levels(self, parameters: RailsParameters) -> tuple[int, ...]:
+        return parameters.npus_per_server, parameters.servers

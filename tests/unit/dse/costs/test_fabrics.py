@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from dse.costs.bill.builds import Build, count_build
 from dse.costs.fabrics import FABRICS, FabricCounts
 from dse.costs.fabrics.clos import clos, least_tiers, most_endpoints
-from dse.costs.parts import Catalogue, shipped_parts
-from simcore import ConfigError, InfeasibleError
+from simcore import Catalogue, ConfigError, InfeasibleError, shipped_parts
 
 RADIX = st.integers(2, 36).map(lambda half: 2 * half)
 

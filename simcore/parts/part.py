@@ -4,7 +4,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from simcore import BytesPerS, ConfigError, Schema, Usd, Watts
+from simcore.errors import ConfigError
+from simcore.schema import BytesPerS, Schema, Usd, Watts
 
 Kind = Literal[
     "server",

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dse.costs.parts.part import Part
-from simcore import ConfigError, find_config, read_table, shipped_names
+from simcore.errors import ConfigError
+from simcore.files.resources import find_config, shipped_names
+from simcore.files.yaml_file import read_table
+from simcore.parts.part import Part
 
 _FOLDER = "costs/parts"
 

@@ -1,0 +1,108 @@
+"""Levels of a network as dimensions: what each NPU gets when all send along one of them."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from simcore.flows.simulate import FlowTable, simulate_flows
+from simcore.graphs.graph import Floats
+from simcore.graphs.network_table import NetworkFile
+from simcore.graphs.routed import LevelShape, RoutedNetwork, routed
+from simcore.graphs.routing import RouteTable
+from simcore.topologies import TOPOLOGIES
+
+_SIZE_BYTES = 1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """One level of a network, as the dimension that it is like.
+
+    Attributes:
+        topology: A name of ``TOPOLOGIES``.
+        npus: NPUs of it.
+        bandwidth_bytes_per_s: Of all links of one NPU in that dimension together.
+        latency_s: Of one of its links.
+        shares_ports: It is reached over the ports of NPUs that an inner level uses.
+    """
+
+    topology: str
+    npus: int
+    bandwidth_bytes_per_s: float
+    latency_s: float
+    shares_ports: bool
+
+    @property
+    def link_bytes_per_s(self) -> float:
+        """Bandwidth of one of its links."""
+        return self.bandwidth_bytes_per_s / TOPOLOGIES[self.topology].links_per_npu(self.npus)
+
+
+@lru_cache(maxsize=64)
+def levels_of(network: NetworkFile) -> tuple[Level, ...]:
+    """Levels of *network*, innermost first.
+
+    All NPUs send to the next one along the level at once, as in a ring, over the network's own
+    routes: the rate at which the slowest message gets through is that of one link of the dimension,
+    so that oversubscription and ways that meet are in it; the longest latency is that of a way.
+
+    Raises:
+        ConfigError: The network breaks a rule, or two such NPUs have no way.
+    """
+    over = routed(network)
+    found, stride, used = [], 1, set[int]()
+    for shape in over.levels:
+        rate, latency_ns, kinds = _next_along(over, shape, stride)
+        topology = TOPOLOGIES[shape.topology]
+        found.append(
+            Level(
+                topology=shape.topology,
+                npus=shape.npus,
+                bandwidth_bytes_per_s=rate * topology.links_per_npu(shape.npus),
+                latency_s=latency_ns * 1e-9 / topology.hops(shape.npus, 0, 1),
+                shares_ports=kinds <= used,
+            )
+        )
+        used |= kinds
+        stride *= shape.npus
+    return tuple(found)
+
+
+def _next_along(
+    over: RoutedNetwork, shape: LevelShape, stride: int
+) -> tuple[float, float, set[int]]:
+    """Rate of the slowest message, bytes/s, latency of the longest way, ns, kinds of NPUs' cables.
+
+    Raises:
+        ConfigError: Two NPUs have no way.
+    """
+    source = np.arange(over.npus)
+    at = source // stride % shape.npus
+    if shape.topology == "mesh":  # whose ends are not joined
+        source, at = source[at < shape.npus - 1], at[at < shape.npus - 1]
+    target = source + ((at + 1) % shape.npus - at) * stride
+    routes = over.routes(source, target)
+    latency_ns = mean_latency_ns(over, routes)
+    still = RouteTable(
+        offsets=routes.offsets,
+        links=routes.links,
+        parts=routes.parts,
+        latency_ns=np.zeros(len(routes)),
+    )
+    count = len(source)
+    flows = FlowTable(
+        route=np.arange(count), size_bytes=np.full(count, _SIZE_BYTES), start_ns=np.zeros(count)
+    )
+    last_ns = simulate_flows(over.graph, still, flows).makespan_ns
+    graph = over.graph
+    leave = routes.links[graph.link_from[routes.links] < graph.npus]
+    kinds = set(graph.kind_of[graph.cable_of[leave]].tolist())
+    return _SIZE_BYTES / last_ns * 1e9, float(latency_ns.max()), kinds
+
+
+def mean_latency_ns(over: RoutedNetwork, routes: RouteTable) -> Floats:
+    """(R,) latency of each route; of one that is spread, the mean of its ways."""
+    at = np.repeat(np.arange(len(routes)), np.diff(routes.offsets))
+    weights = over.graph.latency_ns[routes.links] * routes.parts
+    return np.bincount(at, weights, len(routes)).astype(np.float64)

@@ -1,0 +1,214 @@
+"""The table of a network: a family by name, or all nodes and cables; and its routing."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import Field, PrivateAttr, model_validator
+
+from simcore.errors import ConfigError
+from simcore.schema import BytesPerS, Schema, Seconds
+
+if TYPE_CHECKING:  # read where a network is named: most runs name none
+    from simcore.graphs.graph import NetworkGraph
+    from simcore.graphs.structure.parts import NetworkParts
+
+_NS_PER_S = 1e9
+
+
+class CableSpeed(Schema):
+    """Speed of the cables of one kind.
+
+    Attributes:
+        bandwidth_bytes_per_s: Of one cable in one direction.
+        latency_s: Of one cable and the switch or NPU at its end.
+    """
+
+    bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", gt=0)
+    latency_s: Seconds = Field(alias="latency", ge=0)
+
+
+class NetworkFile(Schema):
+    """One network.
+
+    Attributes:
+        id: Name under which results list it.
+        family: A name of ``FAMILIES``, or ``package.module:Object``.
+        params: Parameters of the family.
+        graph: Nodes and cables in place of a family: node-link data, or a list of links.
+        npus_forward: Whether messages pass through NPUs; as the family says unless given.
+        bandwidth_bytes_per_s: Of one cable in one direction, unless its kind has its own.
+        latency_s: Of one cable, unless its kind has its own.
+        cables: Speed of the cables by kind.
+        routing: ``rule``, a name of ``ROUTINGS``, and its options; ``ecmp_hash`` unless given.
+        shape: NPUs of each level, innermost first, along which groups of NPUs and the phases of
+            collectives are laid; those of the family unless given.
+        speed: All bandwidths are this many times what they are told to be.
+        pairs: NPUs whose distance and shortest ways are asked for.
+    """
+
+    id: str = ""
+    family: str = ""
+    params: dict[str, Any] = Field(default_factory=dict)
+    graph_table: dict[str, Any] | None = Field(default=None, alias="graph")
+    npus_forward: bool | None = None
+    bandwidth_bytes_per_s: BytesPerS | None = Field(default=None, alias="bandwidth", gt=0)
+    latency_s: Seconds | None = Field(default=None, alias="latency", ge=0)
+    cables: dict[str, CableSpeed] = Field(default_factory=dict)
+    routing: dict[str, Any] = Field(default_factory=dict)
+    shape: tuple[int, ...] = ()
+    speed: float = Field(default=1.0, gt=0)
+    pairs: tuple[tuple[int, int], ...] = ()
+
+    _key: str = PrivateAttr(default="")
+
+    @model_validator(mode="after")
+    def _is_told_once(self) -> Self:
+        if bool(self.family) == (self.graph_table is not None):
+            rule = "must be given, or a graph in its place"
+            raise ConfigError("family", rule, got=self.family or None)
+        return self
+
+    def __hash__(self) -> int:
+        if not self._key:
+            told = self.model_dump(mode="json")
+            self._key = json.dumps(told, sort_keys=True, default=str)
+        return hash(self._key)
+
+    def graph(self, at: str = "") -> "NetworkGraph":
+        """The graph, with the speeds that are told.
+
+        Raises:
+            ConfigError: An unknown family, parameters that break a rule, or a kind of cables that
+                the network does not have.
+        """
+        place = f"{at}." if at else ""
+        graph = self._given(place) if self.graph_table is not None else self._built(place)
+        if self.npus_forward is not None:
+            graph = graph.forwarding(self.npus_forward)
+        return self._with_speeds(graph, place)
+
+    @property
+    def has_speeds(self) -> bool:
+        """True if the cables have a bandwidth, so that messages can be sent."""
+        if self.graph_table is not None:
+            return self.bandwidth_bytes_per_s is not None or _tells_speeds(self.graph_table)
+        return self.bandwidth_bytes_per_s is not None or bool(self.cables)
+
+    def parts(self) -> "NetworkParts":
+        """Parts of which it is bought; kept for the networks met last.
+
+        Raises:
+            ConfigError: As ``graph``.
+        """
+        from simcore.graphs.structure.parts import kept_parts
+
+        return kept_parts(self)
+
+    def formula(self) -> tuple[int, str] | None:
+        """The narrowest cut by the family's formula, where it has one."""
+        from simcore.graphs.families import FAMILIES
+
+        if not self.family:
+            return None
+        family = FAMILIES[self.family]
+        parameters = family.parameters.from_file_data(self.params, at="params")
+        return None if parameters.failed else family.bisection(parameters)
+
+    def _built(self, place: str) -> "NetworkGraph":
+        from simcore.graphs.families import FAMILIES, build_family
+
+        if self.family not in FAMILIES:
+            raise FAMILIES.unknown(self.family, at=f"{place}family")
+        return build_family(FAMILIES[self.family], self.params, f"{place}params")
+
+    def _given(self, place: str) -> "NetworkGraph":
+        from simcore.graphs.read.link_list import graph_of_links
+        from simcore.graphs.read.node_link import graph_of_node_link, is_node_link
+
+        table = self.graph_table
+        assert table is not None
+        if not is_node_link(table):
+            return graph_of_links(table, f"{place}graph")
+        try:
+            return graph_of_node_link(table)
+        except ConfigError as error:
+            raise error.under(f"{place}graph") from None
+
+    def _with_speeds(self, graph: "NetworkGraph", place: str) -> "NetworkGraph":
+        from dataclasses import replace
+
+        import numpy as np
+
+        for kind in self.cables:
+            if kind not in graph.kinds:
+                rule = f"must be kinds of cables that there are: {', '.join(graph.kinds)}"
+                raise ConfigError(f"{place}cables", rule, got=kind)
+        told = self.bandwidth_bytes_per_s is not None or self.cables
+        if not told and self.speed == 1.0:
+            return graph
+        rates, latencies = graph.bytes_per_s.copy(), graph.latency_ns.copy()
+        kind_of = graph.kind_of[graph.cable_of]
+        for number, kind in enumerate(graph.kinds if told else ()):
+            own = self.cables.get(kind)
+            rate = own.bandwidth_bytes_per_s if own else self.bandwidth_bytes_per_s
+            latency = own.latency_s if own else self.latency_s
+            if rate is None and self.graph_table is None:
+                rule = f"must tell the bandwidth of the cables of kind {kind}"
+                raise ConfigError(f"{place}bandwidth", rule, got=rate)
+            if rate is not None:
+                rates[kind_of == number] = rate
+            if latency is not None or rate is not None:
+                latencies[kind_of == number] = (latency or 0.0) * _NS_PER_S
+        return replace(
+            graph,
+            bytes_per_s=np.asarray(rates * self.speed),
+            latency_ns=latencies,
+            _kept={},
+        )
+
+
+def _tells_speeds(table: Mapping[str, Any]) -> bool:
+    rows = table.get("links", table.get("edges"))
+    if not isinstance(rows, list) or not rows:
+        return False
+    return not isinstance(rows[0], Mapping) or all("bandwidth" in row for row in rows)
+
+
+def network_table(given: object, *, at: str = "network", beside: Path | None = None) -> object:
+    """*given*, or where it names a file the table in that file.
+
+    A name is a shipped one of ``configs/networks``, or a path to JSON, YAML, GraphML or XML. A
+    table whose ``file`` is a path has all else that it says in place of what stands there.
+
+    Raises:
+        ConfigError: No such file, or it cannot be read.
+    """
+    if isinstance(given, str):
+        return _read(given, at, beside)
+    if not isinstance(given, Mapping) or "file" not in given:
+        return given
+    rest = {key: value for key, value in given.items() if key != "file"}
+    file = given["file"]
+    if not isinstance(file, str):
+        raise ConfigError(f"{at}.file", "must be a path", got=file)
+    found = _read(file, f"{at}.file", beside)
+    if isinstance(rest.get("params"), Mapping):
+        rest["params"] = {**found.get("params", {}), **rest["params"]}
+    return {**found, **rest}
+
+
+def _read(name: str, at: str, beside: Path | None) -> dict[str, Any]:
+    from simcore.files.resources import find_config
+    from simcore.graphs.read.network_file import network_tables
+
+    path = Path(name)
+    if path.suffix in ("", ".yaml", ".yml"):
+        path = find_config("networks", name, at=at, beside=beside)
+    elif beside is not None:
+        path = beside / path
+    tables, _ = network_tables(path)
+    if len(tables) != 1:
+        raise ConfigError(str(path), "must hold one network", got=len(tables))
+    return {key: value for key, value in tables[0].items() if key not in ("version", "source")}

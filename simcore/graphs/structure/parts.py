@@ -1,0 +1,154 @@
+"""Parts of a network as they are bought: switches by tier with their ports, cables by kind."""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from simcore.graphs.graph import Ints, NetworkGraph
+from simcore.graphs.network_table import NetworkFile
+
+NPU = "npu"
+"""End of a cable that is no switch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CableParts:
+    """Cables of one kind and one speed between the same sorts of ends.
+
+    Attributes:
+        kind: Of the cables.
+        count: How many.
+        bytes_per_s: Of each, in one direction.
+        ends: Tiers of both ends, the lower node first; ``NPU``.
+        joins: Most NPUs that cables of this kind, with the switches at their ends, join by
+            themselves.
+        consecutive: True if NPUs so joined have consecutive numbers, each as many as the others.
+    """
+
+    kind: str
+    count: int
+    bytes_per_s: float
+    ends: tuple[str, str]
+    joins: int
+    consecutive: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchParts:
+    """Switches of one tier with the same used ports.
+
+    Attributes:
+        tier: Their tier.
+        count: How many.
+        ports: Speed in bytes/s and number of ports of each speed.
+        kinds: Kinds of the cables in them.
+    """
+
+    tier: str
+    count: int
+    ports: tuple[tuple[float, int], ...]
+    kinds: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkParts:
+    """Parts of one network.
+
+    Attributes:
+        npus: NPUs that it joins.
+        cables: Cables by kind, speed and ends.
+        switches: Switches by tier and ports.
+    """
+
+    npus: int
+    cables: tuple[CableParts, ...]
+    switches: tuple[SwitchParts, ...]
+
+
+def parts_of(graph: NetworkGraph) -> NetworkParts:
+    """Parts of *graph*."""
+    a, b = graph.cable_ends()
+    _, first = np.unique(graph.cable_of, return_index=True)
+    rate = graph.bytes_per_s[first]
+    tier = np.concatenate([np.full(graph.npus, -1), graph.tier_of])
+    return NetworkParts(
+        npus=graph.npus,
+        cables=_cables(graph, a, b, rate, tier),
+        switches=_switches(graph, a, b, rate),
+    )
+
+
+@lru_cache(maxsize=64)
+def kept_parts(network: NetworkFile) -> NetworkParts:
+    """Parts of the network of a file; see ``NetworkFile.parts``."""
+    return parts_of(network.graph())
+
+
+def _cables(
+    graph: NetworkGraph, a: Ints, b: Ints, rate: np.ndarray, tier: Ints
+) -> tuple[CableParts, ...]:
+    names = (*graph.tiers, NPU)  # -1 is the last
+    found: Counter[tuple[int, float, int, int]] = Counter(
+        zip(graph.kind_of.tolist(), rate.tolist(), tier[a].tolist(), tier[b].tolist(), strict=True)
+    )
+    joined = {kind: _joined(graph, a, b, graph.kind_of == kind) for kind, *_ in found}
+    return tuple(
+        CableParts(
+            kind=graph.kinds[kind],
+            count=count,
+            bytes_per_s=speed,
+            ends=(names[one], names[other]),
+            joins=joined[kind][0],
+            consecutive=joined[kind][1],
+        )
+        for (kind, speed, one, other), count in sorted(found.items())
+    )
+
+
+def _joined(graph: NetworkGraph, a: Ints, b: Ints, own: np.ndarray) -> tuple[int, bool]:
+    """Most NPUs that the cables *own* join, and whether they are blocks of equal size."""
+    label = np.arange(graph.nodes)
+    one, other = a[own], b[own]
+    while True:
+        least = np.minimum(label[one], label[other])
+        before = label.copy()
+        np.minimum.at(label, one, least)
+        np.minimum.at(label, other, least)
+        label = label[label]
+        if (label == before).all():
+            break
+    npus = label[: graph.npus]
+    first, sizes = np.unique(npus, return_counts=True)
+    block = int(sizes.max())
+    is_even = bool((sizes == block).all())
+    consecutive = is_even and bool((first[np.arange(graph.npus) // block] == npus).all())
+    return block, consecutive
+
+
+def _switches(graph: NetworkGraph, a: Ints, b: Ints, rate: np.ndarray) -> tuple[SwitchParts, ...]:
+    node = np.concatenate([a, b]) - graph.npus
+    speed, kind = np.tile(rate, 2), np.tile(graph.kind_of, 2)
+    own = node >= 0
+    rows, counts = np.unique(
+        np.stack([node[own].astype(float), kind[own].astype(float), speed[own]]),
+        axis=1,
+        return_counts=True,
+    )
+    ports: list[dict[float, int]] = [{} for _ in graph.tier_of]
+    kinds: list[set[str]] = [set() for _ in graph.tier_of]
+    for (switch, which, rate_), count in zip(rows.T.tolist(), counts.tolist(), strict=True):
+        of = ports[int(switch)]
+        of[rate_] = of.get(rate_, 0) + count
+        kinds[int(switch)].add(graph.kinds[int(which)])
+    found = Counter(
+        (graph.tiers[tier], tuple(sorted(ports[switch].items())), frozenset(kinds[switch]))
+        for switch, tier in enumerate(graph.tier_of.tolist())
+    )
+    return tuple(
+        SwitchParts(tier=tier, count=count, ports=own_ports, kinds=own_kinds)
+        for (tier, own_ports, own_kinds), count in sorted(
+            found.items(), key=lambda one: (graph.tiers.index(one[0][0]), one[0][1])
+        )
+    )

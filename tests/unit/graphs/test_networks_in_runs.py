@@ -1,0 +1,189 @@
+"""Networks of any form in the place of dimensions: what runs on them, what they are refused for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_runs import collective, dimension, options, program, run_of
+
+from simcore import ConfigError, lower_bounds
+from simcore.config import load_run
+from simcore.engines.collectives.members import engine_dimensions
+from simcore.engines.events.run import run_unfolded
+from simcore.flows.levels import levels_of
+from simcore.graphs.network_table import NetworkFile
+from simcore.machine.graph_dimensions import network_dimensions
+from simcore.network import NetworkDimension
+from simcore.terms import CollectiveKind
+
+SPEEDS = {"bandwidth": "1 GB/s", "latency": "500 ns"}
+LEAVES = {"leaves": 4, "npus_per_leaf": 4, "spines": 2}
+
+
+def network(family: str, routing: Mapping[str, Any] | None = None, **params: Any) -> NetworkFile:
+    table = {"family": family, "params": params, "routing": dict(routing or {}), **SPEEDS}
+    return NetworkFile.from_file_data(table, at="")
+
+
+def on(given: NetworkFile) -> tuple[NetworkDimension, ...]:
+    return engine_dimensions(network_dimensions(given, ""))
+
+
+def plain(topology: str, npus: int) -> NetworkDimension:
+    return dimension(topology, npus, bytes_per_ns=1.0)
+
+
+def last_ns(dimensions: Any, kind: CollectiveKind, algorithm: str, size: int = 1 << 16) -> int:
+    nodes = [collective(kind, size)]
+    inputs = run_of(list(dimensions), [program(nodes)], options(algorithm), backend="flow")
+    return int(run_unfolded(inputs).finish_ns.max())
+
+
+@pytest.mark.parametrize(
+    ("family", "params", "like"),
+    [
+        ("star", {"n": 6}, "switch"),
+        ("ring", {"n": 6}, "ring"),
+        ("fully_connected", {"n": 6}, "fully_connected"),
+        ("mesh", {"dims": [6]}, "mesh"),
+    ],
+)
+@pytest.mark.parametrize("kind", [CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_TO_ALL])
+def test_a_family_that_is_a_shape_takes_the_time_of_the_shape(
+    family: str, params: dict[str, Any], like: str, kind: CollectiveKind
+) -> None:
+    shaped = [plain(like, 6)]
+    rule = {"rule": "minimal_lowest"} if family != "ring" else {"rule": "dimension_order"}
+    graph = on(network(family, rule, **params))
+    assert [one.topology for one in graph] == [like]
+    assert graph[0].bytes_per_ns == pytest.approx(shaped[0].bytes_per_ns)
+    algorithm = "ring" if kind is CollectiveKind.ALL_REDUCE else "direct"
+    assert last_ns(graph, kind, algorithm) == last_ns(shaped, kind, algorithm)
+
+
+def test_a_torus_is_a_stack_of_rings() -> None:
+    torus = on(network("torus", {"rule": "dimension_order"}, dims=[4, 3]))
+    stack = [plain("ring", 4), plain("ring", 3)]
+    kind = CollectiveKind.ALL_REDUCE
+    assert last_ns(torus, kind, "ring") == last_ns(stack, kind, "ring")
+
+
+def test_a_network_can_be_one_dimension_of_several() -> None:
+    star = on(network("star", n=3))
+    kind = CollectiveKind.ALL_REDUCE
+    mixed = [plain("ring", 4), *star, plain("switch", 2)]
+    stack = [plain("ring", 4), plain("switch", 3), plain("switch", 2)]
+    assert last_ns(mixed, kind, "ring") == last_ns(stack, kind, "ring")
+
+
+@pytest.mark.parametrize(("spines", "share"), [(4, 1.0), (2, 0.5), (1, 0.25)])
+def test_an_oversubscribed_level_has_that_part_of_the_bandwidth(spines: int, share: float) -> None:
+    given = network("leaf_spine", {"rule": "spray"}, **{**LEAVES, "spines": spines})
+    leaf, above = levels_of(given)
+    assert (leaf.npus, above.npus) == (4, 4)
+    assert leaf.bandwidth_bytes_per_s == pytest.approx(1e9)
+    assert above.bandwidth_bytes_per_s == pytest.approx(share * 1e9)
+    assert leaf.latency_s == pytest.approx(500e-9)
+    assert above.latency_s == pytest.approx(1000e-9)  # four cables for a switch's two links
+    assert (leaf.shares_ports, above.shares_ports) == (False, True)
+
+
+def test_messages_go_around_a_failed_cable_and_take_longer() -> None:
+    whole, broken = (network("torus", dims=[4, 4], failed=failed) for failed in ([], [0]))
+    kind = CollectiveKind.ALL_REDUCE
+    assert last_ns(on(broken), kind, "ring") > last_ns(on(whole), kind, "ring")
+
+
+def test_rails_have_ports_of_their_own_beside_those_within_a_server() -> None:
+    given = network("rails", servers=4, npus_per_server=4, servers_per_pod=4, spines=2)
+    inside, rails = levels_of(given)
+    assert (inside.npus, rails.npus) == (4, 4)
+    assert (inside.shares_ports, rails.shares_ports) == (False, False)
+    assert rails.bandwidth_bytes_per_s == pytest.approx(1e9)  # NPUs of one rail share a leaf
+
+
+def run_table(**network: Any) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "workload": {"model": "gpt3_13b", "sequence": 2048, "global_batch": 32},
+        "platform": {"npu": "a100_80", "network": {**SPEEDS, **network}},
+        "plan": {"tp": 8, "dp": 4},
+        "backend": "flow",
+    }
+
+
+TORUS = {"family": "torus", "params": {"dims": [4, 8]}}
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"family": "star", "params": {"n": 32, "failed": [3]}},
+            r"platform.network: must join all NPUs .* 'none from NPU 0 to NPU 3'",
+        ),
+        (
+            {
+                "family": "nvl_rails",
+                "params": {
+                    "racks": 4, "npus_per_rack": 8, "nvswitches": 1, "rails": 3, "spines": 1
+                },
+            },
+            r"platform.network.params.rails: must divide the 8 NPUs of a rack",
+        ),
+        (
+            {**TORUS, "routing": {"rule": "dimension_order", "virtual_channels": 1}},
+            r"platform.network.routing.virtual_channels: must be \d or more: fewer can",
+        ),
+        (
+            {
+                "family": "torus",
+                "params": {"dims": [4, 8], "failed": [0]},
+                "routing": {"rule": "dimension_order"},
+            },
+            r"platform.network.routing.rule: dimension_order must find every cable",
+        ),
+        ({**TORUS, "routing": {"rule": "sprai"}}, r"did you mean 'spray'"),
+        ({**TORUS, "shape": [5, 6]}, r"platform.network.shape: .* multiply to the 32 NPUs"),
+        ({"famly": "torus"}, r"platform.network.famly: unknown key"),
+        ({**TORUS, "graph": {}}, r"platform.network.family: .* or a graph in its place"),
+    ],
+)  # fmt: skip
+def test_a_network_that_breaks_a_rule_is_refused_in_one_sentence(
+    given: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        load_run(run_table(**given))
+
+
+def test_a_network_without_speeds_or_beside_dimensions_is_refused() -> None:
+    table = run_table(**TORUS)
+    table["platform"]["dimensions"] = [{"topology": "ring", "npus": 2, **SPEEDS}]
+    with pytest.raises(ConfigError, match="must stand in the place of dimensions"):
+        load_run(table)
+    with pytest.raises(ConfigError, match="must tell the speed of cables"):
+        load_run({**run_table(), "platform": {"npu": "a100_80", "network": TORUS}})
+
+
+def test_values_of_a_design_reach_into_its_network() -> None:
+    table = run_table(family="leaf_spine", params={**LEAVES, "npus_per_leaf": 8})
+    run = load_run(table, {"platform.network.params.spines": 8, "platform.network.shape": (32,)})
+    assert [one.npus for one in run.platform.dimensions] == [32]
+    assert run.platform.network is not None
+    assert run.platform.network.params["spines"] == 8
+
+
+def test_all_cables_of_a_network_get_faster_together() -> None:
+    platform = load_run(run_table(**TORUS)).platform
+    twice = platform.with_bandwidth(0, 2.0)
+    rates = [one.bandwidth_bytes_per_s for one in platform.dimensions]
+    assert [one.bandwidth_bytes_per_s for one in twice.dimensions] == [2 * r for r in rates]
+    graph = twice.dimensions[1].network
+    assert graph is not None
+    assert np.all(graph.graph().bytes_per_s == 2e9)
+
+
+def test_bounds_say_that_they_know_no_graphs() -> None:
+    with pytest.raises(ConfigError, match="no bounds are known of networks that are graphs"):
+        lower_bounds(run_table(**TORUS), [{"plan.tp": 8}])
