@@ -1,0 +1,167 @@
+"""Nets: counts of all layers, tables and heads."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from simcore.workload.hub import parts
+from simcore.workload.hub.families import Family
+from simcore.workload.hub.keys import Keys
+from simcore.workload.hub.layers import have_experts, hybrid_layers, mixers
+from simcore.workload.hub.parts import CacheKind, Part, Widths
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCounts:
+    """Counts of the part of a model that text passes.
+
+    Attributes:
+        total_parameters: All, tied tables once; without modules that predict further tokens.
+        active_parameters: Those that a token passes: all but the experts it is not routed to.
+        embedding_parameters: The table of input tokens.
+        kv_bytes_per_token_full: Cache of a token over all layers that see all of a sequence.
+        kv_bytes_per_token_sliding: The same for layers that see a window, until it is full.
+        kv_bytes_per_token_latent: The same for latent attention. All in bfloat16.
+    """
+
+    total_parameters: int
+    active_parameters: int
+    embedding_parameters: int
+    kv_bytes_per_token_full: int = 0
+    kv_bytes_per_token_sliding: int = 0
+    kv_bytes_per_token_latent: int = 0
+
+
+def _counts(embedding: int, rest: int, layers: Iterable[Part], share: float = 1.0) -> ModelCounts:
+    """Sums; of routed parameters a token passes *share*."""
+    layers = list(layers)
+    total = embedding + rest + sum(part.parameters for part in layers)
+    idle = round(sum(part.routed for part in layers) * (1 - share))
+    kinds: tuple[CacheKind, ...] = ("full", "sliding", "latent")
+    cache = [
+        sum(part.cache_bytes_per_token for part in layers if part.cache == kind) for kind in kinds
+    ]
+    return ModelCounts(total, total - idle, embedding, *cache)
+
+
+def decoder(keys: Keys, family: Family, tied: bool) -> ModelCounts:
+    """Counts of a decoder whose layers each mix tokens and then pass an MLP or experts."""
+    layers, vocabulary = keys.number("num_hidden_layers"), keys.number("vocab_size")
+    widths = Widths.read(keys, family)
+    mixing, expert_layers = mixers(keys, family, layers), have_experts(keys, family, layers)
+    share, parts_of = 1.0, {}
+    if family.latent:
+        keys.must_be("mlp_bias", False)
+        parts_of["full"] = parts.latent_attention(keys, widths)
+    else:
+        whole = parts.attention(keys, family, widths)
+        parts_of = {"full": whole, "sliding": parts.with_cache(whole, "sliding")}
+    if "linear" in mixing:
+        parts_of["linear"] = parts.delta_net(keys, widths)
+    found = [parts_of[kind] for kind in mixing]
+    dense = parts.mlp(keys, family, widths)
+    if family.experts:
+        chosen, share = parts.experts(keys, family, widths), _share(keys)
+        found += [chosen if has else dense for has in expert_layers]
+    else:
+        found += [dense] * layers
+    _refuse_other_forms(keys)
+    norm = parts.norm_parameters(family, widths.hidden)
+    rest = norm * (layers * family.norms + family.final_norms)
+    if family.positions:
+        rest += keys.number("max_position_embeddings") * widths.hidden
+    if not tied:
+        rest += vocabulary * (widths.hidden + family.head_bias)
+    return _counts(vocabulary * widths.hidden, rest, found, share)
+
+
+def _share(keys: Keys) -> float:
+    chosen, of = keys.number("num_experts_per_tok"), keys.number("num_experts")
+    if chosen > of:
+        raise keys.refuse("num_experts_per_tok", f"must be at most the {of} experts")
+    return chosen / of
+
+
+def _refuse_other_forms(keys: Keys) -> None:
+    """Refuse forms of some architectures that build other parts than those counted."""
+    keys.must_be("parallel_attn", True)
+    keys.must_be("new_decoder_architecture", False)
+    keys.must_be("num_ln_in_parallel_attn", 1)
+
+
+def hybrid(keys: Keys, family: Family, tied: bool) -> ModelCounts:
+    """Counts of a net whose layers each are one part: Mamba 2, attention, MLP or experts."""
+    kinds, vocabulary = hybrid_layers(keys), keys.number("vocab_size")
+    widths = Widths.read(keys, family)
+    keys.must_be("use_bias", False)
+    found = {
+        "full": parts.attention(keys, family, widths),
+        "mlp": parts.mlp(keys, family, widths),
+        "linear": parts.mamba2(
+            keys, widths.hidden, heads="mamba_num_heads", head="mamba_head_dim",
+            state="ssm_state_size", bias="mamba_proj_bias",
+        ),
+    }  # fmt: skip
+    share = 1.0
+    if "moe" in kinds:
+        found["moe"], share = parts.experts(keys, family, widths), _share(keys)
+    rest = parts.norm_parameters(family, widths.hidden) * (len(kinds) + 1)
+    rest += 0 if tied else vocabulary * widths.hidden
+    return _counts(vocabulary * widths.hidden, rest, [found[kind] for kind in kinds], share)
+
+
+def state_space(keys: Keys, family: Family, tied: bool) -> ModelCounts:
+    """Counts of a net of Mamba's layers alone."""
+    layers, vocabulary = keys.number("num_hidden_layers"), keys.number("vocab_size")
+    hidden = keys.number("hidden_size")
+    if family.net == "mamba":
+        layer = parts.mamba(keys, hidden)
+    else:
+        layer = parts.mamba2(
+            keys, hidden, heads="num_heads", head="head_dim", state="state_size", bias="use_bias"
+        )
+    rest = parts.norm_parameters(family, hidden) * (layers + 1) + (
+        0 if tied else vocabulary * hidden
+    )
+    return _counts(vocabulary * hidden, rest, [layer] * layers)
+
+
+def encoder_decoder(keys: Keys, _family: Family, _tied: bool) -> ModelCounts:
+    """Counts of T5 (arXiv:1910.10683); transformers ties its head whatever the file says."""
+    layers, vocabulary = keys.number("num_hidden_layers"), keys.number("vocab_size")
+    hidden, heads = keys.number("hidden_size"), keys.number("num_attention_heads")
+    keys.needed("feed_forward_proj")
+    keys.must_be("feed_forward_proj", "relu", "gated-gelu", "gated-silu", "gated-relu")
+    matrices = 3 if str(keys.value("feed_forward_proj")).startswith("gated") else 2
+    attention = 4 * hidden * heads * keys.number("head_dim")
+    mlp = matrices * hidden * keys.number("intermediate_size")
+    buckets = keys.number("relative_attention_num_buckets")
+    keys.flag("is_decoder", False)
+    read = [Part(attention + mlp + 2 * hidden)] * layers
+    written = [Part(2 * attention + mlp + 3 * hidden)] * keys.number("num_decoder_layers", layers)
+    return _counts(vocabulary * hidden, 2 * hidden + 2 * buckets * heads, read + written)
+
+
+def encoder(keys: Keys, _family: Family, _tied: bool) -> ModelCounts:
+    """Counts of BERT (arXiv:1810.04805) with its head for masked words, whose table is tied."""
+    layers, vocabulary = keys.number("num_hidden_layers"), keys.number("vocab_size")
+    hidden, mlp = keys.number("hidden_size"), keys.number("intermediate_size")
+    heads = keys.number("num_attention_heads")
+    if hidden % heads:
+        raise keys.refuse("hidden_size", f"must be a multiple of its {heads} heads")
+    keys.must_be("add_cross_attention", False)
+    keys.must_be("is_decoder", False)
+    tables = keys.number("max_position_embeddings") + keys.number("type_vocab_size")
+    layer = 4 * hidden * (hidden + 1) + 2 * hidden * mlp + mlp + hidden + 4 * hidden
+    rest = tables * hidden + 2 * hidden + hidden * hidden + 3 * hidden + vocabulary
+    return _counts(vocabulary * hidden, rest, [Part(layer)] * layers)
+
+
+NETS: dict[str, Callable[[Keys, Family, bool], ModelCounts]] = {
+    "decoder": decoder,
+    "hybrid": hybrid,
+    "mamba": state_space,
+    "mamba2": state_space,
+    "encoder_decoder": encoder_decoder,
+    "encoder": encoder,
+}
+"""Counting functions of each kind of net."""
