@@ -22,7 +22,8 @@ class Family:
         out: Whether the projection out of attention has one.
         mlp: Whether the MLP has biases.
         gated: Whether MLP and experts have a gate: three matrices in place of two.
-        head_norms: Norms of queries and keys: of one head, of all heads, or a key for the former.
+        head_norms: Norms of queries and keys: of one head, or of all heads;
+            in all releases, or if ``use_qk_norm`` says so.
         head_dim: Whether ``head_dim`` must be given, may be given, or is always width / heads.
         kv_heads: Whether heads of keys and values must be given, may be given, are those of
             queries, or follow from ``multi_query``.
@@ -32,20 +33,28 @@ class Family:
         latent: Whether attention caches a latent in place of heads.
         sinks: Whether each head has a sink.
         output_gate: Whether attention has a gate as wide as its queries.
+        sub_norms: Whether attention and MLP each have a norm before their last matrix.
         positions: Whether learned positions are added.
+        more_positions: Positions beyond those that a sequence may have.
         four_hidden: Whether the MLP is four times as wide as the net unless said.
-        head_bias: Whether an output head of its own has a bias.
+        head_bias: Whether the output head has a bias.
         experts: The key of the width of experts, if there are any.
         expert_layers: Which layers have experts.
         shared: Width of the expert that every token passes: given by a key, with a gate; number
-            times width of an expert; width of an expert; given by a key.
-        expert_biases: Whether experts and their router have biases.
-        dense: The key of the width of the MLP.
+            times width of an expert; width of an expert; given by a key, or none; given by a key,
+            beside experts that may work on a latent.
+        expert_biases: Whether experts have biases.
+        router_biases: Whether their router has.
+        dense: The key of the width of the MLP; empty if no layer has one.
         needed: Further keys whose absence would let a default of the class shape the net.
         idle: Keys that the modules do not read.
+        segments: Whether an encoder has a table for the segment of a token.
+        only: Values of keys beside which other parts would be built, which are not modelled.
     """
 
-    net: Literal["decoder", "hybrid", "mamba", "mamba2", "encoder_decoder", "encoder"] = "decoder"
+    net: Literal[
+        "decoder", "hybrid", "mamba", "mamba2", "encoder_decoder", "encoder", "shared_encoder"
+    ] = "decoder"
     norm: Literal["rms", "layer", "none"] = "rms"
     norms: int = 2
     final_norms: int = 1
@@ -53,23 +62,28 @@ class Family:
     out: bool | str = False
     mlp: bool | str = False
     gated: bool = True
-    head_norms: Literal["", "head", "whole", "use_qk_norm"] = ""
+    head_norms: Literal["", "head", "whole", "head_if_said", "whole_if_said"] = ""
     head_dim: Literal["said", "maybe", "derived"] = "maybe"
     kv_heads: Literal["said", "maybe", "heads", "multi_query"] = "said"
     window: Literal["", "all", "switched", "listed", "listed_if_switched"] = ""
     latent: bool = False
     sinks: bool = False
     output_gate: bool = False
+    sub_norms: bool = False
     positions: bool = False
+    more_positions: int = 0
     four_hidden: bool = False
-    head_bias: bool = False
+    head_bias: bool | str = False
     experts: Literal["", "intermediate_size", "moe_intermediate_size"] = ""
-    expert_layers: Literal["all", "after_first", "sparse_step", "listed"] = "all"
-    shared: Literal["", "gated", "count", "expert", "own"] = ""
+    expert_layers: Literal["all", "after_first", "sparse_step", "listed", "between"] = "all"
+    shared: Literal["", "gated", "count", "expert", "own", "latent"] = ""
     expert_biases: bool = False
+    router_biases: bool = False
     dense: str = "intermediate_size"
     needed: tuple[str, ...] = ()
     idle: frozenset[str] = frozenset()
+    only: tuple[tuple[str, object], ...] = ()
+    segments: bool = True
 
 
 def _with_bias(**other: object) -> Family:
@@ -100,15 +114,42 @@ _QWEN3_MOE: dict[str, object] = {
 _QWEN3_MOE |= {"expert_layers": "sparse_step"}
 
 FAMILIES: dict[str, Family] = {
+    "albert": Family(net="shared_encoder"),
+    "arcee": _with_bias(gated=False, mlp="mlp_bias"),
     "bert": Family(net="encoder"),
+    "bitnet": _with_bias(sub_norms=True),
     "bloom": _gpt(final_norms=2),
+    "codegen": _gpt(norms=1, qkv=False, out=False, head_bias=True),
+    "cohere": _with_bias(norms=1, head_norms="whole_if_said"),
+    "cohere2": _with_bias(
+        norms=1, head_dim="said", window="listed", idle=frozenset({"sliding_window_pattern"})
+    ),
     "deepseek_v2": _latent(),
     "deepseek_v3": _latent(),
+    "distilbert": Family(net="encoder", segments=False),
+    "dots1": _with_bias(
+        head_norms="head", window="listed", experts="moe_intermediate_size",
+        expert_layers="after_first", shared="count",
+    ),
+    "electra": Family(net="encoder"),
+    "ernie4_5": Family(qkv="use_bias", out="use_bias", mlp="use_bias", head_dim="said"),
+    "ernie4_5_moe": Family(
+        experts="moe_intermediate_size",
+        expert_layers="between", shared="count", router_biases=True, only=(("use_bias", False),),
+    ),
+    "exaone4": Family(
+        head_norms="head", window="listed", idle=frozenset({"sliding_window_pattern"})
+    ),
     "falcon": Family(
         norm="layer", norms=1, gated=False, qkv="bias", out="bias", mlp="bias", four_hidden=True,
         head_dim="derived", kv_heads="multi_query",
         idle=frozenset({"num_kv_heads"}),
+        only=(
+            ("new_decoder_architecture", False), ("parallel_attn", True),
+            ("num_ln_in_parallel_attn", 1),
+        ),
     ),
+    "falcon_mamba": Family(net="mamba", norms=1, idle=frozenset({"expand"})),
     "gemma": _with_bias(head_dim="said"),
     "gemma2": _with_bias(norms=4, head_dim="said", window="listed"),
     "gemma3_text": _with_bias(
@@ -118,7 +159,7 @@ FAMILIES: dict[str, Family] = {
     "glm": Family(qkv="attention_bias", head_dim="said", needed=_SAYS_BIAS),
     "glm4": Family(qkv="attention_bias", head_dim="said", norms=4, needed=_SAYS_BIAS),
     "glm4_moe": Family(
-        qkv="attention_bias", head_dim="said", head_norms="use_qk_norm", shared="count",
+        qkv="attention_bias", head_dim="said", head_norms="head_if_said", shared="count",
         experts="moe_intermediate_size", expert_layers="after_first",
         needed=_SAYS_BIAS,
     ),
@@ -132,10 +173,12 @@ FAMILIES: dict[str, Family] = {
     "gpt_neox": _gpt(qkv="attention_bias", out="attention_bias", needed=_SAYS_BIAS),
     "gpt_oss": _with_bias(
         head_dim="said", window="listed", sinks=True, experts="intermediate_size",
-        expert_biases=True, needed=_SAYS_BIAS,
+        expert_biases=True, router_biases=True, needed=_SAYS_BIAS,
     ),
+    "gptj": _gpt(norms=1, qkv=False, out=False, head_bias=True),
     "granite": _with_bias(mlp="mlp_bias"),
     "granitemoe": _with_bias(experts="intermediate_size"),
+    "granitemoeshared": _with_bias(experts="intermediate_size", shared="own"),
     "helium": Family(qkv="attention_bias", mlp="mlp_bias", head_dim="said"),
     "kimi_k2": _latent(),
     "llama": _with_bias(mlp="mlp_bias"),
@@ -146,21 +189,35 @@ FAMILIES: dict[str, Family] = {
     ),
     "mamba": Family(net="mamba", norms=1, idle=frozenset({"expand"})),
     "mamba2": Family(net="mamba2", norms=1, idle=frozenset({"expand", "time_step_rank"})),
+    "minimax_m2": Family(head_norms="whole", head_dim="said", experts="intermediate_size"),
     "ministral3": Family(head_dim="said", window="all"),
     "mistral": Family(window="all", needed=("sliding_window",)),
     "mixtral": Family(window="all", experts="intermediate_size"),
     "mt5": Family(net="encoder_decoder"),
+    "nemotron": _with_bias(
+        norm="layer", gated=False, mlp="mlp_bias", head_dim="said", kv_heads="maybe"
+    ),
     "nemotron_h": Family(
         net="hybrid", norms=1, gated=False, qkv="attention_bias", out="attention_bias",
-        mlp="mlp_bias", head_dim="said", experts="moe_intermediate_size", shared="own",
-        idle=frozenset({"expand", "n_shared_experts"}),
+        mlp="mlp_bias", head_dim="said", experts="moe_intermediate_size", shared="latent",
+        idle=frozenset({"expand", "n_shared_experts"}), only=(("use_bias", False),),
     ),
     "olmo": _with_bias(norm="none"),
     "olmo2": _with_bias(head_norms="whole"),
     "olmo3": _with_bias(head_norms="whole", window="listed"),
     "olmoe": _with_bias(head_norms="whole", experts="intermediate_size"),
+    "opt": _gpt(
+        positions=True, more_positions=2, four_hidden=False,
+        only=(
+            ("do_layer_norm_before", True), ("_remove_final_layer_norm", False),
+            ("enable_bias", True), ("layer_norm_elementwise_affine", True),
+        ),
+    ),
     "phi": _gpt(norms=1, head_bias=True, kv_heads="maybe"),
     "phi3": Family(window="all"),
+    "phimoe": _with_bias(
+        norm="layer", window="all", experts="intermediate_size", head_bias="lm_head_bias"
+    ),
     "qwen2": Family(qkv=True, window="listed_if_switched"),
     "qwen2_moe": Family(
         qkv="qkv_bias", window="listed_if_switched", experts="moe_intermediate_size",
@@ -171,12 +228,35 @@ FAMILIES: dict[str, Family] = {
         head_norms="head", head_dim="said", window="listed", output_gate=True,
         idle=frozenset({"full_attention_interval"}),
     ),
+    "qwen3_5_moe_text": _with_bias(
+        head_norms="head", head_dim="said", window="listed", output_gate=True, dense="",
+        experts="moe_intermediate_size", shared="gated",
+        idle=frozenset({"full_attention_interval", "mlp_only_layers"}),
+    ),
     "qwen3_moe": _with_bias(**_QWEN3_MOE, window="switched"),
+    "qwen3_next": _with_bias(
+        head_norms="head", head_dim="said", window="listed", output_gate=True,
+        experts="moe_intermediate_size", expert_layers="sparse_step", shared="gated",
+        idle=frozenset({"full_attention_interval"}),
+    ),
     "qwen3_vl_moe_text": _with_bias(**_QWEN3_MOE),
     "qwen3_vl_text": _with_bias(head_norms="head", head_dim="said"),
     "roberta": Family(net="encoder"),
+    "seed_oss": Family(
+        qkv="attention_bias", out="attention_out_bias", mlp="mlp_bias", head_dim="said",
+        needed=_SAYS_BIAS,
+    ),
     "smollm3": _with_bias(mlp="mlp_bias", window="listed_if_switched"),
+    "stablelm": Family(
+        norm="layer", qkv="use_qkv_bias", head_dim="derived",
+        only=(("use_parallel_residual", False), ("qk_layernorm", False)),
+    ),
+    "starcoder2": Family(
+        norm="layer", gated=False, qkv="use_bias", out="use_bias", mlp="use_bias", window="all",
+        needed=("use_bias",),
+    ),
     "t5": Family(net="encoder_decoder"),
+    "xlm-roberta": Family(net="encoder"),
 }  # fmt: skip
 """Architectures by ``model_type``; those of vision models by that of their text part."""
 
@@ -185,6 +265,7 @@ WRAPPERS = frozenset(
         ("gemma3", "gemma3_text"),
         ("llama4", "llama4_text"),
         ("qwen3_5", "qwen3_5_text"),
+        ("qwen3_5_moe", "qwen3_5_moe_text"),
         ("qwen3_vl", "qwen3_vl_text"),
         ("qwen3_vl_moe", "qwen3_vl_moe_text"),
     }

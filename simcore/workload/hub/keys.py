@@ -6,15 +6,23 @@ from collections.abc import Mapping
 from simcore.errors import ConfigError
 
 SPELLINGS: dict[str, tuple[str, ...]] = {
-    "hidden_size": ("hidden_size", "n_embd", "d_model"),
-    "num_hidden_layers": ("num_hidden_layers", "n_layer", "num_layers"),
-    "num_attention_heads": ("num_attention_heads", "n_head", "num_heads"),
+    "hidden_size": ("hidden_size", "n_embd", "d_model", "dim"),
+    "num_hidden_layers": ("num_hidden_layers", "n_layer", "num_layers", "n_layers"),
+    "num_attention_heads": ("num_attention_heads", "n_head", "num_heads", "n_heads"),
     "num_key_value_heads": ("num_key_value_heads", "num_kv_heads"),
-    "intermediate_size": ("intermediate_size", "n_inner", "ffn_hidden_size", "d_ff"),
+    "intermediate_size": (
+        "intermediate_size",
+        "n_inner",
+        "ffn_hidden_size",
+        "d_ff",
+        "ffn_dim",
+        "hidden_dim",
+    ),
     "head_dim": ("head_dim", "d_kv"),
     "max_position_embeddings": ("max_position_embeddings", "n_positions"),
-    "num_experts": ("num_local_experts", "num_experts", "n_routed_experts"),
-    "num_experts_per_tok": ("num_experts_per_tok", "experts_per_token"),
+    "num_experts": ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"),
+    "num_experts_per_tok": ("num_experts_per_tok", "experts_per_token", "moe_k"),
+    "n_shared_experts": ("n_shared_experts", "moe_num_shared_experts"),
 }
 """Names of this package, and how releases write them."""
 
@@ -40,6 +48,8 @@ NEUTRAL = frozenset(
     time_step_floor time_step_init_scheme time_step_limit time_step_max time_step_min
     time_step_scale tokenizer_class topk_group topk_method torch_dtype transformers_version
     use_associative_scan use_bidirectional_attention use_cache use_mamba_kernels use_mambapy
+    chunk_size_feed_forward output_attentions output_hidden_states problem_type return_dict
+    init_std input_jitter_noise layerdrop logit_scale moe_norm_min n_ctx rotary_dim
     apply_residual_connection_post_layernorm use_parallel_residual window_size
     """.split()  # noqa: SIM905
 )
@@ -54,7 +64,7 @@ IDLE_IF_OFF = frozenset(
     add_cross_attention alibi attention_bias attn_output_gate bias first_k_dense_replace is_decoder
     layer_types mlp_bias mlp_only_layers multi_query n_shared_experts new_decoder_architecture
     qk_layernorm qkv_bias shared_expert_intermediate_size sliding_window use_bias use_qk_norm
-    use_sliding_window
+    use_sliding_window _remove_final_layer_norm
     """.split()  # noqa: SIM905
 )
 """Switches that stand, turned off, in files of architectures without what they switch."""

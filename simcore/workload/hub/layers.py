@@ -102,9 +102,16 @@ def _listed(keys: Keys) -> Callable[[int], bool]:
     return lambda layer: (layer + 1) % step == 0
 
 
+def _between(keys: Keys) -> Callable[[int], bool]:
+    first, last = (keys.number(f"moe_layer_{end}_index", least=0) for end in ("start", "end"))
+    step = keys.number("moe_layer_interval")
+    return lambda layer: (layer + 1) % step == 0 and first <= layer <= last
+
+
 _RULES = {
     "all": _all,
     "after_first": _after_first,
     "sparse_step": _sparse_step,
     "listed": _listed,
+    "between": _between,
 }

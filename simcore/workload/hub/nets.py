@@ -64,13 +64,13 @@ def decoder(keys: Keys, family: Family, tied: bool) -> ModelCounts:
         found += [chosen if has else dense for has in expert_layers]
     else:
         found += [dense] * layers
-    _refuse_other_forms(keys)
+    keys.must_be("word_embed_proj_dim", widths.hidden)
     norm = parts.norm_parameters(family, widths.hidden)
     rest = norm * (layers * family.norms + family.final_norms)
     if family.positions:
-        rest += keys.number("max_position_embeddings") * widths.hidden
-    if not tied:
-        rest += vocabulary * (widths.hidden + family.head_bias)
+        positions = keys.number("max_position_embeddings") + family.more_positions
+        rest += positions * widths.hidden
+    rest += vocabulary * (widths.hidden * (not tied) + parts.has_bias(keys, family.head_bias))
     return _counts(vocabulary * widths.hidden, rest, found, share)
 
 
@@ -81,18 +81,10 @@ def _share(keys: Keys) -> float:
     return chosen / of
 
 
-def _refuse_other_forms(keys: Keys) -> None:
-    """Refuse forms of some architectures that build other parts than those counted."""
-    keys.must_be("parallel_attn", True)
-    keys.must_be("new_decoder_architecture", False)
-    keys.must_be("num_ln_in_parallel_attn", 1)
-
-
 def hybrid(keys: Keys, family: Family, tied: bool) -> ModelCounts:
     """Counts of a net whose layers each are one part: Mamba 2, attention, MLP or experts."""
     kinds, vocabulary = hybrid_layers(keys), keys.number("vocab_size")
     widths = Widths.read(keys, family)
-    keys.must_be("use_bias", False)
     found = {
         "full": parts.attention(keys, family, widths),
         "mlp": parts.mlp(keys, family, widths),
@@ -141,19 +133,29 @@ def encoder_decoder(keys: Keys, _family: Family, _tied: bool) -> ModelCounts:
     return _counts(vocabulary * hidden, 2 * hidden + 2 * buckets * heads, read + written)
 
 
-def encoder(keys: Keys, _family: Family, _tied: bool) -> ModelCounts:
-    """Counts of BERT (arXiv:1810.04805) with its head for masked words, whose table is tied."""
+def encoder(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
+    """Counts of BERT (arXiv:1810.04805) and its kin with a head for masked words.
+
+    The head's table is that of the input. ELECTRA's tables may be narrower than the net
+    (arXiv:2003.10555); ALBERT's layers of a group share their parameters (arXiv:1909.11942).
+    """
     layers, vocabulary = keys.number("num_hidden_layers"), keys.number("vocab_size")
     hidden, mlp = keys.number("hidden_size"), keys.number("intermediate_size")
     heads = keys.number("num_attention_heads")
     if hidden % heads:
         raise keys.refuse("hidden_size", f"must be a multiple of its {heads} heads")
-    keys.must_be("add_cross_attention", False)
-    keys.must_be("is_decoder", False)
-    tables = keys.number("max_position_embeddings") + keys.number("type_vocab_size")
+    for name in ("add_cross_attention", "is_decoder", "sinusoidal_pos_embds"):
+        keys.must_be(name, False)
+    is_shared = family.net == "shared_encoder"
+    if is_shared:
+        layers = keys.number("num_hidden_groups") * keys.number("inner_group_num")
+    width = keys.number("embedding_size", hidden)
+    tables = keys.number("max_position_embeddings")
+    tables += keys.number("type_vocab_size", None if family.segments else 0)
     layer = 4 * hidden * (hidden + 1) + 2 * hidden * mlp + mlp + hidden + 4 * hidden
-    rest = tables * hidden + 2 * hidden + hidden * hidden + 3 * hidden + vocabulary
-    return _counts(vocabulary * hidden, rest, [Part(layer)] * layers)
+    rest = tables * width + 2 * width + (width + 1) * hidden * (is_shared or width != hidden)
+    rest += (hidden + 1) * width + 2 * width + vocabulary
+    return _counts(vocabulary * width, rest, [Part(layer)] * layers)
 
 
 NETS: dict[str, Callable[[Keys, Family, bool], ModelCounts]] = {
@@ -163,5 +165,6 @@ NETS: dict[str, Callable[[Keys, Family, bool], ModelCounts]] = {
     "mamba2": state_space,
     "encoder_decoder": encoder_decoder,
     "encoder": encoder,
+    "shared_encoder": encoder,
 }
 """Counting functions of each kind of net."""

@@ -61,7 +61,7 @@ class Widths:
             heads,
             _kv_heads(keys, family, heads),
             _head(keys, family, hidden, heads),
-            keys.number(family.dense, four),
+            keys.number(family.dense, four) if family.dense else 0,
         )
 
 
@@ -108,6 +108,7 @@ def attention(keys: Keys, family: Family, widths: Widths) -> Part:
     count += widths.hidden * has_bias(keys, family.out)
     count += widths.hidden * queries * (family.output_gate and keys.flag("attn_output_gate", True))
     count += _head_norms(keys, family, widths) + widths.heads * family.sinks
+    count += widths.hidden * family.sub_norms
     return Part(count, cache_bytes_per_token=NUMBER_BYTES * pairs)
 
 
@@ -117,9 +118,10 @@ def _head_norms(keys: Keys, family: Family, widths: Widths) -> int:
     if family.head_norms == "head":
         keys.must_be("use_qk_norm", True)
         return 2 * widths.head
-    if family.head_norms == "use_qk_norm":
-        return 2 * widths.head * keys.flag("use_qk_norm")
-    return 0
+    of_one, of_all = 2 * widths.head, (widths.heads + widths.kv_heads) * widths.head
+    if family.head_norms == "head_if_said":
+        return of_one * keys.flag("use_qk_norm")
+    return of_all * keys.flag("use_qk_norm") if family.head_norms == "whole_if_said" else 0
 
 
 def latent_attention(keys: Keys, widths: Widths) -> Part:
@@ -175,6 +177,7 @@ def mlp(keys: Keys, family: Family, widths: Widths) -> Part:
     """The MLP, with a gate or without."""
     into = 2 if family.gated else 1
     count = (into + 1) * widths.hidden * widths.mlp
+    count += widths.mlp * family.sub_norms
     return Part(count + (into * widths.mlp + widths.hidden) * has_bias(keys, family.mlp))
 
 
@@ -182,13 +185,13 @@ def experts(keys: Keys, family: Family, widths: Widths) -> Part:
     """Routed experts, their router, and the expert that every token passes."""
     count, width, hidden = keys.number("num_experts"), keys.number(family.experts), widths.hidden
     latent = hidden
-    if family.shared == "own":
+    if family.shared == "latent":
         keys.needed("moe_latent_size")
         latent = keys.number("moe_latent_size", hidden)
     matrices = 3 if family.gated else 2
     biases = (2 * width + hidden) * family.expert_biases
     routed = count * (matrices * latent * width + biases)
-    router = count * (hidden + family.expert_biases)
+    router = count * (hidden + family.router_biases)
     total = routed + router + matrices * hidden * _shared_width(keys, family, width)
     total += 2 * hidden * latent * (latent != hidden) + hidden * (family.shared == "gated")
     return Part(total, routed)
@@ -197,8 +200,10 @@ def experts(keys: Keys, family: Family, widths: Widths) -> Part:
 def _shared_width(keys: Keys, family: Family, width: int) -> int:
     if family.shared == "gated":
         return keys.number("shared_expert_intermediate_size")
-    if family.shared == "own":
+    if family.shared == "latent":
         return keys.number("moe_shared_expert_intermediate_size")
+    if family.shared == "own":
+        return keys.number("shared_intermediate_size", least=0)
     if family.shared == "count":
         keys.needed("n_shared_experts")
         return width * keys.number("n_shared_experts", 0, least=0)

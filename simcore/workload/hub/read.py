@@ -36,10 +36,12 @@ def count_hub_model(config: object, at: str) -> ModelCounts:
             f"{at}: model_type", f"must be an architecture that is modelled ({known})",
             got="no such key" if architecture is None else architecture,
         )  # fmt: skip
-    _check_head(config, family.net == "encoder", at)
+    _check_head(config, family.net in ("encoder", "shared_encoder"), at)
     keys = Keys(table, at)
     for name in family.needed:
         keys.needed(name)
+    for name, value in family.only:
+        keys.must_be(name, value)
     tied = _is_tied(config, keys)
     counts = NETS[family.net](keys, family, tied)
     keys.refuse_unread(str(architecture), family.idle)

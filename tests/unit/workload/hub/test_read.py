@@ -168,4 +168,4 @@ def test_a_file_that_cannot_be_used_ends_in_one_sentence(
 def test_the_page_lists_the_architectures_that_are_modelled() -> None:
     page = (Path(__file__).parents[4] / "docs" / "hub-models.md").read_text(encoding="utf-8")
     listed = page.partition("by its `model_type`:")[2].partition(".\n")[0]
-    assert re.findall(r"`(\w+)`", listed) == sorted(FAMILIES)
+    assert re.findall(r"`([\w-]+)`", listed) == sorted(FAMILIES)
