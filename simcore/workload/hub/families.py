@@ -29,7 +29,10 @@ class Family:
             queries, or follow from ``multi_query``.
         window: Which layers see a window only: none; all if ``sliding_window`` is given; the
             same if it is also switched on; as ``layer_types`` says, which then must be given;
-            the same, but only if windows are switched on.
+            the same, but only if windows are switched on. In hybrids also which have attention:
+            those of ``attn_layer_indices``, or one in a period.
+        linear: Part that mixes tokens in layers without attention.
+        beside: Whether that part stands beside attention in every layer.
         latent: Whether attention caches a latent in place of heads.
         sinks: Whether each head has a sink.
         output_gate: Whether attention has a gate as wide as its queries.
@@ -53,7 +56,14 @@ class Family:
     """
 
     net: Literal[
-        "decoder", "hybrid", "mamba", "mamba2", "encoder_decoder", "encoder", "shared_encoder"
+        "decoder",
+        "hybrid",
+        "mamba",
+        "mamba2",
+        "encoder_decoder",
+        "encoder",
+        "shared_encoder",
+        "bart",
     ] = "decoder"
     norm: Literal["rms", "layer", "none"] = "rms"
     norms: int = 2
@@ -65,7 +75,9 @@ class Family:
     head_norms: Literal["", "head", "whole", "head_if_said", "whole_if_said"] = ""
     head_dim: Literal["said", "maybe", "derived"] = "maybe"
     kv_heads: Literal["said", "maybe", "heads", "multi_query"] = "said"
-    window: Literal["", "all", "switched", "listed", "listed_if_switched"] = ""
+    window: Literal["", "all", "switched", "listed", "listed_if_switched", "indices", "period"] = ""
+    linear: Literal["", "delta", "mamba", "mamba2", "convolution"] = ""
+    beside: bool = False
     latent: bool = False
     sinks: bool = False
     output_gate: bool = False
@@ -75,7 +87,9 @@ class Family:
     four_hidden: bool = False
     head_bias: bool | str = False
     experts: Literal["", "intermediate_size", "moe_intermediate_size"] = ""
-    expert_layers: Literal["all", "after_first", "sparse_step", "listed", "between"] = "all"
+    expert_layers: Literal["all", "after_first", "sparse_step", "listed", "between", "period"] = (
+        "all"
+    )
     shared: Literal["", "gated", "count", "expert", "own", "latent"] = ""
     expert_biases: bool = False
     router_biases: bool = False
@@ -106,15 +120,13 @@ def _latent(**other: object) -> Family:
 
 
 _SAYS_BIAS = ("attention_bias",)
-_QWEN3_MOE: dict[str, object] = {
-    "head_norms": "head",
-    "head_dim": "said",
-    "experts": "moe_intermediate_size",
-}
+_QWEN3_MOE: dict[str, object] = {"head_norms": "head", "experts": "moe_intermediate_size"}
 _QWEN3_MOE |= {"expert_layers": "sparse_step"}
 
 FAMILIES: dict[str, Family] = {
-    "albert": Family(net="shared_encoder"),
+    "albert": Family(net="shared_encoder", needed=("embedding_size",)),
+    "bamba": _with_bias(mlp="mlp_bias", window="indices", linear="mamba2"),
+    "bart": Family(net="bart", only=(("tie_word_embeddings", True), ("is_decoder", False))),
     "arcee": _with_bias(gated=False, mlp="mlp_bias"),
     "bert": Family(net="encoder"),
     "bitnet": _with_bias(sub_norms=True),
@@ -131,7 +143,7 @@ FAMILIES: dict[str, Family] = {
         head_norms="head", window="listed", experts="moe_intermediate_size",
         expert_layers="after_first", shared="count",
     ),
-    "electra": Family(net="encoder"),
+    "electra": Family(net="encoder", needed=("embedding_size",)),
     "ernie4_5": Family(qkv="use_bias", out="use_bias", mlp="use_bias", head_dim="said"),
     "ernie4_5_moe": Family(
         experts="moe_intermediate_size",
@@ -143,11 +155,11 @@ FAMILIES: dict[str, Family] = {
     "falcon": Family(
         norm="layer", norms=1, gated=False, qkv="bias", out="bias", mlp="bias", four_hidden=True,
         head_dim="derived", kv_heads="multi_query",
-        idle=frozenset({"num_kv_heads"}),
-        only=(
-            ("new_decoder_architecture", False), ("parallel_attn", True),
-            ("num_ln_in_parallel_attn", 1),
-        ),
+        idle=frozenset({"num_kv_heads", "alibi"}),
+    ),
+    "falcon_h1": _with_bias(
+        mlp="mlp_bias", linear="mamba2", beside=True,
+        idle=frozenset({"mamba_norm_before_gate", "mamba_expand"}),
     ),
     "falcon_mamba": Family(net="mamba", norms=1, idle=frozenset({"expand"})),
     "gemma": _with_bias(head_dim="said"),
@@ -159,7 +171,7 @@ FAMILIES: dict[str, Family] = {
     "glm": Family(qkv="attention_bias", head_dim="said", needed=_SAYS_BIAS),
     "glm4": Family(qkv="attention_bias", head_dim="said", norms=4, needed=_SAYS_BIAS),
     "glm4_moe": Family(
-        qkv="attention_bias", head_dim="said", head_norms="head_if_said", shared="count",
+        qkv="attention_bias", head_norms="head_if_said", shared="count",
         experts="moe_intermediate_size", expert_layers="after_first",
         needed=_SAYS_BIAS,
     ),
@@ -178,9 +190,19 @@ FAMILIES: dict[str, Family] = {
     "gptj": _gpt(norms=1, qkv=False, out=False, head_bias=True),
     "granite": _with_bias(mlp="mlp_bias"),
     "granitemoe": _with_bias(experts="intermediate_size"),
+    "granitemoehybrid": _with_bias(
+        window="listed", linear="mamba2", experts="intermediate_size", shared="own"
+    ),
     "granitemoeshared": _with_bias(experts="intermediate_size", shared="own"),
     "helium": Family(qkv="attention_bias", mlp="mlp_bias", head_dim="said"),
+    "jamba": Family(
+        window="period", linear="mamba", experts="intermediate_size", expert_layers="period"
+    ),
     "kimi_k2": _latent(),
+    "lfm2": Family(
+        head_norms="head", window="listed", linear="convolution",
+        idle=frozenset({"full_attn_idxs"}),
+    ),
     "llama": _with_bias(mlp="mlp_bias"),
     "llama4_text": _with_bias(
         head_dim="said", window="listed", experts="intermediate_size", expert_layers="listed",
@@ -225,21 +247,21 @@ FAMILIES: dict[str, Family] = {
     ),
     "qwen3": _with_bias(head_norms="head", head_dim="said", window="listed_if_switched"),
     "qwen3_5_text": _with_bias(
-        head_norms="head", head_dim="said", window="listed", output_gate=True,
+        head_norms="head", head_dim="said", window="listed", linear="delta", output_gate=True,
         idle=frozenset({"full_attention_interval"}),
     ),
     "qwen3_5_moe_text": _with_bias(
-        head_norms="head", head_dim="said", window="listed", output_gate=True, dense="",
-        experts="moe_intermediate_size", shared="gated",
+        head_norms="head", head_dim="said", window="listed", linear="delta", output_gate=True,
+        dense="", experts="moe_intermediate_size", shared="gated",
         idle=frozenset({"full_attention_interval", "mlp_only_layers"}),
     ),
     "qwen3_moe": _with_bias(**_QWEN3_MOE, window="switched"),
     "qwen3_next": _with_bias(
-        head_norms="head", head_dim="said", window="listed", output_gate=True,
+        head_norms="head", head_dim="said", window="listed", linear="delta", output_gate=True,
         experts="moe_intermediate_size", expert_layers="sparse_step", shared="gated",
         idle=frozenset({"full_attention_interval"}),
     ),
-    "qwen3_vl_moe_text": _with_bias(**_QWEN3_MOE),
+    "qwen3_vl_moe_text": _with_bias(**_QWEN3_MOE, head_dim="said"),
     "qwen3_vl_text": _with_bias(head_norms="head", head_dim="said"),
     "roberta": Family(net="encoder"),
     "seed_oss": Family(

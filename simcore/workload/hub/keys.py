@@ -50,6 +50,9 @@ NEUTRAL = frozenset(
     use_associative_scan use_bidirectional_attention use_cache use_mamba_kernels use_mambapy
     chunk_size_feed_forward output_attentions output_hidden_states problem_type return_dict
     init_std input_jitter_noise layerdrop logit_scale moe_norm_min n_ctx rotary_dim
+    attention_in_multiplier attention_out_multiplier key_multiplier lm_head_multiplier
+    mamba_chunk_size mlp_multipliers position_embedding_type scale_embedding ssm_in_multiplier
+    ssm_multipliers ssm_out_multiplier z_loss_coefficient encoder_layerdrop decoder_layerdrop
     apply_residual_connection_post_layernorm use_parallel_residual window_size
     """.split()  # noqa: SIM905
 )

@@ -10,6 +10,9 @@ _MIXERS = {
     "sliding_attention": "sliding",
     "chunked_attention": "sliding",
     "linear_attention": "linear",
+    "mamba": "linear",
+    "conv": "linear",
+    "attention": "full",
 }
 _HYBRID = {"linear_attention": "linear", "full_attention": "full", "moe": "moe", "mlp": "mlp"}
 _HYBRID_LETTERS = {"M": "linear_attention", "*": "full_attention", "E": "moe", "-": "mlp"}
@@ -23,6 +26,9 @@ def mixers(keys: Keys, family: Family, layers: int) -> list[str]:
     """
     if family.window == "":
         return ["full"] * layers
+    if family.window in ("indices", "period"):
+        has = _attention_layers(keys, family)
+        return ["full" if has(layer) else "linear" for layer in range(layers)]
     window = keys.value("sliding_window")
     if family.window == "all":
         return ["sliding" if window else "full"] * layers
@@ -36,6 +42,19 @@ def mixers(keys: Keys, family: Family, layers: int) -> list[str]:
         return ["full"] * layers
     keys.needed("layer_types")
     raise keys.refuse("layer_types", "must list the kind of each layer")
+
+
+def _attention_layers(keys: Keys, family: Family) -> Callable[[int], bool]:
+    if family.window == "period":
+        return _period(keys, "attn_layer")
+    keys.needed("attn_layer_indices")
+    listed = keys.layers("attn_layer_indices") or set()
+    return lambda layer: layer in listed
+
+
+def _period(keys: Keys, name: str) -> Callable[[int], bool]:
+    period, offset = keys.number(f"{name}_period"), keys.number(f"{name}_offset", least=0)
+    return lambda layer: layer % period == offset
 
 
 def hybrid_layers(keys: Keys) -> list[str]:
@@ -108,10 +127,16 @@ def _between(keys: Keys) -> Callable[[int], bool]:
     return lambda layer: (layer + 1) % step == 0 and first <= layer <= last
 
 
+def _in_period(keys: Keys) -> Callable[[int], bool]:
+    has, several = _period(keys, "expert_layer"), keys.number("num_experts") > 1
+    return lambda layer: several and has(layer)
+
+
 _RULES = {
     "all": _all,
     "after_first": _after_first,
     "sparse_step": _sparse_step,
     "listed": _listed,
     "between": _between,
+    "period": _in_period,
 }

@@ -55,18 +55,23 @@ def decoder(keys: Keys, family: Family, tied: bool) -> ModelCounts:
     else:
         whole = parts.attention(keys, family, widths)
         parts_of = {"full": whole, "sliding": parts.with_cache(whole, "sliding")}
-    if "linear" in mixing:
-        parts_of["linear"] = parts.delta_net(keys, widths)
+    if family.linear:
+        parts_of["linear"] = _linear(keys, family, widths)
+    if "linear" in mixing and not family.linear:
+        raise keys.refuse("layer_types", "must hold layers of attention for this architecture")
     found = [parts_of[kind] for kind in mixing]
+    found += [parts_of["linear"] for _ in range(layers) if family.beside]
     dense = parts.mlp(keys, family, widths)
-    if family.experts:
+    if family.experts and any(expert_layers):
         chosen, share = parts.experts(keys, family, widths), _share(keys)
         found += [chosen if has else dense for has in expert_layers]
     else:
         found += [dense] * layers
+        if family.experts:  # no layer has any
+            keys.value("num_experts_per_tok")
     keys.must_be("word_embed_proj_dim", widths.hidden)
     norm = parts.norm_parameters(family, widths.hidden)
-    rest = norm * (layers * family.norms + family.final_norms)
+    rest = norm * (layers * _norms(keys, family) + family.final_norms)
     if family.positions:
         positions = keys.number("max_position_embeddings") + family.more_positions
         rest += positions * widths.hidden
@@ -74,11 +79,31 @@ def decoder(keys: Keys, family: Family, tied: bool) -> ModelCounts:
     return _counts(vocabulary * widths.hidden, rest, found, share)
 
 
+def _linear(keys: Keys, family: Family, widths: Widths) -> Part:
+    if family.linear == "mamba2":
+        return parts.mamba2(keys, widths.hidden, parts.BAMBA, beside=family.beside)
+    if family.linear == "delta":
+        return parts.delta_net(keys, widths)
+    part = parts.jamba if family.linear == "mamba" else parts.convolution
+    return part(keys, widths.hidden)
+
+
+def _norms(keys: Keys, family: Family) -> int:
+    """Norms in a layer; Falcon has one or two by its form."""
+    if family.kv_heads != "multi_query" or family.positions:
+        return family.norms
+    is_new = keys.flag("new_decoder_architecture", False)
+    keys.must_be("num_ln_in_parallel_attn", *((1, 2) if is_new else (1,)))
+    chosen = keys.number("num_ln_in_parallel_attn", 2 if is_new else 1)
+    return chosen if keys.flag("parallel_attn") else 2
+
+
 def _share(keys: Keys) -> float:
-    chosen, of = keys.number("num_experts_per_tok"), keys.number("num_experts")
+    chosen = keys.number("num_experts_per_tok", least=0)
+    of = keys.number("num_experts", least=0)
     if chosen > of:
         raise keys.refuse("num_experts_per_tok", f"must be at most the {of} experts")
-    return chosen / of
+    return chosen / of if of else 1.0
 
 
 def hybrid(keys: Keys, family: Family, tied: bool) -> ModelCounts:
@@ -88,11 +113,8 @@ def hybrid(keys: Keys, family: Family, tied: bool) -> ModelCounts:
     found = {
         "full": parts.attention(keys, family, widths),
         "mlp": parts.mlp(keys, family, widths),
-        "linear": parts.mamba2(
-            keys, widths.hidden, heads="mamba_num_heads", head="mamba_head_dim",
-            state="ssm_state_size", bias="mamba_proj_bias",
-        ),
-    }  # fmt: skip
+        "linear": parts.mamba2(keys, widths.hidden, parts.NEMOTRON),
+    }
     share = 1.0
     if "moe" in kinds:
         found["moe"], share = parts.experts(keys, family, widths), _share(keys)
@@ -108,9 +130,7 @@ def state_space(keys: Keys, family: Family, tied: bool) -> ModelCounts:
     if family.net == "mamba":
         layer = parts.mamba(keys, hidden)
     else:
-        layer = parts.mamba2(
-            keys, hidden, heads="num_heads", head="head_dim", state="state_size", bias="use_bias"
-        )
+        layer = parts.mamba2(keys, hidden, parts.MAMBA2)
     rest = parts.norm_parameters(family, hidden) * (layers + 1) + (
         0 if tied else vocabulary * hidden
     )
@@ -131,6 +151,22 @@ def encoder_decoder(keys: Keys, _family: Family, _tied: bool) -> ModelCounts:
     read = [Part(attention + mlp + 2 * hidden)] * layers
     written = [Part(2 * attention + mlp + 3 * hidden)] * keys.number("num_decoder_layers", layers)
     return _counts(vocabulary * hidden, 2 * hidden + 2 * buckets * heads, read + written)
+
+
+def bart(keys: Keys, _family: Family, _tied: bool) -> ModelCounts:
+    """Counts of BART (arXiv:1910.13461): biases everywhere, one table, two of positions."""
+    hidden, vocabulary = keys.number("hidden_size"), keys.number("vocab_size")
+    attention, norm = 4 * hidden * (hidden + 1), 2 * hidden
+    found: list[Part] = []
+    for side, attentions in (("encoder", 1), ("decoder", 2)):
+        heads, width = keys.number(f"{side}_attention_heads"), keys.number(f"{side}_ffn_dim")
+        if hidden % heads:
+            raise keys.refuse("d_model", f"must be a multiple of its {heads} heads")
+        layer = attentions * (attention + norm) + 2 * hidden * width + width + hidden + norm
+        found += [Part(layer)] * keys.number(f"{side}_layers")
+    keys.must_be("num_hidden_layers", keys.value("encoder_layers"))
+    positions = 2 * (keys.number("max_position_embeddings") + 2) * hidden
+    return _counts(vocabulary * hidden, positions + 2 * norm, found)
 
 
 def encoder(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
@@ -166,5 +202,6 @@ NETS: dict[str, Callable[[Keys, Family, bool], ModelCounts]] = {
     "encoder_decoder": encoder_decoder,
     "encoder": encoder,
     "shared_encoder": encoder,
+    "bart": bart,
 }
 """Counting functions of each kind of net."""

@@ -55,19 +55,33 @@ class Widths:
             ConfigError: A key is missing or has no usable value.
         """
         hidden, heads = keys.number("hidden_size"), keys.number("num_attention_heads")
-        four = 4 * hidden if family.four_hidden else None
         return cls(
             hidden,
             heads,
             _kv_heads(keys, family, heads),
             _head(keys, family, hidden, heads),
-            keys.number(family.dense, four) if family.dense else 0,
+            _mlp(keys, family, hidden),
         )
+
+
+def _mlp(keys: Keys, family: Family, hidden: int) -> int:
+    if not family.dense:
+        return 0
+    width = keys.number(family.dense, 4 * hidden if family.four_hidden else None)
+    if family.linear != "convolution" or not keys.flag("block_auto_adjust_ff_dim"):
+        return width
+    keys.needed("block_ffn_dim_multiplier")
+    keys.must_be("block_ffn_dim_multiplier", 1)
+    multiple, width = keys.number("block_multiple_of"), 2 * width // 3
+    return -(-width // multiple) * multiple if keys.has("block_ffn_dim_multiplier") else width
 
 
 def _kv_heads(keys: Keys, family: Family, heads: int) -> int:
     if family.kv_heads == "heads":
         return heads
+    if family.kv_heads == "multi_query" and keys.flag("new_decoder_architecture", False):
+        keys.flag("multi_query", True)
+        return keys.number("num_key_value_heads")
     if family.kv_heads == "multi_query":
         return 1 if keys.flag("multi_query") else heads
     found = keys.number("num_key_value_heads", heads if family.kv_heads == "maybe" else None)
@@ -109,6 +123,8 @@ def attention(keys: Keys, family: Family, widths: Widths) -> Part:
     count += widths.hidden * queries * (family.output_gate and keys.flag("attn_output_gate", True))
     count += _head_norms(keys, family, widths) + widths.heads * family.sinks
     count += widths.hidden * family.sub_norms
+    if family.kv_heads == "multi_query" and keys.flag("new_decoder_architecture", False):
+        pairs = 2 * queries  # Falcon's module repeats keys and values for each query, then caches
     return Part(count, cache_bytes_per_token=NUMBER_BYTES * pairs)
 
 
@@ -154,23 +170,76 @@ def mamba(keys: Keys, hidden: int) -> Part:
     """A layer of Mamba (arXiv:2312.00752); its state does not grow."""
     inner, rank = keys.number("intermediate_size"), keys.number("time_step_rank")
     state, kernel = keys.number("state_size"), keys.number("conv_kernel")
-    count = hidden * 2 * inner + inner * (kernel + keys.flag("use_conv_bias"))
-    count += inner * (rank + 2 * state) + rank * inner + inner  # steps, B and C; steps' own layer
-    count += inner * state + inner + inner * hidden
+    count = _mamba(hidden, inner, rank, state, kernel + keys.flag("use_conv_bias"))
     return Part(count + (2 * inner + hidden) * keys.flag("use_bias"))
 
 
-def mamba2(
-    keys: Keys, hidden: int, *, heads: str, head: str, state: str, bias: str
-) -> Part:  # fmt: skip
-    """A layer of Mamba 2 (arXiv:2405.21060), by the names of its keys; its state does not grow."""
-    count = keys.number(heads)
-    inner = count * keys.number(head)
-    mixed = inner + 2 * keys.number("n_groups") * keys.number(state)
-    projected = inner + mixed + count
-    total = hidden * projected + (keys.number("conv_kernel") + keys.flag("use_conv_bias")) * mixed
-    total += 3 * count + inner + inner * hidden
-    return Part(total + (projected + hidden) * keys.flag(bias))
+def jamba(keys: Keys, hidden: int) -> Part:
+    """A layer of Mamba with norms of steps and states (Jamba, arXiv:2403.19887)."""
+    inner, rank = keys.number("mamba_expand") * hidden, keys.number("mamba_dt_rank")
+    state, kernel = keys.number("mamba_d_state"), keys.number("mamba_d_conv")
+    count = _mamba(hidden, inner, rank, state, kernel + keys.flag("mamba_conv_bias"))
+    return Part(count + rank + 2 * state + (2 * inner + hidden) * keys.flag("mamba_proj_bias"))
+
+
+def _mamba(hidden: int, inner: int, rank: int, state: int, taps: int) -> int:
+    count = hidden * 2 * inner + inner * taps
+    count += inner * (rank + 2 * state) + rank * inner + inner  # steps, B and C; steps' own layer
+    return count + inner * state + inner + inner * hidden
+
+
+@dataclass(frozen=True, slots=True)
+class StateKeys:
+    """Names of the keys of a layer of Mamba 2, which differ by architecture."""
+
+    heads: str
+    head: str
+    groups: str
+    state: str
+    kernel: str
+    conv_bias: str
+    bias: str
+
+
+MAMBA2 = StateKeys(
+    "num_heads", "head_dim", "n_groups", "state_size", "conv_kernel", "use_conv_bias", "use_bias"
+)
+NEMOTRON = StateKeys(
+    "mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel",
+    "use_conv_bias", "mamba_proj_bias",
+)  # fmt: skip
+BAMBA = StateKeys(
+    "mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state", "mamba_d_conv",
+    "mamba_conv_bias", "mamba_proj_bias",
+)  # fmt: skip
+
+
+def mamba2(keys: Keys, hidden: int, names: StateKeys, *, beside: bool = False) -> Part:
+    """A layer of Mamba 2 (arXiv:2405.21060); its state does not grow.
+
+    One *beside* attention (Falcon-H1) has a norm, and biases of its last matrix, by own keys.
+    """
+    heads = keys.number(names.heads)
+    inner = heads * keys.number(names.head)
+    mixed = inner + 2 * keys.number(names.groups) * keys.number(names.state)
+    projected = inner + mixed + heads
+    taps = keys.number(names.kernel) + keys.flag(names.conv_bias)
+    bias = keys.flag(names.bias)
+    has_norm = keys.flag("mamba_rms_norm") if beside else True
+    out_bias = keys.flag("projectors_bias") if beside else bias
+    if beside:
+        keys.number("mamba_d_ssm")
+        keys.must_be("mamba_d_ssm", inner)
+    elif names is BAMBA:
+        keys.must_be("mamba_expand", inner / hidden)
+    total = hidden * projected + taps * mixed + 3 * heads + inner * has_norm + inner * hidden
+    return Part(total + projected * bias + hidden * out_bias)
+
+
+def convolution(keys: Keys, hidden: int) -> Part:
+    """A short convolution between gates (LFM2); its state does not grow."""
+    taps, bias = keys.number("conv_L_cache"), keys.flag("conv_bias")
+    return Part(4 * hidden * hidden + hidden * taps + 5 * hidden * bias)
 
 
 def mlp(keys: Keys, family: Family, widths: Widths) -> Part:
@@ -183,7 +252,8 @@ def mlp(keys: Keys, family: Family, widths: Widths) -> Part:
 
 def experts(keys: Keys, family: Family, widths: Widths) -> Part:
     """Routed experts, their router, and the expert that every token passes."""
-    count, width, hidden = keys.number("num_experts"), keys.number(family.experts), widths.hidden
+    count = keys.number("num_experts", least=0 if family.shared == "own" else 1)
+    width, hidden = keys.number(family.experts), widths.hidden
     latent = hidden
     if family.shared == "latent":
         keys.needed("moe_latent_size")

@@ -145,7 +145,7 @@ def test_one_config_is_counted_and_told(tmp_path: Path) -> None:
         (None, "config.json: "),
         ('{"model_type": ', "config.json line 1: must be valid JSON"),
         ("7", "config.json: must be a config.json or a list"),
-        ('{"model_type": "qwen9"}', "config.json: model_type: must be an architecture"),
+        ('{"model_type": "qwen9"}', "config.json: model_type: must be one of the "),
         ('[{"id": "a"}]', "config.json: [0]: must be a table of id and file"),
     ],
 )
