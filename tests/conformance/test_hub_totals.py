@@ -83,6 +83,25 @@ RELEASED = {
                 mamba_conv_bias=True, mamba_proj_bias=False, projectors_bias=False,
                 mamba_rms_norm=False),
     ),
+    "falcon-40b": (
+        41303293952,
+        _config("falcon", 8192, 60, 128, num_kv_heads=8, vocab_size=65024, multi_query=True,
+                bias=False, parallel_attn=True, new_decoder_architecture=True, **TIED),
+    ),
+    "minimax-text-01": (
+        456089655296,
+        _config("minimax", 6144, 80, 64, num_key_value_heads=8, head_dim=128,
+                vocab_size=200064, intermediate_size=9216, num_local_experts=32,
+                num_experts_per_tok=2,
+                layer_types=([*["linear_attention"] * 7, "full_attention"] * 10)),
+    ),
+    "recurrentgemma-2b": (
+        2682862080,
+        _config("recurrent_gemma", 2560, 26, 10, num_key_value_heads=1, head_dim=256,
+                vocab_size=256000, intermediate_size=15360, lru_width=2560, conv1d_width=4,
+                block_types=["recurrent", "recurrent", "attention"], attention_bias=False,
+                **TIED),
+    ),
     "bart-large": (
         406291456,
         {"model_type": "bart", "d_model": 1024, "vocab_size": 50265,

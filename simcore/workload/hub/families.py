@@ -30,7 +30,7 @@ class Family:
         window: Which layers see a window only: none; all if ``sliding_window`` is given; the
             same if it is also switched on; as ``layer_types`` says, which then must be given;
             the same, but only if windows are switched on. In hybrids also which have attention:
-            those of ``attn_layer_indices``, or one in a period.
+            those of ``attn_layer_indices``, one in a period, or as a pattern repeats.
         linear: Part that mixes tokens in layers without attention.
         beside: Whether that part stands beside attention in every layer.
         latent: Whether attention caches a latent in place of heads.
@@ -75,8 +75,10 @@ class Family:
     head_norms: Literal["", "head", "whole", "head_if_said", "whole_if_said"] = ""
     head_dim: Literal["said", "maybe", "derived"] = "maybe"
     kv_heads: Literal["said", "maybe", "heads", "multi_query"] = "said"
-    window: Literal["", "all", "switched", "listed", "listed_if_switched", "indices", "period"] = ""
-    linear: Literal["", "delta", "mamba", "mamba2", "convolution"] = ""
+    window: Literal[
+        "", "all", "switched", "listed", "listed_if_switched", "indices", "period", "pattern"
+    ] = ""
+    linear: Literal["", "delta", "mamba", "mamba2", "convolution", "recurrent", "lightning"] = ""
     beside: bool = False
     latent: bool = False
     sinks: bool = False
@@ -87,9 +89,9 @@ class Family:
     four_hidden: bool = False
     head_bias: bool | str = False
     experts: Literal["", "intermediate_size", "moe_intermediate_size"] = ""
-    expert_layers: Literal["all", "after_first", "sparse_step", "listed", "between", "period"] = (
-        "all"
-    )
+    expert_layers: Literal[
+        "all", "after_first", "sparse_step", "listed", "between", "period", "typed"
+    ] = "all"
     shared: Literal["", "gated", "count", "expert", "own", "latent"] = ""
     expert_biases: bool = False
     router_biases: bool = False
@@ -170,6 +172,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "glm": Family(qkv="attention_bias", head_dim="said", needed=_SAYS_BIAS),
     "glm4": Family(qkv="attention_bias", head_dim="said", norms=4, needed=_SAYS_BIAS),
+    "glm4_moe_lite": _latent(expert_layers="typed"),
     "glm4_moe": Family(
         qkv="attention_bias", head_norms="head_if_said", shared="count",
         experts="moe_intermediate_size", expert_layers="after_first",
@@ -195,6 +198,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "granitemoeshared": _with_bias(experts="intermediate_size", shared="own"),
     "helium": Family(qkv="attention_bias", mlp="mlp_bias", head_dim="said"),
+    "hunyuan_v1_dense": _with_bias(head_norms="head"),
     "jamba": Family(
         window="period", linear="mamba", experts="intermediate_size", expert_layers="period"
     ),
@@ -211,6 +215,9 @@ FAMILIES: dict[str, Family] = {
     ),
     "mamba": Family(net="mamba", norms=1, idle=frozenset({"expand"})),
     "mamba2": Family(net="mamba2", norms=1, idle=frozenset({"expand", "time_step_rank"})),
+    "minimax": Family(
+        window="listed", linear="lightning", experts="intermediate_size",
+    ),
     "minimax_m2": Family(head_norms="whole", head_dim="said", experts="intermediate_size"),
     "ministral3": Family(head_dim="said", window="all"),
     "mistral": Family(window="all", needed=("sliding_window",)),
@@ -263,6 +270,10 @@ FAMILIES: dict[str, Family] = {
     ),
     "qwen3_vl_moe_text": _with_bias(**_QWEN3_MOE, head_dim="said"),
     "qwen3_vl_text": _with_bias(head_norms="head", head_dim="said"),
+    "recurrent_gemma": Family(
+        qkv="attention_bias", out=True, mlp=True, head_dim="said", window="pattern",
+        linear="recurrent", idle=frozenset({"attention_window_size"}),
+    ),
     "roberta": Family(net="encoder"),
     "seed_oss": Family(
         qkv="attention_bias", out="attention_out_bias", mlp="mlp_bias", head_dim="said",
@@ -278,6 +289,7 @@ FAMILIES: dict[str, Family] = {
         needed=("use_bias",),
     ),
     "t5": Family(net="encoder_decoder"),
+    "vaultgemma": _with_bias(head_dim="said", window="listed"),
     "xlm-roberta": Family(net="encoder"),
 }  # fmt: skip
 """Architectures by ``model_type``; those of vision models by that of their text part."""

@@ -53,6 +53,9 @@ NEUTRAL = frozenset(
     attention_in_multiplier attention_out_multiplier key_multiplier lm_head_multiplier
     mamba_chunk_size mlp_multipliers position_embedding_type scale_embedding ssm_in_multiplier
     ssm_multipliers ssm_out_multiplier z_loss_coefficient encoder_layerdrop decoder_layerdrop
+    block_size final_w_init_variance_scale full_attn_alpha_factor full_attn_beta_factor
+    linear_attn_alpha_factor linear_attn_beta_factor logits_soft_cap mlp_alpha_factor
+    mlp_beta_factor w_init_variance_scale
     apply_residual_connection_post_layernorm use_parallel_residual window_size
     """.split()  # noqa: SIM905
 )

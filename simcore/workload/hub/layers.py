@@ -29,6 +29,8 @@ def mixers(keys: Keys, family: Family, layers: int) -> list[str]:
     if family.window in ("indices", "period"):
         has = _attention_layers(keys, family)
         return ["full" if has(layer) else "linear" for layer in range(layers)]
+    if family.window == "pattern":
+        return _repeated(keys, layers)
     window = keys.value("sliding_window")
     if family.window == "all":
         return ["sliding" if window else "full"] * layers
@@ -42,6 +44,14 @@ def mixers(keys: Keys, family: Family, layers: int) -> list[str]:
         return ["full"] * layers
     keys.needed("layer_types")
     raise keys.refuse("layer_types", "must list the kind of each layer")
+
+
+def _repeated(keys: Keys, layers: int) -> list[str]:
+    pattern = keys.texts("block_types")
+    if not pattern or set(pattern) - {"recurrent", "attention"}:
+        raise keys.refuse("block_types", "must list layers as recurrent or attention")
+    kinds = [pattern[layer % len(pattern)] for layer in range(layers)]
+    return ["linear" if kind == "recurrent" else "sliding" for kind in kinds]
 
 
 def _attention_layers(keys: Keys, family: Family) -> Callable[[int], bool]:
@@ -132,6 +142,14 @@ def _in_period(keys: Keys) -> Callable[[int], bool]:
     return lambda layer: several and has(layer)
 
 
+def _typed(keys: Keys) -> Callable[[int], bool]:
+    kinds = keys.texts("mlp_layer_types")
+    layers = keys.number("num_hidden_layers")
+    if kinds is None or len(kinds) != layers or set(kinds) - {"dense", "sparse"}:
+        raise keys.refuse("mlp_layer_types", f"must list all {layers} layers as dense or sparse")
+    return lambda layer: kinds[layer] == "sparse"
+
+
 _RULES = {
     "all": _all,
     "after_first": _after_first,
@@ -139,4 +157,5 @@ _RULES = {
     "listed": _listed,
     "between": _between,
     "period": _in_period,
+    "typed": _typed,
 }

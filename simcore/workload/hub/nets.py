@@ -84,6 +84,10 @@ def _linear(keys: Keys, family: Family, widths: Widths) -> Part:
         return parts.mamba2(keys, widths.hidden, parts.BAMBA, beside=family.beside)
     if family.linear == "delta":
         return parts.delta_net(keys, widths)
+    if family.linear == "recurrent":
+        return parts.recurrent(keys, widths)
+    if family.linear == "lightning":
+        return parts.lightning(widths)
     part = parts.jamba if family.linear == "mamba" else parts.convolution
     return part(keys, widths.hidden)
 

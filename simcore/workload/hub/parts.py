@@ -68,6 +68,8 @@ def _mlp(keys: Keys, family: Family, hidden: int) -> int:
     if not family.dense:
         return 0
     width = keys.number(family.dense, 4 * hidden if family.four_hidden else None)
+    if family.linear == "recurrent":
+        return width // 2
     if family.linear != "convolution" or not keys.flag("block_auto_adjust_ff_dim"):
         return width
     keys.needed("block_ffn_dim_multiplier")
@@ -91,6 +93,8 @@ def _kv_heads(keys: Keys, family: Family, heads: int) -> int:
 
 
 def _head(keys: Keys, family: Family, hidden: int, heads: int) -> int:
+    if family.latent:
+        return 0  # widths of its own
     if family.head_dim == "said":
         return keys.number("head_dim")
     given = None if family.head_dim == "derived" else keys.value("head_dim")
@@ -234,6 +238,22 @@ def mamba2(keys: Keys, hidden: int, names: StateKeys, *, beside: bool = False) -
         keys.must_be("mamba_expand", inner / hidden)
     total = hidden * projected + taps * mixed + 3 * heads + inner * has_norm + inner * hidden
     return Part(total + projected * bias + hidden * out_bias)
+
+
+def recurrent(keys: Keys, widths: Widths) -> Part:
+    """A gated linear recurrence (Griffin, arXiv:2402.19427); its state does not grow."""
+    width, hidden = keys.number("lru_width"), widths.hidden
+    if width % widths.heads:
+        raise keys.refuse("lru_width", f"must be a multiple of the {widths.heads} heads")
+    gates = 2 * width * (width // widths.heads + 1)
+    matrices = 3 * hidden * width + 2 * width + hidden
+    return Part(matrices + gates + width + width * (keys.number("conv1d_width") + 1))
+
+
+def lightning(widths: Widths) -> Part:
+    """Linear attention with a norm and a gate (MiniMax-01, arXiv:2501.08313)."""
+    inner = widths.heads * widths.head
+    return Part(5 * widths.hidden * inner + inner)
 
 
 def convolution(keys: Keys, hidden: int) -> Part:
