@@ -56,6 +56,11 @@ _COMMANDS = {
         "Work out layers on systolic arrays.",
     ),
     "flits": ("simcore.cli.inside.flits", "flits", "Simulate networks on a chip flit by flit."),
+    "models": (
+        "simcore.cli.imports.models",
+        "models",
+        "Count parameters and caches of Hugging Face models.",
+    ),
     "schema": ("simcore.cli.schema", "schema", "Write the JSON Schemas of all file kinds."),
 }
 

@@ -1,0 +1,1 @@
+"""Counts of language models from their ``config.json`` of Hugging Face."""

@@ -1,0 +1,82 @@
+"""Reads a ``config.json`` of Hugging Face, and counts the model it stands for."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from simcore.errors import ConfigError
+from simcore.files.json_file import read_json
+from simcore.workload.hub.families import FAMILIES, WRAPPERS
+from simcore.workload.hub.keys import Keys, UnmodelledError
+from simcore.workload.hub.nets import NETS, ModelCounts
+
+MAX_CONFIG_BYTES = 1 << 20
+_HEADS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM")
+
+
+def read_hub_model(path: Path) -> ModelCounts:
+    """Counts of the model of a ``config.json``.
+
+    Raises:
+        UnmodelledError: Its architecture or a part of it is not modelled, and so not counted.
+        ConfigError: The file cannot be read, or a key is missing or has no usable value.
+    """
+    return count_hub_model(read_json(path, MAX_CONFIG_BYTES), str(path))
+
+
+def count_hub_model(config: object, at: str) -> ModelCounts:
+    """Counts of the model of a *config* that stands *at* a place; errors as ``read_hub_model``."""
+    if not isinstance(config, Mapping):
+        raise ConfigError(at, "must be a table of keys, as config.json of a release", got=config)
+    table = _text_part(config, at)
+    architecture = table.get("model_type")
+    family = FAMILIES.get(architecture) if isinstance(architecture, str) else None
+    if family is None:
+        rule = f"must be one of the {len(FAMILIES)} architectures listed in docs/hub-models.md"
+        got = "no such key" if architecture is None else architecture
+        raise UnmodelledError(f"{at}: model_type", rule, got=got)
+    _check_head(config, family.net in ("encoder", "shared_encoder"), at)
+    keys = Keys(table, at)
+    for name in family.needed:
+        keys.needed(name)
+    for name, value in family.only:
+        keys.must_be(name, value)
+    tied = _is_tied(config, keys)
+    counts = NETS[family.net](keys, family, tied)
+    keys.refuse_unread(str(architecture), family.idle)
+    return counts
+
+
+def _text_part(config: Mapping[str, object], at: str) -> Mapping[str, object]:
+    """The table of the part that text passes: that of a model with vision is nested."""
+    table = config.get("text_config")
+    if table is None:
+        return config
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{at}: text_config", "must be a table of keys", got=table)
+    pair = (config.get("model_type"), table.get("model_type"))
+    if pair not in WRAPPERS:
+        raise UnmodelledError(
+            f"{at}: model_type", "must be an architecture with vision that is modelled"
+            f" ({', '.join(sorted({outer for outer, _ in WRAPPERS}))})", got=pair[0],
+        )  # fmt: skip
+    return table
+
+
+def _check_head(config: Mapping[str, object], is_encoder: bool, at: str) -> None:
+    """Refuse other heads than those of language models, whose parameters differ."""
+    names = config.get("architectures")
+    if names is None:
+        return
+    wanted = ("ForMaskedLM",) if is_encoder else _HEADS[:3]
+    if not isinstance(names, list) or not all(str(name).endswith(wanted) for name in names):
+        rule = f"must name classes that end in {' or '.join(wanted)}: other heads are not modelled"
+        raise UnmodelledError(f"{at}: architectures", rule, got=names)
+
+
+def _is_tied(config: Mapping[str, object], keys: Keys) -> bool:
+    """True if input tokens and output head share a table; the word of the whole model counts."""
+    outer = config.get("tie_word_embeddings")
+    keys.value("tie_word_embeddings")
+    if isinstance(outer, bool):
+        return outer
+    return keys.flag("tie_word_embeddings")
