@@ -3,24 +3,29 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from simcore.errors import ConfigError
+from simcore.flits.topologies.known import TOPOLOGIES, Routing, Topology
+from simcore.flits.topologies.wires import whole
+from simcore.kernels.flits.allocation import INPUT_FIRST, ISLIP, OUTPUT_FIRST
+from simcore.kernels.flits.network import How, Links
+from simcore.kernels.flits.rule import Rule
 
-MOST_ROUTERS = 1 << 14
 MOST_FLITS = 1 << 16
 MOST_CHANNELS = 256
-MOST_CYCLES = 1 << 40
+MOST_STAGE_CYCLES = 1000
 
-ROUTES = {"mesh": ("dor",), "torus": ("dim_order", "dim_order_bal")}
-"""Routing functions of each topology."""
+ALLOCATORS = {
+    "islip": ISLIP, "separable_input_first": INPUT_FIRST, "separable_output_first": OUTPUT_FIRST,
+}  # fmt: skip
+"""Allocators by name."""
 
 _FIXED = {
-    "routing_delay": 1, "vc_alloc_delay": 1, "sw_alloc_delay": 1, "st_prepare_delay": 0,
-    "st_final_delay": 1, "output_delay": 0, "wait_for_tail_credit": 0, "vc_allocator": "islip",
-    "sw_allocator": "islip", "alloc_iters": 1, "input_speedup": 1, "output_speedup": 1,
-    "internal_speedup": 1.0, "speculative": 0, "hold_switch_for_packet": 0,
-    "injection_process": "bernoulli", "injection_rate_uses_flits": 1,
+    "vc_alloc_delay": 1, "sw_alloc_delay": 1, "output_delay": 0, "output_speedup": 1,
+    "internal_speedup": 1.0, "injection_process": "bernoulli", "injection_rate_uses_flits": 1,
+    "speculative": 0,
 }  # fmt: skip
 """Parameters of which one value is known."""
 
@@ -30,27 +35,21 @@ class Case:
     """A network, and the rules by which it is measured.
 
     Attributes:
-        topology, side, dimensions: ``mesh`` or ``torus`` of side^dimensions routers.
-        route: Routing function.
-        channels, depth: Virtual channels of a port, and flits that each holds.
-        latency: Cycles of a link between routers.
-        credit_delay: Cycles until a router may use a credit.
-        size: Flits of a packet.
+        links: Of its routers and nodes.
+        rule: Of its routes.
+        how: Its routers work.
+        base, digits: Digits of a node's number that patterns of traffic shift; 0: there are none.
         traffic: Name of the pattern.
         batch: Packets of each node that are sent as fast as possible; 0: packets come at random.
         most_out: Packets of a node that may be on their way in a batch; 0: any number.
         warmup, period, samples: Periods that are left out, their cycles, and periods at most.
     """
 
-    topology: str
-    side: int
-    dimensions: int
-    route: str
-    channels: int
-    depth: int
-    latency: int
-    credit_delay: int
-    size: int
+    links: Links
+    rule: Rule
+    how: How
+    base: int
+    digits: int
     traffic: str
     batch: int
     most_out: int
@@ -60,11 +59,15 @@ class Case:
 
     @property
     def nodes(self) -> int:
-        return int(self.side**self.dimensions)
+        return len(self.links.node_router)
 
 
-def read_case(config: Mapping[str, Any]) -> Case:
+def read_case(config: Mapping[str, Any], folder: Path = Path()) -> Case:
     """The case that a table of parameters describes.
+
+    Args:
+        config: The parameters.
+        folder: Where a ``network_file`` is looked for.
 
     Raises:
         ConfigError: A parameter is missing, breaks its rule, or has a value that is not known here.
@@ -72,48 +75,72 @@ def read_case(config: Mapping[str, Any]) -> Case:
     for name, known in _FIXED.items():
         if config.get(name, known) != known:
             raise ConfigError(name, f"must be {known}, the only value so far", got=config[name])
-    topology = config.get("topology")
-    if topology not in ROUTES:
-        rule = f"must be one of {', '.join(ROUTES)}: no other network is known so far"
-        raise ConfigError("topology", rule, got=topology)
-    route = config.get("routing_function")
-    if route not in ROUTES[topology]:
-        rule = f"must be one of {', '.join(ROUTES[topology])} on a {topology}, so far"
-        raise ConfigError("routing_function", rule, got=route)
-    folded = topology == "torus" and _whole(config, "use_noc_latency", 0, 1, 1)
-    case = Case(
-        topology=topology,
-        side=_whole(config, "k", 2, MOST_ROUTERS),
-        dimensions=_whole(config, "n", 1, 14),
-        route=route,
-        channels=_whole(config, "num_vcs", 1, MOST_CHANNELS),
-        depth=_whole(config, "vc_buf_size", 1, MOST_FLITS),
-        latency=2 if folded else 1,
-        credit_delay=_whole(config, "credit_delay", 0, 1000, 0),
-        size=_whole(config, "packet_size", 1, MOST_FLITS),
+    topology, routing = _topology(config)
+    how = _how(config, routing)
+    if "network_file" in config:
+        config = {**config, "network_file": folder / str(config["network_file"])}
+    wires = topology.wires(config)
+    rule = Rule(routing.kind, wires.side, wires.dimensions, how.channels, wires.first, wires.table)
+    return Case(
+        links=wires.links(whole(config, "credit_delay", 0, MOST_STAGE_CYCLES, 0)),
+        rule=rule,
+        how=how,
+        base=wires.base,
+        digits=wires.digits,
         traffic=str(config.get("traffic", "uniform")),
-        batch=_whole(config, "batch_size", 1, 1 << 30) if "batch_size" in config else 0,
-        most_out=_whole(config, "max_outstanding_requests", 0, 1 << 30, 0),
-        warmup=_whole(config, "warmup_periods", 1, 1 << 20, 3),
-        period=_whole(config, "sample_period", 1, 1 << 30, 1000),
-        samples=_whole(config, "max_samples", 1, 1 << 20, 10),
+        batch=whole(config, "batch_size", 1, 1 << 30) if "batch_size" in config else 0,
+        most_out=whole(config, "max_outstanding_requests", 0, 1 << 30, 0),
+        warmup=whole(config, "warmup_periods", 1, 1 << 20, 3),
+        period=whole(config, "sample_period", 1, 1 << 30, 1000),
+        samples=whole(config, "max_samples", 1, 1 << 20, 10),
     )
-    if case.nodes > MOST_ROUTERS:
-        rule = f"must give at most {MOST_ROUTERS:,} routers, k to the n-th"
-        raise ConfigError("k", rule, got=case.side)
-    if topology == "torus" and case.channels % 2:
-        raise ConfigError("num_vcs", "must be even: a torus halves them", got=case.channels)
-    return case
 
 
-def _whole(
-    config: Mapping[str, Any], name: str, least: int, most: int, default: int | None = None
-) -> int:
-    value = config.get(name, default)
-    is_whole = isinstance(value, int | float) and value == int(value)
-    if not is_whole or isinstance(value, bool) or not least <= value <= most:
-        raise ConfigError(name, f"must be a whole number from {least} to {most:,}", got=value)
-    return int(value)
+def _topology(config: Mapping[str, Any]) -> tuple[Topology, Routing]:
+    name, route = config.get("topology"), config.get("routing_function")
+    topology = TOPOLOGIES.get(str(name))
+    if topology is None:
+        raise ConfigError("topology", f"must be one of {', '.join(TOPOLOGIES)}", got=name)
+    routing = topology.routings.get(str(route))
+    if routing is None:
+        rule = f"must be one of {', '.join(topology.routings)} with topology {name}"
+        raise ConfigError("routing_function", rule, got=route)
+    return topology, routing
+
+
+def _how(config: Mapping[str, Any], routing: Routing) -> How:
+    """A router's way to work."""
+    channels = whole(config, "num_vcs", 1, MOST_CHANNELS)
+    route = config["routing_function"]
+    if channels < routing.least:
+        rule = f"must be at least {routing.least} with routing_function {route}"
+        raise ConfigError("num_vcs", rule, got=channels)
+    if channels % routing.parts:
+        rule = f"must be even: routing_function {route} halves them"
+        raise ConfigError("num_vcs", rule, got=channels)
+    prepare = whole(config, "st_prepare_delay", 0, MOST_STAGE_CYCLES, 0)
+    return How(
+        channels=channels,
+        depth=whole(config, "vc_buf_size", 1, MOST_FLITS),
+        size=whole(config, "packet_size", 1, MOST_FLITS),
+        routing=whole(config, "routing_delay", 0, MOST_STAGE_CYCLES, 1),
+        crossing=prepare + whole(config, "st_final_delay", 1, MOST_STAGE_CYCLES, 1),
+        guesses=False,
+        holds=whole(config, "hold_switch_for_packet", 0, 1, 0) == 1,
+        tail_credit=whole(config, "wait_for_tail_credit", 0, 1, 0) == 1,
+        input_ports=whole(config, "input_speedup", 1, channels, 1),
+        output_ports=1,
+        channel_kind=_allocator(config, "vc_allocator"),
+        switch_kind=_allocator(config, "sw_allocator"),
+        iterations=whole(config, "alloc_iters", 1, 16, 1),
+    )
+
+
+def _allocator(config: Mapping[str, Any], name: str) -> int:
+    kind = config.get(name, "islip")
+    if kind not in ALLOCATORS:
+        raise ConfigError(name, f"must be one of {', '.join(ALLOCATORS)}", got=kind)
+    return ALLOCATORS[kind]
 
 
 def targets_of(case: Case, tables: Mapping[str, Sequence[int]]) -> tuple[str, list[int]]:
@@ -140,7 +167,9 @@ def targets_of(case: Case, tables: Mapping[str, Sequence[int]]) -> tuple[str, li
             raise ConfigError("traffic", "transpose needs a square of nodes", got=nodes)
         found = [_BITS[name](node, bits) for node in range(nodes)]
     elif name in ("tornado", "neighbor"):
-        step = 1 if name == "neighbor" else -(-case.side // 2) - 1
+        if case.base == 0:
+            raise ConfigError("traffic", f"{name} needs a grid of nodes, as k and n give", got=name)
+        step = 1 if name == "neighbor" else -(-case.base // 2) - 1
         found = [_shifted(node, case, step) for node in range(nodes)]
     elif name in tables:
         found = [int(node) for node in tables[name]]
@@ -155,8 +184,8 @@ def targets_of(case: Case, tables: Mapping[str, Sequence[int]]) -> tuple[str, li
 
 
 def _shifted(node: int, case: Case, step: int) -> int:
-    strides = [case.side**d for d in range(case.dimensions)]
-    return sum((node // stride % case.side + step) % case.side * stride for stride in strides)
+    strides = [case.base**d for d in range(case.digits)]
+    return sum((node // stride % case.base + step) % case.base * stride for stride in strides)
 
 
 _BITS: dict[str, Callable[[int, int], int]] = {

@@ -55,7 +55,10 @@ def _kind(value: object) -> str:
 
 
 def run_cases(
-    tables: Tables, cases: Sequence[Mapping[str, Any]], on_done: Callable[[str, str], None]
+    tables: Tables,
+    cases: Sequence[Mapping[str, Any]],
+    on_done: Callable[[str, str], None],
+    folder: Path = Path(),
 ) -> dict[str, dict[str, object]]:
     """Results of *cases* by id: status, message, and points with metrics.
 
@@ -63,27 +66,32 @@ def run_cases(
         tables: Permutations by name.
         cases: What to run.
         on_done: Called with the id and the status of each.
+        folder: Where files of networks are looked for.
     """
     results: dict[str, dict[str, object]] = {}
     for entry in cases:
         name = str(entry["id"])
         try:
-            results[name] = {"status": "ok", "message": "", "points": _points(tables, entry)}
+            results[name] = {
+                "status": "ok",
+                "message": "",
+                "points": _points(tables, entry, folder),
+            }
         except SimcoreError as error:
             results[name] = {"status": "error", "message": str(error), "points": []}
         on_done(name, str(results[name]["status"]))
     return results
 
 
-def _points(tables: Tables, entry: Mapping[str, Any]) -> list[dict[str, object]]:
+def _points(tables: Tables, entry: Mapping[str, Any], folder: Path) -> list[dict[str, object]]:
     config, points = entry.get("config"), entry.get("points")
     if not isinstance(config, dict):
         raise ConfigError("config", "must be an object of parameters", got=_kind(config))
     if not isinstance(points, list) or not all(isinstance(point, dict) for point in points):
         raise ConfigError("points", "must be a list of objects", got=_kind(points))
-    case = read_case(config)
+    case = read_case(config, folder)
     if entry.get("nodes", case.nodes) != case.nodes:
-        rule = f"must be {case.nodes}, as topology, k and n say"
+        rule = f"must be {case.nodes}, as the topology's parameters say"
         raise ConfigError("nodes", rule, got=entry["nodes"])
     return [_point(case, tables, point) for point in points]
 
@@ -112,7 +120,7 @@ def _point(case: Case, tables: Tables, point: Mapping[str, Any]) -> dict[str, ob
 
 def _rate(case: Case, point: Mapping[str, Any]) -> float:
     rate = point.get("offered")
-    if not isinstance(rate, int | float) or not 0 < rate <= case.size:
-        rule = f"must be above 0 and at most {case.size} flits per node and cycle"
+    if not isinstance(rate, int | float) or not 0 < rate <= case.how.size:
+        rule = f"must be above 0 and at most {case.how.size} flits per node and cycle"
         raise ConfigError("offered", rule, got=rate)
     return float(rate)

@@ -12,9 +12,9 @@ import numpy as np
 
 from simcore.errors import SimulationError
 from simcore.flits.case import Case, targets_of
-from simcore.flits.grid import grid
 from simcore.kernels.flits import network, run
-from simcore.kernels.flits.routing import BALANCED_TORUS, MESH, TORUS, Rule
+from simcore.kernels.flits.allocation import scratch_for
+from simcore.kernels.flits.rule import ESCAPE_MESH, ESCAPE_TORUS
 
 UNSTABLE_CYCLES = 500
 CONVERGED = 3
@@ -24,8 +24,7 @@ _QUIET = 100_000
 """Cycles without an arrival after which a batch is taken to be stuck."""
 
 Metrics = dict[str, float]
-_KINDS = {"uniform": run.UNIFORM, "table": run.TABLE, "listed": run.LISTED}
-_ROUTES = {"dor": MESH, "dim_order": TORUS, "dim_order_bal": BALANCED_TORUS}
+_KINDS = {"uniform": run.UNIFORM, "table": run.TABLE, "listed": run.SPOTS}
 
 
 class Network:
@@ -44,12 +43,9 @@ class Network:
         kind, targets = targets_of(case, tables)
         self.case = case
         self.kind, self.targets = _KINDS[kind], np.array(targets, np.int64)
-        self.links = grid(
-            case.side, case.dimensions, case.latency,
-            wraps=case.topology == "torus", credit_delay=case.credit_delay,
-        )  # fmt: skip
-        self.rule = Rule(_ROUTES[case.route], case.side, case.dimensions, case.channels)
-        self.state = _state(case, self.links, seed)
+        how, ports = case.how, case.links.router.shape[1]
+        self.scratch = scratch_for(ports, how.channels, _ways(case), _switch_ports(case))
+        self.state = _state(case, seed)
         self.now = 0
 
     def run(self, rate: float, cycles: int, counted: tuple[int, int], until: int = 0) -> None:
@@ -62,17 +58,19 @@ class Network:
             until: Packets at whose arrival to stop; 0: never; -1: when none that counts is left.
         """
         case = self.case
-        chance = rate / case.size
+        chance = float(rate / case.how.size)
         traffic = run.Traffic(
-            self.kind, self.targets, case.size, case.batch > 0, float(chance), case.most_out
+            self.kind, self.targets, case.how.size, case.batch > 0, chance, case.most_out
         )
         span = np.array([self.now, self.now + cycles, *counted, until], np.int64)
-        self.now = int(run.run_until(self.links, self.rule, self.state, traffic, span))
+        self.now = int(
+            run.run_until(case.links, case.rule, case.how, self.state, self.scratch, traffic, span)
+        )
 
     def offer(self, rate: float) -> None:
         """Draw the cycle of each node's first packet."""
         for node in self.state.nodes:
-            node[run.NEXT_MADE] = run.pause(self.state, rate / self.case.size) - 1
+            node[run.NEXT_MADE] = run.pause(self.state, rate / self.case.how.size) - 1
 
     def total(self, which: int) -> int:
         """One of the sums over packets."""
@@ -87,12 +85,25 @@ class Network:
         self.state.nodes[:, run.ARRIVED] = 0
 
 
-def _state(case: Case, links: network.Links, seed: int) -> network.State:
+def _ways(case: Case) -> int:
+    """Ways that a head may take at a router."""
+    is_adaptive = case.rule.kind in (ESCAPE_MESH, ESCAPE_TORUS)
+    return 2 * case.rule.dimensions + 1 if is_adaptive else 1
+
+
+def _switch_ports(case: Case) -> tuple[int, int]:
+    return case.how.input_ports, case.how.output_ports
+
+
+def _state(case: Case, seed: int) -> network.State:
+    links, how, nodes = case.links, case.how, case.nodes
     routers, ports = links.router.shape
-    nodes, each, depth = case.nodes, case.channels, case.depth
-    rows = int(max(links.latency.max(), links.from_latency.max(), links.node_latency)) + 3
+    each, depth, inputs = how.channels, how.depth, ports * how.channels
+    longest = int(max(links.latency.max(), links.from_latency.max(), links.node_latency))
+    rows = longest + 2 * how.crossing + 3
     lines = routers * ports + nodes
-    packets = routers * ports * each * depth + rows * lines + nodes + 1
+    crossing = ports * (how.crossing + 1)
+    packets = routers * (inputs * depth + crossing) + rows * lines + nodes + 1
 
     def zeros(*shape: int) -> network.Ints:
         return np.zeros(shape, np.int64)
@@ -102,21 +113,30 @@ def _state(case: Case, links: network.Links, seed: int) -> network.State:
     own = zeros(nodes, run.NODE_WORDS)
     own[:, run.LEFT], own[:, run.PACKET], own[:, run.LAST_VC] = case.batch, -1, -1
     own[:, run.ON_VC] = -1
+    channels = zeros(routers, inputs, network.CHANNEL_WORDS)
+    channels[:, :, network.DUE] = -1
+    work = zeros(routers, network.ROUTER_WORDS)
+    work[:, network.ROUTE_DUE] = work[:, network.CROSSING_DUE] = -1
+    width = ports * max(each, *_switch_ports(case))
+    pointers = zeros(routers, network.POINTER_ROWS, width)
+    pointers[:, network.HELD_CHANNEL] = -1
     return network.State(
-        channels=zeros(routers, ports, each, network.CHANNEL_WORDS),
-        flits=zeros(routers, ports, each, depth),
-        taken=zeros(routers, ports, each),
-        credits=np.full((routers, ports, each), depth, np.int64),
-        offers=zeros(routers, ports * each),
-        accepts=zeros(routers, ports * each),
-        switch=zeros(routers, 3, ports),
-        load=zeros(routers),
+        channels=channels,
+        flits=zeros(routers, inputs, depth),
+        ways=zeros(routers, inputs, _ways(case), 4),
+        taken=zeros(routers, inputs),
+        credits=np.full((routers, inputs), depth, np.int64),
+        busy=zeros(routers, inputs),
+        pointers=pointers,
+        routers=work,
+        crossing=zeros(routers, crossing, 3),
+        awake=zeros(routers + 1),
         packets=table,
         nodes=own,
         node_taken=zeros(nodes, each),
         node_credits=np.full((nodes, each), depth, np.int64),
         wheel=zeros(rows, lines, 4),
-        credit_wheel=zeros(rows, lines, 4),
+        credit_wheel=zeros(rows, lines * how.input_ports, 4),
         counts=zeros(2, rows),
         totals=zeros(run.TOTAL_WORDS),
         random=np.array([0x9E3779B97F4A7C15 * (2 * seed + 1) % 2**64], np.uint64),

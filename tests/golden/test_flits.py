@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="golden networks are
 
 LOADED = (
     "mesh4x4_uniform_p4", "mesh4x4_transpose", "ring8_uniform", "torus4x4_uniform_p4",
-    "mesh4x4_hotspot2",
+    "mesh4x4_hotspot2", "anynet_fc8", "fattree_k4n2_nca", "mesh4x4_rc2st2",
 )  # fmt: skip
 ROOM = {"low": 0.015, "mid": 0.02, "high": 0.03, "saturation": 0.03}
 
@@ -39,7 +39,7 @@ def _points(case: dict[str, Any], seeds: int) -> list[dict[str, Any]]:
         {"kind": p["kind"], "offered": p.get("offered"), "seeds": seeds} for p in case["points"]
     ]
     entry = {key: case[key] for key in ("id", "nodes", "config")} | {"points": asked}
-    found: Any = run_cases({}, [entry], lambda *_: None)[case["id"]]
+    found: Any = run_cases({}, [entry], lambda *_: None, FOLDER)[case["id"]]
     assert found["status"] == "ok", found["message"]
     points: list[dict[str, Any]] = found["points"]
     return points

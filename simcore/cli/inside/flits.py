@@ -13,7 +13,8 @@ import click
 def flits(manifest: Path, out: Path) -> None:
     """Simulate the networks of MANIFEST (JSON) flit by flit; one that fails stops no other.
 
-    Meshes and tori with routes in the order of dimensions; batches, and states under a load.
+    Meshes, tori, concentrated meshes, butterflies, fat trees and networks from a file; batches, and
+    states under a load.
     """
     from collections import Counter
     from json import dumps
@@ -25,7 +26,7 @@ def flits(manifest: Path, out: Path) -> None:
     tables, cases = read_manifest(manifest)
     announce_compilation_of("run.run_until", "flit")
     statuses: Counter[str] = Counter()
-    results = run_cases(tables, cases, lambda _, status: statuses.update([status]))
+    results = run_cases(tables, cases, lambda _, status: statuses.update([status]), manifest.parent)
     write_text(out, dumps(results, indent=1) + "\n")
     told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
     click.echo(f"{len(results)} networks: {told or 'none'}. Results in {out}.")

@@ -1,187 +1,259 @@
-"""One cycle of one router: routes, channels, switch.
+"""One cycle of one router: routes, channels, switch, crossbar.
 
-Stages take a cycle each. Allocation is iSLIP with one iteration: each output grants the first
-request at or after its pointer, each input accepts the first grant at or after its own, and both
-pointers move to one past the match.
-
-Source: N. McKeown, "The iSLIP scheduling algorithm for input-queued switches", IEEE/ACM
-Transactions on Networking 7(2), 1999.
+A stage works on a batch: what comes while a batch is in work waits for it, so that a stage of d
+cycles costs d to 2 d - 1.
 """
 
+from simcore.kernels.flits.allocation import INPUT, LABEL, OUTPUT, PRIORITY, Scratch, match
+from simcore.kernels.flits.crossing import dispatch, may_ask, send
 from simcore.kernels.flits.network import (
     ACTIVE,
+    BUSY,
     CHANNEL,
+    CHANNEL_ACCEPTS,
+    CHANNEL_OFFERS,
+    CROSSING,
+    DUE,
     FIRST,
+    GUESS_ACCEPTS,
+    GUESS_OFFERS,
     HELD,
-    HIGH,
-    HOPS,
+    HELD_CHANNEL,
+    HELD_OUTPUT,
     IDLE,
-    LOW,
-    OUTPUT,
+    LISTED,
+    NONE,
     READY,
+    ROUTE_DUE,
     ROUTING,
     STATE,
+    SWITCH_ACCEPTS,
+    SWITCH_OFFERS,
+    TURNS,
     WAITING,
-    Ints,
+    WAY_HIGH,
+    WAY_LOW,
+    WAY_OUTPUT,
+    WAY_PRIORITY,
+    WAYS,
+    How,
     Links,
     State,
 )
-from simcore.kernels.flits.routing import Rule, route
+from simcore.kernels.flits.network import OUTPUT as TO
+from simcore.kernels.flits.routing import route
+from simcore.kernels.flits.rule import Rule
 from simcore.kernels.jit import njit
-
-NONE = -1
-ROUTER, PORT, VC, FLIT = range(4)
 
 
 @njit(cache=True)
 def cycle_of_router(
-    links: Links, rule: Rule, state: State, scratch: Ints, router: int, place: tuple[int, int]
-) -> None:
-    """Let a router work for one cycle.
-
-    Args:
-        links: Of the network.
-        rule: Of its routes.
-        state: Of everything.
-        scratch: (4, P * V) of ``NONE``, and left so.
-        router: Whose turn it is.
-        place: The cycle, and flits of a packet.
-    """
-    now, _ = place
-    waiting, active = _look(rule, state, router, place)
-    if waiting:
-        _channels(state, scratch, router, now)
-    if active:
-        _switch(links, state, scratch, router, place)
+    links: Links, rule: Rule, how: How, state: State, scratch: Scratch, router: int, now: int
+) -> bool:
+    """Let a router work for one cycle; true if it has more to do."""
+    asks, guesses, may_leave = 0, 0, False
+    if how.crossing > 1:
+        dispatch(links, how, state, router, now)
+    waits, may_leave = _look(links, rule, how, state, router, now)
+    if waits:
+        asks, guesses = _ask_for_channels(how, state, scratch, router, now)
+        _channels(how, state, scratch, router, (now, asks))
+    if may_leave or guesses:
+        _switch(links, how, state, scratch, router, (now, guesses))
+    return bool(state.routers[router, BUSY] > 0 or state.routers[router, CROSSING] > 0)
 
 
 @njit(cache=True)
-def _look(rule: Rule, state: State, router: int, place: tuple[int, int]) -> tuple[bool, bool]:
+def _look(
+    links: Links, rule: Rule, how: How, state: State, router: int, now: int
+) -> tuple[bool, bool]:
     """Work out routes; true where something waits for a channel, and where something may leave."""
-    now, size = place
-    waits, may_leave = False, False
-    channels = state.channels[router]
-    for port in range(channels.shape[0]):
-        for vc in range(channels.shape[1]):
-            c = channels[port, vc]
-            if c[STATE] == IDLE or c[READY] > now:
+    waits, may_leave, began = False, False, False
+    channels, own, busy = state.channels[router], state.routers[router], state.busy[router]
+    is_free, j = own[ROUTE_DUE] < now, 0
+    while j < own[BUSY]:
+        i = busy[j]
+        c = channels[i]
+        if c[STATE] == IDLE:
+            own[BUSY] -= 1
+            busy[j] = busy[own[BUSY]]
+            c[LISTED] = 0
+            continue
+        j += 1
+        if c[READY] > now:
+            continue
+        if c[STATE] == ROUTING:
+            if c[DUE] == NONE and is_free:
+                c[DUE], began = now + max(how.routing - 1, 0), True
+            if c[DUE] != now:
                 continue
-            if c[STATE] == ROUTING:
-                packet = state.flits[router, port, vc, c[FIRST]] // size
-                c[OUTPUT], c[LOW], c[HIGH] = route(rule, state, router, packet)
-                c[STATE], c[READY] = WAITING, now + 1
-            elif c[STATE] == WAITING:
-                waits = True
-            elif c[HELD] > 0:
-                may_leave = True
+            packet = state.flits[router, i, c[FIRST]] // how.size
+            route(links, rule, state, router, i, packet)
+            c[STATE], c[DUE] = WAITING, NONE
+            c[READY] = now + min(how.routing, 1)
+            waits = waits or how.routing == 0
+        elif c[STATE] == WAITING:
+            waits = True
+        elif c[HELD] > 0:
+            may_leave = True
+    if began and how.routing > 0:
+        own[ROUTE_DUE] = now + how.routing - 1
     return waits, may_leave
 
 
 @njit(cache=True)
-def _channels(state: State, scratch: Ints, router: int, now: int) -> None:
-    """Give free channels of the next routers to heads."""
-    channels, taken = state.channels[router], state.taken[router]
-    ports, each = channels.shape[0], channels.shape[1]
-    count = ports * each
-    offers, accepts = state.offers[router], state.accepts[router]
-    granted, asked, chosen = scratch[0], scratch[1], scratch[2]
-    outputs = 0
-    for i in range(count):
-        c = channels[i // each, i % each]
+def _ask_for_channels(
+    how: How, state: State, scratch: Scratch, router: int, now: int
+) -> tuple[int, int]:
+    """Write requests for free channels, and with guesses for the switch; how many of each."""
+    taken, own, each = state.taken[router], state.routers[router], how.channels
+    asks, count, guesses = scratch.asks, 0, 0
+    for j in range(own[BUSY]):
+        i = state.busy[router, j]
+        c = state.channels[router, i]
         if c[STATE] != WAITING or c[READY] > now:
             continue
-        for vc in range(c[LOW], c[HIGH] + 1):
-            if taken[c[OUTPUT], vc]:
-                continue
-            o = c[OUTPUT] * each + vc
-            if granted[o] == NONE:
-                asked[outputs] = o
-                outputs += 1
-                granted[o] = i
-            elif (i - offers[o]) % count < (granted[o] - offers[o]) % count:
-                granted[o] = i
-    for j in range(outputs):
-        o = asked[j]
-        i = granted[o]
-        if chosen[i] == NONE or (o - accepts[i]) % count < (chosen[i] - accepts[i]) % count:
-            chosen[i] = o
-    for j in range(outputs):
-        o = asked[j]
-        i = granted[o]
-        granted[o], asked[j] = NONE, NONE
-        if chosen[i] == o:
-            c = channels[i // each, i % each]
-            c[CHANNEL], c[STATE], c[READY] = o % each, ACTIVE, now + 1
-            taken[o // each, o % each] = 1
-            offers[o], accepts[i] = (i + 1) % count, (o + 1) % count
-    chosen[:count] = NONE
+        for number in range(c[WAYS]):
+            way = state.ways[router, i, number]
+            first = way[WAY_OUTPUT] * each
+            is_open = False
+            for o in range(first + way[WAY_LOW], first + way[WAY_HIGH] + 1):
+                if taken[o]:
+                    continue
+                asks[count, INPUT], asks[count, OUTPUT] = i, o
+                asks[count, PRIORITY] = way[WAY_PRIORITY]
+                count += 1
+                is_open = is_open or state.credits[router, o] > 0
+            if how.guesses and is_open:
+                guesses = _ask_for_switch(
+                    how, state, scratch, router, (i, way[WAY_OUTPUT], guesses, 1)
+                )
+    _clean(scratch, 1, guesses)
+    return count, guesses
 
 
 @njit(cache=True)
-def _switch(links: Links, state: State, scratch: Ints, router: int, place: tuple[int, int]) -> None:
-    """Let flits through: one of each input, one to each output."""
-    channels, credits = state.channels[router], state.credits[router]
-    ports, each = channels.shape[0], channels.shape[1]
-    pointers = state.switch[router]
-    offers, accepts, turns = pointers[0], pointers[1], pointers[2]
-    granted, chosen, asking = scratch[0], scratch[1], scratch[2]
-    for port in range(ports):
-        for j in range(each):
-            vc = (turns[port] + j) % each
-            c = channels[port, vc]
-            if c[STATE] != ACTIVE or c[READY] > place[0] or c[HELD] == 0:
-                continue
-            o = c[OUTPUT]
-            if credits[o, c[CHANNEL]] == 0 or asking[o] == port:
-                continue
-            asking[o] = port
-            if (
-                granted[o] == NONE
-                or (port - offers[o]) % ports < (granted[o] // each - offers[o]) % ports
-            ):
-                granted[o] = port * each + vc
-    for o in range(ports):
-        if granted[o] != NONE:
-            i = granted[o] // each
-            if chosen[i] == NONE or (o - accepts[i]) % ports < (chosen[i] - accepts[i]) % ports:
-                chosen[i] = o
-    for port in range(ports):
-        o = chosen[port]
-        if o != NONE:
-            vc = granted[o] % each
-            offers[o], accepts[port] = (port + 1) % ports, (o + 1) % ports
-            turns[port] = (vc + 1) % each
-            _send(links, state, router, (port, vc, o), place)
-    scratch[:3, :ports] = NONE
+def _ask_for_switch(
+    how: How, state: State, scratch: Scratch, router: int, what: tuple[int, int, int, int]
+) -> int:
+    """Add a request to those (their count, whether guesses); one of an input to an output stays."""
+    i, output, count, is_guess = what
+    each, turns = how.channels, state.pointers[router, TURNS]
+    port, vc = i // each, i % each
+    e = port * how.input_ports + vc % how.input_ports
+    o = output * how.output_ports + port % how.output_ports
+    asks = scratch.guesses if is_guess else scratch.asks
+    if scratch.used[0, e] or scratch.used[1, o]:
+        return count
+    old = scratch.best[e, o]
+    if old != NONE:
+        before = asks[old, LABEL] % each
+        if (vc - turns[e]) % each < (before - turns[e]) % each:
+            asks[old, LABEL] = i
+        return count
+    scratch.best[e, o] = count
+    asks[count, INPUT], asks[count, OUTPUT], asks[count, PRIORITY], asks[count, LABEL] = e, o, 0, i
+    return count + 1
 
 
 @njit(cache=True)
-def _send(
-    links: Links, state: State, router: int, way: tuple[int, int, int], place: tuple[int, int]
+def _clean(scratch: Scratch, is_guess: int, count: int) -> None:
+    asks = scratch.guesses if is_guess else scratch.asks
+    for a in range(count):
+        scratch.best[asks[a, INPUT], asks[a, OUTPUT]] = NONE
+
+
+@njit(cache=True)
+def _channels(how: How, state: State, scratch: Scratch, router: int, what: tuple[int, int]) -> None:
+    """Give free channels of the next routers to heads."""
+    now, count = what
+    pointers = state.pointers[router]
+    size = state.channels.shape[1]
+    wins = match(
+        how.channel_kind, how.iterations, scratch.asks, count, (size, size),
+        pointers[CHANNEL_OFFERS], pointers[CHANNEL_ACCEPTS], scratch,
+    )  # fmt: skip
+    for j in range(wins):
+        i, o = scratch.asks[scratch.wins[j], INPUT], scratch.asks[scratch.wins[j], OUTPUT]
+        c = state.channels[router, i]
+        c[TO], c[CHANNEL] = o // how.channels, o
+        c[STATE], c[READY] = ACTIVE, now + 1
+        state.taken[router, o] = 1
+
+
+@njit(cache=True)
+def _switch(
+    links: Links, how: How, state: State, scratch: Scratch, router: int, what: tuple[int, int]
 ) -> None:
-    """Send the first flit of an input channel over an output; its slot is free again."""
-    port, vc, o = way
-    now, size = place
-    c = state.channels[router, port, vc]
-    depth = state.flits.shape[3]
-    flit = state.flits[router, port, vc, c[FIRST]]
-    c[FIRST], c[HELD] = (c[FIRST] + 1) % depth, c[HELD] - 1
-    c[READY] = now + 1
-    state.load[router] -= 1
-    state.credits[router, o, c[CHANNEL]] -= 1
-    rows = state.wheel.shape[0]
-    at = (now + links.from_latency[router, port] + 1) % rows
-    e = state.credit_wheel[at, state.counts[1, at]]
-    e[ROUTER], e[PORT] = links.from_router[router, port], links.from_port[router, port]
-    e[VC] = vc
-    state.counts[1, at] += 1
-    at = (now + 1 + links.latency[router, o] + 1) % rows
-    e = state.wheel[at, state.counts[0, at]]
-    e[ROUTER], e[PORT] = links.router[router, o], links.port[router, o]
-    e[VC], e[FLIT] = c[CHANNEL], flit
-    state.counts[0, at] += 1
-    if flit % size == 0:
-        state.packets[flit // size, HOPS] += 1
-    if flit % size == size - 1:
-        state.taken[router, o, c[CHANNEL]] = 0
-        c[STATE] = ROUTING if c[HELD] else IDLE
+    """Let flits through: those that hold the switch, those that ask, then those that guessed."""
+    now, guesses = what
+    pointers, each = state.pointers[router], how.channels
+    ports = state.channels.shape[1] // each
+    size = ports * how.input_ports, ports * how.output_ports
+    if how.holds:
+        _go_on(links, how, state, scratch, router, now)
+    count = 0
+    for j in range(state.routers[router, BUSY]):
+        i = state.busy[router, j]
+        c = state.channels[router, i]
+        if may_ask(state, router, i, now):
+            count = _ask_for_switch(how, state, scratch, router, (i, c[TO], count, 0))
+    _clean(scratch, 0, count)
+    wins = match(
+        how.switch_kind, how.iterations, scratch.asks, count, size,
+        pointers[SWITCH_OFFERS], pointers[SWITCH_ACCEPTS], scratch,
+    )  # fmt: skip
+    for j in range(wins):
+        ask = scratch.asks[scratch.wins[j]]
+        _win(links, how, state, scratch, router, (ask[INPUT], ask[OUTPUT], ask[LABEL], now))
+    if guesses:
+        wins = match(
+            how.switch_kind, how.iterations, scratch.guesses, guesses, size,
+            pointers[GUESS_OFFERS], pointers[GUESS_ACCEPTS], scratch,
+        )  # fmt: skip
+        for j in range(wins):
+            ask = scratch.guesses[scratch.wins[j]]
+            c = state.channels[router, ask[LABEL]]
+            is_right = c[STATE] == ACTIVE and c[READY] == now + 1
+            if not is_right or c[TO] != ask[OUTPUT] // how.output_ports:
+                continue
+            is_used = scratch.used[0, ask[INPUT]] or scratch.used[1, ask[OUTPUT]]
+            if not is_used and state.credits[router, c[CHANNEL]] > 0:
+                what_won = ask[INPUT], ask[OUTPUT], ask[LABEL], now
+                _win(links, how, state, scratch, router, what_won)
+    if how.holds or how.guesses:
+        scratch.used[:] = 0
+
+
+@njit(cache=True)
+def _win(
+    links: Links, how: How, state: State, scratch: Scratch, router: int,
+    what: tuple[int, int, int, int],
+) -> None:  # fmt: skip
+    """Send from a channel that won an input and an output of the switch."""
+    e, o, i, now = what
+    pointers = state.pointers[router]
+    pointers[TURNS, e] = (i % how.channels + how.input_ports) % how.channels
+    if how.guesses or how.holds:
+        scratch.used[0, e], scratch.used[1, o] = 1, 1
+    is_tail = send(links, how, state, router, i, now)
+    if how.holds and not is_tail and state.channels[router, i, HELD] > 0:
+        pointers[HELD_CHANNEL, e], pointers[HELD_OUTPUT, e] = i, o
+
+
+@njit(cache=True)
+def _go_on(links: Links, how: How, state: State, scratch: Scratch, router: int, now: int) -> None:
+    """Send from channels that hold the switch; one that cannot lets go of it after this cycle."""
+    held = state.pointers[router, HELD_CHANNEL]
+    for e in range(state.channels.shape[1] // how.channels * how.input_ports):
+        i = held[e]
+        if i == NONE:
+            continue
+        scratch.used[0, e], scratch.used[1, state.pointers[router, HELD_OUTPUT, e]] = 1, 1
+        c = state.channels[router, i]
+        if (
+            state.credits[router, c[CHANNEL]] == 0
+            or send(links, how, state, router, i, now)
+            or c[HELD] == 0
+        ):
+            held[e] = NONE

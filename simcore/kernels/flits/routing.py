@@ -1,76 +1,59 @@
-"""Routes of packets: the output and the channels that a head may take at a router.
+"""Routes of packets: the outputs and the channels that a head may take at a router.
+
+Each routing function writes *ways*: an output, a range of its channels, and a priority.
 
 Source: W. Dally, B. Towles, Principles and Practices of Interconnection Networks, 2004, chapters 8
-and 14, with the choices of BookSim 2 as its results show them.
+to 11 and 14, with the choices of BookSim 2 as its results show them.
 """
 
-from typing import NamedTuple
-
-from simcore.kernels.flits.network import (
-    DIMENSION,
-    PART,
-    TARGET,
-    WAY,
-    State,
-    draw,
-)
+from simcore.kernels.flits.adaptive_routes import mesh_with_escape, torus_with_escape
+from simcore.kernels.flits.grid_routes import around, either_order, in_order, towards_middle
+from simcore.kernels.flits.network import HOPS, NONE, TARGET, Links, State
+from simcore.kernels.flits.rule import (
+    ADAPTIVE_ORDER,
+    ADAPTIVE_TREE,
+    BALANCED_TORUS,
+    ESCAPE_MESH,
+    ESCAPE_TORUS,
+    FLAT_ORDER,
+    MESH,
+    MIDDLES,
+    ORDER,
+    TABLE,
+    TORUS,
+    Rule,
+    half,
+    write_way,
+)  # fmt: skip
+from simcore.kernels.flits.tree_routes import up_or_down
 from simcore.kernels.jit import njit
 
-MESH, TORUS, BALANCED_TORUS = range(3)
-
-
-class Rule(NamedTuple):
-    """A routing function on a grid.
-
-    Attributes:
-        kind: ``MESH``, ``TORUS`` or ``BALANCED_TORUS``.
-        side: Routers along a dimension.
-        dimensions: Their number.
-        channels: Per port.
-    """
-
-    kind: int
-    side: int
-    dimensions: int
-    channels: int
-
 
 @njit(cache=True)
-def route(rule: Rule, state: State, router: int, packet: int) -> tuple[int, int, int]:
-    """Output, and first and last channel, of a head at a router."""
-    target, stride = state.packets[packet, TARGET], 1
-    for d in range(rule.dimensions):
-        here, there = router // stride % rule.side, target // stride % rule.side
-        if here != there:
-            if rule.kind == MESH:
-                return 2 * d + (0 if there > here else 1), 0, rule.channels - 1
-            return _around(rule, state, packet, (d, here, there))
-        stride *= rule.side
-    return 2 * rule.dimensions, 0, rule.channels - 1
-
-
-@njit(cache=True)
-def _around(
-    rule: Rule, state: State, packet: int, place: tuple[int, int, int]
-) -> tuple[int, int, int]:
-    """Output and channels on a ring; the direction and the half are chosen when it is entered."""
-    d, here, there = place
-    p = state.packets[packet]
-    if p[DIMENSION] != d:
-        up, down = (there - here) % rule.side, (here - there) % rule.side
-        is_up = up < down or (up == down and draw(state.random) < 0.5)
-        wraps = here > there if is_up else there > here
-        p[DIMENSION], p[WAY] = d, 0 if is_up else 1
-        p[PART] = int(wraps) if is_up else int(not wraps)
-        if rule.kind == BALANCED_TORUS and not wraps and not _crosses(rule, here, there):
-            p[PART] = 0 if draw(state.random) < 0.5 else 1
-    half = rule.channels // 2
-    low = half * p[PART]
-    return 2 * d + p[WAY], low, low + half - 1
-
-
-@njit(cache=True)
-def _crosses(rule: Rule, here: int, there: int) -> bool:
-    """True if a way that does not wrap goes over the middle of the ring."""
-    middle = (rule.side - 1) // 2
-    return min(here, there) <= middle < max(here, there)
+def route(links: Links, rule: Rule, state: State, router: int, channel: int, packet: int) -> int:
+    """Write the ways of the head in an input channel, and tell how many there are."""
+    p, kind = state.packets[packet], rule.kind
+    if kind in MIDDLES:
+        target = towards_middle(links, rule, state, router, packet)
+        if target != NONE:
+            return in_order(rule, state, (router, channel, target), half(rule, 0), False)
+    target = links.exit_router[p[TARGET]]
+    every = (0, rule.channels - 1)
+    if target == router:
+        return write_way(state, router, channel, 0, (links.exit_port[p[TARGET]], *every, 0))
+    place = router, channel, target
+    if kind == TABLE:
+        return write_way(state, router, channel, 0, (rule.table[router, p[TARGET]], *every, 0))
+    if kind == MESH:
+        return in_order(rule, state, place, every, False)
+    if kind in (TORUS, BALANCED_TORUS):
+        return around(rule, state, place, packet)
+    if kind in MIDDLES:
+        return in_order(rule, state, place, half(rule, 1), False)
+    if kind in (ORDER, ADAPTIVE_ORDER, FLAT_ORDER):
+        return either_order(rule, state, place, p[HOPS] == 0)
+    if kind == ESCAPE_MESH:
+        return mesh_with_escape(rule, state, place)
+    if kind == ESCAPE_TORUS:
+        return torus_with_escape(rule, state, place, packet)
+    return up_or_down(rule, state, router, channel, p[TARGET], kind == ADAPTIVE_TREE)

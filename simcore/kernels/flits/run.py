@@ -8,28 +8,36 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simcore.kernels.flits.allocation import Scratch
+from simcore.kernels.flits.crossing import FLIT, PORT, ROUTER, VC
 from simcore.kernels.flits.network import (
+    AWAKE,
+    BUSY,
     DIMENSION,
     FIRST,
     HELD,
     HOPS,
     IDLE,
+    LISTED,
     MADE,
     MEASURED,
+    MIDDLE,
     NEXT_FREE,
+    NONE,
     READY,
     ROUTING,
     SENT,
     SOURCE,
     STATE,
     TARGET,
+    How,
     Ints,
     Links,
     State,
     draw,
 )
-from simcore.kernels.flits.router import FLIT, NONE, PORT, ROUTER, VC, cycle_of_router
-from simcore.kernels.flits.routing import Rule
+from simcore.kernels.flits.router import cycle_of_router
+from simcore.kernels.flits.rule import Rule
 from simcore.kernels.jit import njit
 
 LEFT, OUT, NEXT_MADE, PACKET, DONE, LAST_VC, ON_VC, ARRIVED, RETIRED = range(9)
@@ -44,14 +52,14 @@ sent, routers passed; how many are on their way; all packets that arrived, the f
 packets, the cycle of the last arrival."""
 TOTAL_WORDS = 8
 
-UNIFORM, TABLE, LISTED = range(3)
+UNIFORM, TABLE, SPOTS = range(3)
 
 
 class Traffic(NamedTuple):
     """Packets that nodes send.
 
     Attributes:
-        kind: ``UNIFORM``: to any node; ``TABLE``: node i to ``targets[i]``; ``LISTED``: to any of
+        kind: ``UNIFORM``: to any node; ``TABLE``: node i to ``targets[i]``; ``SPOTS``: to any of
             *targets*.
         targets: Nodes.
         size: Flits of a packet.
@@ -69,13 +77,17 @@ class Traffic(NamedTuple):
 
 
 @njit(cache=True)
-def run_until(links: Links, rule: Rule, state: State, traffic: Traffic, span: Ints) -> int:
+def run_until(
+    links: Links, rule: Rule, how: How, state: State, scratch: Scratch, traffic: Traffic, span: Ints
+) -> int:
     """Run the cycles from ``span[0]`` to before ``span[1]``.
 
     Args:
         links: Of the network.
         rule: Of its routes.
+        how: Its routers work.
         state: Of everything; changed.
+        scratch: Room for a router's work.
         traffic: What is sent.
         span: First cycle; the one after the last; first cycle, and the one after the last, in
             which packets are made that count; packets at whose arrival to stop, 0: never, -1: as
@@ -84,19 +96,15 @@ def run_until(links: Links, rule: Rule, state: State, traffic: Traffic, span: In
     Returns:
         The cycle after the last one that was run.
     """
-    ports, each = state.taken.shape[1], state.taken.shape[2]
-    scratch = np.full((4, ports * each), NONE, np.int64)
     now = span[0]
     while now < span[1]:
-        _arrivals(links, state, traffic.size, now)
+        _arrivals(links, how, state, now)
         for node in range(state.nodes.shape[0]):
             _make(state, traffic, node, (now, span[2], span[3]))
-            _inject(links, state, traffic.size, node, now)
+            _inject(links, how, state, node, now)
             state.nodes[node, OUT] -= state.nodes[node, RETIRED]
             state.nodes[node, RETIRED] = 0
-        for router in range(state.load.shape[0]):
-            if state.load[router] > 0:
-                cycle_of_router(links, rule, state, scratch, router, (now, traffic.size))
+        _routers(links, rule, how, state, scratch, now)
         now += 1
         if span[4] > 0 and state.totals[ARRIVALS] >= span[4]:
             break
@@ -106,42 +114,84 @@ def run_until(links: Links, rule: Rule, state: State, traffic: Traffic, span: In
 
 
 @njit(cache=True)
+def _routers(links: Links, rule: Rule, how: How, state: State, scratch: Scratch, now: int) -> None:
+    """Let the routers work that have something to do."""
+    awake = state.awake
+    last, j = len(awake) - 1, 0
+    while j < awake[last]:
+        router = awake[j]
+        if cycle_of_router(links, rule, how, state, scratch, router, now):
+            j += 1
+            continue
+        state.routers[router, AWAKE] = 0
+        awake[last] -= 1
+        awake[j] = awake[awake[last]]
+
+
+@njit(cache=True)
 def _all_made(state: State, end: int) -> bool:
     """True if no node has yet to begin a packet that was made before *end*."""
     return bool(state.nodes[:, NEXT_MADE].min() >= end)
 
 
 @njit(cache=True)
-def _arrivals(links: Links, state: State, size: int, now: int) -> None:
-    rows, depth = state.wheel.shape[0], state.flits.shape[3]
-    at = now % rows
+def _arrivals(links: Links, how: How, state: State, now: int) -> None:
+    at, size = now % state.wheel.shape[0], how.size
     for i in range(state.counts[0, at]):
         e = state.wheel[at, i]
-        if e[ROUTER] < 0:
-            node = -1 - e[ROUTER]
-            back = (now + links.node_latency + 1) % rows
-            credit = state.credit_wheel[back, state.counts[1, back]]
-            credit[ROUTER], credit[PORT] = links.node_router[node], links.node_port[node]
-            credit[VC] = e[VC]
-            state.counts[1, back] += 1
-            state.nodes[node, ARRIVED] += 1
-            if e[FLIT] % size == size - 1:
-                _retire(state, e[FLIT] // size, now)
+        if e[ROUTER] >= 0:
+            _latch(how, state, (e[ROUTER], e[PORT] * how.channels + e[VC], e[FLIT]), now)
             continue
-        c = state.channels[e[ROUTER], e[PORT], e[VC]]
-        state.flits[e[ROUTER], e[PORT], e[VC], (c[FIRST] + c[HELD]) % depth] = e[FLIT]
-        c[HELD] += 1
-        state.load[e[ROUTER]] += 1
-        if c[STATE] == IDLE:
-            c[STATE], c[READY] = ROUTING, now
+        node = -1 - e[ROUTER]
+        back = (now + links.node_latency + 1) % state.wheel.shape[0]
+        credit = state.credit_wheel[back, state.counts[1, back]]
+        credit[ROUTER], credit[PORT] = links.exit_router[node], links.exit_port[node]
+        credit[VC] = e[VC]
+        state.counts[1, back] += 1
+        state.nodes[node, ARRIVED] += 1
+        if e[FLIT] % size == size - 1:
+            _retire(state, e[FLIT] // size, now)
     state.counts[0, at] = 0
     for i in range(state.counts[1, at]):
         e = state.credit_wheel[at, i]
         if e[ROUTER] < 0:
-            state.node_credits[-1 - e[ROUTER], e[VC]] += 1
+            _credit(
+                how, state.node_credits[-1 - e[ROUTER]], state.node_taken[-1 - e[ROUTER]], e[VC]
+            )
         else:
-            state.credits[e[ROUTER], e[PORT], e[VC]] += 1
+            o = e[PORT] * how.channels + e[VC]
+            _credit(how, state.credits[e[ROUTER]], state.taken[e[ROUTER]], o)
     state.counts[1, at] = 0
+
+
+@njit(cache=True)
+def _latch(how: How, state: State, what: tuple[int, int, int], now: int) -> None:
+    """Put a flit that arrived into its channel, and wake channel and router."""
+    router, i, flit = what
+    c = state.channels[router, i]
+    slot = c[FIRST] + c[HELD]
+    state.flits[router, i, slot if slot < how.depth else slot - how.depth] = flit
+    c[HELD] += 1
+    if c[STATE] != IDLE:
+        return
+    c[STATE], c[READY] = ROUTING, now
+    own = state.routers[router]
+    if not c[LISTED]:
+        state.busy[router, own[BUSY]] = i
+        own[BUSY] += 1
+        c[LISTED] = 1
+    if not own[AWAKE]:
+        state.awake[state.awake[-1]] = router
+        state.awake[-1] += 1
+        own[AWAKE] = 1
+
+
+@njit(cache=True)
+def _credit(how: How, credits: Ints, taken: Ints, channel: int) -> None:
+    """Add a credit; a channel that waited for its tail's is free when it is empty."""
+    credits[channel] += 1
+    if taken[channel] == 2 and credits[channel] == how.depth:
+        taken[channel] = 0
 
 
 @njit(cache=True)
@@ -188,7 +238,7 @@ def _make(state: State, traffic: Traffic, node: int, when: tuple[int, int, int])
     else:
         target = traffic.targets[int(draw(state.random) * len(traffic.targets))]
     p[SOURCE], p[TARGET], p[MADE], p[HOPS] = node, target, made, 0
-    p[DIMENSION], p[MEASURED] = NONE, int(begin <= made < end)
+    p[DIMENSION], p[MIDDLE], p[MEASURED] = NONE, NONE, int(begin <= made < end)
     state.totals[MEASURED_ON_WAY] += p[MEASURED]
     n[OUT] += 1
     n[PACKET], n[DONE], n[ON_VC] = packet, 0, NONE
@@ -203,14 +253,14 @@ def pause(state: State, chance: float) -> int:
 
 
 @njit(cache=True)
-def _inject(links: Links, state: State, size: int, node: int, now: int) -> None:
+def _inject(links: Links, how: How, state: State, node: int, now: int) -> None:
     """Send a flit of a node's packet if there is a slot."""
     n = state.nodes[node]
     packet = n[PACKET]
     if packet == NONE:
         return
     credits, taken = state.node_credits[node], state.node_taken[node]
-    each = len(credits)
+    each, size = how.channels, how.size
     if n[ON_VC] == NONE:
         for i in range(each):
             vc = (n[LAST_VC] + 1 + i) % each
@@ -230,5 +280,5 @@ def _inject(links: Links, state: State, size: int, node: int, now: int) -> None:
     state.counts[0, at] += 1
     n[DONE] += 1
     if n[DONE] == size:
-        taken[vc] = 0
+        taken[vc] = 2 if how.tail_credit else 0
         n[PACKET] = NONE

@@ -11,7 +11,8 @@ from simcore.cli.inside.flits import flits
 from simcore.errors import ConfigError
 from simcore.flits.case import read_case, targets_of
 from simcore.flits.manifest import read_manifest
-from simcore.flits.simulate import batch, steady
+from simcore.flits.simulate import Network, batch, steady
+from simcore.kernels.flits import run
 
 MESH: dict[str, Any] = {
     "topology": "mesh", "k": 4, "n": 2, "routing_function": "dor", "num_vcs": 4,
@@ -20,18 +21,76 @@ MESH: dict[str, Any] = {
 TORUS = {**MESH, "topology": "torus", "routing_function": "dim_order"}
 
 
-@pytest.mark.parametrize("size", [1, 3])
-@pytest.mark.parametrize(("config", "link"), [(MESH, 1), (TORUS, 2)])
-def test_a_lone_packet_takes_the_time_of_its_path(
-    config: dict[str, Any], link: int, size: int
-) -> None:
-    # in and out of the network 3, four stages in each router, links between them, flits behind
+SHARED = {"c": 4, "x": 2, "y": 2, "xr": 2, "yr": 2, "k": 2}
+NETWORKS = {
+    "mesh": MESH,
+    "torus": TORUS,
+    "cmesh": {**MESH, **SHARED, "topology": "cmesh", "routing_function": "dor_no_express"},
+    "fly": {**MESH, "topology": "fly", "routing_function": "dest_tag", "k": 2, "n": 3},
+    "fattree": {**MESH, "topology": "fattree", "routing_function": "nca", "k": 2, "n": 3},
+    "flatfly": {**MESH, **SHARED, "topology": "flatfly", "routing_function": "ran_min"},
+}
+OTHER_ROUTES = {
+    "mesh": ("xy_yx", "adaptive_xy_yx", "romm", "valiant"),
+    "torus": ("dim_order_bal",),
+    "fattree": ("anca",),
+    "flatfly": ("xyyx",),
+}
+STAGES: list[tuple[dict[str, Any], int]] = [
+    ({}, 4),
+    ({"routing_delay": 0}, 3),
+    ({"routing_delay": 2, "st_final_delay": 2}, 6),
+    ({"st_prepare_delay": 1}, 5),
+]
+
+
+def _time_over_zero_load(config: dict[str, Any], stages: int, link: int, size: int) -> float:
+    # in and out of the network 3, the stages of each router, links between them, flits behind
     case = read_case({**config, "packet_size": size, "traffic": "hotspot({5})"})
-    found = steady(case, {}, 1, 1e-4, is_throughput=False)
+    found = steady(case, {}, 1, 3e-4, is_throughput=False)
     assert found is not None
     hops = found["hops"]
-    zero_load = 3 + 4 * hops + link * (hops - 1) + size - 1
-    assert found["network_latency"] == pytest.approx(zero_load, rel=0.005)
+    return found["network_latency"] / (3 + stages * hops + link * (hops - 1) + size - 1)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("topology", NETWORKS)
+def test_a_lone_packet_takes_the_time_of_its_path(topology: str, size: int) -> None:
+    link = 2 if topology == "torus" else 1
+    over = _time_over_zero_load(NETWORKS[topology], 4, link, size)
+    assert over == pytest.approx(1, rel=0.006)
+
+
+@pytest.mark.parametrize(("change", "stages"), STAGES)
+def test_a_lone_packet_passes_each_stage_of_each_router(
+    change: dict[str, Any], stages: int
+) -> None:
+    over = _time_over_zero_load({**MESH, **change}, stages, 1, 1)
+    assert over == pytest.approx(1, rel=0.006)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        *NETWORKS.values(),
+        *({**NETWORKS[t], "routing_function": r} for t in OTHER_ROUTES for r in OTHER_ROUTES[t]),
+        *({**MESH, **change} for change, _ in STAGES[1:]),
+        {**MESH, "hold_switch_for_packet": 1},
+        {**MESH, "wait_for_tail_credit": 1},
+        {**MESH, "input_speedup": 2, "alloc_iters": 3},
+        {**MESH, "vc_allocator": "separable_input_first", "sw_allocator": "separable_output_first"},
+    ],
+)
+def test_no_flit_slot_or_channel_is_lost(config: dict[str, Any]) -> None:
+    case = read_case({**config, "batch_size": 12, "packet_size": 3, "vc_buf_size": 2})
+    network = Network(case, {}, seed=2)
+    network.run(0.0, 20_000, (0, 1 << 60))
+    assert network.total(run.ARRIVALS) == network.total(run.PACKETS) == 12 * case.nodes
+    assert network.state.nodes[:, run.ARRIVED].sum() == 3 * 12 * case.nodes
+    for credits in (network.state.credits, network.state.node_credits):
+        assert (credits == 2).all()
+    assert not network.state.taken.any()
+    assert not network.state.node_taken.any()
 
 
 @pytest.mark.parametrize("config", [MESH, TORUS])
@@ -63,16 +122,72 @@ def test_more_buffers_never_lower_the_throughput_by_much() -> None:
     assert found[0] < found[-1] / 1.5
 
 
+def test_what_a_router_may_do_more_raises_the_throughput_and_waiting_lowers_it() -> None:
+    config = {**MESH, "packet_size": 4, "sample_period": 300}
+    plain, wide, waits = (
+        steady(read_case({**config, **change}), {}, 1, 1.0, is_throughput=True)
+        for change in ({}, {"input_speedup": 2}, {"wait_for_tail_credit": 1})
+    )
+    assert plain is not None
+    assert wide is not None
+    assert waits is not None
+    assert waits["accepted"] < 0.97 * plain["accepted"] < 0.95 * wide["accepted"]
+
+
+LINES = """router 0 node 0 router 1 5 router 2
+router 1 node 1 router 0 3 router 2
+router 2 node 2 node 3 router 0 router 1
+"""
+
+
+def test_a_network_from_a_file_has_the_cycles_of_each_direction(tmp_path: Path) -> None:
+    (tmp_path / "net.txt").write_text(LINES)
+    config = {**MESH, "topology": "anynet", "routing_function": "min", "network_file": "net.txt"}
+    case = read_case({**config, "traffic": "mine", "batch_size": 1}, tmp_path)
+    assert case.nodes == 4
+    # between 0 and 1 by router 2: links of 1 and 1 are shorter than one of 5, or one of 3 back
+    for targets, hops, links in (([1, 0, 2, 3], 3, 2), ([0, 1, 3, 2], 1, 0)):
+        found = batch(case, {"mine": targets}, seed=1)
+        assert found["batch_duration"] == 3 + 4 * hops + links + 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "place"),
+    [
+        ("router 0 node 0 host 1", r"net\.txt:1"),
+        ("router 0 node x", r"net\.txt:1"),
+        ("router 0 node 0\nrouter 1 node 0", r"net\.txt:2"),
+        ("router 0 node 0\nrouter 2 node 1", r"net\.txt"),
+        ("router 0 node 0\nrouter 1 node 1", r"net\.txt"),  # no link
+        ("node 0", r"net\.txt:1"),
+        ("", r"net\.txt"),
+    ],
+)
+def test_a_file_that_is_no_network_is_refused(tmp_path: Path, lines: str, place: str) -> None:
+    (tmp_path / "net.txt").write_text(lines)
+    config = {**MESH, "topology": "anynet", "routing_function": "min", "network_file": "net.txt"}
+    with pytest.raises(ConfigError, match=rf"{place}: must"):
+        read_case(config, tmp_path)
+    with pytest.raises(ConfigError, match="network_file: must"):
+        read_case({**config, "network_file": "none.txt"}, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({"topology": "fattree"}, "topology"),
-        ({"routing_function": "valiant"}, "routing_function"),
-        ({"sw_allocator": "separable_input_first"}, "sw_allocator"),
-        ({"st_final_delay": 2}, "st_final_delay"),
+        ({"topology": "dragonfly"}, "topology"),
+        ({"routing_function": "dim_order"}, "routing_function"),
+        ({"sw_allocator": "wavefront"}, "sw_allocator"),
+        ({"vc_alloc_delay": 2}, "vc_alloc_delay"),
+        ({"speculative": 1}, "speculative"),
         ({"num_vcs": 0}, "num_vcs"),
         ({"k": 200, "n": 3}, "k"),
         ({"packet_size": 1.5}, "packet_size"),
+        ({"routing_function": "xy_yx", "num_vcs": 3}, "num_vcs"),
+        ({"routing_function": "min_adapt"}, "routing_function"),
+        ({**NETWORKS["cmesh"], "xr": 3}, "xr"),
+        ({**NETWORKS["flatfly"], "x": 3}, "x"),
+        ({"topology": "anynet", "routing_function": "min"}, "network_file"),
     ],
 )
 def test_what_is_not_known_is_refused_by_name(change: dict[str, Any], place: str) -> None:
@@ -114,7 +229,7 @@ def test_patterns_that_do_not_fit_are_refused(traffic: str) -> None:
 def test_a_case_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     point = {"kind": "batch", "seeds": 2}
     cases = [
-        {"id": "a", "config": {**MESH, "topology": "fly"}, "points": [point]},
+        {"id": "a", "config": {**MESH, "topology": "dragonfly"}, "points": [point]},
         {"id": "b", "nodes": 16, "config": {**MESH, "batch_size": 2}, "points": [point]},
         {"id": "c", "config": MESH, "points": [{"kind": "low", "offered": -1}]},
     ]

@@ -1,0 +1,1 @@
+"""Topologies of routers, each with its parameters and its routing functions."""
