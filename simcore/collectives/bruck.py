@@ -41,6 +41,6 @@ class Bruck(CollectiveAlgorithm):
 
 
 def _numbers_with(bit: int, members: int) -> int:
-    """How many of the numbers 0 to *members* - 1 have *bit* set."""
+    """Count of those numbers from 0 to *members* - 1 that have *bit* set."""
     whole, rest = divmod(members, 2 * bit)
     return whole * bit + max(0, rest - bit)
