@@ -38,6 +38,7 @@ def show_amount(value: float, unit: str) -> str:
 _SHORT = {
     "halving_doubling": "hd",
     "double_binary_tree": "dbt",
+    "recursive_doubling": "rd",
     "local_bw_aware": "local bw",
 }
 """Long words of the run file, as tables show them."""

@@ -13,11 +13,14 @@ from simcore.collectives.base import (
     Table,
     growth,
 )
+from simcore.collectives.bruck import Bruck
 from simcore.collectives.checks import check_algorithm
 from simcore.collectives.direct import Direct
 from simcore.collectives.double_binary_tree import DoubleBinaryTree
 from simcore.collectives.halving_doubling import HalvingDoubling
 from simcore.collectives.in_network import InNetwork
+from simcore.collectives.pairwise import Pairwise
+from simcore.collectives.recursive_doubling import RecursiveDoubling
 from simcore.collectives.ring import Ring
 from simcore.registry import Registry, instance_of
 from simcore.terms import CollectiveKind
@@ -30,6 +33,9 @@ ALGORITHMS: Registry[CollectiveAlgorithm] = Registry(
         "halving_doubling": HalvingDoubling(),
         "double_binary_tree": DoubleBinaryTree(),
         "in_network": InNetwork(),
+        "bruck": Bruck(),
+        "recursive_doubling": RecursiveDoubling(),
+        "pairwise": Pairwise(),
     },
     check=check_algorithm,
     adapt=instance_of(CollectiveAlgorithm),
@@ -54,7 +60,7 @@ def runnable(
 ) -> CollectiveAlgorithm:
     """*algorithm*, or what stands in where it cannot do *kind* among *members*.
 
-    Halving-doubling and trees need powers of two and have no all-to-all: a ring stands in, for an
+    Some need powers of two, or have only some kinds of collective: a ring stands in, for an
     all-to-all the direct algorithm.
     """
     if algorithm.runs(kind, members):
@@ -71,6 +77,7 @@ def algorithm_name(algorithm: CollectiveAlgorithm) -> str:
 
 __all__ = [
     "ALGORITHMS",
+    "Bruck",
     "CollectiveAlgorithm",
     "Direct",
     "DoubleBinaryTree",
@@ -78,7 +85,9 @@ __all__ = [
     "HalvingDoubling",
     "InNetwork",
     "Offset",
+    "Pairwise",
     "PeerRule",
+    "RecursiveDoubling",
     "Ring",
     "StateMachine",
     "Step",

@@ -1,6 +1,6 @@
 """Every algorithm, of the product and from outside: what it states is what the simulator runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -170,7 +170,7 @@ def test_messages_that_meet_are_never_faster(
     assert aware.finish_ns.max() >= idle.finish_ns.max()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "bruck"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("relay", "bruck")])
 @pytest.mark.parametrize("optimization", ["baseline", "local_bw_aware"])
 @pytest.mark.parametrize("shape", [(4, 8), (3, 5)])
 def test_collectives_over_two_dimensions_run_on_every_backend(
@@ -202,19 +202,48 @@ def test_collectives_over_two_dimensions_run_on_every_backend(
         assert finish_ns.max() >= time.duration_ns or time.held_ns
 
 
-def test_bruck_takes_as_long_as_its_formula_says() -> None:
+def test_blocks_that_are_relayed_take_as_long_as_its_formula_says() -> None:
     members, size = 5, size_bytes(5)
     blocks = (2, 2, 1)  # of 5 blocks, those whose number has bit 0, 1, 2
     steps = sum(int(LATENCY_NS + count * size // members / BYTES_PER_NS) + 10 for count in blocks)
-    output = outcome("bruck", CollectiveKind.ALL_TO_ALL, members, "fully_connected",
+    output = outcome("relay", CollectiveKind.ALL_TO_ALL, members, "fully_connected",
                      "congestion_unaware")  # fmt: skip
     assert output.finish_ns.tolist() == [10 + steps] * members
+
+
+DELAY_NS = 10
+ALPHA_NS = 2 * LATENCY_NS + DELAY_NS
+Form = Callable[[float], tuple[float, float, float]]
+FORMS: list[tuple[str, CollectiveKind, int, Form]] = [
+    ("bruck", CollectiveKind.ALL_TO_ALL, 16, lambda s: (4, 4 * s / 2, 0)),
+    ("bruck", CollectiveKind.ALL_TO_ALL, 6, lambda s: (3, (3 + 2 + 2) * s / 6, 0)),
+    ("bruck", CollectiveKind.ALL_GATHER, 16, lambda s: (4, 15 * s, 0)),
+    ("bruck", CollectiveKind.ALL_GATHER, 6, lambda s: (3, 5 * s, 0)),
+    ("recursive_doubling", CollectiveKind.ALL_REDUCE, 16, lambda s: (4, 4 * s, 4 * s)),
+    ("recursive_doubling", CollectiveKind.ALL_GATHER, 16, lambda s: (4, 15 * s, 0)),
+    ("pairwise", CollectiveKind.ALL_TO_ALL, 16, lambda s: (15, 15 * s / 16, 0)),
+    ("pairwise", CollectiveKind.ALL_TO_ALL, 6, lambda s: (5, 5 * s / 6, 0)),
+    ("pairwise", CollectiveKind.REDUCE_SCATTER, 6, lambda s: (5, 5 * s / 6, 5 * s / 6)),
+]
+"""Of each published form on s bytes: its messages, bytes and reduced bytes one after the other."""
+
+
+@pytest.mark.parametrize(("name", "kind", "members", "form"), FORMS)
+def test_on_a_switch_an_algorithm_takes_as_long_as_its_published_form_says(
+    name: str, kind: CollectiveKind, members: int, form: Form
+) -> None:
+    output = outcome(name, kind, members, "switch", "congestion_unaware")
+    messages, sent, reduced = form(size_bytes(members))
+    form_ns = messages * ALPHA_NS + sent / BYTES_PER_NS + 3 * reduced / MEMORY_BYTES_PER_NS
+    rounded_ns = messages * (4 if reduced else 1)  # each time down to a whole ns
+    assert -rounded_ns <= output.finish_ns.max() - DELAY_NS - form_ns <= 0
+    assert output.finish_ns.min() == output.finish_ns.max()
 
 
 def test_an_algorithm_that_reduces_pays_for_it() -> None:
     members, size = 8, size_bytes(8)
     step = int(2 * LATENCY_NS + size / BYTES_PER_NS) + 10 + 3 * int(size / MEMORY_BYTES_PER_NS)
-    output = outcome("recursive_doubling", CollectiveKind.ALL_REDUCE, members, "switch",
+    output = outcome("sums_of_pairs", CollectiveKind.ALL_REDUCE, members, "switch",
                      "congestion_unaware")  # fmt: skip
     assert output.finish_ns.tolist() == [10 + 3 * step] * members
 
@@ -285,11 +314,11 @@ def test_what_cannot_be_run_as_stated_is_refused_with_the_reason(
 
 
 def test_an_algorithm_from_outside_is_added_once() -> None:
-    ALGORITHMS.add("bruck_too", OUTSIDE["bruck"])
-    assert "bruck_too" in ALGORITHMS
+    ALGORITHMS.add("relay_too", OUTSIDE["relay"])
+    assert "relay_too" in ALGORITHMS
     with pytest.raises(ConfigError, match="a name that is not taken, but got 'ring'"):
         ALGORITHMS.add("ring", Direct())
     with pytest.raises(ConfigError, match="letters, digits and underscores"):
         ALGORITHMS.add("my ring", Direct())
     assert algorithm_name(Direct(window=3)) == "direct3"
-    assert algorithm_name(OUTSIDE["bruck"]) == "bruck"
+    assert algorithm_name(OUTSIDE["relay"]) == "relay"

@@ -72,8 +72,8 @@ FROM_OUTSIDE: dict[str, list[Any]] = {
     "platform.dimensions[1].topology": NETWORKS,
     "platform.dimensions[0].npus": [2, 4, 8],
     "platform.dimensions[1].npus": [2, 8],
-    "system.all_reduce[0]": ["ring", "direct", "recursive_doubling", "halving_doubling"],
-    "system.all_reduce[1]": ["ring", "direct2", "recursive_doubling", "double_binary_tree"],
+    "system.all_reduce[0]": ["ring", "direct", "sums_of_pairs", "halving_doubling"],
+    "system.all_reduce[1]": ["ring", "direct2", "sums_of_pairs", "double_binary_tree"],
     "system.all_gather": ["backwards", "zigzag", "ring"],
     "system.reduce_scatter": ["backwards", "zigzag", "halving_doubling"],
 }

@@ -9,12 +9,8 @@ from simcore.terms import CollectiveKind
 
 
 @dataclass(frozen=True)
-class Bruck(CollectiveAlgorithm):
-    """All-to-all in ceil(log2 n) steps, of about half the buffer each, among any n members.
-
-    Source: J. Bruck et al., "Efficient Algorithms for All-to-All Communications in Multiport
-    Message-Passing Systems", IEEE TPDS 8(11), 1997.
-    """
+class Relay(CollectiveAlgorithm):
+    """All-to-all in ceil(log2 n) steps, of about half the buffer each, among any n members."""
 
     def runs(self, kind: CollectiveKind, members: int) -> bool:
         return kind is CollectiveKind.ALL_TO_ALL and members >= 2
@@ -30,7 +26,7 @@ class Bruck(CollectiveAlgorithm):
 
 
 @dataclass(frozen=True)
-class RecursiveDoubling(CollectiveAlgorithm):
+class SumsOfPairs(CollectiveAlgorithm):
     """All-reduce of the whole buffer with the member 1, 2, 4, ... away, each time reduced."""
 
     def runs(self, kind: CollectiveKind, members: int) -> bool:
@@ -56,7 +52,7 @@ class Backwards(CollectiveAlgorithm):
 
 
 @dataclass(frozen=True)
-class Pairwise(CollectiveAlgorithm):
+class Couples(CollectiveAlgorithm):
     """All-to-all in n - 1 exchanges, with the member whose number differs in some bits."""
 
     def runs(self, kind: CollectiveKind, members: int) -> bool:
@@ -84,9 +80,9 @@ class Zigzag(CollectiveAlgorithm):
 
 
 OUTSIDE: dict[str, CollectiveAlgorithm] = {
-    "bruck": Bruck(),
-    "recursive_doubling": RecursiveDoubling(),
+    "relay": Relay(),
+    "sums_of_pairs": SumsOfPairs(),
     "backwards": Backwards(),
-    "pairwise": Pairwise(),
+    "couples": Couples(),
     "zigzag": Zigzag(),
 }
