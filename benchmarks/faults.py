@@ -1,6 +1,7 @@
 """Kills drivers and workers at random instants and compares what is left with an undisturbed run.
 
     python benchmarks/faults.py [--driver-kills 50] [--worker-kills 20] [--executors local ray]
+        [--islands 1]
 
 The last line is one JSON object: kills, lost and repeated results (must be 0, or it fails), and the
 median time from the start of a driver to its first new result in the store.
@@ -45,11 +46,11 @@ def kill_drivers(kills: int, seed: int) -> dict[str, float]:
     return {"driver_kills": len(recoveries), "median_recovery_s": median(recoveries)}
 
 
-def kill_workers(kills: int, seed: int, executor: str) -> dict[str, float]:
+def kill_workers(kills: int, seed: int, executor: str, islands: int) -> dict[str, float]:
     """SIGKILL to workers of one study, then compare all trials."""
     os.environ[SLOW_S] = "0.005"
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # for Ray's processes
-    options = {"trials": 400 * kills, "seed": seed}
+    options = {"trials": 400 * kills, "seed": seed, "islands": islands}
     random, done, killed = Random(seed), threading.Event(), []
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "study"
@@ -78,9 +79,10 @@ def kill_workers(kills: int, seed: int, executor: str) -> dict[str, float]:
 
 
 def same(result: dse.StudyResult, whole: dse.StudyResult) -> None:
-    """The same trials, or the difference as an error."""
+    """The same trials, each number once, or the difference as an error."""
     import pandas as pd
 
+    assert [row.number for row in result.rows] == list(range(len(whole.rows)))
     pd.testing.assert_frame_equal(same_part(result.trials), same_part(whole.trials))
 
 
@@ -89,12 +91,13 @@ def main() -> None:
     parser.add_argument("--driver-kills", type=int, default=50)
     parser.add_argument("--worker-kills", type=int, default=20)
     parser.add_argument("--executors", nargs="*", default=["local", "ray"])
+    parser.add_argument("--islands", type=int, default=1, help="where workers are killed")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    found: dict[str, float] = {"lost": 0, "repeated": 0}
+    found: dict[str, float] = {"islands": options.islands, "lost": 0, "repeated": 0}
     if options.worker_kills:
         for executor in options.executors:
-            found |= kill_workers(options.worker_kills, options.seed, executor)
+            found |= kill_workers(options.worker_kills, options.seed, executor, options.islands)
             print(found, file=sys.stderr)
     if options.driver_kills:
         found |= kill_drivers(options.driver_kills, options.seed)

@@ -95,6 +95,31 @@ def test_actors_that_are_killed_cost_no_result_and_make_no_noise(
     assert max(row.evaluation.attempts for row in result.rows) >= 2
 
 
+def test_islands_on_actors_that_are_killed_find_what_one_process_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
+    monkeypatch.setenv(SLOW_S, "0.02")
+    choices = {"trials": 240, "seed": 4, "window": 8, "islands": 3, "sampler": "design"}
+    killed: list[int] = []
+
+    def kill() -> None:
+        wait_for(lambda: len(stored(tmp_path)) > 40, 120)
+        for victim in workers_of(os.getpid())[:1]:
+            os.kill(victim, signal.SIGKILL)
+            killed.append(victim)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    result = run_faulty(tmp_path, executor="ray", workers=2, **choices)
+    thread.join()
+    assert len(killed) == 1
+    assert [row.number for row in dse.load_study(tmp_path).rows] == list(range(240))
+    monkeypatch.setenv(SLOW_S, "0")
+    whole = run_faulty(executor="serial", **choices)
+    pd.testing.assert_frame_equal(same_part(result.trials), same_part(whole.trials))
+
+
 def test_a_ray_of_its_own_ends_with_a_driver_that_was_killed_and_the_study_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
