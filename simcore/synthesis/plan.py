@@ -38,6 +38,12 @@ class Plan:
     part: float
     turn: Floats
 
+    def busiest(self, fabric: Fabric) -> float:
+        """Time that the busiest link is kept: no schedule of this plan takes less."""
+        arc = self.arc[self.arc >= 0]
+        busy = np.bincount(fabric.link[arc], minlength=1) * self.part
+        return float((busy / fabric.rate[: len(busy)]).max()) if len(arc) else 0.0
+
     def timed(self, fabric: Fabric) -> tuple[Floats, float]:
         """Start (S,) of each hop, and the time at which all have arrived."""
         hops = len(self.arc)

@@ -13,8 +13,10 @@ _DEPTH_SHARE = 0.1  # less: deep trees, which take long to fill; more: uneven lo
 _STEEP = 60.0
 _STEEPER = 0.6  # by how much of it each round is steeper
 _ROUNDS = 5
-_NEAR = 1e-6
-_TRIED = 16  # roots per all-reduced chunk: all of a small network, a draw of a large one
+_NEAR, _NEAR_ENOUGH = 1e-6, 0.002  # of the least load: for a few trees, for many
+_MANY = 1_500_000  # hops
+_MOST_TRIED, _LEAST_TRIED = 16, 2  # roots per all-reduced chunk
+_LOOKS = 20_000_000  # arcs to be looked at for all chunks, from which fewer roots are tried
 _TOO_LONG, _FINE = -2, 0
 
 Trees = tuple[Ints, Ints, Ints]
@@ -85,7 +87,8 @@ def reduce_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
 
     def grow(first: bool, steep: float, load: Floats, found: Trees) -> int:
         order = rng.permutation(chunks)
-        tried = min(_TRIED, ends)
+        looks = chunks * len(fabric.tail)
+        tried = min(max(_LEAST_TRIED, min(_MOST_TRIED, _LOOKS // looks)), ends)
         begin = rng.integers(ends, size=(chunks, 1))
         candidates = (begin + np.arange(tried) * max(ends // tried, 1)) % ends
         can = fabric.npus, fabric.reduces, fabric.copies
@@ -109,6 +112,7 @@ def _balanced(
 ) -> Trees:
     """The best trees of several rounds, each at steeper prices."""
     found = _room(trees, width)
+    near = _NEAR if trees * width <= _MANY else _NEAR_ENOUGH
     load = np.zeros(links)
     while (said := grow(True, _STEEP, load, found)) == _TOO_LONG:
         width *= 2
@@ -118,7 +122,7 @@ def _balanced(
         raise SimulationError("network: every NPU must be reachable from every other")
     best, least = _copied(found), load.max()
     for turn in range(1, _ROUNDS):
-        if least <= aim * (1.0 + _NEAR):
+        if least <= aim * (1.0 + near):
             break
         if grow(False, _STEEP * (1.0 + _STEEPER * turn), load, found) != _FINE:
             break

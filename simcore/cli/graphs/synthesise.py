@@ -1,6 +1,7 @@
 """``simcore synthesise``: a collective for a network graph."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,7 +18,13 @@ import click
     "--out",
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the schedule (JSON) here.",
+    help="Write the schedule here.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["json", "msccl"]),
+    help="Form of the schedule; by default msccl (XML) if the file ends in .xml, else json.",
 )
 @click.option(
     "--size",
@@ -35,27 +42,34 @@ def synthesise(
     out: Path,
     size: float | None,
     chunks: int | None,
-    seed: int,
-    **switches: bool,
+    **how: Any,
 ) -> None:
     """Choose which link of the network in GRAPH carries which chunk when, for one collective.
 
     A piece is what one NPU brings to an all-gather or keeps of a reduce-scatter, one of as many
     parts of an all-reduce as there are NPUs, and what one NPU sends another in an all-to-all. The
     schedule is replayed before it is written: links are never shared, every NPU ends with its
-    chunks, contributions count once. Its time is told beside a bound that nothing can go below.
+    chunks, contributions count once; MSCCL XML is read back and run step by step. Its time is told
+    beside a bound that nothing can go below.
     """
     from simcore.cli.settings import write_text
     from simcore.synthesis.fabric import read_fabric
+    from simcore.synthesis.msccl import msccl_text
+    from simcore.synthesis.msccl_check import check_program, program_of
     from simcore.synthesis.schedule_file import schedule_text
     from simcore.synthesis.synthesise import synthesise as synthesised
 
-    fabric = read_fabric(graph, switches["switches_copy"], switches["switches_reduce"])
+    fabric = read_fabric(graph, how["switches_copy"], how["switches_reduce"])
     if size is None:
         fabric = fabric.without_latency()
-    found = synthesised(fabric, collective, 1.0 if size is None else size, chunks, seed)
-    write_text(out, schedule_text(found))
+    found = synthesised(fabric, collective, 1.0 if size is None else size, chunks, how["seed"])
     schedule, bound = found.schedule, found.bound
+    if how["form"] == "msccl" or (how["form"] is None and out.suffix == ".xml"):
+        text = msccl_text(schedule)
+        check_program(program_of(text))
+    else:
+        text = schedule_text(found)
+    write_text(out, text)
     click.echo(f"{collective} on {fabric.npus} NPUs: {found.by}, {schedule.sends} sends")
     click.echo(f"  time       {schedule.time:.6g}")
     click.echo(f"  bound      {bound.time:.6g} ({bound.by}); latency alone {bound.latency:.6g}")

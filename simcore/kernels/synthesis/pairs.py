@@ -59,11 +59,12 @@ def pack_pairs(
     for place in range(len(order)):
         one = order[place]
         if not first:
-            shift_load(arcs[2 * one], hops[2 * one], into[3], cost, load, -1)
-            shift_load(arcs[2 * one + 1], hops[2 * one + 1], out[3], cost, load, -1)
+            _take_off(arcs, hops, one, into[3], out[3], cost, load)
         best, least = candidates[place, 0], np.inf
         for attempt in range(candidates.shape[1] + 1):  # the best root once more in the end
             root = best if attempt == candidates.shape[1] else candidates[place, attempt]
+            if attempt == candidates.shape[1] and root == candidates[place, attempt - 1]:
+                break
             both[2 * one : 2 * one + 2] = root
             trial[:] = load
             for side in range(2):
@@ -89,8 +90,7 @@ def pack_pairs(
                 )
                 if said < 0:
                     return said
-            price = _price(arcs[2 * one], hops[2 * one], into[3], cost, load, steep, aim)
-            price += _price(arcs[2 * one + 1], hops[2 * one + 1], out[3], cost, load, steep, aim)
+            price = _price(arcs, hops, one, into[3], out[3], cost, load, steep, aim)
             if price < least:
                 best, least = root, price
         roots[one], load[:] = best, trial
@@ -98,12 +98,31 @@ def pack_pairs(
 
 
 @njit(cache=True, nogil=True)
+def _take_off(
+    arcs: Ints, hops: Ints, one: int, into: Ints, out: Ints, cost: Floats, load: Floats
+) -> None:
+    """Take the load of a pair off."""
+    shift_load(arcs[2 * one], hops[2 * one], into, cost, load, -1)
+    shift_load(arcs[2 * one + 1], hops[2 * one + 1], out, cost, load, -1)
+
+
+@njit(cache=True, nogil=True)
 def _price(
-    arcs: Ints, hops: int, arc_link: Ints, cost: Floats, load: Floats, steep: float, aim: float
+    arcs: Ints,
+    hops: Ints,
+    one: int,
+    into: Ints,
+    out: Ints,
+    cost: Floats,
+    load: Floats,
+    steep: float,
+    aim: float,
 ) -> float:
-    """Price of a tree by the loads."""
+    """Price of a pair by the loads."""
     total = 0.0
-    for hop in range(hops):
-        link = arc_link[arcs[hop]]
-        total += cost[link] * np.exp(steep * (load[link] / aim - 1.0))
+    for side in range(2):
+        tree, arc_link = 2 * one + side, into if side == 0 else out
+        for hop in range(hops[tree]):
+            link = arc_link[arcs[tree, hop]]
+            total += cost[link] * np.exp(steep * (load[link] / aim - 1.0))
     return total

@@ -11,8 +11,11 @@ from click.testing import CliRunner
 
 from simcore.cli.app import cli
 from simcore.errors import ConfigError, SimulationError
+from simcore.synthesis.bounds import bound_of
+from simcore.synthesis.candidates import Known, candidates
 from simcore.synthesis.fabric import Fabric, fabric_of_table, read_fabric
 from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, KINDS, REDUCE_SCATTER
+from simcore.synthesis.matched import matched
 from simcore.synthesis.replay import check
 from simcore.synthesis.schedule_file import read_schedule, schedule_text
 from simcore.synthesis.synthesise import Synthesis, synthesise
@@ -54,6 +57,50 @@ def test_schedules_come_near_exact_bounds(graph: str, kind: str) -> None:
     assert found.bound.bandwidth <= exact * (1 + 1e-8)
     assert found.schedule.time >= exact * (1 - 1e-8)
     assert found.schedule.time <= exact / 0.95
+
+
+@pytest.mark.parametrize("kind", [ALL_GATHER, REDUCE_SCATTER])
+def test_cables_of_unlike_speed_are_all_kept_busy_to_the_end(kind: str) -> None:
+    if not BOUNDS.is_dir():
+        pytest.skip("no golden bounds here")
+    fabric = read_fabric(BOUNDS / "graphs" / "mesh4x4_hetero.json").without_latency()
+    found = synthesise(fabric, kind, chunks=4)
+    assert found.schedule.time == pytest.approx(5.0, rel=1e-9)  # its bound, exact in bounds.csv
+
+
+@pytest.mark.parametrize("draw", range(4))
+def test_matched_chunks_pass_the_replay_on_unlike_and_shared_links(draw: int) -> None:
+    rng = np.random.default_rng(draw)
+    around = np.arange(7)
+    more = rng.integers(7, size=(6, 2))
+    more = more[more[:, 0] != more[:, 1]]
+    tail = np.concatenate([around, (around + 1) % 7, more[:, 0]])
+    head = np.concatenate([(around + 1) % 7, around, more[:, 1]])
+    # both arcs of the first cables are one half-duplex link
+    link = np.concatenate([around, around, 7 + np.arange(len(more))])
+    order = np.argsort(tail, kind="stable")
+    fabric = Fabric(
+        npus=7,
+        nodes=7,
+        tail=tail[order],
+        head=head[order],
+        link=link[order],
+        rate=rng.integers(1, 4, 7 + len(more)).astype(np.float64),
+        latency=rng.random(7 + len(more)),
+    )
+    found = matched(fabric, 3, 1 / 3, draw)
+    check(found, fabric)
+    assert found.time >= bound_of(fabric, ALL_GATHER, 1.0).time * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_candidate_is_faster_than_its_busiest_link(kind: str) -> None:
+    fabric = _fabric(STAR, 5)
+    aim = bound_of(fabric, kind, 1.0).bandwidth
+    for draft in candidates(fabric, kind, 1.0, (2, 0), aim, Known()):
+        found = draft.schedule()
+        check(found, fabric)
+        assert found.time >= draft.busiest * (1 - 1e-9)
 
 
 def test_switches_that_reduce_and_copy_halve_an_all_reduce() -> None:

@@ -1,0 +1,234 @@
+"""Candidates of a synthesis: trees, ways and matchings by number of chunks, and what has a name."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simcore.synthesis.fabric import Fabric, Floats, Ints
+from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
+from simcore.synthesis.matched import can_match, matched
+from simcore.synthesis.named import direct_trees, ring_trees
+from simcore.synthesis.plan import Plan, outward_plan, paired_plan
+from simcore.synthesis.schedule import Schedule, scheduled
+from simcore.synthesis.trees import Trees, gather_trees, reduce_trees
+from simcore.synthesis.ways import way_plan
+
+MOST_CHUNKS = 1024
+SHORT = 60_000
+"""Hops of a plan that takes little time."""
+_HOPS = 2_500_000
+"""Hops of a plan, more than which are not tried unless the fewest chunks need them."""
+_SEEDS, _MATCHES = 3, 12
+"""Draws of a plan that takes little time, and of a matching."""
+_EVENER = 0.99
+"""Busiest link of a plan against that of one of fewer chunks, from which still more may help."""
+
+_NO_GAIN = 0.999
+"""Busiest link against the least time, from which more chunks do not pay."""
+
+
+@dataclass(slots=True)
+class Known:
+    """Knowledge gained while candidates are tried.
+
+    Attributes:
+        time: The least time so far; kept by who takes the candidates.
+        prices: Prices of links that may prove a bound.
+    """
+
+    time: float = np.inf
+    prices: list[Floats] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A candidate that has no times yet.
+
+    Attributes:
+        name: What it is.
+        busiest: Time that its busiest link is kept, below which no schedule of it can be.
+        schedule: What times it.
+    """
+
+    name: str
+    busiest: float
+    schedule: Callable[[], Schedule]
+
+
+def candidates(
+    fabric: Fabric,
+    kind: str,
+    piece: float,
+    how: tuple[int | None, int],
+    aim: float,
+    known: Known,
+) -> Iterator[Draft]:
+    """Candidates of a collective, those that take little time first.
+
+    Args:
+        fabric: The network.
+        kind: Which collective.
+        piece: Size of a piece.
+        how: Chunks of a piece, None for as many as pay, and a seed.
+        aim: Least time there can be for a piece of 1.
+        known: What is known; prices are added to it.
+    """
+    chunks, seed = how
+    if kind == ALL_GATHER:
+        yield from _gathers(fabric, piece, chunks, seed, aim, known)
+    elif kind == REDUCE_SCATTER:
+        back = fabric.reversed()
+        for draft in _gathers(back, piece, chunks, seed, aim, known):
+            yield Draft(
+                name=draft.name, busiest=draft.busiest, schedule=_turned(draft.schedule, back)
+            )
+    elif kind == ALL_REDUCE:
+        yield from _all_reduces(fabric, piece, chunks, seed, aim, known)
+    else:
+        yield from _all_to_alls(fabric, piece, chunks, seed, aim, known)
+
+
+def _turned(schedule: Callable[[], Schedule], back: Fabric) -> Callable[[], Schedule]:
+    return lambda: schedule().turned_around(back, REDUCE_SCATTER)
+
+
+def _draft(name: str, plan: Plan, fabric: Fabric, kind: str, owner: Ints, target: Ints) -> Draft:
+    return Draft(
+        name=name,
+        busiest=plan.busiest(fabric),
+        schedule=lambda: scheduled(plan, fabric, kind, owner, target),
+    )
+
+
+def _gathers(
+    fabric: Fabric, piece: float, chunks: int | None, seed: int, aim: float, known: Known
+) -> Iterator[Draft]:
+    npus = fabric.npus
+
+    def draft(name: str, trees: Trees, count: int) -> Draft:
+        turn = np.repeat(np.arange(count) / count, npus)
+        plan = outward_plan(*trees, piece / count, turn)
+        owner = np.tile(np.arange(npus), count)
+        return _draft(
+            f"{name}, {count} chunks", plan, fabric, ALL_GATHER, owner, _none(npus * count)
+        )
+
+    hops = npus * max(npus - 1, 1) * _stretch(fabric)
+    counts = _counts(chunks, hops)
+    named = fabric.nodes > npus > 1 and not fabric.copies
+    if named:
+        yield from _refined(
+            lambda count: draft("ring", ring_trees(fabric, count, seed), count), counts, known
+        )
+    for count in counts:
+        for draw in range(_SEEDS if count * hops <= SHORT else 1):
+            trees = gather_trees(fabric, count, aim, _SEEDS * seed + draw)
+            yield draft("packed trees", trees, count)
+        for draw in range(_MATCHES if can_match(fabric, count) else 0):
+            yield Draft(
+                name=f"matched chunks, {count} of a piece",
+                busiest=0.0,
+                schedule=_matching(fabric, count, piece / count, _MATCHES * seed + draw),
+            )
+    if named:
+        yield from _refined(
+            lambda count: draft("direct", direct_trees(fabric, count, npus * aim, seed), count),
+            counts,
+            known,
+        )
+
+
+def _refined(
+    draft: Callable[[int], Draft], counts: tuple[int, ...], known: Known
+) -> Iterator[Draft]:
+    """Drafts of one kind with ever more chunks, for as long as its busiest link lets it win."""
+    for count in sorted({1, *counts}):
+        found = draft(count)
+        yield found
+        if found.busiest >= _NO_GAIN * known.time:
+            return
+
+
+def _matching(fabric: Fabric, count: int, part: float, draw: int) -> Callable[[], Schedule]:
+    return lambda: matched(fabric, count, part, draw)
+
+
+def _all_reduces(
+    fabric: Fabric, piece: float, chunks: int | None, seed: int, aim: float, known: Known
+) -> Iterator[Draft]:
+    npus = fabric.npus
+    back = fabric.reversed()
+    straight = np.argsort(fabric.head, kind="stable")  # as in Fabric.reversed
+
+    def draft(name: str, into: Trees, out: Trees, roots: Ints, count: int) -> Draft:
+        turn = np.arange(len(roots)) / len(roots)
+        plan = paired_plan(into, out, straight, piece / count, turn)
+        none = _none(len(roots))
+        return _draft(f"{name}, {count} chunks", plan, fabric, ALL_REDUCE, roots, none)
+
+    counts = _counts(chunks, 2 * npus * max(npus - 1, 1) * _stretch(fabric))
+
+    def ring(count: int) -> Draft:
+        roots = np.tile(np.arange(npus), count)
+        into, out = ring_trees(back, count, seed), ring_trees(fabric, count, seed)
+        return draft("ring", into, out, roots, count)
+
+    if fabric.nodes > npus > 1 and not (fabric.copies and fabric.reduces):
+        yield from _refined(ring, counts, known)
+    before = np.inf
+    for count in counts:
+        pairs = reduce_trees(fabric, npus * count, aim / npus, seed)
+        into, out = _half(pairs, 0), _half(pairs, 1)
+        found = draft("pairs of trees", into, out, _roots(fabric, out), count)
+        yield found
+        if found.busiest >= known.time and found.busiest > _EVENER * before:
+            break  # finer chunks do not make loads more even, and what is known is faster
+        before = found.busiest
+    for count in counts[-2:]:
+        roots = np.tile(np.arange(npus), count)
+        least = aim / 2
+        into, out = gather_trees(back, count, least, seed), gather_trees(fabric, count, least, seed)
+        yield draft("scattered, then gathered", into, out, roots, count)
+
+
+def _all_to_alls(
+    fabric: Fabric, piece: float, chunks: int | None, seed: int, aim: float, known: Known
+) -> Iterator[Draft]:
+    npus = fabric.npus
+    for count in _counts(chunks, npus * max(npus - 1, 1) * _stretch(fabric)):
+        source = np.repeat(np.arange(npus), max(npus - 1, 0) * count)
+        step = np.tile(np.repeat(np.arange(1, npus), count), npus)
+        target = (source + step) % npus
+        which = np.tile(np.arange(count), npus * max(npus - 1, 0))
+        turn = (which * npus + step) / (count * npus)
+        plan, prices = way_plan(fabric, (source, target), piece / count, turn, aim * piece, seed)
+        known.prices.extend(prices)
+        name = f"spread ways, {count} chunks"
+        yield _draft(name, plan, fabric, ALL_TO_ALL, source, target)
+
+
+def _counts(chunks: int | None, hops: float) -> tuple[int, ...]:
+    """Numbers of chunks of a piece to try, fewest first, where one takes *hops* hops."""
+    if chunks is not None:
+        return (chunks,)
+    fine = [count for count in (4, 16, 64, 256, MOST_CHUNKS) if count * hops <= _HOPS]
+    return tuple(fine) or (2 if 2 * hops <= 2 * _HOPS else 1,)
+
+
+def _stretch(fabric: Fabric) -> float:
+    """Links of a way from NPU to NPU, about: those of the least ways by number of links."""
+    return 1.0 if fabric.nodes == fabric.npus or fabric.copies else 3.0
+
+
+def _half(pairs: Trees, side: int) -> Trees:
+    return pairs[0][side::2], pairs[1][side::2], pairs[2][side::2]
+
+
+def _roots(fabric: Fabric, out: Trees) -> Ints:
+    """Root of each tree: where its first hop begins."""
+    return fabric.tail[out[0][:, 0]]
+
+
+def _none(count: int) -> Ints:
+    return np.full(count, -1, np.int64)
