@@ -17,7 +17,7 @@ from simcore.formats.astra.system_file import AstraSystem, CommandOptions, read_
 from simcore.formats.astra.traces.custom import check_custom, load_custom, runs_natively
 from simcore.formats.astra.traces.load import LoadedTraces, load_traces
 from simcore.formats.astra.traces.node_table import Machine
-from simcore.network import BACKENDS
+from simcore.network import BACKENDS, NetworkDimension
 
 _KEYS = {
     "chunks": "preferred-dataset-splits",
@@ -70,12 +70,9 @@ def load_run(
     Raises:
         ConfigError: The first mistake found, with its place.
     """
-    packets = backend == PACKET
-    if not packets and backend not in BACKENDS:
-        raise BACKENDS.unknown(backend, at="--backend")
     notes: list[str] = []
     command = read_command(options, notes)
-    dimensions = read_logical(files) if packets else read_network(files.network, notes)
+    dimensions = _read_dimensions(files, backend, notes)
     npus = prod(dimension.npus for dimension in dimensions)
     system = read_system(files.system, command, notes)
     memory = read_remote_memory(files.remote_memory, npus, notes)
@@ -99,7 +96,7 @@ def load_run(
         remote_memory=memory,
         custom=custom,
         record_nodes=command.whole_log or system.record_trace or system.memory_trace is not None,
-        network=make_network(files, dimensions, seed) if packets else None,
+        network=make_network(files, dimensions, seed) if backend == PACKET else None,
     )
     return AstraRun(
         files=files,
@@ -110,6 +107,16 @@ def load_run(
         whole_log=command.whole_log,
         notes=tuple(notes),
     )
+
+
+def _read_dimensions(
+    files: AstraFiles, backend: str, notes: list[str]
+) -> tuple[NetworkDimension, ...]:
+    if backend == PACKET:
+        return read_logical(files)
+    if backend not in BACKENDS:
+        raise BACKENDS.unknown(backend, at="--backend")
+    return read_network(files.network, notes)
 
 
 def _load_traces(

@@ -66,9 +66,10 @@ def write_files(folder: Path, sends: Steps, receives: Steps) -> dict[str, str]:
 
 
 def simulate(folder: Path, sends: Steps, receives: Steps) -> dict[str, Any]:
-    entry = {"id": "a", "backend": "packet"} | write_files(folder, sends, receives)
-    found: dict[str, Any] = run_batch([entry], folder, lambda name, status: None)["a"]["packet"]
-    return found
+    entry: dict[str, object] = {"id": "a", "backend": "packet"}
+    entry |= write_files(folder, sends, receives)
+    found: Any = run_batch([entry], folder, lambda name, status: None)["a"]["packet"]
+    return dict(found)
 
 
 def test_both_ends_learn_of_a_message_when_its_last_ack_has_come(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class Packets(ExternalNetwork):
                 raise ConfigError("physical topology", rule, got=f"no path from 0 to {host}")
 
     def told(self) -> dict[str, object]:
-        """What the results of a run say of its packets, after it."""
+        """Flows, pauses and drops of a run, after it, as its results hold them."""
         return {
             "flows": self._ended,
             "pfc_pauses": self._packets.pauses,
