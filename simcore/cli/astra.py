@@ -39,9 +39,13 @@ ASTRA-sim's options:
   --logging-folder FOLDER              Where --log-style=astra puts log.log and err.log ('log').
   --compute-scale, --comm-scale, --logging-configuration: without effect.
 
+Packets (--backend=packet; --network-configuration is then the JSON with "logical-dims"):
+  --physical-topology-configuration FILE   Nodes, switches and links, in text.
+  --network-simulator-configuration FILE   Lines of KEY VALUE.
+
 Beyond ASTRA-sim:
-  --backend NAME                       congestion_unaware (default), congestion_aware or
-                                       congestion_aware_multidim.
+  --backend NAME                       congestion_unaware (default), congestion_aware,
+                                       congestion_aware_multidim or packet.
   --inter-dimension-scheduling NAME    ascending (default), round-robin or offline-greedy: the
                                        order in which chunks pass the dimensions.
   --group-order NAME                   own (default): every NPU takes the lowest of its free
@@ -61,6 +65,7 @@ _FILES = (
     "network-configuration",
     "remote-memory-configuration",
 )
+_PACKET_FILES = ("physical-topology-configuration", "network-simulator-configuration")
 
 
 def run_astra(words: list[str]) -> int:
@@ -77,6 +82,8 @@ def run_astra(words: list[str]) -> int:
     groups = options.pop("comm-group-configuration", "empty")
     out = _path(options, "json") if "json" in options else None
     backend = options.pop("backend", "congestion_unaware")
+    of_packets = _PACKET_FILES if backend == "packet" else ()
+    topology, settings = (_path(options, key) for key in of_packets) if of_packets else (None, None)
     start_quickly()
     from simcore.formats.astra import AstraFiles
 
@@ -87,6 +94,8 @@ def run_astra(words: list[str]) -> int:
         remote_memory=paths["remote-memory-configuration"],
         comm_group=None if "empty" in groups else Path(groups),
         folder=Path(),
+        physical_topology=topology,
+        packet_config=settings,
     )
     if "empty" in groups and groups != "empty" and Path(groups).exists():
         _remark(f"Note: {groups} is ignored; a path with 'empty' means no groups.")

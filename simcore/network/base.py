@@ -42,11 +42,14 @@ class NetworkBackend:
             what all others send: every NPU and every message is then followed.
         has_bounds: Whether lower bounds are known of it: those of ``congestion_unaware``, where
             they hold, as no message arrives sooner than there.
+        counts_bytes: Whether a receive ends when its bytes have come, in however many messages with
+            its tag; else it takes one message of its size.
     """
 
     kernel_code: ClassVar[int]
     messages_meet: ClassVar[bool] = True
     has_bounds: ClassVar[bool] = False
+    counts_bytes: ClassVar[bool] = False
 
     @classmethod
     def check(cls, dimensions: Sequence[NetworkDimension]) -> None:
@@ -89,9 +92,14 @@ class ExternalNetwork(NetworkBackend, ABC):
 
     Attributes:
         dimensions: Of the network, innermost first.
+        may_lose: Whether messages may never arrive; whoever waits for one then never ends.
+        stops_at_arrivals: Whether ``advance`` may be called with any later time, and comes back
+            after the events of the first ns in which messages arrive: fewer calls, the same times.
     """
 
     kernel_code = OUTSIDE
+    may_lose: ClassVar[bool] = False
+    stops_at_arrivals: ClassVar[bool] = False
 
     def __init__(self, dimensions: Sequence[NetworkDimension]) -> None:
         self.dimensions = tuple(dimensions)

@@ -117,7 +117,9 @@ def _topology(data: object, hops: object, parameters: Parameters) -> Topology:
         rule = f"must be params.buffer_size of 1 MiB each, {default}, or left out"
         raise ConfigError("topology.switch_buffer_bytes", rule, got=buffer_bytes)
     links = _links(table)
-    return Topology(table.num_nodes, switches, links, buffer_bytes, _next_hops(hops, table))
+    return Topology(
+        table.num_nodes, switches, links, buffer_bytes, next_hops_of(hops, table.num_nodes)
+    )
 
 
 def _links(table: _TopologyTable) -> tuple[tuple[int, int, int, int], ...]:
@@ -132,7 +134,12 @@ def _links(table: _TopologyTable) -> tuple[tuple[int, int, int, int], ...]:
     return tuple(links)
 
 
-def _next_hops(data: object, table: _TopologyTable) -> dict[tuple[int, int], tuple[int, ...]]:
+def next_hops_of(data: object, nodes: int) -> dict[tuple[int, int], tuple[int, ...]]:
+    """The order of next hops by node and destination, as listed; of none where *data* is None.
+
+    Raises:
+        ConfigError: The list breaks a rule.
+    """
     if data is None:
         return {}
     found: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -140,7 +147,7 @@ def _next_hops(data: object, table: _TopologyTable) -> dict[tuple[int, int], tup
     for index, (node, hops, targets) in enumerate(rows):
         at = f"ecmp_next_hops.rows[{index}]"
         for value in (node, *hops, *targets):
-            whole(value, 0, table.num_nodes - 1, at=at)
+            whole(value, 0, nodes - 1, at=at)
         for target in targets:
             if (node, target) in found:
                 rule = f"must tell the next hops of node {node} towards {target} once"

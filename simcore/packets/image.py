@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _FIRST_PACKETS_WORDS = 1 << 14
-_NO_WINDOW = 1 << 62
+NO_WINDOW = 1 << 62
 _LOSS_STREAM = (1 << 63) + 50
 """Stream that every error model of the reference is given, of those that are given out by hand."""
 
@@ -69,13 +69,13 @@ def build_image(case: Case, seed: int) -> Image:
     """
     network = build_network(case)
     followers, pairs = _followers(case), _pairs(case)
-    count, widest = len(case.flows.ids), max(map(len, followers))
+    count, widest = len(case.flows.ids), max(map(len, followers), default=0)
     reserve = 8 * f.LONG_PACKET_WORDS + 4 * widest
     heap = count + reserve + 1024
     links, ports = _links_of_flows(case, network), network.owner.size
     sizes = (
         f.FIRST_RECORD, WHEEL_WORDS, WORDS, ENTRY_WORDS * heap, network.nodes * f.NODE_WORDS,
-        ports * f.PORT_WORDS, count * f.Q_WORDS, 2 * int(links.sum()), max(pairs) + 1,
+        ports * f.PORT_WORDS, count * f.Q_WORDS, 2 * int(links.sum()), max(pairs, default=-1) + 1,
         network.first.size + network.hops.size, sum(map(len, followers)), _listed(case, network),
         STREAM_WORDS * len(case.topology.links),
     )  # fmt: skip
@@ -180,17 +180,17 @@ def _write_nodes(case: Case, image: Image, next_hops: int) -> None:
     nodes[:, f.NODE_ID] = np.arange(network.nodes)
     nodes[:, f.NODE_IS_SWITCH] = network.is_switch
     room = np.full(network.nodes, case.topology.buffer_bytes, np.int64)
-    np.subtract.at(room, network.owner, _headrooms(network) + f.RESERVE_BYTES)
+    np.subtract.at(room, network.owner, _headrooms(case, network) + f.RESERVE_BYTES)
     # below 0 where the headrooms exceed the buffer: the reference's difference has no sign, and
     # such a switch never pauses
     nodes[:, f.NODE_BUFFER] = room
     nodes[network.hosts, f.NODE_ROOT] = np.arange(network.hosts.size) * network.nodes
 
 
-def _headrooms(network: Network) -> Ints:
+def _headrooms(case: Case, network: Network) -> Ints:
     """(2 L,) bytes that each port may take after it has told its peer to pause."""
     products = [
-        int(rate) * int(delay) // 8 // 10**9 * 3
+        int(rate) * int(delay) // 8 // 10**9 * case.parameters.headroom_factor
         for rate, delay in zip(network.rate, network.delay, strict=True)
     ]
     return np.array(products, np.int64)
@@ -211,7 +211,7 @@ def _write_ports(case: Case, image: Image, lists: int) -> None:
     of_switches = np.flatnonzero(network.is_switch[network.owner])
     if not of_switches.size:
         return
-    ports[:, f.PORT_HEADROOM] = _headrooms(network)
+    ports[:, f.PORT_HEADROOM] = _headrooms(case, network)
     of_hosts = np.flatnonzero(network.is_switch[network.owner] == 0)
     first_host = of_hosts[np.argmin(network.owner[of_hosts])]
     for rate in np.unique(network.rate[of_switches]):
@@ -266,10 +266,11 @@ def _write_flows(case: Case, image: Image) -> None:
     table[:, [f.Q_START_NS, f.Q_FINISH_NS, f.Q_LAST_BYTE_NS, f.Q_NACKED]] = -1
     for key, ends in ((f.Q_SOURCE, flows.source), (f.Q_TARGET, flows.target)):
         table[:, key] = image.nodes + f.NODE_WORDS * np.array(ends, np.int64)
-    flow_windows, base_ns = windows(case, network)
+    pairs = zip(flows.source, flows.target, strict=True)
+    flow_windows, base_ns = windows(case.parameters, network, pairs)
     refuse_windows_of_nothing(case.parameters, flow_windows)
     table[:, f.Q_WINDOW] = flow_windows
-    table[:, f.Q_WINDOW_NOW] = np.where(table[:, f.Q_WINDOW], table[:, f.Q_WINDOW], _NO_WINDOW)
+    table[:, f.Q_WINDOW_NOW] = np.where(table[:, f.Q_WINDOW], table[:, f.Q_WINDOW], NO_WINDOW)
     table[:, f.Q_BASE_RTT_NS] = base_ns
 
 

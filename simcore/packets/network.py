@@ -1,5 +1,6 @@
 """A case's network as arrays: ports, the buffers of switches, paths, and windows of pairs."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,9 +86,12 @@ def build_network(case: Case) -> Network:
 
 
 def _roots(case: Case, is_switch: Ints) -> Ints:
-    """Hosts of which anything is asked: all with a link where windows are of the largest pair."""
+    """Hosts of which anything is asked.
+
+    That is all with a link where windows are of the largest pair, or flows come as the run goes.
+    """
     run = case.parameters
-    if run.has_win and run.global_t:
+    if (run.has_win and run.global_t) or not case.flows.ids:
         linked = {node for link in case.topology.links for node in link[:2]}
         linked |= {*case.flows.source, *case.flows.target}
         return np.array(sorted(node for node in linked if not is_switch[node]), np.int64)
@@ -137,10 +141,11 @@ def _order_next_hops(topology: Topology, network: Network) -> None:
             network.hops[begin + place] = port
 
 
-def windows(case: Case, network: Network) -> tuple[list[int], list[int]]:
-    """Window in bytes, 0 for none, and base round-trip time in ns, of each flow."""
-    run, index = case.parameters, network.index_of_host()
-    pairs = zip(case.flows.source, case.flows.target, strict=True)
+def windows(
+    run: Parameters, network: Network, pairs: Iterable[tuple[int, int]]
+) -> tuple[list[int], list[int]]:
+    """Window in bytes, 0 for none, and base round-trip time in ns, of each pair of hosts."""
+    index = network.index_of_host()
     at = [int(index[target]) * network.nodes + source for source, target in pairs]
     if not run.has_win:
         return [0] * len(at), [_round_trip(network.pairs[pair])[0] for pair in at]
@@ -167,6 +172,6 @@ def refuse_windows_of_nothing(run: Parameters, flow_windows: list[int]) -> None:
     Raises:
         ConfigError: Delay and rate are so low that a window holds no byte.
     """
-    if run.has_win and min(flow_windows) == 0:
+    if run.has_win and min(flow_windows, default=1) == 0:
         rule = "must be 0 where delay times rate of the network is less than a byte"
         raise ConfigError("params.has_win", rule, got=1)

@@ -56,6 +56,7 @@ class Parameters(Schema):
     l2_back_to_zero: Switch = 0
 
     buffer_size: Annotated[int, Field(ge=1, le=4095)] = 32
+    headroom_factor: Annotated[int, Field(ge=0, le=10**6)] = 3
     enable_qcn: Switch = 1
     kmin_kb: PerRate = Field(default_factory=dict)
     kmax_kb: PerRate = Field(default_factory=dict)

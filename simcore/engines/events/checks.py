@@ -71,9 +71,9 @@ def _check_network(inputs: EngineInput) -> None:
         latency_ns = dimension.latency_ns
         rule = "latency must be from 0 to 2^53 ns"
         _require(0 <= latency_ns <= _LONGEST_LATENCY_NS, at, rule, latency_ns)
-    if inputs.backend not in BACKENDS:
+    if inputs.network is None and inputs.backend not in BACKENDS:
         raise BACKENDS.unknown(inputs.backend, at="backend")
-    BACKENDS[inputs.backend].check(inputs.dimensions)
+    inputs.backend_class.check(inputs.dimensions)
 
 
 def _check_options(inputs: EngineInput) -> None:

@@ -11,7 +11,7 @@ from simcore.kernels.events import layout
 from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.structures.set_layout import set_words
 from simcore.kernels.native import call
-from simcore.network import BACKENDS, NetworkDimension
+from simcore.network import NetworkDimension
 from simcore.terms import NodeKind
 from simcore.topologies import TOPOLOGIES, distances
 
@@ -53,8 +53,9 @@ def _write_network(image: Image, inputs: EngineInput) -> None:
     words[layout.DIMENSION_TABLE] = image.add(table)
     words[layout.DIMENSIONS] = len(table)
     words[layout.NPUS] = prod(d.npus for d in inputs.dimensions)
-    words[layout.BACKEND] = BACKENDS[inputs.backend].kernel_code
+    words[layout.BACKEND] = inputs.backend_class.kernel_code
     words[layout.HORIZON_NS] = layout.LAST_NS
+    words[layout.COUNTS_BYTES] = int(inputs.backend_class.counts_bytes)
 
 
 def _dimension(image: Image, over: NetworkDimension) -> list[int]:

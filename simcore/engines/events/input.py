@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from simcore.collectives import CollectiveAlgorithm
 from simcore.engines.events.joined import joined
 from simcore.engines.events.programs import Program, Programs
-from simcore.network import NetworkDimension
+from simcore.network import BACKENDS, ExternalNetwork, NetworkBackend, NetworkDimension
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -129,6 +129,8 @@ class EngineInput:
         record_nodes: Whether the result holds start and end of every node.
         chunks_before: Chunks of each kind and group that every NPU has been through before; of a
             double binary tree the chunks take turns.
+        network: A network made for this run alone, which takes its messages in place of one of
+            ``backend``.
     """
 
     backend: str
@@ -142,9 +144,15 @@ class EngineInput:
     start_ns: Ints | None = None
     record_nodes: bool = True
     chunks_before: int = 0
+    network: ExternalNetwork | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "programs", joined(self.programs))
+
+    @property
+    def backend_class(self) -> type[NetworkBackend]:
+        """The model of the times of messages."""
+        return BACKENDS[self.backend] if self.network is None else type(self.network)
 
     @property
     def table(self) -> Programs:

@@ -7,7 +7,7 @@ from typing import TypeVar
 from simcore.engines.events.input import EngineInput
 from simcore.errors import ConfigError, SimulationError, told
 from simcore.kernels.events.layout import LAST_NS
-from simcore.network import BACKENDS, Arrival, ExternalNetwork
+from simcore.network import Arrival, ExternalNetwork
 
 T = TypeVar("T")
 
@@ -17,7 +17,7 @@ class HeldNetwork:
 
     def __init__(self, backend: type[ExternalNetwork], inputs: EngineInput) -> None:
         self._name, self._under_way, self._now_ns = backend.__name__, set[int](), 0
-        self._network = self._asked(backend, inputs.dimensions)
+        self._network = inputs.network or self._asked(backend, inputs.dimensions)
 
     def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
         """See ``ExternalNetwork.send``."""
@@ -33,19 +33,28 @@ class HeldNetwork:
         """
         due_ns = self._asked(self._network.next_event_ns)
         if due_ns is None:
-            self._require(not self._under_way, "deliver every message", len(self._under_way))
+            delivers = self._network.may_lose or not self._under_way
+            self._require(delivers, "deliver every message", len(self._under_way))
             return None
         self._check_time(due_ns, LAST_NS, "have its next event", due_ns)
         return due_ns
 
-    def advance(self, until_ns: int) -> Sequence[Arrival]:
+    def advance(self, due_ns: int, own_ns: int) -> Sequence[Arrival]:
         """See ``ExternalNetwork.advance``.
+
+        Args:
+            due_ns: Its next event.
+            own_ns: Next event of the engine, not before it; the network may come as far.
 
         Raises:
             SimulationError: An arrival of nothing that is under way, or at another time; or the
                 network's time stands still.
         """
+        far = self._network.stops_at_arrivals
+        until_ns = own_ns if far else due_ns
         arrivals = self._asked(self._network.advance, until_ns)
+        if far and arrivals:
+            until_ns = arrivals[0].time_ns
         for arrival in arrivals:
             at_ns, message = arrival.time_ns, arrival.message
             rule = "deliver messages that are under way, each once"
@@ -78,5 +87,5 @@ class HeldNetwork:
 
 def outside_network(inputs: EngineInput) -> HeldNetwork | None:
     """The network of a run, where the backend that *inputs* names has an event loop of its own."""
-    backend = BACKENDS[inputs.backend]
+    backend = inputs.backend_class
     return HeldNetwork(backend, inputs) if issubclass(backend, ExternalNetwork) else None

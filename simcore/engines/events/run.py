@@ -124,7 +124,9 @@ def _run_with(arena: Ints, rates: Floats, network: HeldNetwork) -> tuple[Ints, i
         elif due_ns is None:
             return arena, code
         else:
-            for arrival in network.advance(due_ns):
+            at_horizon = code == layout.AT_HORIZON
+            own_ns = int(arena[arena[layout.HEAP]]) if at_horizon else layout.LAST_NS
+            for arrival in network.advance(due_ns, own_ns):
                 arena = _with_room(arena, layout.FIFO_WORDS)
                 call("add_event", arena, arrival.time_ns, arrival.message)
 
@@ -236,7 +238,10 @@ def _unmatched(arena: Ints) -> Unmatched:
         while match:
             src, dst = int(arena[match + layout.MATCH_SRC]), int(arena[match + layout.MATCH_DST])
             if arena[match + layout.MATCH_ARRIVED]:
-                key = int(arena[match + layout.MATCH_TAG]), int(arena[match + layout.MATCH_BYTES])
+                size = int(arena[match + layout.MATCH_BYTES])
+                if size == layout.ANY_SIZE:
+                    size = int(arena[match + layout.MATCH_ARRIVED])
+                key = int(arena[match + layout.MATCH_TAG]), size
                 found.unclaimed[src, dst].append(key)
             else:
                 found.awaited_from[dst].add(src)

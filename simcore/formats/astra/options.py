@@ -36,6 +36,9 @@ class AstraFiles:
         remote_memory: Remote memory file (JSON).
         comm_group: Communicator groups (JSON), or None.
         folder: Where relative paths inside these files start.
+        physical_topology: Topology of the packet simulation, with that backend.
+        packet_config: Its settings.
+        next_hops: Order of its next hops (JSON), or None.
     """
 
     workload: Path
@@ -44,6 +47,9 @@ class AstraFiles:
     remote_memory: Path
     comm_group: Path | None
     folder: Path
+    physical_topology: Path | None = None
+    packet_config: Path | None = None
+    next_hops: Path | None = None
 
 
 def read_command(options: Mapping[str, object], notes: list[str]) -> CommandOptions:

@@ -7,6 +7,7 @@ import numpy as np
 
 from simcore.engines.events.input import EngineOutput
 from simcore.formats.astra.log.statistics import LABELS, NpuStatistics, statistics_of
+from simcore.formats.astra.packets import packets_of
 from simcore.formats.astra.run import AstraRun
 from simcore.formats.astra.traces.load import trace_path
 
@@ -124,6 +125,8 @@ def as_plain(result: AstraResult) -> Plain:
         everyone = len(unfinished) == len(result.statistics)
         plain["unfinished_npus"] = "all" if everyone else unfinished
         plain["waiting"] = list(result.output.waiting)
+    if (packets := packets_of(result.run.engine_input.network)) is not None:
+        plain |= packets.told()
     if result.run.system.record_trace:
         plain["node_times"] = _node_times(result)
     return plain

@@ -1,7 +1,7 @@
 """Loads the files of one ASTRA-sim run, simulates them, and gathers what ASTRA-sim prints."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -12,11 +12,12 @@ from simcore.formats.astra.groups_file import read_groups
 from simcore.formats.astra.memory_file import read_remote_memory
 from simcore.formats.astra.network_file import read_network
 from simcore.formats.astra.options import AstraFiles, read_command
+from simcore.formats.astra.packets import PACKET, make_network, packets_of, read_logical
 from simcore.formats.astra.system_file import AstraSystem, CommandOptions, read_system
 from simcore.formats.astra.traces.custom import check_custom, load_custom, runs_natively
 from simcore.formats.astra.traces.load import LoadedTraces, load_traces
 from simcore.formats.astra.traces.node_table import Machine
-from simcore.network import BACKENDS
+from simcore.network import BACKENDS, NetworkDimension
 
 _KEYS = {
     "chunks": "preferred-dataset-splits",
@@ -54,22 +55,24 @@ class AstraRun:
     notes: tuple[str, ...]
 
 
-def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> AstraRun:
+def load_run(
+    files: AstraFiles, backend: str, options: Mapping[str, object], seed: int = 1
+) -> AstraRun:
     """Reads and checks all files of a run.
 
     Args:
         files: The files.
-        backend: ``congestion_unaware``, ``congestion_aware`` or ``congestion_aware_multidim``.
+        backend: ``congestion_unaware``, ``congestion_aware``, ``congestion_aware_multidim`` or
+            ``packet``.
         options: Further options of ASTRA-sim's command line, without leading dashes.
+        seed: Of the random numbers of a packet simulation.
 
     Raises:
         ConfigError: The first mistake found, with its place.
     """
-    if backend not in BACKENDS:
-        raise BACKENDS.unknown(backend, at="--backend")
     notes: list[str] = []
     command = read_command(options, notes)
-    dimensions = read_network(files.network, notes)
+    dimensions = _read_dimensions(files, backend, notes)
     npus = prod(dimension.npus for dimension in dimensions)
     system = read_system(files.system, command, notes)
     memory = read_remote_memory(files.remote_memory, npus, notes)
@@ -93,6 +96,7 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
         remote_memory=memory,
         custom=custom,
         record_nodes=command.whole_log or system.record_trace or system.memory_trace is not None,
+        network=make_network(files, dimensions, seed) if backend == PACKET else None,
     )
     return AstraRun(
         files=files,
@@ -103,6 +107,16 @@ def load_run(files: AstraFiles, backend: str, options: Mapping[str, object]) -> 
         whole_log=command.whole_log,
         notes=tuple(notes),
     )
+
+
+def _read_dimensions(
+    files: AstraFiles, backend: str, notes: list[str]
+) -> tuple[NetworkDimension, ...]:
+    if backend == PACKET:
+        return read_logical(files)
+    if backend not in BACKENDS:
+        raise BACKENDS.unknown(backend, at="--backend")
+    return read_network(files.network, notes)
 
 
 def _load_traces(
@@ -145,8 +159,12 @@ def simulate_run(run: AstraRun) -> EngineOutput:
     from simcore.engines.events.fold.run import run_folded
     from simcore.engines.events.run import run_unfolded
 
+    packets = packets_of(run.engine_input.network)
     try:
-        return (run_folded if run.folding else run_unfolded)(run.engine_input)
+        output = (run_folded if run.folding else run_unfolded)(run.engine_input)
+        if output.waiting and packets is not None:
+            return replace(output, waiting=(*packets.waiting(), *output.waiting))
+        return output
     except ConfigError as error:
         file = run.files.network if error.at.startswith("dimensions") else run.files.system
         name = error.at.removeprefix("options.")

@@ -84,6 +84,7 @@ TIE_NS = 58  # time of the present tie
 TIE_BORN = 59  # tie in which its events were scheduled
 UNSAFE = 60  # an order that may differ among NPUs of one class has mattered
 EMPTY_MESSAGES = 61  # whether a message of 0 bytes was sent
+COUNTS_BYTES = 62  # receives take bytes, of however many messages
 FREE_LISTS = 64
 LARGEST_RECORD = 128
 FIRST_RECORD = FREE_LISTS + LARGEST_RECORD + 1
@@ -124,6 +125,8 @@ MSG_WORDS = _constant(14)
 MATCH_CHAIN, MATCH_TAG, MATCH_SRC, MATCH_DST, MATCH_BYTES = 0, 1, 2, 3, 4
 MATCH_ARRIVED, MATCH_HEAD, MATCH_TAIL, MATCH_MARK = 5, 6, 7, 8
 MATCH_WORDS = _constant(9)
+ANY_SIZE = _constant(-1)  # in place of bytes, where bytes are counted
+EVENT_AWAITED = EVENT_BORN  # of a receive that waits there: its bytes
 
 # A receive that rendezvous holds back.
 HELD_TAG, HELD_SRC, HELD_DST, HELD_BYTES, HELD_CALL = 0, 1, 2, 3, 4

@@ -1,4 +1,9 @@
-"""Sends and receives find each other: per (tag, source, destination, size), the k-th the k-th."""
+"""Sends and receives find each other: per (tag, source, destination, size), the k-th the k-th.
+
+Or bytes are counted: what arrives with a tag from a source is taken by the receives in the order in
+which they were posted, and a receive ends when as many bytes as it awaits have come, in however
+many messages.
+"""
 
 from simcore.kernels.events import layout as f
 from simcore.kernels.events.compiled import kernel
@@ -57,6 +62,8 @@ def _drop(arena: Ints, where: int) -> None:
 @kernel
 def arrived(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
     """Take note of a message; the event of the receive that waited for it, or 0."""
+    if arena[f.COUNTS_BYTES] != 0:
+        return _bytes_arrived(arena, tag, src, dst, size)
     where = _find(arena, tag, src, dst, size)
     match = arena[where]
     if match == 0:
@@ -77,6 +84,9 @@ def arrived(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
 @kernel
 def post_receive(arena: Ints, tag: int, src: int, dst: int, size: int, receive: int) -> None:
     """Run the event *receive* when the message is there: now at the earliest."""
+    if arena[f.COUNTS_BYTES] != 0:
+        _post_for_bytes(arena, tag, src, dst, size, receive)
+        return
     where = _find(arena, tag, src, dst, size)
     match = arena[where]
     if match == 0:
@@ -90,12 +100,68 @@ def post_receive(arena: Ints, tag: int, src: int, dst: int, size: int, receive: 
         arena[f.RECEIVED_BYTES] += size
         schedule(arena, arena[f.NOW_NS], receive)
         return
+    _append(arena, match, receive)
+
+
+@kernel
+def _append(arena: Ints, match: int, receive: int) -> None:
     arena[receive + f.EVENT_NEXT] = 0
     if arena[match + f.MATCH_HEAD] == 0:
         arena[match + f.MATCH_HEAD] = receive
     else:
         arena[arena[match + f.MATCH_TAIL] + f.EVENT_NEXT] = receive
     arena[match + f.MATCH_TAIL] = receive
+
+
+@kernel
+def _bytes_arrived(arena: Ints, tag: int, src: int, dst: int, size: int) -> int:
+    """Count the bytes of a message; the event of the first receive that they end, or 0."""
+    where = _find(arena, tag, src, dst, f.ANY_SIZE)
+    match = arena[where]
+    if match == 0:
+        match = _new(arena, where, tag, src, dst, f.ANY_SIZE)
+    arena[match + f.MATCH_ARRIVED] += size
+    first = _take(arena, match)
+    if first != 0:
+        _end_receives(arena, where)
+    return first
+
+
+@kernel
+def _post_for_bytes(arena: Ints, tag: int, src: int, dst: int, size: int, receive: int) -> None:
+    """Let a receive await bytes, after those that were posted before."""
+    where = _find(arena, tag, src, dst, f.ANY_SIZE)
+    match = arena[where]
+    if match == 0:
+        match = _new(arena, where, tag, src, dst, f.ANY_SIZE)
+    arena[receive + f.EVENT_AWAITED] = size
+    _append(arena, match, receive)
+    _end_receives(arena, where)
+
+
+@kernel
+def _take(arena: Ints, match: int) -> int:
+    """Give the first receive its bytes and take it off; 0 where it awaits more, or none waits."""
+    receive = arena[match + f.MATCH_HEAD]
+    if receive == 0 or arena[receive + f.EVENT_AWAITED] > arena[match + f.MATCH_ARRIVED]:
+        return 0
+    arena[match + f.MATCH_ARRIVED] -= arena[receive + f.EVENT_AWAITED]
+    arena[match + f.MATCH_HEAD] = arena[receive + f.EVENT_NEXT]
+    arena[f.RECEIVED_MESSAGES] += 1
+    arena[f.RECEIVED_BYTES] += arena[receive + f.EVENT_AWAITED]
+    return receive
+
+
+@kernel
+def _end_receives(arena: Ints, where: int) -> None:
+    """Run the events of all receives whose bytes are there, now; drop a match of nothing."""
+    match = arena[where]
+    receive = _take(arena, match)
+    while receive != 0:
+        schedule(arena, arena[f.NOW_NS], receive)
+        receive = _take(arena, match)
+    if arena[match + f.MATCH_HEAD] == 0 and arena[match + f.MATCH_ARRIVED] == 0:
+        _drop(arena, where)
 
 
 @kernel

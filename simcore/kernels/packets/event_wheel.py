@@ -63,6 +63,18 @@ def next_event(arena: Ints) -> int:
 
 
 @kernel
+def next_time_ns(arena: Ints) -> int:
+    """Time of the next event; -1: there is none."""
+    now = arena[f.NOW_NS]
+    if arena[arena[f.WHEEL] + 2 * (now & _MASK)] != 0:
+        return now
+    slot = _next_slot(arena, (now + 1) & _MASK)
+    if slot >= 0:
+        return now + ((slot - now) & _MASK)
+    return arena[arena[f.HEAP]] if arena[f.HEAP_SIZE] > 0 else -1
+
+
+@kernel
 def _advance(arena: Ints) -> int:
     """Go to the time of the next event; its slot, or -1."""
     now = arena[f.NOW_NS]

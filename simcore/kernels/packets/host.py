@@ -190,6 +190,12 @@ def _end_flow(arena: Ints, qp: int) -> None:
     """Note the end of a flow, and call those that waited for nothing else."""
     arena[qp + f.Q_FINISH_NS] = arena[f.NOW_NS]
     arena[f.FLOWS_LEFT] -= 1
+    arena[qp + f.Q_ENDED_NEXT] = 0
+    if arena[f.ENDED_FIRST] == 0:
+        arena[f.ENDED_FIRST] = qp
+    else:
+        arena[arena[f.ENDED_LAST] + f.Q_ENDED_NEXT] = qp
+    arena[f.ENDED_LAST] = qp
     followers = arena[qp + f.Q_FOLLOWERS]
     for index in range(arena[qp + f.Q_FOLLOWER_COUNT]):
         follower = arena[followers + index]

@@ -62,7 +62,8 @@ HOP_UNIT = 40  # INT_MULTI
 NEXT_HOPS = 41  # per host and node where its next hops begin; then these, ports
 MARK_STREAM = 42  # six words; see ``randoms``
 LOSS_STREAMS = 48  # one for each link
-PARAMETERS = 49  # of the congestion control
+ENDED_FIRST, ENDED_LAST = 49, 50  # flows that have ended and nobody has asked about
+PARAMETERS = 51  # of the congestion control
 PARAMETER_WORDS = 24
 FIRST_RECORD = PARAMETERS + PARAMETER_WORDS
 
@@ -146,6 +147,8 @@ Q_RECEIVER = 28  # port from which its ACKs are sent
 Q_SENT = 29  # data packets
 Q_SOURCE, Q_TARGET = 30, 31  # nodes
 Q_PAIR = 32  # word that counts the flows between its hosts so far
+Q_ENDED_NEXT = 33
+Q_SPORT = 34  # source port of its packets of data
 Q_CONTROL = 36  # words of the congestion control
 Q_WORDS = 64
 

@@ -16,6 +16,7 @@ def choose_paths(arena: Ints, qp: int) -> None:
     pair = arena[qp + f.Q_PAIR]
     source_port = (_FIRST_PORT + arena[pair]) & 0xFFFF
     arena[pair] += 1
+    arena[qp + f.Q_SPORT] = source_port
     source, target = arena[qp + f.Q_SOURCE], arena[qp + f.Q_TARGET]
     forth = source_port | _DATA_PORT << 16
     back = _DATA_PORT | source_port << 16

@@ -8,6 +8,7 @@ from simcore.kernels.packets.event_wheel import (
     SPAN_NS,
     double_heap,
     next_event,
+    next_time_ns,
     schedule,
 )
 from simcore.kernels.packets.host import (
@@ -69,20 +70,54 @@ def run_packets(arena: Ints, reals: Floats, trace: Ints) -> int:
         event = next_event(arena)
         arena[f.EVENTS] += 1
         kind = arena[event + f.E_KIND]
-        if kind == f.ARRIVAL:
-            arena[f.LIVE] -= 1
-            _arrive(arena, reals, trace, event)
-        elif kind == f.PORT_FREE:
-            arena[f.LIVE] -= 1
-            arena[event + f.PORT_BUSY] = 0
-            _send(arena, reals, event)
-        elif kind == f.SAMPLE:
+        if kind == f.SAMPLE:
             arena[f.EVENTS] -= 1
             release_event(arena, event)
             return f.SAMPLED
-        else:
-            _handle(arena, reals, kind, event)
+        _carry_out(arena, reals, trace, kind, event)
     return f.ENDED
+
+
+@kernel
+def run_until(arena: Ints, reals: Floats, until_ns: int) -> int:
+    """Handle all events up to and including a time; ENDED then, FULL or PAUSED before.
+
+    It has ENDED as well after the events of the first ns in which flows end, which are listed from
+    ``ENDED_FIRST`` on, and where nothing to come can move a packet.
+
+    Args:
+        arena: (W,) int64, all state; see ``layout``.
+        reals: (W,) float64, the same memory.
+        until_ns: The time.
+    """
+    until = arena[f.EVENTS] + f.STRETCH
+    while arena[f.LIVE] > 0:
+        next_ns = next_time_ns(arena)
+        if next_ns < 0 or next_ns > until_ns:
+            break
+        if arena[f.ENDED_FIRST] != 0 and next_ns > arena[f.NOW_NS]:
+            break
+        if arena[f.EVENTS] == until:
+            return f.PAUSED
+        if not _make_room(arena):
+            return f.FULL
+        event = next_event(arena)
+        arena[f.EVENTS] += 1
+        _carry_out(arena, reals, arena, arena[event + f.E_KIND], event)
+    return f.ENDED
+
+
+@kernel
+def _carry_out(arena: Ints, reals: Floats, trace: Ints, kind: int, event: int) -> None:
+    if kind == f.ARRIVAL:
+        arena[f.LIVE] -= 1
+        _arrive(arena, reals, trace, event)
+    elif kind == f.PORT_FREE:
+        arena[f.LIVE] -= 1
+        arena[event + f.PORT_BUSY] = 0
+        _send(arena, reals, event)
+    else:
+        _handle(arena, reals, kind, event)
 
 
 @kernel

@@ -16,7 +16,7 @@ from simcore.engines.events.programs import Program
 from simcore.errors import SimulationError
 from simcore.kernels.collectives.topology_codes import FULLY_CONNECTED
 from simcore.kernels.events.layout import UNAWARE
-from simcore.network import BACKENDS, NetworkDimension
+from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES, Topology, distances
 
@@ -164,7 +164,7 @@ def ways(inputs: EngineInput, npus: Ints, partners: Ints) -> Ints:
     """
     if bool((partners == npus[:, None]).any()):
         raise CannotFoldError("an NPU sends to itself")
-    unaware = BACKENDS[inputs.backend].kernel_code == UNAWARE
+    unaware = inputs.backend_class.kernel_code == UNAWARE
     way = np.full(partners.shape, -1, np.int64)
     below = 1
     for d, dimension in enumerate(inputs.dimensions):
@@ -202,7 +202,7 @@ def shared_links(inputs: EngineInput, partners: Ints) -> Ints:
     In a fully connected dimension, with congestion, messages of two relations share a link where
     they go to one partner.
     """
-    unaware = BACKENDS[inputs.backend].kernel_code == UNAWARE
+    unaware = inputs.backend_class.kernel_code == UNAWARE
     none = partners.shape[1] == 0
     if none or unaware or all(_shape(d).kernel_code != FULLY_CONNECTED for d in inputs.dimensions):
         return np.empty((partners.shape[0], 0), np.int64)
@@ -214,7 +214,7 @@ def shared_links(inputs: EngineInput, partners: Ints) -> Ints:
 
 def passed_rings(inputs: EngineInput, way: Ints) -> list[int]:
     """Dimensions in which messages pass NPUs on a ring, with congestion, on these ways."""
-    if BACKENDS[inputs.backend].kernel_code == UNAWARE:
+    if inputs.backend_class.kernel_code == UNAWARE:
         return []
     return [
         d

@@ -28,7 +28,6 @@ from simcore.engines.events.run import run_representatives, run_unfolded
 from simcore.engines.events.writer import TAG_RANGE
 from simcore.errors import ConfigError
 from simcore.kernels.events import layout
-from simcore.network import BACKENDS
 
 Key = tuple[int, int, int]
 """Peer, tag and bytes: what sends and receives find each other by."""
@@ -207,7 +206,7 @@ def _refuse_shared_state(inputs: EngineInput) -> None:
     options = inputs.options
     shared = inputs.remote_memory.kind in ("per_node", "pool")
     reason = ""
-    if BACKENDS[inputs.backend].kernel_code == layout.OUTSIDE:
+    if inputs.backend_class.kernel_code == layout.OUTSIDE:
         reason = "the network takes every message by itself"
     elif options.rendezvous:
         reason = "rendezvous sends messages both ways"
