@@ -8,12 +8,12 @@ import yaml
 import dse
 from dse.costs import load_prices, price_lines
 from dse.costs.bill import Biller
-from dse.costs.parts import Part
 from dse.evaluate.designs.runs import DesignRuns
 from dse.report.prices import price_sensitivity, told
 from dse.results.result import StudyResult
 from dse.study.compile import load_study_file
 from simcore import load_npu
+from simcore.parts import Part
 
 STUDY = "gpt3_175b_1024_networks.yaml"
 BOOK = Path(__file__).parents[4] / "configs" / "costs" / "default.yaml"
