@@ -298,6 +298,8 @@ WRAPPERS = frozenset(
     {
         ("gemma3", "gemma3_text"),
         ("llama4", "llama4_text"),
+        ("mistral3", "ministral3"),
+        ("mistral3", "mistral"),
         ("qwen3_5", "qwen3_5_text"),
         ("qwen3_5_moe", "qwen3_5_moe_text"),
         ("qwen3_vl", "qwen3_vl_text"),

@@ -75,8 +75,5 @@ def _check_head(config: Mapping[str, object], is_encoder: bool, at: str) -> None
 
 def _is_tied(config: Mapping[str, object], keys: Keys) -> bool:
     """True if input tokens and output head share a table; the word of the whole model counts."""
-    outer = config.get("tie_word_embeddings")
     keys.value("tie_word_embeddings")
-    if isinstance(outer, bool):
-        return outer
-    return keys.flag("tie_word_embeddings")
+    return Keys(config, keys.at).flag("tie_word_embeddings")
