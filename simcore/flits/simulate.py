@@ -95,6 +95,37 @@ def _switch_ports(case: Case) -> tuple[int, int]:
     return case.how.input_ports, case.how.output_ports
 
 
+def _zeros(*shape: int) -> network.Ints:
+    return np.zeros(shape, np.int64)
+
+
+def _packets(count: int) -> network.Ints:
+    """Rows of packets, each of which names the next free one."""
+    rows = _zeros(count, network.PACKET_WORDS)
+    rows[:, network.NEXT_FREE] = np.arange(1, count + 1)
+    return rows
+
+
+def _nodes(case: Case) -> network.Ints:
+    rows = _zeros(case.nodes, run.NODE_WORDS)
+    rows[:, run.LEFT], rows[:, run.PACKET], rows[:, run.LAST_VC] = case.batch, -1, -1
+    rows[:, run.ON_VC] = -1
+    return rows
+
+
+def _routers(case: Case) -> tuple[network.Ints, network.Ints, network.Ints]:
+    """Input channels, what each router has to do, and its pointers."""
+    how, (routers, ports) = case.how, case.links.router.shape
+    channels = _zeros(routers, ports * how.channels, network.CHANNEL_WORDS)
+    channels[:, :, network.DUE] = -1
+    work = _zeros(routers, network.ROUTER_WORDS)
+    work[:, network.ROUTE_DUE] = work[:, network.CROSSING_DUE] = -1
+    width = ports * max(how.channels, *_switch_ports(case))
+    pointers = _zeros(routers, network.POINTER_ROWS, width)
+    pointers[:, network.HELD_CHANNEL] = -1
+    return channels, work, pointers
+
+
 def _state(case: Case, seed: int) -> network.State:
     links, how, nodes = case.links, case.how, case.nodes
     routers, ports = links.router.shape
@@ -105,40 +136,26 @@ def _state(case: Case, seed: int) -> network.State:
     crossing = ports * (how.crossing + 1)
     packets = routers * (inputs * depth + crossing) + rows * lines + nodes + 1
 
-    def zeros(*shape: int) -> network.Ints:
-        return np.zeros(shape, np.int64)
-
-    table = zeros(packets, network.PACKET_WORDS)
-    table[:, network.NEXT_FREE] = np.arange(1, packets + 1)
-    own = zeros(nodes, run.NODE_WORDS)
-    own[:, run.LEFT], own[:, run.PACKET], own[:, run.LAST_VC] = case.batch, -1, -1
-    own[:, run.ON_VC] = -1
-    channels = zeros(routers, inputs, network.CHANNEL_WORDS)
-    channels[:, :, network.DUE] = -1
-    work = zeros(routers, network.ROUTER_WORDS)
-    work[:, network.ROUTE_DUE] = work[:, network.CROSSING_DUE] = -1
-    width = ports * max(each, *_switch_ports(case))
-    pointers = zeros(routers, network.POINTER_ROWS, width)
-    pointers[:, network.HELD_CHANNEL] = -1
+    channels, work, pointers = _routers(case)
     return network.State(
         channels=channels,
-        flits=zeros(routers, inputs, depth),
-        ways=zeros(routers, inputs, _ways(case), 4),
-        taken=zeros(routers, inputs),
+        flits=_zeros(routers, inputs, depth),
+        ways=_zeros(routers, inputs, _ways(case), 4),
+        taken=_zeros(routers, inputs),
         credits=np.full((routers, inputs), depth, np.int64),
-        busy=zeros(routers, inputs),
+        busy=_zeros(routers, inputs),
         pointers=pointers,
         routers=work,
-        crossing=zeros(routers, crossing, 3),
-        awake=zeros(routers + 1),
-        packets=table,
-        nodes=own,
-        node_taken=zeros(nodes, each),
+        crossing=_zeros(routers, crossing, 3),
+        awake=_zeros(routers + 1),
+        packets=_packets(packets),
+        nodes=_nodes(case),
+        node_taken=_zeros(nodes, each),
         node_credits=np.full((nodes, each), depth, np.int64),
-        wheel=zeros(rows, lines, 4),
-        credit_wheel=zeros(rows, lines * how.input_ports, 4),
-        counts=zeros(2, rows),
-        totals=zeros(run.TOTAL_WORDS),
+        wheel=_zeros(rows, lines, 4),
+        credit_wheel=_zeros(rows, lines * how.input_ports, 4),
+        counts=_zeros(2, rows),
+        totals=_zeros(run.TOTAL_WORDS),
         random=np.array([0x9E3779B97F4A7C15 * (2 * seed + 1) % 2**64], np.uint64),
     )
 
