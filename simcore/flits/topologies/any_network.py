@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from simcore.errors import ConfigError
+from simcore.files.input_file import read_text
 from simcore.flits.topologies.wires import MOST_ROUTERS, Wires
 
 MOST_BYTES = 1 << 26
@@ -28,16 +29,7 @@ def any_network(config: Mapping[str, Any]) -> Wires:
         ConfigError: The file cannot be read, or a line breaks a rule.
     """
     path = Path(str(config.get("network_file", "")))
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ConfigError(
-                "network_file", f"must have at most {MOST_BYTES:,} bytes", got=str(path)
-            )
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            "network_file", "must be a file that can be read", got=str(path)
-        ) from error
+    lines = read_text(path, MOST_BYTES).splitlines()
     ways, homes = _read(lines, path)
     return _wire(ways, homes, path)
 

@@ -20,7 +20,7 @@ from simcore.kernels.jit import njit
 """Kinds of routing functions."""
 
 MIDDLES = (VALIANT, ROMM)
-"""Those that go by a router in the middle."""
+"""Kinds that go by a router in the middle."""
 
 
 class Rule(NamedTuple):
