@@ -100,7 +100,13 @@ def test_islands_on_actors_that_are_killed_find_what_one_process_finds(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
     monkeypatch.setenv(SLOW_S, "0.02")
-    choices: dict[str, Any] = {"trials": 240, "seed": 4, "window": 8, "islands": 3, "sampler": "design"}
+    choices: dict[str, Any] = {
+        "trials": 240,
+        "seed": 4,
+        "window": 8,
+        "islands": 3,
+        "sampler": "design",
+    }
     killed: list[int] = []
 
     def kill() -> None:
