@@ -12,7 +12,7 @@ COVERAGE_TESTS ?= tests
 INTERPRETED := NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --maxprocesses 8 \
 	-W "ignore:overflow encountered:RuntimeWarning" \
 	$(addprefix tests/unit/kernels/test_,class_memo.py event_order.py hashed_set.py extremes.py \
-	slots_and_streams.py pointers.py) tests/unit/packets/test_times.py tests/unit/bounds tests/conformance/test_kinds.py \
+	slots_and_streams.py pointers.py) tests/unit/packets/test_times.py tests/unit/flits tests/unit/synthesis tests/unit/bounds tests/conformance/test_kinds.py \
 	tests/oracles/test_systolic_against_plain_arrays.py \
 	$(addprefix tests/unit/engines/test_,phases.py tree_phase.py) \
 	$(addprefix tests/unit/formats/test_,chakra_read.py astra_exact_cases.py)
