@@ -26,8 +26,10 @@ def any_network(config: Mapping[str, Any]) -> Wires:
     """Network of the file that ``network_file`` names.
 
     Raises:
-        ConfigError: The file cannot be read, or a line breaks a rule.
+        ConfigError: No file is named, it cannot be read, or a line breaks a rule.
     """
+    if not config.get("network_file"):
+        raise ConfigError("network_file", "must name the file of the network: add it", got="none")
     path = Path(str(config.get("network_file", "")))
     lines = read_text(path, MOST_BYTES).splitlines()
     ways, homes = _read(lines, path)
