@@ -125,7 +125,6 @@ def _how(config: Mapping[str, Any], routing: Routing) -> How:
         size=whole(config, "packet_size", 1, MOST_FLITS),
         routing=whole(config, "routing_delay", 0, MOST_STAGE_CYCLES, 1),
         crossing=prepare + whole(config, "st_final_delay", 1, MOST_STAGE_CYCLES, 1),
-        guesses=False,
         holds=whole(config, "hold_switch_for_packet", 0, 1, 0) == 1,
         tail_credit=whole(config, "wait_for_tail_credit", 0, 1, 0) == 1,
         input_ports=whole(config, "input_speedup", 1, channels, 1),

@@ -14,11 +14,12 @@ from simcore.errors import SimulationError
 from simcore.flits.case import Case, targets_of
 from simcore.kernels.flits import network, run
 from simcore.kernels.flits.allocation import scratch_for
-from simcore.kernels.flits.rule import ESCAPE_MESH, ESCAPE_TORUS
 
 UNSTABLE_CYCLES = 500
 CONVERGED = 3
 CHANGE = 0.05
+WAYS = 1
+"""Ways that a head may take at a router: every routing function settles on one output."""
 _NEVER = 1 << 60
 _QUIET = 100_000
 """Cycles without an arrival after which a batch is taken to be stuck."""
@@ -44,7 +45,7 @@ class Network:
         self.case = case
         self.kind, self.targets = _KINDS[kind], np.array(targets, np.int64)
         how, ports = case.how, case.links.router.shape[1]
-        self.scratch = scratch_for(ports, how.channels, _ways(case), _switch_ports(case))
+        self.scratch = scratch_for(ports, how.channels, WAYS, _switch_ports(case))
         self.state = _state(case, seed)
         self.now = 0
 
@@ -83,12 +84,6 @@ class Network:
         totals[run.MEASURED_ON_WAY] = 0
         self.state.packets[:, network.MEASURED] = 0
         self.state.nodes[:, run.ARRIVED] = 0
-
-
-def _ways(case: Case) -> int:
-    """Ways that a head may take at a router."""
-    is_adaptive = case.rule.kind in (ESCAPE_MESH, ESCAPE_TORUS)
-    return 2 * case.rule.dimensions + 1 if is_adaptive else 1
 
 
 def _switch_ports(case: Case) -> tuple[int, int]:
@@ -140,7 +135,7 @@ def _state(case: Case, seed: int) -> network.State:
     return network.State(
         channels=channels,
         flits=_zeros(routers, inputs, depth),
-        ways=_zeros(routers, inputs, _ways(case), 4),
+        ways=_zeros(routers, inputs, WAYS, 4),
         taken=_zeros(routers, inputs),
         credits=np.full((routers, inputs), depth, np.int64),
         busy=_zeros(routers, inputs),

@@ -27,7 +27,7 @@ class Scratch(NamedTuple):
     """Room for one router's matching.
 
     Attributes:
-        asks, guesses: (M, 4) requests.
+        asks: (M, 4) requests.
         granted, chosen: (W,) requests by output and by input; ``NONE`` between calls.
         wins: (W,) requests that were granted.
         best: (inputs, outputs) requests of the switch; ``NONE`` between calls.
@@ -35,7 +35,6 @@ class Scratch(NamedTuple):
     """
 
     asks: Ints
-    guesses: Ints
     granted: Ints
     chosen: Ints
     wins: Ints
@@ -56,7 +55,7 @@ def scratch_for(ports: int, channels: int, ways: int, switch: tuple[int, int]) -
     most = ports * channels * max(ways, 1) * channels
     inputs, outputs = ports * switch[0], ports * switch[1]
     return Scratch(
-        np.zeros((most, 4), np.int64), np.zeros((most, 4), np.int64),
+        np.zeros((most, 4), np.int64),
         np.full(width, NONE, np.int64), np.full(width, NONE, np.int64),
         np.zeros(width, np.int64), np.full((inputs, outputs), NONE, np.int64),
         np.zeros((2, width), np.int64),
@@ -119,6 +118,24 @@ def _is_better(asks: Ints, a: int, b: int, column: int, pointer: int, size: int)
 
 
 @njit(cache=True)
+def _both(
+    asks: Ints, count: int, size: tuple[int, int], offers: Ints, accepts: Ints, scratch: Scratch
+) -> int:
+    """Write the requests that are granted and chosen, and move the pointers past them."""
+    chosen, granted = scratch.chosen, scratch.granted
+    wins = 0
+    for a in range(count):
+        i, o = asks[a, INPUT], asks[a, OUTPUT]
+        if granted[o] == a and chosen[i] == a:
+            scratch.wins[wins] = a
+            wins += 1
+            offers[o], accepts[i] = (i + 1) % size[0], (o + 1) % size[1]
+    for a in range(count):
+        chosen[asks[a, INPUT]], granted[asks[a, OUTPUT]] = NONE, NONE
+    return wins
+
+
+@njit(cache=True)
 def _input_first(
     asks: Ints, count: int, size: tuple[int, int], offers: Ints, accepts: Ints, scratch: Scratch
 ) -> int:
@@ -133,16 +150,7 @@ def _input_first(
             asks, a, granted[o], INPUT, offers[o], size[0]
         ):
             granted[o] = a
-    wins = 0
-    for a in range(count):
-        i, o = asks[a, INPUT], asks[a, OUTPUT]
-        if granted[o] == a:
-            scratch.wins[wins] = a
-            wins += 1
-            offers[o], accepts[i] = (i + 1) % size[0], (o + 1) % size[1]
-    for a in range(count):
-        chosen[asks[a, INPUT]], granted[asks[a, OUTPUT]] = NONE, NONE
-    return wins
+    return _both(asks, count, size, offers, accepts, scratch)
 
 
 @njit(cache=True)
@@ -168,16 +176,7 @@ def _output_first(
                 chosen[i] = a
         elif _is_before(asks, a, chosen[i], OUTPUT, accepts[i], size[1]):
             chosen[i] = a
-    wins = 0
-    for a in range(count):
-        i, o = asks[a, INPUT], asks[a, OUTPUT]
-        if chosen[i] == a:
-            scratch.wins[wins] = a
-            wins += 1
-            offers[o], accepts[i] = (i + 1) % size[0], (o + 1) % size[1]
-    for a in range(count):
-        chosen[asks[a, INPUT]], granted[asks[a, OUTPUT]] = NONE, NONE
-    return wins
+    return _both(asks, count, size, offers, accepts, scratch)
 
 
 @njit(cache=True)

@@ -32,13 +32,13 @@ that wait for the crossbar, last cycle of those in it, whether the list of route
 ROUTER_WORDS = 5
 
 (
-    CHANNEL_OFFERS, CHANNEL_ACCEPTS, SWITCH_OFFERS, SWITCH_ACCEPTS, GUESS_OFFERS, GUESS_ACCEPTS,
+    CHANNEL_OFFERS, CHANNEL_ACCEPTS, SWITCH_OFFERS, SWITCH_ACCEPTS,
     TURNS, HELD_CHANNEL, HELD_OUTPUT, FREE_FROM,
-) = range(10)  # fmt: skip
-"""Rows of a router's pointers: of outputs and of inputs in the allocation of channels, of the
-switch and of the switch by guess; next channel of an input; channel and output that an input is
+) = range(8)  # fmt: skip
+"""Rows of a router's pointers: of outputs and of inputs in the allocation of channels and of the
+switch; next channel of an input; channel and output that an input is
 held to; first cycle in which an output is free."""
-POINTER_ROWS = 10
+POINTER_ROWS = 8
 
 SOURCE, TARGET, MADE, SENT, HOPS, DIMENSION, WAY, PART, MIDDLE, MEASURED, NEXT_FREE = range(11)
 """Columns of a packet: nodes, cycles at which it was made and its head left, routers passed, the
@@ -82,7 +82,6 @@ class How(NamedTuple):
         channels, depth: Virtual channels of a port, and flits that each holds.
         size: Flits of a packet.
         routing, crossing: Cycles of routing and of the crossbar.
-        guesses: Heads ask for the switch while they ask for a channel.
         holds: A packet that has the switch keeps it.
         tail_credit: A channel is free when it is empty again, not when the tail is sent.
         input_ports, output_ports: Ports of the switch for each port of the router.
@@ -95,7 +94,6 @@ class How(NamedTuple):
     size: int
     routing: int
     crossing: int
-    guesses: bool
     holds: bool
     tail_credit: bool
     input_ports: int

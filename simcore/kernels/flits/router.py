@@ -15,8 +15,6 @@ from simcore.kernels.flits.network import (
     CROSSING,
     DUE,
     FIRST,
-    GUESS_ACCEPTS,
-    GUESS_OFFERS,
     HELD,
     HELD_CHANNEL,
     HELD_OUTPUT,
@@ -51,15 +49,14 @@ def cycle_of_router(
     links: Links, rule: Rule, how: How, state: State, scratch: Scratch, router: int, now: int
 ) -> bool:
     """Let a router work for one cycle; true if it has more to do."""
-    asks, guesses, may_leave = 0, 0, False
     if how.crossing > 1:
         dispatch(links, how, state, router, now)
     waits, may_leave = _look(links, rule, how, state, router, now)
     if waits:
-        asks, guesses = _ask_for_channels(how, state, scratch, router, now)
+        asks = _ask_for_channels(how, state, scratch, router, now)
         _channels(how, state, scratch, router, (now, asks))
-    if may_leave or guesses:
-        _switch(links, how, state, scratch, router, (now, guesses))
+    if may_leave:
+        _switch(links, how, state, scratch, router, now)
     return bool(state.routers[router, BUSY] > 0 or state.routers[router, CROSSING] > 0)
 
 
@@ -102,12 +99,10 @@ def _look(
 
 
 @njit(cache=True)
-def _ask_for_channels(
-    how: How, state: State, scratch: Scratch, router: int, now: int
-) -> tuple[int, int]:
-    """Write requests for free channels, and with guesses for the switch; how many of each."""
+def _ask_for_channels(how: How, state: State, scratch: Scratch, router: int, now: int) -> int:
+    """Write requests for free channels; how many."""
     taken, own, each = state.taken[router], state.routers[router], how.channels
-    asks, count, guesses = scratch.asks, 0, 0
+    asks, count = scratch.asks, 0
     for j in range(own[BUSY]):
         i = state.busy[router, j]
         c = state.channels[router, i]
@@ -116,33 +111,26 @@ def _ask_for_channels(
         for number in range(c[WAYS]):
             way = state.ways[router, i, number]
             first = way[WAY_OUTPUT] * each
-            is_open = False
             for o in range(first + way[WAY_LOW], first + way[WAY_HIGH] + 1):
                 if taken[o]:
                     continue
                 asks[count, INPUT], asks[count, OUTPUT] = i, o
                 asks[count, PRIORITY] = way[WAY_PRIORITY]
                 count += 1
-                is_open = is_open or state.credits[router, o] > 0
-            if how.guesses and is_open:
-                guesses = _ask_for_switch(
-                    how, state, scratch, router, (i, way[WAY_OUTPUT], guesses, 1)
-                )
-    _clean(scratch, 1, guesses)
-    return count, guesses
+    return count
 
 
 @njit(cache=True)
 def _ask_for_switch(
-    how: How, state: State, scratch: Scratch, router: int, what: tuple[int, int, int, int]
+    how: How, state: State, scratch: Scratch, router: int, what: tuple[int, int, int]
 ) -> int:
-    """Add a request to those (their count, whether guesses); one of an input to an output stays."""
-    i, output, count, is_guess = what
+    """Add a request of a channel for an output to so many; one of an input to an output stays."""
+    i, output, count = what
     each, turns = how.channels, state.pointers[router, TURNS]
     port, vc = i // each, i % each
     e = port * how.input_ports + vc % how.input_ports
     o = output * how.output_ports + port % how.output_ports
-    asks = scratch.guesses if is_guess else scratch.asks
+    asks = scratch.asks
     if scratch.used[0, e] or scratch.used[1, o]:
         return count
     old = scratch.best[e, o]
@@ -154,13 +142,6 @@ def _ask_for_switch(
     scratch.best[e, o] = count
     asks[count, INPUT], asks[count, OUTPUT], asks[count, PRIORITY], asks[count, LABEL] = e, o, 0, i
     return count + 1
-
-
-@njit(cache=True)
-def _clean(scratch: Scratch, is_guess: int, count: int) -> None:
-    asks = scratch.guesses if is_guess else scratch.asks
-    for a in range(count):
-        scratch.best[asks[a, INPUT], asks[a, OUTPUT]] = NONE
 
 
 @njit(cache=True)
@@ -182,11 +163,8 @@ def _channels(how: How, state: State, scratch: Scratch, router: int, what: tuple
 
 
 @njit(cache=True)
-def _switch(
-    links: Links, how: How, state: State, scratch: Scratch, router: int, what: tuple[int, int]
-) -> None:
-    """Let flits through: those that hold the switch, those that ask, then those that guessed."""
-    now, guesses = what
+def _switch(links: Links, how: How, state: State, scratch: Scratch, router: int, now: int) -> None:
+    """Let flits through: those that hold the switch, then those that ask."""
     pointers, each = state.pointers[router], how.channels
     ports = state.channels.shape[1] // each
     size = ports * how.input_ports, ports * how.output_ports
@@ -197,8 +175,9 @@ def _switch(
         i = state.busy[router, j]
         c = state.channels[router, i]
         if may_ask(state, router, i, now):
-            count = _ask_for_switch(how, state, scratch, router, (i, c[TO], count, 0))
-    _clean(scratch, 0, count)
+            count = _ask_for_switch(how, state, scratch, router, (i, c[TO], count))
+    for a in range(count):
+        scratch.best[scratch.asks[a, INPUT], scratch.asks[a, OUTPUT]] = NONE
     wins = match(
         how.switch_kind, how.iterations, scratch.asks, count, size,
         pointers[SWITCH_OFFERS], pointers[SWITCH_ACCEPTS], scratch,
@@ -206,22 +185,7 @@ def _switch(
     for j in range(wins):
         ask = scratch.asks[scratch.wins[j]]
         _win(links, how, state, scratch, router, (ask[INPUT], ask[OUTPUT], ask[LABEL], now))
-    if guesses:
-        wins = match(
-            how.switch_kind, how.iterations, scratch.guesses, guesses, size,
-            pointers[GUESS_OFFERS], pointers[GUESS_ACCEPTS], scratch,
-        )  # fmt: skip
-        for j in range(wins):
-            ask = scratch.guesses[scratch.wins[j]]
-            c = state.channels[router, ask[LABEL]]
-            is_right = c[STATE] == ACTIVE and c[READY] == now + 1
-            if not is_right or c[TO] != ask[OUTPUT] // how.output_ports:
-                continue
-            is_used = scratch.used[0, ask[INPUT]] or scratch.used[1, ask[OUTPUT]]
-            if not is_used and state.credits[router, c[CHANNEL]] > 0:
-                what_won = ask[INPUT], ask[OUTPUT], ask[LABEL], now
-                _win(links, how, state, scratch, router, what_won)
-    if how.holds or how.guesses:
+    if how.holds:
         scratch.used[:] = 0
 
 
@@ -234,7 +198,7 @@ def _win(
     e, o, i, now = what
     pointers = state.pointers[router]
     pointers[TURNS, e] = (i % how.channels + how.input_ports) % how.channels
-    if how.guesses or how.holds:
+    if how.holds:
         scratch.used[0, e], scratch.used[1, o] = 1, 1
     is_tail = send(links, how, state, router, i, now)
     if how.holds and not is_tail and state.channels[router, i, HELD] > 0:

@@ -15,8 +15,8 @@ from simcore.kernels.jit import njit
 
 (
     TABLE, MESH, TORUS, BALANCED_TORUS, VALIANT, ROMM, ORDER, ADAPTIVE_ORDER, FLAT_ORDER,
-    ESCAPE_MESH, ESCAPE_TORUS, TREE, ADAPTIVE_TREE,
-) = range(13)  # fmt: skip
+    TREE, ADAPTIVE_TREE,
+) = range(11)  # fmt: skip
 """Kinds of routing functions."""
 
 MIDDLES = (VALIANT, ROMM)
