@@ -116,16 +116,16 @@ class LivePackets:
         self._open[source] += 1
         arena[f.FLOWS_LEFT] += 1
         self._make_heap_room()
-        arena = self._image.arena
-        if (
-            0 <= next_time_ns(arena) < now_ns
-        ):  # timers, passed over while there was no packet to move
-            arena[f.LIVE] += 1
-            self._run_until(now_ns - 1)
-            arena = self._image.arena
-            arena[f.LIVE] -= 1
+        self._run_timers_before(now_ns)
         call_flow(self._image.arena, first, now_ns)
         return number
+
+    def _run_timers_before(self, now_ns: int) -> None:
+        """Run the timers that were passed over while there was no packet to move."""
+        if 0 <= next_time_ns(self._image.arena) < now_ns:
+            self._image.arena[f.LIVE] += 1
+            self._run_until(now_ns - 1)
+            self._image.arena[f.LIVE] -= 1
 
     def next_event_ns(self) -> int | None:
         """Time of the next event; None where none to come can move a packet."""
