@@ -7,9 +7,10 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
+from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -182,17 +183,26 @@ def kill_driver(process: "subprocess.Popen[str]") -> None:
     process.communicate()
 
 
-def kill_drivers_until_done(out: Path, kills: int, random: Random, **options: Any) -> list[float]:
+def kill_drivers_until_done(
+    out: Path, kills: int, random: Random, *, limit_s: float = inf, **options: Any
+) -> list[float]:
     """Run a study, its driver killed *kills* times at random instants, then to its end.
+
+    After *limit_s* no more are killed.
 
     Returns:
         How long each restarted driver took to store its first new trial, s.
     """
-    recoveries = []
+    recoveries: list[float] = []
+    end_s = time.monotonic() + limit_s
     for kill in range(kills):
+        if time.monotonic() > end_s:
+            break
         known, start_s = set(stored(out)), time.monotonic()
         process = start_driver(out, resume=kill > 0 and bool(known), **options)
-        has_news = wait_for(lambda k=known, p=process: set(stored(out)) - k or p.poll() is not None)
+        has_news = wait_for(
+            lambda k=known, p=process: set(stored(out)) - k or p.poll() is not None, 120
+        )
         if process.poll() is not None:
             _, told = process.communicate()
             assert process.returncode == 0, told
@@ -205,9 +215,25 @@ def kill_drivers_until_done(out: Path, kills: int, random: Random, **options: An
         after = stored(out)
         assert before.items() <= after.items(), "a finished result was lost or written twice"
     process = start_driver(out, resume=True, **options)
-    _, told = process.communicate(timeout=300)
+    _, told = process.communicate(timeout=600)
     assert process.returncode == 0, told
     return recoveries
+
+
+@contextmanager
+def two_nodes() -> Iterator[tuple[Any, Any]]:
+    """A Ray cluster on this machine: it, and its second node of two CPUs beside a head of one."""
+    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    from ray.cluster_utils import Cluster
+
+    made: Any = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
+    )
+    try:
+        yield made, made.add_node(num_cpus=2)
+    finally:
+        made.shutdown()
 
 
 def wait_for(done: Any, limit_s: float = 60.0) -> Any:

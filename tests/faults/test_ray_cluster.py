@@ -20,6 +20,7 @@ from fault_studies import (
     same_part,
     start_driver,
     stored,
+    two_nodes,
     wait_for,
     workers_of,
 )
@@ -33,34 +34,36 @@ CHOICES: dict[str, Any] = {"trials": TRIALS, "seed": 4, "window": 64}
 
 
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Any]]:
+    """A cluster and its second node."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
-    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    from ray.cluster_utils import Cluster
-
-    made: Any = Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
-    )
-    yield made
-    made.shutdown()
+    with two_nodes() as made:
+        yield made
 
 
+@pytest.mark.parametrize(
+    "choices",
+    [CHOICES, {"trials": 1200, "seed": 4, "window": 16, "islands": 3, "sampler": "design"}],
+    ids=["one search", "islands"],
+)
 def test_a_study_outlives_a_node_and_takes_up_a_new_one(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    choices: dict[str, Any],
+    cluster: tuple[Any, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(SLOW_S, "0.02")
-    second = cluster.add_node(num_cpus=2)
-    driver = start_driver(tmp_path, executor="ray", address=cluster.address, **CHOICES)
+    machines_of, second = cluster
+    driver = start_driver(tmp_path, executor="ray", address=machines_of.address, **choices)
     wait_for(lambda: len(stored(tmp_path)) > 100, 120)
-    cluster.remove_node(second, allow_graceful=False)
-    cluster.add_node(num_cpus=2)
+    machines_of.remove_node(second, allow_graceful=False)
+    machines_of.add_node(num_cpus=2)
     _, told = driver.communicate(timeout=240)
     assert driver.returncode == 0, told
     assert told == "", "Ray is quiet"
     result = dse.load_study(tmp_path)
     monkeypatch.setenv(SLOW_S, "0")
-    whole = run_faulty(executor="serial", **CHOICES)
+    whole = run_faulty(executor="serial", **choices)
     pd.testing.assert_frame_equal(same_part(result.trials), same_part(whole.trials))
     machines = {row.worker.rpartition(".")[0] for row in result.rows if row.worker}
     assert len(machines) == 3
