@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.bounds.design_columns import Codes, ColumnSet, DesignColumns, PlanRows
+from simcore.bounds.grown import Grown
 from simcore.bounds.machine_terms import (
     AXES,
     NO_NETWORK,
@@ -164,7 +165,7 @@ class DesignBounds:
         """
         designs = len(next(iter(codes.values()))) if codes else 1
         rows = self._work.rows(codes, slice(0, designs))
-        table = np.array([*self._rows.work_ns, np.inf])  # row -1 is the last one
+        table = self._rows.work_ns.array_and(np.inf)  # row -1 is the last one
         return np.broadcast_to(table[rows] * (1e-9 * _SAFETY), (designs,)).copy()
 
     def footprint_bytes(self, codes: Codes) -> Floats:
@@ -178,7 +179,7 @@ class DesignBounds:
         """
         designs = len(next(iter(codes.values()))) if codes else 1
         rows = self._fill.rows(codes, slice(0, designs))
-        table = np.array([*self._rows.footprint_bytes, np.inf])  # row -1 is the last one
+        table = self._rows.footprint_bytes.array_and(np.inf)  # row -1 is the last one
         return np.broadcast_to(table[rows], (designs,)).copy()
 
     def _block_ns(self, codes: Codes, block: slice, has_network: bool) -> Floats:
@@ -236,15 +237,15 @@ class _Rows:
     dimensions: int
     plans: PlanRows = field(default_factory=PlanRows)
     layouts: Numbered[Layout] = field(default_factory=Numbered)
-    layout_of_plan: list[int] = field(default_factory=list)
+    layout_of_plan: Grown = field(default_factory=lambda: Grown(np.int64))
     links: Numbered[Link] = field(default_factory=Numbered)
-    systems: list[tuple[float, ...]] = field(default_factory=list)
+    systems: Grown = field(default_factory=lambda: Grown(time_bound.SYSTEM))
     places: Places = field(init=False)
     place_index: PlaceIndex = field(init=False)
     phases: PhaseTables = field(default_factory=PhaseTables)
     rates: list[list[float]] = field(default_factory=list)
-    footprint_bytes: list[float] = field(default_factory=list)
-    work_ns: list[float] = field(default_factory=list)
+    footprint_bytes: Grown = field(default_factory=lambda: Grown(np.float64))
+    work_ns: Grown = field(default_factory=lambda: Grown(np.float64))
     work_floor: WorkFloor = field(default_factory=WorkFloor)
     packed: BoundTables | None = None
     packed_rows: tuple[int, ...] = ()
@@ -304,7 +305,7 @@ class _Rows:
     def places_of(self, picks: Ints) -> Ints:
         """Place of each design, ``_INFEASIBLE`` where it has no plan."""
         npus = np.array([link.npus for link in self.links.numbers], np.int64)
-        layout = np.array([*self.layout_of_plan, _INFEASIBLE], np.int64)[picks[:, 0]]
+        layout = self.layout_of_plan.array_and(_INFEASIBLE)[picks[:, 0]]
         return self.place_index.find(list(self.layouts.numbers), npus, layout, picks[:, 3:])
 
     def tables(self) -> BoundTables:
@@ -326,7 +327,7 @@ class _Rows:
                 extents=extents,
                 phases=phases,
                 links=np.array([link.row for link in self.links.numbers], time_bound.LINK),
-                systems=np.array(self.systems, time_bound.SYSTEM),
+                systems=self.systems.array(),
             )
             self.packed_rows = rows
         return self.packed

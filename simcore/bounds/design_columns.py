@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.bounds.grown import Grown
 from simcore.bounds.machine_terms import AXES, KINDS
 from simcore.bounds.plan_terms import Key, PlanTerms, StageSums
 from simcore.bounds.stage_paths import Segment
@@ -187,6 +188,14 @@ def _related(path: tuple[str | int, ...], root: tuple[str | int, ...]) -> bool:
     return path[:shared] == root[:shared]
 
 
+def _ints() -> Grown:
+    return Grown(np.int64)
+
+
+def _floats() -> Grown:
+    return Grown(np.float64)
+
+
 @dataclass(slots=True, eq=False)
 class PlanRows:
     """Rows of the kernel's tables about plans; grows plan by plan.
@@ -195,19 +204,19 @@ class PlanRows:
         longest: Most collectives and segments of a plan, nodes of a segment, stages of a plan.
     """
 
-    plans: list[tuple[int, ...]] = field(default_factory=list)
-    memory_ns_per_byte: list[float] = field(default_factory=list)
-    collectives: list[tuple[int, int, int]] = field(default_factory=list)
-    segments: list[int] = field(default_factory=list)
-    nodes: list[tuple[int, int, int, int]] = field(default_factory=list)
-    node_ns: list[float] = field(default_factory=list)
-    deps: list[int] = field(default_factory=list)
-    stages: list[tuple[int, int]] = field(default_factory=list)
-    sums: list[int] = field(default_factory=list)
-    sum_of_term: list[int] = field(default_factory=list)
-    terms: list[int] = field(default_factory=list)
-    factors: list[float] = field(default_factory=list)
-    constants: list[list[float]] = field(default_factory=list)
+    plans: Grown = field(default_factory=lambda: Grown(time_bound.PLAN))
+    memory_ns_per_byte: Grown = field(default_factory=_floats)
+    collectives: Grown = field(default_factory=lambda: Grown(time_bound.COLLECTIVE))
+    segments: Grown = field(default_factory=_ints)
+    nodes: Grown = field(default_factory=lambda: Grown(time_bound.NODE))
+    node_ns: Grown = field(default_factory=_floats)
+    deps: Grown = field(default_factory=_ints)
+    stages: Grown = field(default_factory=lambda: Grown(time_bound.STAGE))
+    sums: Grown = field(default_factory=_ints)
+    sum_of_term: Grown = field(default_factory=_ints)
+    terms: Grown = field(default_factory=_ints)
+    factors: Grown = field(default_factory=_floats)
+    constants: Grown = field(default_factory=lambda: Grown(np.float64, time_bound.SUMS))
     longest: list[int] = field(default_factory=lambda: [1, 1, 1])
 
     def add(self, terms: PlanTerms, memory_ns_per_byte: float) -> int:
@@ -236,19 +245,19 @@ class PlanRows:
         """The fields of ``BoundTables`` that are about plans."""
         end = len(self.collectives), len(self.segments), len(self.stages), 0, 0, 0
         return {
-            "plans": np.array([*self.plans, end], time_bound.PLAN),
-            "memory_ns_per_byte": np.array(self.memory_ns_per_byte, np.float64),
-            "collectives": np.array(self.collectives, time_bound.COLLECTIVE),
-            "segments": np.array([*self.segments, len(self.nodes)], np.int64),
-            "nodes": np.array(self.nodes, time_bound.NODE),
-            "node_ns": np.array(self.node_ns, np.float64),
-            "deps": np.array(self.deps, np.int64),
-            "stages": np.array(self.stages, time_bound.STAGE),
-            "sums": np.array([*self.sums, len(self.terms)], np.int64),
-            "sum_of_term": np.array(self.sum_of_term, np.int64),
-            "terms": np.array(self.terms, np.int64),
-            "factors": np.array(self.factors, np.float64),
-            "constants": np.array(self.constants, np.float64).reshape(-1, time_bound.SUMS),
+            "plans": self.plans.array_and(end),
+            "memory_ns_per_byte": self.memory_ns_per_byte.array(),
+            "collectives": self.collectives.array(),
+            "segments": self.segments.array_and(len(self.nodes)),
+            "nodes": self.nodes.array(),
+            "node_ns": self.node_ns.array(),
+            "deps": self.deps.array(),
+            "stages": self.stages.array(),
+            "sums": self.sums.array_and(len(self.terms)),
+            "sum_of_term": self.sum_of_term.array(),
+            "terms": self.terms.array(),
+            "factors": self.factors.array(),
+            "constants": self.constants.array(),
         }
 
     def _add_segment(self, segment: Segment, times: Sequence[float], items: Sequence[int]) -> None:
