@@ -3,8 +3,8 @@
     python benchmarks/front_parts.py [STUDY.yaml ...] [--trials N] [--seed S]
 
 Runs shipped studies, by default those of training whose machines are bills of materials, with their
-own number of trials, and holds the bill of each design of the front, and of the run of the study, against five
-rules:
+own number of trials, and holds the bill of each design of the front, and of the run of the study,
+against five rules:
 
 * the accelerators, their servers and links can have the machine (`physical`);
 * every line of the bill is a part of the list, none of it custom;
