@@ -1,4 +1,4 @@
-"""What a design's costs are the costs of."""
+"""Machines that costs of designs are of."""
 
 from dataclasses import dataclass
 
