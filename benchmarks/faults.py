@@ -24,6 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -102,7 +103,7 @@ def kill_drivers(kills: int, plan: Plan) -> Figures:
 
 def kill_workers(kills: int, plan: Plan, executor: str) -> Figures:
     """SIGKILL to workers of one study, then compare all trials."""
-    choices, killed = plan.choices(100 * kills), []
+    choices, killed = plan.choices(100 * kills), list[int]()
     random, done = Random(plan.seed), threading.Event()
     with slowed(0.02) as out:
 
@@ -176,11 +177,11 @@ def main() -> None:
     tasks: dict[str, Callable[[], Figures]] = {}
     if given.worker_kills:
         for name in given.executors:
-            tasks[f"{name} workers"] = lambda n=name: kill_workers(given.worker_kills, plan, n)
+            tasks[f"{name} workers"] = partial(kill_workers, given.worker_kills, plan, name)
     if given.driver_kills:
-        tasks["driver"] = lambda: kill_drivers(given.driver_kills, plan)
+        tasks["driver"] = partial(kill_drivers, given.driver_kills, plan)
     if given.node:
-        tasks["node"] = lambda: lose_a_node(plan)
+        tasks["node"] = partial(lose_a_node, plan)
     found: dict[str, Figures] = {}
     for kind, measure in tasks.items():
         begin_s = time.monotonic()
