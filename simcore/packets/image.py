@@ -19,7 +19,6 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _FIRST_PACKETS_WORDS = 1 << 14
-NO_WINDOW = 1 << 62
 _LOSS_STREAM = (1 << 63) + 50
 """Stream that every error model of the reference is given, of those that are given out by hand."""
 
@@ -270,7 +269,7 @@ def _write_flows(case: Case, image: Image) -> None:
     flow_windows, base_ns = windows(case.parameters, network, pairs)
     refuse_windows_of_nothing(case.parameters, flow_windows)
     table[:, f.Q_WINDOW] = flow_windows
-    table[:, f.Q_WINDOW_NOW] = np.where(table[:, f.Q_WINDOW], table[:, f.Q_WINDOW], NO_WINDOW)
+    table[:, f.Q_WINDOW_NOW] = np.where(table[:, f.Q_WINDOW], table[:, f.Q_WINDOW], f.NO_WINDOW)
     table[:, f.Q_BASE_RTT_NS] = base_ns
 
 

@@ -7,12 +7,11 @@ from numpy.typing import NDArray
 
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets import routes
-from simcore.kernels.packets.event_wheel import double_heap, next_time_ns
-from simcore.kernels.packets.host import call_flow
+from simcore.kernels.packets.begin import TIMERS_FIRST, begin_flow
 from simcore.kernels.packets.run_loop import run_until
 from simcore.packets.case import Case, Topology
 from simcore.packets.flows import Flows
-from simcore.packets.image import NO_WINDOW, build_image
+from simcore.packets.image import build_image
 from simcore.packets.network import refuse_windows_of_nothing, windows
 from simcore.packets.parameters import Parameters
 
@@ -32,23 +31,6 @@ class EndedFlow:
     finish_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two hosts: what all flows between them have in common.
-
-    Attributes:
-        count: Word that counts them.
-        links: On their path.
-        window: In bytes, 0 for none.
-        base_ns: Round-trip time of an empty network.
-    """
-
-    count: int
-    links: int
-    window: int
-    base_ns: int
-
-
 class LivePackets:
     """A network of packets, which takes flows as they come.
 
@@ -65,13 +47,15 @@ class LivePackets:
         self._image = build_image(Case("", topology, _NO_FLOWS, parameters), seed)
         self._run, self._network = parameters, self._image.network
         self._place = self._network.index_of_host()
-        self._pairs: dict[tuple[int, int], _Pair] = {}
+        self._pairs: dict[tuple[int, int], int] = {}
         self._flows: list[int] = []
         owner = self._network.owner
         self._ports = {int(host): np.flatnonzero(owner == host) for host in self._network.hosts}
         self._room = dict.fromkeys(self._ports, 0)
         self._open = dict.fromkeys(self._ports, 0)
+        self._spare = dict.fromkeys(self._ports, 0)
         self._source: list[int] = []
+        self._due_ns = -1
 
     @property
     def hosts(self) -> NDArray[np.int64]:
@@ -97,41 +81,30 @@ class LivePackets:
         """Start a flow at a time, no earlier than any event so far; its number, from 0 up."""
         pair = self._pairs.get((source, target)) or self._new_pair(source, target)
         self._make_list(source)
-        first = self._words(f.Q_WORDS + 2 * pair.links)
-        arena, number = self._image.arena, len(self._flows)
-        arena[first + f.Q_SIZE] = size_bytes
-        arena[first + f.Q_NUMBER] = number
-        for word in (f.Q_START_NS, f.Q_FINISH_NS, f.Q_LAST_BYTE_NS, f.Q_NACKED):
-            arena[first + word] = -1
-        for word, node in ((f.Q_SOURCE, source), (f.Q_TARGET, target)):
-            arena[first + word] = self._image.nodes + f.NODE_WORDS * node
-        arena[first + f.Q_WINDOW] = pair.window
-        arena[first + f.Q_WINDOW_NOW] = pair.window or NO_WINDOW
-        arena[first + f.Q_BASE_RTT_NS] = pair.base_ns
-        arena[first + f.Q_FORTH] = first + f.Q_WORDS
-        arena[first + f.Q_BACK] = first + f.Q_WORDS + pair.links
-        arena[first + f.Q_PAIR] = pair.count
+        number = len(self._flows)
+        while True:
+            first = int(begin_flow(self._image.arena, pair, number, size_bytes, now_ns))
+            if first > 0:
+                break
+            if first == TIMERS_FIRST:
+                self._run_timers_before(now_ns)
+            else:
+                self._grow(int(self._image.arena[f.NEEDED_WORDS]))
         self._flows.append(first)
         self._source.append(source)
         self._open[source] += 1
-        arena[f.FLOWS_LEFT] += 1
-        self._make_heap_room()
-        self._run_timers_before(now_ns)
-        call_flow(self._image.arena, first, now_ns)
+        self._due_ns = now_ns
         return number
 
     def _run_timers_before(self, now_ns: int) -> None:
         """Run the timers that were passed over while there was no packet to move."""
-        if 0 <= next_time_ns(self._image.arena) < now_ns:
-            self._image.arena[f.LIVE] += 1
-            self._run_until(now_ns - 1)
-            self._image.arena[f.LIVE] -= 1
+        self._image.arena[f.LIVE] += 1
+        self._run_until(now_ns - 1)
+        self._image.arena[f.LIVE] -= 1
 
     def next_event_ns(self) -> int | None:
         """Time of the next event; None where none to come can move a packet."""
-        if self._image.arena[f.LIVE] == 0:
-            return None
-        return int(next_time_ns(self._image.arena))
+        return None if self._due_ns < 0 else self._due_ns
 
     def advance(self, until_ns: int) -> list[EndedFlow]:
         """Handle events up to the end of the first ns in which flows end, or of *until_ns*.
@@ -141,6 +114,7 @@ class LivePackets:
         """
         self._run_until(until_ns)
         arena, ended = self._image.arena, []
+        self._due_ns = int(arena[f.NEXT_NS])
         flow, arena[f.ENDED_FIRST] = int(arena[f.ENDED_FIRST]), 0
         while flow:
             number = int(arena[flow + f.Q_NUMBER])
@@ -155,38 +129,39 @@ class LivePackets:
             if status == f.FULL:
                 self._grow(int(image.arena[f.NEEDED_WORDS]))
 
-    def _new_pair(self, source: int, target: int) -> _Pair:
+    def _new_pair(self, source: int, target: int) -> int:
+        """Record of what all flows between two hosts have in common."""
         at = int(self._place[target]) * self._network.nodes + source
         sizes, base_ns = windows(self._run, self._network, [(source, target)])
         refuse_windows_of_nothing(self._run, sizes)
-        links = int(self._network.pairs[at, routes.LINKS])
-        pair = self._pairs[source, target] = _Pair(self._words(1), links, sizes[0], base_ns[0])
+        pair = self._pairs[source, target] = self._words(f.PAIR_WORDS)
+        record = self._image.table(pair, 1, f.PAIR_WORDS)[0]
+        for word, node in ((f.PAIR_SOURCE, source), (f.PAIR_TARGET, target)):
+            record[word] = self._image.nodes + f.NODE_WORDS * node
+        record[f.PAIR_WINDOW], record[f.PAIR_BASE_RTT_NS] = sizes[0], base_ns[0]
+        record[f.PAIR_LINKS] = self._network.pairs[at, routes.LINKS]
         return pair
 
     def _make_list(self, host: int) -> None:
-        """Give each port of a host room for one flow more in its list."""
+        """Give each port of a host room for one flow more in its list.
+
+        The list is looked at only when as many flows have begun as it had room for.
+        """
+        self._spare[host] -= 1
+        if self._spare[host] >= 0:
+            return
         ports = self._image.port_table
         listed = int(ports[self._ports[host], f.PORT_QP_COUNT].max())
         need = listed + self._open[host] + 1
-        if need <= self._room[host]:
-            return
-        self._room[host] = room = 2 * need + 8
-        for port in self._ports[host].tolist():
-            new = self._words(room)
-            arena, row = self._image.arena, self._image.port_table[port]
-            old, count = int(row[f.PORT_QPS]), int(row[f.PORT_QP_COUNT])
-            arena[new : new + count] = arena[old : old + count]
-            row[f.PORT_QPS] = new
-
-    def _make_heap_room(self) -> None:
-        """See that one event more fits into the heap, whose reserve is for what an event adds."""
-        arena = self._image.arena
-        free = int(arena[f.HEAP_CAPACITY] - arena[f.HEAP_SIZE])
-        if free <= int(arena[f.RESERVE_WORDS]):
-            self._grow(
-                int(arena[f.NEXT_WORD] + arena[f.RESERVE_WORDS] + 6 * arena[f.HEAP_CAPACITY])
-            )
-            double_heap(self._image.arena)
+        if 2 * need > self._room[host]:
+            self._room[host] = 2 * need + 8
+            for port in self._ports[host].tolist():
+                new = self._words(self._room[host])
+                arena, row = self._image.arena, self._image.port_table[port]
+                old, count = int(row[f.PORT_QPS]), int(row[f.PORT_QP_COUNT])
+                arena[new : new + count] = arena[old : old + count]
+                row[f.PORT_QPS] = new
+        self._spare[host] = self._room[host] - need
 
     def _words(self, count: int) -> int:
         """First of so many new words, all 0."""

@@ -46,6 +46,7 @@ QP_COUNT = 23
 FLOWS_LEFT = 24
 PAUSES = 25
 DROPS = 26
+NEXT_NS = 27  # next event that can move a packet, after a run up to a time; -1: none
 LOSS = 28  # real: share of packets that a link loses
 PACES_AT_RATE = 29  # else at the line's rate
 ACK_INTERVAL = 30
@@ -146,11 +147,19 @@ Q_NUMBER = 27
 Q_RECEIVER = 28  # port from which its ACKs are sent
 Q_SENT = 29  # data packets
 Q_SOURCE, Q_TARGET = 30, 31  # nodes
-Q_PAIR = 32  # word that counts the flows between its hosts so far
+Q_PAIR = 32  # word that counts the flows between its hosts so far, or their pair
 Q_ENDED_NEXT = 33
 Q_SPORT = 34  # source port of its packets of data
 Q_CONTROL = 36  # words of the congestion control
 Q_WORDS = 64
+
+# What the flows between two hosts have in common, where they come as the run goes.
+PAIR_COUNT = 0  # flows so far
+PAIR_SOURCE, PAIR_TARGET = 1, 2  # nodes
+PAIR_WINDOW = 3
+PAIR_BASE_RTT_NS = 4
+PAIR_LINKS = 5  # one way
+PAIR_WORDS = 6
 
 # Columns of the trace.
 T_NS, T_NODE, T_TYPE, T_FLOW, T_SEQ, T_BYTES, T_MARK, T_RATE = 0, 1, 2, 3, 4, 5, 6, 7
@@ -160,6 +169,7 @@ TRACE_WORDS = 8
 ENDED, STUCK, FULL, TRACE_FULL, PAUSED, SAMPLED = 0, 1, 2, 3, 4, 5
 STRETCH = 1 << 24  # events after which the kernel comes back for a moment
 
+NO_WINDOW = 1 << 62  # bytes, in place of none
 RESERVE_BYTES = 4096
 RESUME_BYTES = 3072
 PFC_BYTES = 31

@@ -7,6 +7,7 @@ from simcore.kernels.packets.event_wheel import (
     ENTRY_WORDS,
     SPAN_NS,
     double_heap,
+    has_more_now,
     next_event,
     next_time_ns,
     schedule,
@@ -83,7 +84,8 @@ def run_until(arena: Ints, reals: Floats, until_ns: int) -> int:
     """Handle all events up to and including a time; ENDED then, FULL or PAUSED before.
 
     It has ENDED as well after the events of the first ns in which flows end, which are listed from
-    ``ENDED_FIRST`` on, and where nothing to come can move a packet.
+    ``ENDED_FIRST`` on, and where nothing to come can move a packet. ``NEXT_NS`` then holds the time
+    of the next event that can, or -1.
 
     Args:
         arena: (W,) int64, all state; see ``layout``.
@@ -92,11 +94,12 @@ def run_until(arena: Ints, reals: Floats, until_ns: int) -> int:
     """
     until = arena[f.EVENTS] + f.STRETCH
     while arena[f.LIVE] > 0:
-        next_ns = next_time_ns(arena)
-        if next_ns < 0 or next_ns > until_ns:
-            break
-        if arena[f.ENDED_FIRST] != 0 and next_ns > arena[f.NOW_NS]:
-            break
+        if not has_more_now(arena):
+            if arena[f.ENDED_FIRST] != 0:
+                break
+            next_ns = next_time_ns(arena)
+            if next_ns < 0 or next_ns > until_ns:
+                break
         if arena[f.EVENTS] == until:
             return f.PAUSED
         if not _make_room(arena):
@@ -104,6 +107,7 @@ def run_until(arena: Ints, reals: Floats, until_ns: int) -> int:
         event = next_event(arena)
         arena[f.EVENTS] += 1
         _carry_out(arena, reals, arena, arena[event + f.E_KIND], event)
+    arena[f.NEXT_NS] = next_time_ns(arena) if arena[f.LIVE] > 0 else -1
     return f.ENDED
 
 
