@@ -1,5 +1,6 @@
 """Flows that begin one by one, while the packets of others are under way."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,9 @@ from simcore.packets.flows import Flows
 from simcore.packets.image import build_image
 from simcore.packets.network import refuse_windows_of_nothing, windows
 from simcore.packets.parameters import Parameters
+from simcore.packets.wires import way_facts
 
+Way = Callable[[int, int], Sequence[int]]
 _NO_FLOWS = Flows((), (), (), (), (), ())
 
 
@@ -38,19 +41,33 @@ class LivePackets:
         topology: Hosts, switches, links.
         parameters: Of the run.
         seed: Of the random numbers.
+        way: Ports of the way from one host to another, where the topology leaves them to be told;
+            hosts on a way pass packets on.
+        ends_at_receiver: A flow ends when its last byte has come, rather than its last ACK.
 
     Raises:
         ConfigError: The network cannot be run with these parameters.
     """
 
-    def __init__(self, topology: Topology, parameters: Parameters, seed: int) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        parameters: Parameters,
+        seed: int,
+        way: Way | None = None,
+        ends_at_receiver: bool = False,
+    ) -> None:
         self._image = build_image(Case("", topology, _NO_FLOWS, parameters), seed)
+        self._image.arena[f.ENDS_AT_RECEIVER] = ends_at_receiver
+        self._ended_at = f.Q_LAST_BYTE_NS if ends_at_receiver else f.Q_FINISH_NS
+        self._topology, self._way = topology, way
         self._run, self._network = parameters, self._image.network
         self._place = self._network.index_of_host()
         self._pairs: dict[tuple[int, int], int] = {}
         self._flows: list[int] = []
         owner = self._network.owner
-        self._ports = {int(host): np.flatnonzero(owner == host) for host in self._network.hosts}
+        hosts = self._network.hosts if way is None else range(topology.nodes)
+        self._ports = {int(host): np.flatnonzero(owner == host) for host in hosts}
         self._room = dict.fromkeys(self._ports, 0)
         self._open = dict.fromkeys(self._ports, 0)
         self._spare = dict.fromkeys(self._ports, 0)
@@ -71,6 +88,13 @@ class LivePackets:
     def drops(self) -> int:
         """Packets that switches had no room for."""
         return int(self._image.arena[f.DROPS])
+
+    @property
+    def least_free_buffer_bytes(self) -> int:
+        """Buffer of the switch that has least, beyond what its ports set aside for pauses."""
+        nodes = self._image.table(self._image.nodes, self._network.nodes, f.NODE_WORDS)
+        of_switches = nodes[self._network.is_switch != 0, f.NODE_BUFFER]
+        return int(of_switches.min(initial=1 << 62))
 
     def reaches(self, source: int, target: int) -> bool:
         """True if there is a path between two hosts."""
@@ -119,7 +143,7 @@ class LivePackets:
         while flow:
             number = int(arena[flow + f.Q_NUMBER])
             self._open[self._source[number]] -= 1
-            ended.append(EndedFlow(number, int(arena[flow + f.Q_FINISH_NS])))
+            ended.append(EndedFlow(number, int(arena[flow + self._ended_at])))
             flow = int(arena[flow + f.Q_ENDED_NEXT])
         return ended
 
@@ -131,16 +155,40 @@ class LivePackets:
 
     def _new_pair(self, source: int, target: int) -> int:
         """Record of what all flows between two hosts have in common."""
-        at = int(self._place[target]) * self._network.nodes + source
-        sizes, base_ns = windows(self._run, self._network, [(source, target)])
-        refuse_windows_of_nothing(self._run, sizes)
         pair = self._pairs[source, target] = self._words(f.PAIR_WORDS)
-        record = self._image.table(pair, 1, f.PAIR_WORDS)[0]
-        for word, node in ((f.PAIR_SOURCE, source), (f.PAIR_TARGET, target)):
-            record[word] = self._image.nodes + f.NODE_WORDS * node
-        record[f.PAIR_WINDOW], record[f.PAIR_BASE_RTT_NS] = sizes[0], base_ns[0]
-        record[f.PAIR_LINKS] = self._network.pairs[at, routes.LINKS]
+        told = {
+            f.PAIR_SOURCE: self._image.nodes + f.NODE_WORDS * source,
+            f.PAIR_TARGET: self._image.nodes + f.NODE_WORDS * target,
+        }
+        told |= self._found(source, target) if self._way is None else self._told(source, target)
+        refuse_windows_of_nothing(self._run, [told[f.PAIR_WINDOW] or 1 - self._run.has_win])
+        for word, value in told.items():
+            self._image.arena[pair + word] = value
         return pair
+
+    def _found(self, source: int, target: int) -> dict[int, int]:
+        """Words of a pair whose ways were looked for."""
+        sizes, base_ns = windows(self._run, self._network, [(source, target)])
+        at = int(self._place[target]) * self._network.nodes + source
+        links = int(self._network.pairs[at, routes.LINKS])
+        return {f.PAIR_WINDOW: sizes[0], f.PAIR_BASE_RTT_NS: base_ns[0], f.PAIR_LINKS: links}
+
+    def _told(self, source: int, target: int) -> dict[int, int]:
+        """Words of a pair whose ways are told."""
+        assert self._way is not None
+        forth = self._way(source, target)
+        words = {f.PAIR_FORTH: forth, f.PAIR_BACK: self._way(target, source)}
+        found = {word: self._write_way(ports) for word, ports in words.items()}
+        payload = self._run.packet_payload_size
+        round_ns, window_bytes = way_facts(self._topology, forth, payload)
+        window = window_bytes & 0xFFFFFFFF if self._run.has_win else 0
+        return found | {f.PAIR_WINDOW: window, f.PAIR_BASE_RTT_NS: round_ns}
+
+    def _write_way(self, ports: Sequence[int]) -> int:
+        first = self._words(len(ports) + 1)  # the 0 behind them ends it
+        at = self._image.ports + f.PORT_WORDS * np.array(ports, np.int64)
+        self._image.arena[first : first + len(ports)] = at
+        return first
 
     def _make_list(self, host: int) -> None:
         """Give each port of a host room for one flow more in its list.

@@ -25,7 +25,7 @@ def begin_flow(arena: Ints, pair: int, number: int, size_bytes: int, now_ns: int
     """
     if 0 <= next_time_ns(arena) < now_ns:
         return TIMERS_FIRST
-    links = arena[pair + f.PAIR_LINKS]
+    links = 0 if arena[f.WAYS_TOLD] != 0 else arena[pair + f.PAIR_LINKS]
     need = arena[f.NEXT_WORD] + f.Q_WORDS + 2 * links + arena[f.RESERVE_WORDS]
     # one event more must fit into the heap, whose reserve is for what an event adds
     heap_is_low = arena[f.HEAP_CAPACITY] - arena[f.HEAP_SIZE] <= arena[f.RESERVE_WORDS]

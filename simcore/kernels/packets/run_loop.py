@@ -3,6 +3,7 @@
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.compiled import kernel
 from simcore.kernels.packets.controls.table import on_timer
+from simcore.kernels.packets.credits import return_credit
 from simcore.kernels.packets.event_wheel import (
     ENTRY_WORDS,
     SPAN_NS,
@@ -16,6 +17,7 @@ from simcore.kernels.packets.host import (
     call_flow,
     receive_ack,
     receive_data,
+    relay,
     send_from_host,
     start_flow,
 )
@@ -155,6 +157,12 @@ def _handle(arena: Ints, reals: Floats, kind: int, event: int) -> None:
         if arena[port + f.PORT_WAKE] == valid:
             arena[port + f.PORT_WAKE_NS] = -1
             send_from_host(arena, port)
+    elif kind == f.CREDIT:
+        port = arena[event + f.E_A]
+        arena[port + f.PORT_CREDIT] += arena[event + f.E_B]
+        release_event(arena, event)
+        if arena[port + f.PORT_BUSY] == 0:
+            _send(arena, reals, port)
     elif kind == f.FLOW_CALLED:  # two more events without delay, as the reference starts flows
         arena[event + f.Q_START_NS] = arena[f.NOW_NS]
         choose_paths(arena, event)
@@ -191,6 +199,11 @@ def _arrive(arena: Ints, reals: Floats, trace: Ints, packet: int) -> None:
     node, kind = arena[port + f.PORT_NODE], arena[packet + f.P_TYPE]
     if kind != f.PFC and arena[node + f.NODE_IS_SWITCH] != 0:
         arrive_at_switch(arena, reals, port, packet)
+        return
+    if arena[f.CREDITS] != 0:  # hosts have room for all that comes
+        return_credit(arena, port, arena[packet + f.P_BYTES])
+    if arena[f.WAYS_TOLD] != 0 and kind != f.PFC and arena[arena[packet + f.P_HOP]] != 0:
+        relay(arena, packet)
         return
     arena[f.TAKEN_PACKETS] += 1
     qp = arena[packet + f.P_QP]
