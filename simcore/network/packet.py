@@ -10,6 +10,7 @@ from simcore.network.base import Arrival, ExternalNetwork, NetworkDimension
 
 if TYPE_CHECKING:
     from simcore.packets.fabric import PacketNetwork
+    from simcore.packets.live import LivePackets
 
 
 _KEYS = {"credit_bytes": "network.buffer", "routing": "network.routing"}
@@ -42,7 +43,6 @@ class Packet(ExternalNetwork):
         from simcore.graphs.stack import StackedGraph
         from simcore.network.lines import lines_of
         from simcore.packets.fabric import PacketNetwork
-        from simcore.packets.live import LivePackets
         from simcore.packets.wires import wires_of
 
         super().__init__(dimensions)
@@ -54,14 +54,27 @@ class Packet(ExternalNetwork):
             raise ConfigError("platform.network", rule, got="half-duplex cables")
         self._graph = StackedGraph(lines)
         links = self._graph.bytes_per_ns, self._graph.latency_ns
-        buffer_bytes = settings.switch_buffer_bytes
-        self._wires = wires_of(self._graph.ends(), *links, npus, buffer_bytes)
-        rates = [wire[2] for wire in self._wires.topology.links]
-        parameters = settings.parameters(rates)
-        told = settings.routing == "network"
+        self._wires = wires_of(self._graph.ends(), *links, npus, settings.switch_buffer_bytes)
+        self._packets = self._live(settings)
+        if settings.routing != "network":
+            self._check_reach(npus, settings.routing)
+        self._message: dict[int, int] = {}
+        self._inside = prod(one.npus for one in dimensions[: settings.from_dimension])
+        self._own: list[tuple[int, int]] = []  # times and messages that no packet carries, a heap
+
+    def _live(self, settings: "PacketNetwork") -> "LivePackets":
+        """The packets of a run, before the first.
+
+        Raises:
+            ConfigError: With the key of the settings at fault.
+        """
+        from simcore.packets.live import LivePackets
+
+        topology, told = self._wires.topology, settings.routing == "network"
+        parameters = settings.parameters(wire[2] for wire in topology.links)
         try:
-            self._packets = LivePackets(
-                self._wires.topology.with_ways_told(told),
+            packets = LivePackets(
+                topology.with_ways_told(told),
                 parameters,
                 settings.seed,
                 way=self._way if told else None,
@@ -70,15 +83,11 @@ class Packet(ExternalNetwork):
         except ConfigError as error:
             place = _KEYS.get(error.at.removeprefix("params."), "network")
             raise ConfigError(place, error.rule, got=error.got) from None
-        free_bytes = self._packets.least_free_buffer_bytes
+        free_bytes = packets.least_free_buffer_bytes
         if settings.transport == "roce" and free_bytes <= 0:
-            rule = f"must be more than {buffer_bytes - free_bytes} bytes, which pauses need"
-            raise ConfigError("network.buffer", rule, got=buffer_bytes)
-        if not told:
-            self._check_reach(npus, settings.routing)
-        self._message: dict[int, int] = {}
-        self._inside = prod(one.npus for one in dimensions[: settings.from_dimension])
-        self._own: list[tuple[int, int]] = []  # times and messages that no packet carries, a heap
+            rule = f"must be more than {topology.buffer_bytes - free_bytes} bytes: pauses need them"
+            raise ConfigError("network.buffer", rule, got=topology.buffer_bytes)
+        return packets
 
     def _way(self, source: int, target: int) -> Sequence[int]:
         links, parts = self._graph.way(source, target)

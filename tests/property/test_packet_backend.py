@@ -147,7 +147,7 @@ def test_an_all_to_all_on_a_leaf_spine_ends_on_every_fabric(transport: str, rout
     assert found.sent_bytes == found.received_bytes == run_unfolded(inputs).sent_bytes
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "routing": ({"routing": "spray"}, "network.routing: must be network where NPUs pass on"),
     "marks": ({"ecn": {"kmin": "2 MB", "kmax": "1 MB"}}, "network.ecn.kmin: must be at most kmax"),
     "unknown": ({"transprot": "roce"}, "did you mean 'transport'"),
