@@ -15,6 +15,7 @@ from simcore.packets.flows import Flows
 from simcore.packets.image import build_image
 from simcore.packets.network import refuse_windows_of_nothing, windows
 from simcore.packets.parameters import Parameters
+from simcore.packets.waiting import Progress
 from simcore.packets.wires import way_facts
 
 Way = Callable[[int, int], Sequence[int]]
@@ -72,7 +73,7 @@ class LivePackets:
         self._open = dict.fromkeys(self._ports, 0)
         self._spare = dict.fromkeys(self._ports, 0)
         self._source: list[int] = []
-        self._due_ns = -1
+        self._due_ns, self._progress = -1, Progress()
 
     @property
     def hosts(self) -> NDArray[np.int64]:
@@ -152,6 +153,13 @@ class LivePackets:
         while (status := int(run_until(image.arena, image.reals, until_ns))) != f.ENDED:
             if status == f.FULL:
                 self._grow(int(image.arena[f.NEEDED_WORDS]))
+            elif not self._progress.is_made(image, self._acked()):
+                image.arena[f.NEXT_NS] = -1  # nothing more comes, unless another flow begins
+                return
+
+    def _acked(self) -> int:
+        """Bytes of all flows that have been acknowledged."""
+        return int(self._image.arena[np.array(self._flows, np.int64) + f.Q_ACKED].sum())
 
     def _new_pair(self, source: int, target: int) -> int:
         """Record of what all flows between two hosts have in common."""
