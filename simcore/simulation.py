@@ -124,7 +124,7 @@ class Simulator:
 def runner_of(run: Run, memo: Memo) -> IterationRunner:
     """Executes iterations on the machine of *run*."""
     compute = COMPUTE_MODELS[run.compute]()
-    return IterationRunner(run.platform, run.system, compute, memo, run.backend)
+    return IterationRunner(run.platform, run.system, compute, memo, run.backend, run.network)
 
 
 def kernel_account(run: Run) -> KernelAccount | None:

@@ -39,13 +39,17 @@ ASTRA-sim's options:
   --logging-folder FOLDER              Where --log-style=astra puts log.log and err.log ('log').
   --compute-scale, --comm-scale, --logging-configuration: without effect.
 
-Packets (--backend=packet; --network-configuration is then the JSON with "logical-dims"):
-  --physical-topology-configuration FILE   Nodes, switches and links, in text.
+Packets (--backend=packet), as ASTRA-sim's ns-3 program takes them:
+  --network-configuration FILE             Lines of KEY VALUE, TOPOLOGY_FILE among them.
+  --logical-topology-configuration JSON    "logical-dims".
+or, with "logical-dims" in --network-configuration:
   --network-simulator-configuration FILE   Lines of KEY VALUE.
+  --physical-topology-configuration FILE   Nodes, switches and links, in text.
+or packets on the network of --network-configuration YAML.
 
 Beyond ASTRA-sim:
   --backend NAME                       congestion_unaware (default), congestion_aware,
-                                       congestion_aware_multidim or packet.
+                                       congestion_aware_multidim, flow or packet.
   --inter-dimension-scheduling NAME    ascending (default), round-robin or offline-greedy: the
                                        order in which chunks pass the dimensions.
   --group-order NAME                   own (default): every NPU takes the lowest of its free
@@ -65,7 +69,8 @@ _FILES = (
     "network-configuration",
     "remote-memory-configuration",
 )
-_PACKET_FILES = ("physical-topology-configuration", "network-simulator-configuration")
+_LOGICAL, _PHYSICAL = "logical-topology-configuration", "physical-topology-configuration"
+_SETTINGS = "network-simulator-configuration"
 
 
 def run_astra(words: list[str]) -> int:
@@ -82,15 +87,16 @@ def run_astra(words: list[str]) -> int:
     groups = options.pop("comm-group-configuration", "empty")
     out = _path(options, "json") if "json" in options else None
     backend = options.pop("backend", "congestion_unaware")
-    of_packets = _PACKET_FILES if backend == "packet" else ()
-    topology, settings = (_path(options, key) for key in of_packets) if of_packets else (None, None)
+    network, topology, settings = paths["network-configuration"], None, None
+    if backend == "packet":
+        network, topology, settings = _packet_files(options, network)
     start_quickly()
     from simcore.formats.astra import AstraFiles
 
     files = AstraFiles(
         workload=paths["workload-configuration"],
         system=paths["system-configuration"],
-        network=paths["network-configuration"],
+        network=network,
         remote_memory=paths["remote-memory-configuration"],
         comm_group=None if "empty" in groups else Path(groups),
         folder=Path(),
@@ -146,6 +152,14 @@ def _path(options: dict[str, str], key: str) -> Path:
     if value in ("", "true"):
         raise ConfigError(f"--{key}", "must name a file (simcore astra --help)", got=value)
     return Path(value)
+
+
+def _packet_files(options: dict[str, str], network: Path) -> tuple[Path, Path | None, Path | None]:
+    """Logical topology, physical one and settings of a run on packets, where they are told."""
+    topology = _path(options, _PHYSICAL) if _PHYSICAL in options else None
+    if _LOGICAL in options:
+        return _path(options, _LOGICAL), topology, network
+    return network, topology, _path(options, _SETTINGS) if _SETTINGS in options else None
 
 
 def _print_lines(result: "AstraResult", log_folder: Path) -> None:

@@ -9,6 +9,7 @@ from simcore.machine import Platform
 from simcore.machine.stack import load_stack
 from simcore.machine.system import System
 from simcore.network import DEFAULT_BACKEND
+from simcore.packets.fabric import PacketNetwork
 from simcore.schema import Schema
 from simcore.workload import AnyWorkload, ParallelPlan
 
@@ -26,6 +27,7 @@ class Run(Schema):
         plan: How the work is spread.
         system: How data is moved.
         backend: Network backend; where messages slow each other down, every NPU is followed.
+        network: Settings of ``backend: packet``, which no other backend reads.
         compute: Compute model; of a run that names none, the default for its kind of workload.
     """
 
@@ -36,6 +38,7 @@ class Run(Schema):
     plan: ParallelPlan
     system: System = Field(default_factory=System)
     backend: str = DEFAULT_BACKEND
+    network: PacketNetwork = Field(default_factory=PacketNetwork)
     compute: str = ""
 
     @field_validator("stack")

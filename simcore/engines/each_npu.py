@@ -44,7 +44,8 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
     check_nodes(graph, lowered, times, machine)
     shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
     inputs = expand(graph, platform, machine.system, operator_ns, times.placements, shared)
-    run = execute_each(graph, lowered, replace(inputs, backend=machine.backend))
+    inputs = replace(inputs, backend=machine.backend, network=machine.outside())
+    run = execute_each(graph, lowered, inputs)
     return Ran.of_nodes(graph, lowered, run)
 
 

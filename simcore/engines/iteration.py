@@ -29,6 +29,7 @@ from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.network import DEFAULT_BACKEND
+from simcore.packets.fabric import PacketNetwork
 from simcore.workload import ParallelPlan, Workload
 from simcore.workload.graph import TrainingGraph
 
@@ -85,6 +86,7 @@ class IterationRunner:
         compute: Gives the times of kernels.
         memo: What is known from other runs.
         backend: Network backend.
+        network: Settings of a network of packets.
     """
 
     def __init__(
@@ -94,9 +96,10 @@ class IterationRunner:
         compute: ComputeModel,
         memo: Memo | None = None,
         backend: str = DEFAULT_BACKEND,
+        network: PacketNetwork | None = None,
     ) -> None:
         self._memo = memo or Memo()
-        self._machine = MachineTimes(platform, system, compute, backend, self._memo)
+        self._machine = MachineTimes(platform, system, compute, backend, self._memo, network)
 
     def run(self, workload: Workload, plan: ParallelPlan) -> Iteration:
         """One iteration, by the engine that ``choose`` names.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from simcore.compute import ComputeModel
 from simcore.engines.collectives.alike import unlike_groups
 from simcore.engines.collectives.ends import MemberEnds, SharedEnds, is_shared
+from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.collectives.timer import CollectiveTimer
@@ -16,7 +17,8 @@ from simcore.engines.stages.times import MessageTimes, collective_times, place_g
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
-from simcore.network import BACKENDS
+from simcore.network import BACKENDS, ExternalNetwork, Packet
+from simcore.packets.fabric import PacketNetwork
 from simcore.workload.graph import Axis, CollectiveOp, TrainingGraph
 from simcore.workload.program.write import TrainingProgram
 
@@ -56,6 +58,7 @@ class MachineTimes:
         compute: Gives the times of kernels.
         backend: Network backend.
         memo: What is known from other runs.
+        network: Settings of a network of packets.
 
     Attributes:
         messages_meet: Messages wait for each other on their links.
@@ -63,10 +66,16 @@ class MachineTimes:
     """
 
     def __init__(
-        self, platform: Platform, system: System, compute: ComputeModel, backend: str, memo: Memo
+        self,
+        platform: Platform,
+        system: System,
+        compute: ComputeModel,
+        backend: str,
+        memo: Memo,
+        network: PacketNetwork | None = None,
     ) -> None:
         self.platform, self.system, self.compute = platform, system, compute
-        self.backend, self.memo = backend, memo
+        self.backend, self.memo, self._network = backend, memo, network
         self.messages_meet = BACKENDS[backend].messages_meet
         self.member_ends = MemberEnds(platform, system)
         rate = platform.npu.memory_bandwidth_bytes_per_s
@@ -74,6 +83,17 @@ class MachineTimes:
         self._limit = TimeLimit(
             platform=platform, system=system, compute=compute, messages_meet=self.messages_meet
         )
+
+    def outside(self) -> ExternalNetwork | None:
+        """The network of one run, where it is made with settings.
+
+        Raises:
+            ConfigError: It cannot be made with them.
+        """
+        kind = BACKENDS[self.backend]
+        if self._network is None or not issubclass(kind, Packet):
+            return None
+        return kind(engine_dimensions(self.platform.dimensions), self._network)
 
     def of(self, program: Program, counts: NodeCounts, operator_ns: Ints) -> ProgramTimes:
         """Times of *program*, with *counts* of all its nodes.

@@ -21,11 +21,19 @@ class JoinedLine(ABC):
         npus: NPUs of the line.
         bytes_per_ns: (L,) capacity of each link.
         latency_ns: (L,) of each link.
+        ends: (L,) node at which each link begins, and (L,) at which it ends; NPUs come first.
+        nodes: NPUs and switches.
+        npus_forward: Whether messages pass through NPUs.
+        halves: Whether a link carries both directions.
     """
 
     npus: int
     bytes_per_ns: Floats
     latency_ns: Floats
+    ends: tuple[Ints, Ints]
+    nodes: int
+    npus_forward: bool = True
+    halves: bool = False
 
     @abstractmethod
     def way(self, source: int, target: int) -> Way:
@@ -49,6 +57,13 @@ class ShapedLine(JoinedLine):
         links = int(self._places.max(initial=-1)) + 1
         self.bytes_per_ns = np.full(links, bytes_per_ns, np.float64)
         self.latency_ns = np.full(links, latency_ns, np.float64)
+        self.nodes = len(self._next)
+        begin, end = np.zeros(links, np.int64), np.zeros(links, np.int64)
+        at = np.arange(self.nodes)[:, None]
+        leads = (at != np.arange(npus)) & (self._next != at)
+        begin[self._places[leads]] = np.nonzero(leads)[0]
+        end[self._places[leads]] = self._next[leads]
+        self.ends = begin, end
 
     def way(self, source: int, target: int) -> Way:
         links, node = list[int](), source
@@ -75,6 +90,9 @@ class NetworkLine(JoinedLine):
         self.npus = self._routed.npus
         self.bytes_per_ns = self._routed.graph.bytes_per_s / 1e9
         self.latency_ns = self._routed.graph.latency_ns
+        graph = self._routed.graph
+        self.ends, self.nodes = (graph.link_from, graph.link_to), graph.nodes
+        self.npus_forward, self.halves = graph.npus_forward, bool(graph.half.any())
 
     def way(self, source: int, target: int) -> Way:
         return self._routed.way(source, target)
@@ -98,6 +116,21 @@ class StackedGraph:
         each = list(zip(lines, copies, strict=True))
         self.bytes_per_ns = np.concatenate([np.tile(line.bytes_per_ns, n) for line, n in each])
         self.latency_ns = np.concatenate([np.tile(line.latency_ns, n) for line, n in each])
+
+    def ends(self) -> tuple[Ints, Ints]:
+        """(L,) node at which each link begins, and (L,) at which it ends; NPUs come first."""
+        npus = prod(line.npus for line in self._lines)
+        found, stride, first_switch = [list[Ints](), list[Ints]()], 1, npus
+        for line in self._lines:
+            copies = np.arange(npus // line.npus)[:, None]
+            first = copies // stride * (stride * line.npus) + copies % stride
+            switches = line.nodes - line.npus
+            for side, own in zip(found, line.ends, strict=True):
+                of_switch = first_switch + copies * switches + own - line.npus
+                side.append(np.where(own < line.npus, first + own * stride, of_switch).ravel())
+            stride *= line.npus
+            first_switch += len(copies) * switches
+        return np.concatenate(found[0]), np.concatenate(found[1])
 
     def way(self, source: int, target: int) -> Way:
         """Links from one NPU to another, and the part of a message that each carries."""

@@ -10,6 +10,7 @@ from simcore.network.base import (
 from simcore.network.congestion_aware import CongestionAware, CongestionAwareMultidim
 from simcore.network.congestion_unaware import CongestionUnaware
 from simcore.network.flow import Flow
+from simcore.network.packet import Packet
 from simcore.registry import Registry, class_of
 
 DEFAULT_BACKEND = "congestion_unaware"
@@ -21,6 +22,7 @@ BACKENDS: Registry[type[NetworkBackend]] = Registry(
         "congestion_aware": CongestionAware,
         "congestion_aware_multidim": CongestionAwareMultidim,
         "flow": Flow,
+        "packet": Packet,
     },
     check=check_external,
     adapt=class_of(ExternalNetwork),
@@ -33,4 +35,5 @@ __all__ = [
     "ExternalNetwork",
     "NetworkBackend",
     "NetworkDimension",
+    "Packet",
 ]

@@ -3,13 +3,8 @@
 import math
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
-from simcore.errors import ConfigError
 from simcore.network.base import Arrival, ExternalNetwork, NetworkDimension
-
-if TYPE_CHECKING:
-    from simcore.graphs.stack import JoinedLine
 
 
 class Flow(ExternalNetwork):
@@ -25,10 +20,11 @@ class Flow(ExternalNetwork):
         # Imported where used: every run reads this file, few need the compiler behind the flows.
         from simcore.flows.live import LiveFlows
         from simcore.graphs.stack import StackedGraph
+        from simcore.network.lines import lines_of
 
         super().__init__(dimensions)
         self._npus = prod(one.npus for one in dimensions)
-        self._graph = StackedGraph(_lines(dimensions))
+        self._graph = StackedGraph(lines_of(dimensions))
         self._flows = LiveFlows(self._graph.bytes_per_ns)
         self._routes: dict[int, int] = {}
         self._message: dict[int, int] = {}
@@ -52,32 +48,6 @@ class Flow(ExternalNetwork):
             Arrival(time_ns=min(_whole_ns(time_ns), until_ns), message=self._message.pop(flow))
             for time_ns, flow in ended
         ]
-
-
-def _lines(dimensions: Sequence[NetworkDimension]) -> "list[JoinedLine]":
-    """Each dimension of a shape, and each network once.
-
-    Raises:
-        ConfigError: Levels of a network are missing, or a network breaks a rule.
-    """
-    from simcore.graphs.stack import NetworkLine, ShapedLine
-
-    found: list[JoinedLine] = []
-    at = 0
-    while at < len(dimensions):
-        one = dimensions[at]
-        if one.network is None:
-            found.append(ShapedLine(one.topology, one.npus, one.bytes_per_ns, one.latency_ns))
-            at += 1
-            continue
-        line, joined, level = NetworkLine(one.network), 1, 0
-        while joined < line.npus and at < len(dimensions):
-            if dimensions[at].network != one.network or dimensions[at].level != level:
-                rule = "must hold all levels of a network, one after the other"
-                raise ConfigError(f"dimensions[{at}]", rule, got=dimensions[at].topology)
-            joined, at, level = joined * dimensions[at].npus, at + 1, level + 1
-        found.append(line)
-    return found
 
 
 _ROUNDING = 1e-12

@@ -1,7 +1,7 @@
 """A case: a network, the flows on it, and the parameters of the run, as read from a file."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,6 +46,7 @@ class Topology:
         links: Of each link its two ends, its rate in bit/s and its delay in ns.
         buffer_bytes: Buffer of a switch.
         next_hops: Of some switches and hosts, the order in which a hash picks equal next hops.
+        ways_told: No ways are looked for: whoever begins a flow tells its way.
     """
 
     nodes: int
@@ -53,6 +54,11 @@ class Topology:
     links: tuple[tuple[int, int, int, int], ...]
     buffer_bytes: int
     next_hops: Mapping[tuple[int, int], tuple[int, ...]]
+    ways_told: bool = False
+
+    def with_ways_told(self, told: bool) -> "Topology":
+        """This topology, whose ways are told or looked for."""
+        return replace(self, ways_told=told)
 
 
 @dataclass(frozen=True)

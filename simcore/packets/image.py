@@ -14,12 +14,13 @@ from simcore.kernels.packets.randoms import STREAM_WORDS, start_of_stream
 from simcore.packets.case import Case
 from simcore.packets.controls import control_of
 from simcore.packets.network import Network, build_network, refuse_windows_of_nothing, windows
+from simcore.packets.parameters import Parameters
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _FIRST_PACKETS_WORDS = 1 << 14
-NO_WINDOW = 1 << 62
+_ROUTINGS = ("ecmp", "spray", "adaptive")  # in the order of ``layout.BY_HASH`` and what follows
 _LOSS_STREAM = (1 << 63) + 50
 """Stream that every error model of the reference is given, of those that are given out by hand."""
 
@@ -152,9 +153,16 @@ def _write_run(case: Case, image: Image) -> None:
     arena[f.PACKET_WORDS] = f.LONG_PACKET_WORDS if control.stamps_hops else f.SHORT_PACKET_WORDS
     arena[f.CONTROL] = control.code
     arena[f.PAYLOAD] = run.packet_payload_size
-    # link 2, IPv4 20, UDP 8, sequence and class 6; an ACK is padded to 60 bytes with a link's 14
-    arena[f.HEADERS] = 36 + control.telemetry_bytes
-    arena[f.ACK_BYTES] = 22 + max(12 + control.telemetry_bytes, 60 - 14 - 20)
+    # 36: link 2, IPv4 20, UDP 8, sequence and class 6; 48: padded to 60 with a link's 14, so that
+    # the first 14 bytes of telemetry cost nothing
+    arena[f.HEADERS] = run.header_bytes + control.telemetry_bytes
+    arena[f.ACK_BYTES] = run.ack_bytes + max(0, control.telemetry_bytes - 14)
+    arena[f.ROUTING] = _ROUTINGS.index(run.routing)
+    arena[f.ANY_ORDER] = run.routing != "ecmp"
+    arena[f.CREDITS] = run.link_control == "credits"
+    if control.stamps_hops and run.routing != "ecmp":
+        rule = "must be ecmp for a congestion control that compares records of the same hops"
+        raise ConfigError("params.routing", rule, got=run.routing)
     arena[f.STAMPS_HOPS] = control.stamps_hops
     arena[f.ACK_PAUSES] = not run.ack_high_prio
     image.reals[f.LOSS] = run.loss
@@ -184,13 +192,42 @@ def _write_nodes(case: Case, image: Image, next_hops: int) -> None:
     # below 0 where the headrooms exceed the buffer: the reference's difference has no sign, and
     # such a switch never pauses
     nodes[:, f.NODE_BUFFER] = room
+    arena[f.WAYS_TOLD] = case.topology.ways_told
     nodes[network.hosts, f.NODE_ROOT] = np.arange(network.hosts.size) * network.nodes
+
+
+def full_packet_bytes(run: Parameters) -> int:
+    """Bytes of a full packet of data on the wire."""
+    own = control_of(run.cc_mode).telemetry_bytes
+    return run.packet_payload_size + run.header_bytes + own
+
+
+def _credits(run: Parameters, network: Network) -> Ints:
+    """(2 L,) blocks of the buffer at the other end of the link of each port.
+
+    Where it is not told, it holds what comes until a credit is back, and a packet more: with less
+    a link does not reach its rate.
+    """
+    packet = full_packet_bytes(run)
+    blocks = -(-packet // f.BLOCK_BYTES)
+    told = run.credit_bytes
+    if told and told < blocks * f.BLOCK_BYTES:
+        raise ConfigError(
+            "params.credit_bytes", f"must hold a packet: {blocks * f.BLOCK_BYTES} bytes", got=told
+        )
+    sizes = [
+        told // f.BLOCK_BYTES or (2 * int(rate) * int(delay) // 8 // 10**9 // packet + 2) * blocks
+        for rate, delay in zip(network.rate, network.delay, strict=True)
+    ]
+    return np.array(sizes, np.int64)
 
 
 def _headrooms(case: Case, network: Network) -> Ints:
     """(2 L,) bytes that each port may take after it has told its peer to pause."""
+    run = case.parameters
+    more = run.headroom_packets * full_packet_bytes(run)
     products = [
-        int(rate) * int(delay) // 8 // 10**9 * case.parameters.headroom_factor
+        int(rate) * int(delay) // 8 // 10**9 * run.headroom_factor + more
         for rate, delay in zip(network.rate, network.delay, strict=True)
     ]
     return np.array(products, np.int64)
@@ -208,6 +245,7 @@ def _write_ports(case: Case, image: Image, lists: int) -> None:
     ports[:, f.PORT_DELAY] = network.delay
     ports[:, f.PORT_NODE] = image.nodes + f.NODE_WORDS * network.owner
     ports[:, f.PORT_WAKE_NS] = -1
+    ports[:, f.PORT_CREDIT] = _credits(case.parameters, network)
     of_switches = np.flatnonzero(network.is_switch[network.owner])
     if not of_switches.size:
         return
@@ -270,7 +308,7 @@ def _write_flows(case: Case, image: Image) -> None:
     flow_windows, base_ns = windows(case.parameters, network, pairs)
     refuse_windows_of_nothing(case.parameters, flow_windows)
     table[:, f.Q_WINDOW] = flow_windows
-    table[:, f.Q_WINDOW_NOW] = np.where(table[:, f.Q_WINDOW], table[:, f.Q_WINDOW], NO_WINDOW)
+    table[:, f.Q_WINDOW_NOW] = np.where(table[:, f.Q_WINDOW], table[:, f.Q_WINDOW], f.NO_WINDOW)
     table[:, f.Q_BASE_RTT_NS] = base_ns
 
 

@@ -1,5 +1,6 @@
 """Flows that begin one by one, while the packets of others are under way."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,15 +8,17 @@ from numpy.typing import NDArray
 
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets import routes
-from simcore.kernels.packets.event_wheel import double_heap, next_time_ns
-from simcore.kernels.packets.host import call_flow
+from simcore.kernels.packets.begin import TIMERS_FIRST, begin_flow
 from simcore.kernels.packets.run_loop import run_until
 from simcore.packets.case import Case, Topology
 from simcore.packets.flows import Flows
-from simcore.packets.image import NO_WINDOW, build_image
+from simcore.packets.image import build_image
 from simcore.packets.network import refuse_windows_of_nothing, windows
 from simcore.packets.parameters import Parameters
+from simcore.packets.waiting import Progress
+from simcore.packets.wires import way_facts
 
+Way = Callable[[int, int], Sequence[int]]
 _NO_FLOWS = Flows((), (), (), (), (), ())
 
 
@@ -32,23 +35,6 @@ class EndedFlow:
     finish_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two hosts: what all flows between them have in common.
-
-    Attributes:
-        count: Word that counts them.
-        links: On their path.
-        window: In bytes, 0 for none.
-        base_ns: Round-trip time of an empty network.
-    """
-
-    count: int
-    links: int
-    window: int
-    base_ns: int
-
-
 class LivePackets:
     """A network of packets, which takes flows as they come.
 
@@ -56,22 +42,38 @@ class LivePackets:
         topology: Hosts, switches, links.
         parameters: Of the run.
         seed: Of the random numbers.
+        way: Ports of the way from one host to another, where the topology leaves them to be told;
+            hosts on a way pass packets on.
+        ends_at_receiver: A flow ends when its last byte has come, rather than its last ACK.
 
     Raises:
         ConfigError: The network cannot be run with these parameters.
     """
 
-    def __init__(self, topology: Topology, parameters: Parameters, seed: int) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        parameters: Parameters,
+        seed: int,
+        way: Way | None = None,
+        ends_at_receiver: bool = False,
+    ) -> None:
         self._image = build_image(Case("", topology, _NO_FLOWS, parameters), seed)
+        self._image.arena[f.ENDS_AT_RECEIVER] = ends_at_receiver
+        self._ended_at = f.Q_LAST_BYTE_NS if ends_at_receiver else f.Q_FINISH_NS
+        self._topology, self._way = topology, way
         self._run, self._network = parameters, self._image.network
         self._place = self._network.index_of_host()
-        self._pairs: dict[tuple[int, int], _Pair] = {}
+        self._pairs: dict[tuple[int, int], int] = {}
         self._flows: list[int] = []
         owner = self._network.owner
-        self._ports = {int(host): np.flatnonzero(owner == host) for host in self._network.hosts}
+        hosts = self._network.hosts if way is None else range(topology.nodes)
+        self._ports = {int(host): np.flatnonzero(owner == host) for host in hosts}
         self._room = dict.fromkeys(self._ports, 0)
         self._open = dict.fromkeys(self._ports, 0)
+        self._spare = dict.fromkeys(self._ports, 0)
         self._source: list[int] = []
+        self._due_ns, self._progress = -1, Progress()
 
     @property
     def hosts(self) -> NDArray[np.int64]:
@@ -88,6 +90,13 @@ class LivePackets:
         """Packets that switches had no room for."""
         return int(self._image.arena[f.DROPS])
 
+    @property
+    def least_free_buffer_bytes(self) -> int:
+        """Buffer of the switch that has least, beyond what its ports set aside for pauses."""
+        nodes = self._image.table(self._image.nodes, self._network.nodes, f.NODE_WORDS)
+        of_switches = nodes[self._network.is_switch != 0, f.NODE_BUFFER]
+        return int(of_switches.min(initial=1 << 62))
+
     def reaches(self, source: int, target: int) -> bool:
         """True if there is a path between two hosts."""
         base = int(self._place[target]) * self._network.nodes + source
@@ -97,41 +106,30 @@ class LivePackets:
         """Start a flow at a time, no earlier than any event so far; its number, from 0 up."""
         pair = self._pairs.get((source, target)) or self._new_pair(source, target)
         self._make_list(source)
-        first = self._words(f.Q_WORDS + 2 * pair.links)
-        arena, number = self._image.arena, len(self._flows)
-        arena[first + f.Q_SIZE] = size_bytes
-        arena[first + f.Q_NUMBER] = number
-        for word in (f.Q_START_NS, f.Q_FINISH_NS, f.Q_LAST_BYTE_NS, f.Q_NACKED):
-            arena[first + word] = -1
-        for word, node in ((f.Q_SOURCE, source), (f.Q_TARGET, target)):
-            arena[first + word] = self._image.nodes + f.NODE_WORDS * node
-        arena[first + f.Q_WINDOW] = pair.window
-        arena[first + f.Q_WINDOW_NOW] = pair.window or NO_WINDOW
-        arena[first + f.Q_BASE_RTT_NS] = pair.base_ns
-        arena[first + f.Q_FORTH] = first + f.Q_WORDS
-        arena[first + f.Q_BACK] = first + f.Q_WORDS + pair.links
-        arena[first + f.Q_PAIR] = pair.count
+        number = len(self._flows)
+        while True:
+            first = int(begin_flow(self._image.arena, pair, number, size_bytes, now_ns))
+            if first > 0:
+                break
+            if first == TIMERS_FIRST:
+                self._run_timers_before(now_ns)
+            else:
+                self._grow(int(self._image.arena[f.NEEDED_WORDS]))
         self._flows.append(first)
         self._source.append(source)
         self._open[source] += 1
-        arena[f.FLOWS_LEFT] += 1
-        self._make_heap_room()
-        self._run_timers_before(now_ns)
-        call_flow(self._image.arena, first, now_ns)
+        self._due_ns = now_ns
         return number
 
     def _run_timers_before(self, now_ns: int) -> None:
         """Run the timers that were passed over while there was no packet to move."""
-        if 0 <= next_time_ns(self._image.arena) < now_ns:
-            self._image.arena[f.LIVE] += 1
-            self._run_until(now_ns - 1)
-            self._image.arena[f.LIVE] -= 1
+        self._image.arena[f.LIVE] += 1
+        self._run_until(now_ns - 1)
+        self._image.arena[f.LIVE] -= 1
 
     def next_event_ns(self) -> int | None:
         """Time of the next event; None where none to come can move a packet."""
-        if self._image.arena[f.LIVE] == 0:
-            return None
-        return int(next_time_ns(self._image.arena))
+        return None if self._due_ns < 0 else self._due_ns
 
     def advance(self, until_ns: int) -> list[EndedFlow]:
         """Handle events up to the end of the first ns in which flows end, or of *until_ns*.
@@ -141,11 +139,12 @@ class LivePackets:
         """
         self._run_until(until_ns)
         arena, ended = self._image.arena, []
+        self._due_ns = int(arena[f.NEXT_NS])
         flow, arena[f.ENDED_FIRST] = int(arena[f.ENDED_FIRST]), 0
         while flow:
             number = int(arena[flow + f.Q_NUMBER])
             self._open[self._source[number]] -= 1
-            ended.append(EndedFlow(number, int(arena[flow + f.Q_FINISH_NS])))
+            ended.append(EndedFlow(number, int(arena[flow + self._ended_at])))
             flow = int(arena[flow + f.Q_ENDED_NEXT])
         return ended
 
@@ -154,39 +153,71 @@ class LivePackets:
         while (status := int(run_until(image.arena, image.reals, until_ns))) != f.ENDED:
             if status == f.FULL:
                 self._grow(int(image.arena[f.NEEDED_WORDS]))
+            elif not self._progress.is_made(image, self._acked()):
+                image.arena[f.NEXT_NS] = -1  # nothing more comes, unless another flow begins
+                return
 
-    def _new_pair(self, source: int, target: int) -> _Pair:
-        at = int(self._place[target]) * self._network.nodes + source
-        sizes, base_ns = windows(self._run, self._network, [(source, target)])
-        refuse_windows_of_nothing(self._run, sizes)
-        links = int(self._network.pairs[at, routes.LINKS])
-        pair = self._pairs[source, target] = _Pair(self._words(1), links, sizes[0], base_ns[0])
+    def _acked(self) -> int:
+        """Bytes of all flows that have been acknowledged."""
+        return int(self._image.arena[np.array(self._flows, np.int64) + f.Q_ACKED].sum())
+
+    def _new_pair(self, source: int, target: int) -> int:
+        """Record of what all flows between two hosts have in common."""
+        pair = self._pairs[source, target] = self._words(f.PAIR_WORDS)
+        told = {
+            f.PAIR_SOURCE: self._image.nodes + f.NODE_WORDS * source,
+            f.PAIR_TARGET: self._image.nodes + f.NODE_WORDS * target,
+        }
+        told |= self._found(source, target) if self._way is None else self._told(source, target)
+        refuse_windows_of_nothing(self._run, [told[f.PAIR_WINDOW] or 1 - self._run.has_win])
+        for word, value in told.items():
+            self._image.arena[pair + word] = value
         return pair
 
+    def _found(self, source: int, target: int) -> dict[int, int]:
+        """Words of a pair whose ways were looked for."""
+        sizes, base_ns = windows(self._run, self._network, [(source, target)])
+        at = int(self._place[target]) * self._network.nodes + source
+        links = int(self._network.pairs[at, routes.LINKS])
+        return {f.PAIR_WINDOW: sizes[0], f.PAIR_BASE_RTT_NS: base_ns[0], f.PAIR_LINKS: links}
+
+    def _told(self, source: int, target: int) -> dict[int, int]:
+        """Words of a pair whose ways are told."""
+        assert self._way is not None
+        forth = self._way(source, target)
+        words = {f.PAIR_FORTH: forth, f.PAIR_BACK: self._way(target, source)}
+        found = {word: self._write_way(ports) for word, ports in words.items()}
+        payload = self._run.packet_payload_size
+        round_ns, window_bytes = way_facts(self._topology, forth, payload)
+        window = window_bytes & 0xFFFFFFFF if self._run.has_win else 0
+        return found | {f.PAIR_WINDOW: window, f.PAIR_BASE_RTT_NS: round_ns}
+
+    def _write_way(self, ports: Sequence[int]) -> int:
+        first = self._words(len(ports) + 1)  # the 0 behind them ends it
+        at = self._image.ports + f.PORT_WORDS * np.array(ports, np.int64)
+        self._image.arena[first : first + len(ports)] = at
+        return first
+
     def _make_list(self, host: int) -> None:
-        """Give each port of a host room for one flow more in its list."""
+        """Give each port of a host room for one flow more in its list.
+
+        The list is looked at only when as many flows have begun as it had room for.
+        """
+        self._spare[host] -= 1
+        if self._spare[host] >= 0:
+            return
         ports = self._image.port_table
         listed = int(ports[self._ports[host], f.PORT_QP_COUNT].max())
         need = listed + self._open[host] + 1
-        if need <= self._room[host]:
-            return
-        self._room[host] = room = 2 * need + 8
-        for port in self._ports[host].tolist():
-            new = self._words(room)
-            arena, row = self._image.arena, self._image.port_table[port]
-            old, count = int(row[f.PORT_QPS]), int(row[f.PORT_QP_COUNT])
-            arena[new : new + count] = arena[old : old + count]
-            row[f.PORT_QPS] = new
-
-    def _make_heap_room(self) -> None:
-        """See that one event more fits into the heap, whose reserve is for what an event adds."""
-        arena = self._image.arena
-        free = int(arena[f.HEAP_CAPACITY] - arena[f.HEAP_SIZE])
-        if free <= int(arena[f.RESERVE_WORDS]):
-            self._grow(
-                int(arena[f.NEXT_WORD] + arena[f.RESERVE_WORDS] + 6 * arena[f.HEAP_CAPACITY])
-            )
-            double_heap(self._image.arena)
+        if 2 * need > self._room[host]:
+            self._room[host] = 2 * need + 8
+            for port in self._ports[host].tolist():
+                new = self._words(self._room[host])
+                arena, row = self._image.arena, self._image.port_table[port]
+                old, count = int(row[f.PORT_QPS]), int(row[f.PORT_QP_COUNT])
+                arena[new : new + count] = arena[old : old + count]
+                row[f.PORT_QPS] = new
+        self._spare[host] = self._room[host] - need
 
     def _words(self, count: int) -> int:
         """First of so many new words, all 0."""

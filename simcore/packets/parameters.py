@@ -57,6 +57,12 @@ class Parameters(Schema):
 
     buffer_size: Annotated[int, Field(ge=1, le=4095)] = 32
     headroom_factor: Annotated[int, Field(ge=0, le=10**6)] = 3
+    headroom_packets: Annotated[int, Field(ge=0, le=10**6)] = 0
+    header_bytes: Annotated[int, Field(ge=1, le=1000)] = 36
+    ack_bytes: Annotated[int, Field(ge=1, le=1000)] = 48
+    link_control: Literal["pfc", "credits"] = "pfc"
+    credit_bytes: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
+    routing: Literal["ecmp", "spray", "adaptive"] = "ecmp"
     enable_qcn: Switch = 1
     kmin_kb: PerRate = Field(default_factory=dict)
     kmax_kb: PerRate = Field(default_factory=dict)

@@ -101,8 +101,9 @@ def carry_out(image: Image, on_rows: OnRows | None = None, watch: Watch | None =
         if status == f.SAMPLED and watch is not None:
             watch.take(image)
             plan_sample(image.arena, int(image.arena[f.NOW_NS]) + watch.every_ns)
-        if status == f.PAUSED and not progress.is_made(image):
-            status = f.STUCK
+        if status == f.PAUSED:
+            acked = int(image.flow_table[:, f.Q_ACKED].sum())
+            status = status if progress.is_made(image, acked) else f.STUCK
         if status == f.FULL:
             size = max(int(image.arena[f.NEEDED_WORDS]), 2 * image.arena.size)
             image.arena = np.concatenate((image.arena, np.zeros(size - image.arena.size, np.int64)))

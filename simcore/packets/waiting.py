@@ -36,9 +36,13 @@ class Progress:
     def __init__(self) -> None:
         self._acked, self._handled = -1, 0
 
-    def is_made(self, image: Image) -> bool:
-        """False if very many packets have come and gone since a new byte was acknowledged."""
-        acked = int(image.flow_table[:, f.Q_ACKED].sum())
+    def is_made(self, image: Image, acked: int) -> bool:
+        """False if very many packets have come and gone since a new byte was acknowledged.
+
+        Args:
+            image: Of the run.
+            acked: Bytes of all flows that have been acknowledged.
+        """
         handled = int(image.arena[[f.TAKEN_PACKETS, f.DROPS, f.LOST_PACKETS]].sum())
         if acked != self._acked:
             self._acked, self._handled = acked, handled

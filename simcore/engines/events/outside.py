@@ -68,7 +68,8 @@ class HeldNetwork:
         return arrivals
 
     def _check_time(self, time_ns: object, last_ns: int, what: str, got: object) -> None:
-        holds = isinstance(time_ns, Integral) and self._now_ns <= int(time_ns) <= last_ns
+        whole = type(time_ns) is int or isinstance(time_ns, Integral)  # the first is much faster
+        holds = whole and self._now_ns <= int(time_ns) <= last_ns  # type: ignore[call-overload]
         self._require(holds, f"{what} at a whole number of ns, {self._now_ns} to {last_ns}", got)
 
     def _require(self, holds: bool, rule: str, got: object) -> None:

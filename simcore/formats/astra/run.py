@@ -12,7 +12,7 @@ from simcore.formats.astra.groups_file import read_groups
 from simcore.formats.astra.memory_file import read_remote_memory
 from simcore.formats.astra.network_file import read_network
 from simcore.formats.astra.options import AstraFiles, read_command
-from simcore.formats.astra.packets import PACKET, make_network, packets_of, read_logical
+from simcore.formats.astra.packets import is_front_end, make_network, packets_of, read_logical
 from simcore.formats.astra.system_file import AstraSystem, CommandOptions, read_system
 from simcore.formats.astra.traces.custom import check_custom, load_custom, runs_natively
 from simcore.formats.astra.traces.load import LoadedTraces, load_traces
@@ -62,8 +62,8 @@ def load_run(
 
     Args:
         files: The files.
-        backend: ``congestion_unaware``, ``congestion_aware``, ``congestion_aware_multidim`` or
-            ``packet``.
+        backend: A name of ``BACKENDS``; ``packet`` also takes the files of ASTRA-sim's packet
+            front-end.
         options: Further options of ASTRA-sim's command line, without leading dashes.
         seed: Of the random numbers of a packet simulation.
 
@@ -96,7 +96,7 @@ def load_run(
         remote_memory=memory,
         custom=custom,
         record_nodes=command.whole_log or system.record_trace or system.memory_trace is not None,
-        network=make_network(files, dimensions, seed) if backend == PACKET else None,
+        network=make_network(files, dimensions, seed) if is_front_end(files, backend) else None,
     )
     return AstraRun(
         files=files,
@@ -112,7 +112,7 @@ def load_run(
 def _read_dimensions(
     files: AstraFiles, backend: str, notes: list[str]
 ) -> tuple[NetworkDimension, ...]:
-    if backend == PACKET:
+    if is_front_end(files, backend):
         return read_logical(files)
     if backend not in BACKENDS:
         raise BACKENDS.unknown(backend, at="--backend")

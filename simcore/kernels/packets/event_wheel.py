@@ -63,6 +63,12 @@ def next_event(arena: Ints) -> int:
 
 
 @kernel
+def has_more_now(arena: Ints) -> bool:
+    """True if events of the present ns are left."""
+    return arena[arena[f.WHEEL] + 2 * (arena[f.NOW_NS] & _MASK)] != 0
+
+
+@kernel
 def next_time_ns(arena: Ints) -> int:
     """Time of the next event; -1: there is none."""
     now = arena[f.NOW_NS]

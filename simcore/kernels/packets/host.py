@@ -3,6 +3,7 @@
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.compiled import kernel
 from simcore.kernels.packets.controls.table import on_ack, on_start
+from simcore.kernels.packets.credits import has_credit
 from simcore.kernels.packets.event_wheel import schedule
 from simcore.kernels.packets.layout import Floats, Ints
 from simcore.kernels.packets.links import port_time_ns, put, take, time_ns, transmit
@@ -29,11 +30,14 @@ def send_from_host(arena: Ints, port: int) -> None:
         return
     paused = arena[port + f.PORT_PAUSED] != 0
     if arena[port + f.PORT_FIRST] != 0 and not (paused and arena[f.ACK_PAUSES] != 0):
-        transmit(arena, port, take(arena, port + f.PORT_FIRST))
+        if has_credit(arena, port, arena[arena[port + f.PORT_FIRST] + f.P_BYTES]):
+            transmit(arena, port, take(arena, port + f.PORT_FIRST))
         return
     index = _next_flow(arena, port, paused)
     if index < 0:
         _plan_wake(arena, port)
+        return
+    if not has_credit(arena, port, _next_bytes(arena, arena[arena[port + f.PORT_QPS] + index])):
         return
     arena[port + f.PORT_LAST_QP] = index
     _send_data(arena, port, arena[arena[port + f.PORT_QPS] + index])
@@ -109,11 +113,27 @@ def _plan_wake(arena: Ints, port: int) -> None:
 
 
 @kernel
+def _next_bytes(arena: Ints, qp: int) -> int:
+    """Size of the next packet of a flow on the wire."""
+    left = arena[qp + f.Q_SIZE] - arena[qp + f.Q_NEXT]
+    return min(arena[f.PAYLOAD], left) + arena[f.HEADERS]
+
+
+@kernel
+def relay(arena: Ints, packet: int) -> None:
+    """Pass a packet of others on: before packets of one's own, in the order of arrival."""
+    at = arena[packet + f.P_HOP]
+    arena[packet + f.P_HOP] = at + 1
+    put(arena, arena[at] + f.PORT_FIRST, packet)
+    send_from_host(arena, arena[at])
+
+
+@kernel
 def _send_data(arena: Ints, port: int, qp: int) -> None:
     """Make the next packet of a flow and start it."""
     first = arena[qp + f.Q_NEXT]
-    payload = min(arena[f.PAYLOAD], arena[qp + f.Q_SIZE] - first)
-    size = payload + arena[f.HEADERS]
+    size = _next_bytes(arena, qp)
+    payload = size - arena[f.HEADERS]
     packet = new_packet(arena, f.DATA, qp, size)
     arena[packet + f.P_SEQ] = first
     arena[packet + f.P_HOP] = arena[qp + f.Q_FORTH]
@@ -138,12 +158,16 @@ def receive_data(arena: Ints, qp: int, packet: int) -> None:
     arena[qp + f.Q_MARKED] += arena[packet + f.P_MARK]
     first, expected = arena[packet + f.P_SEQ], arena[qp + f.Q_EXPECTED]
     payload = arena[packet + f.P_BYTES] - arena[f.HEADERS]
+    if arena[f.ANY_ORDER] != 0:  # nothing comes twice: bytes are counted, wherever they belong
+        first = expected
     if first + payload == arena[qp + f.Q_SIZE] and arena[qp + f.Q_LAST_BYTE_NS] < 0:
         arena[qp + f.Q_LAST_BYTE_NS] = arena[f.NOW_NS]
     answer = f.DATA  # none
     if first == expected:
         expected += payload
         arena[qp + f.Q_EXPECTED] = expected
+        if arena[f.ENDS_AT_RECEIVER] != 0 and expected >= arena[qp + f.Q_SIZE]:
+            _list_ended(arena, qp)
         if expected >= arena[f.ACK_INTERVAL] or expected % arena[f.CHUNK] == 0:
             answer = f.ACK
     elif first > expected:
@@ -190,18 +214,25 @@ def _end_flow(arena: Ints, qp: int) -> None:
     """Note the end of a flow, and call those that waited for nothing else."""
     arena[qp + f.Q_FINISH_NS] = arena[f.NOW_NS]
     arena[f.FLOWS_LEFT] -= 1
-    arena[qp + f.Q_ENDED_NEXT] = 0
-    if arena[f.ENDED_FIRST] == 0:
-        arena[f.ENDED_FIRST] = qp
-    else:
-        arena[arena[f.ENDED_LAST] + f.Q_ENDED_NEXT] = qp
-    arena[f.ENDED_LAST] = qp
+    if arena[f.ENDS_AT_RECEIVER] == 0:
+        _list_ended(arena, qp)
     followers = arena[qp + f.Q_FOLLOWERS]
     for index in range(arena[qp + f.Q_FOLLOWER_COUNT]):
         follower = arena[followers + index]
         arena[follower + f.Q_WAITS_FOR] -= 1
         if arena[follower + f.Q_WAITS_FOR] == 0:
             call_flow(arena, follower, arena[f.NOW_NS] + arena[follower + f.Q_DELAY_NS])
+
+
+@kernel
+def _list_ended(arena: Ints, qp: int) -> None:
+    """Append a flow to the list of those that have ended and nobody has asked about."""
+    arena[qp + f.Q_ENDED_NEXT] = 0
+    if arena[f.ENDED_FIRST] == 0:
+        arena[f.ENDED_FIRST] = qp
+    else:
+        arena[arena[f.ENDED_LAST] + f.Q_ENDED_NEXT] = qp
+    arena[f.ENDED_LAST] = qp
 
 
 @kernel

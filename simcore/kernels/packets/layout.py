@@ -46,6 +46,7 @@ QP_COUNT = 23
 FLOWS_LEFT = 24
 PAUSES = 25
 DROPS = 26
+NEXT_NS = 27  # next event that can move a packet, after a run up to a time; -1: none
 LOSS = 28  # real: share of packets that a link loses
 PACES_AT_RATE = 29  # else at the line's rate
 ACK_INTERVAL = 30
@@ -63,14 +64,24 @@ NEXT_HOPS = 41  # per host and node where its next hops begin; then these, ports
 MARK_STREAM = 42  # six words; see ``randoms``
 LOSS_STREAMS = 48  # one for each link
 ENDED_FIRST, ENDED_LAST = 49, 50  # flows that have ended and nobody has asked about
-PARAMETERS = 51  # of the congestion control
+ROUTING = 51  # see below
+ANY_ORDER = 52  # receivers take packets in any order
+WAYS_TOLD = 53  # pairs tell the ways of their flows
+ENDS_AT_RECEIVER = 54  # a flow is listed as ended when its last byte has come, not its last ACK
+CREDITS = 55  # links have credits in place of pauses
+PARAMETERS = 56  # of the congestion control
 PARAMETER_WORDS = 24
 FIRST_RECORD = PARAMETERS + PARAMETER_WORDS
+
+# Who chooses among equally near next ports: a hash per flow; each packet takes them in turn, or the
+# one with the shortest queue.
+BY_HASH, IN_TURN, SHORTEST_QUEUE = _constants(0, 3)
 
 # Anything that is scheduled starts with these words.
 E_NEXT, E_KIND, E_A, E_B = 0, 1, 2, 3
 EVENT_WORDS = 4
-ARRIVAL, PORT_FREE, WAKE, FLOW_CALLED, FLOW_CREATED, FLOW_STARTED, SAMPLE, TIMER = _constants(0, 8)
+ARRIVAL, PORT_FREE, WAKE, FLOW_CALLED, FLOW_CREATED, FLOW_STARTED, SAMPLE = _constants(0, 7)
+CREDIT, TIMER = _constants(7, 9)
 # TIMER plus a number: a timer of the congestion control
 
 # A packet. While it flies, its arrival is an event.
@@ -115,14 +126,16 @@ PORT_WAKE_NS, PORT_WAKE = 30, 31  # time of a wake-up, -1: none; number of the v
 PORT_PAUSES, PORT_RESUMES = 32, 33  # frames received
 PORT_DROPS = 34
 PORT_LOSS = 35  # stream of random numbers of its link
-PORT_WORDS = 36
+PORT_CREDIT = 36  # blocks of the peer's buffer that are free for it, where links have credits
+PORT_WORDS = 37
 
 # A node.
 NODE_ID, NODE_IS_SWITCH = 0, 1
 NODE_BUFFER = 2  # less headrooms and reserves
 NODE_SHARED = 3  # bytes in the shared part
 NODE_ROOT = 4  # of a host, where its row of next hops begins
-NODE_WORDS = 5
+NODE_TURN = 5  # counts packets that its ports took in turn
+NODE_WORDS = 6
 
 # A queue pair: one flow, and the event that starts it.
 Q_PORT = 2
@@ -146,11 +159,20 @@ Q_NUMBER = 27
 Q_RECEIVER = 28  # port from which its ACKs are sent
 Q_SENT = 29  # data packets
 Q_SOURCE, Q_TARGET = 30, 31  # nodes
-Q_PAIR = 32  # word that counts the flows between its hosts so far
+Q_PAIR = 32  # word that counts the flows between its hosts so far, or their pair
 Q_ENDED_NEXT = 33
 Q_SPORT = 34  # source port of its packets of data
 Q_CONTROL = 36  # words of the congestion control
 Q_WORDS = 64
+
+# What the flows between two hosts have in common, where they come as the run goes.
+PAIR_COUNT = 0  # flows so far
+PAIR_SOURCE, PAIR_TARGET = 1, 2  # nodes
+PAIR_WINDOW = 3
+PAIR_BASE_RTT_NS = 4
+PAIR_LINKS = 5  # one way
+PAIR_FORTH, PAIR_BACK = 6, 7  # ports of the ways, the first at the host, then 0; where told
+PAIR_WORDS = 8
 
 # Columns of the trace.
 T_NS, T_NODE, T_TYPE, T_FLOW, T_SEQ, T_BYTES, T_MARK, T_RATE = 0, 1, 2, 3, 4, 5, 6, 7
@@ -160,9 +182,11 @@ TRACE_WORDS = 8
 ENDED, STUCK, FULL, TRACE_FULL, PAUSED, SAMPLED = 0, 1, 2, 3, 4, 5
 STRETCH = 1 << 24  # events after which the kernel comes back for a moment
 
+NO_WINDOW = 1 << 62  # bytes, in place of none
 RESERVE_BYTES = 4096
 RESUME_BYTES = 3072
 PFC_BYTES = 31
+BLOCK_BYTES = 64  # of which a credit is one
 NACK_INTERVAL_NS = 500_000
 DATA_CLASS = 3
 PAUSE_FIELD = 5  # time field of a pause frame, which nobody reads

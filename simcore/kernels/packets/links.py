@@ -2,6 +2,7 @@
 
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.compiled import kernel
+from simcore.kernels.packets.credits import spend_credit
 from simcore.kernels.packets.event_wheel import schedule
 from simcore.kernels.packets.layout import Ints
 
@@ -26,6 +27,8 @@ def transmit(arena: Ints, port: int, packet: int) -> None:
     """Start *packet* at an idle port: it is busy for the packet's time, then the packet flies."""
     free_ns = arena[f.NOW_NS] + port_time_ns(arena, port, arena[packet + f.P_BYTES])
     arena[port + f.PORT_BUSY] = 1
+    if arena[f.CREDITS] != 0:
+        spend_credit(arena, port, arena[packet + f.P_BYTES])
     arena[f.LIVE] += 2
     schedule(arena, free_ns, port)
     arena[packet + f.P_PORT] = arena[port + f.PORT_PEER]

@@ -17,12 +17,48 @@ def choose_paths(arena: Ints, qp: int) -> None:
     source_port = (_FIRST_PORT + arena[pair]) & 0xFFFF
     arena[pair] += 1
     arena[qp + f.Q_SPORT] = source_port
+    if arena[f.WAYS_TOLD] != 0:
+        _take_told_ways(arena, qp, pair)
+        return
     source, target = arena[qp + f.Q_SOURCE], arena[qp + f.Q_TARGET]
     forth = source_port | _DATA_PORT << 16
     back = _DATA_PORT | source_port << 16
     arena[qp + f.Q_PORT] = _write_path(arena, arena[qp + f.Q_FORTH], source, target, forth)
     arena[qp + f.Q_RECEIVER] = _write_path(arena, arena[qp + f.Q_BACK], target, source, back)
     arena[qp + f.Q_LINE_RATE] = arena[arena[qp + f.Q_PORT] + f.PORT_RATE]
+
+
+@kernel
+def _take_told_ways(arena: Ints, qp: int, pair: int) -> None:
+    forth, back = arena[pair + f.PAIR_FORTH], arena[pair + f.PAIR_BACK]
+    arena[qp + f.Q_PORT], arena[qp + f.Q_RECEIVER] = arena[forth], arena[back]
+    arena[qp + f.Q_FORTH], arena[qp + f.Q_BACK] = forth + 1, back + 1
+    arena[qp + f.Q_LINE_RATE] = arena[arena[forth] + f.PORT_RATE]
+
+
+@kernel
+def next_port(arena: Ints, node: int, packet: int) -> int:
+    """Port by which *packet* leaves the switch *node*."""
+    if arena[f.ROUTING] == f.BY_HASH:
+        at = arena[packet + f.P_HOP]
+        arena[packet + f.P_HOP] = at + 1
+        return arena[at]
+    qp = arena[packet + f.P_QP]
+    is_data = arena[packet + f.P_TYPE] == f.DATA
+    target = arena[qp + f.Q_TARGET] if is_data else arena[qp + f.Q_SOURCE]
+    row = arena[f.NEXT_HOPS] + arena[target + f.NODE_ROOT] + arena[node + f.NODE_ID]
+    first, count = arena[row], arena[row + 1] - arena[row]
+    if count == 1:
+        return arena[first]
+    turn = arena[node + f.NODE_TURN]
+    arena[node + f.NODE_TURN] += 1
+    chosen = arena[first + turn % count]
+    if arena[f.ROUTING] == f.SHORTEST_QUEUE:  # of equally short ones, the first in turn
+        for step in range(1, count):
+            other = arena[first + (turn + step) % count]
+            if arena[other + f.PORT_EGRESS] < arena[chosen + f.PORT_EGRESS]:
+                chosen = other
+    return chosen
 
 
 @kernel

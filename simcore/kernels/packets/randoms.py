@@ -7,6 +7,8 @@ simulator of the reference draws from the same generator: a number for a mark is
 stream of its own.
 """
 
+from functools import cache
+
 import numpy as np
 
 from simcore.kernels.packets.compiled import kernel
@@ -40,15 +42,21 @@ def start_of_stream(seed: int, stream: int, substream: int) -> list[int]:
 
 def _power(part: int, exponent: int) -> _Matrix:
     """Matrix that moves one recurrence on by *exponent* values."""
-    modulus = MODULI[part]
-    matrix = [[0, 1, 0], [0, 0, 1], [factor % modulus for factor in STEPS[part][::-1]]]
     power = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
-    while exponent:
-        if exponent & 1:
-            power = _product(power, matrix, modulus)
-        matrix = _product(matrix, matrix, modulus)
-        exponent >>= 1
+    for bit in range(exponent.bit_length()):
+        if exponent >> bit & 1:
+            power = _product(power, _squared(part, bit), MODULI[part])
     return power
+
+
+@cache
+def _squared(part: int, times: int) -> _Matrix:
+    """Matrix that moves one recurrence on by 2 to the power of *times* values."""
+    modulus = MODULI[part]
+    if times == 0:
+        return [[0, 1, 0], [0, 0, 1], [factor % modulus for factor in STEPS[part][::-1]]]
+    half = _squared(part, times - 1)
+    return _product(half, half, modulus)
 
 
 def _product(one: _Matrix, two: _Matrix, modulus: int) -> _Matrix:

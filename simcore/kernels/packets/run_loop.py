@@ -3,10 +3,12 @@
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.compiled import kernel
 from simcore.kernels.packets.controls.table import on_timer
+from simcore.kernels.packets.credits import return_credit
 from simcore.kernels.packets.event_wheel import (
     ENTRY_WORDS,
     SPAN_NS,
     double_heap,
+    has_more_now,
     next_event,
     next_time_ns,
     schedule,
@@ -15,6 +17,7 @@ from simcore.kernels.packets.host import (
     call_flow,
     receive_ack,
     receive_data,
+    relay,
     send_from_host,
     start_flow,
 )
@@ -83,7 +86,8 @@ def run_until(arena: Ints, reals: Floats, until_ns: int) -> int:
     """Handle all events up to and including a time; ENDED then, FULL or PAUSED before.
 
     It has ENDED as well after the events of the first ns in which flows end, which are listed from
-    ``ENDED_FIRST`` on, and where nothing to come can move a packet.
+    ``ENDED_FIRST`` on, and where nothing to come can move a packet. ``NEXT_NS`` then holds the time
+    of the next event that can, or -1.
 
     Args:
         arena: (W,) int64, all state; see ``layout``.
@@ -92,11 +96,12 @@ def run_until(arena: Ints, reals: Floats, until_ns: int) -> int:
     """
     until = arena[f.EVENTS] + f.STRETCH
     while arena[f.LIVE] > 0:
-        next_ns = next_time_ns(arena)
-        if next_ns < 0 or next_ns > until_ns:
-            break
-        if arena[f.ENDED_FIRST] != 0 and next_ns > arena[f.NOW_NS]:
-            break
+        if not has_more_now(arena):
+            if arena[f.ENDED_FIRST] != 0:
+                break
+            next_ns = next_time_ns(arena)
+            if next_ns < 0 or next_ns > until_ns:
+                break
         if arena[f.EVENTS] == until:
             return f.PAUSED
         if not _make_room(arena):
@@ -104,6 +109,7 @@ def run_until(arena: Ints, reals: Floats, until_ns: int) -> int:
         event = next_event(arena)
         arena[f.EVENTS] += 1
         _carry_out(arena, reals, arena, arena[event + f.E_KIND], event)
+    arena[f.NEXT_NS] = next_time_ns(arena) if arena[f.LIVE] > 0 else -1
     return f.ENDED
 
 
@@ -151,6 +157,12 @@ def _handle(arena: Ints, reals: Floats, kind: int, event: int) -> None:
         if arena[port + f.PORT_WAKE] == valid:
             arena[port + f.PORT_WAKE_NS] = -1
             send_from_host(arena, port)
+    elif kind == f.CREDIT:
+        port = arena[event + f.E_A]
+        arena[port + f.PORT_CREDIT] += arena[event + f.E_B]
+        release_event(arena, event)
+        if arena[port + f.PORT_BUSY] == 0:
+            _send(arena, reals, port)
     elif kind == f.FLOW_CALLED:  # two more events without delay, as the reference starts flows
         arena[event + f.Q_START_NS] = arena[f.NOW_NS]
         choose_paths(arena, event)
@@ -187,6 +199,11 @@ def _arrive(arena: Ints, reals: Floats, trace: Ints, packet: int) -> None:
     node, kind = arena[port + f.PORT_NODE], arena[packet + f.P_TYPE]
     if kind != f.PFC and arena[node + f.NODE_IS_SWITCH] != 0:
         arrive_at_switch(arena, reals, port, packet)
+        return
+    if arena[f.CREDITS] != 0:  # hosts have room for all that comes
+        return_credit(arena, port, arena[packet + f.P_BYTES])
+    if arena[f.WAYS_TOLD] != 0 and kind != f.PFC and arena[arena[packet + f.P_HOP]] != 0:
+        relay(arena, packet)
         return
     arena[f.TAKEN_PACKETS] += 1
     qp = arena[packet + f.P_QP]

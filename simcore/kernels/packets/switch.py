@@ -6,8 +6,10 @@ simulator of the golden cases has them.
 
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.compiled import kernel
+from simcore.kernels.packets.credits import has_credit, return_credit
 from simcore.kernels.packets.layout import Floats, Ints
 from simcore.kernels.packets.links import put, take, transmit
+from simcore.kernels.packets.paths import next_port
 from simcore.kernels.packets.randoms import first_of_next_stream
 from simcore.kernels.packets.records import new_packet, release_packet
 
@@ -15,9 +17,13 @@ from simcore.kernels.packets.records import new_packet, release_packet
 @kernel
 def arrive_at_switch(arena: Ints, reals: Floats, port: int, packet: int) -> None:
     """Take *packet* in at *port* and queue it for the next port of its path."""
-    out = arena[arena[packet + f.P_HOP]]
-    arena[packet + f.P_HOP] += 1
-    size, threshold = arena[packet + f.P_BYTES], _threshold(arena, port)
+    out = next_port(arena, arena[port + f.PORT_NODE], packet)
+    size = arena[packet + f.P_BYTES]
+    arena[packet + f.P_IN] = port
+    if arena[f.CREDITS] != 0:  # there is room
+        _queue(arena, reals, out, packet, size)
+        return
+    threshold = _threshold(arena, port)
     fits_headroom = size + arena[port + f.PORT_OVER] <= arena[port + f.PORT_HEADROOM]
     if not fits_headroom and size + _shared(arena, port) > threshold:
         arena[f.DROPS] += 1
@@ -25,17 +31,22 @@ def arrive_at_switch(arena: Ints, reals: Floats, port: int, packet: int) -> None
         release_packet(arena, packet)
         return
     _admit(arena, port, size, threshold)
-    arena[packet + f.P_IN] = port
-    egress = arena[out + f.PORT_EGRESS] + size
-    arena[out + f.PORT_EGRESS] = egress
-    arena[out + f.PORT_QUEUED] += size
-    if egress > arena[out + f.PORT_MOST]:
-        arena[out + f.PORT_MOST] = egress
     if arena[port + f.PORT_HAS_PAUSED] == 0:
         over = arena[port + f.PORT_OVER] > 0
         if over or _shared(arena, port) >= _threshold(arena, port):
             arena[port + f.PORT_HAS_PAUSED] = 1
             _send_pfc(arena, port, f.PAUSE_FIELD)
+    _queue(arena, reals, out, packet, size)
+
+
+@kernel
+def _queue(arena: Ints, reals: Floats, out: int, packet: int, size: int) -> None:
+    """Queue a packet for port *out*."""
+    egress = arena[out + f.PORT_EGRESS] + size
+    arena[out + f.PORT_EGRESS] = egress
+    arena[out + f.PORT_QUEUED] += size
+    if egress > arena[out + f.PORT_MOST]:
+        arena[out + f.PORT_MOST] = egress
     put(arena, out + f.PORT_FIRST, packet)
     if arena[out + f.PORT_BUSY] == 0:
         send_from_switch(arena, reals, out)
@@ -92,8 +103,10 @@ def send_from_switch(arena: Ints, reals: Floats, port: int) -> None:
         return
     if arena[port + f.PORT_FIRST] == 0 or arena[port + f.PORT_PAUSED] != 0:
         return
+    size = arena[arena[port + f.PORT_FIRST] + f.P_BYTES]
+    if not has_credit(arena, port, size):
+        return
     packet = take(arena, port + f.PORT_FIRST)
-    size = arena[packet + f.P_BYTES]
     arena[port + f.PORT_QUEUED] -= size
     arena[port + f.PORT_EGRESS] -= size
     source = arena[packet + f.P_IN]
@@ -113,6 +126,9 @@ def send_from_switch(arena: Ints, reals: Floats, port: int) -> None:
 @kernel
 def _leave(arena: Ints, port: int, size: int) -> None:
     """Free the buffer of a packet that came in at *port*."""
+    if arena[f.CREDITS] != 0:
+        return_credit(arena, port, size)
+        return
     over = min(arena[port + f.PORT_OVER], size)
     shared = min(size - over, _shared(arena, port))
     arena[port + f.PORT_OVER] -= over

@@ -144,3 +144,42 @@ def test_the_command_takes_the_files_of_packets(tmp_path: Path) -> None:
     assert json.loads(out.read_text())["finish_cycles"] == [ONE_BYTE_NS, ONE_BYTE_NS]
     with pytest.raises(ConfigError, match="--physical-topology-configuration: must name a file"):
         run_astra([*words[:4], words[5], "--backend=packet"])
+
+
+def command(folder: Path, **files: str) -> list[str]:
+    """Words of a command on packets; *files*: further options, by name with ``_``."""
+    given = {
+        "workload_configuration": "w",
+        "system_configuration": "system.json",
+        "remote_memory_configuration": "memory.json",
+        **files,
+    }
+    words = [f"--{key.replace('_', '-')}={folder / name}" for key, name in given.items()]
+    return ["--backend=packet", *words, f"--json={folder / 'out.json'}"]
+
+
+def test_options_of_the_reference_say_what_the_longer_ones_say(tmp_path: Path) -> None:
+    write_files(tmp_path, [(1, 1, 7)], [(0, 1, 7)])
+    with_topology = SETTINGS + "TOPOLOGY_FILE topology.txt\n"
+    (tmp_path / "config.txt").write_text(with_topology)
+    ways = (
+        {"network_configuration": "config.txt", "logical_topology_configuration": "network.json"},
+        {
+            "network_configuration": "network.json",
+            "network_simulator_configuration": "config.txt",
+            "physical_topology_configuration": "topology.txt",
+        },
+    )
+    for files in ways:
+        assert run_astra(command(tmp_path, **files)) == 0
+        found = json.loads((tmp_path / "out.json").read_text())
+        assert found["finish_cycles"] == [ONE_BYTE_NS, ONE_BYTE_NS]
+
+
+def test_traces_run_packet_by_packet_on_a_network_in_yaml(tmp_path: Path) -> None:
+    write_files(tmp_path, [(1, 4096, 7)], [(0, 4096, 7)])
+    lines = "topology: [ Ring ]", "npus_count: [ 2 ]", "bandwidth: [ 12.5 ]", "latency: [ 500.0 ]"
+    (tmp_path / "network.yml").write_text("\n".join(lines) + "\n")
+    assert run_astra(command(tmp_path, network_configuration="network.yml")) == 0
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert found["finish_cycles"][1] == 311 + 500  # 4096 bytes and 82 of headers at 12.5 GiB/s

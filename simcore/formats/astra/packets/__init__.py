@@ -15,6 +15,12 @@ PACKET = "packet"
 """Name of the backend, in commands and manifests."""
 
 
+def is_front_end(files: AstraFiles, backend: str) -> bool:
+    """True if a run has the files of ASTRA-sim's packet front-end, not those of its other ones."""
+    told = files.physical_topology is not None or files.packet_config is not None
+    return backend == PACKET and (told or files.network.suffix == ".json")
+
+
 def read_logical(files: AstraFiles) -> tuple[NetworkDimension, ...]:
     """The logical dimensions of a run, innermost first.
 
@@ -39,11 +45,17 @@ def make_network(
     Raises:
         ConfigError: A file is missing or breaks a rule.
     """
-    from simcore.formats.astra.packets.files import key_of, read_parameters, read_topology
+    from simcore.formats.astra.packets.files import (
+        key_of,
+        read_parameters,
+        read_topology,
+        topology_file,
+    )
     from simcore.formats.astra.packets.network import Packets
 
-    topology = _named(files.physical_topology, "physical-topology-configuration")
     settings = _named(files.packet_config, "network-simulator-configuration")
+    named = files.physical_topology or topology_file(settings)
+    topology = _named(named, "physical-topology-configuration")
     parameters = read_parameters(settings)
     try:
         network = read_topology(topology, files.next_hops, parameters)

@@ -152,6 +152,21 @@ def read_parameters(path: Path) -> Parameters:
         raise ConfigError(f"{path} {key_of(error.at)}", error.rule, got=error.got) from None
 
 
+def topology_file(path: Path) -> Path | None:
+    """The topology file that a file of settings names (TOPOLOGY_FILE); None: it names none.
+
+    A relative path starts where the command runs, as in ASTRA-sim, or else beside the settings.
+    """
+    named = None
+    for line in read_text(path, MAX_TABLE_BYTES).splitlines():
+        words = line.split()
+        if len(words) > 1 and words[0] == "TOPOLOGY_FILE":
+            named = Path(words[1])
+    if named is None or named.is_file():
+        return named
+    return path.parent / named
+
+
 def key_of(name: str) -> str:
     """The key under which a file tells a parameter."""
     for key, parameter in _MAPS.items():

@@ -1,0 +1,56 @@
+"""Flows that begin while others are under way."""
+
+from simcore.kernels.packets import layout as f
+from simcore.kernels.packets.compiled import kernel
+from simcore.kernels.packets.event_wheel import double_heap, next_time_ns
+from simcore.kernels.packets.host import call_flow
+from simcore.kernels.packets.layout import Ints
+
+TIMERS_FIRST = -1
+"""Timers were passed over while there was no packet to move: they must run first."""
+
+
+@kernel
+def begin_flow(arena: Ints, pair: int, number: int, size_bytes: int, now_ns: int) -> int:
+    """Start a flow between the hosts of *pair*; its record.
+
+    0: the arena is too small, see ``NEEDED_WORDS``; or ``TIMERS_FIRST``.
+
+    Args:
+        arena: (W,) int64, all state; see ``layout``.
+        pair: Record of its hosts.
+        number: Of the flow.
+        size_bytes: Payload.
+        now_ns: Start, no earlier than any event so far.
+    """
+    if 0 <= next_time_ns(arena) < now_ns:
+        return TIMERS_FIRST
+    links = 0 if arena[f.WAYS_TOLD] != 0 else arena[pair + f.PAIR_LINKS]
+    need = arena[f.NEXT_WORD] + f.Q_WORDS + 2 * links + arena[f.RESERVE_WORDS]
+    # one event more must fit into the heap, whose reserve is for what an event adds
+    heap_is_low = arena[f.HEAP_CAPACITY] - arena[f.HEAP_SIZE] <= arena[f.RESERVE_WORDS]
+    if heap_is_low:
+        need += 6 * arena[f.HEAP_CAPACITY]
+    if need > arena.size:
+        arena[f.NEEDED_WORDS] = need
+        return 0
+    if heap_is_low:
+        double_heap(arena)
+    qp = arena[f.NEXT_WORD]
+    arena[f.NEXT_WORD] += f.Q_WORDS + 2 * links
+    arena[qp + f.Q_SIZE] = size_bytes
+    arena[qp + f.Q_NUMBER] = number
+    for word in (f.Q_START_NS, f.Q_FINISH_NS, f.Q_LAST_BYTE_NS, f.Q_NACKED):
+        arena[qp + word] = -1
+    arena[qp + f.Q_SOURCE] = arena[pair + f.PAIR_SOURCE]
+    arena[qp + f.Q_TARGET] = arena[pair + f.PAIR_TARGET]
+    window = arena[pair + f.PAIR_WINDOW]
+    arena[qp + f.Q_WINDOW] = window
+    arena[qp + f.Q_WINDOW_NOW] = window if window != 0 else f.NO_WINDOW
+    arena[qp + f.Q_BASE_RTT_NS] = arena[pair + f.PAIR_BASE_RTT_NS]
+    arena[qp + f.Q_FORTH] = qp + f.Q_WORDS
+    arena[qp + f.Q_BACK] = qp + f.Q_WORDS + links
+    arena[qp + f.Q_PAIR] = pair
+    arena[f.FLOWS_LEFT] += 1
+    call_flow(arena, qp, now_ns)
+    return qp

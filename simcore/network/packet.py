@@ -1,0 +1,143 @@
+"""Messages cut into packets that queue in switches: RDMA on the graph of the machine."""
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from math import prod
+from typing import TYPE_CHECKING
+
+from simcore.errors import ConfigError
+from simcore.network.base import Arrival, ExternalNetwork, NetworkDimension
+
+if TYPE_CHECKING:
+    from simcore.packets.fabric import PacketNetwork
+    from simcore.packets.live import LivePackets
+
+
+_KEYS = {"credit_bytes": "network.buffer", "routing": "network.routing"}
+"""Keys of a run file, by those of the packet engine."""
+
+
+class Packet(ExternalNetwork):
+    """A message is a flow of packets of its own; it has arrived when its last byte has.
+
+    It goes dimension by dimension, dimension 0 first, and through a network of any form by the
+    network's own routing, or by choices of the switches; each link stores every packet and sends it
+    on. NPUs that pass packets on do so before they send their own. A message of 0 bytes is a packet
+    of one.
+
+    Args:
+        dimensions: Of the network, innermost first.
+        settings: Transport, congestion control, buffers and so on; those by default unless given.
+
+    Raises:
+        ConfigError: The network cannot be run with these settings.
+    """
+
+    may_lose = True
+    stops_at_arrivals = True
+
+    def __init__(
+        self, dimensions: Sequence[NetworkDimension], settings: "PacketNetwork | None" = None
+    ) -> None:
+        # Imported where used: every run reads this file, few need the compiler behind packets.
+        from simcore.graphs.stack import StackedGraph
+        from simcore.network.lines import lines_of
+        from simcore.packets.fabric import PacketNetwork
+        from simcore.packets.wires import wires_of
+
+        super().__init__(dimensions)
+        settings = settings or PacketNetwork()
+        npus = prod(one.npus for one in dimensions)
+        lines = lines_of(dimensions)
+        if any(line.halves for line in lines):
+            rule = "must have cables that carry both directions at once where packets are followed"
+            raise ConfigError("platform.network", rule, got="half-duplex cables")
+        self._graph = StackedGraph(lines)
+        links = self._graph.bytes_per_ns, self._graph.latency_ns
+        self._wires = wires_of(self._graph.ends(), *links, npus, settings.switch_buffer_bytes)
+        self._packets = self._live(settings)
+        if settings.routing != "network":
+            self._check_reach(npus, settings.routing)
+        self._message: dict[int, int] = {}
+        self._inside = prod(one.npus for one in dimensions[: settings.from_dimension])
+        self._own: list[tuple[int, int]] = []  # times and messages that no packet carries, a heap
+
+    def _live(self, settings: "PacketNetwork") -> "LivePackets":
+        """The packets of a run, before the first.
+
+        Raises:
+            ConfigError: With the key of the settings at fault.
+        """
+        from simcore.packets.live import LivePackets
+
+        topology, told = self._wires.topology, settings.routing == "network"
+        parameters = settings.parameters(wire[2] for wire in topology.links)
+        try:
+            packets = LivePackets(
+                topology.with_ways_told(told),
+                parameters,
+                settings.seed,
+                way=self._way if told else None,
+                ends_at_receiver=True,
+            )
+        except ConfigError as error:
+            place = _KEYS.get(error.at.removeprefix("params."), "network")
+            raise ConfigError(place, error.rule, got=error.got) from None
+        free_bytes = packets.least_free_buffer_bytes
+        if settings.transport == "roce" and free_bytes <= 0:
+            rule = f"must be more than {topology.buffer_bytes - free_bytes} bytes: pauses need them"
+            raise ConfigError("network.buffer", rule, got=topology.buffer_bytes)
+        return packets
+
+    def _way(self, source: int, target: int) -> Sequence[int]:
+        links, parts = self._graph.way(source, target)
+        if (parts != 1.0).any():
+            rule = "must be spray or adaptive where the network's own routing cuts messages"
+            raise ConfigError("network.routing", rule, got="network")
+        return [int(port) for port in self._wires.port[links]]
+
+    def _check_reach(self, npus: int, routing: str) -> None:
+        hosts = self._packets.hosts[:npus].tolist()
+        for host in hosts[1:]:
+            if not self._packets.reaches(hosts[0], host):
+                rule = "must be network where NPUs pass on messages of others"
+                raise ConfigError("network.routing", rule, got=routing)
+
+    def told(self) -> dict[str, int]:
+        """Pauses and drops of a run, after it."""
+        return {"pauses": self._packets.pauses, "drops": self._packets.drops}
+
+    def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
+        if src == dst or src // self._inside == dst // self._inside:
+            due_ns = now_ns + (0 if src == dst else self._idle_ns(src, dst, size_bytes))
+            heappush(self._own, (due_ns, message))
+            return
+        self._message[self._packets.begin(now_ns, src, dst, max(1, size_bytes))] = message
+
+    def _idle_ns(self, src: int, dst: int, size_bytes: int) -> int:
+        """Time of a message on idle links that hold it all at once."""
+        links, _ = self._graph.way(src, dst)
+        rate = float(self._graph.bytes_per_ns[links].min())
+        return int(float(self._graph.latency_ns[links].sum()) + size_bytes / rate)
+
+    def next_event_ns(self) -> int | None:
+        due_ns = self._packets.next_event_ns()
+        if self._own and (due_ns is None or self._own[0][0] <= due_ns):
+            return self._own[0][0]
+        return due_ns
+
+    def advance(self, until_ns: int) -> list[Arrival]:
+        own_ns = self._own[0][0] if self._own else until_ns
+        due_ns = self._packets.next_event_ns()
+        ended = []
+        if due_ns is not None and due_ns <= own_ns:
+            ended = self._packets.advance(min(until_ns, own_ns))
+        arrived = [
+            Arrival(time_ns=flow.finish_ns, message=self._message.pop(flow.number))
+            for flow in ended
+        ]
+        last_ns = arrived[0].time_ns if arrived else min(until_ns, own_ns)
+        while self._own and self._own[0][0] <= last_ns:
+            due_ns, message = heappop(self._own)
+            arrived.append(Arrival(time_ns=due_ns, message=message))
+        return arrived
