@@ -198,7 +198,7 @@ class ServiceTemplate:
         table = dict(table)
         if "platform" in table:
             table["platform"] = platform_table(table["platform"], beside)
-        if isinstance(table.get("model"), str):
+        if isinstance(table.get("model"), str | dict):
             table["model"] = load_model(table["model"], beside=beside)
         return cls(table)
 
