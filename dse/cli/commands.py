@@ -114,6 +114,26 @@ def enumerate(  # the command is called so
 
 
 @main.command()
+@click.argument("file", type=_FOLDER, default=Path("study.yaml"))
+@click.option("--model", help="A shipped name, a .yaml file or a config.json of Hugging Face.")
+@click.option(
+    "--machine", "machines", multiple=True, help="An accelerator (again: another one), a platform."
+)
+@click.option("--npus", type=click.IntRange(min=1), help="Accelerators; default: the platform's.")
+@click.option("--objective", "objectives", multiple=True, help="What counts, such as mfu.")
+@click.option("--sequence", type=click.IntRange(min=1), default=4096, show_default=True)
+@click.option("--global-batch", type=click.IntRange(min=1), help="Default: 4 million tokens.")
+@click.option("--bandwidth", default="", help="Of an NPU to other servers; default: as sold.")
+@click.option("--force", is_flag=True, help="Write over FILE.")
+def init(file: Path, force: bool, **answers: Any) -> None:
+    """Write a study to FILE from a model, a machine and an objective; asks for what is not given."""
+    with told_plainly():
+        from dse.cli.starting import init_command
+
+        init_command(file, force=force, given=answers)
+
+
+@main.command()
 @click.argument("file")
 @click.option("--evaluator", help="In place of the file's.")
 def check(file: str, evaluator: str | None) -> None:

@@ -33,7 +33,9 @@ def _file(folder: Path, config: dict[str, Any]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("config", [DENSE, EXPERTS, QWEN, GPT, SINKS], ids=lambda c: c["model_type"])
+@pytest.mark.parametrize(
+    "config", [DENSE, EXPERTS, QWEN, GPT, SINKS], ids=lambda c: c["model_type"]
+)
 def test_a_model_has_the_parameters_that_are_counted_and_stages_hold_them_all(
     tmp_path: Path, config: dict[str, Any]
 ) -> None:
