@@ -126,7 +126,7 @@ def enumerate(  # the command is called so
 @click.option("--bandwidth", default="", help="Of an NPU to other servers; default: as sold.")
 @click.option("--force", is_flag=True, help="Write over FILE.")
 def init(file: Path, force: bool, **answers: Any) -> None:
-    """Write a study to FILE from a model, a machine and an objective; asks for what is not given."""
+    """Write a study to FILE from a model, a machine and an objective; asks for the rest."""
     with told_plainly():
         from dse.cli.starting import init_command
 
@@ -172,15 +172,15 @@ def report(folder: Path) -> None:
         report_command(folder)
 
 
+_AS_HELP = "With TRIAL: run, megatron, torchtitan, deepspeed, nemo, maxtext, vllm or sglang."
+
+
 @main.command()
 @click.argument("folder", type=_FOLDER, metavar="DIR")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["csv", "parquet", "json"]),
-    default="csv",
-    show_default=True,
-)
+@click.argument("trial", type=click.IntRange(min=0), required=False)
+@click.option("--as", "tool", metavar="TOOL", help=_AS_HELP)
+@click.option("--pool", help="Of a service: prefill or decode.")
+@click.option("--format", "kind", type=click.Choice(["csv", "parquet", "json"]), help="[csv]")
 @click.option("--front", is_flag=True, help="The Pareto front only.")
 @click.option("--recommended", is_flag=True, help="The recommended designs of the front only.")
 @click.option(
@@ -189,22 +189,12 @@ def report(folder: Path) -> None:
     help="A journal for optuna-dashboard: the front, the newest trials and a sample of the others.",
 )
 @click.option("--out", type=_FOLDER, help="File; default: standard output (not for parquet).")
-def export(
-    folder: Path,
-    kind: str,
-    front: bool,
-    recommended: bool,
-    optuna_journal: bool,
-    out: Path | None,
-) -> None:
-    """Export the trials of the study in DIR as a table, or for optuna-dashboard."""
+def export(folder: Path, trial: int | None, tool: str | None, out: Path | None, **how: Any) -> None:
+    """Export the trials of the study in DIR as a table, or TRIAL as a file that starts it."""
     with told_plainly():
-        from dse.cli.exporting import export_command, journal_command
+        from dse.cli.exporting import export_any
 
-        if optuna_journal:
-            journal_command(folder, out=out)
-        else:
-            export_command(folder, kind=kind, front=front, short=recommended, out=out)
+        export_any(folder, trial, tool, out=out, how=how)
 
 
 @main.command()

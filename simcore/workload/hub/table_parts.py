@@ -1,7 +1,6 @@
 """Parts of a ``config.json`` as the tables of a transformer, and those that it has no table for."""
 
 import re
-from typing import Any
 
 from simcore.workload.hub.keys import Keys, UnmodelledError
 from simcore.workload.hub.parts import NEMOTRON, Widths, attention, has_bias, shared_width
