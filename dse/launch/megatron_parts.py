@@ -65,7 +65,7 @@ def read_pipeline(found: dict[str, list[str]]) -> PlanKeys:
 
 
 def recompute_flags(job: Job) -> Flags:
-    """What is repeated in the backward pass.
+    """Options for the work that is repeated in the backward pass.
 
     Raises:
         ConfigError: There is no option for it.
@@ -112,7 +112,7 @@ def read_recompute(found: dict[str, list[str]]) -> PlanKeys:
 
 
 def data_flags(job: Job) -> Flags:
-    """What replicas share of the optimizer, and what runs beside the passes.
+    """Options for the shared parts of the optimizer, and for what runs beside the passes.
 
     Raises:
         ConfigError: There is no option for it.

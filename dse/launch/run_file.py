@@ -103,20 +103,8 @@ def _word(value: Any) -> str:
         return "{" + ", ".join(f"{_word(key)}: {_word(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_word, value)) + "]"
-    if isinstance(value, str) and re.fullmatch(r"[A-Za-z_][\w./-]*", value):
-        if value.lower() not in (
-            "true",
-            "false",
-            "yes",
-            "no",
-            "on",
-            "off",
-            "null",
-            "none",
-            "y",
-            "n",
-        ):
-            return value
+    if isinstance(value, str) and _NAME.fullmatch(value) and value.lower() not in _WORDS:
+        return value
     if value is None or isinstance(value, bool | int | float | str):
         return json.dumps(value, ensure_ascii=False)
     return json.dumps(str(value), ensure_ascii=False)

@@ -21,7 +21,7 @@ class SgLang(LaunchTool):
     trains: ClassVar[bool] = False
 
     def text(self, job: Job) -> str:
-        plan, work = job.plan, job.serving
+        work = job.serving
         check_serving(job, _NAME)
         check_order(job, _NAME, ("tp", "cp", "ep", "pp", "dp"), ("tp", "cp", "ep", "dp", "pp"))
         flags: Flags = [

@@ -1,4 +1,4 @@
-"""What a study is asked to be about, checked before a file is written."""
+"""Answers about a study, checked before a file is written."""
 
 import os
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ from simcore import (
 
 MAX_NPUS = 1 << 20
 TOKENS_PER_ITERATION = 4_000_000
-"""Of the batch that is taken where none is given: about that of the first large models (T. Brown et
-al., arXiv:2005.14165, table 2.1: 3.2 million)."""
+"""Tokens of the batch that is taken where none is given: about that of GPT-3 175B, 3.2 million (T.
+Brown et al., arXiv:2005.14165, table 2.1)."""
 
 TRAINING = ("iteration_time", "capital_cost", "usd_per_token", "energy_per_token", "power", "mfu")
 """Objectives of training that a file from a few answers may have."""

@@ -23,28 +23,28 @@ def write_study(answers: Answers, out: Path, *, force: bool = False) -> None:
 
     Raises:
         ConfigError: An answer breaks a rule; the file is there already and *force* is not set; or
-            what was written cannot be run, and is gone again.
+            what would be written cannot be run.
     """
     if out.exists() and not force:
         rule = "must not exist yet: name another file, or give --force to write over it"
         raise ConfigError(str(out), rule, got="a file")
     text = study_text(answers)
-    before = out.read_bytes() if out.exists() else None
-    _put(out, text.encode())
+    trial = out.with_name(f".{out.name}.new.yaml")
+    _put(trial, text)
     try:
-        load_study_file(out)
-    except ConfigError:
-        if before is None:
-            out.unlink()
-        else:
-            _put(out, before)
-        raise
+        load_study_file(trial)
+        _put(out, text)
+    except ConfigError as error:
+        mine = error.at.replace(str(trial), str(out))
+        raise ConfigError(mine, error.rule, got=error.got) from None
+    finally:
+        trial.unlink(missing_ok=True)
 
 
-def _put(out: Path, content: bytes) -> None:
+def _put(out: Path, text: str) -> None:
     try:
         with written_whole(out) as partial:
-            partial.write_bytes(content)
+            partial.write_text(text, encoding="utf-8")
     except OSError as error:
         got = error.strerror or str(error)
         raise ConfigError(str(out), "must be a file that can be written", got=got) from None
@@ -193,16 +193,7 @@ def _space(answers: Answers, model: Model, chips: list[Npu], npus: int, inner: i
         "      equals: npus",
         f"      limits: {{plan.tp: {tp}, plan.cp: {cp}, plan.pp: {pp}}}",
     ]
-    inners = sorted({_inner(one, npus) for one in chips})
-    if len(inners) > 1:
-        lines += [
-            "    # NPUs of a server, and servers: accelerators come in servers of different sizes.",
-            '    - of: ["platform.dimensions[*].npus"]',
-            f"      equals: {npus}",
-            f'      limits: {{"platform.dimensions[0].npus": {inners}}}',
-        ]
-        if inners[-1] == npus:  # all of them in one server or rack
-            lines.append("      dimensions: {1: [0], 2: [0, 1]}")
+    lines += _servers(chips, npus)
     lines += ["  # Knobs, each with the values that it may take.", "  axes:"]
     if len(chips) > 1:
         named = ", ".join(_quoted(answers.told(one)) for one in answers.machines)
@@ -221,6 +212,22 @@ def _space(answers: Answers, model: Model, chips: list[Npu], npus: int, inner: i
         "  require:",
         "    - workload.global_batch % (plan.dp * plan.micro_batch) == 0",
     ]
+    return lines
+
+
+def _servers(chips: list[Npu], npus: int) -> list[str]:
+    """Lines on NPUs of a server, where accelerators come in servers of different sizes."""
+    inners = sorted({_inner(one, npus) for one in chips})
+    if len(inners) == 1:
+        return []
+    lines = [
+        "    # NPUs of a server, and servers: accelerators come in servers of different sizes.",
+        '    - of: ["platform.dimensions[*].npus"]',
+        f"      equals: {npus}",
+        f'      limits: {{"platform.dimensions[0].npus": {inners}}}',
+    ]
+    if inners[-1] == npus:  # all of them in one server or rack
+        lines.append("      dimensions: {1: [0], 2: [0, 1]}")
     return lines
 
 

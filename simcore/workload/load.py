@@ -17,8 +17,9 @@ from simcore.workload.plan import ParallelPlan
 
 
 def load_model(data: object, *, at: str = "model", beside: Path | None = None) -> Model:
-    """The transformer that *data* names (a shipped name, a path of a .yaml file or of a
-    ``config.json`` of Hugging Face) or spells out as a table.
+    """The transformer that *data* names or spells out as a table.
+
+    A name is a shipped one, or the path of a .yaml file or of a ``config.json`` of Hugging Face.
 
     Raises:
         ConfigError: No such file, or a rule of ``Model`` is broken.

@@ -51,10 +51,9 @@ def hub_table(path: Path) -> dict[str, Any]:
     built = (model.parameters, model.active_parameters)
     counted = (counts.total_parameters, counts.active_parameters)
     if built != counted:
-        rule = f"must have the {built[0]:,} parameters ({built[1]:,} active) of parts that are modelled"
-        raise UnmodelledError(
-            f"{at}: parameters", rule, got=f"{counted[0]:,} ({counted[1]:,} active)"
-        )
+        rule = f"must have the {built[0]:,} parameters ({built[1]:,} active) of its modelled parts"
+        got = f"{counted[0]:,} ({counted[1]:,} active)"
+        raise UnmodelledError(f"{at}: parameters", rule, got=got)
     return table
 
 

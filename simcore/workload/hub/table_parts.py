@@ -154,7 +154,7 @@ def experts(opened: Opened, widths: Widths, have: list[bool]) -> dict[str, int]:
         found["node_limit"] = chosen
     if True in have:
         first = have.index(True)
-        step = (have[first + 1 :] + [True]).index(True) + 1
+        step = [*have[first + 1 :], True].index(True) + 1
         # Model: of the layers from first_layer on, those whose number, from 1, ``every`` divides
         found |= {"first_layer": first if step == 1 else 0, "every": step}
         if (first + 1) % step == 0 and first >= step:

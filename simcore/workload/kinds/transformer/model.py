@@ -309,8 +309,8 @@ class Model(Schema):
             return hidden * (3 * inner + mixed + self.mamba.heads)
         if block == "patches" and self.vision:
             return self.vision.pixels * hidden
-        if block in ("classes", "decoder_start"):  # of an image; of no product
-            return 0
+        if block in ("classes", "decoder_start"):
+            return 0  # of an image; of no product
         return (self.mlp_inputs + 1) * hidden * self.ffn
 
     @property
@@ -336,8 +336,8 @@ class Model(Schema):
         """Parameters of a block outside its matrices: norms, convolution, state."""
         if block in ("patches", "decoder_start"):
             return 0
-        norms = self.norm_parameters + (self.class_parameters if block == "classes" else 0)
-        norms += self.vectors.of(block) if self.vectors else 0
+        norms = self.norm_parameters + (self.vectors or NO_VECTORS).of(block)
+        norms += self.class_parameters if block == "classes" else 0
         if block in ("latent", "indexed") and self.latent:
             norms += self.latent.query_rank + self.latent.key_value_rank
             if block == "indexed" and self.latent.indexer:
@@ -393,9 +393,8 @@ class Model(Schema):
 
     def _parameters(self, *, active: bool) -> int:
         kinds = self.layer_kinds
-        tables = 1 if self.tied_embeddings else 2
-        outside = tables * self.embedding_parameters + self.final_norm_parameters
-        outside += self.position_parameters
+        tables = (1 if self.tied_embeddings else 2) * self.embedding_parameters
+        outside = tables + self.final_norm_parameters + self.position_parameters
         counts = self.block_counts.items()
         small = sum(n * self._small_parameters(block) for block, n in counts)
         return self.matrix_parameters(kinds, active=active) + small + outside

@@ -200,7 +200,7 @@ class Vectors(Schema):
     positions: int = Field(default=0, ge=0)
 
     def of(self, block: str) -> int:
-        """Those in a residual *block*; attention of each kind has the same."""
+        """Parameters in a residual *block*; attention of each kind has the same."""
         if block in ("windowed", "latent", "indexed"):
             return self.attention
         return getattr(self, block) if block in _WITH_VECTORS else 0

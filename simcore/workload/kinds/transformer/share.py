@@ -206,6 +206,7 @@ class Share(NpuShare):
         """The share of each NPU; the plan must have passed ``check_splits``."""
         model = workload.model
         share = cls._of_tokens(workload, plan, workload.sequence, visible_share(model))
+        share = replace(share, vectors=model.vectors or NO_VECTORS)
         if not model.encoder_layers:
             return share
         encoder = cls._of_tokens(workload, plan, workload.encoder_sequence, 1.0)
@@ -252,7 +253,6 @@ class Share(NpuShare):
             experts=ExpertShare.of(workload, plan, thin_rows),
             state=StateShare.of(model, plan),
             vision=VisionShare.of(model, plan),
-            vectors=model.vectors or NO_VECTORS,
         )
 
     def of_layer(self, kind: LayerKind) -> "Share":

@@ -63,13 +63,13 @@ def _plans() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", TRAINERS)
 def test_a_file_read_back_gives_the_plan_again(name: str) -> None:
     tool, written = TOOLS[name], 0
-    wrong = []
+    wrong: list[object] = []
     for model, plan in product((LLAMA, EXPERTS), _plans()):
         job = _job(model, plan | {"ep": 4 if "experts" in model else 1, "etp": 1})
         try:
             text = tool.text(job)
         except ConfigError as error:
-            assert error.at.startswith(("plan.", "workload.")), error
+            wrong += [] if error.at.startswith(("plan.", "workload.")) else [error]
             continue
         written += 1
         read = tool.plan(text)
@@ -137,6 +137,6 @@ def test_a_served_plan_read_back_is_the_same(name: str) -> None:
 
 def test_experts_over_some_npus_are_a_size_that_vllm_has_not() -> None:
     job = _serving(EXPERTS, {"tp": 2, "dp": 4, "ep": 4, "etp": 1, "sequence_parallel": True})
-    with pytest.raises(ConfigError, match="plan.ep: must be tp x dp = 8"):
+    with pytest.raises(ConfigError, match=r"plan\.ep: must be tp x dp = 8"):
         TOOLS["vllm"].text(job)
     assert "--moe-dp-size 2" in TOOLS["sglang"].text(job)

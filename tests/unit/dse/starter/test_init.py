@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from hub_configs import DENSE
 
 from dse.cli.commands import main
 from dse.starter.answers import Answers
 from dse.starter.write import study_text
 from dse.study.compile import load_study_file
 from simcore import ConfigError
-from tests.unit.workload.hub.test_read import DENSE
 
 
 def _init(*arguments: str, typed: str = "") -> Result:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hub_configs import DENSE, EXPERTS
 
 from simcore.config.names import model_table
 from simcore.errors import ConfigError
@@ -13,7 +14,6 @@ from simcore.workload.hub.keys import UnmodelledError
 from simcore.workload.hub.read import read_hub_model
 from simcore.workload.hub.table import hub_table
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
-from tests.unit.workload.hub.test_read import DENSE, EXPERTS
 
 QWEN = DENSE | {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}
 GPT = {
