@@ -36,7 +36,12 @@ def _execution_options(command: F) -> F:
         click.option(
             "--cache", envvar="DSE_CACHE", show_envvar=True, help="Folder of evaluations to share."
         ),
-        click.option("--out", type=_FOLDER, help="Results; default: runs/NAME OF FILE."),
+        click.option(
+            "--out",
+            type=_FOLDER,
+            help="Results; default: runs/NAME OF FILE, numbered if it is there.",
+        ),
+        click.option("--force", is_flag=True, help="Delete the study in the folder of results."),
         click.option("--resume", is_flag=True, help="Go on with the study in --out."),
         click.option(
             "--retry-failed", is_flag=True, help="With --resume: evaluate failed designs again."
@@ -91,26 +96,30 @@ def _trials(value: str) -> int | str:
 @click.option("--islands", type=click.IntRange(1, 4096), help=_ISLANDS_HELP)
 @_execution_options
 def study(
-    file: str, timeout: float | None, out: Path | None, resume: bool, quiet: bool, **options: Any
+    file: str, timeout: float | None, out: Path | None, resume: bool, force: bool, **options: Any
 ) -> None:
     """Run the study in FILE (a path, or the name of a shipped study such as llm_gpt.yaml)."""
     with told_plainly():
-        from dse.cli.running import run_command
+        from dse.cli.running import results_folder, run_command
 
-        run_command(file, out=out, resume=resume, quiet=quiet, timeout_s=timeout, overrides=options)
+        quiet, folder = options.pop("quiet"), results_folder(file, out, resume=resume, force=force)
+        run_command(
+            file, out=folder, resume=resume, quiet=quiet, timeout_s=timeout, overrides=options
+        )
 
 
 @main.command()
 @click.argument("file")
 @_execution_options
 def enumerate(  # the command is called so
-    file: str, out: Path | None, resume: bool, quiet: bool, **options: Any
+    file: str, out: Path | None, resume: bool, force: bool, **options: Any
 ) -> None:
     """Evaluate every design of the space in FILE; refuses one that is too large."""
     with told_plainly():
-        from dse.cli.running import enumerate_command
+        from dse.cli.running import enumerate_command, results_folder
 
-        enumerate_command(file, out=out, resume=resume, quiet=quiet, overrides=options)
+        quiet, folder = options.pop("quiet"), results_folder(file, out, resume=resume, force=force)
+        enumerate_command(file, out=folder, resume=resume, quiet=quiet, overrides=options)
 
 
 @main.command()

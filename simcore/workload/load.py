@@ -96,7 +96,7 @@ def _config_path(data: object, *, at: str, beside: Path | None) -> Path | None:
             raise ConfigError(at, rule, got=named if len(data) == 1 else sorted(map(str, data)))
     elif not isinstance(data, str) or not data.endswith(".json"):
         return None
-    path = (beside or Path.cwd()) / named
+    path: Path = (beside or Path.cwd()) / named
     if is_kept(path) or is_there(path):
         return path
     raise ConfigError(at, f"must name an existing file, and {path} does not exist", got=named)
