@@ -3,6 +3,7 @@
 import json
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -29,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         model=model, machines=machines, npus=16, folder=folder, sequence=128, global_batch=64
     )
     write_study(answers, folder / "mine.yaml")
-    overrides = {"trials": 3, "executor": "serial", "seed": 0}
+    overrides: dict[str, Any] = {"trials": 3, "executor": "serial", "seed": 0}
     run_study(folder / "mine.yaml", out=folder / "results", **overrides)
     return folder
 
