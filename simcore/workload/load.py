@@ -70,7 +70,8 @@ def load_workload(data: object, *, at: str = "workload", beside: Path | None = N
     """
     if isinstance(data, Mapping):
         data = dict(data)
-        if isinstance(data.get("model"), str | dict):
+        model = data.get("model")
+        if isinstance(model, str) or (isinstance(model, dict) and "config" in model):
             data["model"] = load_net(data["model"], at=f"{at}.model", beside=beside)
     return read_workload(data, at=at)
 
