@@ -159,5 +159,8 @@ def did_you_mean(name: object, choices: object) -> str:
     from difflib import get_close_matches  # needed only where something is wrong
 
     names = [str(choice) for choice in choices]  # type: ignore[attr-defined]
-    near = get_close_matches(str(name)[:_LONGEST_NAME], names, n=1)
+    given = str(name)[:_LONGEST_NAME]
+    # of h100_80 and p100 the first is meant by h100, though the second has fewer other letters
+    whole = [one for one in names if given and one.startswith((f"{given}_", f"{given}-"))]
+    near = whole or get_close_matches(given, names, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""

@@ -36,7 +36,12 @@ def _execution_options(command: F) -> F:
         click.option(
             "--cache", envvar="DSE_CACHE", show_envvar=True, help="Folder of evaluations to share."
         ),
-        click.option("--out", type=_FOLDER, help="Results; default: runs/NAME OF FILE."),
+        click.option(
+            "--out",
+            type=_FOLDER,
+            help="Results; default: runs/NAME OF FILE, numbered if it is there.",
+        ),
+        click.option("--force", is_flag=True, help="Delete the study in the folder of results."),
         click.option("--resume", is_flag=True, help="Go on with the study in --out."),
         click.option(
             "--retry-failed", is_flag=True, help="With --resume: evaluate failed designs again."
@@ -91,26 +96,50 @@ def _trials(value: str) -> int | str:
 @click.option("--islands", type=click.IntRange(1, 4096), help=_ISLANDS_HELP)
 @_execution_options
 def study(
-    file: str, timeout: float | None, out: Path | None, resume: bool, quiet: bool, **options: Any
+    file: str, timeout: float | None, out: Path | None, resume: bool, force: bool, **options: Any
 ) -> None:
     """Run the study in FILE (a path, or the name of a shipped study such as llm_gpt.yaml)."""
     with told_plainly():
-        from dse.cli.running import run_command
+        from dse.cli.running import results_folder, run_command
 
-        run_command(file, out=out, resume=resume, quiet=quiet, timeout_s=timeout, overrides=options)
+        quiet, folder = options.pop("quiet"), results_folder(file, out, resume=resume, force=force)
+        run_command(
+            file, out=folder, resume=resume, quiet=quiet, timeout_s=timeout, overrides=options
+        )
 
 
 @main.command()
 @click.argument("file")
 @_execution_options
 def enumerate(  # the command is called so
-    file: str, out: Path | None, resume: bool, quiet: bool, **options: Any
+    file: str, out: Path | None, resume: bool, force: bool, **options: Any
 ) -> None:
     """Evaluate every design of the space in FILE; refuses one that is too large."""
     with told_plainly():
-        from dse.cli.running import enumerate_command
+        from dse.cli.running import enumerate_command, results_folder
 
-        enumerate_command(file, out=out, resume=resume, quiet=quiet, overrides=options)
+        quiet, folder = options.pop("quiet"), results_folder(file, out, resume=resume, force=force)
+        enumerate_command(file, out=folder, resume=resume, quiet=quiet, overrides=options)
+
+
+@main.command()
+@click.argument("file", type=_FOLDER, default=Path("study.yaml"))
+@click.option("--model", help="A shipped name, a .yaml file or a config.json of Hugging Face.")
+@click.option(
+    "--machine", "machines", multiple=True, help="An accelerator (again: another one), a platform."
+)
+@click.option("--npus", type=click.IntRange(min=1), help="Accelerators; default: the platform's.")
+@click.option("--objective", "objectives", multiple=True, help="What counts, such as mfu.")
+@click.option("--sequence", type=click.IntRange(min=1), default=4096, show_default=True)
+@click.option("--global-batch", type=click.IntRange(min=1), help="Default: 4 million tokens.")
+@click.option("--bandwidth", default="", help="Of an NPU to other servers; default: as sold.")
+@click.option("--force", is_flag=True, help="Write over FILE.")
+def init(file: Path, force: bool, **answers: Any) -> None:
+    """Write a study to FILE from a model, a machine and an objective; asks for the rest."""
+    with told_plainly():
+        from dse.cli.starting import init_command
+
+        init_command(file, force=force, given=answers)
 
 
 @main.command()
@@ -152,15 +181,15 @@ def report(folder: Path) -> None:
         report_command(folder)
 
 
+_AS_HELP = "With TRIAL: run, megatron, torchtitan, deepspeed, nemo, maxtext, vllm or sglang."
+
+
 @main.command()
 @click.argument("folder", type=_FOLDER, metavar="DIR")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["csv", "parquet", "json"]),
-    default="csv",
-    show_default=True,
-)
+@click.argument("trial", type=click.IntRange(min=0), required=False)
+@click.option("--as", "tool", metavar="TOOL", help=_AS_HELP)
+@click.option("--pool", help="Of a service: prefill or decode.")
+@click.option("--format", "kind", type=click.Choice(["csv", "parquet", "json"]), help="[csv]")
 @click.option("--front", is_flag=True, help="The Pareto front only.")
 @click.option("--recommended", is_flag=True, help="The recommended designs of the front only.")
 @click.option(
@@ -169,22 +198,12 @@ def report(folder: Path) -> None:
     help="A journal for optuna-dashboard: the front, the newest trials and a sample of the others.",
 )
 @click.option("--out", type=_FOLDER, help="File; default: standard output (not for parquet).")
-def export(
-    folder: Path,
-    kind: str,
-    front: bool,
-    recommended: bool,
-    optuna_journal: bool,
-    out: Path | None,
-) -> None:
-    """Export the trials of the study in DIR as a table, or for optuna-dashboard."""
+def export(folder: Path, trial: int | None, tool: str | None, out: Path | None, **how: Any) -> None:
+    """Export the trials of the study in DIR as a table, or TRIAL as a file that starts it."""
     with told_plainly():
-        from dse.cli.exporting import export_command, journal_command
+        from dse.cli.exporting import export_any
 
-        if optuna_journal:
-            journal_command(folder, out=out)
-        else:
-            export_command(folder, kind=kind, front=front, short=recommended, out=out)
+        export_any(folder, trial, tool, out=out, how=how)
 
 
 @main.command()

@@ -1,22 +1,62 @@
-"""``dse export``: tables of any length, and a journal that optuna-dashboard opens."""
+"""``dse export``: tables of any length, a journal for a dashboard, files that start a trial."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from dse.plain_files import written_whole
 from dse.report.optuna.journal import chosen_numbers, write_journal
 from dse.results.equals import Discernment
 from dse.results.recommended import recommended
+from dse.results.result import load_study
 from dse.results.summary import non_dominated_rows, study_front
 from dse.store.folder import StudyFolder
 from dse.store.tables import CHUNK_ROWS, Columns, write_csv, write_json, write_parquet
 from dse.study.compile import Study, load_study_file
 from dse.study.trials import Trial
 from simcore import ConfigError
+
+
+def export_any(
+    folder: Path, trial: int | None, tool: str | None, *, out: Path | None, how: Mapping[str, Any]
+) -> None:
+    """``dse export`` in each of its forms; *how* holds its other options.
+
+    Raises:
+        ConfigError: Options of different forms are mixed, or a value breaks a rule.
+    """
+    tables = ("kind", "front", "recommended", "optuna_journal")
+    if trial is None and (tool or how["pool"]):
+        raise ConfigError("TRIAL", "must be given with --as", got=None)
+    if trial is not None:
+        if any(how[name] for name in tables):
+            rule = "must stand without --format, --front, --recommended and --optuna-journal"
+            raise ConfigError("TRIAL", rule, got=trial)
+        launch_command(folder, trial, tool, pool=how["pool"], out=out)
+    elif how["optuna_journal"]:
+        journal_command(folder, out=out)
+    else:
+        kind = how["kind"] or "csv"
+        export_command(folder, kind=kind, front=how["front"], short=how["recommended"], out=out)
+
+
+def launch_command(
+    folder: Path, trial: int, tool: str | None, *, pool: str | None, out: Path | None
+) -> None:
+    """``dse export DIR TRIAL --as TOOL``."""
+    from dse.launch.trial import trial_text
+
+    if tool is None:
+        raise ConfigError("--as", "must be given with TRIAL, such as --as run", got=None)
+    text = trial_text(load_study(folder), trial, tool, pool=pool)
+    if out is None:
+        sys.stdout.write(text)
+        return
+    with _writable(out) as partial:
+        partial.write_text(text, encoding="utf-8")
 
 
 def export_command(

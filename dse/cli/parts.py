@@ -114,7 +114,7 @@ def _of_trial(result: StudyResult, number: int, prices: str) -> tuple[Platform, 
     """The machine of a trial, and the prices of its study."""
     rows = {row.number: row for row in result.rows}
     if number not in rows:
-        rule = f"must be one of the trials 0 to {max(rows, default=-1)}"
+        rule = f"must be one of the trials 0 to {max(rows)}" if rows else "the study has no trials"
         raise ConfigError("TRIAL", rule, got=number)
     study = result.study
     with files_kept(study.files):

@@ -1,5 +1,6 @@
 """The commands that evaluate designs, and what they show meanwhile."""
 
+import shutil
 import signal
 import time
 from collections import Counter
@@ -19,8 +20,10 @@ from dse.rank.pareto import Front
 from dse.report.amounts import show_objective
 from dse.results.result import StudyResult
 from dse.run.api import enumerate_study, run_study
+from dse.store.folder import StudyFolder
 from dse.study.compile import Study
 from dse.study.trials import Tally, Trial
+from simcore import ConfigError
 
 MAX_MACHINES = 8
 """Machines whose speed is shown, the busiest first."""
@@ -87,6 +90,11 @@ class Progress:
             self._said_s = now_s
             self._console.print(self._line(), highlight=False, soft_wrap=True)
 
+    @property
+    def has_trials(self) -> bool:
+        """True if a trial of the study has been evaluated."""
+        return self._tally.proposals > 0
+
     def stopping(self) -> bool:
         """True if Ctrl-C was pressed."""
         return self._stop()
@@ -149,10 +157,38 @@ class StopSwitch:
         click.echo("dse: stopping; Ctrl-C again to leave at once.", err=True)
 
 
+def results_folder(file: str, out: Path | None, *, resume: bool, force: bool) -> Path:
+    """Folder of a study's results: *out*, else ``runs/NAME``, with a number if that is taken.
+
+    With *resume* the last one that is there is gone on with. With *force* the study in the folder
+    is deleted first; a folder that holds anything but a study is left alone.
+
+    Raises:
+        ConfigError: *force* is given with *resume*, or the folder holds something else.
+    """
+    if force and resume:
+        raise ConfigError("--force", "must stand without --resume", got=None)
+    first = Path("runs") / Path(file).stem
+    if out is None and not force:
+        number, last = 2, first
+        while (following := first.with_name(f"{first.name}-{number}")).exists():
+            number, last = number + 1, following
+        if resume:
+            return last
+        return following if first.exists() else first
+    folder = out or first
+    if force and folder.exists() and any(folder.iterdir()):
+        if folder.is_symlink() or not StudyFolder(folder).holds_study:
+            rule = "must be the folder of a study to be replaced by --force"
+            raise ConfigError("--out", rule, got=str(folder))
+        shutil.rmtree(folder)
+    return folder
+
+
 def run_command(
     file: str,
     *,
-    out: Path | None,
+    out: Path,
     resume: bool,
     quiet: bool,
     timeout_s: float | None,
@@ -165,26 +201,29 @@ def run_command(
             file, out=folder, resume=resume, watcher=watcher, timeout_s=timeout_s, **overrides
         )
 
-    _run(file, out, quiet, run)
+    _run(out, quiet, run)
 
 
 def enumerate_command(
-    file: str, *, out: Path | None, resume: bool, quiet: bool, overrides: Mapping[str, Any]
+    file: str, *, out: Path, resume: bool, quiet: bool, overrides: Mapping[str, Any]
 ) -> None:
     """``dse enumerate``."""
 
     def run(folder: Path, watcher: Progress) -> StudyResult:
         return enumerate_study(file, out=folder, resume=resume, watcher=watcher, **overrides)
 
-    _run(file, out, quiet, run)
+    _run(out, quiet, run)
 
 
-def _run(
-    file: str, out: Path | None, quiet: bool, run: Callable[[Path, Progress], StudyResult]
-) -> None:
+def _run(folder: Path, quiet: bool, run: Callable[[Path, Progress], StudyResult]) -> None:
     stop = StopSwitch()
     stop.install()
-    folder = out or Path("runs") / Path(file).stem
+    is_new = not folder.exists()
     with Progress(stop, quiet=quiet) as progress:
-        result = run(folder, progress)
+        try:
+            result = run(folder, progress)
+        except ConfigError:
+            if is_new and not progress.has_trials:  # a study that was refused leaves nothing
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
     show_result(result)

@@ -28,6 +28,7 @@ from dse.report.page import report_page
 from dse.report.trial_page import trial_page
 from dse.results.baseline import baseline_of, baseline_summary
 from dse.results.failures import failure_lines
+from dse.results.misses import nearest_misses
 from dse.results.notes import note_lines
 from dse.results.regret import regret_lines
 from dse.results.result import StudyResult, load_study
@@ -275,7 +276,7 @@ def _print_table(console: Console, result: StudyResult) -> None:
     front = front_table(result)
     if not front.rows:
         console.print("No feasible design was found.")
-        for line in [] if result.rows else _checks_failed(result):
+        for line in nearest_misses(result.rows) if result.rows else _checks_failed(result):
             console.print(line, highlight=False, soft_wrap=True)
         return
     rows = front.rows

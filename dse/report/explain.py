@@ -61,8 +61,10 @@ def _asked(result: StudyResult, number: int) -> tuple[Trial, StudyResult, Sequen
     """The trial, the study with the files that it was evaluated with, and its provenance."""
     rows = {row.number: row for row in result.rows}
     if number not in rows:
-        last = max(rows, default=-1)
-        raise ConfigError("TRIAL", f"must be one of the trials 0 to {last}", got=number)
+        rule = "must be a trial, and the study has none"
+        if rows:
+            rule = f"must be one of the trials 0 to {max(rows)}"
+        raise ConfigError("TRIAL", rule, got=number)
     trial = rows[number]
     own = result.provenances[trial.provenance : trial.provenance + 1]
     files = own[0].texts() if own else result.study.files

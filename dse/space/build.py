@@ -12,7 +12,7 @@ from dse.space.file import AxisFile, FileValue, ProductFile, SpaceFile
 from dse.space.parameters import Parameter, Value, at_slot, slot_of
 from dse.space.space import Counts, KnobBlock, Space, count_designs
 from dse.space.tables import Product, Rules, compile_block, components, divisors
-from simcore import FACTORS, ConfigError, did_you_mean, parse_quantity
+from simcore import FACTORS, ConfigError, ParallelPlan, did_you_mean, parse_quantity
 
 SHAPE = "platform.dimensions[*].npus"
 """The group that gives the network its shape; its NPUs per dimension are at least 2."""
@@ -242,9 +242,24 @@ def _check_names(
                 text = f"a rule may not name {name}, which has a range; give it a ladder"
                 raise ConfigError(at, text, got=rule.text)
             if name not in parameters and name not in fixed:
+                _refuse_misspelt(parameters)  # the knob may be wrong, and the rule right
                 known = [*parameters, *fixed]
                 text = f"a rule may name knobs and values of the run{did_you_mean(name, known)}"
                 raise ConfigError(at, text, got=name)
+
+
+def _refuse_misspelt(parameters: Mapping[str, Parameter]) -> None:
+    """Refuse knobs of plans for keys that plans have not.
+
+    Raises:
+        ConfigError: There is such a knob.
+    """
+    keys = {f"plan.{field.alias or key}" for key, field in ParallelPlan.model_fields.items()}
+    for name in parameters:
+        stem = ".".join(name.split("[")[0].split(".")[:2])
+        if stem.startswith("plan.") and stem not in keys:
+            rule = f"must be a knob that plans have{did_you_mean(name, sorted(keys))}"
+            raise ConfigError(f"space.axes.{name}", rule, got=name)
 
 
 def _active(parameters: Mapping[str, Parameter], slots: Sequence[int]) -> frozenset[str]:

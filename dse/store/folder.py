@@ -70,7 +70,7 @@ class StudyFolder:
             return []
         if not resume:
             rule = "the folder must not hold a study yet (--resume goes on with it, --out names"
-            raise ConfigError("--out", f"{rule} another)", got=str(self.path))
+            raise ConfigError("--out", f"{rule} another, --force deletes it)", got=str(self.path))
         check_same(self.study_file(to_mend=True), study)
         with told_of_store(self._store):
             self._lock.acquire()

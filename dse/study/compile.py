@@ -147,6 +147,9 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
     Raises:
         ConfigError: What is wrong, where, and what would be right.
     """
+    if "run" not in data and {"workload", "platform"} <= set(data):
+        rule = "must be a study: this is a run file, which python -m simcore simulate reads"
+        raise ConfigError("", rule, got=sorted(map(str, data)))
     file = StudyFile.from_file_data(dict(data), at="")
     if file.evaluator not in EVALUATORS:
         raise EVALUATORS.unknown(file.evaluator, at="evaluator")

@@ -12,7 +12,7 @@ from simcore.machine import Npu, Platform, load_npu, load_platform
 from simcore.machine.graph_dimensions import with_networks
 from simcore.machine.kernel_folder import with_folder
 from simcore.schema import Schema
-from simcore.workload import load_net
+from simcore.workload.load import net_table
 
 PLATFORM: Steps = ("platform",)
 NPU: Steps = ("platform", "npu")
@@ -70,10 +70,7 @@ def npu_table(given: object, beside: Path | None) -> object:
 
 def model_table(given: object, beside: Path | None) -> object:
     """The model, or its table."""
-    if isinstance(given, Schema | dict):
-        return given
-    if not isinstance(given, str):
-        raise ConfigError("workload.model", "must be a name, a .yaml file or a table", got=given)
-    path = find_config("models", given, at="workload.model", beside=beside)
-    load_net(given, at="workload.model", beside=beside)  # a broken file is told with its own name
-    return read_table(path)
+    if not isinstance(given, Schema | dict | str):
+        rule = "must be a name, a .yaml file, a config.json of Hugging Face or a table"
+        raise ConfigError("workload.model", rule, got=given)
+    return net_table(given, at="workload.model", beside=beside)

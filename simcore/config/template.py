@@ -49,6 +49,9 @@ class RunTemplate:
         if not isinstance(table, dict):
             raise ConfigError(at, "must be a table of keys and values", got=table)
         table = dict(table)
+        if {"run", "space"} <= set(table):
+            rule = "must be a run file: this is a study, which python -m dse study reads"
+            raise ConfigError(at, rule, got=sorted(map(str, table)))
         for key in ("workload", "platform", "plan"):
             if key not in table:
                 raise ConfigError(key, "this key is required", got=None)

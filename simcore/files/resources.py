@@ -37,5 +37,6 @@ def find_config(kind: str, name: str, *, at: str, beside: Path | None = None) ->
     known = shipped_names(kind)
     if name in known:
         return path
-    rule = f"must be a .yaml file or one of {', '.join(known)}{did_you_mean(name, known)}"
+    file = "a .yaml file, a config.json" if kind == "models" else "a .yaml file"
+    rule = f"must be {file} or one of {', '.join(known)}{did_you_mean(name, known)}"
     raise ConfigError(at, rule, got=name)

@@ -198,8 +198,9 @@ class ServiceTemplate:
         table = dict(table)
         if "platform" in table:
             table["platform"] = platform_table(table["platform"], beside)
-        if isinstance(table.get("model"), str):
-            table["model"] = load_model(table["model"], beside=beside)
+        model = table.get("model")
+        if isinstance(model, str) or (isinstance(model, dict) and "config" in model):
+            table["model"] = load_model(model, beside=beside)
         return cls(table)
 
     def prepare(self, paths: Iterable[str]) -> None:

@@ -45,6 +45,10 @@ class Net(Protocol):
     @property
     def final_norm_parameters(self) -> int: ...
     @property
+    def position_parameters(self) -> int:
+        """Parameters of a table that lies beside the token table; 0: there is none."""
+
+    @property
     def has_experts(self) -> bool:
         """Some layers have routed experts."""
 
@@ -62,6 +66,10 @@ class WithoutTokens:
 
     @property
     def final_norm_parameters(self) -> int:
+        return 0
+
+    @property
+    def position_parameters(self) -> int:
         return 0
 
     @property

@@ -43,7 +43,7 @@ class NpuShare:
         product_format: Number format of the operands of products where it has fewer than 16 bits.
         kept_number_bytes: Of a number of the input of a product that is kept for the backward
             pass; 0: as any other stored activation.
-        mask_bytes: Of a dropout mask per element of the stream: 1 for gpt models, which train with
+        mask_bytes: Of a dropout mask per element of the stream: 1 for models that train with
             dropout.
         fused_loss: The loss is one kernel each way.
         fused_gradients: Each weight gradient and its addition to its sum are one kernel.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.designs.assign import Assignment, kept_slots, trimmed_run
@@ -72,6 +72,13 @@ class FilledDesigns(Generic[R]):
         """
         form = self._form(tuple(design))
         return form.template.with_values(form.assignment.values(design))
+
+    def written(self, design: Design) -> tuple[Mapping[str, Any], Mapping[str, object], object]:
+        """The study's run as its file has it, values of *design* by path, and the resolved run."""
+        form = self._form(tuple(design))
+        kept = kept_slots(tuple(design), self._input.parameters, self._input.dimensions)
+        table = getattr(form.template, "table", {})
+        return self._runs[kept], form.assignment.values(design), table
 
     def by_template(
         self, designs: Sequence[Design]

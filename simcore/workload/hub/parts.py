@@ -282,12 +282,13 @@ def experts(keys: Keys, family: Family, widths: Widths) -> Part:
     biases = (2 * width + hidden) * family.expert_biases
     routed = count * (matrices * latent * width + biases)
     router = count * (hidden + family.router_biases)
-    total = routed + router + matrices * hidden * _shared_width(keys, family, width)
+    total = routed + router + matrices * hidden * shared_width(keys, family, width)
     total += 2 * hidden * latent * (latent != hidden) + hidden * (family.shared == "gated")
     return Part(total, routed)
 
 
-def _shared_width(keys: Keys, family: Family, width: int) -> int:
+def shared_width(keys: Keys, family: Family, width: int) -> int:
+    """Inner width of the experts that every token passes; *width* is that of a routed one."""
     if family.shared == "gated":
         return keys.number("shared_expert_intermediate_size")
     if family.shared == "latent":

@@ -1,11 +1,12 @@
 """Reads a ``config.json`` of Hugging Face, and counts the model it stands for."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from simcore.errors import ConfigError
 from simcore.files.json_file import read_json
-from simcore.workload.hub.families import FAMILIES, WRAPPERS
+from simcore.workload.hub.families import FAMILIES, WRAPPERS, Family
 from simcore.workload.hub.keys import Keys, UnmodelledError
 from simcore.workload.hub.nets import NETS, ModelCounts
 
@@ -25,6 +26,35 @@ def read_hub_model(path: Path) -> ModelCounts:
 
 def count_hub_model(config: object, at: str) -> ModelCounts:
     """Counts of the model of a *config* that stands *at* a place; errors as ``read_hub_model``."""
+    opened = open_hub_model(config, at)
+    keys, family = opened.keys, opened.family
+    counts = NETS[family.net](keys, family, opened.tied)
+    keys.refuse_unread(opened.architecture, family.idle)
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The part of a ``config.json`` that text passes, and the line of its architecture.
+
+    Attributes:
+        architecture: Its ``model_type``.
+        family: What its layers are made of.
+        keys: Its keys.
+        tied: Input tokens and output head share a table.
+    """
+
+    architecture: str
+    family: Family
+    keys: Keys
+    tied: bool
+
+
+def open_hub_model(config: object, at: str) -> Opened:
+    """Architecture and keys of a *config* that stands *at* a place; errors as ``read_hub_model``.
+
+    What its family needs, and refuses to be otherwise, has been checked.
+    """
     if not isinstance(config, Mapping):
         raise ConfigError(at, "must be a table of keys, as config.json of a release", got=config)
     table = _text_part(config, at)
@@ -40,10 +70,7 @@ def count_hub_model(config: object, at: str) -> ModelCounts:
         keys.needed(name)
     for name, value in family.only:
         keys.must_be(name, value)
-    tied = _is_tied(config, keys)
-    counts = NETS[family.net](keys, family, tied)
-    keys.refuse_unread(str(architecture), family.idle)
-    return counts
+    return Opened(str(architecture), family, keys, _is_tied(config, keys))
 
 
 def _text_part(config: Mapping[str, object], at: str) -> Mapping[str, object]:

@@ -90,7 +90,7 @@ class StageParameters:
         return cls(
             dense=layers.split + layers.whole,
             experts=layers.experts,
-            table=share.table_parameters if first else 0,
+            table=share.table_parameters + model.position_parameters if first else 0,
             head=share.table_parameters if last and not tied_here else 0,
             whole=layers.whole + final_norm,
             final_norm=final_norm,

@@ -10,10 +10,12 @@ from pydantic import Field, model_validator
 from simcore.errors import ConfigError
 from simcore.schema import Schema
 from simcore.workload.kinds.transformer.model_parts import (
+    NO_VECTORS,
     Experts,
     LatentAttention,
     LinearAttention,
     StateSpace,
+    Vectors,
     Vision,
 )
 
@@ -32,7 +34,7 @@ class Model(Schema):
     """A transformer, or a hybrid with state space layers.
 
     Matrices have no bias, and learned position tables are not counted (together below 0.1 % of
-    the parameters of GPT-3 175B).
+    the parameters of GPT-3 175B), unless ``vectors`` says so.
 
     Attributes:
         kind: ``gpt``: LayerNorm, GELU and dropout; ``llama``: RMSNorm and SwiGLU, no dropout.
@@ -62,6 +64,8 @@ class Model(Schema):
         encoder_layers: The first so many layers are an encoder, whose output each layer of the
             decoder after it attends to; 0: there is no such thing.
         vision: Patches are read and classes told in the place of tokens.
+        dropout: Whether it trains with dropout; as ``kind`` says where the file does not.
+        vectors: Biases, norms of heads and learned positions; None: there are none.
         source: Where the figures are published.
     """
 
@@ -87,6 +91,8 @@ class Model(Schema):
     causal: bool = True
     encoder_layers: int = Field(default=0, ge=0)
     vision: Vision | None = None
+    dropout: bool | None = None
+    vectors: Vectors | None = None
     source: str = ""
 
     @model_validator(mode="after")
@@ -244,6 +250,11 @@ class Model(Schema):
         return self.experts is not None
 
     @property
+    def mask_bytes(self) -> int:
+        """Bytes of a dropout mask per element; 0: there is no dropout."""
+        return int(self.kind == "gpt" if self.dropout is None else self.dropout)
+
+    @property
     def keeps_states(self) -> bool:
         """Some layers keep a state of fixed size of each sequence."""
         return self.count("linear") + self.count("mamba") > 0
@@ -290,15 +301,16 @@ class Model(Schema):
             width = self.experts.latent_width or hidden
             narrowed = 2 * hidden * self.experts.latent_width
             inner = met * self.experts.ffn * width + self.experts.shared_ffn * hidden
-            return hidden * self.experts.count + narrowed + (self.mlp_inputs + 1) * inner
+            made = hidden * self.experts.count + narrowed + (self.mlp_inputs + 1) * inner
+            return made + met * (self.vectors or NO_VECTORS).expert
         if block == "mamba" and self.mamba:
             inner = self.mamba.heads * self.mamba.head_width
             mixed = 2 * self.mamba.groups * self.mamba.state
             return hidden * (3 * inner + mixed + self.mamba.heads)
         if block == "patches" and self.vision:
             return self.vision.pixels * hidden
-        if block in ("classes", "decoder_start"):  # of an image; of no product
-            return 0
+        if block in ("classes", "decoder_start"):
+            return 0  # of an image; of no product
         return (self.mlp_inputs + 1) * hidden * self.ffn
 
     @property
@@ -324,7 +336,8 @@ class Model(Schema):
         """Parameters of a block outside its matrices: norms, convolution, state."""
         if block in ("patches", "decoder_start"):
             return 0
-        norms = self.norm_parameters + (self.class_parameters if block == "classes" else 0)
+        norms = self.norm_parameters + (self.vectors or NO_VECTORS).of(block)
+        norms += self.class_parameters if block == "classes" else 0
         if block in ("latent", "indexed") and self.latent:
             norms += self.latent.query_rank + self.latent.key_value_rank
             if block == "indexed" and self.latent.indexer:
@@ -332,9 +345,7 @@ class Model(Schema):
         if block == "linear" and self.linear:
             norms += self.linear.small_parameters
         if block == "mamba" and self.mamba:
-            inner = self.mamba.heads * self.mamba.head_width
-            channels = inner + 2 * self.mamba.groups * self.mamba.state
-            norms += self.mamba.convolution * channels + inner + 3 * self.mamba.heads
+            norms += self.mamba.small_parameters
         return norms
 
     @property
@@ -352,6 +363,11 @@ class Model(Schema):
     def embedding_parameters(self) -> int:
         """Parameters of the token table, which are also those of an untied output head."""
         return self.vocabulary * self.hidden
+
+    @property
+    def position_parameters(self) -> int:
+        """Parameters of the table of learned positions, if it is counted."""
+        return self.vectors.positions if self.vectors else 0
 
     @property
     def final_norm_parameters(self) -> int:
@@ -377,8 +393,8 @@ class Model(Schema):
 
     def _parameters(self, *, active: bool) -> int:
         kinds = self.layer_kinds
-        tables = 1 if self.tied_embeddings else 2
-        outside = tables * self.embedding_parameters + self.final_norm_parameters
+        tables = (1 if self.tied_embeddings else 2) * self.embedding_parameters
+        outside = tables + self.final_norm_parameters + self.position_parameters
         counts = self.block_counts.items()
         small = sum(n * self._small_parameters(block) for block, n in counts)
         return self.matrix_parameters(kinds, active=active) + small + outside

@@ -1,4 +1,4 @@
-"""Parts that only some models have: latent and linear attention, experts, state spaces."""
+"""Parts that only some models have: latent and linear attention, experts, states, vectors."""
 
 from pydantic import Field
 
@@ -170,3 +170,41 @@ class StateSpace(Schema):
     state: int = Field(ge=1)
     convolution: int = Field(default=4, ge=1)
     chunk: int = Field(default=128, ge=1)
+
+    @property
+    def small_parameters(self) -> int:
+        """Parameters outside products: taps, scales of the norm, and three vectors of heads."""
+        inner = self.heads * self.head_width
+        channels = inner + 2 * self.groups * self.state
+        return self.convolution * channels + inner + 3 * self.heads
+
+
+class Vectors(Schema):
+    """Parameters beside matrices and the norms of the stream: biases, norms of heads, positions.
+
+    They are stored, trained and summed; the kernels that hold the product beside them read them on
+    the way, so that they take no time of their own. Every NPU of a tp group holds all of them.
+
+    Attributes:
+        attention, linear, mamba, mlp, experts: In each block of that name, whatever is seen.
+        expert: In each routed expert, beside those.
+        positions: Of the table of learned positions, in the stage of the token table.
+    """
+
+    attention: int = Field(default=0, ge=0)
+    linear: int = Field(default=0, ge=0)
+    mamba: int = Field(default=0, ge=0)
+    mlp: int = Field(default=0, ge=0)
+    experts: int = Field(default=0, ge=0)
+    expert: int = Field(default=0, ge=0)
+    positions: int = Field(default=0, ge=0)
+
+    def of(self, block: str) -> int:
+        """Parameters in a residual *block*; attention of each kind has the same."""
+        if block in ("windowed", "latent", "indexed"):
+            return self.attention
+        return getattr(self, block) if block in _WITH_VECTORS else 0
+
+
+_WITH_VECTORS = frozenset({"attention", "linear", "mamba", "mlp", "experts"})
+NO_VECTORS = Vectors()

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Self
 from simcore.terms import FORMATS, LayerKind
 from simcore.workload.kinds.transformer.expert_paths import ExpertPaths
 from simcore.workload.kinds.transformer.model import ENCODER_BLOCKS, Model
-from simcore.workload.kinds.transformer.model_parts import Indexer, LinearAttention
+from simcore.workload.kinds.transformer.model_parts import (
+    NO_VECTORS,
+    Indexer,
+    LinearAttention,
+    Vectors,
+)
 from simcore.workload.kinds.transformer.states import StateShare, linear_part
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
@@ -167,6 +172,7 @@ class Share(NpuShare):
         gate_width: Gates of the outputs of attention; 0: there are none.
         linear: Its heads of linear attention.
         latent, experts, state, vision: Parts that only some models have.
+        vectors: Parameters of each block beside its matrices and its norm.
         encoder: The share of the encoder's layers, which have tokens of their own.
     """
 
@@ -190,6 +196,7 @@ class Share(NpuShare):
     experts: ExpertShare | None = None
     state: StateShare | None = None
     vision: VisionShare | None = None
+    vectors: Vectors = NO_VECTORS
     key_rows: int = 0
     cache_format: str = ""
     encoder: "Share | None" = None
@@ -199,6 +206,7 @@ class Share(NpuShare):
         """The share of each NPU; the plan must have passed ``check_splits``."""
         model = workload.model
         share = cls._of_tokens(workload, plan, workload.sequence, visible_share(model))
+        share = replace(share, vectors=model.vectors or NO_VECTORS)
         if not model.encoder_layers:
             return share
         encoder = cls._of_tokens(workload, plan, workload.encoder_sequence, 1.0)
@@ -238,7 +246,7 @@ class Share(NpuShare):
             flash=plan.flash_attention,
             fused_loss=plan.fused_loss,
             fused_gradients=plan.fused_gradients,
-            mask_bytes=1 if model.kind == "gpt" else 0,
+            mask_bytes=model.mask_bytes,
             gate_width=heads * model.value_head_width if model.output_gate else 0,
             linear=linear_part(model, tp),
             latent=LatentShare.of(model, plan, workload.product_format),

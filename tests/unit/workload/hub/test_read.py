@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hub_configs import DENSE, EXPERTS
 
 from simcore.__main__ import main
 from simcore.cli.app import cli
@@ -14,20 +15,6 @@ from simcore.errors import ConfigError
 from simcore.workload.hub.families import FAMILIES
 from simcore.workload.hub.keys import UnmodelledError
 from simcore.workload.hub.read import count_hub_model
-
-DENSE: dict[str, Any] = {
-    "model_type": "llama",
-    "architectures": ["LlamaForCausalLM"],
-    "hidden_size": 8,
-    "intermediate_size": 12,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "vocab_size": 10,
-    "tie_word_embeddings": False,
-}
-EXPERTS = DENSE | {"model_type": "mixtral", "architectures": ["MixtralForCausalLM"]}
-EXPERTS |= {"num_local_experts": 4, "num_experts_per_tok": 1, "sliding_window": None}
 
 
 def test_a_small_llama_has_the_parameters_counted_by_hand() -> None:

@@ -31,7 +31,8 @@ class Attention(ResidualBlock):
     def parameters(self) -> BlockParameters:
         share = self.share
         matrices = share.hidden * (share.attention_width + share.output_width)
-        return BlockParameters(split=matrices, whole=share.norm_parameters)
+        whole = share.norm_parameters + share.vectors.attention
+        return BlockParameters(split=matrices, whole=whole)
 
     def forward(self, work: PassWriter) -> None:
         share = self.share

@@ -57,8 +57,8 @@ class RoutedExperts(ResidualBlock):
         narrowed = 2 * share.hidden * experts.width if self._narrows else 0
         return BlockParameters(
             split=matrices * share.hidden * experts.shared_ffn,
-            whole=share.norm_parameters + router + narrowed,
-            experts=matrices * experts.width * experts.ffn * experts.held,
+            whole=share.norm_parameters + router + narrowed + share.vectors.experts,
+            experts=experts.held * (matrices * experts.width * experts.ffn + share.vectors.expert),
         )
 
     def forward(self, work: PassWriter) -> None:

@@ -36,6 +36,7 @@ class Latent(ResidualBlock):
         made = share.query_width * latent.query_rank
         made += latent.key_value_width * latent.key_value_rank
         norms = share.norm_parameters + latent.query_rank + latent.key_value_rank
+        norms += share.vectors.attention
         return BlockParameters(
             split=made + share.hidden * share.output_width,
             whole=norms + share.hidden * self._width,

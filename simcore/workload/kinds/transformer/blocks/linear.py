@@ -33,7 +33,8 @@ class Linear(Recurrent):
 
     @property
     def small_whole(self) -> int:  # all heads are normed with the same scales
-        return self.share.norm_parameters + self.recurrent.value_width
+        small = self.share.norm_parameters + self.recurrent.value_width
+        return small + self.share.vectors.linear
 
     def scan_flop(self, chunk: int) -> tuple[float, float]:
         linear = self.recurrent

@@ -26,6 +26,10 @@ class Mamba(Recurrent):
         state = self.recurrent
         return [("input", state.mixed + state.inner + state.heads)]
 
+    @property
+    def small_whole(self) -> int:
+        return self.share.norm_parameters + self.share.vectors.mamba
+
     def scan_flop(self, chunk: int) -> tuple[float, float]:
         state = self.recurrent
         inside = 2.0 * chunk * ((state.mixed - state.inner) / 2 + state.inner)

@@ -31,7 +31,8 @@ class Mlp(ResidualBlock):
     def parameters(self) -> BlockParameters:
         share = self.share
         matrices = (share.mlp_inputs + 1) * share.hidden * share.ffn
-        return BlockParameters(split=matrices, whole=share.norm_parameters)
+        whole = share.norm_parameters + share.vectors.mlp
+        return BlockParameters(split=matrices, whole=whole)
 
     def forward(self, work: PassWriter) -> None:
         self.after_norm(work, norm(self.share, "mlp"))

@@ -1,0 +1,111 @@
+"""Options of Megatron-LM for the net: its sizes, norms, experts and latent attention."""
+
+from dse.launch.base import Job, refuse
+from dse.launch.script import Flags
+from simcore import Model
+
+
+def model_flags(job: Job) -> Flags:
+    """Options for the model of a job.
+
+    Raises:
+        ConfigError: There are none for its MLP.
+    """
+    model, sequence = job.model, str(job.training.sequence)
+    flags: Flags = [
+        ("--num-layers", str(model.layers)),
+        ("--hidden-size", str(model.hidden)),
+        ("--num-attention-heads", str(model.heads)),
+        ("--seq-length", sequence),
+        ("--max-position-embeddings", sequence),
+        ("--vocab-size", str(model.vocabulary)),
+        ("--ffn-hidden-size", str(model.ffn or (model.experts.ffn if model.experts else 0))),
+    ]
+    if model.latent is None:
+        flags.append(("--kv-channels", str(model.head_width)))
+        if model.key_value_heads < model.heads:
+            flags += [("--group-query-attention",)]
+            flags += [("--num-query-groups", str(model.key_value_heads))]
+        flags += _vectors(model)
+    if not model.tied_embeddings:
+        flags.append(("--untie-embeddings-and-output-weights",))
+    flags += _style(model)
+    if model.latent:
+        flags += [
+            ("--multi-latent-attention",),
+            ("--q-lora-rank", str(model.latent.query_rank)),
+            ("--kv-lora-rank", str(model.latent.key_value_rank)),
+            ("--qk-head-dim", str(model.latent.plain_width)),
+            ("--qk-pos-emb-head-dim", str(model.latent.rotary_width)),
+            ("--v-head-dim", str(model.latent.value_width)),
+        ]
+        if model.latent.indexer:
+            rule = "must be left out for Megatron-LM: options for it are not written here"
+            refuse("workload.model.latent.indexer", rule, model.name)
+    return flags + _experts(model)
+
+
+def _vectors(model: Model) -> Flags:
+    """Biases of queries, keys and values, or norms of their heads.
+
+    Raises:
+        ConfigError: Attention has other vectors.
+    """
+    if model.kind == "gpt" or model.vectors is None or not model.vectors.attention:
+        return []  # a gpt has biases everywhere unless told otherwise
+    given, width = model.vectors.attention, model.head_width
+    known = {
+        (model.heads + 2 * model.key_value_heads) * width: ("--add-qkv-bias",),
+        2 * width: ("--qk-layernorm",),
+    }
+    if given not in known:
+        rule = "must be those of biases, or of norms of heads, for Megatron-LM"
+        refuse("workload.model.vectors.attention", rule, given)
+    return [known[given]]
+
+
+def _style(model: Model) -> Flags:
+    """Norms, activations, biases, positions and dropout."""
+    mlp = model.mlp or ("swiglu" if model.kind == "llama" else "gelu")
+    flags: Flags = [("--normalization", "RMSNorm" if model.kind == "llama" else "LayerNorm")]
+    flags += {"swiglu": [("--swiglu",)], "squared_relu": [("--squared-relu",)], "gelu": []}[mlp]
+    if model.kind == "llama" or model.experts or model.mlp == "swiglu":
+        # a bias in experts needs etp 1; models of this kind have none
+        flags.append(("--disable-bias-linear",))
+    if model.kind == "llama":
+        # the fused kernel is part of Transformer Engine, without which the options are refused
+        flags += [("--position-embedding-type", "rope"), ("--no-rope-fusion",)]
+    if not model.mask_bytes:
+        flags += [("--attention-dropout", "0.0"), ("--hidden-dropout", "0.0")]
+    return flags
+
+
+def _experts(model: Model) -> Flags:
+    experts = model.experts
+    if experts is None:
+        return []
+    flags: Flags = [
+        ("--num-experts", str(experts.count)),
+        ("--moe-router-topk", str(experts.active)),
+        ("--moe-ffn-hidden-size", str(experts.ffn)),
+        ("--moe-token-dispatcher-type", "alltoall"),
+    ]
+    if experts.shared_ffn:
+        flags.append(("--moe-shared-expert-intermediate-size", str(experts.shared_ffn)))
+    if experts.latent_width:
+        flags.append(("--moe-latent-size", str(experts.latent_width)))
+    if not all("experts" in kind for kind in model.layer_kinds):
+        have = [int("experts" in kind) for kind in model.layer_kinds]
+        flags.append(("--moe-layer-freq", _counted(have)))
+    return flags
+
+
+def _counted(have: list[int]) -> str:
+    """The list as Megatron-LM reads it: runs of equal numbers, ``([0]*3+[1]*58)``."""
+    runs: list[tuple[int, int]] = []
+    for one in have:
+        if runs and runs[-1][0] == one:
+            runs[-1] = (one, runs[-1][1] + 1)
+        else:
+            runs.append((one, 1))
+    return "(" + "+".join(f"[{one}]*{count}" for one, count in runs) + ")"

@@ -1,0 +1,70 @@
+"""A trial of a study as a launch file, or as a run file."""
+
+from pathlib import Path
+
+from dse.evaluate.designs.runs import DesignRuns
+from dse.evaluate.registry import EVALUATORS
+from dse.evaluate.services import DesignServices
+from dse.launch import TOOLS, Job
+from dse.launch.run_file import run_text
+from dse.results.result import StudyResult
+from dse.study.trials import Trial
+from simcore import ConfigError, Run, ServiceTemplate, files_kept
+
+RUN = "run"
+POOLS = ("prefill", "decode")
+
+
+def trial_text(result: StudyResult, number: int, kind: str, *, pool: str | None = None) -> str:
+    """The text that starts trial *number*.
+
+    Args:
+        result: The study.
+        number: Of the trial.
+        kind: ``run`` or a name of ``TOOLS``.
+        pool: Which pool of a service is started.
+
+    Raises:
+        ConfigError: There is no such trial, or the tool cannot express something of it.
+    """
+    trial, study = _asked(result, number), result.study
+    if kind != RUN and kind not in TOOLS:
+        raise TOOLS.unknown(kind, at="--as")
+    title = f"trial {number} of {result.folder.name if result.folder else study.file.question}"
+    serves = EVALUATORS[study.file.evaluator].template is ServiceTemplate
+    with files_kept(study.files):
+        filled = (DesignServices if serves else DesignRuns)(study.evaluator_input)
+        if kind == RUN:
+            return run_text(filled, trial.design, title, Path(study.folder or "."))
+        run = _run(filled.run(trial.design), pool)
+    if not trial.is_feasible:
+        why = trial.evaluation.reason or "a limit is exceeded"
+        rule = f"must be a feasible trial, which this one is not ({why.rstrip('.')})"
+        raise ConfigError("TRIAL", rule, got=number)
+    tool = TOOLS[kind]
+    if tool.trains != run.workload.trains:
+        able = [name for name, one in TOOLS.items() if one.trains == run.workload.trains]
+        verb = "trains" if run.workload.trains else "serves"
+        raise ConfigError("--as", f"must be {', '.join([RUN, *able])}: the study {verb}", got=kind)
+    return tool.text(Job(run=run, title=title, pool=pool or ""))
+
+
+def _run(found: object, pool: str | None) -> Run:
+    """The run itself, or that of a service's pool."""
+    if isinstance(found, Run):
+        if pool is not None:
+            raise ConfigError("--pool", "must be left out: the study has no pools", got=pool)
+        return found
+    if pool not in POOLS:
+        raise ConfigError("--pool", f"must be {' or '.join(POOLS)}, for a service", got=pool)
+    chosen: Run = getattr(found, f"{pool}_run")
+    return chosen
+
+
+def _asked(result: StudyResult, number: int) -> Trial:
+    rows = {row.number: row for row in result.rows}
+    if not rows:
+        raise ConfigError("TRIAL", "must be a trial, and the study has none yet", got=number)
+    if number not in rows:
+        raise ConfigError("TRIAL", f"must be one of the trials 0 to {max(rows)}", got=number)
+    return rows[number]

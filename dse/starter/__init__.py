@@ -1,0 +1,1 @@
+"""A study file from a few answers: model, machine, number of NPUs, objective."""
