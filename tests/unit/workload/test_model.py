@@ -69,7 +69,8 @@ def test_broken_model_is_told_what_to_mend(change: dict[str, object], message: s
 
 
 def test_unknown_model_name_lists_the_shipped_ones() -> None:
-    with pytest.raises(ConfigError, match=r"model: must be a .yaml file, a config.json or one of .*gpt3_175b"):
+    rule = r"model: must be a .yaml file, a config.json or one of .*gpt3_175b"
+    with pytest.raises(ConfigError, match=rule):
         load_model("gpt3_175")
 
 
