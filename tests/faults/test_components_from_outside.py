@@ -115,19 +115,20 @@ def test_the_components_of_the_guide_are_simulated_by_name(folder: Path) -> None
     assert time_s(folder, "run.yaml", backend="parts.fifo:Fifo") == queued > plain
 
 
-@pytest.mark.parametrize(("executor", "workers"), [("serial", "1"), ("local", "2"), ("ray", "1")])
+@pytest.mark.parametrize(("executor", "workers"), [("serial", "1"), ("local", "1"), ("ray", "1")])
 def test_they_run_in_studies_on_workers_that_know_them_by_name_alone(
     folder: Path, executor: str, workers: str
 ) -> None:
+    run = run_here if executor == "serial" else command
     words = ("--executor", executor, "--workers", workers, "--out", "out")
-    ran = command(folder, "dse", "study", "study.yaml", *words)
+    ran = run(folder, "dse", "study", "study.yaml", *words)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     summary = json.loads((folder / "out" / "summary.json").read_text())
     assert summary["failed"] == 0
     assert summary["evaluated"] == 6
     assert summary["fidelity"]["front"] == "parts.fifo:Fifo"
     words = ("--executor", executor, "--workers", workers, "--out", "formula")
-    ran = command(folder, "dse", "study", "formula.yaml", *words)
+    ran = run(folder, "dse", "study", "formula.yaml", *words)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     rows = pd.read_parquet(folder / "formula" / "trials.parquet")
     assert set(rows["fidelity"]) == {"formula"}
