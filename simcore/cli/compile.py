@@ -13,33 +13,84 @@ if TYPE_CHECKING:
 
 
 @click.command(name="compile")
-def compile_kernels() -> None:
-    """Compile the simulator's kernels and keep them on disk (once per machine, about a minute).
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Flits, systolic arrays and syntheses too, which else wait for their first use.",
+)
+def compile_kernels(everything: bool) -> None:
+    """Compile the simulator's kernels and keep them on disk (once per machine, a minute or two).
 
     Python's byte code is kept as well, also where Python is told not to write it by itself.
     """
     begin = monotonic()
     compile_dir(Path(__file__).parents[1], quiet=2)  # a third of the start-up of `simcore astra`
     # two halves that take about as long, each on a core of its own
-    engine = get_context("spawn").Process(target=_compile_engine)
+    engine = get_context("spawn").Process(target=_compile_engine, args=(everything,))
     engine.start()
     click.echo("compiling the simulator's kernels: pipelines and the engine ...", err=True)
     template = _compile_pipelines()
+    _compile_columns(template)
     _compile_graphs()
+    if everything:
+        _compile_syntheses()
     click.echo(f"pipelines after {monotonic() - begin:.0f} s, the engine ...", err=True)
     engine.join()
     _run_on_engine(template)
     click.echo(f"done after {monotonic() - begin:.0f} s", err=True)
 
 
-def _compile_engine() -> None:
-    """Compile what is kept as machine code, and the packet engine."""
+def _compile_engine(everything: bool) -> None:
+    """Compile what is kept as machine code, and what simulates networks and arrays by themselves.
+
+    Args:
+        everything: Flits and systolic arrays as well.
+    """
     from simcore.kernels.native import prepare
     from simcore.packets.case import case_of
     from simcore.packets.run import run_case
 
     prepare()
     run_case(case_of(_TWO_HOSTS))
+    if everything:
+        _compile_flits()
+        _compile_arrays()
+
+
+def _compile_flits() -> None:
+    from simcore.flits.case import read_case
+    from simcore.flits.simulate import batch
+
+    batch(read_case(_MESH), {}, seed=1)
+
+
+def _compile_arrays() -> None:
+    from simcore.systolic import Array, Dataflow, Layer, report
+
+    words = {"ifmap_words": 128, "filter_words": 128, "ofmap_words": 128}
+    for dataflow in Dataflow:
+        array = Array(rows=2, cols=2, dataflow=dataflow, bandwidth=1, **words)
+        report(Layer.gemm(2, 2, 2), array)
+
+
+def _compile_columns(template: "RunTemplate") -> None:
+    """Compile what works on columns of designs: bounds, and many simulated at once."""
+    from simcore.bounds import lower_bounds
+    from simcore.many.simulate import simulate_many
+
+    designs = [{"plan.micro_batch": 1}, {"plan.micro_batch": 2}]
+    lower_bounds(template, designs)
+    simulate_many(template, designs)
+
+
+def _compile_syntheses() -> None:
+    from simcore.synthesis.fabric import fabric_of_table
+    from simcore.synthesis.kinds import KINDS
+    from simcore.synthesis.synthesise import synthesise
+
+    for kind in KINDS:
+        synthesise(fabric_of_table(_TRIANGLE), kind)
 
 
 def _compile_pipelines() -> "RunTemplate":
@@ -77,6 +128,18 @@ def _run_on_engine(template: "RunTemplate") -> None:
 _TWO_HOSTS = {
     "topology": {"num_nodes": 2, "switches": [], "links": [[0, 1, 10**11, 0]]},
     "flows": [[0, 0, 1, 1, 0, []]],
+}
+
+_MESH = {
+    "topology": "mesh", "k": 2, "n": 2, "routing_function": "dor", "num_vcs": 1,
+    "vc_buf_size": 2, "packet_size": 1, "traffic": "uniform", "batch_size": 1,
+}  # fmt: skip
+
+_TRIANGLE = {
+    "npus": 3,
+    "nodes": 3,
+    "links": [[npu, (npu + step) % 3, "1", 0] for npu in range(3) for step in (1, 2)],
+    "links_cols": ["a", "b", "rate", "latency"],
 }
 
 _SMALL = {

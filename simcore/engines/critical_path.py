@@ -6,18 +6,20 @@ a receive the send on the other stage. Works on recorded times alone, so no engi
 Source: critical path method, Kelley and Walker, "Critical-Path Planning and Scheduling", 1959.
 """
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from simcore.engines.attribution import Cause, Reason
 from simcore.engines.classes.run import NodeTimes
-from simcore.engines.events.input import Ints
 from simcore.engines.stages.lowering import p2p_hop
 from simcore.engines.stages.times import place_groups
 from simcore.machine import Dimension
 from simcore.terms import CollectiveKind, NodeKind
+
+_COMPUTE, _COLLECTIVE, _RECV = map(int, (NodeKind.COMPUTE, NodeKind.COLLECTIVE, NodeKind.RECV))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,13 @@ class CriticalPath:
 
     def by_reason_ns(self) -> dict[Reason, int]:
         """Nanoseconds of each reason, largest first; they sum to ``time_ns``."""
-        spent: dict[Reason, int] = {}
+        of_object: dict[int, tuple[Reason, int]] = {}  # thousands of parts share a few reasons
         for part in self.parts:
-            spent[part.reason] = spent.get(part.reason, 0) + part.end_ns - part.start_ns
+            _, so_far = of_object.get(id(part.reason), (part.reason, 0))
+            of_object[id(part.reason)] = part.reason, so_far + part.end_ns - part.start_ns
+        spent: dict[Reason, int] = {}
+        for reason, time_ns in of_object.values():
+            spent[reason] = spent.get(reason, 0) + time_ns
         return dict(sorted(spent.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -62,23 +68,24 @@ def critical_path(nodes: NodeTimes, dimensions: Sequence[Dimension]) -> Critical
         dimensions: The network that it ran on, innermost first.
     """
     walk, parts = _Walk(nodes, dimensions), list[PathPart]()
-    now = int(walk.end.max())
-    at = int(walk.end.argmax())
+    waits = Reason(Cause.WAIT)
+    at = int(nodes.execution.end_ns.argmax())
+    now = walk.end[at]
     while now > 0:
-        start = min(int(walk.start[at]), now)
+        start = min(walk.start[at], now)
         before = walk.before(at, start)
         source = walk.source(at)
         if source >= 0 and start < walk.end[source] <= now and source not in walk.seen:
-            before, start = source, int(walk.end[source])  # it waited for this message to be sent
+            before, start = source, walk.end[source]  # it waited for this message to be sent
         if start < now:
             parts.append(walk.part(at, start, now))
         if before < 0:
             if start > 0:
-                parts.append(PathPart(walk.stage(at), -1, 0, start, Reason(Cause.WAIT)))
+                parts.append(PathPart(walk.stage(at), -1, 0, start, waits))
             break
-        ended = min(int(walk.end[before]), start)
+        ended = min(walk.end[before], start)
         if ended < start:
-            parts.append(PathPart(walk.stage(at), -1, ended, start, Reason(Cause.WAIT)))
+            parts.append(PathPart(walk.stage(at), -1, ended, start, waits))
         at, now = before, ended
     return CriticalPath(tuple(reversed(parts)))
 
@@ -90,34 +97,39 @@ class _Walk:
         self._graph, stages = nodes.graph, nodes.graph.stages
         self._dimensions = dimensions
         self._places = place_groups(nodes.graph.groups, dimensions)
-        self.start, self.end = nodes.execution.start_ns, nodes.execution.end_ns
+        # lists: a walk looks at single nodes, of which Python is quicker to fetch from them
+        self.start: list[int] = nodes.execution.start_ns.tolist()
+        self.end: list[int] = nodes.execution.end_ns.tolist()
         self.seen = set[int]()
-        self._first = np.cumsum([0, *(stage.nodes for stage in stages)])
-        self._kind = np.concatenate([stage.kind for stage in stages])
-        self._sends = {
-            (stage.stage, int(stage.peer_stage[i]), int(stage.tag[i])): int(first) + int(i)
-            for stage, first in zip(stages, self._first, strict=False)
-            for i in np.flatnonzero(stage.kind == NodeKind.SEND)
-        }
-        self._rows = [self._lanes(stage.stage) for stage in stages]
+        self._first: list[int] = np.cumsum([0, *(stage.nodes for stage in stages)]).tolist()
+        self._kind: list[int] = np.concatenate([stage.kind for stage in stages]).tolist()
+        self._deps = [(stage.dep_start.tolist(), stage.dep.tolist()) for stage in stages]
+        self._sends: dict[tuple[int, int, int], int] = {}
+        for stage, first in zip(stages, self._first, strict=False):
+            sends = np.flatnonzero(stage.kind == NodeKind.SEND)
+            columns = (sends, stage.peer_stage[sends], stage.tag[sends])
+            for i, peer, tag in zip(*(column.tolist() for column in columns), strict=True):
+                self._sends[stage.stage, peer, tag] = first + i
+        self._lanes = [self._lanes_of(stage.stage, nodes) for stage in stages]
+        self._reasons: dict[tuple[int, ...], Reason] = {}
 
-    def _lanes(self, stage: int) -> dict[bool, tuple[Ints, Ints]]:
+    def _lanes_of(self, stage: int, nodes: NodeTimes) -> dict[bool, tuple[list[int], list[int]]]:
         """Nodes of each slot of *stage* by their start, and these starts: True computes."""
-        own = np.arange(self._first[stage], self._first[stage + 1])
-        kind, lanes = self._kind[own], {}
+        own, start = np.arange(self._first[stage], self._first[stage + 1]), nodes.execution.start_ns
+        kind, lanes = nodes.graph.stages[stage].kind, {}
         for computes in (True, False):
             other = (kind == NodeKind.COLLECTIVE) | (kind == NodeKind.SEND)
             of_lane = own[kind == NodeKind.COMPUTE if computes else other]
-            ordered = of_lane[np.argsort(self.start[of_lane], kind="stable")]
-            lanes[computes] = (ordered, self.start[ordered])
+            ordered = of_lane[np.argsort(start[of_lane], kind="stable")]
+            lanes[computes] = (ordered.tolist(), start[ordered].tolist())
         return lanes
 
     def stage(self, at: int) -> int:
-        return int(np.searchsorted(self._first, at, side="right")) - 1
+        return bisect_right(self._first, at) - 1
 
     def source(self, at: int) -> int:
         """The send of a receive, else -1."""
-        if self._kind[at] != NodeKind.RECV:
+        if self._kind[at] != _RECV:
             return -1
         stage = self.stage(at)
         graph, i = self._graph.stages[stage], at - self._first[stage]
@@ -126,37 +138,46 @@ class _Walk:
     def before(self, at: int, start: int) -> int:
         """Cause that the node which began at *start* waited for, -1: nothing that is recorded."""
         self.seen.add(at)
-        best = max(
-            (node for node in self._candidates(at) if node not in self.seen),
-            key=lambda node: (min(int(self.end[node]), start), int(self.start[node])),
-            default=-1,
-        )
+        best, latest = -1, (-1, -1)
+        for node in self._candidates(at):
+            if node not in self.seen:
+                found = (min(self.end[node], start), self.start[node])
+                if best < 0 or found > latest:
+                    best, latest = node, found
         return best
 
-    def _candidates(self, at: int) -> Iterator[int]:
+    def _candidates(self, at: int) -> list[int]:
         """Dependencies, then what ran in the slot before: some slots are free before the end."""
         stage = self.stage(at)
-        graph, first = self._graph.stages[stage], int(self._first[stage])
-        begin, behind = graph.dep_start[at - first : at - first + 2].tolist()
-        yield from (first + int(node) for node in graph.dep[begin:behind])
-        if self._kind[at] == NodeKind.RECV:
-            return
-        order, starts = self._rows[stage][bool(self._kind[at] == NodeKind.COMPUTE)]
-        place = int(np.searchsorted(starts, self.start[at]))
-        yield from (int(node) for node in order[max(place - 1, 0) : place])
+        first, (dep_start, dep) = self._first[stage], self._deps[stage]
+        found = [first + node for node in dep[dep_start[at - first] : dep_start[at - first + 1]]]
+        kind = self._kind[at]
+        if kind != _RECV:
+            order, starts = self._lanes[stage][kind == _COMPUTE]
+            place = bisect_left(starts, self.start[at])
+            found += order[max(place - 1, 0) : place]
+        return found
 
     def part(self, at: int, start: int, end: int) -> PathPart:
         stage = self.stage(at)
-        node = at - int(self._first[stage])
-        return PathPart(stage, node, start, end, self._reason(stage, node))
+        node = at - self._first[stage]
+        return PathPart(stage, node, start, end, self._reason(stage, node, self._kind[at]))
 
-    def _reason(self, stage: int, node: int) -> Reason:
+    def _reason(self, stage: int, node: int, kind: int) -> Reason:
         graph = self._graph.stages[stage]
-        kind, item = NodeKind(int(graph.kind[node])), int(graph.item[node])
-        if kind is NodeKind.COMPUTE:
+        of_item = kind in (_COMPUTE, _COLLECTIVE)
+        key = (kind, int(graph.item[node])) if of_item else (stage, int(graph.peer_stage[node]), -1)
+        if key not in self._reasons:
+            self._reasons[key] = self._new_reason(stage, node, kind)
+        return self._reasons[key]
+
+    def _new_reason(self, stage: int, node: int, kind: int) -> Reason:
+        graph = self._graph.stages[stage]
+        item = int(graph.item[node])
+        if kind == _COMPUTE:
             operator = self._graph.operators[item]
             return Reason(Cause.COMPUTE, operator.name, phase=str(operator.phase))
-        if kind is NodeKind.COLLECTIVE:
+        if kind == _COLLECTIVE:
             work = self._graph.collectives[item]
             name = CollectiveKind(work.kind).name.lower()
             place = self._places.get(work.axis)

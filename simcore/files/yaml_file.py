@@ -1,7 +1,9 @@
 """Reads YAML as data: safe types only, bounded in every respect, duplicate keys refused."""
 
 from collections.abc import Hashable
+from functools import lru_cache
 from pathlib import Path
+from pickle import HIGHEST_PROTOCOL, dumps, loads
 from typing import Any
 
 import yaml
@@ -22,6 +24,9 @@ MAX_NODES = 100_000
 """Keys, values, lists and tables of a file, where each alias counts as all that it repeats."""
 MAX_NUMBER_LENGTH = 400
 """Characters of a number; the greatest float has 309 digits."""
+
+_REMEMBERED_LENGTH = 2**18
+"""Characters of the longest text of which the content is remembered."""
 
 _MERGE = "tag:yaml.org,2002:merge"
 
@@ -144,7 +149,9 @@ def parse_yaml(text: str, at: str) -> Any:
     if not is_writable(text):
         raise ConfigError(at, "must hold whole characters", got=text)
     try:
-        return _Loader(text).get_single_data()
+        if len(text) > _REMEMBERED_LENGTH:
+            return _Loader(text).get_single_data()
+        return loads(_pickled(text))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""
@@ -154,6 +161,15 @@ def parse_yaml(text: str, at: str) -> Any:
         # PyYAML's readers of dates, numbers and tagged values let Python's own errors through
         got = "a date, number or tagged value that is none"
         raise ConfigError(at, "must be valid YAML", got=got) from None
+
+
+@lru_cache(maxsize=512)
+def _pickled(text: str) -> bytes:
+    """Content of *text*, to be copied: a study asks for the same parts and prices many times.
+
+    What is read is changed by those who asked for it, so that each gets a copy.
+    """
+    return dumps(_Loader(text).get_single_data(), HIGHEST_PROTOCOL)
 
 
 def read_table(path: Path) -> dict[str, Any]:

@@ -37,17 +37,18 @@ class Links:
 def cabled(links: Links, parts: Catalogue, group: str) -> list[BillLine]:
     """Cables, and modules where they need some, of the cheapest kind that reaches."""
     options = [
-        list(_parts_of(links, name, part, parts, group))
+        list(_parts_of(links, name, part, parts))
         for name, part in parts.cables(links.gbps, links.length_m)
     ]
-    return min(options, key=lambda lines: sum(one.usd for one in lines))
+    # lines are made of the best alone: fabrics are wired in thousands of ways
+    best = min(
+        options, key=lambda bought: sum(links.count * (x.price_usd or 0.0) for _, x in bought)
+    )
+    return [bill_line(group, name, part, links.count) for name, part in best]
 
 
-def _parts_of(
-    links: Links, name: str, cable: Part, parts: Catalogue, group: str
-) -> Iterator[BillLine]:
-    yield bill_line(group, name, cable, links.count)
+def _parts_of(links: Links, name: str, cable: Part, parts: Catalogue) -> Iterator[tuple[str, Part]]:
+    yield name, cable
     if cable.modules:
         for end in links.ends:
-            module_name, module = parts.at_speed("module", links.gbps, end)
-            yield bill_line(group, module_name, module, links.count)
+            yield parts.at_speed("module", links.gbps, end)

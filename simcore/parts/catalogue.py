@@ -14,12 +14,17 @@ _FOLDER = "costs/parts"
 class Catalogue:
     """Parts by name, of the shipped files and of a price book that replaces some.
 
+    It keeps what it was asked for: fabrics are wired in hundreds of ways to find the cheapest.
+
     Args:
         parts: By name.
     """
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
         self.parts = dict(parts)
+        self._kinds: dict[str, list[tuple[str, Part]]] = {}
+        self._at_speed: dict[tuple[str, float, str | None], tuple[str, Part]] = {}
+        self._cables: dict[tuple[float, float], list[tuple[str, Part]]] = {}
 
     def __getitem__(self, name: str) -> Part:
         """The part *name*.
@@ -33,7 +38,9 @@ class Catalogue:
 
     def of_kind(self, kind: str) -> Iterator[tuple[str, Part]]:
         """Names and parts of one kind, in the order of the list."""
-        return ((name, part) for name, part in self.parts.items() if part.kind == kind)
+        if kind not in self._kinds:
+            self._kinds[kind] = [both for both in self.parts.items() if both[1].kind == kind]
+        return iter(self._kinds[kind])
 
     def speeds_gbps(self) -> list[float]:
         """Speeds of network cards on the list, rising, Gb/s."""
@@ -45,8 +52,12 @@ class Catalogue:
         Raises:
             ConfigError: None is on the list.
         """
+        asked = (kind, gbps, end)
+        if asked in self._at_speed:
+            return self._at_speed[asked]
         for name, part in self.of_kind(kind):
             if abs(part.speed_gbps - gbps) < 1e-6 and part.end == end:
+                self._at_speed[asked] = name, part
                 return name, part
         raise ConfigError("parts", f"must hold a {kind} for ports of {gbps:g} Gb/s", got=None)
 
@@ -56,6 +67,8 @@ class Catalogue:
         Raises:
             ConfigError: None is on the list.
         """
+        if (gbps, length_m) in self._cables:
+            return self._cables[gbps, length_m]
         found = [
             (name, part)
             for name, part in self.of_kind("cable")
@@ -64,6 +77,7 @@ class Catalogue:
         if not found:
             rule = f"must hold a cable of {gbps:g} Gb/s that reaches {length_m:g} m"
             raise ConfigError("parts", rule, got=None)
+        self._cables[gbps, length_m] = found
         return found
 
     def server(self, accelerator: str) -> Part | None:

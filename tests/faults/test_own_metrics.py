@@ -6,12 +6,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from commands_here import run_here
+from fault_studies import stored, wait_for
 from guide import ROOT
 
 FUNCTIONS = """
@@ -128,7 +129,13 @@ def started(folder: Path, table: dict[str, Any], *words: str) -> "subprocess.Pop
 def run(
     folder: Path, table: dict[str, Any], *words: str, executor: str = "serial", workers: int = 1
 ) -> tuple[int, str]:
-    count = [] if executor == "serial" else ["--workers", str(workers)]
+    """Exit code and words of a study; a serial one runs here, its functions in their processes."""
+    if executor == "serial":
+        (folder / "study.yaml").write_text(json.dumps(table))
+        study = ("dse", "study", "study.yaml", "--executor", "serial", "--out", "out")
+        here = run_here(folder, *study, *words)
+        return here.returncode, here.stdout + here.stderr
+    count = ["--workers", str(workers)]
     process = started(folder, table, "--executor", executor, *count, "--out", "out", *words)
     told = ended(process)
     return process.returncode, told
@@ -200,7 +207,7 @@ def test_the_table_is_the_same_on_any_number_of_workers(folder: Path) -> None:
 def test_what_does_not_answer_fails_alone_in_one_sentence(
     folder: Path, metrics: dict[str, Any], widths: set[int], reason: str
 ) -> None:
-    code, told = run(folder, study(metrics={"noise": metrics}), executor="local")
+    code, told = run(folder, study(metrics={"noise": metrics}))
     assert code == 0, told
     found = rows(folder)
     failed = found[found["state"] == "failed"]
@@ -262,13 +269,7 @@ def test_an_objective_of_ones_own_stands_beside_those_of_the_simulator(folder: P
     assert found["objectives.heat_w"].to_numpy() == pytest.approx(
         1e3 / found["objectives.iteration_time"].to_numpy()
     )
-    explained = subprocess.run(
-        [sys.executable, "-m", "dse", "explain", "out", "0"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])},
-        capture_output=True,
-        text=True,
-    )
+    explained = run_here(folder, "dse", "explain", "out", "0")
     assert explained.returncode == 0, explained.stderr
     assert "heat" in explained.stdout
 
@@ -305,7 +306,7 @@ def test_ctrl_c_keeps_what_there_is_and_leaves_no_process(folder: Path) -> None:
     space = {"axes": {"width": {"ladder": list(range(1, 2001))}}}
     table = study(metrics={"noise": step("sleeps")}, space=space, search={"trials": 2000})
     process = started(folder, table, "--executor", "local", "--workers", "2", "--out", "out")
-    time.sleep(6)
+    wait_for(lambda: len(stored(folder / "out")) > 10 or process.poll() is not None, 120)
     os.killpg(process.pid, signal.SIGINT)
     told = ended(process)
     assert process.returncode == 0, told

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, prod
 
 from dse.costs.bill.cabling import switched
@@ -160,7 +161,8 @@ def wire(need: FabricNeed, parts: Catalogue) -> Wired:
     return min(found, key=lambda way: way.usd)
 
 
-def leaves_and_spines(need: FabricNeed, radix: int) -> list[FabricCounts]:
+@lru_cache(maxsize=1024)  # prices change from one bill to the next, what is counted does not
+def leaves_and_spines(need: FabricNeed, radix: int) -> tuple[FabricCounts, ...]:
     """Two tiers with at most that many ports down for each port up.
 
     Ratios that do not divide the ports of a switch are met by the next lower ones: 256 ports at 2
@@ -182,7 +184,7 @@ def leaves_and_spines(need: FabricNeed, radix: int) -> list[FabricCounts]:
                 links_host=need.joined,
                 links=(between,),
             )
-    return list(found.values())
+    return tuple(found.values())
 
 
 def _ways(need: FabricNeed, port_gbps: float, parts: Catalogue) -> Iterator[Wired]:
@@ -202,7 +204,7 @@ def _ways(need: FabricNeed, port_gbps: float, parts: Catalogue) -> Iterator[Wire
             yield _fabric(need, port_gbps, side_by_side, counts, (name, part, radix), parts)
 
 
-def _planes(need: FabricNeed, radix: int) -> list[FabricCounts]:
+def _planes(need: FabricNeed, radix: int) -> tuple[FabricCounts, ...]:
     """One plane of one fabric, in each way that may be the cheapest.
 
     Raises:
@@ -210,11 +212,11 @@ def _planes(need: FabricNeed, radix: int) -> list[FabricCounts]:
     """
     tiers = max(need.tiers, least_tiers(need.joined, radix))
     if tiers > 3:
-        return []
+        return ()
     if tiers == 2:
         return leaves_and_spines(need, radix)
     full = clos(need.joined, radix, tiers)
-    return [full if tiers == 1 else _fewer_cores(full, need.oversubscription)]
+    return (full if tiers == 1 else _fewer_cores(full, need.oversubscription),)
 
 
 def _fewer_cores(full: FabricCounts, oversubscription: float) -> FabricCounts:

@@ -30,6 +30,11 @@ def run_with(prices: str, folder: Path) -> StudyResult:
     return dse.run_study(file, trials=24, sampler="random", executor="serial", settle=0)
 
 
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
+    return run_with("default", tmp_path_factory.mktemp("usual"))
+
+
 def best_product(result: StudyResult) -> int:
     values = {
         row.number: row.evaluation.objectives["iteration_time"]
@@ -40,8 +45,7 @@ def best_product(result: StudyResult) -> int:
     return min(values, key=lambda number: (values[number], number))
 
 
-def test_upsets_are_those_of_studies_with_other_prices(tmp_path: Path) -> None:
-    usual = run_with("default", tmp_path)
+def test_upsets_are_those_of_studies_with_other_prices(usual: StudyResult, tmp_path: Path) -> None:
     found = next(s for s in price_sensitivity(usual) if " x " in s.measure)
     assert found.winner == best_product(usual)
     assert "accelerators.a100_80" in found.lines
@@ -68,17 +72,16 @@ def test_upsets_are_those_of_studies_with_other_prices(tmp_path: Path) -> None:
     assert "scale_up.npus" in found.lines
 
 
-def test_of_designs_that_cost_the_same_the_winner_is_on_the_front(tmp_path: Path) -> None:
+def test_of_designs_that_cost_the_same_the_winner_is_on_the_front(usual: StudyResult) -> None:
     """A cost that half of the designs share: the best of them in the rest wins."""
-    usual = run_with("default", tmp_path)
     front = {usual.rows[at].number for at in usual.front}
     assert {
         entry.winner for entry in price_sensitivity(usual) if " x " not in entry.measure
     } <= front
 
 
-def test_a_winner_that_no_price_unseats_is_told_so(tmp_path: Path) -> None:
-    found = [s for s in price_sensitivity(run_with("default", tmp_path)) if not s.upsets]
+def test_a_winner_that_no_price_unseats_is_told_so(usual: StudyResult) -> None:
+    found = [s for s in price_sensitivity(usual) if not s.upsets]
     for entry in found:
         assert told(entry) == [
             f"Trial {entry.winner} is the best in {entry.measure}, and stays so if any one price "

@@ -49,6 +49,20 @@ def one_level(tmp_path: Path, name: str = STUDY, **search: object) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def by_itself(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dse.StudyResult]:
+    """A study that ended by itself: its file, its folder and its result."""
+    folder = tmp_path_factory.mktemp("by_itself")
+    file, out = one_level(folder, SMALL), folder / "auto"
+    return file, out, dse.run_study(file, trials="auto", executor="serial", out=out)
+
+
+@pytest.fixture(scope="module")
+def of_sixty(tmp_path_factory: pytest.TempPathFactory) -> dse.StudyResult:
+    file = one_level(tmp_path_factory.mktemp("of_sixty"), SMALL)
+    return dse.run_study(file, trials=60, executor="serial")
+
+
 def test_no_step_down_from_the_front_is_a_bargain(tmp_path: Path) -> None:
     bargains = import_module("bargains").bargains
 
@@ -96,9 +110,10 @@ def test_a_trim_that_is_known_already_makes_room_for_the_next_one(tmp_path: Path
     assert proposer.trim(lambda design: False) is None
 
 
-def test_the_end_is_the_same_with_workers_and_after_an_interruption(tmp_path: Path) -> None:
-    file = one_level(tmp_path, SMALL)
-    whole = dse.run_study(file, trials=60, executor="serial")
+def test_the_end_is_the_same_with_workers_and_after_an_interruption(
+    of_sixty: dse.StudyResult, tmp_path: Path
+) -> None:
+    file, whole = one_level(tmp_path, SMALL), of_sixty
     local = dse.run_study(file, trials=60, executor="local", workers=2)
     pd.testing.assert_frame_equal(table(local), table(whole))
     folder = tmp_path / "stopped"
@@ -143,22 +158,25 @@ def offers(result: dse.StudyResult) -> Iterator[tuple[int, str]]:
                     yield row.number, name
 
 
-def test_a_search_ends_by_itself_where_it_improves_no_more(tmp_path: Path) -> None:
-    file = one_level(tmp_path, SMALL)
-    found = dse.run_study(file, trials="auto", executor="serial", out=tmp_path / "auto")
+def test_a_search_ends_by_itself_where_it_improves_no_more(
+    by_itself: tuple[Path, Path, dse.StudyResult],
+) -> None:
+    file, out, found = by_itself
     again = dse.run_study(file, trials="auto", executor="local", workers=2)
     pd.testing.assert_frame_equal(table(again), table(found))
     assert LEAST < found.summary["proposals"] < 3_000
     assert not found.summary["convergence"]["improves"]
     assert list(offers(found)) == []
-    rest = dse.run_study(file, trials="auto", executor="serial", out=tmp_path / "auto", resume=True)
+    rest = dse.run_study(file, trials="auto", executor="serial", out=out, resume=True)
     pd.testing.assert_frame_equal(table(rest), table(found))
 
 
-def test_an_ending_begins_at_the_same_outcome_however_it_is_asked(tmp_path: Path) -> None:
+def test_an_ending_begins_at_the_same_outcome_however_it_is_asked(
+    by_itself: tuple[Path, Path, dse.StudyResult],
+) -> None:
     """Asked after each outcome, or once for all, as a resumed study is."""
-    result = dse.run_study(one_level(tmp_path, SMALL), trials=900, executor="serial")
-    rows = list(result.rows[:900])
+    result = by_itself[-1]
+    rows = list(result.rows)
     signs = result.study.goals.signs_by_name
     live = Ending(trials=10_000, window=32, trims=True, signs=dict(signs))
     begun = next(
@@ -214,9 +232,8 @@ def test_a_number_of_trials_is_one_or_the_word_auto(tmp_path: Path, trials: obje
         load_study_file(one_level(tmp_path, trials=trials))
 
 
-def test_convergence_counts_up_to_the_whole_front(tmp_path: Path) -> None:
-    result = dse.run_study(one_level(tmp_path, SMALL), trials=60, executor="serial")
-    course = result.convergence
+def test_convergence_counts_up_to_the_whole_front(of_sixty: dse.StudyResult) -> None:
+    course = of_sixty.convergence
     assert course["proposals"].iloc[-1] == 60
     assert course["hypervolume"].iloc[-1] == pytest.approx(1.0)
     assert (np.diff(course["hypervolume"]) >= -1e-12).all()

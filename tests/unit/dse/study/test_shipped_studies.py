@@ -1,4 +1,5 @@
 import math
+from functools import cache
 from typing import Any
 
 import pytest
@@ -23,6 +24,12 @@ MINUTES = {"llama3_405b_16384.yaml", "p3_moe_1p8t_9216.yaml"}
 LINKS = "links_within_capacity"
 
 STUDIES = sorted(path.name for path in shipped_folder("studies").glob("*.yaml"))
+
+
+@cache
+def short_run(name: str) -> dse.StudyResult:
+    """Twelve trials of a shipped study, and its front judged exactly."""
+    return dse.run_study(name, trials=12, settle=0, executor="serial")
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -63,7 +70,7 @@ def test_a_shipped_study_runs_in_the_simulator(name: str) -> None:
     ],
 )
 def test_the_front_of_a_shipped_study_is_judged_exactly_and_within_capacity(name: str) -> None:
-    result = dse.run_study(name, trials=12, settle=0, executor="serial")
+    result = short_run(name)
     study = result.study
     assert result.summary["failed"] == 0
     finest = study.levels[-1] if study.levels else ""
@@ -90,7 +97,7 @@ def test_no_design_of_a_cosmic_problem_is_faster_than_its_compute_floor(
     # 6 x parameters x tokens over the machine's peak, derived from COSMIC's systems and workload
     floor_s = 6 * 4 * 12 * 12288**2 * 2048 * 2048 / flop_per_s
     assert floor_s == pytest.approx(published_s, abs=5e-4)
-    result = dse.run_study(name, trials=12, settle=0, executor="serial")
+    result = short_run(name)
     times = [row.evaluation.objectives["iteration_time"] for row in result.rows if row.is_feasible]
     assert times
     assert min(times) >= floor_s
