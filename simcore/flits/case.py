@@ -25,7 +25,6 @@ ALLOCATORS = {
 _FIXED = {
     "vc_alloc_delay": 1, "sw_alloc_delay": 1, "output_delay": 0, "output_speedup": 1,
     "internal_speedup": 1.0, "injection_process": "bernoulli", "injection_rate_uses_flits": 1,
-    "speculative": 0,
 }  # fmt: skip
 """Parameters of which one value is known."""
 
@@ -80,7 +79,10 @@ def read_case(config: Mapping[str, Any], folder: Path = Path()) -> Case:
     if "network_file" in config:
         config = {**config, "network_file": folder / str(config["network_file"])}
     wires = topology.wires(config)
-    rule = Rule(routing.kind, wires.side, wires.dimensions, how.channels, wires.first, wires.table)
+    rule = Rule(
+        routing.kind, wires.side, wires.dimensions, how.channels, wires.first,
+        routing.skipped * (how.channels // 3), wires.table,
+    )  # fmt: skip
     return Case(
         links=wires.links(whole(config, "credit_delay", 0, MOST_STAGE_CYCLES, 0)),
         rule=rule,
@@ -125,6 +127,7 @@ def _how(config: Mapping[str, Any], routing: Routing) -> How:
         size=whole(config, "packet_size", 1, MOST_FLITS),
         routing=whole(config, "routing_delay", 0, MOST_STAGE_CYCLES, 1),
         crossing=prepare + whole(config, "st_final_delay", 1, MOST_STAGE_CYCLES, 1),
+        guesses=whole(config, "speculative", 0, 1, 0) == 1,
         holds=whole(config, "hold_switch_for_packet", 0, 1, 0) == 1,
         tail_credit=whole(config, "wait_for_tail_credit", 0, 1, 0) == 1,
         input_ports=whole(config, "input_speedup", 1, channels, 1),

@@ -18,8 +18,8 @@ from simcore.kernels.flits.allocation import scratch_for
 UNSTABLE_CYCLES = 500
 CONVERGED = 3
 CHANGE = 0.05
-WAYS = 1
-"""Ways that a head may take at a router: every routing function settles on one output."""
+WAYS = 2
+"""Ways that a head may take at a router at most: an escape and another one."""
 _NEVER = 1 << 60
 _QUIET = 100_000
 """Cycles without an arrival after which a batch is taken to be stuck."""

@@ -28,6 +28,8 @@ class Scratch(NamedTuple):
 
     Attributes:
         asks: (M, 4) requests.
+        guesses: (M, 2) channels that wait for one behind an output, and the output.
+        spoilt: (P V,) whether a channel has a way that is shut; 0 between cycles.
         granted, chosen: (W,) requests by output and by input; ``NONE`` between calls.
         wins: (W,) requests that were granted.
         best: (inputs, outputs) requests of the switch; ``NONE`` between calls.
@@ -35,6 +37,8 @@ class Scratch(NamedTuple):
     """
 
     asks: Ints
+    guesses: Ints
+    spoilt: Ints
     granted: Ints
     chosen: Ints
     wins: Ints
@@ -55,7 +59,8 @@ def scratch_for(ports: int, channels: int, ways: int, switch: tuple[int, int]) -
     most = ports * channels * max(ways, 1) * channels
     inputs, outputs = ports * switch[0], ports * switch[1]
     return Scratch(
-        np.zeros((most, 4), np.int64),
+        np.zeros((most, 4), np.int64), np.zeros((ports * channels * max(ways, 1), 2), np.int64),
+        np.zeros(ports * channels, np.int64),
         np.full(width, NONE, np.int64), np.full(width, NONE, np.int64),
         np.zeros(width, np.int64), np.full((inputs, outputs), NONE, np.int64),
         np.zeros((2, width), np.int64),

@@ -82,6 +82,7 @@ class How(NamedTuple):
         channels, depth: Virtual channels of a port, and flits that each holds.
         size: Flits of a packet.
         routing, crossing: Cycles of routing and of the crossbar.
+        guesses: Heads ask for the switch while they ask for a channel.
         holds: A packet that has the switch keeps it.
         tail_credit: A channel is free when it is empty again, not when the tail is sent.
         input_ports, output_ports: Ports of the switch for each port of the router.
@@ -94,6 +95,7 @@ class How(NamedTuple):
     size: int
     routing: int
     crossing: int
+    guesses: bool
     holds: bool
     tail_credit: bool
     input_ports: int

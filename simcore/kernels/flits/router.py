@@ -35,6 +35,7 @@ from simcore.kernels.flits.network import (
     WAY_PRIORITY,
     WAYS,
     How,
+    Ints,
     Links,
     State,
 )
@@ -42,6 +43,9 @@ from simcore.kernels.flits.network import OUTPUT as TO
 from simcore.kernels.flits.routing import route
 from simcore.kernels.flits.rule import Rule
 from simcore.kernels.jit import njit
+
+GUESSED = -1
+"""Priority of a request for the switch by a head that has no channel yet."""
 
 
 @njit(cache=True)
@@ -52,11 +56,14 @@ def cycle_of_router(
     if how.crossing > 1:
         dispatch(links, how, state, router, now)
     waits, may_leave = _look(links, rule, how, state, router, now)
+    guesses = 0
     if waits:
+        if how.guesses:
+            guesses = _guess(how, state, scratch, router, now)
         asks = _ask_for_channels(how, state, scratch, router, now)
         _channels(how, state, scratch, router, (now, asks))
-    if may_leave:
-        _switch(links, how, state, scratch, router, now)
+    if may_leave or guesses:
+        _switch(links, how, state, scratch, router, (now, guesses))
     return bool(state.routers[router, BUSY] > 0 or state.routers[router, CROSSING] > 0)
 
 
@@ -121,11 +128,40 @@ def _ask_for_channels(how: How, state: State, scratch: Scratch, router: int, now
 
 
 @njit(cache=True)
+def _guess(how: How, state: State, scratch: Scratch, router: int, now: int) -> int:
+    """Write the outputs for which heads that wait for a channel ask at once; how many.
+
+    An output is asked for where a free channel behind it has a slot. BookSim 2 lets a head with
+    several ways win nothing where one of them is shut, though it asks for the others.
+    """
+    taken, credits, count = state.taken[router], state.credits[router], 0
+    for j in range(state.routers[router, BUSY]):
+        i = state.busy[router, j]
+        c = state.channels[router, i]
+        if c[STATE] != WAITING or c[READY] > now:
+            continue
+        for number in range(c[WAYS]):
+            way = state.ways[router, i, number]
+            first, is_open = way[WAY_OUTPUT] * how.channels, False
+            for o in range(first + way[WAY_LOW], first + way[WAY_HIGH] + 1):
+                is_open = is_open or (not taken[o] and credits[o] > 0)
+            if is_open:
+                scratch.guesses[count, 0], scratch.guesses[count, 1] = i, way[WAY_OUTPUT]
+                count += 1
+            else:
+                scratch.spoilt[i] = 1
+    return count
+
+
+@njit(cache=True)
 def _ask_for_switch(
-    how: How, state: State, scratch: Scratch, router: int, what: tuple[int, int, int]
+    how: How, state: State, scratch: Scratch, router: int, what: tuple[int, int, int, int]
 ) -> int:
-    """Add a request of a channel for an output to so many; one of an input to an output stays."""
-    i, output, count = what
+    """Add a request of a channel for an output to so many, with a priority; how many there are.
+
+    Of those of an input for an output one stays.
+    """
+    i, output, count, priority = what
     each, turns = how.channels, state.pointers[router, TURNS]
     port, vc = i // each, i % each
     e = port * how.input_ports + vc % how.input_ports
@@ -136,11 +172,13 @@ def _ask_for_switch(
     old = scratch.best[e, o]
     if old != NONE:
         before = asks[old, LABEL] % each
-        if (vc - turns[e]) % each < (before - turns[e]) % each:
+        is_sooner = (vc - turns[e]) % each < (before - turns[e]) % each
+        if priority == asks[old, PRIORITY] and is_sooner:
             asks[old, LABEL] = i
         return count
     scratch.best[e, o] = count
-    asks[count, INPUT], asks[count, OUTPUT], asks[count, PRIORITY], asks[count, LABEL] = e, o, 0, i
+    asks[count, INPUT], asks[count, OUTPUT] = e, o
+    asks[count, PRIORITY], asks[count, LABEL] = priority, i
     return count + 1
 
 
@@ -163,8 +201,11 @@ def _channels(how: How, state: State, scratch: Scratch, router: int, what: tuple
 
 
 @njit(cache=True)
-def _switch(links: Links, how: How, state: State, scratch: Scratch, router: int, now: int) -> None:
-    """Let flits through: those that hold the switch, then those that ask."""
+def _switch(
+    links: Links, how: How, state: State, scratch: Scratch, router: int, what: tuple[int, int]
+) -> None:
+    """Let flits through: those that hold the switch, then those that ask, some by a guess."""
+    now, guesses = what
     pointers, each = state.pointers[router], how.channels
     ports = state.channels.shape[1] // each
     size = ports * how.input_ports, ports * how.output_ports
@@ -175,7 +216,10 @@ def _switch(links: Links, how: How, state: State, scratch: Scratch, router: int,
         i = state.busy[router, j]
         c = state.channels[router, i]
         if may_ask(state, router, i, now):
-            count = _ask_for_switch(how, state, scratch, router, (i, c[TO], count))
+            count = _ask_for_switch(how, state, scratch, router, (i, c[TO], count, 0))
+    for j in range(guesses):
+        i, output = scratch.guesses[j]
+        count = _ask_for_switch(how, state, scratch, router, (i, output, count, GUESSED))
     for a in range(count):
         scratch.best[scratch.asks[a, INPUT], scratch.asks[a, OUTPUT]] = NONE
     wins = match(
@@ -184,9 +228,35 @@ def _switch(links: Links, how: How, state: State, scratch: Scratch, router: int,
     )  # fmt: skip
     for j in range(wins):
         ask = scratch.asks[scratch.wins[j]]
+        if how.guesses and not _is_right(how, state, scratch, router, ask, now):
+            continue
         _win(links, how, state, scratch, router, (ask[INPUT], ask[OUTPUT], ask[LABEL], now))
     if how.holds:
         scratch.used[:] = 0
+    if how.guesses:
+        scratch.spoilt[:] = 0
+
+
+@njit(cache=True)
+def _is_right(
+    how: How, state: State, scratch: Scratch, router: int, ask: Ints, now: int
+) -> bool:
+    """True if a request that won may send: a guess must have won a channel there, with a slot."""
+    i = ask[LABEL]
+    if ask[PRIORITY] != GUESSED:
+        return True
+    if scratch.spoilt[i]:
+        return False
+    state.pointers[router, TURNS, ask[INPUT]] = _next_turn(how, i)
+    c = state.channels[router, i]
+    is_active = c[STATE] == ACTIVE and c[TO] == ask[OUTPUT] // how.output_ports
+    return bool(is_active and state.credits[router, c[CHANNEL]] > 0)
+
+
+@njit(cache=True)
+def _next_turn(how: How, channel: int) -> int:
+    """Channel of an input of the switch that comes first after one that won."""
+    return (channel % how.channels + how.input_ports) % how.channels
 
 
 @njit(cache=True)
@@ -197,7 +267,7 @@ def _win(
     """Send from a channel that won an input and an output of the switch."""
     e, o, i, now = what
     pointers = state.pointers[router]
-    pointers[TURNS, e] = (i % how.channels + how.input_ports) % how.channels
+    pointers[TURNS, e] = _next_turn(how, i)
     if how.holds:
         scratch.used[0, e], scratch.used[1, o] = 1, 1
     is_tail = send(links, how, state, router, i, now)

@@ -6,12 +6,15 @@ Source: W. Dally, B. Towles, Principles and Practices of Interconnection Network
 to 11 and 14, with the choices of BookSim 2 as its results show them.
 """
 
+from simcore.kernels.flits.adaptive_routes import mesh_with_escape, torus_with_escape
 from simcore.kernels.flits.grid_routes import around, either_order, in_order, towards_middle
 from simcore.kernels.flits.network import HOPS, NONE, TARGET, Links, State
 from simcore.kernels.flits.rule import (
     ADAPTIVE_ORDER,
     ADAPTIVE_TREE,
     BALANCED_TORUS,
+    ESCAPE_MESH,
+    ESCAPE_TORUS,
     FLAT_ORDER,
     MESH,
     MIDDLES,
@@ -42,11 +45,15 @@ def route(links: Links, rule: Rule, state: State, router: int, channel: int, pac
     if kind == TABLE:
         return write_way(state, router, channel, 0, (rule.table[router, p[TARGET]], *every, 0))
     if kind == MESH:
-        return in_order(rule, state, place, every, False)
+        return in_order(rule, state, place, (rule.low, rule.channels - 1), False)
     if kind in (TORUS, BALANCED_TORUS):
         return around(rule, state, place, packet)
     if kind in MIDDLES:
         return in_order(rule, state, place, half(rule, 1), False)
     if kind in (ORDER, ADAPTIVE_ORDER, FLAT_ORDER):
         return either_order(rule, state, place, p[HOPS] == 0)
+    if kind == ESCAPE_MESH:
+        return mesh_with_escape(rule, state, place, p[HOPS] == 0)
+    if kind == ESCAPE_TORUS:
+        return torus_with_escape(rule, state, place, packet)
     return up_or_down(rule, state, router, channel, p[TARGET], kind == ADAPTIVE_TREE)

@@ -15,8 +15,8 @@ from simcore.kernels.jit import njit
 
 (
     TABLE, MESH, TORUS, BALANCED_TORUS, VALIANT, ROMM, ORDER, ADAPTIVE_ORDER, FLAT_ORDER,
-    TREE, ADAPTIVE_TREE,
-) = range(11)  # fmt: skip
+    ESCAPE_MESH, ESCAPE_TORUS, TREE, ADAPTIVE_TREE,
+) = range(13)  # fmt: skip
 """Kinds of routing functions."""
 
 MIDDLES = (VALIANT, ROMM)
@@ -32,6 +32,7 @@ class Rule(NamedTuple):
         dimensions: Their number, or levels of a tree.
         channels: Per port.
         first: Port of the first link between routers, where that is not 0.
+        low: First channel that ``MESH`` takes between routers.
         table: (R, N) outputs by router and target, of ``TABLE`` only.
     """
 
@@ -40,6 +41,7 @@ class Rule(NamedTuple):
     dimensions: int
     channels: int
     first: int
+    low: int
     table: Ints
 
 
