@@ -4,9 +4,19 @@ BookSim 2 keeps one way of each priority, so that of the productive ways only th
 dimension is left: its adaptive routes differ from dimension order by their channels alone.
 """
 
-from simcore.kernels.flits.grid_routes import next_output, ring_output
-from simcore.kernels.flits.network import DIMENSION, HOPS, NONE, State
-from simcore.kernels.flits.rule import Rule, write_way
+from simcore.kernels.flits.grid_routes import next_output, place_of, ring_output
+from simcore.kernels.flits.network import (
+    CHANNELS,
+    DIMENSION,
+    DIMENSIONS,
+    FIRST_PORT,
+    HOPS,
+    NONE,
+    SIDE,
+    Ints,
+    packet_row,
+)
+from simcore.kernels.flits.rule import write_way
 from simcore.kernels.jit import njit
 
 RING_CHANNEL = 3
@@ -14,39 +24,36 @@ RING_CHANNEL = 3
 
 
 @njit(cache=True)
-def mesh_with_escape(
-    rule: Rule, state: State, place: tuple[int, int, int], is_first: bool
-) -> int:
+def mesh_with_escape(m: Ints, place: tuple[int, int, int], is_first: bool) -> int:
     """Write the escape, channel 0 by order of dimensions, and unless in it the other channels."""
     router, channel, target = place
-    output = next_output(rule, router, target, False)
-    count = write_way(state, router, channel, 0, (output, 0, 0, 0))
-    if channel % rule.channels == 0 and not is_first:
+    output = next_output(m, router, target, False)
+    count = write_way(m, router, channel, 0, (output, 0, 0, 0))
+    if channel % m[CHANNELS] == 0 and not is_first:
         return count
-    return write_way(state, router, channel, count, (output, 1, rule.channels - 1, 1))
+    return write_way(m, router, channel, count, (output, 1, m[CHANNELS] - 1, 1))
 
 
 @njit(cache=True)
-def torus_with_escape(rule: Rule, state: State, place: tuple[int, int, int], packet: int) -> int:
+def torus_with_escape(m: Ints, place: tuple[int, int, int], packet: int) -> int:
     """Write the escape, one of channels 0 and 1, and unless in it the shorter way around."""
     router, channel, target = place
-    p, count = state.packets[packet], 0
-    if p[HOPS] == 0 or channel % rule.channels > 1:
-        p[DIMENSION] = NONE
-        output = _shorter_way(rule, router, target)
-        count = write_way(state, router, channel, 0, (output, RING_CHANNEL, RING_CHANNEL, 1))
-    output, part = ring_output(rule, state, router, target, packet)
-    return write_way(state, router, channel, count, (output, part, part, 0))
+    p, count = packet_row(m, packet), 0
+    if m[p + HOPS] == 0 or channel % m[CHANNELS] > 1:
+        m[p + DIMENSION] = NONE
+        output = _shorter_way(m, router, target)
+        count = write_way(m, router, channel, 0, (output, RING_CHANNEL, RING_CHANNEL, 1))
+    output, part = ring_output(m, router, target, packet)
+    return write_way(m, router, channel, count, (output, part, part, 0))
 
 
 @njit(cache=True)
-def _shorter_way(rule: Rule, router: int, target: int) -> int:
+def _shorter_way(m: Ints, router: int, target: int) -> int:
     """Output on the ring of the lowest dimension that differs; down where both are as short."""
-    stride = 1
-    for d in range(rule.dimensions):
-        here, there = router // stride % rule.side, target // stride % rule.side
+    side = m[SIDE]
+    for d in range(m[DIMENSIONS]):
+        here, there = place_of(m, router, d), place_of(m, target, d)
         if here != there:
-            is_up = 2 * ((there - here) % rule.side) < rule.side
-            return rule.first + 2 * d + (0 if is_up else 1)
-        stride *= rule.side
+            is_up = 2 * ((there - here) % side) < side
+            return int(m[FIRST_PORT] + 2 * d + (0 if is_up else 1))
     return NONE

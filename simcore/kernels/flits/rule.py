@@ -3,13 +3,22 @@
 from typing import NamedTuple
 
 from simcore.kernels.flits.network import (
+    AT_OUTPUT,
+    AT_WAY,
+    CHANNELS,
+    CREDITS,
+    DEPTH,
+    MOST_WAYS,
+    OUTPUT_WORDS,
+    PORTS,
     WAY_HIGH,
     WAY_LOW,
     WAY_OUTPUT,
     WAY_PRIORITY,
+    WAY_WORDS,
     WAYS,
     Ints,
-    State,
+    input_row,
 )
 from simcore.kernels.jit import njit
 
@@ -47,25 +56,27 @@ class Rule(NamedTuple):
 
 @njit(cache=True)
 def write_way(
-    state: State, router: int, channel: int, number: int, way: tuple[int, int, int, int]
+    m: Ints, router: int, channel: int, number: int, way: tuple[int, int, int, int]
 ) -> int:
     """Write a way (output, first and last channel, priority); the number of those there are now."""
-    w = state.ways[router, channel, number]
-    w[WAY_OUTPUT], w[WAY_LOW], w[WAY_HIGH], w[WAY_PRIORITY] = way
-    state.channels[router, channel, WAYS] = number + 1
+    w = m[AT_WAY] + ((router * m[PORTS] * m[CHANNELS] + channel) * MOST_WAYS + number) * WAY_WORDS
+    m[w + WAY_OUTPUT], m[w + WAY_LOW], m[w + WAY_HIGH], m[w + WAY_PRIORITY] = way
+    m[input_row(m, router, channel) + WAYS] = number + 1
     return number + 1
 
 
 @njit(cache=True)
-def half(rule: Rule, part: int) -> tuple[int, int]:
+def half(m: Ints, part: int) -> tuple[int, int]:
     """First and last channel of the lower (0) or the upper (1) half."""
-    count = rule.channels // 2
+    count = m[CHANNELS] // 2
     return (0, count - 1) if part == 0 else (count, 2 * count - 1)
 
 
 @njit(cache=True)
-def held_slots(rule: Rule, state: State, router: int, output: int) -> int:
+def held_slots(m: Ints, router: int, output: int) -> int:
     """Slots behind an output that are not free, counted by credits."""
-    each = rule.channels
-    free = state.credits[router, output * each : (output + 1) * each].sum()
-    return int(each * state.flits.shape[2] - free)
+    each = m[CHANNELS]
+    o, free = m[AT_OUTPUT] + (router * m[PORTS] + output) * each * OUTPUT_WORDS, 0
+    for vc in range(each):
+        free += m[o + vc * OUTPUT_WORDS + CREDITS]
+    return int(each * m[DEPTH] - free)
