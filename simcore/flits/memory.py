@@ -83,6 +83,7 @@ class Memory:
         inputs[..., of.VC] = np.arange(each) % case.how.channels
         for at in (of.AT_OUTPUT, of.AT_NODE_OUTPUT):
             self.table(at)[..., of.CREDITS] = depth
+        self.table(of.AT_OUTPUT)[..., of.OF_PORT] = inputs[..., of.PORT]
         self.table(of.AT_ROUTER)[:, [of.ROUTE_DUE, of.CROSSING_DUE]] = of.NONE
         self.table(of.AT_POINTER)[:, of.HELD_CHANNEL] = of.NONE
         packets = self.table(of.AT_PACKET)

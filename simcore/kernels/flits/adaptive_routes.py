@@ -23,7 +23,7 @@ RING_CHANNEL = 3
 """Channel that adaptive routes use on a torus; BookSim 2 leaves 2 and those above 3 unused."""
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def mesh_with_escape(m: Ints, place: tuple[int, int, int], is_first: bool) -> int:
     """Write the escape, channel 0 by order of dimensions, and unless in it the other channels."""
     router, channel, target = place
@@ -34,7 +34,7 @@ def mesh_with_escape(m: Ints, place: tuple[int, int, int], is_first: bool) -> in
     return write_way(m, router, channel, count, (output, 1, m[CHANNELS] - 1, 1))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def torus_with_escape(m: Ints, place: tuple[int, int, int], packet: int) -> int:
     """Write the escape, one of channels 0 and 1, and unless in it the shorter way around."""
     router, channel, target = place
@@ -47,7 +47,7 @@ def torus_with_escape(m: Ints, place: tuple[int, int, int], packet: int) -> int:
     return write_way(m, router, channel, count, (output, part, part, 0))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _shorter_way(m: Ints, router: int, target: int) -> int:
     """Output on the ring of the lowest dimension that differs; down where both are as short."""
     side = m[SIDE]

@@ -23,7 +23,7 @@ INPUT, OUTPUT, PRIORITY, LABEL = range(4)
 ASK_WORDS = 4
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def match(m: Ints, kind: int, iterations: int, count: int, size: tuple[int, int, int, int]) -> int:
     """Write the requests that are granted to ``AT_WIN``, as their rows, and tell how many.
 
@@ -53,19 +53,19 @@ def match(m: Ints, kind: int, iterations: int, count: int, size: tuple[int, int,
     return wins
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def past(place: int, size: int) -> int:
     """The place after one, on a ring."""
     return place + 1 if place + 1 < size else 0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def steps(place: int, pointer: int, size: int) -> int:
     """Steps from a pointer on to a place, on a ring."""
     return place - pointer if place >= pointer else place - pointer + size
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _is_better(
     m: Ints, a: int, b: int, what: tuple[int, int, int], looks: bool
 ) -> bool:
@@ -78,7 +78,7 @@ def _is_better(
     return steps(m[a + column], pointer, size) < steps(m[b + column], pointer, size)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _both(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
     """Write the requests that are granted and chosen, and move the pointers past them."""
     chosen, granted, win = m[AT_CHOSEN], m[AT_GRANTED], m[AT_WIN]
@@ -94,7 +94,7 @@ def _both(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
     return wins
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _clean(m: Ints, count: int) -> None:
     chosen, granted, a = m[AT_CHOSEN], m[AT_GRANTED], m[AT_ASK]
     for _ in range(count):
@@ -103,7 +103,7 @@ def _clean(m: Ints, count: int) -> None:
         a += ASK_WORDS
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _input_first(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
     chosen, granted, first = m[AT_CHOSEN], m[AT_GRANTED], m[AT_ASK]
     for j in range(count):
@@ -120,7 +120,7 @@ def _input_first(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
     return _both(m, count, size)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _output_first(m: Ints, count: int, size: tuple[int, int, int, int], looks: bool) -> int:
     """Match once; with priorities where it *looks* at them."""
     chosen, granted, first = m[AT_CHOSEN], m[AT_GRANTED], m[AT_ASK]
@@ -138,7 +138,7 @@ def _output_first(m: Ints, count: int, size: tuple[int, int, int, int], looks: b
     return _both(m, count, size)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _again(m: Ints, count: int, size: tuple[int, int, int, int], wins: int) -> int:
     """Match what is left after *wins*; pointers stay."""
     chosen, granted, win, first = m[AT_CHOSEN], m[AT_GRANTED], m[AT_WIN], m[AT_ASK]

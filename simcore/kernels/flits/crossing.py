@@ -55,7 +55,7 @@ from simcore.kernels.flits.network import (
 from simcore.kernels.jit import njit
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def put_flit(m: Ints, when: int, at: int, where: int, flit: int) -> None:
     """Put a flit onto a link: it arrives in a cycle at a router (or node) and channel."""
     row = when & m[LAST_ROW]
@@ -66,7 +66,7 @@ def put_flit(m: Ints, when: int, at: int, where: int, flit: int) -> None:
     m[IN_FLIGHT] += 1
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def put_credit(m: Ints, when: int, at: int, where: int) -> None:
     """Put a credit onto a link."""
     row = when & m[LAST_ROW]
@@ -77,7 +77,7 @@ def put_credit(m: Ints, when: int, at: int, where: int) -> None:
     m[IN_FLIGHT] += 1
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def send(m: Ints, router: int, channel: int, now: int) -> bool:
     """Send the first flit of an input channel, whose slot is free again; true if it is a tail."""
     c = input_row(m, router, channel)
@@ -110,7 +110,7 @@ def send(m: Ints, router: int, channel: int, now: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def dispatch(m: Ints, router: int, now: int) -> None:
     """Let the flits that wait for the crossbar into it, unless others are in it."""
     own = m[AT_ROUTER] + router * ROUTER_WORDS
@@ -123,7 +123,7 @@ def dispatch(m: Ints, router: int, now: int) -> None:
     m[own + CROSSING], m[own + CROSSING_DUE] = 0, due
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def put_in_turn(m: Ints, router: int, what: tuple[int, int, int], when: int) -> None:
     """Put a flit onto the link of an output, behind those that are before it."""
     output, vc, flit = what

@@ -34,13 +34,13 @@ from simcore.kernels.flits.rule import (
 from simcore.kernels.jit import njit
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def place_of(m: Ints, router: int, dimension: int) -> int:
     """Coordinate of a router along a dimension of a grid."""
     return int(m[m[AT_PLACE] + router * m[DIMENSIONS] + dimension])
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def next_output(m: Ints, router: int, target: int, is_reverse: bool) -> int:
     """Output towards a router on a grid without wraps, lowest dimension first or last."""
     output, dimensions = NONE, m[DIMENSIONS]
@@ -57,7 +57,7 @@ def next_output(m: Ints, router: int, target: int, is_reverse: bool) -> int:
     return int(output)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def in_order(m: Ints, place: tuple[int, int, int], span: tuple[int, int], is_reverse: bool) -> int:
     """Write the way from a router and channel to a target, with a range of channels."""
     router, channel, target = place
@@ -65,7 +65,7 @@ def in_order(m: Ints, place: tuple[int, int, int], span: tuple[int, int], is_rev
     return write_way(m, router, channel, 0, (output, span[0], span[1], 0))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def either_order(m: Ints, place: tuple[int, int, int], is_first: bool) -> int:
     """Write the way by rising or by falling dimensions, as was chosen at the first router.
 
@@ -84,7 +84,7 @@ def either_order(m: Ints, place: tuple[int, int, int], is_first: bool) -> int:
     return in_order(m, place, half(m, int(is_reverse)), is_reverse)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def towards_middle(m: Ints, router: int, packet: int) -> int:
     """Router in the middle that a packet has yet to reach; ``NONE``: none.
 
@@ -102,7 +102,7 @@ def towards_middle(m: Ints, router: int, packet: int) -> int:
     return int(m[p + MIDDLE])
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _between(m: Ints, router: int, target: int) -> int:
     middle, stride = 0, 1
     for d in range(m[DIMENSIONS]):
@@ -113,7 +113,7 @@ def _between(m: Ints, router: int, target: int) -> int:
     return middle
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def around(m: Ints, place: tuple[int, int, int], packet: int) -> int:
     """Write the way on rings; the direction and the half are chosen when a ring is entered."""
     router, channel, target = place
@@ -122,7 +122,7 @@ def around(m: Ints, place: tuple[int, int, int], packet: int) -> int:
     return write_way(m, router, channel, 0, (output, low, high, 0))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def ring_output(m: Ints, router: int, target: int, packet: int) -> tuple[int, int]:
     """Output on the ring of the lowest dimension that differs, and half of its channels."""
     p, side = packet_row(m, packet), m[SIDE]
@@ -142,7 +142,7 @@ def ring_output(m: Ints, router: int, target: int, packet: int) -> tuple[int, in
     return NONE, 0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _crosses(side: int, here: int, there: int) -> bool:
     """True if a way that does not wrap goes over the middle of the ring."""
     middle = (side - 1) // 2

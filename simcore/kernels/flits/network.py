@@ -69,9 +69,10 @@ channel that it holds, its ring of flits, how many ways it may take, cycle in wh
 worked out (or ``NONE``), whether the list of busy channels has it, its port and number there."""
 INPUT_WORDS = 11
 
-TAKEN, CREDITS = range(2)
-"""Columns of an output channel: whether it is taken (2: waits for the credit of a tail), slots."""
-OUTPUT_WORDS = 2
+TAKEN, CREDITS, OF_PORT = range(3)
+"""Columns of an output channel: whether it is taken (2: waits for the credit of a tail), slots, and
+its port."""
+OUTPUT_WORDS = 3
 
 WAY_OUTPUT, WAY_LOW, WAY_HIGH, WAY_PRIORITY = range(4)
 """Columns of a way: output port, first and last channel of it, priority."""
@@ -174,7 +175,7 @@ class How(NamedTuple):
     iterations: int
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def draw(m: Ints) -> float:
     """Number in [0, 1), by xorshift64*.
 
@@ -189,25 +190,25 @@ def draw(m: Ints) -> float:
     return float((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / float(1 << 53)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def input_row(m: Ints, router: int, channel: int) -> int:
     """Where the words of an input channel begin."""
     return int(m[AT_INPUT] + (router * m[PORTS] * m[CHANNELS] + channel) * INPUT_WORDS)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def output_row(m: Ints, router: int, channel: int) -> int:
     """Where the words of an output channel begin."""
     return int(m[AT_OUTPUT] + (router * m[PORTS] * m[CHANNELS] + channel) * OUTPUT_WORDS)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def packet_row(m: Ints, packet: int) -> int:
     """Where the words of a packet begin."""
     return int(m[AT_PACKET] + packet * PACKET_WORDS)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def pointer_row(m: Ints, router: int, row: int) -> int:
     """Where a row of a router's pointers begins."""
     return int(m[AT_POINTER] + (router * POINTER_ROWS + row) * m[WIDTH])

@@ -58,12 +58,13 @@ from simcore.kernels.flits.network import (
     packet_row,
 )
 from simcore.kernels.jit import njit
+from simcore.kernels.npu.pointers import pointer
 
 UNIFORM, TABLE, SPOTS = range(3)
 """Where packets go: to any node; from node i to the i-th target; to any of the targets."""
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def pause(m: Ints, chance: float) -> int:
     """Cycles from one packet of a node to the next one."""
     if chance >= 1.0:
@@ -71,15 +72,16 @@ def pause(m: Ints, chance: float) -> int:
     return 1 + int(np.log(1.0 - draw(m)) / np.log(1.0 - chance))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def begin(m: Ints, chance: float) -> None:
     """Draw the cycle of each node's first packet."""
-    for node in range(m[NODES]):
-        m[m[AT_NODE] + node * NODE_WORDS + NEXT_MADE] = pause(m, chance) - 1
-        _rest(m, node)
+    words = pointer(m)
+    for node in range(words[NODES]):
+        words[words[AT_NODE] + node * NODE_WORDS + NEXT_MADE] = pause(words, chance) - 1
+        _rest(words, node)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _rest(m: Ints, node: int) -> None:
     """Put a node into the heap of those that wait for their next packet."""
     heap, place = m[AT_DUE], m[WAITING_NODES]
@@ -94,7 +96,7 @@ def _rest(m: Ints, node: int) -> None:
     m[heap + place] = key
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def wake(m: Ints, now: int) -> None:
     """Bring the nodes that make a packet in a cycle into the list of those that send."""
     heap, before = m[AT_DUE], (now + 1) * m[NODES]
@@ -115,7 +117,7 @@ def wake(m: Ints, now: int) -> None:
         m[heap + place] = key
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def send_all(m: Ints, chance: float, when: tuple[int, int, int]) -> None:
     """Let each node that has something to send do so; those that have not leave the list."""
     sending, j = m[AT_SENDING], 0
@@ -138,7 +140,7 @@ def send_all(m: Ints, chance: float, when: tuple[int, int, int]) -> None:
                 _rest(m, node)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _make(m: Ints, chance: float, node: int, when: tuple[int, int, int]) -> None:
     """Begin the next packet of a node that sends none."""
     now, begin_, end = when
@@ -172,7 +174,7 @@ def _make(m: Ints, chance: float, node: int, when: tuple[int, int, int]) -> None
     m[n + PACKET], m[n + DONE], m[n + ON_VC] = packet, 0, NONE
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _inject(m: Ints, node: int, now: int) -> None:
     """Send a flit of a node's packet if there is a slot."""
     n, each = m[AT_NODE] + node * NODE_WORDS, m[CHANNELS]

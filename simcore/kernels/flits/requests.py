@@ -27,6 +27,7 @@ from simcore.kernels.flits.network import (
     ITERATIONS,
     MOST_WAYS,
     NONE,
+    OF_PORT,
     OUTPUT,
     OUTPUT_WORDS,
     PORTS,
@@ -47,7 +48,7 @@ from simcore.kernels.flits.network import (
 from simcore.kernels.jit import njit
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def give_channels(m: Ints, router: int, waiters: int, now: int) -> None:
     """Give free channels of the next routers to heads that wait."""
     if waiters == 1:
@@ -68,21 +69,22 @@ def give_channels(m: Ints, router: int, waiters: int, now: int) -> None:
         _take(m, router, m[a + INPUT], m[a + ASKED], now)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _take(m: Ints, router: int, i: int, o: int, now: int) -> None:
     c = input_row(m, router, i)
-    m[c + OUTPUT], m[c + CHANNEL] = o // m[CHANNELS], o
+    row = output_row(m, router, o)
+    m[c + OUTPUT], m[c + CHANNEL] = m[row + OF_PORT], o
     m[c + STATE], m[c + READY] = ACTIVE, now + 1
-    m[output_row(m, router, o) + TAKEN] = 1
+    m[row + TAKEN] = 1
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _way(m: Ints, router: int, i: int, number: int) -> int:
     row = router * m[PORTS] * m[CHANNELS] + i
     return int(m[AT_WAY] + (row * MOST_WAYS + number) * WAY_WORDS)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _best_channel(m: Ints, router: int, i: int) -> int:
     """Free channel that an only head gets: every output offers it what it asks for."""
     pointer = m[pointer_row(m, router, CHANNEL_ACCEPTS) + i]
@@ -103,7 +105,7 @@ def _best_channel(m: Ints, router: int, i: int) -> int:
     return best
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _ask_for_channels(m: Ints, router: int, waiters: int) -> int:
     """Write requests for free channels; how many."""
     a, count, rows = m[AT_ASK], 0, output_row(m, router, 0)
@@ -121,7 +123,7 @@ def _ask_for_channels(m: Ints, router: int, waiters: int) -> int:
     return count
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def guess(m: Ints, router: int, waiters: int) -> int:
     """Write the outputs for which heads that wait for a channel ask at once; how many.
 

@@ -47,7 +47,7 @@ from simcore.kernels.flits.switch import let_through
 from simcore.kernels.jit import njit
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def cycle_of_router(m: Ints, router: int, now: int) -> bool:
     """Let a router work for one cycle; true if it has more to do."""
     own = m[AT_ROUTER] + router * ROUTER_WORDS
@@ -69,7 +69,7 @@ def cycle_of_router(m: Ints, router: int, now: int) -> bool:
     return bool(m[own + BUSY] > 0 or m[own + CROSSING] > 0)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _look(m: Ints, router: int, own: int, now: int) -> tuple[int, int]:
     """Work out routes; write the heads that wait for a channel, and what may leave; how many."""
     waiters, senders, began = 0, 0, False

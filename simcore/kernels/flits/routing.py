@@ -44,7 +44,7 @@ from simcore.kernels.flits.tree_routes import up_or_down
 from simcore.kernels.jit import njit
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def route(m: Ints, router: int, channel: int, packet: int) -> int:
     """Write the ways of the head in an input channel, and tell how many there are."""
     p, kind, last = packet_row(m, packet), m[KIND], m[CHANNELS] - 1

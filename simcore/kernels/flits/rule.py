@@ -54,7 +54,7 @@ class Rule(NamedTuple):
     table: Ints
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def write_way(
     m: Ints, router: int, channel: int, number: int, way: tuple[int, int, int, int]
 ) -> int:
@@ -65,14 +65,14 @@ def write_way(
     return number + 1
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def half(m: Ints, part: int) -> tuple[int, int]:
     """First and last channel of the lower (0) or the upper (1) half."""
     count = m[CHANNELS] // 2
     return (0, count - 1) if part == 0 else (count, 2 * count - 1)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def held_slots(m: Ints, router: int, output: int) -> int:
     """Slots behind an output that are not free, counted by credits."""
     each = m[CHANNELS]

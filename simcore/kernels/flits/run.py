@@ -81,9 +81,10 @@ from simcore.kernels.flits.network import (
 from simcore.kernels.flits.nodes import send_all, wake
 from simcore.kernels.flits.router import cycle_of_router
 from simcore.kernels.jit import njit
+from simcore.kernels.npu.pointers import pointer
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def run_until(m: Ints, chance: float, span: Ints) -> int:
     """Run the cycles from ``span[0]`` to before ``span[1]``.
 
@@ -97,31 +98,32 @@ def run_until(m: Ints, chance: float, span: Ints) -> int:
     Returns:
         The cycle after the last one that was run.
     """
-    now, last = span[0], span[1]
+    words = pointer(m)
+    now, last, until = span[0], span[1], span[4]
     while now < last:
-        if m[IN_FLIGHT] == 0 and m[AWAKE_COUNT] == 0 and m[SENDING] == 0:
-            now = max(now, min(last, _next_packet(m, last)))
+        if words[IN_FLIGHT] == 0 and words[AWAKE_COUNT] == 0 and words[SENDING] == 0:
+            now = max(now, min(last, _next_packet(words, last)))
             if now == last:
                 break
-        _arrivals(m, now)
-        wake(m, now)
-        send_all(m, chance, (now, span[2], span[3]))
-        _routers(m, now)
+        _arrivals(words, now)
+        wake(words, now)
+        send_all(words, chance, (now, span[2], span[3]))
+        _routers(words, now)
         now += 1
-        if span[4] > 0 and m[ARRIVALS] >= span[4]:
+        if until > 0 and words[ARRIVALS] >= until:
             break
-        if span[4] < 0 and m[MEASURED_ON_WAY] == 0 and _all_made(m, span[3]):
+        if until < 0 and words[MEASURED_ON_WAY] == 0 and _all_made(words, span[3]):
             break
     return int(now)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _next_packet(m: Ints, never: int) -> int:
     """Cycle in which the first of the nodes that wait makes a packet."""
     return int(m[m[AT_DUE]] // m[NODES]) if m[WAITING_NODES] > 0 else never
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _routers(m: Ints, now: int) -> None:
     """Let the routers work that have something to do."""
     awake, j = m[AT_AWAKE], 0
@@ -135,7 +137,7 @@ def _routers(m: Ints, now: int) -> None:
         m[awake + j] = m[awake + m[AWAKE_COUNT]]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _all_made(m: Ints, end: int) -> bool:
     """True if no node has yet to begin a packet that was made before *end*."""
     for node in range(m[NODES]):
@@ -144,7 +146,7 @@ def _all_made(m: Ints, end: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _arrivals(m: Ints, now: int) -> None:
     row = now & m[LAST_ROW]
     count = m[AT_COUNT] + row
@@ -173,7 +175,7 @@ def _arrivals(m: Ints, now: int) -> None:
     m[count] = 0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _latch(m: Ints, router: int, i: int, flit: int, now: int) -> None:
     """Put a flit that arrived into its channel, and wake channel and router."""
     c, first, depth = input_row(m, router, i), router * m[PORTS] * m[CHANNELS], m[DEPTH]
@@ -195,7 +197,7 @@ def _latch(m: Ints, router: int, i: int, flit: int, now: int) -> None:
         m[own + AWAKE] = 1
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _eject(m: Ints, node: int, vc: int, flit: int, now: int) -> None:
     """Take a flit that came to its node, and give its slot back."""
     door = m[AT_DOOR] + node * DOOR_WORDS

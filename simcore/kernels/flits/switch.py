@@ -46,7 +46,7 @@ GUESSED = -1
 """Priority of a request for the switch by a head that has no channel yet."""
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def let_through(m: Ints, router: int, what: tuple[int, int, int]) -> None:
     """Let flits through: those that hold the switch, then those that ask, some by a guess."""
     senders, guesses, now = what
@@ -73,7 +73,7 @@ def let_through(m: Ints, router: int, what: tuple[int, int, int]) -> None:
             m[m[AT_USED] + e] = 0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _ends(m: Ints, c: int, output: int) -> tuple[int, int]:
     """Input and output of the switch for an input channel and an output port."""
     e, o = m[c + PORT], output
@@ -84,7 +84,7 @@ def _ends(m: Ints, c: int, output: int) -> tuple[int, int]:
     return e, o
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _ask(m: Ints, router: int, what: tuple[int, int, int]) -> int:
     """Write requests for the switch, of which one of an input for an output stays; how many."""
     senders, guesses, now = what
@@ -103,7 +103,7 @@ def _ask(m: Ints, router: int, what: tuple[int, int, int]) -> int:
     return count
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _add(m: Ints, router: int, what: tuple[int, int, int], count: int) -> int:
     """Add a request (channel, output, priority) to so many; how many there are."""
     i, output, priority = what
@@ -125,7 +125,7 @@ def _add(m: Ints, router: int, what: tuple[int, int, int], count: int) -> int:
     return count + 1
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _is_right(m: Ints, router: int, a: int) -> bool:
     """True if a guess that won the switch may send: it won a channel there, with a slot."""
     i = m[a + LABEL]
@@ -138,14 +138,14 @@ def _is_right(m: Ints, router: int, a: int) -> bool:
     return bool(m[output_row(m, router, m[c + CHANNEL]) + CREDITS] > 0)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _turn(m: Ints, router: int, e: int, vc: int) -> None:
     """Let the channel after one that won come first at an input of the switch."""
     after = vc + m[INPUT_PORTS]
     m[pointer_row(m, router, TURNS) + e] = after if after < m[CHANNELS] else after - m[CHANNELS]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _win(m: Ints, router: int, what: tuple[int, int, int], now: int) -> None:
     """Send from a channel that won an input and an output of the switch."""
     e, o, i = what
@@ -157,7 +157,7 @@ def _win(m: Ints, router: int, what: tuple[int, int, int], now: int) -> None:
         m[pointer_row(m, router, HELD_OUTPUT) + e] = o
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _go_on(m: Ints, router: int, now: int) -> None:
     """Send from channels that hold the switch; one that cannot lets go of it after this cycle."""
     held, to = pointer_row(m, router, HELD_CHANNEL), pointer_row(m, router, HELD_OUTPUT)

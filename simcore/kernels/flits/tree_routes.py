@@ -5,7 +5,7 @@ from simcore.kernels.flits.rule import held_slots, write_way
 from simcore.kernels.jit import njit
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def up_or_down(m: Ints, router: int, channel: int, target: int, looks: bool) -> int:
     """Write the way to a node.
 
