@@ -5,6 +5,7 @@ import numpy as np
 from simcore.flits.case import Case
 from simcore.kernels.flits import network as of
 from simcore.kernels.flits.network import Ints
+from simcore.kernels.flits.rule import ADAPTIVE_ORDER, ADAPTIVE_TREE
 
 _SEED = 0x9E3779B97F4A7C15
 
@@ -49,7 +50,7 @@ class Memory:
             of.WHEEL_WIDTH: self._shapes[of.AT_WHEEL][1],
             of.BACK_WIDTH: self._shapes[of.AT_BACK][1],
             of.CROSSING_ROWS: self._shapes[of.AT_CROSSING][1], of.WIDTH: _width(case),
-            of.SWITCH_INPUTS: inputs, of.SWITCH_OUTPUTS: outputs,
+            of.MAY_SLEEP: _may_sleep(case), of.SWITCH_INPUTS: inputs, of.SWITCH_OUTPUTS: outputs,
         }  # fmt: skip
         for word, value in words.items():
             self.words[word] = int(value)
@@ -102,6 +103,13 @@ def seed_state(seed: int) -> int:
     """State of what is drawn, as a signed word."""
     state = _SEED * (2 * seed + 1) % 2**64
     return state - 2**64 if state >= 2**63 else state
+
+
+def _may_sleep(case: Case) -> bool:
+    """True if the first two stages of a lone head see nothing that changes meanwhile."""
+    how = case.how
+    looks = case.rule.kind in (ADAPTIVE_ORDER, ADAPTIVE_TREE)
+    return how.routing == 1 and not (how.guesses or how.tail_credit or looks)
 
 
 def _width(case: Case) -> int:

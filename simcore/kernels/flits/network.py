@@ -50,8 +50,9 @@ nodes that send, and nodes that will."""
 ) = range(40, 72)  # fmt: skip
 """Where tables begin; ``WIDTHS`` tells what a row of each is."""
 
-WIDTH, WHEEL_WIDTH, BACK_WIDTH, CROSSING_ROWS, SWITCH_INPUTS, SWITCH_OUTPUTS = range(72, 78)
-"""Sizes: of a router's pointers, of rows of the two wheels, of a crossbar's queue, of the switch."""
+WIDTH, WHEEL_WIDTH, BACK_WIDTH, CROSSING_ROWS, SWITCH_INPUTS, SWITCH_OUTPUTS, MAY_SLEEP = range(72, 79)
+"""Sizes: of a router's pointers, of rows of the two wheels, of a crossbar's queue, of the switch;
+whether a router may leave the first stages of a lone head until it sends it."""
 HEADER_WORDS = 80
 
 TO, TO_CHANNEL, TO_CYCLES, FROM, FROM_CHANNEL, FROM_CYCLES = range(6)
@@ -80,10 +81,11 @@ WAY_WORDS = 4
 MOST_WAYS = 2
 """Ways that a head may take at a router at most: an escape and another one."""
 
-BUSY, ROUTE_DUE, CROSSING, CROSSING_DUE, AWAKE = range(5)
+BUSY, ROUTE_DUE, CROSSING, CROSSING_DUE, AWAKE, ASLEEP_UNTIL = range(6)
 """Columns of a router: busy channels, last cycle of the routes that are being worked out, flits
-that wait for the crossbar, last cycle of those in it, whether the list of routers has it."""
-ROUTER_WORDS = 5
+that wait for the crossbar, last cycle of those in it, whether the list of routers has it, cycle
+until which it leaves its only head alone (0: none)."""
+ROUTER_WORDS = 6
 
 (
     CHANNEL_OFFERS, CHANNEL_ACCEPTS, SWITCH_OFFERS, SWITCH_ACCEPTS,

@@ -65,19 +65,23 @@ UNIFORM, TABLE, SPOTS = range(3)
 
 
 @njit(cache=True, error_model="numpy")
-def pause(m: Ints, chance: float) -> int:
+def scale_of(chance: float) -> float:
+    """What the logarithm of a draw is multiplied by for the cycles between packets of a chance."""
+    return 1.0 / np.log(1.0 - chance) if chance < 1.0 else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _pause(m: Ints, scale: float) -> int:
     """Cycles from one packet of a node to the next one."""
-    if chance >= 1.0:
-        return 1
-    return 1 + int(np.log(1.0 - draw(m)) / np.log(1.0 - chance))
+    return 1 + int(np.log(1.0 - draw(m)) * scale)
 
 
 @njit(cache=True, error_model="numpy")
 def begin(m: Ints, chance: float) -> None:
     """Draw the cycle of each node's first packet."""
-    words = pointer(m)
+    words, scale = pointer(m), scale_of(chance)
     for node in range(words[NODES]):
-        words[words[AT_NODE] + node * NODE_WORDS + NEXT_MADE] = pause(words, chance) - 1
+        words[words[AT_NODE] + node * NODE_WORDS + NEXT_MADE] = _pause(words, scale) - 1
         _rest(words, node)
 
 
@@ -118,14 +122,14 @@ def wake(m: Ints, now: int) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def send_all(m: Ints, chance: float, when: tuple[int, int, int]) -> None:
+def send_all(m: Ints, scale: float, when: tuple[int, int, int]) -> None:
     """Let each node that has something to send do so; those that have not leave the list."""
     sending, j = m[AT_SENDING], 0
     while j < m[SENDING]:
         node = m[sending + j]
         n = m[AT_NODE] + node * NODE_WORDS
         if m[n + PACKET] == NONE:
-            _make(m, chance, node, when)
+            _make(m, scale, node, when)
         if m[n + PACKET] != NONE:
             _inject(m, node, when[0])
         j += 1
@@ -141,7 +145,7 @@ def send_all(m: Ints, chance: float, when: tuple[int, int, int]) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def _make(m: Ints, chance: float, node: int, when: tuple[int, int, int]) -> None:
+def _make(m: Ints, scale: float, node: int, when: tuple[int, int, int]) -> None:
     """Begin the next packet of a node that sends none."""
     now, begin_, end = when
     n = m[AT_NODE] + node * NODE_WORDS
@@ -157,7 +161,7 @@ def _make(m: Ints, chance: float, node: int, when: tuple[int, int, int]) -> None
         if m[n + NEXT_MADE] > now:
             return
         made = m[n + NEXT_MADE]
-        m[n + NEXT_MADE] = made + pause(m, chance)
+        m[n + NEXT_MADE] = made + _pause(m, scale)
     packet = m[FREE]
     p = packet_row(m, packet)
     m[FREE] = m[p + NEXT_FREE]

@@ -7,6 +7,7 @@ cycles costs d to 2 d - 1.
 from simcore.kernels.flits.crossing import dispatch
 from simcore.kernels.flits.network import (
     ACTIVE,
+    ASLEEP_UNTIL,
     AT_BUSY,
     AT_FLIT,
     AT_ROUTER,
@@ -47,10 +48,39 @@ from simcore.kernels.flits.switch import let_through
 from simcore.kernels.jit import njit
 
 
+STAGES_ASLEEP = 2
+"""Cycles of a lone head before it may send: its route, then its channel."""
+
+
+@njit(cache=True, error_model="numpy")
+def catch_up(m: Ints, router: int, now: int) -> None:
+    """Let a router work through the cycles before one that it has slept for."""
+    own = m[AT_ROUTER] + router * ROUTER_WORDS
+    begin = m[own + ASLEEP_UNTIL] - STAGES_ASLEEP
+    m[own + ASLEEP_UNTIL] = 0
+    for cycle in range(begin, now):
+        cycle_of_router(m, router, cycle)
+
+
+@njit(cache=True, error_model="numpy")
+def _wake_up(m: Ints, router: int, now: int) -> None:
+    """Give the only head of a router its route and its channel, as the last two cycles would."""
+    first = router * m[PORTS] * m[CHANNELS]
+    i = m[m[AT_BUSY] + first]
+    c = input_row(m, router, i)
+    route(m, router, i, m[m[AT_FLIT] + (first + i) * m[DEPTH] + m[c + FIRST]] >> FLIT_BITS)
+    m[c + STATE], m[c + READY] = WAITING, now
+    m[m[AT_WAITER]] = i
+    give_channels(m, router, 1, now - 1)
+
+
 @njit(cache=True, error_model="numpy")
 def cycle_of_router(m: Ints, router: int, now: int) -> bool:
     """Let a router work for one cycle; true if it has more to do."""
     own = m[AT_ROUTER] + router * ROUTER_WORDS
+    if m[own + ASLEEP_UNTIL] == now:
+        m[own + ASLEEP_UNTIL] = 0
+        _wake_up(m, router, now)
     if m[CROSSING_CYCLES] > 1:
         dispatch(m, router, now)
     waiters, senders = _look(m, router, own, now)

@@ -9,6 +9,7 @@ from simcore.kernels.flits.crossing import put_credit
 from simcore.kernels.flits.network import (
     ARRIVALS,
     ARRIVED,
+    ASLEEP_UNTIL,
     AT,
     AT_AWAKE,
     AT_BACK,
@@ -45,6 +46,7 @@ from simcore.kernels.flits.network import (
     LATENCY,
     LISTED,
     MADE,
+    MAY_SLEEP,
     MEASURED,
     MEASURED_ON_WAY,
     NETWORK_LATENCY,
@@ -78,8 +80,8 @@ from simcore.kernels.flits.network import (
     output_row,
     packet_row,
 )
-from simcore.kernels.flits.nodes import send_all, wake
-from simcore.kernels.flits.router import cycle_of_router
+from simcore.kernels.flits.nodes import scale_of, send_all, wake
+from simcore.kernels.flits.router import STAGES_ASLEEP, catch_up, cycle_of_router
 from simcore.kernels.jit import njit
 from simcore.kernels.npu.pointers import pointer
 
@@ -98,7 +100,7 @@ def run_until(m: Ints, chance: float, span: Ints) -> int:
     Returns:
         The cycle after the last one that was run.
     """
-    words = pointer(m)
+    words, scale = pointer(m), scale_of(chance) if chance > 0.0 else 0.0
     now, last, until = span[0], span[1], span[4]
     while now < last:
         if words[IN_FLIGHT] == 0 and words[AWAKE_COUNT] == 0 and words[SENDING] == 0:
@@ -107,7 +109,7 @@ def run_until(m: Ints, chance: float, span: Ints) -> int:
                 break
         _arrivals(words, now)
         wake(words, now)
-        send_all(words, chance, (now, span[2], span[3]))
+        send_all(words, scale, (now, span[2], span[3]))
         _routers(words, now)
         now += 1
         if until > 0 and words[ARRIVALS] >= until:
@@ -129,7 +131,8 @@ def _routers(m: Ints, now: int) -> None:
     awake, j = m[AT_AWAKE], 0
     while j < m[AWAKE_COUNT]:
         router = m[awake + j]
-        if cycle_of_router(m, router, now):
+        is_asleep = m[m[AT_ROUTER] + router * ROUTER_WORDS + ASLEEP_UNTIL] > now
+        if is_asleep or cycle_of_router(m, router, now):
             j += 1
             continue
         m[m[AT_ROUTER] + router * ROUTER_WORDS + AWAKE] = 0
@@ -179,6 +182,9 @@ def _arrivals(m: Ints, now: int) -> None:
 def _latch(m: Ints, router: int, i: int, flit: int, now: int) -> None:
     """Put a flit that arrived into its channel, and wake channel and router."""
     c, first, depth = input_row(m, router, i), router * m[PORTS] * m[CHANNELS], m[DEPTH]
+    own = m[AT_ROUTER] + router * ROUTER_WORDS
+    if m[own + ASLEEP_UNTIL] > 0 and m[c + STATE] == IDLE:
+        catch_up(m, router, now)
     slot = m[c + FIRST] + m[c + HELD]
     slot = slot if slot < depth else slot - depth
     m[m[AT_FLIT] + (first + i) * depth + slot] = flit
@@ -186,7 +192,6 @@ def _latch(m: Ints, router: int, i: int, flit: int, now: int) -> None:
     if m[c + STATE] != IDLE:
         return
     m[c + STATE], m[c + READY] = ROUTING, now
-    own = m[AT_ROUTER] + router * ROUTER_WORDS
     if not m[c + LISTED]:
         m[m[AT_BUSY] + first + m[own + BUSY]] = i
         m[own + BUSY] += 1
@@ -195,6 +200,8 @@ def _latch(m: Ints, router: int, i: int, flit: int, now: int) -> None:
         m[m[AT_AWAKE] + m[AWAKE_COUNT]] = router
         m[AWAKE_COUNT] += 1
         m[own + AWAKE] = 1
+        if m[MAY_SLEEP]:
+            m[own + ASLEEP_UNTIL] = now + STAGES_ASLEEP
 
 
 @njit(cache=True, error_model="numpy")
