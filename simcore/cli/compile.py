@@ -40,6 +40,18 @@ def _compile_engine() -> None:
 
     prepare()
     run_case(case_of(_TWO_HOSTS))
+    _compile_inside()
+
+
+def _compile_inside() -> None:
+    """Compile networks flit by flit, and systolic arrays that wait for their memory."""
+    from simcore.flits.case import read_case
+    from simcore.flits.simulate import steady
+    from simcore.systolic import Array, Dataflow, Layer, report
+
+    steady(read_case(_ROUTERS), {}, 1, 0.1, is_throughput=True)
+    for flow in Dataflow:
+        report(Layer.gemm(8, 8, 8), Array(4, 4, flow, 100, 100, 100, bandwidth=1))
 
 
 def _compile_pipelines() -> "RunTemplate":
@@ -78,6 +90,11 @@ _TWO_HOSTS = {
     "topology": {"num_nodes": 2, "switches": [], "links": [[0, 1, 10**11, 0]]},
     "flows": [[0, 0, 1, 1, 0, []]],
 }
+
+_ROUTERS = {
+    "topology": "mesh", "k": 2, "n": 1, "routing_function": "dor", "num_vcs": 1, "vc_buf_size": 1,
+    "packet_size": 1, "sample_period": 10,
+}  # fmt: skip
 
 _SMALL = {
     "workload": {"model": "gpt3_175b_4layers", "sequence": 128, "global_batch": 16},

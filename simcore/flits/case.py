@@ -22,11 +22,27 @@ ALLOCATORS = {
 }  # fmt: skip
 """Allocators by name."""
 
-_FIXED = {
+_FIXED: dict[str, object] = {
     "vc_alloc_delay": 1, "sw_alloc_delay": 1, "output_delay": 0, "output_speedup": 1,
     "internal_speedup": 1.0, "injection_process": "bernoulli", "injection_rate_uses_flits": 1,
+    "arb_type": "round_robin", "batch_count": 1, "buf_size": -1, "buffer_policy": "private",
+    "classes": 1, "include_queuing": 1, "latency_thres": 500.0, "link_failures": 0, "noq": 0,
+    "output_buffer_size": -1, "priority": "none", "router": "iq", "spec_check_cred": 1,
+    "spec_check_elig": 1, "spec_mask_by_reqs": 0, "spec_sw_allocator": "prio", "subnets": 1,
+    "use_read_write": 0, "vc_busy_when_full": 0, "vc_prioritize_empty": 0, "vc_shuffle_requests": 0,
+    "vct": 0,
 }  # fmt: skip
 """Parameters of which one value is known."""
+
+_READ = frozenset({
+    "topology", "routing_function", "network_file", "k", "n", "c", "x", "y", "xr", "yr",
+    "use_noc_latency", "num_vcs", "vc_buf_size", "packet_size", "routing_delay",
+    "st_prepare_delay", "st_final_delay", "credit_delay", "wait_for_tail_credit", "speculative",
+    "hold_switch_for_packet", "input_speedup", "vc_allocator", "sw_allocator", "alloc_iters",
+    "traffic", "batch_size", "max_outstanding_requests", "sim_type", "warmup_periods",
+    "sample_period", "max_samples",
+})  # fmt: skip
+"""Parameters that are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +90,14 @@ def read_case(config: Mapping[str, Any], folder: Path = Path()) -> Case:
     for name, known in _FIXED.items():
         if config.get(name, known) != known:
             raise ConfigError(name, f"must be {known}, the only value so far", got=config[name])
+    for name in config:
+        if name not in _FIXED and name not in _READ:
+            rule = "must be left out: no such parameter is known"
+            raise ConfigError(name, rule, got=config[name])
+    kinds = ("batch",) if "batch_size" in config else ("latency", "throughput")
+    if config.get("sim_type", kinds[0]) not in kinds:
+        rule = "must be batch where there is a batch_size, else latency or throughput"
+        raise ConfigError("sim_type", rule, got=config["sim_type"])
     topology, routing = _topology(config)
     how = _how(config, routing)
     if "network_file" in config:

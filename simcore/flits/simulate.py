@@ -13,6 +13,7 @@ import numpy as np
 from simcore.errors import SimulationError
 from simcore.flits.case import Case, targets_of
 from simcore.flits.memory import Memory
+from simcore.flits.waiting import present_circle, told
 from simcore.kernels.flits import network, nodes
 from simcore.kernels.flits.run import run_until
 
@@ -25,6 +26,10 @@ _QUIET = 100_000
 
 Metrics = dict[str, float]
 _KINDS = {"uniform": nodes.UNIFORM, "table": nodes.TABLE, "listed": nodes.SPOTS}
+
+
+class Deadlock(SimulationError):
+    """A network that has come to a standstill; the message names routers that wait in a circle."""
 
 
 class Network:
@@ -82,7 +87,7 @@ def batch(case: Case, tables: Mapping[str, Sequence[int]], seed: int) -> Metrics
 
     Raises:
         ConfigError: The traffic is none that is known.
-        SimulationError: Nothing has arrived for a long time.
+        Deadlock: Nothing has arrived for a long time.
     """
     network_ = Network(case, tables, seed)
     every = case.nodes * case.batch
@@ -90,12 +95,21 @@ def batch(case: Case, tables: Mapping[str, Sequence[int]], seed: int) -> Metrics
         before = network_.total(network.ARRIVALS)
         network_.run(0.0, _QUIET, (0, _NEVER), every)
         if network_.total(network.ARRIVALS) == before:
-            raise SimulationError(
-                f"no packet has arrived for {_QUIET:,} cycles: {every - before} are stuck"
-            )
+            raise _stuck(network_, _QUIET)
     means = _means(network_)
     del means["packet_latency"]  # packets of a batch are made when they are sent
     return {"batch_duration": float(network_.total(network.LAST_CYCLE) + 1), **means}
+
+
+def _stuck(one: Network, cycles: int) -> Deadlock:
+    """Error of a network in which no packet has arrived for so many cycles."""
+    circle = present_circle(one.memory)
+    rule = f"no packet has arrived for {cycles:,} cycles"
+    where = f"routers {told(circle)}" if circle else "some of its routers"
+    return Deadlock(
+        f"deadlock: {rule}, and channels of {where} wait for each other: "
+        f"give the routes an order of channels, or more of them"
+    )
 
 
 def steady(
@@ -112,6 +126,7 @@ def steady(
 
     Raises:
         ConfigError: The traffic is none that is known.
+        Deadlock: Nothing has arrived for a period, and channels wait for each other in a circle.
     """
     one = Network(case, tables, seed)
     one.offer(rate)
@@ -122,7 +137,11 @@ def steady(
             begin = one.now
         if phase <= case.warmup:
             one.forget()
+        before = one.total(network.ARRIVALS)
         one.run(rate, case.period, (0 if warm else begin, _NEVER))
+        is_still = one.total(network.ARRIVALS) == before and one.total(network.IN_FLIGHT) == 0
+        if is_still and present_circle(one.memory):
+            raise _stuck(one, case.period)
         start = one.now - case.period if warm else begin
         found = _latency(one), _accepted(one, one.now - start)
         if not is_throughput and found[0] > UNSTABLE_CYCLES:

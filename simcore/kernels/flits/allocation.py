@@ -66,9 +66,7 @@ def steps(place: int, pointer: int, size: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def _is_better(
-    m: Ints, a: int, b: int, what: tuple[int, int, int], looks: bool
-) -> bool:
+def _is_better(m: Ints, a: int, b: int, what: tuple[int, int, int], looks: bool) -> bool:
     """True if request *a* comes before *b* at an arbiter: column, pointer and size of it."""
     if b == NONE:
         return True

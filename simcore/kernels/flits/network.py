@@ -48,16 +48,18 @@ nodes that send, and nodes that will."""
     AT_DUE, AT_WHEEL, AT_BACK, AT_COUNT, AT_ASK, AT_GUESS, AT_SPOILT, AT_GRANTED, AT_CHOSEN,
     AT_WIN, AT_BEST, AT_USED, AT_WAITER, AT_SENDER,
 ) = range(40, 72)  # fmt: skip
-"""Where tables begin; ``WIDTHS`` tells what a row of each is."""
+"""Words that tell where tables begin; their shapes are in ``flits.memory``."""
 
-WIDTH, WHEEL_WIDTH, BACK_WIDTH, CROSSING_ROWS, SWITCH_INPUTS, SWITCH_OUTPUTS, MAY_SLEEP = range(72, 79)
+WIDTH, WHEEL_WIDTH, BACK_WIDTH, CROSSING_ROWS, SWITCH_INPUTS, SWITCH_OUTPUTS, MAY_SLEEP = range(
+    72, 79
+)
 """Sizes: of a router's pointers, of rows of the two wheels, of a crossbar's queue, of the switch;
 whether a router may leave the first stages of a lone head until it sends it."""
 HEADER_WORDS = 80
 
 TO, TO_CHANNEL, TO_CYCLES, FROM, FROM_CHANNEL, FROM_CYCLES = range(6)
 """Columns of a port: the router that its output leads to and the first channel there; a node as
--1 - node, ``NOWHERE``: no link; cycles of the link; likewise of its input, with a credit's cycles."""
+-1 - node, ``NOWHERE``: no link; cycles of the link; likewise of its input, with a credit's."""
 LINK_WORDS = 6
 
 NODE_ROUTER, NODE_PORT, EXIT_ROUTER, EXIT_PORT = range(4)
@@ -194,23 +196,23 @@ def draw(m: Ints) -> float:
 
 @njit(cache=True, error_model="numpy")
 def input_row(m: Ints, router: int, channel: int) -> int:
-    """Where the words of an input channel begin."""
+    """Place where the words of an input channel begin."""
     return int(m[AT_INPUT] + (router * m[PORTS] * m[CHANNELS] + channel) * INPUT_WORDS)
 
 
 @njit(cache=True, error_model="numpy")
 def output_row(m: Ints, router: int, channel: int) -> int:
-    """Where the words of an output channel begin."""
+    """Place where the words of an output channel begin."""
     return int(m[AT_OUTPUT] + (router * m[PORTS] * m[CHANNELS] + channel) * OUTPUT_WORDS)
 
 
 @njit(cache=True, error_model="numpy")
 def packet_row(m: Ints, packet: int) -> int:
-    """Where the words of a packet begin."""
+    """Place where the words of a packet begin."""
     return int(m[AT_PACKET] + packet * PACKET_WORDS)
 
 
 @njit(cache=True, error_model="numpy")
 def pointer_row(m: Ints, router: int, row: int) -> int:
-    """Where a row of a router's pointers begins."""
+    """Place where a row of a router's pointers begins."""
     return int(m[AT_POINTER] + (router * POINTER_ROWS + row) * m[WIDTH])

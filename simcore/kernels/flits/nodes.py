@@ -61,12 +61,12 @@ from simcore.kernels.jit import njit
 from simcore.kernels.npu.pointers import pointer
 
 UNIFORM, TABLE, SPOTS = range(3)
-"""Where packets go: to any node; from node i to the i-th target; to any of the targets."""
+"""Kinds of traffic: to any node; from node i to the i-th target; to any of the targets."""
 
 
 @njit(cache=True, error_model="numpy")
 def scale_of(chance: float) -> float:
-    """What the logarithm of a draw is multiplied by for the cycles between packets of a chance."""
+    """Factor of the logarithm of a draw in the cycles between packets of a chance."""
     return 1.0 / np.log(1.0 - chance) if chance < 1.0 else 0.0
 
 

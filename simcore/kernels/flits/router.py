@@ -47,7 +47,6 @@ from simcore.kernels.flits.routing import route
 from simcore.kernels.flits.switch import let_through
 from simcore.kernels.jit import njit
 
-
 STAGES_ASLEEP = 2
 """Cycles of a lone head before it may send: its route, then its channel."""
 
@@ -64,7 +63,10 @@ def catch_up(m: Ints, router: int, now: int) -> None:
 
 @njit(cache=True, error_model="numpy")
 def _wake_up(m: Ints, router: int, now: int) -> None:
-    """Give the only head of a router its route and its channel, as the last two cycles would."""
+    """Give the only head of a router its route and its channel, as the last two cycles would.
+
+    Where it then has a slot, it takes the switch, which nobody else asks for.
+    """
     first = router * m[PORTS] * m[CHANNELS]
     i = m[m[AT_BUSY] + first]
     c = input_row(m, router, i)
@@ -72,6 +74,9 @@ def _wake_up(m: Ints, router: int, now: int) -> None:
     m[c + STATE], m[c + READY] = WAITING, now
     m[m[AT_WAITER]] = i
     give_channels(m, router, 1, now - 1)
+    if m[c + STATE] == ACTIVE and m[output_row(m, router, m[c + CHANNEL]) + CREDITS] > 0:
+        m[m[AT_SENDER]] = i
+        let_through(m, router, (1, 0, now))
 
 
 @njit(cache=True, error_model="numpy")
@@ -81,6 +86,7 @@ def cycle_of_router(m: Ints, router: int, now: int) -> bool:
     if m[own + ASLEEP_UNTIL] == now:
         m[own + ASLEEP_UNTIL] = 0
         _wake_up(m, router, now)
+        return _has_more(m, router, own)
     if m[CROSSING_CYCLES] > 1:
         dispatch(m, router, now)
     waiters, senders = _look(m, router, own, now)
@@ -91,9 +97,14 @@ def cycle_of_router(m: Ints, router: int, now: int) -> bool:
         give_channels(m, router, waiters, now)
     if senders or guesses or m[HOLDS]:
         let_through(m, router, (senders, guesses, now))
+    return _has_more(m, router, own)
+
+
+@njit(cache=True, error_model="numpy")
+def _has_more(m: Ints, router: int, own: int) -> bool:
+    """True if a router has more to do; an only channel without a flit leaves its list."""
     if m[own + BUSY] == 1:
-        busy = m[m[AT_BUSY] + router * m[PORTS] * m[CHANNELS]]
-        c = input_row(m, router, busy)
+        c = input_row(m, router, m[m[AT_BUSY] + router * m[PORTS] * m[CHANNELS]])
         if m[c + STATE] == IDLE:
             m[c + LISTED], m[own + BUSY] = 0, 0
     return bool(m[own + BUSY] > 0 or m[own + CROSSING] > 0)

@@ -143,10 +143,10 @@ def _routers(m: Ints, now: int) -> None:
 @njit(cache=True, error_model="numpy")
 def _all_made(m: Ints, end: int) -> bool:
     """True if no node has yet to begin a packet that was made before *end*."""
+    least = end
     for node in range(m[NODES]):
-        if m[m[AT_NODE] + node * NODE_WORDS + NEXT_MADE] < end:
-            return False
-    return True
+        least = min(least, m[m[AT_NODE] + node * NODE_WORDS + NEXT_MADE])
+    return bool(least >= end)
 
 
 @njit(cache=True, error_model="numpy")

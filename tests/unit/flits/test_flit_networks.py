@@ -190,6 +190,10 @@ def test_a_file_that_is_no_network_is_refused(tmp_path: Path, lines: str, place:
         ({**NETWORKS["cmesh"], "xr": 3}, "xr"),
         ({**NETWORKS["flatfly"], "x": 3}, "x"),
         ({"topology": "anynet", "routing_function": "min"}, "network_file"),
+        ({"vc_busy_when_full": 1}, "vc_busy_when_full"),
+        ({"num_vc": 4}, "num_vc"),
+        ({"sim_type": "batch"}, "sim_type"),
+        ({"batch_size": 1, "sim_type": "latency"}, "sim_type"),
     ],
 )
 def test_what_is_not_known_is_refused_by_name(change: dict[str, Any], place: str) -> None:
