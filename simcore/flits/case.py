@@ -92,12 +92,12 @@ def read_case(config: Mapping[str, Any], folder: Path = Path()) -> Case:
             raise ConfigError(name, f"must be {known}, the only value so far", got=config[name])
     for name in config:
         if name not in _FIXED and name not in _READ:
-            rule = "must be left out: no such parameter is known"
-            raise ConfigError(name, rule, got=config[name])
+            unknown = "must be left out: no such parameter is known"
+            raise ConfigError(name, unknown, got=config[name])
     kinds = ("batch",) if "batch_size" in config else ("latency", "throughput")
     if config.get("sim_type", kinds[0]) not in kinds:
-        rule = "must be batch where there is a batch_size, else latency or throughput"
-        raise ConfigError("sim_type", rule, got=config["sim_type"])
+        fits = "must be batch where there is a batch_size, else latency or throughput"
+        raise ConfigError("sim_type", fits, got=config["sim_type"])
     topology, routing = _topology(config)
     how = _how(config, routing)
     if "network_file" in config:
