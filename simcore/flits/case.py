@@ -144,6 +144,8 @@ def _how(config: Mapping[str, Any], routing: Routing) -> How:
     if channels % routing.parts:
         rule = f"must be even: routing_function {route} halves them"
         raise ConfigError("num_vcs", rule, got=channels)
+    whole(config, "alloc_iters", 1, 16, 1)  # BookSim 2 reads it, and its routers do not
+    channel, switch = _allocator(config, "vc_allocator"), _allocator(config, "sw_allocator")
     prepare = whole(config, "st_prepare_delay", 0, MOST_STAGE_CYCLES, 0)
     return How(
         channels=channels,
@@ -156,17 +158,30 @@ def _how(config: Mapping[str, Any], routing: Routing) -> How:
         tail_credit=whole(config, "wait_for_tail_credit", 0, 1, 0) == 1,
         input_ports=whole(config, "input_speedup", 1, channels, 1),
         output_ports=1,
-        channel_kind=_allocator(config, "vc_allocator"),
-        switch_kind=_allocator(config, "sw_allocator"),
-        iterations=whole(config, "alloc_iters", 1, 16, 1),
+        channel_kind=channel[0],
+        switch_kind=switch[0],
+        iterations=_iterations(channel[1], switch[1]),
     )
 
 
-def _allocator(config: Mapping[str, Any], name: str) -> int:
-    kind = config.get(name, "islip")
-    if kind not in ALLOCATORS:
-        raise ConfigError(name, f"must be one of {', '.join(ALLOCATORS)}", got=kind)
-    return ALLOCATORS[kind]
+def _allocator(config: Mapping[str, Any], name: str) -> tuple[int, int]:
+    """Kind of an allocator, and its iterations: ``islip(2)`` has two, other kinds any number."""
+    found = str(config.get(name, "islip"))
+    several = re.fullmatch(r"islip\(([1-9]|1[0-6])\)", found)
+    if several:
+        return ISLIP, int(several[1])
+    if found not in ALLOCATORS:
+        rule = f"must be one of {', '.join(ALLOCATORS)} or islip(2) for two iterations, up to 16"
+        raise ConfigError(name, rule, got=config[name])
+    return ALLOCATORS[found], 1 if ALLOCATORS[found] == ISLIP else 0
+
+
+def _iterations(channel: int, switch: int) -> int:
+    """Iterations of both allocators, of which one that has none (0) takes any."""
+    if channel and switch and channel != switch:
+        rule = f"must have as many iterations as vc_allocator, {channel}"
+        raise ConfigError("sw_allocator", rule, got=switch)
+    return max(channel, switch, 1)
 
 
 def targets_of(case: Case, tables: Mapping[str, Sequence[int]]) -> tuple[str, list[int]]:

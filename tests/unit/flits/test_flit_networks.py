@@ -79,7 +79,7 @@ def test_a_lone_packet_passes_each_stage_of_each_router(
         {**MESH, "wait_for_tail_credit": 1},
         {**MESH, "speculative": 1},
         {**MESH, "speculative": 1, "routing_delay": 0, "routing_function": "min_adapt"},
-        {**MESH, "input_speedup": 2, "alloc_iters": 3},
+        {**MESH, "input_speedup": 2, "vc_allocator": "islip(3)", "sw_allocator": "islip(3)"},
         {**MESH, "vc_allocator": "separable_input_first", "sw_allocator": "separable_output_first"},
     ],
 )
@@ -192,6 +192,7 @@ def test_a_file_that_is_no_network_is_refused(tmp_path: Path, lines: str, place:
         ({"topology": "anynet", "routing_function": "min"}, "network_file"),
         ({"vc_busy_when_full": 1}, "vc_busy_when_full"),
         ({"num_vc": 4}, "num_vc"),
+        ({"vc_allocator": "islip(2)"}, "sw_allocator"),
         ({"sim_type": "batch"}, "sim_type"),
         ({"batch_size": 1, "sim_type": "latency"}, "sim_type"),
     ],
