@@ -60,9 +60,9 @@ def _compile_engine(everything: bool) -> None:
 
 def _compile_flits() -> None:
     from simcore.flits.case import read_case
-    from simcore.flits.simulate import batch
+    from simcore.flits.simulate import steady
 
-    batch(read_case(_MESH), {}, seed=1)
+    steady(read_case(_MESH), {}, 1, 0.1, is_throughput=True)
 
 
 def _compile_arrays() -> None:
@@ -131,8 +131,8 @@ _TWO_HOSTS = {
 }
 
 _MESH = {
-    "topology": "mesh", "k": 2, "n": 2, "routing_function": "dor", "num_vcs": 1,
-    "vc_buf_size": 2, "packet_size": 1, "traffic": "uniform", "batch_size": 1,
+    "topology": "mesh", "k": 2, "n": 1, "routing_function": "dor", "num_vcs": 1,
+    "vc_buf_size": 1, "packet_size": 1, "sample_period": 10,
 }  # fmt: skip
 
 _TRIANGLE = {

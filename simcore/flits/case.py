@@ -22,12 +22,27 @@ ALLOCATORS = {
 }  # fmt: skip
 """Allocators by name."""
 
-_FIXED = {
+_FIXED: dict[str, object] = {
     "vc_alloc_delay": 1, "sw_alloc_delay": 1, "output_delay": 0, "output_speedup": 1,
     "internal_speedup": 1.0, "injection_process": "bernoulli", "injection_rate_uses_flits": 1,
-    "speculative": 0,
+    "arb_type": "round_robin", "batch_count": 1, "buf_size": -1, "buffer_policy": "private",
+    "classes": 1, "include_queuing": 1, "latency_thres": 500.0, "link_failures": 0, "noq": 0,
+    "output_buffer_size": -1, "priority": "none", "router": "iq", "spec_check_cred": 1,
+    "spec_check_elig": 1, "spec_mask_by_reqs": 0, "spec_sw_allocator": "prio", "subnets": 1,
+    "use_read_write": 0, "vc_busy_when_full": 0, "vc_prioritize_empty": 0, "vc_shuffle_requests": 0,
+    "vct": 0,
 }  # fmt: skip
 """Parameters of which one value is known."""
+
+_READ = frozenset({
+    "topology", "routing_function", "network_file", "k", "n", "c", "x", "y", "xr", "yr",
+    "use_noc_latency", "num_vcs", "vc_buf_size", "packet_size", "routing_delay",
+    "st_prepare_delay", "st_final_delay", "credit_delay", "wait_for_tail_credit", "speculative",
+    "hold_switch_for_packet", "input_speedup", "vc_allocator", "sw_allocator", "alloc_iters",
+    "traffic", "batch_size", "max_outstanding_requests", "sim_type", "warmup_periods",
+    "sample_period", "max_samples",
+})  # fmt: skip
+"""Parameters that are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +90,23 @@ def read_case(config: Mapping[str, Any], folder: Path = Path()) -> Case:
     for name, known in _FIXED.items():
         if config.get(name, known) != known:
             raise ConfigError(name, f"must be {known}, the only value so far", got=config[name])
+    for name in config:
+        if name not in _FIXED and name not in _READ:
+            unknown = "must be left out: no such parameter is known"
+            raise ConfigError(name, unknown, got=config[name])
+    kinds = ("batch",) if "batch_size" in config else ("latency", "throughput")
+    if config.get("sim_type", kinds[0]) not in kinds:
+        fits = "must be batch where there is a batch_size, else latency or throughput"
+        raise ConfigError("sim_type", fits, got=config["sim_type"])
     topology, routing = _topology(config)
     how = _how(config, routing)
     if "network_file" in config:
         config = {**config, "network_file": folder / str(config["network_file"])}
     wires = topology.wires(config)
-    rule = Rule(routing.kind, wires.side, wires.dimensions, how.channels, wires.first, wires.table)
+    rule = Rule(
+        routing.kind, wires.side, wires.dimensions, how.channels, wires.first,
+        routing.skipped * (how.channels // 3), wires.table,
+    )  # fmt: skip
     return Case(
         links=wires.links(whole(config, "credit_delay", 0, MOST_STAGE_CYCLES, 0)),
         rule=rule,
@@ -118,6 +144,8 @@ def _how(config: Mapping[str, Any], routing: Routing) -> How:
     if channels % routing.parts:
         rule = f"must be even: routing_function {route} halves them"
         raise ConfigError("num_vcs", rule, got=channels)
+    whole(config, "alloc_iters", 1, 16, 1)  # BookSim 2 reads it, and its routers do not
+    channel, switch = _allocator(config, "vc_allocator"), _allocator(config, "sw_allocator")
     prepare = whole(config, "st_prepare_delay", 0, MOST_STAGE_CYCLES, 0)
     return How(
         channels=channels,
@@ -125,21 +153,35 @@ def _how(config: Mapping[str, Any], routing: Routing) -> How:
         size=whole(config, "packet_size", 1, MOST_FLITS),
         routing=whole(config, "routing_delay", 0, MOST_STAGE_CYCLES, 1),
         crossing=prepare + whole(config, "st_final_delay", 1, MOST_STAGE_CYCLES, 1),
+        guesses=whole(config, "speculative", 0, 1, 0) == 1,
         holds=whole(config, "hold_switch_for_packet", 0, 1, 0) == 1,
         tail_credit=whole(config, "wait_for_tail_credit", 0, 1, 0) == 1,
         input_ports=whole(config, "input_speedup", 1, channels, 1),
         output_ports=1,
-        channel_kind=_allocator(config, "vc_allocator"),
-        switch_kind=_allocator(config, "sw_allocator"),
-        iterations=whole(config, "alloc_iters", 1, 16, 1),
+        channel_kind=channel[0],
+        switch_kind=switch[0],
+        iterations=_iterations(channel[1], switch[1]),
     )
 
 
-def _allocator(config: Mapping[str, Any], name: str) -> int:
-    kind = config.get(name, "islip")
-    if kind not in ALLOCATORS:
-        raise ConfigError(name, f"must be one of {', '.join(ALLOCATORS)}", got=kind)
-    return ALLOCATORS[kind]
+def _allocator(config: Mapping[str, Any], name: str) -> tuple[int, int]:
+    """Kind of an allocator, and its iterations: ``islip(2)`` has two, other kinds any number."""
+    found = str(config.get(name, "islip"))
+    several = re.fullmatch(r"islip\(([1-9]|1[0-6])\)", found)
+    if several:
+        return ISLIP, int(several[1])
+    if found not in ALLOCATORS:
+        rule = f"must be one of {', '.join(ALLOCATORS)} or islip(2) for two iterations, up to 16"
+        raise ConfigError(name, rule, got=config[name])
+    return ALLOCATORS[found], 1 if ALLOCATORS[found] == ISLIP else 0
+
+
+def _iterations(channel: int, switch: int) -> int:
+    """Iterations of both allocators, of which one that has none (0) takes any."""
+    if channel and switch and channel != switch:
+        rule = f"must have as many iterations as vc_allocator, {channel}"
+        raise ConfigError("sw_allocator", rule, got=switch)
+    return max(channel, switch, 1)
 
 
 def targets_of(case: Case, tables: Mapping[str, Sequence[int]]) -> tuple[str, list[int]]:

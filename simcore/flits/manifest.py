@@ -11,7 +11,8 @@ from typing import Any
 from simcore.errors import ConfigError, SimcoreError
 from simcore.files.json_file import read_json
 from simcore.flits.case import Case, read_case
-from simcore.flits.simulate import Metrics, batch, steady
+from simcore.flits.simulate import Deadlock, Metrics, batch, steady
+from simcore.flits.waiting import possible_circle, told
 
 MOST_SEEDS = 10_000
 
@@ -59,6 +60,7 @@ def run_cases(
     cases: Sequence[Mapping[str, Any]],
     on_done: Callable[[str, str], None],
     folder: Path = Path(),
+    on_note: Callable[[str, str], None] = lambda *_: None,
 ) -> dict[str, dict[str, object]]:
     """Results of *cases* by id: status, message, and points with metrics.
 
@@ -67,23 +69,26 @@ def run_cases(
         cases: What to run.
         on_done: Called with the id and the status of each.
         folder: Where files of networks are looked for.
+        on_note: Called with the id and what there is to say of a case before it runs.
     """
     results: dict[str, dict[str, object]] = {}
     for entry in cases:
         name = str(entry["id"])
         try:
-            results[name] = {
-                "status": "ok",
-                "message": "",
-                "points": _points(tables, entry, folder),
-            }
+            case, asked = _case(entry, folder)
+            message = _note(case)
+            if message:
+                on_note(name, message)
+            points = [_point(case, tables, point) for point in asked]
+            results[name] = {"status": "ok", "message": message, "points": points}
         except SimcoreError as error:
             results[name] = {"status": "error", "message": str(error), "points": []}
         on_done(name, str(results[name]["status"]))
     return results
 
 
-def _points(tables: Tables, entry: Mapping[str, Any], folder: Path) -> list[dict[str, object]]:
+def _case(entry: Mapping[str, Any], folder: Path) -> tuple[Case, list[Mapping[str, Any]]]:
+    """A case, and the points that are asked for."""
     config, points = entry.get("config"), entry.get("points")
     if not isinstance(config, dict):
         raise ConfigError("config", "must be an object of parameters", got=_kind(config))
@@ -93,7 +98,14 @@ def _points(tables: Tables, entry: Mapping[str, Any], folder: Path) -> list[dict
     if entry.get("nodes", case.nodes) != case.nodes:
         rule = f"must be {case.nodes}, as the topology's parameters say"
         raise ConfigError("nodes", rule, got=entry["nodes"])
-    return [_point(case, tables, point) for point in points]
+    return case, points
+
+
+def _note(case: Case) -> str:
+    circle = possible_circle(case)
+    if not circle:
+        return ""
+    return f"can deadlock: links of routers {told(circle)} may wait for each other"
 
 
 def _point(case: Case, tables: Tables, point: Mapping[str, Any]) -> dict[str, object]:
@@ -103,19 +115,25 @@ def _point(case: Case, tables: Tables, point: Mapping[str, Any]) -> dict[str, ob
     if (kind == "batch") != (case.batch > 0):
         rule = "must be batch where the parameters give a batch_size, and only there"
         raise ConfigError("kind", rule, got=kind)
-    found: list[Metrics | None] = []
+    rate = 0.0 if kind == "batch" else _rate(case, point)
+    stable: list[Metrics] = []
+    result: dict[str, object] = {"kind": kind}
     for seed in range(1, seeds + 1):
-        if kind == "batch":
-            found.append(batch(case, tables, seed))
-        else:
-            rate = _rate(case, point)
-            found.append(steady(case, tables, seed, rate, is_throughput=kind == "saturation"))
-    stable = [metrics for metrics in found if metrics is not None]
-    told: dict[str, object] = {"kind": kind, "unstable": len(found) - len(stable)}
+        try:
+            if kind == "batch":
+                metrics: Metrics | None = batch(case, tables, seed)
+            else:
+                metrics = steady(case, tables, seed, rate, is_throughput=kind == "saturation")
+        except Deadlock as error:
+            result["deadlock"] = str(error)
+            continue
+        if metrics is not None:
+            stable.append(metrics)
+    result["unstable"] = seeds - len(stable)
     for name in stable[0] if stable else ():
         values = [metrics[name] for metrics in stable]
-        told[name] = {"mean": fmean(values), "values": values}
-    return told
+        result[name] = {"mean": fmean(values), "values": values}
+    return result
 
 
 def _rate(case: Case, point: Mapping[str, Any]) -> float:

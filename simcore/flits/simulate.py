@@ -12,20 +12,24 @@ import numpy as np
 
 from simcore.errors import SimulationError
 from simcore.flits.case import Case, targets_of
-from simcore.kernels.flits import network, run
-from simcore.kernels.flits.allocation import scratch_for
+from simcore.flits.memory import Memory
+from simcore.flits.waiting import present_circle, told
+from simcore.kernels.flits import network, nodes
+from simcore.kernels.flits.run import run_until
 
 UNSTABLE_CYCLES = 500
 CONVERGED = 3
 CHANGE = 0.05
-WAYS = 1
-"""Ways that a head may take at a router: every routing function settles on one output."""
 _NEVER = 1 << 60
 _QUIET = 100_000
 """Cycles without an arrival after which a batch is taken to be stuck."""
 
 Metrics = dict[str, float]
-_KINDS = {"uniform": run.UNIFORM, "table": run.TABLE, "listed": run.SPOTS}
+_KINDS = {"uniform": nodes.UNIFORM, "table": nodes.TABLE, "listed": nodes.SPOTS}
+
+
+class Deadlock(SimulationError):
+    """A network that has come to a standstill; the message names routers that wait in a circle."""
 
 
 class Network:
@@ -43,10 +47,7 @@ class Network:
     def __init__(self, case: Case, tables: Mapping[str, Sequence[int]], seed: int) -> None:
         kind, targets = targets_of(case, tables)
         self.case = case
-        self.kind, self.targets = _KINDS[kind], np.array(targets, np.int64)
-        how, ports = case.how, case.links.router.shape[1]
-        self.scratch = scratch_for(ports, how.channels, WAYS, _switch_ports(case))
-        self.state = _state(case, seed)
+        self.memory = Memory(case, (_KINDS[kind], targets), seed)
         self.now = 0
 
     def run(self, rate: float, cycles: int, counted: tuple[int, int], until: int = 0) -> None:
@@ -58,101 +59,27 @@ class Network:
             counted: First cycle, and the one after the last, in which packets are made that count.
             until: Packets at whose arrival to stop; 0: never; -1: when none that counts is left.
         """
-        case = self.case
-        chance = float(rate / case.how.size)
-        traffic = run.Traffic(
-            self.kind, self.targets, case.how.size, case.batch > 0, chance, case.most_out
-        )
         span = np.array([self.now, self.now + cycles, *counted, until], np.int64)
-        self.now = int(
-            run.run_until(case.links, case.rule, case.how, self.state, self.scratch, traffic, span)
-        )
+        self.now = int(run_until(self.memory.words, rate / self.case.how.size, span))
 
     def offer(self, rate: float) -> None:
         """Draw the cycle of each node's first packet."""
-        for node in self.state.nodes:
-            node[run.NEXT_MADE] = run.pause(self.state, rate / self.case.how.size) - 1
+        nodes.begin(self.memory.words, rate / self.case.how.size)
+
+    def arrived(self) -> network.Ints:
+        """(N,) flits that came to each node."""
+        return self.memory.table(network.AT_NODE)[:, network.ARRIVED]
 
     def total(self, which: int) -> int:
         """One of the sums over packets."""
-        return int(self.state.totals[which])
+        return int(self.memory.words[which])
 
     def forget(self) -> None:
         """Begin sums anew; packets on their way count no more."""
-        totals = self.state.totals
-        totals[[run.PACKETS, run.LATENCY, run.NETWORK_LATENCY, run.PASSED]] = 0
-        totals[run.MEASURED_ON_WAY] = 0
-        self.state.packets[:, network.MEASURED] = 0
-        self.state.nodes[:, run.ARRIVED] = 0
-
-
-def _switch_ports(case: Case) -> tuple[int, int]:
-    return case.how.input_ports, case.how.output_ports
-
-
-def _zeros(*shape: int) -> network.Ints:
-    return np.zeros(shape, np.int64)
-
-
-def _packets(count: int) -> network.Ints:
-    """Rows of packets, each of which names the next free one."""
-    rows = _zeros(count, network.PACKET_WORDS)
-    rows[:, network.NEXT_FREE] = np.arange(1, count + 1)
-    return rows
-
-
-def _nodes(case: Case) -> network.Ints:
-    rows = _zeros(case.nodes, run.NODE_WORDS)
-    rows[:, run.LEFT], rows[:, run.PACKET], rows[:, run.LAST_VC] = case.batch, -1, -1
-    rows[:, run.ON_VC] = -1
-    return rows
-
-
-def _routers(case: Case) -> tuple[network.Ints, network.Ints, network.Ints]:
-    """Input channels, what each router has to do, and its pointers."""
-    how, (routers, ports) = case.how, case.links.router.shape
-    channels = _zeros(routers, ports * how.channels, network.CHANNEL_WORDS)
-    channels[:, :, network.DUE] = -1
-    work = _zeros(routers, network.ROUTER_WORDS)
-    work[:, network.ROUTE_DUE] = work[:, network.CROSSING_DUE] = -1
-    width = ports * max(how.channels, *_switch_ports(case))
-    pointers = _zeros(routers, network.POINTER_ROWS, width)
-    pointers[:, network.HELD_CHANNEL] = -1
-    return channels, work, pointers
-
-
-def _state(case: Case, seed: int) -> network.State:
-    links, how, nodes = case.links, case.how, case.nodes
-    routers, ports = links.router.shape
-    each, depth, inputs = how.channels, how.depth, ports * how.channels
-    longest = int(max(links.latency.max(), links.from_latency.max(), links.node_latency))
-    rows = longest + 2 * how.crossing + 3
-    lines = routers * ports + nodes
-    crossing = ports * (how.crossing + 1)
-    packets = routers * (inputs * depth + crossing) + rows * lines + nodes + 1
-
-    channels, work, pointers = _routers(case)
-    return network.State(
-        channels=channels,
-        flits=_zeros(routers, inputs, depth),
-        ways=_zeros(routers, inputs, WAYS, 4),
-        taken=_zeros(routers, inputs),
-        credits=np.full((routers, inputs), depth, np.int64),
-        busy=_zeros(routers, inputs),
-        pointers=pointers,
-        routers=work,
-        crossing=_zeros(routers, crossing, 3),
-        awake=_zeros(routers + 1),
-        packets=_packets(packets),
-        nodes=_nodes(case),
-        node_taken=_zeros(nodes, each),
-        node_credits=np.full((nodes, each), depth, np.int64),
-        wheel=_zeros(rows, lines, 4),
-        credit_wheel=_zeros(rows, lines * how.input_ports, 4),
-        counts=_zeros(2, rows),
-        totals=_zeros(run.TOTAL_WORDS),
-        random=np.array([0x9E3779B97F4A7C15 * (2 * seed + 1) % 2**64], np.uint64),
-    )
+        sums = network.PACKETS, network.LATENCY, network.NETWORK_LATENCY, network.PASSED
+        self.memory.words[[*sums, network.MEASURED_ON_WAY]] = 0
+        self.memory.table(network.AT_PACKET)[:, network.MEASURED] = 0
+        self.arrived()[:] = 0
 
 
 def batch(case: Case, tables: Mapping[str, Sequence[int]], seed: int) -> Metrics:
@@ -160,20 +87,29 @@ def batch(case: Case, tables: Mapping[str, Sequence[int]], seed: int) -> Metrics
 
     Raises:
         ConfigError: The traffic is none that is known.
-        SimulationError: Nothing has arrived for a long time.
+        Deadlock: Nothing has arrived for a long time.
     """
     network_ = Network(case, tables, seed)
     every = case.nodes * case.batch
-    while network_.total(run.ARRIVALS) < every:
-        before = network_.total(run.ARRIVALS)
+    while network_.total(network.ARRIVALS) < every:
+        before = network_.total(network.ARRIVALS)
         network_.run(0.0, _QUIET, (0, _NEVER), every)
-        if network_.total(run.ARRIVALS) == before:
-            raise SimulationError(
-                f"no packet has arrived for {_QUIET:,} cycles: {every - before} are stuck"
-            )
+        if network_.total(network.ARRIVALS) == before:
+            raise _stuck(network_, _QUIET)
     means = _means(network_)
     del means["packet_latency"]  # packets of a batch are made when they are sent
-    return {"batch_duration": float(network_.total(run.LAST_CYCLE) + 1), **means}
+    return {"batch_duration": float(network_.total(network.LAST_CYCLE) + 1), **means}
+
+
+def _stuck(one: Network, cycles: int) -> Deadlock:
+    """Error of a network in which no packet has arrived for so many cycles."""
+    circle = present_circle(one.memory)
+    rule = f"no packet has arrived for {cycles:,} cycles"
+    where = f"routers {told(circle)}" if circle else "some of its routers"
+    return Deadlock(
+        f"deadlock: {rule}, and channels of {where} wait for each other: "
+        f"give the routes an order of channels, or more of them"
+    )
 
 
 def steady(
@@ -190,6 +126,7 @@ def steady(
 
     Raises:
         ConfigError: The traffic is none that is known.
+        Deadlock: Nothing has arrived for a period, and channels wait for each other in a circle.
     """
     one = Network(case, tables, seed)
     one.offer(rate)
@@ -200,7 +137,11 @@ def steady(
             begin = one.now
         if phase <= case.warmup:
             one.forget()
+        before = one.total(network.ARRIVALS)
         one.run(rate, case.period, (0 if warm else begin, _NEVER))
+        is_still = one.total(network.ARRIVALS) == before and one.total(network.IN_FLIGHT) == 0
+        if is_still and present_circle(one.memory):
+            raise _stuck(one, case.period)
         start = one.now - case.period if warm else begin
         found = _latency(one), _accepted(one, one.now - start)
         if not is_throughput and found[0] > UNSTABLE_CYCLES:
@@ -212,7 +153,7 @@ def steady(
         if calm >= CONVERGED:
             break
     end, rates = one.now, last[1]
-    least = float(one.state.nodes[:, run.ARRIVED].min()) / (end - begin)
+    least = float(one.arrived().min()) / (end - begin)
     if not is_throughput and not _drain(one, rate, (begin, end)):
         return None
     return {**_means(one), "accepted": rates, "accepted_min_node": least}
@@ -225,25 +166,25 @@ def _drain(one: Network, rate: float, counted: tuple[int, int]) -> bool:
         one.run(rate, one.case.period, counted, -1)
         if one.now - before < one.case.period:
             return _latency(one) <= UNSTABLE_CYCLES
-        packets = one.state.packets
+        packets = one.memory.table(network.AT_PACKET)
         left = packets[packets[:, network.MEASURED] == 1]
-        ages = float((one.now - left[:, network.MADE]).sum()) + one.total(run.LATENCY)
-        if ages > UNSTABLE_CYCLES * max(1, one.total(run.PACKETS) + len(left)):
+        ages = float((one.now - left[:, network.MADE]).sum()) + one.total(network.LATENCY)
+        if ages > UNSTABLE_CYCLES * max(1, one.total(network.PACKETS) + len(left)):
             return False
 
 
 def _latency(one: Network) -> float:
-    return one.total(run.LATENCY) / max(1, one.total(run.PACKETS))
+    return one.total(network.LATENCY) / max(1, one.total(network.PACKETS))
 
 
 def _accepted(one: Network, cycles: int) -> float:
-    return float(one.state.nodes[:, run.ARRIVED].sum()) / (cycles * one.case.nodes)
+    return float(one.arrived().sum()) / (cycles * one.case.nodes)
 
 
 def _means(one: Network) -> Metrics:
-    packets = max(1, one.total(run.PACKETS))
+    packets = max(1, one.total(network.PACKETS))
     return {
-        "packet_latency": one.total(run.LATENCY) / packets,
-        "network_latency": one.total(run.NETWORK_LATENCY) / packets,
-        "hops": one.total(run.PASSED) / packets,
+        "packet_latency": one.total(network.LATENCY) / packets,
+        "network_latency": one.total(network.NETWORK_LATENCY) / packets,
+        "hops": one.total(network.PASSED) / packets,
     }

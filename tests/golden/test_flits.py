@@ -19,6 +19,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="golden networks are
 LOADED = (
     "mesh4x4_uniform_p4", "mesh4x4_transpose", "ring8_uniform", "torus4x4_uniform_p4",
     "mesh4x4_hotspot2", "anynet_fc8", "fattree_k4n2_nca", "mesh4x4_rc2st2",
+    "mesh4x4_fastpipe_spec", "mesh4x4_minadapt_transpose", "torus4x4_minadapt",
 )  # fmt: skip
 ROOM = {"low": 0.015, "mid": 0.02, "high": 0.03, "saturation": 0.03}
 

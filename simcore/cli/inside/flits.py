@@ -26,7 +26,10 @@ def flits(manifest: Path, out: Path) -> None:
     tables, cases = read_manifest(manifest)
     announce_compilation_of("run.run_until", "flit")
     statuses: Counter[str] = Counter()
-    results = run_cases(tables, cases, lambda _, status: statuses.update([status]), manifest.parent)
+    results = run_cases(
+        tables, cases, lambda _, status: statuses.update([status]), manifest.parent,
+        lambda name, note: click.echo(f"{name}: {note}.", err=True),
+    )  # fmt: skip
     write_text(out, dumps(results, indent=1) + "\n")
     told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
     click.echo(f"{len(results)} networks: {told or 'none'}. Results in {out}.")

@@ -19,11 +19,13 @@ class Routing(NamedTuple):
         kind: Of the kernel's.
         least: Virtual channels that it needs.
         parts: Equal parts that it divides them into.
+        skipped: Thirds of them that it leaves unused between routers.
     """
 
     kind: int
     least: int = 1
     parts: int = 1
+    skipped: int = 0
 
 
 class Topology(NamedTuple):
@@ -47,6 +49,9 @@ TOPOLOGIES: Mapping[str, Topology] = {
             "adaptive_xy_yx": Routing(rule.ADAPTIVE_ORDER, 2, 2),
             "romm": Routing(rule.ROMM, 2, 2),
             "valiant": Routing(rule.VALIANT, 2, 2),
+            "min_adapt": Routing(rule.ESCAPE_MESH, 2),
+            # the way in the next dimension has the same priority, and BookSim 2 keeps but one
+            "planar_adapt": Routing(rule.MESH, skipped=2),
         },
     ),
     "torus": Topology(
@@ -54,6 +59,7 @@ TOPOLOGIES: Mapping[str, Topology] = {
         {
             "dim_order": Routing(rule.TORUS, 2, 2),
             "dim_order_bal": Routing(rule.BALANCED_TORUS, 2, 2),
+            "min_adapt": Routing(rule.ESCAPE_TORUS, 4),
         },
     ),
     "cmesh": Topology(concentrated, {"dor_no_express": Routing(rule.MESH)}),

@@ -5,204 +5,161 @@ grant at or after its own, and both pointers move to one past a match of the fir
 separable allocator has a round-robin arbiter per input and per output, one stage after the other,
 and looks at priorities first; pointers move to one past a match.
 
+Requests are rows of the table at ``AT_ASK``; pointers are rows of ``AT_POINTER``.
+
 Sources: N. McKeown, "The iSLIP scheduling algorithm for input-queued switches", IEEE/ACM
 Transactions on Networking 7(2), 1999; W. Dally, B. Towles, Principles and Practices of
 Interconnection Networks, 2004, chapter 19.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-
-from simcore.kernels.flits.network import NONE, Ints
+from simcore.kernels.flits.network import AT_ASK, AT_CHOSEN, AT_GRANTED, AT_USED, AT_WIN, NONE, Ints
+from simcore.kernels.flits.network import WIDTH as WORDS
 from simcore.kernels.jit import njit
 
 ISLIP, INPUT_FIRST, OUTPUT_FIRST = range(3)
 
 INPUT, OUTPUT, PRIORITY, LABEL = range(4)
 """Columns of a request: who asks for what, how urgently, and a word of the asker's own."""
+ASK_WORDS = 4
 
 
-class Scratch(NamedTuple):
-    """Room for one router's matching.
-
-    Attributes:
-        asks: (M, 4) requests.
-        granted, chosen: (W,) requests by output and by input; ``NONE`` between calls.
-        wins: (W,) requests that were granted.
-        best: (inputs, outputs) requests of the switch; ``NONE`` between calls.
-        used: (2, W) inputs and outputs that are taken; 0 between cycles.
-    """
-
-    asks: Ints
-    granted: Ints
-    chosen: Ints
-    wins: Ints
-    best: Ints
-    used: Ints
-
-
-def scratch_for(ports: int, channels: int, ways: int, switch: tuple[int, int]) -> Scratch:
-    """Room for routers.
+@njit(cache=True, error_model="numpy")
+def match(m: Ints, kind: int, iterations: int, count: int, size: tuple[int, int, int, int]) -> int:
+    """Write the requests that are granted to ``AT_WIN``, as their rows, and tell how many.
 
     Args:
-        ports: Of a router.
-        channels: Of a port.
-        ways: That a head may take.
-        switch: Inputs and outputs of the switch for each port.
-    """
-    width = ports * max(channels, *switch)
-    most = ports * channels * max(ways, 1) * channels
-    inputs, outputs = ports * switch[0], ports * switch[1]
-    return Scratch(
-        np.zeros((most, 4), np.int64),
-        np.full(width, NONE, np.int64), np.full(width, NONE, np.int64),
-        np.zeros(width, np.int64), np.full((inputs, outputs), NONE, np.int64),
-        np.zeros((2, width), np.int64),
-    )  # fmt: skip
-
-
-@njit(cache=True)
-def match(
-    kind: int, iterations: int, asks: Ints, count: int, size: tuple[int, int],
-    offers: Ints, accepts: Ints, scratch: Scratch,
-) -> int:  # fmt: skip
-    """Write the requests that are granted to ``scratch.wins``, and tell how many.
-
-    Args:
+        m: Everything.
         kind: Of allocator.
         iterations: Of iSLIP.
-        asks: Requests.
-        count: How many.
-        size: Inputs and outputs.
-        offers: Pointers of outputs; changed.
-        accepts: Pointers of inputs; changed.
-        scratch: Room.
+        count: Requests.
+        size: Inputs and outputs, and where the pointers of outputs and of inputs begin.
     """
     if count == 0:
         return 0
     if kind == INPUT_FIRST:
-        return _input_first(asks, count, size, offers, accepts, scratch)
-    wins = _output_first(asks, count, size, offers, accepts, scratch, kind == OUTPUT_FIRST)
+        return _input_first(m, count, size)
+    wins = _output_first(m, count, size, kind == OUTPUT_FIRST)
+    if iterations == 1:
+        return wins
     for _ in range(1, iterations):
-        more = _again(asks, count, size, offers, accepts, scratch, wins)
+        more = _again(m, count, size, wins)
         if more == wins:
             break
         wins = more
     for j in range(wins):
-        scratch.used[0, asks[scratch.wins[j], INPUT]] = 0
-        scratch.used[1, asks[scratch.wins[j], OUTPUT]] = 0
+        a = m[m[AT_WIN] + j]
+        m[m[AT_USED] + 2 * m[WORDS] + m[a + INPUT]] = 0
+        m[m[AT_USED] + 3 * m[WORDS] + m[a + OUTPUT]] = 0
     return wins
 
 
-@njit(cache=True)
-def _behind(place: int, pointer: int, size: int) -> int:
-    """Steps from a pointer on to a place."""
+@njit(cache=True, error_model="numpy")
+def past(place: int, size: int) -> int:
+    """The place after one, on a ring."""
+    return place + 1 if place + 1 < size else 0
+
+
+@njit(cache=True, error_model="numpy")
+def steps(place: int, pointer: int, size: int) -> int:
+    """Steps from a pointer on to a place, on a ring."""
     return place - pointer if place >= pointer else place - pointer + size
 
 
-@njit(cache=True)
-def _is_before(asks: Ints, a: int, b: int, column: int, pointer: int, size: int) -> bool:
-    """True if request *a* comes before *b* at an arbiter without priorities."""
+@njit(cache=True, error_model="numpy")
+def _is_better(m: Ints, a: int, b: int, what: tuple[int, int, int], looks: bool) -> bool:
+    """True if request *a* comes before *b* at an arbiter: column, pointer and size of it."""
     if b == NONE:
         return True
-    return _behind(asks[a, column], pointer, size) < _behind(asks[b, column], pointer, size)
+    if looks and m[a + PRIORITY] != m[b + PRIORITY]:
+        return bool(m[a + PRIORITY] > m[b + PRIORITY])
+    column, pointer, size = what
+    return steps(m[a + column], pointer, size) < steps(m[b + column], pointer, size)
 
 
-@njit(cache=True)
-def _is_better(asks: Ints, a: int, b: int, column: int, pointer: int, size: int) -> bool:
-    """True if request *a* comes before *b* at an arbiter that looks at priorities first."""
-    if b != NONE and asks[a, PRIORITY] != asks[b, PRIORITY]:
-        return bool(asks[a, PRIORITY] > asks[b, PRIORITY])
-    return _is_before(asks, a, b, column, pointer, size)
-
-
-@njit(cache=True)
-def _both(
-    asks: Ints, count: int, size: tuple[int, int], offers: Ints, accepts: Ints, scratch: Scratch
-) -> int:
+@njit(cache=True, error_model="numpy")
+def _both(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
     """Write the requests that are granted and chosen, and move the pointers past them."""
-    chosen, granted = scratch.chosen, scratch.granted
-    wins = 0
-    for a in range(count):
-        i, o = asks[a, INPUT], asks[a, OUTPUT]
-        if granted[o] == a and chosen[i] == a:
-            scratch.wins[wins] = a
+    chosen, granted, win = m[AT_CHOSEN], m[AT_GRANTED], m[AT_WIN]
+    a, wins = m[AT_ASK], 0
+    for _ in range(count):
+        i, o = m[a + INPUT], m[a + OUTPUT]
+        if m[granted + o] == a and m[chosen + i] == a:
+            m[win + wins] = a
             wins += 1
-            offers[o], accepts[i] = (i + 1) % size[0], (o + 1) % size[1]
-    for a in range(count):
-        chosen[asks[a, INPUT]], granted[asks[a, OUTPUT]] = NONE, NONE
+            m[size[2] + o], m[size[3] + i] = past(i, size[0]), past(o, size[1])
+        a += ASK_WORDS
+    _clean(m, count)
     return wins
 
 
-@njit(cache=True)
-def _input_first(
-    asks: Ints, count: int, size: tuple[int, int], offers: Ints, accepts: Ints, scratch: Scratch
-) -> int:
-    chosen, granted = scratch.chosen, scratch.granted
-    for a in range(count):
-        i = asks[a, INPUT]
-        if _is_better(asks, a, chosen[i], OUTPUT, accepts[i], size[1]):
-            chosen[i] = a
-    for a in range(count):
-        o = asks[a, OUTPUT]
-        if chosen[asks[a, INPUT]] == a and _is_better(
-            asks, a, granted[o], INPUT, offers[o], size[0]
-        ):
-            granted[o] = a
-    return _both(asks, count, size, offers, accepts, scratch)
+@njit(cache=True, error_model="numpy")
+def _clean(m: Ints, count: int) -> None:
+    chosen, granted, a = m[AT_CHOSEN], m[AT_GRANTED], m[AT_ASK]
+    for _ in range(count):
+        m[chosen + m[a + INPUT]] = NONE
+        m[granted + m[a + OUTPUT]] = NONE
+        a += ASK_WORDS
 
 
-@njit(cache=True)
-def _output_first(
-    asks: Ints, count: int, size: tuple[int, int], offers: Ints, accepts: Ints, scratch: Scratch,
-    looks: bool,
-) -> int:  # fmt: skip
+@njit(cache=True, error_model="numpy")
+def _input_first(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
+    chosen, granted, first = m[AT_CHOSEN], m[AT_GRANTED], m[AT_ASK]
+    for j in range(count):
+        a = first + j * ASK_WORDS
+        i = m[a + INPUT]
+        if _is_better(m, a, m[chosen + i], (OUTPUT, m[size[3] + i], size[1]), True):
+            m[chosen + i] = a
+    for j in range(count):
+        a = first + j * ASK_WORDS
+        i, o = m[a + INPUT], m[a + OUTPUT]
+        is_chosen = m[chosen + i] == a
+        if is_chosen and _is_better(m, a, m[granted + o], (INPUT, m[size[2] + o], size[0]), True):
+            m[granted + o] = a
+    return _both(m, count, size)
+
+
+@njit(cache=True, error_model="numpy")
+def _output_first(m: Ints, count: int, size: tuple[int, int, int, int], looks: bool) -> int:
     """Match once; with priorities where it *looks* at them."""
-    chosen, granted = scratch.chosen, scratch.granted
-    for a in range(count):
-        o = asks[a, OUTPUT]
-        if looks:
-            if _is_better(asks, a, granted[o], INPUT, offers[o], size[0]):
-                granted[o] = a
-        elif _is_before(asks, a, granted[o], INPUT, offers[o], size[0]):
-            granted[o] = a
-    for a in range(count):
-        i = asks[a, INPUT]
-        if granted[asks[a, OUTPUT]] != a:
-            continue
-        if looks:
-            if _is_better(asks, a, chosen[i], OUTPUT, accepts[i], size[1]):
-                chosen[i] = a
-        elif _is_before(asks, a, chosen[i], OUTPUT, accepts[i], size[1]):
-            chosen[i] = a
-    return _both(asks, count, size, offers, accepts, scratch)
+    chosen, granted, first = m[AT_CHOSEN], m[AT_GRANTED], m[AT_ASK]
+    for j in range(count):
+        a = first + j * ASK_WORDS
+        o = m[a + OUTPUT]
+        if _is_better(m, a, m[granted + o], (INPUT, m[size[2] + o], size[0]), looks):
+            m[granted + o] = a
+    for j in range(count):
+        a = first + j * ASK_WORDS
+        i = m[a + INPUT]
+        is_granted = m[granted + m[a + OUTPUT]] == a
+        if is_granted and _is_better(m, a, m[chosen + i], (OUTPUT, m[size[3] + i], size[1]), looks):
+            m[chosen + i] = a
+    return _both(m, count, size)
 
 
-@njit(cache=True)
-def _again(
-    asks: Ints, count: int, size: tuple[int, int], offers: Ints, accepts: Ints, scratch: Scratch,
-    wins: int,
-) -> int:  # fmt: skip
+@njit(cache=True, error_model="numpy")
+def _again(m: Ints, count: int, size: tuple[int, int, int, int], wins: int) -> int:
     """Match what is left after *wins*; pointers stay."""
-    chosen, granted, used = scratch.chosen, scratch.granted, scratch.used
+    chosen, granted, win, first = m[AT_CHOSEN], m[AT_GRANTED], m[AT_WIN], m[AT_ASK]
+    inputs, outputs = m[AT_USED] + 2 * m[WORDS], m[AT_USED] + 3 * m[WORDS]
     for j in range(wins):
-        used[0, asks[scratch.wins[j], INPUT]] = 1
-        used[1, asks[scratch.wins[j], OUTPUT]] = 1
-    for a in range(count):
-        i, o = asks[a, INPUT], asks[a, OUTPUT]
-        is_left = not used[0, i] and not used[1, o]
-        if is_left and _is_before(asks, a, granted[o], INPUT, offers[o], size[0]):
-            granted[o] = a
-    for a in range(count):
-        i = asks[a, INPUT]
-        is_granted = granted[asks[a, OUTPUT]] == a
-        if is_granted and _is_before(asks, a, chosen[i], OUTPUT, accepts[i], size[1]):
-            chosen[i] = a
-    for a in range(count):
-        if chosen[asks[a, INPUT]] == a:
-            scratch.wins[wins] = a
+        m[inputs + m[m[win + j] + INPUT]] = 1
+        m[outputs + m[m[win + j] + OUTPUT]] = 1
+    for j in range(count):
+        a = first + j * ASK_WORDS
+        i, o = m[a + INPUT], m[a + OUTPUT]
+        is_left = not m[inputs + i] and not m[outputs + o]
+        if is_left and _is_better(m, a, m[granted + o], (INPUT, m[size[2] + o], size[0]), False):
+            m[granted + o] = a
+    for j in range(count):
+        a = first + j * ASK_WORDS
+        i = m[a + INPUT]
+        is_granted = m[granted + m[a + OUTPUT]] == a
+        if is_granted and _is_better(m, a, m[chosen + i], (OUTPUT, m[size[3] + i], size[1]), False):
+            m[chosen + i] = a
+    for j in range(count):
+        a = first + j * ASK_WORDS
+        if m[chosen + m[a + INPUT]] == a:
+            m[win + wins] = a
             wins += 1
-    for a in range(count):
-        chosen[asks[a, INPUT]], granted[asks[a, OUTPUT]] = NONE, NONE
+    _clean(m, count)
     return wins

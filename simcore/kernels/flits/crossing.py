@@ -1,101 +1,134 @@
 """Flits that leave a router: from their channel, through the crossbar, onto a link."""
 
 from simcore.kernels.flits.network import (
-    ACTIVE,
+    AT_BACK,
+    AT_COUNT,
+    AT_CROSSING,
+    AT_FLIT,
+    AT_LINK,
+    AT_ROUTER,
+    AT_WHEEL,
+    BACK_WIDTH,
     CHANNEL,
+    CHANNELS,
+    CREDITS,
     CROSSING,
+    CROSSING_CYCLES,
     CROSSING_DUE,
+    CROSSING_ROWS,
+    DEPTH,
+    EVENT_WORDS,
     FIRST,
+    FLIT_BITS,
     FREE_FROM,
+    FROM,
+    FROM_CHANNEL,
+    FROM_CYCLES,
     HELD,
     HOPS,
     IDLE,
+    IN_FLIGHT,
+    LAST_FLIT,
+    LAST_ROW,
+    LINK_WORDS,
     OUTPUT,
+    PORT,
+    PORTS,
     READY,
+    ROUTER_WORDS,
     ROUTING,
+    SIZE,
     STATE,
-    How,
-    Links,
-    State,
+    TAIL_CREDIT,
+    TAKEN,
+    TO,
+    TO_CHANNEL,
+    TO_CYCLES,
+    VC,
+    WHEEL_WIDTH,
+    Ints,
+    input_row,
+    output_row,
+    packet_row,
+    pointer_row,
 )
 from simcore.kernels.jit import njit
 
-ROUTER, PORT, VC, FLIT = range(4)
-"""Columns of what arrives at the end of a link."""
+
+@njit(cache=True, error_model="numpy")
+def put_flit(m: Ints, when: int, at: int, where: int, flit: int) -> None:
+    """Put a flit onto a link: it arrives in a cycle at a router (or node) and channel."""
+    row = when & m[LAST_ROW]
+    count = m[AT_COUNT] + row
+    e = m[AT_WHEEL] + (row * m[WHEEL_WIDTH] + m[count]) * EVENT_WORDS
+    m[e], m[e + 1], m[e + 2] = at, where, flit
+    m[count] += 1
+    m[IN_FLIGHT] += 1
 
 
-@njit(cache=True)
-def may_ask(state: State, router: int, channel: int, now: int) -> bool:
-    """True if a channel has a flit to send and a slot behind its output."""
-    c = state.channels[router, channel]
-    if c[STATE] != ACTIVE or c[READY] > now or c[HELD] == 0:
-        return False
-    return bool(state.credits[router, c[CHANNEL]] > 0)
+@njit(cache=True, error_model="numpy")
+def put_credit(m: Ints, when: int, at: int, where: int) -> None:
+    """Put a credit onto a link."""
+    row = when & m[LAST_ROW]
+    count = m[AT_COUNT] + m[LAST_ROW] + 1 + row
+    e = m[AT_BACK] + (row * m[BACK_WIDTH] + m[count]) * EVENT_WORDS
+    m[e], m[e + 1] = at, where
+    m[count] += 1
+    m[IN_FLIGHT] += 1
 
 
-@njit(cache=True)
-def send(links: Links, how: How, state: State, router: int, channel: int, now: int) -> bool:
+@njit(cache=True, error_model="numpy")
+def send(m: Ints, router: int, channel: int, now: int) -> bool:
     """Send the first flit of an input channel, whose slot is free again; true if it is a tail."""
-    c, size = state.channels[router, channel], how.size
-    o, flit = c[CHANNEL], state.flits[router, channel, c[FIRST]]
-    c[FIRST] = c[FIRST] + 1 if c[FIRST] + 1 < how.depth else 0
-    c[HELD] -= 1
-    c[READY] = now + 1
-    state.credits[router, o] -= 1
-    port = channel // how.channels
-    rows = state.wheel.shape[0]
-    at = (now + links.from_latency[router, port] + 1) % rows
-    e = state.credit_wheel[at, state.counts[1, at]]
-    e[ROUTER], e[PORT] = links.from_router[router, port], links.from_port[router, port]
-    e[VC] = channel % how.channels
-    state.counts[1, at] += 1
-    what = c[OUTPUT], o % how.channels, flit
-    if how.crossing == 1:
-        put_in_turn(links, state, router, what, now + 1)
+    c = input_row(m, router, channel)
+    first, depth = m[c + FIRST], m[DEPTH]
+    flit = m[m[AT_FLIT] + (router * m[PORTS] * m[CHANNELS] + channel) * depth + first]
+    m[c + FIRST] = first + 1 if first + 1 < depth else 0
+    m[c + HELD] -= 1
+    m[c + READY] = now + 1
+    o = output_row(m, router, m[c + CHANNEL])
+    m[o + CREDITS] -= 1
+    link = m[AT_LINK] + (router * m[PORTS] + m[c + PORT]) * LINK_WORDS
+    back = now + m[link + FROM_CYCLES] + 1
+    put_credit(m, back, m[link + FROM], m[link + FROM_CHANNEL] + m[c + VC])
+    output = m[c + OUTPUT]
+    vc = m[c + CHANNEL] - output * m[CHANNELS]
+    if m[CROSSING_CYCLES] == 1:
+        put_in_turn(m, router, (output, vc, flit), now + 1)
     else:
-        own = state.routers[router]
-        w = state.crossing[router, own[CROSSING]]
-        w[0], w[1], w[2] = what
-        own[CROSSING] += 1
-    number = flit % size
+        own = m[AT_ROUTER] + router * ROUTER_WORDS
+        w = m[AT_CROSSING] + (router * m[CROSSING_ROWS] + m[own + CROSSING]) * 3
+        m[w], m[w + 1], m[w + 2] = output, vc, flit
+        m[own + CROSSING] += 1
+    number = flit & LAST_FLIT
     if number == 0:
-        state.packets[flit // size, HOPS] += 1
-    if number < size - 1:
+        m[packet_row(m, flit >> FLIT_BITS) + HOPS] += 1
+    if number < m[SIZE] - 1:
         return False
-    state.taken[router, o] = 2 if how.tail_credit else 0
-    c[STATE] = ROUTING if c[HELD] else IDLE
+    m[o + TAKEN] = 2 if m[TAIL_CREDIT] else 0
+    m[c + STATE] = ROUTING if m[c + HELD] else IDLE
     return True
 
 
-@njit(cache=True)
-def dispatch(links: Links, how: How, state: State, router: int, now: int) -> None:
+@njit(cache=True, error_model="numpy")
+def dispatch(m: Ints, router: int, now: int) -> None:
     """Let the flits that wait for the crossbar into it, unless others are in it."""
-    own = state.routers[router]
-    if own[CROSSING] == 0 or own[CROSSING_DUE] >= now:
+    own = m[AT_ROUTER] + router * ROUTER_WORDS
+    if m[own + CROSSING] == 0 or m[own + CROSSING_DUE] >= now:
         return
-    due = now + how.crossing - 1
-    for j in range(own[CROSSING]):
-        w = state.crossing[router, j]
-        put_in_turn(links, state, router, (w[0], w[1], w[2]), due)
-    own[CROSSING], own[CROSSING_DUE] = 0, due
+    due = now + m[CROSSING_CYCLES] - 1
+    for j in range(m[own + CROSSING]):
+        w = m[AT_CROSSING] + (router * m[CROSSING_ROWS] + j) * 3
+        put_in_turn(m, router, (m[w], m[w + 1], m[w + 2]), due)
+    m[own + CROSSING], m[own + CROSSING_DUE] = 0, due
 
 
-@njit(cache=True)
-def put_in_turn(
-    links: Links, state: State, router: int, what: tuple[int, int, int], when: int
-) -> None:
+@njit(cache=True, error_model="numpy")
+def put_in_turn(m: Ints, router: int, what: tuple[int, int, int], when: int) -> None:
     """Put a flit onto the link of an output, behind those that are before it."""
-    free = state.pointers[router, FREE_FROM]
-    at = max(when, free[what[0]])
-    free[what[0]] = at + 1
-    _put(links, state, router, what, at)
-
-
-@njit(cache=True)
-def _put(links: Links, state: State, router: int, what: tuple[int, int, int], when: int) -> None:
     output, vc, flit = what
-    at = (when + links.latency[router, output] + 1) % state.wheel.shape[0]
-    e = state.wheel[at, state.counts[0, at]]
-    e[ROUTER], e[PORT] = links.router[router, output], links.port[router, output]
-    e[VC], e[FLIT] = vc, flit
-    state.counts[0, at] += 1
+    free = pointer_row(m, router, FREE_FROM) + output
+    at = max(when, m[free])
+    m[free] = at + 1
+    link = m[AT_LINK] + (router * m[PORTS] + output) * LINK_WORDS
+    put_flit(m, at + m[link + TO_CYCLES] + 1, m[link + TO], m[link + TO_CHANNEL] + vc, flit)

@@ -1,8 +1,12 @@
-"""Routers, links and endpoints as arrays, and what is on its way.
+"""Routers, links and endpoints as one array of words, and what is on its way.
 
 A link of latency L hands a flit that is sent in cycle t to its end in cycle t + L + 1. Each link
 carries one flit per cycle, so that a *wheel* of cycles has a row per link and cycle. Channel v of
-port p has number ``p V + v`` in arrays of all channels of a router.
+port p has number ``p V + v`` in tables of all channels of a router. A flit is the number of its
+packet, shifted by ``FLIT_BITS``, and its own number in it.
+
+Everything lies in one array *m* of 64-bit words, as a call with a table of arrays takes longer than
+the work of a router: its first words are sizes, sums and where each table begins.
 """
 
 from typing import NamedTuple
@@ -17,19 +21,73 @@ Ints = NDArray[np.int64]
 IDLE, ROUTING, WAITING, ACTIVE = range(4)
 """States of an input channel: nothing to do, needs a route, needs a channel, sends."""
 
-STATE, READY, OUTPUT, CHANNEL, FIRST, HELD, WAYS, DUE, LISTED = range(9)
+(
+    ROUTERS, PORTS, CHANNELS, DEPTH, NODES, SIZE, ROUTING_CYCLES, CROSSING_CYCLES, GUESSES, HOLDS,
+    TAIL_CREDIT, INPUT_PORTS, OUTPUT_PORTS, CHANNEL_KIND, SWITCH_KIND, ITERATIONS,
+) = range(16)  # fmt: skip
+"""Words of *m* for a network and its routers: sizes, and the fields of ``How``."""
+
+KIND, SIDE, DIMENSIONS, FIRST_PORT, LOW_CHANNEL, NODE_CREDIT, LAST_ROW = range(16, 23)
+"""Words for routes, as in ``Rule``, cycles of a credit from a node, and a mask for the wheel."""
+
+TRAFFIC, SPOTS_COUNT, IS_BATCH, MOST_OUT, RANDOM = range(23, 28)
+"""Words for what is sent, and the state of what is drawn."""
+
+(
+    PACKETS, LATENCY, NETWORK_LATENCY, PASSED, MEASURED_ON_WAY, ARRIVALS, FREE, LAST_CYCLE,
+    IN_FLIGHT, AWAKE_COUNT, SENDING, WAITING_NODES,
+) = range(28, 40)  # fmt: skip
+"""Sums over packets that count: how many arrived, cycles since they were made and since they were
+sent, routers passed; how many are on their way; all packets that arrived, the first free row of
+packets, the cycle of the last arrival; flits and credits on links; routers with something to do,
+nodes that send, and nodes that will."""
+
+(
+    AT_LINK, AT_DOOR, AT_TABLE, AT_PLACE, AT_TARGET, AT_INPUT, AT_FLIT, AT_WAY, AT_OUTPUT, AT_BUSY,
+    AT_POINTER, AT_ROUTER, AT_CROSSING, AT_AWAKE, AT_PACKET, AT_NODE, AT_NODE_OUTPUT, AT_SENDING,
+    AT_DUE, AT_WHEEL, AT_BACK, AT_COUNT, AT_ASK, AT_GUESS, AT_SPOILT, AT_GRANTED, AT_CHOSEN,
+    AT_WIN, AT_BEST, AT_USED, AT_WAITER, AT_SENDER,
+) = range(40, 72)  # fmt: skip
+"""Words that tell where tables begin; their shapes are in ``flits.memory``."""
+
+WIDTH, WHEEL_WIDTH, BACK_WIDTH, CROSSING_ROWS, SWITCH_INPUTS, SWITCH_OUTPUTS, MAY_SLEEP = range(
+    72, 79
+)
+"""Sizes: of a router's pointers, of rows of the two wheels, of a crossbar's queue, of the switch;
+whether a router may leave the first stages of a lone head until it sends it."""
+HEADER_WORDS = 80
+
+TO, TO_CHANNEL, TO_CYCLES, FROM, FROM_CHANNEL, FROM_CYCLES = range(6)
+"""Columns of a port: the router that its output leads to and the first channel there; a node as
+-1 - node, ``NOWHERE``: no link; cycles of the link; likewise of its input, with a credit's."""
+LINK_WORDS = 6
+
+NODE_ROUTER, NODE_PORT, EXIT_ROUTER, EXIT_PORT = range(4)
+"""Columns of a node's doors: where its flits enter and leave."""
+DOOR_WORDS = 4
+
+STATE, READY, OUTPUT, CHANNEL, FIRST, HELD, WAYS, DUE, LISTED, PORT, VC = range(11)
 """Columns of an input channel: state, cycle from which its next step may come, output port and
 channel that it holds, its ring of flits, how many ways it may take, cycle in which its route is
-worked out (or ``NONE``), whether the list of busy channels has it."""
-CHANNEL_WORDS = 9
+worked out (or ``NONE``), whether the list of busy channels has it, its port and number there."""
+INPUT_WORDS = 11
+
+TAKEN, CREDITS, OF_PORT = range(3)
+"""Columns of an output channel: whether it is taken (2: waits for the credit of a tail), slots, and
+its port."""
+OUTPUT_WORDS = 3
 
 WAY_OUTPUT, WAY_LOW, WAY_HIGH, WAY_PRIORITY = range(4)
 """Columns of a way: output port, first and last channel of it, priority."""
+WAY_WORDS = 4
+MOST_WAYS = 2
+"""Ways that a head may take at a router at most: an escape and another one."""
 
-BUSY, ROUTE_DUE, CROSSING, CROSSING_DUE, AWAKE = range(5)
+BUSY, ROUTE_DUE, CROSSING, CROSSING_DUE, AWAKE, ASLEEP_UNTIL = range(6)
 """Columns of a router: busy channels, last cycle of the routes that are being worked out, flits
-that wait for the crossbar, last cycle of those in it, whether the list of routers has it."""
-ROUTER_WORDS = 5
+that wait for the crossbar, last cycle of those in it, whether the list of routers has it, cycle
+until which it leaves its only head alone (0: none)."""
+ROUTER_WORDS = 6
 
 (
     CHANNEL_OFFERS, CHANNEL_ACCEPTS, SWITCH_OFFERS, SWITCH_ACCEPTS,
@@ -45,6 +103,22 @@ SOURCE, TARGET, MADE, SENT, HOPS, DIMENSION, WAY, PART, MIDDLE, MEASURED, NEXT_F
 dimension that it is in, with direction and half of the channels, the router that it goes to first
 (or ``NONE``), whether it counts."""
 PACKET_WORDS = 11
+
+(
+    LEFT, OUT, NEXT_MADE, PACKET, DONE, LAST_VC, ON_VC, ARRIVED, RETIRED, RETIRED_IN,
+) = range(10)  # fmt: skip
+"""Columns of a node: packets that it has yet to make (a batch), packets on their way, cycle at
+which the next one is made, packet that is being sent and flits of it that are, channel taken last,
+that of the packet, flits that came here, packets of its own that arrived in the last cycle in which
+any did, and that cycle."""
+NODE_WORDS = 10
+
+AT, WHERE, WHAT = range(3)
+"""Columns of what arrives: router (or -1 - node), channel, flit."""
+EVENT_WORDS = 3
+
+FLIT_BITS = 17
+LAST_FLIT = (1 << FLIT_BITS) - 1
 
 NONE = -1
 NOWHERE = -(1 << 40)
@@ -82,6 +156,7 @@ class How(NamedTuple):
         channels, depth: Virtual channels of a port, and flits that each holds.
         size: Flits of a packet.
         routing, crossing: Cycles of routing and of the crossbar.
+        guesses: Heads ask for the switch while they ask for a channel.
         holds: A packet that has the switch keeps it.
         tail_credit: A channel is free when it is empty again, not when the tail is sent.
         input_ports, output_ports: Ports of the switch for each port of the router.
@@ -94,6 +169,7 @@ class How(NamedTuple):
     size: int
     routing: int
     crossing: int
+    guesses: bool
     holds: bool
     tail_credit: bool
     input_ports: int
@@ -103,60 +179,40 @@ class How(NamedTuple):
     iterations: int
 
 
-class State(NamedTuple):
-    """Everything that changes.
-
-    Attributes:
-        channels: (R, P V, CHANNEL_WORDS) input channels.
-        flits: (R, P V, D) what they hold.
-        ways: (R, P V, M, 4) ways that heads may take.
-        taken, credits: (R, P V) output channels; a channel that waits for the credit of a tail is
-            taken with 2.
-        busy: (R, P V) input channels that are not idle.
-        pointers: (R, POINTER_ROWS, W).
-        routers: (R, ROUTER_WORDS).
-        crossing: (R, C, 3) outputs, channels and flits that wait for the crossbar.
-        awake: (R + 1,) routers with something to do, their number last.
-        packets: (K, PACKET_WORDS).
-        nodes: (N, NODE_WORDS).
-        node_taken, node_credits: (N, V) channels into the network.
-        wheel, credit_wheel: (W, L, 4) what arrives when.
-        counts: (2, W) how much of it.
-        totals: (TOTAL_WORDS,) sums.
-        random: (1,) uint64.
-    """
-
-    channels: Ints
-    flits: Ints
-    ways: Ints
-    taken: Ints
-    credits: Ints
-    busy: Ints
-    pointers: Ints
-    routers: Ints
-    crossing: Ints
-    awake: Ints
-    packets: Ints
-    nodes: Ints
-    node_taken: Ints
-    node_credits: Ints
-    wheel: Ints
-    credit_wheel: Ints
-    counts: Ints
-    totals: Ints
-    random: NDArray[np.uint64]
-
-
-@njit(cache=True)
-def draw(random: NDArray[np.uint64]) -> float:
+@njit(cache=True, error_model="numpy")
+def draw(m: Ints) -> float:
     """Number in [0, 1), by xorshift64*.
 
     Source: S. Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled",
     ACM TOMS 42(4), 2016.
     """
-    x = random[0]
+    x = np.uint64(m[RANDOM])
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
     x ^= x >> np.uint64(27)
-    random[0] = x
+    m[RANDOM] = np.int64(x)
     return float((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / float(1 << 53)
+
+
+@njit(cache=True, error_model="numpy")
+def input_row(m: Ints, router: int, channel: int) -> int:
+    """Place where the words of an input channel begin."""
+    return int(m[AT_INPUT] + (router * m[PORTS] * m[CHANNELS] + channel) * INPUT_WORDS)
+
+
+@njit(cache=True, error_model="numpy")
+def output_row(m: Ints, router: int, channel: int) -> int:
+    """Place where the words of an output channel begin."""
+    return int(m[AT_OUTPUT] + (router * m[PORTS] * m[CHANNELS] + channel) * OUTPUT_WORDS)
+
+
+@njit(cache=True, error_model="numpy")
+def packet_row(m: Ints, packet: int) -> int:
+    """Place where the words of a packet begin."""
+    return int(m[AT_PACKET] + packet * PACKET_WORDS)
+
+
+@njit(cache=True, error_model="numpy")
+def pointer_row(m: Ints, router: int, row: int) -> int:
+    """Place where a row of a router's pointers begins."""
+    return int(m[AT_POINTER] + (router * POINTER_ROWS + row) * m[WIDTH])

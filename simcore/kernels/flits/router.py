@@ -4,220 +4,149 @@ A stage works on a batch: what comes while a batch is in work waits for it, so t
 cycles costs d to 2 d - 1.
 """
 
-from simcore.kernels.flits.allocation import INPUT, LABEL, OUTPUT, PRIORITY, Scratch, match
-from simcore.kernels.flits.crossing import dispatch, may_ask, send
+from simcore.kernels.flits.crossing import dispatch
 from simcore.kernels.flits.network import (
     ACTIVE,
+    ASLEEP_UNTIL,
+    AT_BUSY,
+    AT_FLIT,
+    AT_ROUTER,
+    AT_SENDER,
+    AT_WAITER,
     BUSY,
     CHANNEL,
-    CHANNEL_ACCEPTS,
-    CHANNEL_OFFERS,
+    CHANNELS,
+    CREDITS,
     CROSSING,
+    CROSSING_CYCLES,
+    DEPTH,
     DUE,
     FIRST,
+    FLIT_BITS,
+    GUESSES,
     HELD,
-    HELD_CHANNEL,
-    HELD_OUTPUT,
+    HOLDS,
     IDLE,
+    INPUT_WORDS,
     LISTED,
     NONE,
+    PORTS,
     READY,
     ROUTE_DUE,
+    ROUTER_WORDS,
     ROUTING,
+    ROUTING_CYCLES,
     STATE,
-    SWITCH_ACCEPTS,
-    SWITCH_OFFERS,
-    TURNS,
     WAITING,
-    WAY_HIGH,
-    WAY_LOW,
-    WAY_OUTPUT,
-    WAY_PRIORITY,
-    WAYS,
-    How,
-    Links,
-    State,
+    Ints,
+    input_row,
+    output_row,
 )
-from simcore.kernels.flits.network import OUTPUT as TO
+from simcore.kernels.flits.requests import give_channels, guess
 from simcore.kernels.flits.routing import route
-from simcore.kernels.flits.rule import Rule
+from simcore.kernels.flits.switch import let_through
 from simcore.kernels.jit import njit
 
+STAGES_ASLEEP = 2
+"""Cycles of a lone head before it may send: its route, then its channel."""
 
-@njit(cache=True)
-def cycle_of_router(
-    links: Links, rule: Rule, how: How, state: State, scratch: Scratch, router: int, now: int
-) -> bool:
+
+@njit(cache=True, error_model="numpy")
+def catch_up(m: Ints, router: int, now: int) -> None:
+    """Let a router work through the cycles before one that it has slept for."""
+    own = m[AT_ROUTER] + router * ROUTER_WORDS
+    begin = m[own + ASLEEP_UNTIL] - STAGES_ASLEEP
+    m[own + ASLEEP_UNTIL] = 0
+    for cycle in range(begin, now):
+        cycle_of_router(m, router, cycle)
+
+
+@njit(cache=True, error_model="numpy")
+def _wake_up(m: Ints, router: int, now: int) -> None:
+    """Give the only head of a router its route and its channel, as the last two cycles would.
+
+    Where it then has a slot, it takes the switch, which nobody else asks for.
+    """
+    first = router * m[PORTS] * m[CHANNELS]
+    i = m[m[AT_BUSY] + first]
+    c = input_row(m, router, i)
+    route(m, router, i, m[m[AT_FLIT] + (first + i) * m[DEPTH] + m[c + FIRST]] >> FLIT_BITS)
+    m[c + STATE], m[c + READY] = WAITING, now
+    m[m[AT_WAITER]] = i
+    give_channels(m, router, 1, now - 1)
+    if m[c + STATE] == ACTIVE and m[output_row(m, router, m[c + CHANNEL]) + CREDITS] > 0:
+        m[m[AT_SENDER]] = i
+        let_through(m, router, (1, 0, now))
+
+
+@njit(cache=True, error_model="numpy")
+def cycle_of_router(m: Ints, router: int, now: int) -> bool:
     """Let a router work for one cycle; true if it has more to do."""
-    if how.crossing > 1:
-        dispatch(links, how, state, router, now)
-    waits, may_leave = _look(links, rule, how, state, router, now)
-    if waits:
-        asks = _ask_for_channels(how, state, scratch, router, now)
-        _channels(how, state, scratch, router, (now, asks))
-    if may_leave:
-        _switch(links, how, state, scratch, router, now)
-    return bool(state.routers[router, BUSY] > 0 or state.routers[router, CROSSING] > 0)
+    own = m[AT_ROUTER] + router * ROUTER_WORDS
+    if m[own + ASLEEP_UNTIL] == now:
+        m[own + ASLEEP_UNTIL] = 0
+        _wake_up(m, router, now)
+        return _has_more(m, router, own)
+    if m[CROSSING_CYCLES] > 1:
+        dispatch(m, router, now)
+    waiters, senders = _look(m, router, own, now)
+    guesses = 0
+    if waiters:
+        if m[GUESSES]:
+            guesses = guess(m, router, waiters)
+        give_channels(m, router, waiters, now)
+    if senders or guesses or m[HOLDS]:
+        let_through(m, router, (senders, guesses, now))
+    return _has_more(m, router, own)
 
 
-@njit(cache=True)
-def _look(
-    links: Links, rule: Rule, how: How, state: State, router: int, now: int
-) -> tuple[bool, bool]:
-    """Work out routes; true where something waits for a channel, and where something may leave."""
-    waits, may_leave, began = False, False, False
-    channels, own, busy = state.channels[router], state.routers[router], state.busy[router]
-    is_free, j = own[ROUTE_DUE] < now, 0
-    while j < own[BUSY]:
-        i = busy[j]
-        c = channels[i]
-        if c[STATE] == IDLE:
-            own[BUSY] -= 1
-            busy[j] = busy[own[BUSY]]
-            c[LISTED] = 0
+@njit(cache=True, error_model="numpy")
+def _has_more(m: Ints, router: int, own: int) -> bool:
+    """True if a router has more to do; an only channel without a flit leaves its list."""
+    if m[own + BUSY] == 1:
+        c = input_row(m, router, m[m[AT_BUSY] + router * m[PORTS] * m[CHANNELS]])
+        if m[c + STATE] == IDLE:
+            m[c + LISTED], m[own + BUSY] = 0, 0
+    return bool(m[own + BUSY] > 0 or m[own + CROSSING] > 0)
+
+
+@njit(cache=True, error_model="numpy")
+def _look(m: Ints, router: int, own: int, now: int) -> tuple[int, int]:
+    """Work out routes; write the heads that wait for a channel, and what may leave; how many."""
+    waiters, senders, began = 0, 0, False
+    first = router * m[PORTS] * m[CHANNELS]
+    busy, rows, j = m[AT_BUSY] + first, input_row(m, router, 0), 0
+    is_free = m[own + ROUTE_DUE] < now
+    while j < m[own + BUSY]:
+        i = m[busy + j]
+        c = rows + i * INPUT_WORDS
+        state = m[c + STATE]
+        if state == IDLE:
+            m[own + BUSY] -= 1
+            m[busy + j] = m[busy + m[own + BUSY]]
+            m[c + LISTED] = 0
             continue
         j += 1
-        if c[READY] > now:
+        if m[c + READY] > now:
             continue
-        if c[STATE] == ROUTING:
-            if c[DUE] == NONE and is_free:
-                c[DUE], began = now + max(how.routing - 1, 0), True
-            if c[DUE] != now:
+        if state == ACTIVE:
+            if m[c + HELD] > 0 and m[output_row(m, router, m[c + CHANNEL]) + CREDITS] > 0:
+                m[m[AT_SENDER] + senders] = i
+                senders += 1
+            continue
+        if state == ROUTING:
+            if m[c + DUE] == NONE and is_free:
+                m[c + DUE], began = now + max(m[ROUTING_CYCLES] - 1, 0), True
+            if m[c + DUE] != now:
                 continue
-            packet = state.flits[router, i, c[FIRST]] // how.size
-            route(links, rule, state, router, i, packet)
-            c[STATE], c[DUE] = WAITING, NONE
-            c[READY] = now + min(how.routing, 1)
-            waits = waits or how.routing == 0
-        elif c[STATE] == WAITING:
-            waits = True
-        elif c[HELD] > 0:
-            may_leave = True
-    if began and how.routing > 0:
-        own[ROUTE_DUE] = now + how.routing - 1
-    return waits, may_leave
-
-
-@njit(cache=True)
-def _ask_for_channels(how: How, state: State, scratch: Scratch, router: int, now: int) -> int:
-    """Write requests for free channels; how many."""
-    taken, own, each = state.taken[router], state.routers[router], how.channels
-    asks, count = scratch.asks, 0
-    for j in range(own[BUSY]):
-        i = state.busy[router, j]
-        c = state.channels[router, i]
-        if c[STATE] != WAITING or c[READY] > now:
-            continue
-        for number in range(c[WAYS]):
-            way = state.ways[router, i, number]
-            first = way[WAY_OUTPUT] * each
-            for o in range(first + way[WAY_LOW], first + way[WAY_HIGH] + 1):
-                if taken[o]:
-                    continue
-                asks[count, INPUT], asks[count, OUTPUT] = i, o
-                asks[count, PRIORITY] = way[WAY_PRIORITY]
-                count += 1
-    return count
-
-
-@njit(cache=True)
-def _ask_for_switch(
-    how: How, state: State, scratch: Scratch, router: int, what: tuple[int, int, int]
-) -> int:
-    """Add a request of a channel for an output to so many; one of an input to an output stays."""
-    i, output, count = what
-    each, turns = how.channels, state.pointers[router, TURNS]
-    port, vc = i // each, i % each
-    e = port * how.input_ports + vc % how.input_ports
-    o = output * how.output_ports + port % how.output_ports
-    asks = scratch.asks
-    if scratch.used[0, e] or scratch.used[1, o]:
-        return count
-    old = scratch.best[e, o]
-    if old != NONE:
-        before = asks[old, LABEL] % each
-        if (vc - turns[e]) % each < (before - turns[e]) % each:
-            asks[old, LABEL] = i
-        return count
-    scratch.best[e, o] = count
-    asks[count, INPUT], asks[count, OUTPUT], asks[count, PRIORITY], asks[count, LABEL] = e, o, 0, i
-    return count + 1
-
-
-@njit(cache=True)
-def _channels(how: How, state: State, scratch: Scratch, router: int, what: tuple[int, int]) -> None:
-    """Give free channels of the next routers to heads."""
-    now, count = what
-    pointers = state.pointers[router]
-    size = state.channels.shape[1]
-    wins = match(
-        how.channel_kind, how.iterations, scratch.asks, count, (size, size),
-        pointers[CHANNEL_OFFERS], pointers[CHANNEL_ACCEPTS], scratch,
-    )  # fmt: skip
-    for j in range(wins):
-        i, o = scratch.asks[scratch.wins[j], INPUT], scratch.asks[scratch.wins[j], OUTPUT]
-        c = state.channels[router, i]
-        c[TO], c[CHANNEL] = o // how.channels, o
-        c[STATE], c[READY] = ACTIVE, now + 1
-        state.taken[router, o] = 1
-
-
-@njit(cache=True)
-def _switch(links: Links, how: How, state: State, scratch: Scratch, router: int, now: int) -> None:
-    """Let flits through: those that hold the switch, then those that ask."""
-    pointers, each = state.pointers[router], how.channels
-    ports = state.channels.shape[1] // each
-    size = ports * how.input_ports, ports * how.output_ports
-    if how.holds:
-        _go_on(links, how, state, scratch, router, now)
-    count = 0
-    for j in range(state.routers[router, BUSY]):
-        i = state.busy[router, j]
-        c = state.channels[router, i]
-        if may_ask(state, router, i, now):
-            count = _ask_for_switch(how, state, scratch, router, (i, c[TO], count))
-    for a in range(count):
-        scratch.best[scratch.asks[a, INPUT], scratch.asks[a, OUTPUT]] = NONE
-    wins = match(
-        how.switch_kind, how.iterations, scratch.asks, count, size,
-        pointers[SWITCH_OFFERS], pointers[SWITCH_ACCEPTS], scratch,
-    )  # fmt: skip
-    for j in range(wins):
-        ask = scratch.asks[scratch.wins[j]]
-        _win(links, how, state, scratch, router, (ask[INPUT], ask[OUTPUT], ask[LABEL], now))
-    if how.holds:
-        scratch.used[:] = 0
-
-
-@njit(cache=True)
-def _win(
-    links: Links, how: How, state: State, scratch: Scratch, router: int,
-    what: tuple[int, int, int, int],
-) -> None:  # fmt: skip
-    """Send from a channel that won an input and an output of the switch."""
-    e, o, i, now = what
-    pointers = state.pointers[router]
-    pointers[TURNS, e] = (i % how.channels + how.input_ports) % how.channels
-    if how.holds:
-        scratch.used[0, e], scratch.used[1, o] = 1, 1
-    is_tail = send(links, how, state, router, i, now)
-    if how.holds and not is_tail and state.channels[router, i, HELD] > 0:
-        pointers[HELD_CHANNEL, e], pointers[HELD_OUTPUT, e] = i, o
-
-
-@njit(cache=True)
-def _go_on(links: Links, how: How, state: State, scratch: Scratch, router: int, now: int) -> None:
-    """Send from channels that hold the switch; one that cannot lets go of it after this cycle."""
-    held = state.pointers[router, HELD_CHANNEL]
-    for e in range(state.channels.shape[1] // how.channels * how.input_ports):
-        i = held[e]
-        if i == NONE:
-            continue
-        scratch.used[0, e], scratch.used[1, state.pointers[router, HELD_OUTPUT, e]] = 1, 1
-        c = state.channels[router, i]
-        if (
-            state.credits[router, c[CHANNEL]] == 0
-            or send(links, how, state, router, i, now)
-            or c[HELD] == 0
-        ):
-            held[e] = NONE
+            flit = m[m[AT_FLIT] + (first + i) * m[DEPTH] + m[c + FIRST]]
+            route(m, router, i, flit >> FLIT_BITS)
+            m[c + STATE], m[c + DUE] = WAITING, NONE
+            m[c + READY] = now + min(m[ROUTING_CYCLES], 1)
+            if m[ROUTING_CYCLES] > 0:
+                continue
+        m[m[AT_WAITER] + waiters] = i
+        waiters += 1
+    if began and m[ROUTING_CYCLES] > 0:
+        m[own + ROUTE_DUE] = now + m[ROUTING_CYCLES] - 1
+    return waiters, senders

@@ -6,47 +6,71 @@ Source: W. Dally, B. Towles, Principles and Practices of Interconnection Network
 to 11 and 14, with the choices of BookSim 2 as its results show them.
 """
 
+from simcore.kernels.flits.adaptive_routes import mesh_with_escape, torus_with_escape
 from simcore.kernels.flits.grid_routes import around, either_order, in_order, towards_middle
-from simcore.kernels.flits.network import HOPS, NONE, TARGET, Links, State
+from simcore.kernels.flits.network import (
+    AT_DOOR,
+    AT_TABLE,
+    CHANNELS,
+    DOOR_WORDS,
+    EXIT_PORT,
+    EXIT_ROUTER,
+    HOPS,
+    KIND,
+    LOW_CHANNEL,
+    NODES,
+    NONE,
+    TARGET,
+    Ints,
+    packet_row,
+)
 from simcore.kernels.flits.rule import (
     ADAPTIVE_ORDER,
     ADAPTIVE_TREE,
     BALANCED_TORUS,
+    ESCAPE_MESH,
+    ESCAPE_TORUS,
     FLAT_ORDER,
     MESH,
-    MIDDLES,
     ORDER,
+    ROMM,
     TABLE,
     TORUS,
-    Rule,
+    VALIANT,
     half,
     write_way,
-)  # fmt: skip
+)
 from simcore.kernels.flits.tree_routes import up_or_down
 from simcore.kernels.jit import njit
 
 
-@njit(cache=True)
-def route(links: Links, rule: Rule, state: State, router: int, channel: int, packet: int) -> int:
+@njit(cache=True, error_model="numpy")
+def route(m: Ints, router: int, channel: int, packet: int) -> int:
     """Write the ways of the head in an input channel, and tell how many there are."""
-    p, kind = state.packets[packet], rule.kind
-    if kind in MIDDLES:
-        target = towards_middle(links, rule, state, router, packet)
+    p, kind, last = packet_row(m, packet), m[KIND], m[CHANNELS] - 1
+    has_middle = kind in (VALIANT, ROMM)
+    if has_middle:
+        target = towards_middle(m, router, packet)
         if target != NONE:
-            return in_order(rule, state, (router, channel, target), half(rule, 0), False)
-    target = links.exit_router[p[TARGET]]
-    every = (0, rule.channels - 1)
+            return in_order(m, (router, channel, target), half(m, 0), False)
+    door = m[AT_DOOR] + m[p + TARGET] * DOOR_WORDS
+    target = m[door + EXIT_ROUTER]
     if target == router:
-        return write_way(state, router, channel, 0, (links.exit_port[p[TARGET]], *every, 0))
+        return write_way(m, router, channel, 0, (m[door + EXIT_PORT], 0, last, 0))
     place = router, channel, target
     if kind == TABLE:
-        return write_way(state, router, channel, 0, (rule.table[router, p[TARGET]], *every, 0))
+        output = m[m[AT_TABLE] + router * m[NODES] + m[p + TARGET]]
+        return write_way(m, router, channel, 0, (output, 0, last, 0))
     if kind == MESH:
-        return in_order(rule, state, place, every, False)
+        return in_order(m, place, (m[LOW_CHANNEL], last), False)
     if kind in (TORUS, BALANCED_TORUS):
-        return around(rule, state, place, packet)
-    if kind in MIDDLES:
-        return in_order(rule, state, place, half(rule, 1), False)
+        return around(m, place, packet)
+    if has_middle:
+        return in_order(m, place, half(m, 1), False)
     if kind in (ORDER, ADAPTIVE_ORDER, FLAT_ORDER):
-        return either_order(rule, state, place, p[HOPS] == 0)
-    return up_or_down(rule, state, router, channel, p[TARGET], kind == ADAPTIVE_TREE)
+        return either_order(m, place, m[p + HOPS] == 0)
+    if kind == ESCAPE_MESH:
+        return mesh_with_escape(m, place, m[p + HOPS] == 0)
+    if kind == ESCAPE_TORUS:
+        return torus_with_escape(m, place, packet)
+    return up_or_down(m, router, channel, m[p + TARGET], kind == ADAPTIVE_TREE)

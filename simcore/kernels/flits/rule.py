@@ -3,20 +3,29 @@
 from typing import NamedTuple
 
 from simcore.kernels.flits.network import (
+    AT_OUTPUT,
+    AT_WAY,
+    CHANNELS,
+    CREDITS,
+    DEPTH,
+    MOST_WAYS,
+    OUTPUT_WORDS,
+    PORTS,
     WAY_HIGH,
     WAY_LOW,
     WAY_OUTPUT,
     WAY_PRIORITY,
+    WAY_WORDS,
     WAYS,
     Ints,
-    State,
+    input_row,
 )
 from simcore.kernels.jit import njit
 
 (
     TABLE, MESH, TORUS, BALANCED_TORUS, VALIANT, ROMM, ORDER, ADAPTIVE_ORDER, FLAT_ORDER,
-    TREE, ADAPTIVE_TREE,
-) = range(11)  # fmt: skip
+    ESCAPE_MESH, ESCAPE_TORUS, TREE, ADAPTIVE_TREE,
+) = range(13)  # fmt: skip
 """Kinds of routing functions."""
 
 MIDDLES = (VALIANT, ROMM)
@@ -32,6 +41,7 @@ class Rule(NamedTuple):
         dimensions: Their number, or levels of a tree.
         channels: Per port.
         first: Port of the first link between routers, where that is not 0.
+        low: First channel that ``MESH`` takes between routers.
         table: (R, N) outputs by router and target, of ``TABLE`` only.
     """
 
@@ -40,30 +50,33 @@ class Rule(NamedTuple):
     dimensions: int
     channels: int
     first: int
+    low: int
     table: Ints
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def write_way(
-    state: State, router: int, channel: int, number: int, way: tuple[int, int, int, int]
+    m: Ints, router: int, channel: int, number: int, way: tuple[int, int, int, int]
 ) -> int:
     """Write a way (output, first and last channel, priority); the number of those there are now."""
-    w = state.ways[router, channel, number]
-    w[WAY_OUTPUT], w[WAY_LOW], w[WAY_HIGH], w[WAY_PRIORITY] = way
-    state.channels[router, channel, WAYS] = number + 1
+    w = m[AT_WAY] + ((router * m[PORTS] * m[CHANNELS] + channel) * MOST_WAYS + number) * WAY_WORDS
+    m[w + WAY_OUTPUT], m[w + WAY_LOW], m[w + WAY_HIGH], m[w + WAY_PRIORITY] = way
+    m[input_row(m, router, channel) + WAYS] = number + 1
     return number + 1
 
 
-@njit(cache=True)
-def half(rule: Rule, part: int) -> tuple[int, int]:
+@njit(cache=True, error_model="numpy")
+def half(m: Ints, part: int) -> tuple[int, int]:
     """First and last channel of the lower (0) or the upper (1) half."""
-    count = rule.channels // 2
+    count = m[CHANNELS] // 2
     return (0, count - 1) if part == 0 else (count, 2 * count - 1)
 
 
-@njit(cache=True)
-def held_slots(rule: Rule, state: State, router: int, output: int) -> int:
+@njit(cache=True, error_model="numpy")
+def held_slots(m: Ints, router: int, output: int) -> int:
     """Slots behind an output that are not free, counted by credits."""
-    each = rule.channels
-    free = state.credits[router, output * each : (output + 1) * each].sum()
-    return int(each * state.flits.shape[2] - free)
+    each = m[CHANNELS]
+    o, free = m[AT_OUTPUT] + (router * m[PORTS] + output) * each * OUTPUT_WORDS, 0
+    for vc in range(each):
+        free += m[o + vc * OUTPUT_WORDS + CREDITS]
+    return int(each * m[DEPTH] - free)

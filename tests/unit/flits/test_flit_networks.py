@@ -12,7 +12,7 @@ from simcore.errors import ConfigError
 from simcore.flits.case import read_case, targets_of
 from simcore.flits.manifest import read_manifest
 from simcore.flits.simulate import Network, batch, steady
-from simcore.kernels.flits import run
+from simcore.kernels.flits import network as words
 
 MESH: dict[str, Any] = {
     "topology": "mesh", "k": 4, "n": 2, "routing_function": "dor", "num_vcs": 4,
@@ -31,8 +31,8 @@ NETWORKS = {
     "flatfly": {**MESH, **SHARED, "topology": "flatfly", "routing_function": "ran_min"},
 }
 OTHER_ROUTES = {
-    "mesh": ("xy_yx", "adaptive_xy_yx", "romm", "valiant"),
-    "torus": ("dim_order_bal",),
+    "mesh": ("xy_yx", "adaptive_xy_yx", "romm", "valiant", "min_adapt", "planar_adapt"),
+    "torus": ("dim_order_bal", "min_adapt"),
     "fattree": ("anca",),
     "flatfly": ("xyyx",),
 }
@@ -77,7 +77,9 @@ def test_a_lone_packet_passes_each_stage_of_each_router(
         *({**MESH, **change} for change, _ in STAGES[1:]),
         {**MESH, "hold_switch_for_packet": 1},
         {**MESH, "wait_for_tail_credit": 1},
-        {**MESH, "input_speedup": 2, "alloc_iters": 3},
+        {**MESH, "speculative": 1},
+        {**MESH, "speculative": 1, "routing_delay": 0, "routing_function": "min_adapt"},
+        {**MESH, "input_speedup": 2, "vc_allocator": "islip(3)", "sw_allocator": "islip(3)"},
         {**MESH, "vc_allocator": "separable_input_first", "sw_allocator": "separable_output_first"},
     ],
 )
@@ -85,12 +87,12 @@ def test_no_flit_slot_or_channel_is_lost(config: dict[str, Any]) -> None:
     case = read_case({**config, "batch_size": 12, "packet_size": 3, "vc_buf_size": 2})
     network = Network(case, {}, seed=2)
     network.run(0.0, 20_000, (0, 1 << 60))
-    assert network.total(run.ARRIVALS) == network.total(run.PACKETS) == 12 * case.nodes
-    assert network.state.nodes[:, run.ARRIVED].sum() == 3 * 12 * case.nodes
-    for credits in (network.state.credits, network.state.node_credits):
-        assert (credits == 2).all()
-    assert not network.state.taken.any()
-    assert not network.state.node_taken.any()
+    assert network.total(words.ARRIVALS) == network.total(words.PACKETS) == 12 * case.nodes
+    assert network.arrived().sum() == 3 * 12 * case.nodes
+    for at in (words.AT_OUTPUT, words.AT_NODE_OUTPUT):
+        channels = network.memory.table(at)
+        assert (channels[..., words.CREDITS] == 2).all()
+        assert not channels[..., words.TAKEN].any()
 
 
 @pytest.mark.parametrize("config", [MESH, TORUS])
@@ -179,15 +181,20 @@ def test_a_file_that_is_no_network_is_refused(tmp_path: Path, lines: str, place:
         ({"routing_function": "dim_order"}, "routing_function"),
         ({"sw_allocator": "wavefront"}, "sw_allocator"),
         ({"vc_alloc_delay": 2}, "vc_alloc_delay"),
-        ({"speculative": 1}, "speculative"),
+        ({"speculative": 2}, "speculative"),
         ({"num_vcs": 0}, "num_vcs"),
         ({"k": 200, "n": 3}, "k"),
         ({"packet_size": 1.5}, "packet_size"),
         ({"routing_function": "xy_yx", "num_vcs": 3}, "num_vcs"),
-        ({"routing_function": "min_adapt"}, "routing_function"),
+        ({"routing_function": "min_adapt", "num_vcs": 1}, "num_vcs"),
         ({**NETWORKS["cmesh"], "xr": 3}, "xr"),
         ({**NETWORKS["flatfly"], "x": 3}, "x"),
         ({"topology": "anynet", "routing_function": "min"}, "network_file"),
+        ({"vc_busy_when_full": 1}, "vc_busy_when_full"),
+        ({"num_vc": 4}, "num_vc"),
+        ({"vc_allocator": "islip(2)"}, "sw_allocator"),
+        ({"sim_type": "batch"}, "sim_type"),
+        ({"batch_size": 1, "sim_type": "latency"}, "sim_type"),
     ],
 )
 def test_what_is_not_known_is_refused_by_name(change: dict[str, Any], place: str) -> None:

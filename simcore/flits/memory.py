@@ -1,0 +1,150 @@
+"""The one array of words in which a network lives, as ``kernels.flits.network`` lays it out."""
+
+import numpy as np
+
+from simcore.flits.case import Case
+from simcore.kernels.flits import network as of
+from simcore.kernels.flits.network import Ints
+from simcore.kernels.flits.rule import ADAPTIVE_ORDER, ADAPTIVE_TREE
+
+_SEED = 0x9E3779B97F4A7C15
+
+
+class Memory:
+    """Words of a network at its start.
+
+    Args:
+        case: The network.
+        traffic: Kind of the kernel's, and its nodes.
+        seed: Of what is drawn.
+
+    Attributes:
+        words: All of them.
+    """
+
+    words: Ints
+
+    def __init__(self, case: Case, traffic: tuple[int, list[int]], seed: int) -> None:
+        how, (routers, ports) = case.how, case.links.router.shape
+        inputs, outputs = ports * how.input_ports, ports * how.output_ports
+        each = ports * how.channels
+        self._shapes = _shapes(case, len(traffic[1]))
+        sizes = [int(np.prod(shape)) for shape in self._shapes.values()]
+        starts = of.HEADER_WORDS + np.concatenate([[0], np.cumsum(sizes)])
+        self.words = np.zeros(int(starts[-1]), np.int64)
+        self.words[list(self._shapes)] = starts[:-1]
+        state = seed_state(seed)
+        words: dict[int, int] = {
+            of.ROUTERS: routers, of.PORTS: ports, of.CHANNELS: how.channels, of.DEPTH: how.depth,
+            of.NODES: case.nodes, of.SIZE: how.size, of.ROUTING_CYCLES: how.routing,
+            of.CROSSING_CYCLES: how.crossing, of.GUESSES: how.guesses, of.HOLDS: how.holds,
+            of.TAIL_CREDIT: how.tail_credit, of.INPUT_PORTS: how.input_ports,
+            of.OUTPUT_PORTS: how.output_ports, of.CHANNEL_KIND: how.channel_kind,
+            of.SWITCH_KIND: how.switch_kind, of.ITERATIONS: how.iterations,
+            of.KIND: case.rule.kind, of.SIDE: case.rule.side, of.DIMENSIONS: case.rule.dimensions,
+            of.FIRST_PORT: case.rule.first, of.LOW_CHANNEL: case.rule.low,
+            of.NODE_CREDIT: case.links.node_latency, of.TRAFFIC: traffic[0],
+            of.SPOTS_COUNT: len(traffic[1]), of.IS_BATCH: case.batch > 0,
+            of.MOST_OUT: case.most_out, of.RANDOM: state,
+            of.LAST_ROW: self._shapes[of.AT_WHEEL][0] - 1,
+            of.WHEEL_WIDTH: self._shapes[of.AT_WHEEL][1],
+            of.BACK_WIDTH: self._shapes[of.AT_BACK][1],
+            of.CROSSING_ROWS: self._shapes[of.AT_CROSSING][1], of.WIDTH: _width(case),
+            of.MAY_SLEEP: _may_sleep(case), of.SWITCH_INPUTS: inputs, of.SWITCH_OUTPUTS: outputs,
+        }  # fmt: skip
+        for word, value in words.items():
+            self.words[word] = int(value)
+        self._fill(case, traffic[1], each)
+
+    def table(self, at: int) -> Ints:
+        """View of a table, by the word that tells where it begins."""
+        begin, shape = int(self.words[at]), self._shapes[at]
+        return self.words[begin : begin + int(np.prod(shape))].reshape(shape)
+
+    def _fill(self, case: Case, targets: list[int], each: int) -> None:
+        links, depth = case.links, case.how.depth
+        link = self.table(of.AT_LINK)
+        columns = links.router, links.port, links.latency
+        back = links.from_router, links.from_port, links.from_latency
+        for at, table in zip((of.TO, of.TO_CHANNEL, of.TO_CYCLES), columns, strict=True):
+            link[..., at] = table
+        for at, table in zip((of.FROM, of.FROM_CHANNEL, of.FROM_CYCLES), back, strict=True):
+            link[..., at] = table
+        link[..., [of.TO_CHANNEL, of.FROM_CHANNEL]] *= case.how.channels
+        doors = links.node_router, links.node_port, links.exit_router, links.exit_port
+        self.table(of.AT_DOOR)[:] = np.stack(doors, axis=1)
+        self.table(of.AT_TABLE)[:] = case.rule.table
+        strides = case.rule.side ** np.arange(case.rule.dimensions, dtype=np.int64)
+        routers = np.arange(len(links.router), dtype=np.int64)
+        self.table(of.AT_PLACE)[:] = routers[:, None] // strides % case.rule.side
+        self.table(of.AT_TARGET)[:] = targets
+        inputs = self.table(of.AT_INPUT)
+        inputs[..., of.DUE] = of.NONE
+        inputs[..., of.PORT] = np.arange(each) // case.how.channels
+        inputs[..., of.VC] = np.arange(each) % case.how.channels
+        for at in (of.AT_OUTPUT, of.AT_NODE_OUTPUT):
+            self.table(at)[..., of.CREDITS] = depth
+        self.table(of.AT_OUTPUT)[..., of.OF_PORT] = inputs[..., of.PORT]
+        self.table(of.AT_ROUTER)[:, [of.ROUTE_DUE, of.CROSSING_DUE]] = of.NONE
+        self.table(of.AT_POINTER)[:, of.HELD_CHANNEL] = of.NONE
+        packets = self.table(of.AT_PACKET)
+        packets[:, of.NEXT_FREE] = np.arange(1, len(packets) + 1)
+        nodes = self.table(of.AT_NODE)
+        nodes[:, of.LEFT] = case.batch
+        nodes[:, [of.PACKET, of.LAST_VC, of.ON_VC, of.RETIRED_IN]] = of.NONE
+        for at in (of.AT_GRANTED, of.AT_CHOSEN, of.AT_BEST):
+            self.table(at)[:] = of.NONE
+        if case.batch:
+            self.table(of.AT_SENDING)[:] = np.arange(case.nodes)
+            self.words[of.SENDING] = case.nodes
+
+
+def seed_state(seed: int) -> int:
+    """State of what is drawn, as a signed word."""
+    state = _SEED * (2 * seed + 1) % 2**64
+    return state - 2**64 if state >= 2**63 else state
+
+
+def _may_sleep(case: Case) -> bool:
+    """True if the first two stages of a lone head see nothing that changes meanwhile."""
+    how = case.how
+    looks = case.rule.kind in (ADAPTIVE_ORDER, ADAPTIVE_TREE)
+    return how.routing == 1 and not (how.guesses or how.tail_credit or looks)
+
+
+def _width(case: Case) -> int:
+    how = case.how
+    return int(case.links.router.shape[1]) * max(how.channels, how.input_ports, how.output_ports)
+
+
+def _shapes(case: Case, targets: int) -> dict[int, tuple[int, ...]]:
+    """Shapes of the tables."""
+    links, how, nodes = case.links, case.how, case.nodes
+    routers, ports = links.router.shape
+    each, width = ports * how.channels, _width(case)
+    longest = int(max(links.latency.max(), links.from_latency.max(), links.node_latency))
+    rows = 1 << (longest + 2 * how.crossing + 3 - 1).bit_length()
+    lines = int((links.router != of.NOWHERE).sum()) + nodes
+    crossing = ports * max(how.input_ports, how.output_ports) * (how.crossing + 1)
+    packets = routers * (each * how.depth + crossing) + rows * lines + nodes + 1
+    asks, inputs, outputs = of.MOST_WAYS * each * how.channels, how.input_ports, how.output_ports
+    return {
+        of.AT_LINK: (routers, ports, of.LINK_WORDS), of.AT_DOOR: (nodes, of.DOOR_WORDS),
+        of.AT_TABLE: case.rule.table.shape, of.AT_PLACE: (routers, case.rule.dimensions),
+        of.AT_TARGET: (targets,), of.AT_INPUT: (routers, each, of.INPUT_WORDS),
+        of.AT_FLIT: (routers, each, how.depth),
+        of.AT_WAY: (routers, each, of.MOST_WAYS, of.WAY_WORDS),
+        of.AT_OUTPUT: (routers, each, of.OUTPUT_WORDS), of.AT_BUSY: (routers, each),
+        of.AT_POINTER: (routers, of.POINTER_ROWS, width),
+        of.AT_ROUTER: (routers, of.ROUTER_WORDS), of.AT_CROSSING: (routers, crossing, 3),
+        of.AT_AWAKE: (routers,), of.AT_PACKET: (packets, of.PACKET_WORDS),
+        of.AT_NODE: (nodes, of.NODE_WORDS),
+        of.AT_NODE_OUTPUT: (nodes, how.channels, of.OUTPUT_WORDS),
+        of.AT_SENDING: (nodes,), of.AT_DUE: (nodes,),
+        of.AT_WHEEL: (rows, lines, of.EVENT_WORDS),
+        of.AT_BACK: (rows, lines * inputs + nodes, of.EVENT_WORDS),
+        of.AT_COUNT: (2, rows), of.AT_ASK: (asks, 4), of.AT_GUESS: (of.MOST_WAYS * each, 2),
+        of.AT_SPOILT: (each,), of.AT_GRANTED: (width,), of.AT_CHOSEN: (width,),
+        of.AT_WIN: (width,), of.AT_BEST: (ports * inputs, ports * outputs), of.AT_USED: (4, width),
+        of.AT_WAITER: (each,), of.AT_SENDER: (each,),
+    }  # fmt: skip

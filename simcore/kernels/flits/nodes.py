@@ -1,0 +1,207 @@
+"""Endpoints: nodes that make packets and send at most one flit per cycle.
+
+A node that sends nothing lies in a heap by the cycle of its next packet, as *cycle* x *nodes* +
+*node*; the others are in a list.
+"""
+
+import numpy as np
+
+from simcore.kernels.flits.crossing import put_flit
+from simcore.kernels.flits.network import (
+    AT_DOOR,
+    AT_DUE,
+    AT_NODE,
+    AT_NODE_OUTPUT,
+    AT_SENDING,
+    AT_TARGET,
+    CHANNELS,
+    CREDITS,
+    DIMENSION,
+    DONE,
+    DOOR_WORDS,
+    FLIT_BITS,
+    FREE,
+    HOPS,
+    IS_BATCH,
+    LAST_VC,
+    LEFT,
+    MADE,
+    MEASURED,
+    MEASURED_ON_WAY,
+    MIDDLE,
+    MOST_OUT,
+    NEXT_FREE,
+    NEXT_MADE,
+    NODE_PORT,
+    NODE_ROUTER,
+    NODE_WORDS,
+    NODES,
+    NONE,
+    ON_VC,
+    OUT,
+    OUTPUT_WORDS,
+    PACKET,
+    RETIRED,
+    RETIRED_IN,
+    SENDING,
+    SENT,
+    SIZE,
+    SOURCE,
+    SPOTS_COUNT,
+    TAIL_CREDIT,
+    TAKEN,
+    TARGET,
+    TRAFFIC,
+    WAITING_NODES,
+    Ints,
+    draw,
+    packet_row,
+)
+from simcore.kernels.jit import njit
+from simcore.kernels.npu.pointers import pointer
+
+UNIFORM, TABLE, SPOTS = range(3)
+"""Kinds of traffic: to any node; from node i to the i-th target; to any of the targets."""
+
+
+@njit(cache=True, error_model="numpy")
+def scale_of(chance: float) -> float:
+    """Factor of the logarithm of a draw in the cycles between packets of a chance."""
+    return 1.0 / np.log(1.0 - chance) if chance < 1.0 else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _pause(m: Ints, scale: float) -> int:
+    """Cycles from one packet of a node to the next one."""
+    return 1 + int(np.log(1.0 - draw(m)) * scale)
+
+
+@njit(cache=True, error_model="numpy")
+def begin(m: Ints, chance: float) -> None:
+    """Draw the cycle of each node's first packet."""
+    words, scale = pointer(m), scale_of(chance)
+    for node in range(words[NODES]):
+        words[words[AT_NODE] + node * NODE_WORDS + NEXT_MADE] = _pause(words, scale) - 1
+        _rest(words, node)
+
+
+@njit(cache=True, error_model="numpy")
+def _rest(m: Ints, node: int) -> None:
+    """Put a node into the heap of those that wait for their next packet."""
+    heap, place = m[AT_DUE], m[WAITING_NODES]
+    key = m[m[AT_NODE] + node * NODE_WORDS + NEXT_MADE] * m[NODES] + node
+    m[WAITING_NODES] += 1
+    while place > 0:
+        above = (place - 1) >> 1
+        if m[heap + above] <= key:
+            break
+        m[heap + place] = m[heap + above]
+        place = above
+    m[heap + place] = key
+
+
+@njit(cache=True, error_model="numpy")
+def wake(m: Ints, now: int) -> None:
+    """Bring the nodes that make a packet in a cycle into the list of those that send."""
+    heap, before = m[AT_DUE], (now + 1) * m[NODES]
+    while m[WAITING_NODES] > 0 and m[heap] < before:
+        m[m[AT_SENDING] + m[SENDING]] = m[heap] % m[NODES]
+        m[SENDING] += 1
+        m[WAITING_NODES] -= 1
+        count, place = m[WAITING_NODES], 0
+        key = m[heap + count]
+        while 2 * place + 1 < count:
+            below = 2 * place + 1
+            if below + 1 < count and m[heap + below + 1] < m[heap + below]:
+                below += 1
+            if m[heap + below] >= key:
+                break
+            m[heap + place] = m[heap + below]
+            place = below
+        m[heap + place] = key
+
+
+@njit(cache=True, error_model="numpy")
+def send_all(m: Ints, scale: float, when: tuple[int, int, int]) -> None:
+    """Let each node that has something to send do so; those that have not leave the list."""
+    sending, j = m[AT_SENDING], 0
+    while j < m[SENDING]:
+        node = m[sending + j]
+        n = m[AT_NODE] + node * NODE_WORDS
+        if m[n + PACKET] == NONE:
+            _make(m, scale, node, when)
+        if m[n + PACKET] != NONE:
+            _inject(m, node, when[0])
+        j += 1
+        if m[n + PACKET] != NONE:
+            continue
+        is_done = m[n + LEFT] == 0 if m[IS_BATCH] else m[n + NEXT_MADE] > when[0]
+        if is_done:
+            j -= 1
+            m[SENDING] -= 1
+            m[sending + j] = m[sending + m[SENDING]]
+            if not m[IS_BATCH]:
+                _rest(m, node)
+
+
+@njit(cache=True, error_model="numpy")
+def _make(m: Ints, scale: float, node: int, when: tuple[int, int, int]) -> None:
+    """Begin the next packet of a node that sends none."""
+    now, begin_, end = when
+    n = m[AT_NODE] + node * NODE_WORDS
+    if m[IS_BATCH]:
+        if m[n + RETIRED_IN] < now:  # what arrives in a cycle makes room in the next one
+            m[n + OUT] -= m[n + RETIRED]
+            m[n + RETIRED] = 0
+        if m[n + LEFT] == 0 or (m[MOST_OUT] > 0 and m[n + OUT] >= m[MOST_OUT]):
+            return
+        m[n + LEFT] -= 1
+        made = now
+    else:
+        if m[n + NEXT_MADE] > now:
+            return
+        made = m[n + NEXT_MADE]
+        m[n + NEXT_MADE] = made + _pause(m, scale)
+    packet = m[FREE]
+    p = packet_row(m, packet)
+    m[FREE] = m[p + NEXT_FREE]
+    if m[TRAFFIC] == UNIFORM:
+        target = int(draw(m) * m[NODES])
+    elif m[TRAFFIC] == TABLE:
+        target = m[m[AT_TARGET] + node]
+    else:
+        target = m[m[AT_TARGET] + int(draw(m) * m[SPOTS_COUNT])]
+    m[p + SOURCE], m[p + TARGET], m[p + MADE], m[p + HOPS] = node, target, made, 0
+    m[p + DIMENSION], m[p + MIDDLE], m[p + MEASURED] = NONE, NONE, int(begin_ <= made < end)
+    m[MEASURED_ON_WAY] += m[p + MEASURED]
+    m[n + OUT] += 1
+    m[n + PACKET], m[n + DONE], m[n + ON_VC] = packet, 0, NONE
+
+
+@njit(cache=True, error_model="numpy")
+def _inject(m: Ints, node: int, now: int) -> None:
+    """Send a flit of a node's packet if there is a slot."""
+    n, each = m[AT_NODE] + node * NODE_WORDS, m[CHANNELS]
+    packet, rows = m[n + PACKET], m[AT_NODE_OUTPUT] + node * each * OUTPUT_WORDS
+    if m[n + ON_VC] == NONE:
+        vc = m[n + LAST_VC]
+        for _ in range(each):
+            vc = vc + 1 if vc + 1 < each else 0
+            o = rows + vc * OUTPUT_WORDS
+            if not m[o + TAKEN] and m[o + CREDITS] > 0:
+                m[n + ON_VC] = m[n + LAST_VC] = vc
+                m[o + TAKEN] = 1
+                m[packet_row(m, packet) + SENT] = now
+                break
+    vc = m[n + ON_VC]
+    o = rows + vc * OUTPUT_WORDS
+    if vc == NONE or m[o + CREDITS] == 0:
+        return
+    m[o + CREDITS] -= 1
+    door = m[AT_DOOR] + node * DOOR_WORDS
+    where = m[door + NODE_PORT] * each + vc
+    put_flit(m, now + 2, m[door + NODE_ROUTER], where, (packet << FLIT_BITS) + m[n + DONE])
+    m[n + DONE] += 1
+    if m[n + DONE] == m[SIZE]:
+        m[o + TAKEN] = 2 if m[TAIL_CREDIT] else 0
+        m[n + PACKET] = NONE
