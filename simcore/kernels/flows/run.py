@@ -6,7 +6,16 @@ All that happens at one instant is one event, followed by one allocation of rate
 import numpy as np
 
 from simcore.kernels.flows.filling import join, share
-from simcore.kernels.flows.heaps import drop, move_down, move_up, push, take_out
+from simcore.kernels.flows.heaps import (
+    MANY,
+    PART,
+    move_down,
+    move_up,
+    order_slots,
+    push,
+    take_events_due,
+    take_slots_due,
+)
 from simcore.kernels.flows.state import (
     ACTIVE,
     CAPPED,
@@ -94,11 +103,10 @@ def _end_all(
     last: float,
 ) -> bool:
     """End the flows whose last byte is through by *last*; True if there was one."""
-    moved = False
-    while counter[ACTIVE] > 0 and slots.ends[slots.order[0]] <= last:
-        slot = slots.order[0]
-        counter[ACTIVE] -= 1
-        take_out(slots.order, slots.place, slots.ends, slot, counter[ACTIVE])
+    ended = take_slots_due(slots.order, slots.place, slots.ends, sharing.what, counter[ACTIVE], last)
+    counter[ACTIVE] -= ended
+    for at in range(ended):
+        slot = sharing.what[at]
         slots.unused[counter[UNUSED]] = slot
         counter[UNUSED] += 1
         flow = slots.flow[slot]
@@ -107,15 +115,14 @@ def _end_all(
         for k in range(first, routes.offsets[route + 1]):
             link = routes.links[k]
             _unlink(slots.after, slots.before, sharing.head, slot * width + k - first, link)
-            if sharing.stamp[link] != -counter[STAMP]:
+            if sharing.head[link] != NOWHERE and sharing.stamp[link] != -counter[STAMP]:
                 sharing.stamp[link] = -counter[STAMP]
                 sharing.freed[counter[FREED]] = link
                 counter[FREED] += 1
         if len(log.time) > 0:
             _write(log, counter, slots.ends[slot], flow, 0.0)
         _finish(routes, flows, waiting, counter, flow, slots.ends[slot])
-        moved = True
-    return moved
+    return ended > 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -131,12 +138,12 @@ def _begin_all(
     last: float,
 ) -> bool:
     """Let the flows whose first byte has arrived by *last* enter transfer; True if one did."""
-    moved = False
-    while counter[WAITING] > 0 and waiting.time[0] <= last:
-        time, flow = waiting.time[0], waiting.flow[0]
-        counter[WAITING] -= 1
-        drop(waiting.time, waiting.flow, counter[WAITING])
-        moved = True
+    begun = take_events_due(
+        waiting.time, waiting.flow, sharing.key, sharing.what, counter[WAITING], last
+    )
+    counter[WAITING] -= begun
+    for at in range(begun):
+        time, flow = sharing.key[at], sharing.what[at]
         route = flows.route[flow]
         first, end = routes.offsets[route], routes.offsets[route + 1]
         if flows.size[flow] <= 0.0 or (first == end and np.isinf(flows.cap[flow])):
@@ -150,17 +157,15 @@ def _begin_all(
         alone = first == end
         slots.rate[slot] = flows.cap[flow] if alone else 0.0
         slots.ends[slot] = time + flows.size[flow] / flows.cap[flow] if alone else np.inf
-        move_up(slots.order, slots.place, slots.ends, slots.place[slot])
         if alone:
+            move_up(slots.order, slots.place, slots.ends, slots.place[slot])
             if len(log.time) > 0:
                 _write(log, counter, time, flow, flows.cap[flow])
             continue
         for k in range(first, end):
-            _link(
-                slots.after, slots.before, sharing.head, slot * width + k - first, routes.links[k]
-            )
+            _link(slots.after, slots.before, sharing.head, slot * width + k - first, routes.links[k])
         counter[GROUP] = join(slots.stamp, sharing.group, slot, counter[GROUP], counter[STAMP])
-    return moved
+    return begun > 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -239,13 +244,24 @@ def _set_rates(
     slots: Slots, sharing: Sharing, log: Log, counter: Ints, size: int, now: float
 ) -> None:
     """Give the flows of the group their new rates from *now* on."""
+    many = _are_many(size, counter)
     for at in range(size):
         slot = sharing.group[at]
-        _set_rate(slots, log, counter, slot, slots.new_rate[slot], now)
+        _set_rate(slots, log, counter, slot, slots.new_rate[slot], now, many)
+    if many:
+        order_slots(slots.order, slots.place, slots.ends, counter[ACTIVE])
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _set_rate(slots: Slots, log: Log, counter: Ints, slot: int, rate: float, now: float) -> None:
+def _are_many(size: int, counter: Ints) -> bool:
+    """True if of the slots in transfer so many get new rates that all are put in order at once."""
+    return size >= MANY and size * PART > counter[ACTIVE]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _set_rate(
+    slots: Slots, log: Log, counter: Ints, slot: int, rate: float, now: float, ordered_later: bool
+) -> None:
     """Give a flow its new rate from *now* on."""
     old = slots.rate[slot]
     if abs(rate - old) <= _SAME_RATE * old:
@@ -256,6 +272,8 @@ def _set_rate(slots: Slots, log: Log, counter: Ints, slot: int, rate: float, now
     slots.ends[slot] = now + slots.left[slot] / rate
     if len(log.time) > 0:
         _write(log, counter, now, slots.flow[slot], rate)
+    if ordered_later:
+        return
     if not move_up(slots.order, slots.place, slots.ends, slots.place[slot]):
         move_down(slots.order, slots.place, slots.ends, slots.place[slot], counter[ACTIVE])
 
@@ -272,7 +290,7 @@ def _set_lone(
     now: float,
 ) -> None:
     """Take the flows out of the group that share no link, and give them their rates."""
-    kept = 0
+    kept, many = 0, _are_many(counter[GROUP], counter)
     for at in range(counter[GROUP]):
         slot = sharing.group[at]
         flow = slots.flow[slot]
@@ -291,10 +309,12 @@ def _set_lone(
                 rate, bottleneck = most, link
         if lone:
             slots.bottleneck[slot] = bottleneck
-            _set_rate(slots, log, counter, slot, rate, now)
+            _set_rate(slots, log, counter, slot, rate, now, many)
         else:
             sharing.group[kept] = slot
             kept += 1
+    if many and kept < counter[GROUP]:
+        order_slots(slots.order, slots.place, slots.ends, counter[ACTIVE])
     counter[GROUP] = kept
 
 
