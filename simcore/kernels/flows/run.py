@@ -103,25 +103,40 @@ def _end_all(
     last: float,
 ) -> bool:
     """End the flows whose last byte is through by *last*; True if there was one."""
-    ended = take_slots_due(slots.order, slots.place, slots.ends, sharing.what, counter[ACTIVE], last)
+    sharing_what = sharing.what
+    slots_unused = slots.unused
+    slots_flow = slots.flow
+    flows_route = flows.route
+    routes_offsets = routes.offsets
+    routes_links = routes.links
+    slots_after = slots.after
+    slots_before = slots.before
+    sharing_head = sharing.head
+    sharing_stamp = sharing.stamp
+    sharing_freed = sharing.freed
+    slots_ends = slots.ends
+    log_time = log.time
+    ended = take_slots_due(
+        slots.order, slots.place, slots_ends, sharing_what, counter[ACTIVE], last
+    )
     counter[ACTIVE] -= ended
     for at in range(ended):
-        slot = sharing.what[at]
-        slots.unused[counter[UNUSED]] = slot
+        slot = sharing_what[at]
+        slots_unused[counter[UNUSED]] = slot
         counter[UNUSED] += 1
-        flow = slots.flow[slot]
-        route = flows.route[flow]
-        first = routes.offsets[route]
-        for k in range(first, routes.offsets[route + 1]):
-            link = routes.links[k]
-            _unlink(slots.after, slots.before, sharing.head, slot * width + k - first, link)
-            if sharing.head[link] != NOWHERE and sharing.stamp[link] != -counter[STAMP]:
-                sharing.stamp[link] = -counter[STAMP]
-                sharing.freed[counter[FREED]] = link
+        flow = slots_flow[slot]
+        route = flows_route[flow]
+        first = routes_offsets[route]
+        for k in range(first, routes_offsets[route + 1]):
+            link = routes_links[k]
+            _unlink(slots_after, slots_before, sharing_head, slot * width + k - first, link)
+            if sharing_head[link] != NOWHERE and sharing_stamp[link] != -counter[STAMP]:
+                sharing_stamp[link] = -counter[STAMP]
+                sharing_freed[counter[FREED]] = link
                 counter[FREED] += 1
-        if len(log.time) > 0:
-            _write(log, counter, slots.ends[slot], flow, 0.0)
-        _finish(routes, flows, waiting, counter, flow, slots.ends[slot])
+        if len(log_time) > 0:
+            _write(log, counter, slots_ends[slot], flow, 0.0)
+        _finish(routes, flows, waiting, counter, flow, slots_ends[slot])
     return ended > 0
 
 
@@ -138,33 +153,54 @@ def _begin_all(
     last: float,
 ) -> bool:
     """Let the flows whose first byte has arrived by *last* enter transfer; True if one did."""
+    sharing_what = sharing.what
+    sharing_key = sharing.key
+    slots_flow = slots.flow
+    flows_route = flows.route
+    flows_size = flows.size
+    flows_cap = flows.cap
+    routes_offsets = routes.offsets
+    routes_links = routes.links
+    slots_after = slots.after
+    slots_before = slots.before
+    sharing_head = sharing.head
+    sharing_group = sharing.group
+    slots_stamp = slots.stamp
+    slots_ends = slots.ends
+    slots_left = slots.left
+    slots_since = slots.since
+    slots_rate = slots.rate
+    slots_bottleneck = slots.bottleneck
+    log_time = log.time
     begun = take_events_due(
-        waiting.time, waiting.flow, sharing.key, sharing.what, counter[WAITING], last
+        waiting.time, waiting.flow, sharing_key, sharing_what, counter[WAITING], last
     )
     counter[WAITING] -= begun
     for at in range(begun):
-        time, flow = sharing.key[at], sharing.what[at]
-        route = flows.route[flow]
-        first, end = routes.offsets[route], routes.offsets[route + 1]
-        if flows.size[flow] <= 0.0 or (first == end and np.isinf(flows.cap[flow])):
+        time, flow = sharing_key[at], sharing_what[at]
+        route = flows_route[flow]
+        first, end = routes_offsets[route], routes_offsets[route + 1]
+        if flows_size[flow] <= 0.0 or (first == end and np.isinf(flows_cap[flow])):
             _finish(routes, flows, waiting, counter, flow, time)
             continue
         slot = _take_slot(slots, counter)
-        slots.flow[slot] = flow
-        slots.left[slot] = flows.size[flow]
-        slots.since[slot] = time
-        slots.bottleneck[slot] = CAPPED
+        slots_flow[slot] = flow
+        slots_left[slot] = flows_size[flow]
+        slots_since[slot] = time
+        slots_bottleneck[slot] = CAPPED
         alone = first == end
-        slots.rate[slot] = flows.cap[flow] if alone else 0.0
-        slots.ends[slot] = time + flows.size[flow] / flows.cap[flow] if alone else np.inf
+        slots_rate[slot] = flows_cap[flow] if alone else 0.0
+        slots_ends[slot] = time + flows_size[flow] / flows_cap[flow] if alone else np.inf
         if alone:
-            move_up(slots.order, slots.place, slots.ends, slots.place[slot])
-            if len(log.time) > 0:
-                _write(log, counter, time, flow, flows.cap[flow])
+            move_up(slots.order, slots.place, slots_ends, slots.place[slot])
+            if len(log_time) > 0:
+                _write(log, counter, time, flow, flows_cap[flow])
             continue
         for k in range(first, end):
-            _link(slots.after, slots.before, sharing.head, slot * width + k - first, routes.links[k])
-        counter[GROUP] = join(slots.stamp, sharing.group, slot, counter[GROUP], counter[STAMP])
+            _link(
+                slots_after, slots_before, sharing_head, slot * width + k - first, routes_links[k]
+            )
+        counter[GROUP] = join(slots_stamp, sharing_group, slot, counter[GROUP], counter[STAMP])
     return begun > 0
 
 
@@ -290,28 +326,39 @@ def _set_lone(
     now: float,
 ) -> None:
     """Take the flows out of the group that share no link, and give them their rates."""
+    sharing_group = sharing.group
+    slots_flow = slots.flow
+    flows_route = flows.route
+    flows_cap = flows.cap
+    routes_offsets = routes.offsets
+    routes_links = routes.links
+    routes_capacity = routes.capacity
+    routes_parts = routes.parts
+    slots_after = slots.after
+    sharing_head = sharing.head
+    slots_bottleneck = slots.bottleneck
     kept, many = 0, _are_many(counter[GROUP], counter)
     for at in range(counter[GROUP]):
-        slot = sharing.group[at]
-        flow = slots.flow[slot]
-        route = flows.route[flow]
-        rate, bottleneck = flows.cap[flow], CAPPED
-        first = routes.offsets[route]
+        slot = sharing_group[at]
+        flow = slots_flow[slot]
+        route = flows_route[flow]
+        rate, bottleneck = flows_cap[flow], CAPPED
+        first = routes_offsets[route]
         lone = True
-        for k in range(first, routes.offsets[route + 1]):
-            link = routes.links[k]
+        for k in range(first, routes_offsets[route + 1]):
+            link = routes_links[k]
             entry = slot * width + k - first
-            if sharing.head[link] != entry or slots.after[entry] != NOWHERE:
+            if sharing_head[link] != entry or slots_after[entry] != NOWHERE:
                 lone = False
                 break
-            most = routes.capacity[link] / routes.parts[k]
+            most = routes_capacity[link] / routes_parts[k]
             if most < rate:
                 rate, bottleneck = most, link
         if lone:
-            slots.bottleneck[slot] = bottleneck
+            slots_bottleneck[slot] = bottleneck
             _set_rate(slots, log, counter, slot, rate, now, many)
         else:
-            sharing.group[kept] = slot
+            sharing_group[kept] = slot
             kept += 1
     if many and kept < counter[GROUP]:
         order_slots(slots.order, slots.place, slots.ends, counter[ACTIVE])

@@ -1,4 +1,4 @@
-"""Who waits for whom, turned round: who follows whom."""
+"""Followers of flows: those that wait for each, from those that each waits for."""
 
 import numpy as np
 
