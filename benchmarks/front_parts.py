@@ -2,9 +2,9 @@
 
     python benchmarks/front_parts.py [STUDY.yaml ...] [--trials N] [--seed S]
 
-Runs shipped studies, by default those whose machines are bills of materials, with their own number
-of trials, and holds the bill of each design of the front, and of the run of the study, against five
-rules:
+Runs shipped studies, by default those of training whose machines are bills of materials, with their
+own number of trials, and holds the bill of each design of the front, and of the run of the study,
+against five rules:
 
 * the accelerators, their servers and links can have the machine (`physical`);
 * every line of the bill is a part of the list, none of it custom;
@@ -27,7 +27,7 @@ from typing import Any
 import dse
 from dse.costs import PriceBook, load_prices
 from dse.costs.bill import Bill, Biller
-from dse.evaluate.designs.runs import DesignRuns
+from dse.evaluate import DEFAULT_EVALUATOR, build_evaluator
 from dse.results.result import StudyResult
 from dse.study.compile import load_study_file
 from simcore import Platform, scale_up_dimensions, shipped_folder, unbuildable
@@ -67,11 +67,11 @@ def outside(platform: Platform) -> float:
 
 def machines(result: StudyResult) -> Iterator[tuple[str, Platform]]:
     """Machines of the front and of the run of the study, by name."""
-    runs = DesignRuns(result.study.evaluator_input)
-    for row in (result.rows[at] for at in result.front):
-        yield f"trial {row.number}", runs.run(row.design).platform
-    if result.baseline is not None:
-        yield "run", runs.run({}).platform
+    evaluator = build_evaluator(result.study.evaluator_input)
+    named = [(f"trial {row.number}", row) for row in (result.rows[at] for at in result.front)]
+    for name, row in [*named, *([("run", result.baseline)] if result.baseline else [])]:
+        if priced := evaluator.priced(row.design, row.evaluation.metrics):
+            yield name, priced.platform
 
 
 def of_study(name: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -100,9 +100,10 @@ def of_study(name: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def priced_by_bill(path: Path) -> bool:
-    """True if the study at *path* prices machines by their bill of materials."""
-    cost = load_study_file(path).file.cost
-    return cost is not None and cost.model == "bill_of_materials"
+    """True if the study at *path* trains, as what is published of shares does, on priced parts."""
+    file = load_study_file(path).file
+    trains = file.evaluator == DEFAULT_EVALUATOR
+    return trains and file.cost is not None and file.cost.model == "bill_of_materials"
 
 
 def main() -> None:

@@ -101,7 +101,7 @@ def check_command(file: str, overrides: Mapping[str, Any]) -> None:
     blind = why_blind(study)
     if len(study.levels) > 1:
         best = f"the front, the best up to {search.promote}, {search.controls} of the others"
-        best += f", at most {search.most_settled} that settle the front"
+        best += f", at most {search.settle} that settle the front"
         lines.append(("judged again", f"{best}: {' -> '.join(study.levels)}"))
     lines.append(("pruned", f"nothing: {blind}" if blind else "designs that their bounds rule out"))
     lines.append(("evaluator", f"{study.file.evaluator} on {execution.executor}"))

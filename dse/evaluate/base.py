@@ -11,6 +11,8 @@ from typing import Any, ClassVar, Literal
 from dse.evaluate.failure import Failure, OwnCodeError
 from dse.evaluate.levers import Moved
 from dse.evaluate.metrics import Metrics
+from dse.evaluate.priced import PricedMachine
+from dse.evaluate.siblings import Siblings
 from dse.objectives import Goals
 from dse.space import Check, Design, Parameter
 from simcore import Attribution, ConfigError, InfeasibleError, SimcoreError, SimulationError
@@ -160,22 +162,6 @@ class EvaluatorInput:
     files: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Siblings:
-    """Designs whose predictions share their errors, so that they compare better than each is known.
-
-    Attributes:
-        family: Name that all of them share, and nobody else.
-        log_ratio: Size of the error of ln(time / time) of two of them that four of five pairs keep
-            to; 0 where times are exact.
-        reason: Its source, in words; empty where there is no error.
-    """
-
-    family: str = ""
-    log_ratio: float = 0.0
-    reason: str = ""
-
-
 class Evaluator(ABC):
     """Turns a design into metrics; ``evaluator`` of a study names a class.
 
@@ -284,6 +270,10 @@ class Evaluator(ABC):
             InfeasibleError: The design breaks a rule.
         """
         return iter(())
+
+    def priced(self, design: Design, metrics: Mapping[str, float]) -> PricedMachine | None:
+        """The machine that costs among *metrics* of *design* are of; None: costs are its own."""
+        return None
 
     def check(self) -> None:  # noqa: B027 - there may be nothing to see
         """See whether every knob and every value of the study is understood.

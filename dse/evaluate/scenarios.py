@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
+from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.levers import Moved
+from dse.evaluate.siblings import Siblings
 from dse.space import Check, Design
 from simcore import Attribution, ConfigError, InfeasibleError
 

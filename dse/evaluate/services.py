@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
+from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import usable
 from dse.evaluate.designs.checks import design_checks
 from dse.evaluate.designs.run_check import KnobChecker, check_kernel_times, errors_named_for_run
 from dse.evaluate.designs.runs import FilledDesigns
 from dse.evaluate.levers import Moved, moved_platforms
 from dse.evaluate.money import CostMeter
+from dse.evaluate.priced import PricedMachine
+from dse.evaluate.siblings import Siblings
 from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
 from dse.objectives import COST_METRICS, OBJECTIVES
 from dse.space import Check, Design
@@ -98,6 +100,10 @@ class ServiceEvaluator(Evaluator):
         if self._meter is None:
             return {}
         return self._meter.metrics(service.platform, 1 / result.requests_per_s, result.answer)
+
+    def priced(self, design: Design, metrics: Mapping[str, float]) -> PricedMachine | None:
+        service = self.service(design)
+        return PricedMachine(service.platform, 1 / metrics["requests_per_s"], service.answer)
 
     def attributions(self, design: Design) -> Sequence[Attribution]:
         return attribute_service(self._derated(self.service(design)))

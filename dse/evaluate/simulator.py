@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from dse.evaluate.base import Account, Evaluator, EvaluatorInput, Siblings
+from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import backends_of, usable
 from dse.evaluate.designs.checks import RunFits
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.levers import Moved, moved_platforms
 from dse.evaluate.money import CostMeter
+from dse.evaluate.priced import PricedMachine
+from dse.evaluate.siblings import Siblings
 from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
 from dse.space import Check, Design
 from simcore import (
@@ -110,6 +112,10 @@ class SimulatorEvaluator(Evaluator):
             except SimcoreError as error:  # no such machine is sold
                 unpriced = str(error)
             yield Moved(lever=lever, factor=factor, metrics=metrics, unpriced=unpriced)
+
+    def priced(self, design: Design, metrics: Mapping[str, float]) -> PricedMachine | None:
+        run = self.run(design)
+        return PricedMachine(run.platform, metrics["iteration_time_s"], run.workload.tokens)
 
     def _costs(
         self, run: Run, result: IterationResult, metrics: Mapping[str, float]

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dse.evaluate.base import EvaluatorInput, Siblings
+from dse.evaluate.base import EvaluatorInput
+from dse.evaluate.siblings import Siblings
 from simcore import (
     Band,
     MemoryFit,

@@ -46,7 +46,7 @@ def fidelity_summary(study: Study, rows: Sequence[Trial]) -> dict[str, Any]:
             "steps": steps,
             "settled": len(settled),
             "settled_on_front": sum(row.number in is_best for row in settled),
-            "most_settled": study.file.search.most_settled,
+            "most_settled": study.file.search.settle,
         }
     }
 

@@ -56,7 +56,7 @@ class Settlement:
         self._numbers = {self._key(row.design): row.number for row in reversed(searched)}
         self._given_up = {self._key(row.design) for row in searched if row.state != "complete"}
         self._next = study.file.search.most_trials
-        self._left = study.file.search.most_settled
+        self._left = study.file.search.settle
 
     def next(self, judged: Sequence[Trial]) -> list[Task]:
         """Designs to be judged after *judged*, all of the finest level; none: all is settled."""

@@ -9,12 +9,13 @@ from math import inf
 
 from dse.costs import PriceLine, SizeMove, price_lines, size_moves
 from dse.costs.bill import Biller
-from dse.evaluate.designs.runs import DesignRuns
+from dse.evaluate import build_evaluator
 from dse.evaluate.money import CostFile, CostMeter
+from dse.evaluate.priced import PricedMachine
 from dse.objectives import COST_METRICS, OBJECTIVES, Objective
 from dse.results.result import StudyResult
 from dse.study.trials import Trial
-from simcore import InfeasibleError, Npu, Platform
+from simcore import InfeasibleError, Npu
 
 SHARE = 0.3
 """Shift of each price, up and down; where sources of a part disagree by more, as far as they do."""
@@ -69,11 +70,13 @@ def price_sensitivity(result: StudyResult) -> list[Sensitivity]:
     """
     study = result.study
     rows = result.compared
-    if study.file.cost is None or not rows or not study.evaluator.has_exact_prices:
+    if study.file.cost is None or not rows:
         return []
     if study.goals.scenarios:  # which may have price books of their own
         return []
     desk, front = _Desk(result, study.file.cost), {result.rows[at].number for at in result.front}
+    if not desk.knows(rows[0]):
+        return []
     measures, reach = _measures(result), desk.reach([row for row in rows if row.number in front])
     return [_of_measure(measure, desk, _near(rows, measure, front, reach)) for measure in measures]
 
@@ -117,16 +120,22 @@ class _Desk:
 
     def __init__(self, result: StudyResult, cost: CostFile) -> None:
         self._study, self._cost = result.study, cost
-        self._runs = DesignRuns(result.study.evaluator_input)
-        self._machines: dict[int, tuple[Platform, int]] = {}
+        self._evaluator = build_evaluator(result.study.evaluator_input)
+        self._machines: dict[int, PricedMachine] = {}
         self._meter = CostMeter(cost, result.study.goals, result.study.folder)
         self.usual = SizeMove(name="", told="", prices=self._meter.prices)
 
-    def machine(self, trial: Trial) -> tuple[Platform, int]:
-        """The machine of a design, and the tokens that it trains per iteration."""
+    def knows(self, trial: Trial) -> bool:
+        """True if costs of *trial* are those of a machine at the prices of the book."""
+        return self._evaluator.priced(trial.design, trial.evaluation.metrics) is not None
+
+    def machine(self, trial: Trial) -> PricedMachine:
+        """The machine of a design, and what it brings forth."""
         if trial.number not in self._machines:
-            run = self._runs.run(trial.design)
-            self._machines[trial.number] = run.platform, run.workload.tokens
+            found = self._evaluator.priced(trial.design, trial.evaluation.metrics)
+            if found is None:
+                raise ValueError(f"costs of trial {trial.number} are not of the price book")
+            self._machines[trial.number] = found
         return self._machines[trial.number]
 
     def moves(self, trials: Sequence[Trial]) -> Iterator[SizeMove]:
@@ -146,7 +155,9 @@ class _Desk:
         return price_lines(self.usual.prices, self._npus(trials), self._parts(trials))
 
     def _npus(self, trials: Sequence[Trial]) -> list[Npu]:
-        return list({npu.name: npu for npu in (self.machine(t)[0].npu for t in trials)}.values())
+        return list(
+            {npu.name: npu for npu in (self.machine(t).platform.npu for t in trials)}.values()
+        )
 
     def _parts(self, trials: Sequence[Trial]) -> list[str]:
         """Names of the parts on the bills of *trials*; none where no cost is of a bill."""
@@ -154,7 +165,7 @@ class _Desk:
             return []
         biller, found = Biller(self.usual.prices), dict[str, None]()
         for trial in trials:
-            found |= dict.fromkeys(x.part for x in biller.bill(self.machine(trial)[0]).lines)
+            found |= dict.fromkeys(x.part for x in biller.bill(self.machine(trial).platform).lines)
         return list(found)
 
     def values(self, trials: Sequence[Trial], measure: Objective, move: SizeMove) -> list[float]:
@@ -162,11 +173,10 @@ class _Desk:
         meter = CostMeter(self._cost, self._study.goals, self._study.folder, move.prices)
         found = []
         for trial in trials:
-            platform, tokens = self.machine(trial)
-            metrics = trial.evaluation.metrics
-            time_s = metrics["iteration_time_s"]
+            machine, metrics = self.machine(trial), trial.evaluation.metrics
             try:
-                costs = meter.metrics(move.machine(platform), time_s, tokens)
+                moved = move.machine(machine.platform)
+                costs = meter.metrics(moved, machine.period_s, machine.tokens)
             except InfeasibleError:
                 found.append(inf)
                 continue

@@ -6,7 +6,7 @@ from functools import cached_property
 from math import exp, hypot, log
 
 from dse.evaluate import Evaluator, build_evaluator
-from dse.evaluate.base import Siblings
+from dse.evaluate.siblings import Siblings
 from dse.fidelity.compare import front_fidelity
 from dse.objectives import OBJECTIVES, SIMULATED, Objective
 from dse.rank.alike import are_alike, groups_of_equals, optimism

@@ -47,9 +47,6 @@ AUTO = "auto"
 MOST_TRIALS, ALL_TRIED = 10_000, 1_000
 """With ``auto`` the most proposals, and the size of a space up to which every design is tried."""
 
-MOST_SETTLED = 300
-"""Designs at most that settle a front, where the study names no number."""
-
 
 class SearchFile(Schema):
     """Settings of the search.
@@ -87,8 +84,7 @@ class SearchFile(Schema):
         promote: How many of the best designs are judged again, the whole front always.
         controls: How many of all other designs are judged again beside them.
         settle: How many designs at most are judged at the last level because they are one step on
-            one ladder from the front there, and may be a bargain; by default half the trials, up to
-            ``MOST_SETTLED``.
+            one ladder from the front there, and may be a bargain.
     """
 
     sampler: str = "design"
@@ -107,7 +103,7 @@ class SearchFile(Schema):
     fidelity: tuple[str, ...] = ()
     promote: int = Field(default=24, ge=1, le=10_000)
     controls: int = Field(default=8, ge=0, le=10_000)
-    settle: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    settle: int = Field(default=300, ge=0, le=10_000)
 
     @property
     def is_open(self) -> bool:
@@ -118,11 +114,6 @@ class SearchFile(Schema):
     def most_trials(self) -> int:
         """The most proposals."""
         return MOST_TRIALS if isinstance(self.trials, str) else self.trials
-
-    @property
-    def most_settled(self) -> int:
-        """The most designs that settle the front at the last level."""
-        return min(self.most_trials // 2, MOST_SETTLED) if self.settle is None else self.settle
 
     @property
     def exhausted(self) -> int:

@@ -1,6 +1,6 @@
 """Evaluates designs by closed forms: MODEL-0 on two dimensions, LIBRA's on any number."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import isfinite
 
@@ -13,6 +13,7 @@ from dse.evaluate.designs.checks import RunFits
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostFile, CostMeter
+from dse.evaluate.priced import PricedMachine
 from dse.evaluate.trusted import fills
 from dse.objectives import needed_metrics
 from dse.space import Check, Design, Value
@@ -135,6 +136,10 @@ class LibraEvaluator(Evaluator):
         if self._meter is not None:
             metrics |= self._meter.metrics(run.platform, time_s, run.workload.tokens)
         return Account(metrics)
+
+    def priced(self, design: Design, metrics: Mapping[str, float]) -> PricedMachine | None:
+        run = self._runs.run(design)
+        return PricedMachine(run.platform, metrics["iteration_time_s"], run.workload.tokens)
 
     def checks(self) -> Sequence[Check]:
         return RunFits(self.input, self._runs.run).checks()

@@ -1,12 +1,14 @@
 """Evaluators with metrics of a user's own, and evaluators that are nothing but such."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from types import FunctionType
 
-from dse.evaluate.base import Account, Evaluator, EvaluatorInput, OwnMetrics, Siblings
+from dse.evaluate.base import Account, Evaluator, EvaluatorInput, OwnMetrics
 from dse.evaluate.levers import Moved
 from dse.evaluate.own.steps import Step, steps_of
+from dse.evaluate.priced import PricedMachine
+from dse.evaluate.siblings import Siblings
 from dse.space import Check, Design
 from simcore import Attribution, class_of
 
@@ -43,6 +45,9 @@ class EvaluatorWithOwn(Evaluator):
     def moved(self, design: Design) -> Iterator[Moved]:
         """Without metrics of the user's code, which knows designs and no other machines."""
         return self._inner.moved(design)
+
+    def priced(self, design: Design, metrics: Mapping[str, float]) -> PricedMachine | None:
+        return self._inner.priced(design, metrics)
 
     def check(self) -> None:
         self._inner.check()
