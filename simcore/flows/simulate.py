@@ -20,6 +20,7 @@ from simcore.kernels.flows.state import (
     Slots,
     Waiting,
 )
+from simcore.kernels.flows.waits import followers_of
 
 _NS_PER_S = 1e9
 
@@ -185,18 +186,16 @@ def _flow_arrays(flows: FlowTable) -> Flows:
         after, followers = np.zeros(count + 1, np.int64), np.zeros(0, np.int64)
     else:
         waits = np.diff(offsets)
-        after = np.concatenate([[0], np.cumsum(np.bincount(waits_for, minlength=count))])
-        waiting = np.repeat(np.arange(count), waits)
-        followers = waiting[np.argsort(waits_for, kind="stable")]
+        after, followers = followers_of(offsets, waits_for)
     cap = flows.cap_bytes_per_s
     return Flows(
         route=flows.route,
         size=flows.size_bytes,
         start=flows.start_ns,
         cap=np.full(count, np.inf) if cap is None else cap / _NS_PER_S,
-        waits=waits.astype(np.int64),
+        waits=waits,
         released=np.zeros(count),
-        offsets=after.astype(np.int64),
+        offsets=after,
         followers=followers,
         finish=np.full(count, np.nan),
         ended=np.empty(count, np.int64),

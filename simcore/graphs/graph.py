@@ -140,6 +140,27 @@ class Wiring:
             self._ends.append(ends)
             self._kind_of.append(np.full(len(ends[0]), _place(self._kinds, kind), np.int64))
 
+    def copy_of(self, other: "Wiring", npus: Ints, failed: Sequence[int] = ()) -> None:
+        """Add the switches and cables of another wiring, less those that have *failed*.
+
+        Args:
+            other: Whose NPUs and switches these are.
+            npus: (N,) the NPUs that stand in the place of its own.
+            failed: Numbers of its cables that are not there.
+
+        Raises:
+            ConfigError: As ``graph``.
+        """
+        first = self.nodes
+        for tier in other._tier_of:
+            self.switches(other._tiers[tier[0]], len(tier))
+        place = np.concatenate([npus, np.arange(first, self.nodes)])
+        a, b, kind_of = other._stacked(failed)
+        parts = np.flatnonzero(np.diff(kind_of)) + 1
+        for own in np.split(np.arange(len(a)), parts):
+            if len(own):
+                self.cables(other._kinds[kind_of[own[0]]], place[a[own]], place[b[own]])
+
     def graph(self, failed: Sequence[int] = ()) -> NetworkGraph:
         """The graph of full-duplex cables, less those whose numbers have *failed*.
 

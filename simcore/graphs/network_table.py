@@ -29,6 +29,18 @@ class CableSpeed(Schema):
     latency_s: Seconds = Field(alias="latency", ge=0)
 
 
+class FamilyChoice(Schema):
+    """Parameters and routing of one family, where the family is chosen among several.
+
+    Attributes:
+        params: Parameters of the family.
+        routing: As that of the network.
+    """
+
+    params: dict[str, Any] = Field(default_factory=dict)
+    routing: dict[str, Any] = Field(default_factory=dict)
+
+
 class NetworkFile(Schema):
     """One network.
 
@@ -36,6 +48,8 @@ class NetworkFile(Schema):
         id: Name under which results list it.
         family: A name of ``FAMILIES``, or ``package.module:Object``.
         params: Parameters of the family.
+        families: In a file, ``params`` and ``routing`` of each family that ``family`` may name, as
+            a knob of a study does; those of the named one stand where the network tells no others.
         graph: Nodes and cables in place of a family: node-link data, or a list of links.
         npus_forward: Whether messages pass through NPUs; as the family says unless given.
         bandwidth_bytes_per_s: Of one cable in one direction, unless its kind has its own.
@@ -62,6 +76,23 @@ class NetworkFile(Schema):
     pairs: tuple[tuple[int, int], ...] = ()
 
     _key: str = PrivateAttr(default="")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_one_of_families(cls, data: Any) -> Any:
+        """The network of the family that is named, of those that are told."""
+        if not isinstance(data, Mapping) or "families" not in data:
+            return data
+        listed, family = data["families"], data.get("family")
+        if not isinstance(listed, Mapping) or family not in listed:
+            told = ", ".join(map(str, listed)) if isinstance(listed, Mapping) else listed
+            rule = "must be a table of families, the network's own one among them"
+            raise ConfigError("families", rule, got=told)
+        own = FamilyChoice.from_file_data(listed[family], at=f"families.{family}")
+        rest = {key: value for key, value in data.items() if key != "families"}
+        for key, told in (("params", own.params), ("routing", own.routing)):
+            rest[key] = {**told, **(rest.get(key) or {})}
+        return rest
 
     @model_validator(mode="after")
     def _is_told_once(self) -> Self:

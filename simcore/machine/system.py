@@ -1,6 +1,7 @@
 """Data movement: the part of a design between the plan and the network."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -31,6 +32,33 @@ def _known_algorithms(value: tuple[str, ...]) -> tuple[str, ...]:
             rule = error.rule.replace("one of ", f"one of {BY_TOPOLOGY}, ", 1)
             raise ConfigError(error.at, rule, got=error.got).under(f"[{position}]") from None
     return value
+
+
+_SOME_MEMBERS = (2, 3, 4, 5, 6, 8, 16, 64)
+
+
+def _check_all_reduce(value: tuple[str, ...]) -> None:
+    """Refuse what does no all-reduce among any number of members: another would do all of it.
+
+    Raises:
+        ConfigError: Names the collectives that it does.
+    """
+    for position, name in enumerate(value):
+        served = () if name == BY_TOPOLOGY else _collectives_of(name)
+        if name != BY_TOPOLOGY and CollectiveKind.ALL_REDUCE not in served:
+            keys = " and ".join(kind.name.lower() for kind in served)
+            rule = f"must be an algorithm that does an all-reduce; {name} serves {keys or 'none'}"
+            raise ConfigError(f"[{position}]", rule, got=name)
+
+
+@lru_cache(maxsize=64)
+def _collectives_of(name: str) -> tuple[CollectiveKind, ...]:
+    """Kinds of collectives that an algorithm does among some number of members."""
+    algorithm = algorithm_named(name)
+    kinds = [CollectiveKind[key.upper()] for key in ALGORITHM_KEYS]
+    return tuple(
+        kind for kind in kinds if any(algorithm.runs(kind, members) for members in _SOME_MEMBERS)
+    )
 
 
 AlgorithmVector = Annotated[
@@ -115,6 +143,8 @@ class System(Schema):
         for key in ALGORITHM_KEYS:
             try:
                 _known_algorithms(getattr(self, key) or ())
+                if key == "all_reduce":
+                    _check_all_reduce(self.all_reduce)
             except ConfigError as error:
                 raise error.under(key) from None
 

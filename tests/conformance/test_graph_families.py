@@ -24,6 +24,11 @@ SAMPLES: dict[str, dict[str, object]] = {
     "fat_tree": {"k": 4},
     "rails": {"servers": 2, "npus_per_server": 2, "servers_per_pod": 1, "spines": 1},
     "nvl_rails": {"racks": 2, "npus_per_rack": 4, "nvswitches": 2, "rails": 2, "spines": 1},
+    "domains": {
+        "npus_per_domain": 2,
+        "networks": {"mesh": {"family": "mesh", "params": {"dims": [3]}}},
+        "outside": "mesh",
+    },
     "dragonfly": {"p": 1, "a": 2, "h": 1},
     "dragonfly_plus": {"p": 1, "leaves": 2, "spines": 2, "h": 1},
     "hybrid_cube_mesh": {"generation": "p100"},

@@ -16,6 +16,7 @@ from simcore.graphs.families.servers.bcube import BCube
 from simcore.graphs.families.servers.dcell import DCell
 from simcore.graphs.families.servers.hybrid_cube_mesh import HybridCubeMesh
 from simcore.graphs.families.servers.islands import Islands
+from simcore.graphs.families.trees.domains import Domains
 from simcore.graphs.families.trees.fat_tree import FatTree
 from simcore.graphs.families.trees.leaf_spine import LeafSpine
 from simcore.graphs.families.trees.nvl_rails import NvlRails
@@ -38,6 +39,7 @@ FAMILIES: Registry[Family] = Registry(
         "fat_tree": FatTree(),
         "rails": Rails(),
         "nvl_rails": NvlRails(),
+        "domains": Domains(),
         "dragonfly": Dragonfly(),
         "dragonfly_plus": DragonflyPlus(),
         "hybrid_cube_mesh": HybridCubeMesh(),

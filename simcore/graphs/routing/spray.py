@@ -9,6 +9,7 @@ from simcore.graphs.routing.base import Demands, Routing, RoutingOptions, no_way
 from simcore.graphs.routing.minimal import inward
 from simcore.graphs.routing.table import Route, RouteTable
 from simcore.kernels.graphs.routes import distances_to
+from simcore.kernels.graphs.spreading import spread
 
 
 class Spray(Routing):
@@ -18,7 +19,19 @@ class Spray(Routing):
     """
 
     def routes(self, graph: NetworkGraph, demands: Demands, options: RoutingOptions) -> RouteTable:
-        return RouteTable.of(graph, self.exact(graph, demands, options))
+        order = np.argsort(demands.target, kind="stable")
+        source, target = demands.source[order], demands.target[order]
+        rules = graph.npus, graph.npus_forward
+        first, links, parts = spread(*inward(graph), *graph.outward(), *rules, source, target)
+        counts = np.diff(first)
+        if (lost := order[(counts == 0) & (source != target)]).size:
+            flow = int(lost.min())
+            raise no_way(graph, int(demands.source[flow]), int(demands.target[flow]))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        offsets = np.concatenate([[0], np.cumsum(counts[place])]).astype(np.int64)
+        taken = np.repeat(first[place] - offsets[:-1], counts[place]) + np.arange(offsets[-1])
+        return RouteTable.of_arrays(graph, offsets, links[taken], parts[taken])
 
     def exact(self, graph: NetworkGraph, demands: Demands, options: RoutingOptions) -> list[Route]:
         found: dict[tuple[int, int], Route] = {}

@@ -6,7 +6,16 @@ All that happens at one instant is one event, followed by one allocation of rate
 import numpy as np
 
 from simcore.kernels.flows.filling import join, share
-from simcore.kernels.flows.heaps import drop, move_down, move_up, push, take_out
+from simcore.kernels.flows.heaps import (
+    MANY,
+    PART,
+    move_down,
+    move_up,
+    order_slots,
+    push,
+    take_events_due,
+    take_slots_due,
+)
 from simcore.kernels.flows.state import (
     ACTIVE,
     CAPPED,
@@ -94,28 +103,41 @@ def _end_all(
     last: float,
 ) -> bool:
     """End the flows whose last byte is through by *last*; True if there was one."""
-    moved = False
-    while counter[ACTIVE] > 0 and slots.ends[slots.order[0]] <= last:
-        slot = slots.order[0]
-        counter[ACTIVE] -= 1
-        take_out(slots.order, slots.place, slots.ends, slot, counter[ACTIVE])
-        slots.unused[counter[UNUSED]] = slot
+    sharing_what = sharing.what
+    slots_unused = slots.unused
+    slots_flow = slots.flow
+    flows_route = flows.route
+    routes_offsets = routes.offsets
+    routes_links = routes.links
+    slots_after = slots.after
+    slots_before = slots.before
+    sharing_head = sharing.head
+    sharing_stamp = sharing.stamp
+    sharing_freed = sharing.freed
+    slots_ends = slots.ends
+    log_time = log.time
+    ended = take_slots_due(
+        slots.order, slots.place, slots_ends, sharing_what, counter[ACTIVE], last
+    )
+    counter[ACTIVE] -= ended
+    for at in range(ended):
+        slot = sharing_what[at]
+        slots_unused[counter[UNUSED]] = slot
         counter[UNUSED] += 1
-        flow = slots.flow[slot]
-        route = flows.route[flow]
-        first = routes.offsets[route]
-        for k in range(first, routes.offsets[route + 1]):
-            link = routes.links[k]
-            _unlink(slots.after, slots.before, sharing.head, slot * width + k - first, link)
-            if sharing.stamp[link] != -counter[STAMP]:
-                sharing.stamp[link] = -counter[STAMP]
-                sharing.freed[counter[FREED]] = link
+        flow = slots_flow[slot]
+        route = flows_route[flow]
+        first = routes_offsets[route]
+        for k in range(first, routes_offsets[route + 1]):
+            link = routes_links[k]
+            _unlink(slots_after, slots_before, sharing_head, slot * width + k - first, link)
+            if sharing_head[link] != NOWHERE and sharing_stamp[link] != -counter[STAMP]:
+                sharing_stamp[link] = -counter[STAMP]
+                sharing_freed[counter[FREED]] = link
                 counter[FREED] += 1
-        if len(log.time) > 0:
-            _write(log, counter, slots.ends[slot], flow, 0.0)
-        _finish(routes, flows, waiting, counter, flow, slots.ends[slot])
-        moved = True
-    return moved
+        if len(log_time) > 0:
+            _write(log, counter, slots_ends[slot], flow, 0.0)
+        _finish(routes, flows, waiting, counter, flow, slots_ends[slot])
+    return ended > 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -131,36 +153,55 @@ def _begin_all(
     last: float,
 ) -> bool:
     """Let the flows whose first byte has arrived by *last* enter transfer; True if one did."""
-    moved = False
-    while counter[WAITING] > 0 and waiting.time[0] <= last:
-        time, flow = waiting.time[0], waiting.flow[0]
-        counter[WAITING] -= 1
-        drop(waiting.time, waiting.flow, counter[WAITING])
-        moved = True
-        route = flows.route[flow]
-        first, end = routes.offsets[route], routes.offsets[route + 1]
-        if flows.size[flow] <= 0.0 or (first == end and np.isinf(flows.cap[flow])):
+    sharing_what = sharing.what
+    sharing_key = sharing.key
+    slots_flow = slots.flow
+    flows_route = flows.route
+    flows_size = flows.size
+    flows_cap = flows.cap
+    routes_offsets = routes.offsets
+    routes_links = routes.links
+    slots_after = slots.after
+    slots_before = slots.before
+    sharing_head = sharing.head
+    sharing_group = sharing.group
+    slots_stamp = slots.stamp
+    slots_ends = slots.ends
+    slots_left = slots.left
+    slots_since = slots.since
+    slots_rate = slots.rate
+    slots_bottleneck = slots.bottleneck
+    log_time = log.time
+    begun = take_events_due(
+        waiting.time, waiting.flow, sharing_key, sharing_what, counter[WAITING], last
+    )
+    counter[WAITING] -= begun
+    for at in range(begun):
+        time, flow = sharing_key[at], sharing_what[at]
+        route = flows_route[flow]
+        first, end = routes_offsets[route], routes_offsets[route + 1]
+        if flows_size[flow] <= 0.0 or (first == end and np.isinf(flows_cap[flow])):
             _finish(routes, flows, waiting, counter, flow, time)
             continue
         slot = _take_slot(slots, counter)
-        slots.flow[slot] = flow
-        slots.left[slot] = flows.size[flow]
-        slots.since[slot] = time
-        slots.bottleneck[slot] = CAPPED
+        slots_flow[slot] = flow
+        slots_left[slot] = flows_size[flow]
+        slots_since[slot] = time
+        slots_bottleneck[slot] = CAPPED
         alone = first == end
-        slots.rate[slot] = flows.cap[flow] if alone else 0.0
-        slots.ends[slot] = time + flows.size[flow] / flows.cap[flow] if alone else np.inf
-        move_up(slots.order, slots.place, slots.ends, slots.place[slot])
+        slots_rate[slot] = flows_cap[flow] if alone else 0.0
+        slots_ends[slot] = time + flows_size[flow] / flows_cap[flow] if alone else np.inf
         if alone:
-            if len(log.time) > 0:
-                _write(log, counter, time, flow, flows.cap[flow])
+            move_up(slots.order, slots.place, slots_ends, slots.place[slot])
+            if len(log_time) > 0:
+                _write(log, counter, time, flow, flows_cap[flow])
             continue
         for k in range(first, end):
             _link(
-                slots.after, slots.before, sharing.head, slot * width + k - first, routes.links[k]
+                slots_after, slots_before, sharing_head, slot * width + k - first, routes_links[k]
             )
-        counter[GROUP] = join(slots.stamp, sharing.group, slot, counter[GROUP], counter[STAMP])
-    return moved
+        counter[GROUP] = join(slots_stamp, sharing_group, slot, counter[GROUP], counter[STAMP])
+    return begun > 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -239,13 +280,24 @@ def _set_rates(
     slots: Slots, sharing: Sharing, log: Log, counter: Ints, size: int, now: float
 ) -> None:
     """Give the flows of the group their new rates from *now* on."""
+    many = _are_many(size, counter)
     for at in range(size):
         slot = sharing.group[at]
-        _set_rate(slots, log, counter, slot, slots.new_rate[slot], now)
+        _set_rate(slots, log, counter, slot, slots.new_rate[slot], now, many)
+    if many:
+        order_slots(slots.order, slots.place, slots.ends, counter[ACTIVE])
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _set_rate(slots: Slots, log: Log, counter: Ints, slot: int, rate: float, now: float) -> None:
+def _are_many(size: int, counter: Ints) -> bool:
+    """True if of the slots in transfer so many get new rates that all are put in order at once."""
+    return size >= MANY and size * PART > counter[ACTIVE]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _set_rate(
+    slots: Slots, log: Log, counter: Ints, slot: int, rate: float, now: float, ordered_later: bool
+) -> None:
     """Give a flow its new rate from *now* on."""
     old = slots.rate[slot]
     if abs(rate - old) <= _SAME_RATE * old:
@@ -256,6 +308,8 @@ def _set_rate(slots: Slots, log: Log, counter: Ints, slot: int, rate: float, now
     slots.ends[slot] = now + slots.left[slot] / rate
     if len(log.time) > 0:
         _write(log, counter, now, slots.flow[slot], rate)
+    if ordered_later:
+        return
     if not move_up(slots.order, slots.place, slots.ends, slots.place[slot]):
         move_down(slots.order, slots.place, slots.ends, slots.place[slot], counter[ACTIVE])
 
@@ -272,29 +326,42 @@ def _set_lone(
     now: float,
 ) -> None:
     """Take the flows out of the group that share no link, and give them their rates."""
-    kept = 0
+    sharing_group = sharing.group
+    slots_flow = slots.flow
+    flows_route = flows.route
+    flows_cap = flows.cap
+    routes_offsets = routes.offsets
+    routes_links = routes.links
+    routes_capacity = routes.capacity
+    routes_parts = routes.parts
+    slots_after = slots.after
+    sharing_head = sharing.head
+    slots_bottleneck = slots.bottleneck
+    kept, many = 0, _are_many(counter[GROUP], counter)
     for at in range(counter[GROUP]):
-        slot = sharing.group[at]
-        flow = slots.flow[slot]
-        route = flows.route[flow]
-        rate, bottleneck = flows.cap[flow], CAPPED
-        first = routes.offsets[route]
+        slot = sharing_group[at]
+        flow = slots_flow[slot]
+        route = flows_route[flow]
+        rate, bottleneck = flows_cap[flow], CAPPED
+        first = routes_offsets[route]
         lone = True
-        for k in range(first, routes.offsets[route + 1]):
-            link = routes.links[k]
+        for k in range(first, routes_offsets[route + 1]):
+            link = routes_links[k]
             entry = slot * width + k - first
-            if sharing.head[link] != entry or slots.after[entry] != NOWHERE:
+            if sharing_head[link] != entry or slots_after[entry] != NOWHERE:
                 lone = False
                 break
-            most = routes.capacity[link] / routes.parts[k]
+            most = routes_capacity[link] / routes_parts[k]
             if most < rate:
                 rate, bottleneck = most, link
         if lone:
-            slots.bottleneck[slot] = bottleneck
-            _set_rate(slots, log, counter, slot, rate, now)
+            slots_bottleneck[slot] = bottleneck
+            _set_rate(slots, log, counter, slot, rate, now, many)
         else:
-            sharing.group[kept] = slot
+            sharing_group[kept] = slot
             kept += 1
+    if many and kept < counter[GROUP]:
+        order_slots(slots.order, slots.place, slots.ends, counter[ACTIVE])
     counter[GROUP] = kept
 
 

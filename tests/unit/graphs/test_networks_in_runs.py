@@ -187,3 +187,64 @@ def test_all_cables_of_a_network_get_faster_together() -> None:
 def test_bounds_say_that_they_know_no_graphs() -> None:
     with pytest.raises(ConfigError, match="no bounds are known of networks that are graphs"):
         lower_bounds(run_table(**TORUS), [{"plan.tp": 8}])
+
+
+def test_a_study_chooses_among_families_that_each_have_their_parameters() -> None:
+    table = run_table(
+        family="leaf_spine",
+        families={
+            "leaf_spine": {"params": {**LEAVES, "npus_per_leaf": 8}, "routing": {"rule": "spray"}},
+            "torus": {"params": {"dims": [4, 8]}, "routing": {"rule": "dimension_order"}},
+        },
+    )
+    named = {"platform.network.family": "torus"}
+    chosen = load_run(table, named).platform.network
+    alone = load_run(run_table(**TORUS, routing={"rule": "dimension_order"})).platform.network
+    assert chosen == alone
+    inside = {"platform.network.families.leaf_spine.params.spines": 8}
+    spines = load_run(table, inside).platform.network
+    assert spines is not None
+    assert spines.params["spines"] == 8
+    with pytest.raises(ConfigError, match=r"network\.families: must be a table of families"):
+        load_run(table, {"platform.network.family": "ring"})
+
+
+def domains(planes: bool) -> dict[str, Any]:
+    torus = {"family": "torus", "params": {"dims": [2, 4] if planes else [4, 8]}}
+    return {"npus_per_domain": 4, "planes": planes, "networks": {"t": torus}, "outside": "t"}
+
+
+def test_domains_are_joined_place_by_place_or_all_together() -> None:
+    planes = NetworkFile.from_file_data(
+        {"family": "domains", "params": domains(True), "routing": {"rule": "spray"}, **SPEEDS},
+        at="",
+    )
+    assert [level.npus for level in levels_of(planes)] == [4, 2, 4]
+    graph = planes.graph()
+    assert graph.npus == 32
+    # 8 switches of 4 NPUs; a torus of 2 x 4 has 4 + 8 cables, and there is one for each place
+    assert graph.cables == 32 + 4 * 12
+    direct = np.maximum(graph.link_from, graph.link_to) < graph.npus
+    assert np.all(graph.link_from[direct] % 4 == graph.link_to[direct] % 4)
+    joined = NetworkFile.from_file_data(
+        {"family": "domains", "params": domains(False), **SPEEDS}, at=""
+    )
+    assert joined.graph().cables == 32 + 64
+    assert [level.npus for level in levels_of(joined)] == [4, 8]
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"outside": "u"}, "params.outside: must be a name of networks: t"),
+        ({"networks": {"t": {"family": "tores"}}}, "did you mean 'torus'"),
+        ({"networks": {"t": {"family": "domains"}}}, "must be a family other than that of domains"),
+        (
+            {"planes": False, "networks": {"t": {"family": "ring", "params": {"n": 6}}}},
+            "npus_per_domain: must divide the 6 NPUs of the network outside",
+        ),
+    ],
+)
+def test_domains_that_break_a_rule_are_refused(params: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        network("domains", **{**domains(True), **params}).graph()

@@ -100,3 +100,22 @@ def test_ugal_goes_straight_until_the_shortest_way_is_fuller() -> None:
         most[rule] = int(cables.max())
     assert most["ecmp_hash"] == flows  # one cable joins the two groups
     assert most["ugal"] < flows
+
+
+@pytest.mark.parametrize(
+    ("family", "params"),
+    [
+        ("leaf_spine", {"leaves": 3, "npus_per_leaf": 2, "spines": 3, "links_per_pair": 2}),
+        ("torus", {"dims": (4, 3), "failed": (2,)}),
+        ("dragonfly", {"p": 1, "a": 2, "h": 2}),
+        ("rails", {"servers": 2, "npus_per_server": 3, "servers_per_pod": 2, "spines": 0}),
+    ],
+)
+def test_spread_parts_are_those_of_exact_fractions(family: str, params: dict) -> None:  # type: ignore[type-arg]
+    graph, spray = _graph(family, **params), ROUTINGS["spray"]
+    table = _routes("spray", graph)
+    found = spray.exact(graph, _all_pairs(graph), spray.options.build(""))
+    exact = RouteTable.of(graph, found)
+    assert table.offsets.tolist() == exact.offsets.tolist()
+    assert table.links.tolist() == exact.links.tolist()
+    assert table.parts == pytest.approx(exact.parts, rel=1e-14)
