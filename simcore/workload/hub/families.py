@@ -3,103 +3,7 @@
 Facts on the modules are those of transformers 5.23.0 (Apache-2.0), without its code.
 """
 
-from dataclasses import dataclass
-from typing import Literal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """An architecture: which parts its layers have, and which keys switch them.
-
-    A bias is True or False in all releases, or named by the key that says so.
-
-    Attributes:
-        net: How the layers make up the net.
-        norm: Norm of the hidden state: one vector (``rms``), two (``layer``) or none.
-        norms: Norms in each layer.
-        final_norms: Norms outside of the layers.
-        qkv: Whether queries, keys and values have biases.
-        out: Whether the projection out of attention has one.
-        mlp: Whether the MLP has biases.
-        gated: Whether MLP and experts have a gate: three matrices in place of two.
-        head_norms: Norms of queries and keys: of one head, or of all heads;
-            in all releases, or if ``use_qk_norm`` says so.
-        head_dim: Whether ``head_dim`` must be given, may be given, or is always width / heads.
-        kv_heads: Whether heads of keys and values must be given, may be given, are those of
-            queries, or follow from ``multi_query``.
-        window: Which layers see a window only: none; all if ``sliding_window`` is given; the
-            same if it is also switched on; as ``layer_types`` says, which then must be given;
-            the same, but only if windows are switched on. In hybrids also which have attention:
-            those of ``attn_layer_indices``, one in a period, or as a pattern repeats.
-        linear: Part that mixes tokens in layers without attention.
-        beside: Whether that part stands beside attention in every layer.
-        latent: Whether attention caches a latent in place of heads.
-        sinks: Whether each head has a sink.
-        output_gate: Whether attention has a gate as wide as its queries.
-        sub_norms: Whether attention and MLP each have a norm before their last matrix.
-        positions: Whether learned positions are added.
-        more_positions: Positions beyond those that a sequence may have.
-        four_hidden: Whether the MLP is four times as wide as the net unless said.
-        head_bias: Whether the output head has a bias.
-        experts: The key of the width of experts, if there are any.
-        expert_layers: Which layers have experts.
-        shared: Width of the expert that every token passes: given by a key, with a gate; number
-            times width of an expert; width of an expert; given by a key, or none; given by a key,
-            beside experts that may work on a latent.
-        expert_biases: Whether experts have biases.
-        router_biases: Whether their router has.
-        dense: The key of the width of the MLP; empty if no layer has one.
-        needed: Further keys whose absence would let a default of the class shape the net.
-        idle: Keys that the modules do not read.
-        segments: Whether an encoder has a table for the segment of a token.
-        only: Values of keys beside which other parts would be built, which are not modelled.
-    """
-
-    net: Literal[
-        "decoder",
-        "hybrid",
-        "mamba",
-        "mamba2",
-        "encoder_decoder",
-        "encoder",
-        "shared_encoder",
-        "bart",
-    ] = "decoder"
-    norm: Literal["rms", "layer", "none"] = "rms"
-    norms: int = 2
-    final_norms: int = 1
-    qkv: bool | str = False
-    out: bool | str = False
-    mlp: bool | str = False
-    gated: bool = True
-    head_norms: Literal["", "head", "whole", "head_if_said", "whole_if_said"] = ""
-    head_dim: Literal["said", "maybe", "derived"] = "maybe"
-    kv_heads: Literal["said", "maybe", "heads", "multi_query"] = "said"
-    window: Literal[
-        "", "all", "switched", "listed", "listed_if_switched", "indices", "period", "pattern"
-    ] = ""
-    linear: Literal["", "delta", "mamba", "mamba2", "convolution", "recurrent", "lightning"] = ""
-    beside: bool = False
-    latent: bool = False
-    sinks: bool = False
-    output_gate: bool = False
-    sub_norms: bool = False
-    positions: bool = False
-    more_positions: int = 0
-    four_hidden: bool = False
-    head_bias: bool | str = False
-    experts: Literal["", "intermediate_size", "moe_intermediate_size"] = ""
-    expert_layers: Literal[
-        "all", "after_first", "sparse_step", "listed", "between", "period", "typed"
-    ] = "all"
-    shared: Literal["", "gated", "count", "expert", "own", "latent"] = ""
-    expert_biases: bool = False
-    router_biases: bool = False
-    dense: str = "intermediate_size"
-    needed: tuple[str, ...] = ()
-    idle: frozenset[str] = frozenset()
-    only: tuple[tuple[str, object], ...] = ()
-    segments: bool = True
+from simcore.workload.hub.family import Family
 
 
 def _with_bias(**other: object) -> Family:
@@ -125,27 +29,62 @@ _SAYS_BIAS = ("attention_bias",)
 _QWEN3_MOE: dict[str, object] = {"head_norms": "head", "experts": "moe_intermediate_size"}
 _QWEN3_MOE |= {"expert_layers": "sparse_step"}
 
+
+def _sides(final_norms: int, **other: object) -> Family:
+    """A line of the BART kind, with so many norms outside of the layers of each side."""
+    tied = ("tie_word_embeddings", True), ("is_decoder", False)
+    line = {"net": "bart", "final_norms": final_norms, "positions": True, "only": tied}
+    return Family(**(line | other))  # type: ignore[arg-type]
+
+
 FAMILIES: dict[str, Family] = {
+    "afmoe": Family(
+        norms=4, head_norms="head", head_dim="said", window="listed", output_gate=True,
+        experts="moe_intermediate_size", expert_layers="after_dense", shared="count",
+        router_biases=True, only=(("attention_bias", False),),
+        idle=frozenset({"global_attn_every_n_layers", "mup_enabled"}),
+    ),
     "albert": Family(net="shared_encoder", needed=("embedding_size",)),
     "bamba": _with_bias(mlp="mlp_bias", window="indices", linear="mamba2"),
-    "bart": Family(net="bart", only=(("tie_word_embeddings", True), ("is_decoder", False))),
+    "bart": _sides(1, more_positions=2),
+    "apertus": _with_bias(
+        gated=False, head_norms="head", activation=2, needed=("hidden_act",),
+        only=(("hidden_act", "xielu"),),
+    ),
     "arcee": _with_bias(gated=False, mlp="mlp_bias"),
     "bert": Family(net="encoder"),
+    "bigbird_pegasus": _sides(
+        1, qkv="use_bias", idle=frozenset({"attention_type", "num_random_blocks"})
+    ),
+    "biogpt": _gpt(positions=True, more_positions=2, four_hidden=False),
     "bitnet": _with_bias(sub_norms=True),
+    "blenderbot": _sides(1, idle=frozenset({"encoder_no_repeat_ngram_size"})),
+    "blenderbot-small": _sides(1),
     "bloom": _gpt(final_norms=2),
+    "camembert": Family(net="encoder"),
     "codegen": _gpt(norms=1, qkv=False, out=False, head_bias=True),
     "cohere": _with_bias(norms=1, head_norms="whole_if_said"),
     "cohere2": _with_bias(
         norms=1, head_dim="said", window="listed", idle=frozenset({"sliding_window_pattern"})
     ),
+    "ctrl": _gpt(four_hidden=False, head_bias=True),
+    "data2vec-text": Family(net="encoder"),
+    "deberta-v2": Family(
+        net="deberta", only=(("tie_word_embeddings", True), ("legacy", True)),
+        idle=frozenset({"conv_act", "pooler_hidden_size"}),
+    ),
     "deepseek_v2": _latent(),
     "deepseek_v3": _latent(),
+    "deepseek_v32": _latent(
+        expert_layers="typed_or_after_first", indexer=True, only=(("mlp_bias", False),)
+    ),
     "distilbert": Family(net="encoder", segments=False),
     "dots1": _with_bias(
         head_norms="head", window="listed", experts="moe_intermediate_size",
         expert_layers="after_first", shared="count",
     ),
     "electra": Family(net="encoder", needed=("embedding_size",)),
+    "ernie": Family(net="encoder", idle=frozenset({"task_type_vocab_size"})),
     "ernie4_5": Family(qkv="use_bias", out="use_bias", mlp="use_bias", head_dim="said"),
     "ernie4_5_moe": Family(
         experts="moe_intermediate_size",
@@ -153,6 +92,11 @@ FAMILIES: dict[str, Family] = {
     ),
     "exaone4": Family(
         head_norms="head", window="listed", idle=frozenset({"sliding_window_pattern"})
+    ),
+    "exaone_moe": Family(
+        head_norms="head", window="listed", experts="moe_intermediate_size",
+        expert_layers="typed_or_after_first", shared="count",
+        idle=frozenset({"sliding_window_pattern"}),
     ),
     "falcon": Family(
         norm="layer", norms=1, gated=False, qkv="bias", out="bias", mlp="bias", four_hidden=True,
@@ -164,6 +108,7 @@ FAMILIES: dict[str, Family] = {
         idle=frozenset({"mamba_norm_before_gate", "mamba_expand"}),
     ),
     "falcon_mamba": Family(net="mamba", norms=1, idle=frozenset({"expand"})),
+    "flex_olmo": _with_bias(head_norms="whole", experts="intermediate_size", dense=""),
     "gemma": _with_bias(head_dim="said"),
     "gemma2": _with_bias(norms=4, head_dim="said", window="listed"),
     "gemma3_text": _with_bias(
@@ -177,6 +122,9 @@ FAMILIES: dict[str, Family] = {
         qkv="attention_bias", head_norms="head_if_said", shared="count",
         experts="moe_intermediate_size", expert_layers="after_first",
         needed=_SAYS_BIAS,
+    ),
+    "glm_moe_dsa": _latent(
+        expert_layers="typed_or_after_first", indexer=True, only=(("mlp_bias", False),)
     ),
     "gpt2": _gpt(positions=True),
     "gpt_bigcode": _gpt(
@@ -199,6 +147,10 @@ FAMILIES: dict[str, Family] = {
     "granitemoeshared": _with_bias(experts="intermediate_size", shared="own"),
     "helium": Family(qkv="attention_bias", mlp="mlp_bias", head_dim="said"),
     "hunyuan_v1_dense": _with_bias(head_norms="head"),
+    "hunyuan_v1_moe": _with_bias(
+        head_norms="head", experts="intermediate_size", shared="expert", dense="",
+    ),
+    "ibert": Family(net="encoder", idle=frozenset({"quant_mode", "force_dequant"})),
     "jamba": Family(
         window="period", linear="mamba", experts="intermediate_size", expert_layers="period"
     ),
@@ -207,22 +159,69 @@ FAMILIES: dict[str, Family] = {
         head_norms="head", window="listed", linear="convolution",
         idle=frozenset({"full_attn_idxs"}),
     ),
+    "lfm2_moe": Family(
+        head_norms="head", window="listed", linear="convolution",
+        experts="moe_intermediate_size", expert_layers="after_dense",
+        idle=frozenset({"use_expert_bias"}),
+    ),
     "llama": _with_bias(mlp="mlp_bias"),
     "llama4_text": _with_bias(
         head_dim="said", window="listed", experts="intermediate_size", expert_layers="listed",
         shared="expert", dense="intermediate_size_mlp",
         idle=frozenset({"attention_chunk_size", "use_qk_norm"}),
     ),
+    "longformer": Family(
+        net="encoder", extra="global", idle=frozenset({"attention_window", "onnx_export"})
+    ),
+    "m2m_100": _sides(1, positions=False),
     "mamba": Family(net="mamba", norms=1, idle=frozenset({"expand"})),
     "mamba2": Family(net="mamba2", norms=1, idle=frozenset({"expand", "time_step_rank"})),
+    "marian": _sides(
+        0, idle=frozenset({"decoder_vocab_size"}),
+        only=(
+            ("tie_word_embeddings", True), ("is_decoder", False),
+            ("share_encoder_decoder_embeddings", True),
+        ),
+    ),
+    "mbart": _sides(2, more_positions=2),
+    "megatron-bert": Family(net="encoder"),
+    "minicpm3": Family(
+        latent=True,
+        idle=frozenset({
+            "head_dim", "num_key_value_heads", "qk_head_dim", "dim_model_base", "scale_depth",
+            "scale_emb",
+        }),
+    ),
     "minimax": Family(
         window="listed", linear="lightning", experts="intermediate_size",
     ),
     "minimax_m2": Family(head_norms="whole", head_dim="said", experts="intermediate_size"),
     "ministral3": Family(head_dim="said", window="all"),
     "mistral": Family(window="all", needed=("sliding_window",)),
+    "mistral4": _latent(),
     "mixtral": Family(window="all", experts="intermediate_size"),
+    "modernbert": Family(
+        net="gated_encoder", segments=False,
+        only=(
+            ("attention_bias", False), ("mlp_bias", False), ("norm_bias", False),
+            ("tie_word_embeddings", True),
+        ),
+        idle=frozenset({
+            "classifier_activation", "classifier_pooling", "deterministic_flash_attn",
+            "global_attn_every_n_layers", "global_rope_theta", "initializer_cutoff_factor",
+            "layer_types", "local_attention", "local_rope_theta", "reference_compile",
+            "sparse_pred_ignore_index", "sparse_prediction", "repad_logits_with_grad",
+        }),
+    ),
+    "mpnet": Family(net="encoder", segments=False, extra="buckets"),
     "mt5": Family(net="encoder_decoder"),
+    "mvp": _sides(
+        1, more_positions=2, idle=frozenset({"prompt_length", "prompt_mid_dim"}),
+        only=(
+            ("tie_word_embeddings", True), ("is_decoder", False), ("use_prompt", False),
+        ),
+    ),
+    "nanochat": _with_bias(norm="none", gated=False),
     "nemotron": _with_bias(
         norm="layer", gated=False, mlp="mlp_bias", head_dim="said", kv_heads="maybe"
     ),
@@ -231,10 +230,19 @@ FAMILIES: dict[str, Family] = {
         mlp="mlp_bias", head_dim="said", experts="moe_intermediate_size", shared="latent",
         idle=frozenset({"expand", "n_shared_experts"}), only=(("use_bias", False),),
     ),
+    "nomic_bert": Family(net="gated_encoder", norm="layer"),
     "olmo": _with_bias(norm="none"),
     "olmo2": _with_bias(head_norms="whole"),
     "olmo3": _with_bias(head_norms="whole", window="listed"),
+    "olmo_hybrid": _with_bias(
+        head_norms="whole", window="listed", linear="delta",
+        idle=frozenset({
+            "linear_a_log_max", "linear_a_log_min", "linear_allow_neg_eigval",
+            "linear_dt_init_floor", "linear_dt_max", "linear_dt_min",
+        }),
+    ),
     "olmoe": _with_bias(head_norms="whole", experts="intermediate_size"),
+    "openai-gpt": _gpt(positions=True, final_norms=0),
     "opt": _gpt(
         positions=True, more_positions=2, four_hidden=False,
         only=(
@@ -242,16 +250,21 @@ FAMILIES: dict[str, Family] = {
             ("enable_bias", True), ("layer_norm_elementwise_affine", True),
         ),
     ),
+    "pegasus": _sides(1),
+    "persimmon": _gpt(four_hidden=False, head_norms="biased_if_said"),
     "phi": _gpt(norms=1, head_bias=True, kv_heads="maybe"),
     "phi3": Family(window="all"),
     "phimoe": _with_bias(
         norm="layer", window="all", experts="intermediate_size", head_bias="lm_head_bias"
     ),
+    "plbart": _sides(1, more_positions=2),
     "qwen2": Family(qkv=True, window="listed_if_switched"),
+    "qwen2_5_vl_text": Family(qkv=True, window="listed_if_switched"),
     "qwen2_moe": Family(
         qkv="qkv_bias", window="listed_if_switched", experts="moe_intermediate_size",
         expert_layers="sparse_step", shared="gated",
     ),
+    "qwen2_vl_text": Family(qkv=True, window="listed_if_switched"),
     "qwen3": _with_bias(head_norms="head", head_dim="said", window="listed_if_switched"),
     "qwen3_5_text": _with_bias(
         head_norms="head", head_dim="said", window="listed", linear="delta", output_gate=True,
@@ -275,11 +288,16 @@ FAMILIES: dict[str, Family] = {
         linear="recurrent", idle=frozenset({"attention_window_size"}),
     ),
     "roberta": Family(net="encoder"),
+    "roberta-prelayernorm": Family(net="encoder", extra="norm"),
     "seed_oss": Family(
         qkv="attention_bias", out="attention_out_bias", mlp="mlp_bias", head_dim="said",
         needed=_SAYS_BIAS,
     ),
     "smollm3": _with_bias(mlp="mlp_bias", window="listed_if_switched"),
+    "solar_open": Family(
+        qkv="attention_bias", head_dim="said", experts="moe_intermediate_size", shared="count",
+        dense="",
+    ),
     "stablelm": Family(
         norm="layer", qkv="use_qkv_bias", head_dim="derived",
         only=(("use_parallel_residual", False), ("qk_layernorm", False)),
@@ -289,21 +307,10 @@ FAMILIES: dict[str, Family] = {
         needed=("use_bias",),
     ),
     "t5": Family(net="encoder_decoder"),
+    "umt5": Family(net="encoder_decoder", extra="buckets"),
     "vaultgemma": _with_bias(head_dim="said", window="listed"),
+    "xglm": _gpt(four_hidden=False),
     "xlm-roberta": Family(net="encoder"),
+    "xlm-roberta-xl": Family(net="encoder"),
 }  # fmt: skip
 """Architectures by ``model_type``; those of vision models by that of their text part."""
-
-WRAPPERS = frozenset(
-    {
-        ("gemma3", "gemma3_text"),
-        ("llama4", "llama4_text"),
-        ("mistral3", "ministral3"),
-        ("mistral3", "mistral"),
-        ("qwen3_5", "qwen3_5_text"),
-        ("qwen3_5_moe", "qwen3_5_moe_text"),
-        ("qwen3_vl", "qwen3_vl_text"),
-        ("qwen3_vl_moe", "qwen3_vl_moe_text"),
-    }
-)
-"""Models with vision, and the part of theirs that text passes."""

@@ -8,7 +8,13 @@ from simcore.errors import ConfigError
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "hidden_size": ("hidden_size", "n_embd", "d_model", "dim"),
     "num_hidden_layers": ("num_hidden_layers", "n_layer", "num_layers", "n_layers"),
-    "num_attention_heads": ("num_attention_heads", "n_head", "num_heads", "n_heads"),
+    "num_attention_heads": (
+        "num_attention_heads",
+        "n_head",
+        "num_heads",
+        "n_heads",
+        "attention_heads",
+    ),
     "num_key_value_heads": ("num_key_value_heads", "num_kv_heads"),
     "intermediate_size": (
         "intermediate_size",
@@ -17,12 +23,19 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
         "d_ff",
         "ffn_dim",
         "hidden_dim",
+        "dff",
     ),
     "head_dim": ("head_dim", "d_kv"),
     "max_position_embeddings": ("max_position_embeddings", "n_positions"),
     "num_experts": ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"),
-    "num_experts_per_tok": ("num_experts_per_tok", "experts_per_token", "moe_k"),
-    "n_shared_experts": ("n_shared_experts", "moe_num_shared_experts"),
+    "num_experts_per_tok": (
+        "num_experts_per_tok",
+        "num_experts_per_token",
+        "experts_per_token",
+        "moe_k",
+        "moe_topk",
+    ),
+    "n_shared_experts": ("n_shared_experts", "moe_num_shared_experts", "num_shared_experts"),
 }
 """Names of this package, and how releases write them."""
 
@@ -55,7 +68,8 @@ NEUTRAL = frozenset(
     ssm_multipliers ssm_out_multiplier z_loss_coefficient encoder_layerdrop decoder_layerdrop
     block_size final_w_init_variance_scale full_attn_alpha_factor full_attn_beta_factor
     linear_attn_alpha_factor linear_attn_beta_factor logits_soft_cap mlp_alpha_factor
-    mlp_beta_factor w_init_variance_scale
+    mlp_beta_factor w_init_variance_scale afn embed_init_std index_topk max_source_length
+    num_image_tokens pooler_hidden_act route_scale router_dtype
     apply_residual_connection_post_layernorm use_parallel_residual window_size
     """.split()  # noqa: SIM905
 )
@@ -70,7 +84,7 @@ IDLE_IF_OFF = frozenset(
     add_cross_attention alibi attention_bias attn_output_gate bias first_k_dense_replace is_decoder
     layer_types mlp_bias mlp_only_layers multi_query n_shared_experts new_decoder_architecture
     qk_layernorm qkv_bias shared_expert_intermediate_size sliding_window use_bias use_qk_norm
-    use_sliding_window _remove_final_layer_norm
+    use_sliding_window use_task_id _remove_final_layer_norm
     """.split()  # noqa: SIM905
 )
 """Switches that stand, turned off, in files of architectures without what they switch."""

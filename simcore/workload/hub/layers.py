@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from simcore.workload.hub.families import Family
+from simcore.workload.hub.family import Family
 from simcore.workload.hub.keys import Keys, UnmodelledError
 
 _MIXERS = {
@@ -96,6 +96,16 @@ def _known(
     return [kinds[kind] for kind in listed]
 
 
+def uniform(keys: Keys, name: str, kind: str) -> None:
+    """Refuse a list of the kinds of layers that holds another kind than the one modelled.
+
+    Raises:
+        UnmodelledError: It does.
+    """
+    if set(keys.texts(name) or ()) - {kind}:
+        raise keys.refuse(name, f"must list all layers as {kind}: others are not modelled")
+
+
 def have_experts(keys: Keys, family: Family, layers: int) -> list[bool]:
     """Truth, layer by layer, of having experts in place of the MLP.
 
@@ -117,6 +127,18 @@ def _after_first(keys: Keys) -> Callable[[int], bool]:
     keys.needed("first_k_dense_replace")
     first = keys.number("first_k_dense_replace", 0, least=0)
     return lambda layer: layer >= first
+
+
+def _after_dense(keys: Keys) -> Callable[[int], bool]:
+    dense = keys.number("num_dense_layers", least=0)
+    return lambda layer: layer >= dense
+
+
+def _typed_or_after_first(keys: Keys) -> Callable[[int], bool]:
+    """The list counts; releases leave it out and give the number of dense layers."""
+    listed = keys.has("mlp_layer_types")
+    keys.value("first_k_dense_replace")
+    return _typed(keys) if listed else _after_first(keys)
 
 
 def _sparse_step(keys: Keys) -> Callable[[int], bool]:
@@ -153,9 +175,11 @@ def _typed(keys: Keys) -> Callable[[int], bool]:
 _RULES = {
     "all": _all,
     "after_first": _after_first,
+    "after_dense": _after_dense,
     "sparse_step": _sparse_step,
     "listed": _listed,
     "between": _between,
     "period": _in_period,
     "typed": _typed,
+    "typed_or_after_first": _typed_or_after_first,
 }

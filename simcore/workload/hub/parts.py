@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from simcore.workload.hub.families import Family
+from simcore.workload.hub.family import Family
 from simcore.workload.hub.keys import Keys
 
 NUMBER_BYTES = 2
@@ -70,7 +70,9 @@ def _mlp(keys: Keys, family: Family, hidden: int) -> int:
     width = keys.number(family.dense, 4 * hidden if family.four_hidden else None)
     if family.linear == "recurrent":
         return width // 2
-    if family.linear != "convolution" or not keys.flag("block_auto_adjust_ff_dim"):
+    if family.linear != "convolution" or family.experts:
+        return width
+    if not keys.flag("block_auto_adjust_ff_dim"):
         return width
     keys.needed("block_ffn_dim_multiplier")
     keys.must_be("block_ffn_dim_multiplier", 1)
@@ -139,24 +141,36 @@ def _head_norms(keys: Keys, family: Family, widths: Widths) -> int:
         keys.must_be("use_qk_norm", True)
         return 2 * widths.head
     of_one, of_all = 2 * widths.head, (widths.heads + widths.kv_heads) * widths.head
+    if family.head_norms == "biased_if_said":
+        return 2 * of_one * keys.flag("qk_layernorm")
     if family.head_norms == "head_if_said":
         return of_one * keys.flag("use_qk_norm")
     return of_all * keys.flag("use_qk_norm") if family.head_norms == "whole_if_said" else 0
 
 
-def latent_attention(keys: Keys, widths: Widths) -> Part:
-    """Attention that caches a latent and a rotary key (DeepSeek-V2, arXiv:2405.04434)."""
+def latent_attention(keys: Keys, family: Family, widths: Widths) -> Part:
+    """Attention that caches a latent and a rotary key (DeepSeek-V2, arXiv:2405.04434).
+
+    An indexer (DeepSeek-V3.2, arXiv:2512.02556) reads the latent of queries and caches a key more.
+    """
     latent, rotary = keys.number("kv_lora_rank"), keys.number("qk_rope_head_dim")
     plain, value = keys.number("qk_nope_head_dim"), keys.number("v_head_dim")
     keys.needed("q_lora_rank")
     rank = keys.number("q_lora_rank") if keys.has("q_lora_rank") else 0
+    key = keys.number("index_head_dim") if family.indexer else 0
     hidden, heads, queries = widths.hidden, widths.heads, widths.heads * (plain + rotary)
     count = hidden * (latent + rotary) + latent + latent * heads * (plain + value)
     count += heads * value * hidden
     count += rank * (hidden + 1 + queries) if rank else hidden * queries
     if keys.flag("attention_bias", False):
         count += rank + latent + rotary + hidden
-    return Part(count, cache_bytes_per_token=NUMBER_BYTES * (latent + rotary), cache="latent")
+    if family.indexer:
+        if not rank:
+            raise keys.refuse("q_lora_rank", "must be given, because the indexer reads that latent")
+        scorers = keys.number("index_n_heads")
+        count += rank * scorers * key + hidden * (key + scorers) + 2 * key
+    cached = NUMBER_BYTES * (latent + rotary + key)
+    return Part(count, cache_bytes_per_token=cached, cache="latent")
 
 
 def delta_net(keys: Keys, widths: Widths) -> Part:
@@ -266,7 +280,7 @@ def mlp(keys: Keys, family: Family, widths: Widths) -> Part:
     """The MLP, with a gate or without."""
     into = 2 if family.gated else 1
     count = (into + 1) * widths.hidden * widths.mlp
-    count += widths.mlp * family.sub_norms
+    count += widths.mlp * family.sub_norms + family.activation
     return Part(count + (into * widths.mlp + widths.hidden) * has_bias(keys, family.mlp))
 
 

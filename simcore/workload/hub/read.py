@@ -6,12 +6,16 @@ from pathlib import Path
 
 from simcore.errors import ConfigError
 from simcore.files.json_file import read_json
-from simcore.workload.hub.families import FAMILIES, WRAPPERS, Family
+from simcore.workload.hub.counts import ModelCounts
+from simcore.workload.hub.families import FAMILIES
+from simcore.workload.hub.family import Family
 from simcore.workload.hub.keys import Keys, UnmodelledError
-from simcore.workload.hub.nets import NETS, ModelCounts
+from simcore.workload.hub.nets import NETS
+from simcore.workload.hub.wrappers import WRAPPERS
 
 MAX_CONFIG_BYTES = 1 << 20
-_HEADS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM")
+_HEADS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel", "ForMaskedLM")
+_ENCODERS = frozenset({"encoder", "shared_encoder", "gated_encoder", "deberta"})
 
 
 def read_hub_model(path: Path) -> ModelCounts:
@@ -64,13 +68,16 @@ def open_hub_model(config: object, at: str) -> Opened:
         rule = f"must be one of the {len(FAMILIES)} architectures listed in docs/hub-models.md"
         got = "no such key" if architecture is None else architecture
         raise UnmodelledError(f"{at}: model_type", rule, got=got)
-    _check_head(config, family.net in ("encoder", "shared_encoder"), at)
+    _check_head(config, family.net in _ENCODERS, at)
     keys = Keys(table, at)
     for name in family.needed:
         keys.needed(name)
     for name, value in family.only:
         keys.must_be(name, value)
-    return Opened(str(architecture), family, keys, _is_tied(config, keys))
+    if family.net in _ENCODERS:
+        keys.must_be("tie_word_embeddings", True)
+    tied = family.net == "gated_encoder" or _is_tied(config, keys)
+    return Opened(str(architecture), family, keys, tied)
 
 
 def _text_part(config: Mapping[str, object], at: str) -> Mapping[str, object]:
@@ -94,7 +101,7 @@ def _check_head(config: Mapping[str, object], is_encoder: bool, at: str) -> None
     names = config.get("architectures")
     if names is None:
         return
-    wanted = ("ForMaskedLM",) if is_encoder else _HEADS[:3]
+    wanted = ("ForMaskedLM",) if is_encoder else _HEADS[:-1]
     if not isinstance(names, list) or not all(str(name).endswith(wanted) for name in names):
         rule = f"must name classes that end in {' or '.join(wanted)}: other heads are not modelled"
         raise UnmodelledError(f"{at}: architectures", rule, got=names)

@@ -1,0 +1,42 @@
+"""Counts of a model, and how those of its parts sum."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from simcore.workload.hub.parts import CacheKind, Part
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCounts:
+    """Counts of the part of a model that text passes.
+
+    Attributes:
+        total_parameters: All, tied tables once; without modules that predict further tokens.
+        active_parameters: Those that a token passes: all but the experts it is not routed to.
+        embedding_parameters: The table of input tokens.
+        kv_bytes_per_token_full: Cache of a token over all layers that see all of a sequence.
+        kv_bytes_per_token_sliding: The same for layers that see a window, until it is full.
+        kv_bytes_per_token_latent: The same for latent attention. All in bfloat16.
+    """
+
+    total_parameters: int
+    active_parameters: int
+    embedding_parameters: int
+    kv_bytes_per_token_full: int = 0
+    kv_bytes_per_token_sliding: int = 0
+    kv_bytes_per_token_latent: int = 0
+
+
+def sum_up(embedding: int, rest: int, layers: Iterable[Part], share: float = 1.0) -> ModelCounts:
+    """Sums over a table of input tokens, layers and the rest.
+
+    Of routed parameters a token passes *share*.
+    """
+    layers = list(layers)
+    total = embedding + rest + sum(part.parameters for part in layers)
+    idle = round(sum(part.routed for part in layers) * (1 - share))
+    kinds: tuple[CacheKind, ...] = ("full", "sliding", "latent")
+    cache = [
+        sum(part.cache_bytes_per_token for part in layers if part.cache == kind) for kind in kinds
+    ]
+    return ModelCounts(total, total - idle, embedding, *cache)
