@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from simcore.workload.hub.keys import Keys
 from simcore.workload.hub.parts import CacheKind, Part
 
 
@@ -40,3 +41,16 @@ def sum_up(embedding: int, rest: int, layers: Iterable[Part], share: float = 1.0
         sum(part.cache_bytes_per_token for part in layers if part.cache == kind) for kind in kinds
     ]
     return ModelCounts(total, total - idle, embedding, *cache)
+
+
+def token_share(keys: Keys) -> float:
+    """Share of the routed experts that a token passes.
+
+    Raises:
+        ConfigError: Keys do not say it.
+    """
+    chosen = keys.number("num_experts_per_tok", least=0)
+    of = keys.number("num_experts", least=0)
+    if chosen > of:
+        raise keys.refuse("num_experts_per_tok", f"must be at most the {of} experts")
+    return chosen / of if of else 1.0

@@ -42,6 +42,23 @@ def bart(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
     return sum_up(vocabulary * hidden, rest, found)
 
 
+def whisper(keys: Keys, _family: Family, _tied: bool) -> ModelCounts:
+    """Counts of Whisper (arXiv:2212.04356), with the encoder of sound: keys have no biases."""
+    hidden, vocabulary = keys.number("hidden_size"), keys.number("vocab_size")
+    attention, norm = hidden * (4 * hidden + 3), 2 * hidden
+    found: list[Part] = []
+    for side, attentions in (("encoder", 1), ("decoder", 2)):
+        heads, width = keys.number(f"{side}_attention_heads"), keys.number(f"{side}_ffn_dim")
+        if hidden % heads:
+            raise keys.refuse("d_model", f"must be a multiple of its {heads} heads")
+        layer = attentions * (attention + norm) + 2 * hidden * width + width + hidden + norm
+        found += [Part(layer)] * keys.number(f"{side}_layers")
+    keys.must_be("num_hidden_layers", keys.value("encoder_layers"))
+    positions = keys.number("max_source_positions") + keys.number("max_target_positions")
+    sound = hidden * (3 * keys.number("num_mel_bins") + 1) + hidden * (3 * hidden + 1)
+    return sum_up(vocabulary * hidden, positions * hidden + sound + 2 * norm, found)
+
+
 def encoder(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
     """Counts of BERT (arXiv:1810.04805) and its kin with a head for masked words.
 

@@ -115,8 +115,22 @@ FAMILIES: dict[str, Family] = {
         norms=4, head_norms="head", head_dim="said", window="listed",
         idle=frozenset({"_sliding_window_pattern", "sliding_window_pattern"}),
     ),
+    "gemma3n_text": _with_bias(
+        net="gemma3n", head_norms="head", head_dim="said", window="listed",
+        only=(("altup_correct_scale", True),), needed=("hidden_size_per_layer_input",),
+        idle=frozenset({
+            "activation_sparsity_pattern", "altup_active_idx", "altup_coef_clip",
+            "altup_lr_multiplier",
+        }),
+    ),
+    "gemma4_text": _with_bias(net="gemma4", head_norms="head", head_dim="said", window="listed"),
     "glm": Family(qkv="attention_bias", head_dim="said", needed=_SAYS_BIAS),
     "glm4": Family(qkv="attention_bias", head_dim="said", norms=4, needed=_SAYS_BIAS),
+    "glm4v_moe_text": Family(
+        qkv="attention_bias", shared="count", experts="moe_intermediate_size",
+        expert_layers="after_first", needed=_SAYS_BIAS,
+    ),
+    "glm4v_text": Family(qkv=True, norms=4, only=(("attention_bias", True),)),
     "glm4_moe_lite": _latent(expert_layers="typed"),
     "glm4_moe": Family(
         qkv="attention_bias", head_norms="head_if_said", shared="count",
@@ -140,6 +154,9 @@ FAMILIES: dict[str, Family] = {
     ),
     "gptj": _gpt(norms=1, qkv=False, out=False, head_bias=True),
     "granite": _with_bias(mlp="mlp_bias"),
+    "granite_swa": _with_bias(
+        mlp="mlp_bias", sinks=True, window="listed", idle=frozenset({"layer_rope_theta"})
+    ),
     "granitemoe": _with_bias(experts="intermediate_size"),
     "granitemoehybrid": _with_bias(
         window="listed", linear="mamba2", experts="intermediate_size", shared="own"
@@ -151,10 +168,21 @@ FAMILIES: dict[str, Family] = {
         head_norms="head", experts="intermediate_size", shared="expert", dense="",
     ),
     "ibert": Family(net="encoder", idle=frozenset({"quant_mode", "force_dequant"})),
+    "jais2": _with_bias(
+        norm="layer", gated=False, mlp="mlp_bias", needed=("attention_bias", "mlp_bias"),
+    ),
     "jamba": Family(
         window="period", linear="mamba", experts="intermediate_size", expert_layers="period"
     ),
     "kimi_k2": _latent(),
+    "kimi_linear": _latent(
+        window="listed", linear="kimi", expert_layers="typed",
+        only=(("attention_bias", False),),
+        idle=frozenset({
+            "head_dim", "num_key_value_heads", "qk_head_dim", "model_max_length",
+            "moe_renormalize", "num_expert_group",
+        }),
+    ),
     "lfm2": Family(
         head_norms="head", window="listed", linear="convolution",
         idle=frozenset({"full_attn_idxs"}),
@@ -196,6 +224,7 @@ FAMILIES: dict[str, Family] = {
         window="listed", linear="lightning", experts="intermediate_size",
     ),
     "minimax_m2": Family(head_norms="whole", head_dim="said", experts="intermediate_size"),
+    "ministral": Family(head_dim="said", window="listed"),
     "ministral3": Family(head_dim="said", window="all"),
     "mistral": Family(window="all", needed=("sliding_window",)),
     "mistral4": _latent(),
@@ -259,10 +288,17 @@ FAMILIES: dict[str, Family] = {
     ),
     "plbart": _sides(1, more_positions=2),
     "qwen2": Family(qkv=True, window="listed_if_switched"),
+    "qwen2_5_omni_text": Family(qkv=True, window="listed_if_switched"),
+    "qwen2_5_vl": Family(
+        qkv=True, window="listed_if_switched", idle=frozenset({"vision_config"})
+    ),
     "qwen2_5_vl_text": Family(qkv=True, window="listed_if_switched"),
     "qwen2_moe": Family(
         qkv="qkv_bias", window="listed_if_switched", experts="moe_intermediate_size",
         expert_layers="sparse_step", shared="gated",
+    ),
+    "qwen2_vl": Family(
+        qkv=True, window="listed_if_switched", idle=frozenset({"vision_config"})
     ),
     "qwen2_vl_text": Family(qkv=True, window="listed_if_switched"),
     "qwen3": _with_bias(head_norms="head", head_dim="said", window="listed_if_switched"),
@@ -312,5 +348,27 @@ FAMILIES: dict[str, Family] = {
     "xglm": _gpt(four_hidden=False),
     "xlm-roberta": Family(net="encoder"),
     "xlm-roberta-xl": Family(net="encoder"),
+    "whisper": Family(
+        net="whisper", only=(("tie_word_embeddings", True),),
+        idle=frozenset({
+            "apply_spec_augment", "begin_suppress_tokens", "classifier_proj_size",
+            "forced_decoder_ids", "mask_feature_length", "mask_feature_min_masks",
+            "mask_feature_prob", "mask_time_length", "mask_time_min_masks", "mask_time_prob",
+            "max_length", "median_filter_width", "suppress_tokens", "use_weighted_layer_sum",
+        }),
+    ),
+    "youtu": Family(
+        latent=True,
+        idle=frozenset({
+            "head_dim", "num_key_value_heads", "qk_head_dim", "embedding_initializer_range",
+        }),
+    ),
+    "zamba2": Family(
+        net="zamba2", only=(("use_conv_bias", True),),
+        idle=frozenset({
+            "hybrid_layer_ids", "kv_channels", "num_query_groups", "use_long_context",
+            "use_mem_eff_path", "use_mem_rope",
+        }),
+    ),
 }  # fmt: skip
 """Architectures by ``model_type``; those of vision models by that of their text part."""

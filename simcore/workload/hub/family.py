@@ -68,6 +68,10 @@ class Family:
         "bart",
         "gated_encoder",
         "deberta",
+        "whisper",
+        "gemma3n",
+        "gemma4",
+        "zamba2",
     ] = "decoder"
     norm: Literal["rms", "layer", "none"] = "rms"
     norms: int = 2
@@ -82,7 +86,9 @@ class Family:
     window: Literal[
         "", "all", "switched", "listed", "listed_if_switched", "indices", "period", "pattern"
     ] = ""
-    linear: Literal["", "delta", "mamba", "mamba2", "convolution", "recurrent", "lightning"] = ""
+    linear: Literal[
+        "", "delta", "mamba", "mamba2", "convolution", "recurrent", "lightning", "kimi"
+    ] = ""
     beside: bool = False
     latent: bool = False
     sinks: bool = False

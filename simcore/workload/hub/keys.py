@@ -34,6 +34,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
         "experts_per_token",
         "moe_k",
         "moe_topk",
+        "top_k_experts",
     ),
     "n_shared_experts": ("n_shared_experts", "moe_num_shared_experts", "num_shared_experts"),
 }

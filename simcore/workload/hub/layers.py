@@ -84,6 +84,21 @@ def hybrid_layers(keys: Keys) -> list[str]:
     return _known(keys, name, listed, _HYBRID, layers)
 
 
+def shared_block_layers(keys: Keys) -> list[str]:
+    """Kinds of the layers of a net that shares blocks: ``linear``, or ``hybrid`` behind a block.
+
+    Raises:
+        ConfigError: Keys do not say them, or name an unknown kind.
+    """
+    listed = keys.texts("layers_block_type")
+    if listed is None:
+        keys.needed("layers_block_type")
+        raise keys.refuse("layers_block_type", "must list the kind of each layer")
+    kinds = {"linear_attention": "linear", "mamba": "linear", "hybrid": "hybrid"}
+    layers = keys.number("num_hidden_layers")
+    return _known(keys, "layers_block_type", listed, kinds, layers)
+
+
 def _known(
     keys: Keys, name: str, listed: list[str], kinds: dict[str, str], layers: int
 ) -> list[str]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from simcore.workload.hub import encoders, parts
-from simcore.workload.hub.counts import ModelCounts, sum_up
+from simcore.workload.hub import encoders, layered, parts
+from simcore.workload.hub.counts import ModelCounts, sum_up, token_share
 from simcore.workload.hub.family import Family
 from simcore.workload.hub.keys import Keys
 from simcore.workload.hub.layers import have_experts, hybrid_layers, mixers, uniform
@@ -27,13 +27,13 @@ def decoder(keys: Keys, family: Family, tied: bool) -> ModelCounts:
         parts_of = {"full": whole, "sliding": parts.with_cache(whole, "sliding")}
     if family.linear:
         parts_of["linear"] = _linear(keys, family, widths)
-    if "linear" in mixing and not family.linear:
+    if ("linear" in mixing and not family.linear) or ("sliding" in mixing and family.latent):
         raise keys.refuse("layer_types", "must hold layers of attention for this architecture")
     found = [parts_of[kind] for kind in mixing]
     found += [parts_of["linear"] for _ in range(layers) if family.beside]
     dense = parts.mlp(keys, family, widths)
     if family.experts and any(expert_layers):
-        chosen, share = parts.experts(keys, family, widths), _share(keys)
+        chosen, share = parts.experts(keys, family, widths), token_share(keys)
         found += [chosen if has else dense for has in expert_layers]
     else:
         found += [dense] * layers
@@ -52,6 +52,8 @@ def decoder(keys: Keys, family: Family, tied: bool) -> ModelCounts:
 def _linear(keys: Keys, family: Family, widths: Widths) -> Part:
     if family.linear == "mamba2":
         return parts.mamba2(keys, widths.hidden, parts.BAMBA, beside=family.beside)
+    if family.linear == "kimi":
+        return parts.kimi_delta(keys, widths.hidden)
     if family.linear == "delta":
         return parts.delta_net(keys, widths)
     if family.linear == "recurrent":
@@ -72,14 +74,6 @@ def _norms(keys: Keys, family: Family) -> int:
     return chosen if keys.flag("parallel_attn") else 2
 
 
-def _share(keys: Keys) -> float:
-    chosen = keys.number("num_experts_per_tok", least=0)
-    of = keys.number("num_experts", least=0)
-    if chosen > of:
-        raise keys.refuse("num_experts_per_tok", f"must be at most the {of} experts")
-    return chosen / of if of else 1.0
-
-
 def hybrid(keys: Keys, family: Family, tied: bool) -> ModelCounts:
     """Counts of a net whose layers each are one part: Mamba 2, attention, MLP or experts."""
     kinds, vocabulary = hybrid_layers(keys), keys.number("vocab_size")
@@ -91,7 +85,7 @@ def hybrid(keys: Keys, family: Family, tied: bool) -> ModelCounts:
     }
     share = 1.0
     if "moe" in kinds:
-        found["moe"], share = parts.experts(keys, family, widths), _share(keys)
+        found["moe"], share = parts.experts(keys, family, widths), token_share(keys)
     rest = parts.norm_parameters(family, widths.hidden) * (len(kinds) + 1)
     rest += 0 if tied else vocabulary * widths.hidden
     return sum_up(vocabulary * widths.hidden, rest, [found[kind] for kind in kinds], share)
@@ -122,5 +116,9 @@ NETS: dict[str, Callable[[Keys, Family, bool], ModelCounts]] = {
     "bart": encoders.bart,
     "gated_encoder": encoders.gated_encoder,
     "deberta": encoders.deberta,
+    "whisper": encoders.whisper,
+    "gemma3n": layered.gemma3n,
+    "gemma4": layered.gemma4,
+    "zamba2": layered.zamba2,
 }
 """Counting functions of each kind of net."""

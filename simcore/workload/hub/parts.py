@@ -54,14 +54,19 @@ class Widths:
         Raises:
             ConfigError: A key is missing or has no usable value.
         """
+        found = cls.read_heads(keys, family)
+        return replace(found, mlp=_mlp(keys, family, found.hidden))
+
+    @classmethod
+    def read_heads(cls, keys: Keys, family: Family) -> "Widths":
+        """Widths of a decoder whose MLPs differ by layer; their width here is 0.
+
+        Raises:
+            ConfigError: A key is missing or has no usable value.
+        """
         hidden, heads = keys.number("hidden_size"), keys.number("num_attention_heads")
-        return cls(
-            hidden,
-            heads,
-            _kv_heads(keys, family, heads),
-            _head(keys, family, hidden, heads),
-            _mlp(keys, family, hidden),
-        )
+        kv_heads, head = _kv_heads(keys, family, heads), _head(keys, family, hidden, heads)
+        return cls(hidden, heads, kv_heads, head, 0)
 
 
 def _mlp(keys: Keys, family: Family, hidden: int) -> int:
@@ -184,6 +189,15 @@ def delta_net(keys: Keys, widths: Widths) -> Part:
     return Part(count)
 
 
+def kimi_delta(keys: Keys, hidden: int) -> Part:
+    """Linear attention by the delta rule with a gate for each number (arXiv:2510.26692)."""
+    heads, head = keys.number("linear_num_heads"), keys.number("linear_head_dim")
+    inner = heads * head
+    gates = 2 * (hidden * head + head * inner) + hidden * heads
+    taps = 3 * inner * keys.number("linear_conv_kernel_dim")
+    return Part(4 * hidden * inner + taps + gates + inner + heads + head)
+
+
 def mamba(keys: Keys, hidden: int) -> Part:
     """A layer of Mamba (arXiv:2312.00752); its state does not grow."""
     inner, rank = keys.number("intermediate_size"), keys.number("time_step_rank")
@@ -231,6 +245,11 @@ BAMBA = StateKeys(
     "mamba_conv_bias", "mamba_proj_bias",
 )  # fmt: skip
 
+ZAMBA = StateKeys(
+    "n_mamba_heads", "mamba_headdim", "mamba_ngroups", "mamba_d_state", "mamba_d_conv",
+    "use_conv_bias", "add_bias_linear",
+)  # fmt: skip
+
 
 def mamba2(keys: Keys, hidden: int, names: StateKeys, *, beside: bool = False) -> Part:
     """A layer of Mamba 2 (arXiv:2405.21060); its state does not grow.
@@ -248,7 +267,7 @@ def mamba2(keys: Keys, hidden: int, names: StateKeys, *, beside: bool = False) -
     if beside:
         keys.number("mamba_d_ssm")
         keys.must_be("mamba_d_ssm", inner)
-    elif names is BAMBA:
+    elif names in (BAMBA, ZAMBA):
         keys.must_be("mamba_expand", inner / hidden)
     total = hidden * projected + taps * mixed + 3 * heads + inner * has_norm + inner * hidden
     return Part(total + projected * bias + hidden * out_bias)

@@ -3,10 +3,15 @@
 WRAPPERS = frozenset(
     {
         ("gemma3", "gemma3_text"),
+        ("gemma3n", "gemma3n_text"),
+        ("gemma4", "gemma4_text"),
+        ("glm4v", "glm4v_text"),
+        ("glm4v_moe", "glm4v_moe_text"),
         ("llama4", "llama4_text"),
         ("mistral3", "ministral3"),
         ("mistral3", "mistral"),
         ("mistral3", "mistral4"),
+        ("qwen2_5_omni_thinker", "qwen2_5_omni_text"),
         ("qwen2_5_vl", "qwen2_5_vl_text"),
         ("qwen2_vl", "qwen2_vl_text"),
         ("qwen3_5", "qwen3_5_text"),

@@ -1,0 +1,63 @@
+"""Counts against those of the real modules of architectures that golden data do not hold.
+
+``real_modules.json`` holds class defaults of transformers 5.23.0 (Apache-2.0), some with fewer
+layers or other switches, and what its modules had on the meta device: all parameters of the part
+that text passes, those of routed experts, and the bytes by which the cache grew for a token.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simcore.errors import ConfigError
+from simcore.workload.hub.read import count_hub_model
+
+ROWS: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "real_modules.json").read_text(encoding="utf-8")
+)
+NAMES = [f"{at}-{row['config']['model_type']}" for at, row in enumerate(ROWS)]
+SPEAKING_DEFAULTS = {
+    "attention_bias", "conv_kernel_size", "head_dim", "mlp_bias", "norm_rel_ebd", "position_buckets",
+    "share_att_key", "sliding_window", "text_config",
+}  # fmt: skip
+"""Keys whose absence has a meaning of its own in releases: no such part, or width over heads."""
+CACHES = [f"kv_bytes_per_token_{kind}" for kind in ("full", "sliding", "latent")]
+
+
+def _routed_share(config: dict[str, Any]) -> float:
+    """Share of the routed parameters that a token passes, by the names of the program's keys."""
+    chosen = ("num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k_experts")
+    experts = ("num_experts", "n_routed_experts")
+    of = next(config[key] for key in experts if key in config)
+    return next(config[key] for key in chosen if key in config) / of  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+def test_counts_are_those_of_the_real_modules(row: dict[str, Any]) -> None:
+    counts = count_hub_model(row["config"], "config.json")
+    assert counts.total_parameters == row["total"]
+    idle = row["routed"] * (1 - _routed_share(row["config"])) if row["routed"] else 0
+    assert counts.total_parameters - counts.active_parameters == round(idle)
+    if "cache" in row:
+        assert sum(getattr(counts, name) for name in CACHES) == row["cache"]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+def test_a_file_without_a_key_is_refused_or_gives_the_same_counts(row: dict[str, Any]) -> None:
+    right, wrong = count_hub_model(row["config"], "config.json"), []
+    for key in set(row["config"]) - SPEAKING_DEFAULTS:
+        fewer = {name: value for name, value in row["config"].items() if name != key}
+        try:
+            if count_hub_model(fewer, "config.json") != right:
+                wrong.append(key)
+        except ConfigError:
+            continue
+    assert not wrong
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+def test_an_unknown_key_is_refused(row: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="adapter_width"):
+        count_hub_model(row["config"] | {"adapter_width": 7}, "config.json")
