@@ -76,7 +76,8 @@ def encoder(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
     if is_shared:
         layers = keys.number("num_hidden_groups") * keys.number("inner_group_num")
     width = keys.number("embedding_size", hidden)
-    tables = keys.number("max_position_embeddings")
+    positions = keys.number("max_position_embeddings")
+    tables = positions * (family.extra != "rotary")
     tables += keys.number("type_vocab_size", None if family.segments else 0)
     layer = 4 * hidden * (hidden + 1) + 2 * hidden * mlp + mlp + hidden + 4 * hidden
     layer += 3 * hidden * (hidden + 1) * (family.extra == "global")
@@ -84,7 +85,8 @@ def encoder(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
     rest += (hidden + 1) * width + 2 * width + vocabulary
     if family.extra == "buckets":
         rest += keys.number("relative_attention_num_buckets") * heads
-    rest += 2 * hidden * (family.extra == "norm")
+    rest += positions * hidden // heads * (family.extra == "rotary")
+    rest += hidden * (2 * (family.extra == "norm") + (hidden + 1) * (family.extra == "pooler"))
     return sum_up(vocabulary * width, rest, [Part(layer)] * layers)
 
 

@@ -53,6 +53,10 @@ FAMILIES: dict[str, Family] = {
     ),
     "arcee": _with_bias(gated=False, mlp="mlp_bias"),
     "bert": Family(net="encoder"),
+    "big_bird": Family(
+        net="encoder", extra="pooler", only=(("use_bias", True),),
+        idle=frozenset({"attention_type", "num_random_blocks", "rescale_embeddings"}),
+    ),
     "bigbird_pegasus": _sides(
         1, qkv="use_bias", idle=frozenset({"attention_type", "num_random_blocks"})
     ),
@@ -198,6 +202,11 @@ FAMILIES: dict[str, Family] = {
         shared="expert", dense="intermediate_size_mlp",
         idle=frozenset({"attention_chunk_size", "use_qk_norm"}),
     ),
+    "longt5": Family(
+        net="encoder_decoder", needed=("encoder_attention_type",),
+        only=(("encoder_attention_type", "local"),),
+        idle=frozenset({"global_block_size", "local_radius"}),
+    ),
     "longformer": Family(
         net="encoder", extra="global", idle=frozenset({"attention_window", "onnx_export"})
     ),
@@ -325,6 +334,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "roberta": Family(net="encoder"),
     "roberta-prelayernorm": Family(net="encoder", extra="norm"),
+    "roformer": Family(net="encoder", extra="rotary", idle=frozenset({"rotary_value"})),
     "seed_oss": Family(
         qkv="attention_bias", out="attention_out_bias", mlp="mlp_bias", head_dim="said",
         needed=_SAYS_BIAS,

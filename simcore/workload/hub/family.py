@@ -52,7 +52,8 @@ class Family:
         idle: Keys that the modules do not read.
         segments: Whether an encoder has a table for the segment of a token.
         extra: Parts of an encoder beside those of BERT: ``buckets`` for relative positions,
-            ``global`` projections in each layer, a further ``norm``. In T5
+            ``global`` projections in each layer, a further ``norm``, a ``pooler``, a
+            table of ``rotary`` positions in place of learned ones. In T5
             ``buckets`` in each layer.
         only: Values of keys beside which other parts would be built, which are not modelled.
     """
@@ -120,4 +121,4 @@ class Family:
     idle: frozenset[str] = frozenset()
     only: tuple[tuple[str, object], ...] = ()
     segments: bool = True
-    extra: Literal["", "buckets", "global", "norm"] = ""
+    extra: Literal["", "buckets", "global", "norm", "pooler", "rotary"] = ""

@@ -19,8 +19,8 @@ ROWS: list[dict[str, Any]] = json.loads(
 )
 NAMES = [f"{at}-{row['config']['model_type']}" for at, row in enumerate(ROWS)]
 SPEAKING_DEFAULTS = {
-    "attention_bias", "conv_kernel_size", "head_dim", "mlp_bias", "norm_rel_ebd", "position_buckets",
-    "share_att_key", "sliding_window", "text_config",
+    "attention_bias", "conv_kernel_size", "head_dim", "mlp_bias", "norm_rel_ebd",
+    "position_buckets", "share_att_key", "sliding_window", "text_config",
 }  # fmt: skip
 """Keys whose absence has a meaning of its own in releases: no such part, or width over heads."""
 CACHES = [f"kv_bytes_per_token_{kind}" for kind in ("full", "sliding", "latent")]
