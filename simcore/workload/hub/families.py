@@ -334,7 +334,10 @@ FAMILIES: dict[str, Family] = {
     ),
     "roberta": Family(net="encoder"),
     "roberta-prelayernorm": Family(net="encoder", extra="norm"),
-    "roformer": Family(net="encoder", extra="rotary", idle=frozenset({"rotary_value"})),
+    "roformer": Family(
+        net="encoder", extra="rotary", needed=("embedding_size",),
+        idle=frozenset({"rotary_value"}),
+    ),
     "seed_oss": Family(
         qkv="attention_bias", out="attention_out_bias", mlp="mlp_bias", head_dim="said",
         needed=_SAYS_BIAS,
