@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from simcore.flits.topologies.any_network import any_network
 from simcore.flits.topologies.butterfly import butterfly
+from simcore.flits.topologies.dragonfly import dragonfly
 from simcore.flits.topologies.fat_tree import fat_tree
 from simcore.flits.topologies.flattened import flattened
 from simcore.flits.topologies.grid import concentrated, mesh, torus
@@ -67,6 +68,10 @@ TOPOLOGIES: Mapping[str, Topology] = {
     "fattree": Topology(fat_tree, {"nca": Routing(rule.TREE), "anca": Routing(rule.ADAPTIVE_TREE)}),
     "flatfly": Topology(
         flattened, {"ran_min": Routing(rule.TABLE), "xyyx": Routing(rule.FLAT_ORDER, 2, 2)}
+    ),
+    "dragonflynew": Topology(
+        dragonfly,
+        {"min": Routing(rule.GROUPS, 2), "ugal": Routing(rule.ADAPTIVE_GROUPS, 3)},
     ),
     "anynet": Topology(any_network, {"min": Routing(rule.TABLE)}),
 }

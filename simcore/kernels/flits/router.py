@@ -15,7 +15,9 @@ from simcore.kernels.flits.network import (
     AT_WAITER,
     BUSY,
     CHANNEL,
+    CHANNEL_CYCLES,
     CHANNELS,
+    CHANNELS_DUE,
     CREDITS,
     CROSSING,
     CROSSING_CYCLES,
@@ -37,6 +39,7 @@ from simcore.kernels.flits.network import (
     ROUTING,
     ROUTING_CYCLES,
     STATE,
+    SWITCH_CYCLES,
     WAITING,
     Ints,
     input_row,
@@ -91,11 +94,15 @@ def cycle_of_router(m: Ints, router: int, now: int) -> bool:
         dispatch(m, router, now)
     waiters, senders = _look(m, router, own, now)
     guesses = 0
-    if waiters:
+    if waiters and m[CHANNEL_CYCLES] > 1:
+        if m[own + CHANNELS_DUE] < now:
+            m[own + CHANNELS_DUE] = now + m[CHANNEL_CYCLES] - 1
+            give_channels(m, router, waiters, now)
+    elif waiters:
         if m[GUESSES]:
             guesses = guess(m, router, waiters)
         give_channels(m, router, waiters, now)
-    if senders or guesses or m[HOLDS]:
+    if senders or guesses or m[HOLDS] or m[SWITCH_CYCLES] > 1:
         let_through(m, router, (senders, guesses, now))
     return _has_more(m, router, own)
 

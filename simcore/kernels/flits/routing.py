@@ -8,6 +8,7 @@ to 11 and 14, with the choices of BookSim 2 as its results show them.
 
 from simcore.kernels.flits.adaptive_routes import mesh_with_escape, torus_with_escape
 from simcore.kernels.flits.grid_routes import around, either_order, in_order, towards_middle
+from simcore.kernels.flits.group_routes import around_groups, between_groups
 from simcore.kernels.flits.network import (
     AT_DOOR,
     AT_TABLE,
@@ -31,6 +32,7 @@ from simcore.kernels.flits.rule import (
     ESCAPE_MESH,
     ESCAPE_TORUS,
     FLAT_ORDER,
+    GROUPS,
     MESH,
     ORDER,
     ROMM,
@@ -48,6 +50,10 @@ from simcore.kernels.jit import njit
 def route(m: Ints, router: int, channel: int, packet: int) -> int:
     """Write the ways of the head in an input channel, and tell how many there are."""
     p, kind, last = packet_row(m, packet), m[KIND], m[CHANNELS] - 1
+    if kind >= GROUPS:
+        if kind == GROUPS:
+            return between_groups(m, router, channel, packet)
+        return around_groups(m, router, channel, packet)
     has_middle = kind in (VALIANT, ROMM)
     if has_middle:
         target = towards_middle(m, router, packet)

@@ -25,7 +25,8 @@ from simcore.kernels.jit import njit
 (
     TABLE, MESH, TORUS, BALANCED_TORUS, VALIANT, ROMM, ORDER, ADAPTIVE_ORDER, FLAT_ORDER,
     ESCAPE_MESH, ESCAPE_TORUS, TREE, ADAPTIVE_TREE,
-) = range(13)  # fmt: skip
+    GROUPS, ADAPTIVE_GROUPS,
+) = range(15)  # fmt: skip
 """Kinds of routing functions."""
 
 MIDDLES = (VALIANT, ROMM)

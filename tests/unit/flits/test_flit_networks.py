@@ -179,8 +179,11 @@ def test_a_file_that_is_no_network_is_refused(tmp_path: Path, lines: str, place:
     [
         ({"topology": "dragonfly"}, "topology"),
         ({"routing_function": "dim_order"}, "routing_function"),
-        ({"sw_allocator": "wavefront"}, "sw_allocator"),
-        ({"vc_alloc_delay": 2}, "vc_alloc_delay"),
+        ({"sw_allocator": "max_size"}, "sw_allocator"),
+        ({"vc_alloc_delay": 2, "speculative": 1}, "vc_alloc_delay"),
+        ({"injection_process": "poisson"}, "injection_process"),
+        ({"injection_process": "on_off", "burst_r1": 0.5}, "burst_alpha"),
+        ({"injection_process": "on_off", "burst_beta": 2}, "burst_beta"),
         ({"speculative": 2}, "speculative"),
         ({"num_vcs": 0}, "num_vcs"),
         ({"k": 200, "n": 3}, "k"),
