@@ -156,7 +156,9 @@ def _how(config: Mapping[str, Any], routing: Routing) -> How:
         rule = f"must be at least {routing.least} with routing_function {route}"
         raise ConfigError("num_vcs", rule, got=channels)
     if channels % routing.parts:
-        rule = f"must be even: routing_function {route} halves them"
+        halves = f"must be even: routing_function {route} halves them"
+        parts = f"must be a multiple of {routing.parts} with routing_function {route}"
+        rule = halves if routing.parts == 2 else parts
         raise ConfigError("num_vcs", rule, got=channels)
     whole(config, "alloc_iters", 1, 16, 1)  # BookSim 2 reads it, and its routers do not
     whole(config, "output_delay", 0, MOST_STAGE_CYCLES, 0)  # likewise

@@ -5,7 +5,7 @@ import numpy as np
 from simcore.flits.case import Case
 from simcore.kernels.flits import network as of
 from simcore.kernels.flits.network import Ints
-from simcore.kernels.flits.rule import ADAPTIVE_GROUPS, ADAPTIVE_ORDER, ADAPTIVE_TREE
+from simcore.kernels.flits.rule import LOOKING
 
 _SEED = 0x9E3779B97F4A7C15
 _DUE = [of.ROUTE_DUE, of.CROSSING_DUE, of.CHANNELS_DUE, of.SWITCH_DUE]
@@ -110,7 +110,7 @@ def seed_state(seed: int) -> int:
 def _may_sleep(case: Case) -> bool:
     """True if the first two stages of a lone head see nothing that changes meanwhile."""
     how = case.how
-    looks = case.rule.kind in (ADAPTIVE_ORDER, ADAPTIVE_TREE, ADAPTIVE_GROUPS)
+    looks = case.rule.kind in LOOKING
     stages = how.routing, how.channel_cycles, how.switch_cycles
     return stages == (1, 1, 1) and not (how.guesses or how.tail_credit or looks)
 

@@ -46,6 +46,7 @@ TOPOLOGIES: Mapping[str, Topology] = {
         mesh,
         {
             "dor": Routing(rule.MESH),
+            "dim_order": Routing(rule.MESH),
             "xy_yx": Routing(rule.ORDER, 2, 2),
             "adaptive_xy_yx": Routing(rule.ADAPTIVE_ORDER, 2, 2),
             "romm": Routing(rule.ROMM, 2, 2),
@@ -61,13 +62,21 @@ TOPOLOGIES: Mapping[str, Topology] = {
             "dim_order": Routing(rule.TORUS, 2, 2),
             "dim_order_bal": Routing(rule.BALANCED_TORUS, 2, 2),
             "min_adapt": Routing(rule.ESCAPE_TORUS, 4),
+            "valiant": Routing(rule.VALIANT_TORUS, 4, 4),
         },
     ),
     "cmesh": Topology(concentrated, {"dor_no_express": Routing(rule.MESH)}),
     "fly": Topology(butterfly, {"dest_tag": Routing(rule.TABLE)}),
     "fattree": Topology(fat_tree, {"nca": Routing(rule.TREE), "anca": Routing(rule.ADAPTIVE_TREE)}),
     "flatfly": Topology(
-        flattened, {"ran_min": Routing(rule.TABLE), "xyyx": Routing(rule.FLAT_ORDER, 2, 2)}
+        flattened,
+        {
+            "ran_min": Routing(rule.TABLE),
+            "xyyx": Routing(rule.FLAT_ORDER, 2, 2),
+            "adaptive_xyyx": Routing(rule.FLAT_ADAPTIVE_ORDER, 2, 2),
+            "valiant": Routing(rule.FLAT_VALIANT, 2, 2),
+            "ugal": Routing(rule.FLAT_DETOUR, 2, 2),
+        },
     ),
     "dragonflynew": Topology(
         dragonfly,

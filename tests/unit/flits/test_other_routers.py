@@ -178,3 +178,39 @@ def test_dragonflies_saturate_where_booksim_s_do(route: str, accepted: float) ->
     assert found is not None
     assert found["accepted"] == pytest.approx(accepted, rel=0.03)
     assert (possible_circle(case) is None) == (route == "min")
+
+
+@pytest.mark.parametrize(
+    ("route", "traffic", "offered", "accepted", "latency"),
+    [
+        ("adaptive_xyyx", "transpose", 1.0, 0.493568, None),
+        ("valiant", "uniform", 1.0, 0.350495, None),
+        ("ugal", "uniform", 0.3, 0.301198, 16.6569),
+        ("ugal", "transpose", 1.0, 0.43101, None),
+    ],
+)
+def test_detours_of_flattened_butterflies_are_booksim_s(
+    route: str, traffic: str, offered: float, accepted: float, latency: float | None
+) -> None:
+    change = {"topology": "flatfly", "c": 4, "x": 4, "y": 4, "xr": 2, "yr": 2, "packet_size": 1}
+    case = read_case({**MESH, **change, "routing_function": route, "traffic": traffic})
+    found = steady(case, {}, 1, offered, is_throughput=latency is None)
+    assert found is not None
+    assert found["accepted"] == pytest.approx(accepted, rel=0.03)
+    assert latency is None or found["network_latency"] == pytest.approx(latency, rel=0.02)
+
+
+def test_a_middle_on_a_torus_doubles_the_way_and_evens_out_a_tornado() -> None:
+    change = {"topology": "torus", "k": 8, "traffic": "tornado", "packet_size": 1}
+    straight, middle = (
+        read_case({**MESH, **change, "routing_function": route})
+        for route in ("dim_order", "valiant")
+    )
+    low = steady(middle, {}, 1, 0.02, is_throughput=False)
+    assert low is not None
+    assert low["hops"] == pytest.approx(1 + 2 * 4, rel=0.03)  # two ways of 2 per dimension
+    # a tornado loads one direction alone, which a middle evens out: Dally, Towles, chapter 9
+    full = [steady(case, {}, 1, 1.0, is_throughput=True) for case in (straight, middle)]
+    assert full[0] is not None
+    assert full[1] is not None
+    assert full[1]["accepted"] > 1.2 * full[0]["accepted"]
