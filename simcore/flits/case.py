@@ -11,7 +11,13 @@ from simcore.flits.bursts import BURST_NAMES, Bursts, read_bursts
 from simcore.flits.topologies.known import TOPOLOGIES, Routing, Topology
 from simcore.flits.topologies.wires import whole
 from simcore.kernels.flits.allocation import INPUT_FIRST, ISLIP, OUTPUT_FIRST
-from simcore.kernels.flits.matching import LONELY, NEXT_WAVEFRONT, RANDOM_POINTERS, WAVEFRONT
+from simcore.kernels.flits.matching import (
+    LARGEST,
+    LONELY,
+    NEXT_WAVEFRONT,
+    RANDOM_POINTERS,
+    WAVEFRONT,
+)
 from simcore.kernels.flits.network import How, Links
 from simcore.kernels.flits.rule import Rule
 
@@ -23,7 +29,7 @@ MOST_SPEEDUP = 16
 ALLOCATORS = {
     "islip": ISLIP, "separable_input_first": INPUT_FIRST, "separable_output_first": OUTPUT_FIRST,
     "select": OUTPUT_FIRST, "wavefront": WAVEFRONT, "rr_wavefront": NEXT_WAVEFRONT,
-    "pim": RANDOM_POINTERS, "loa": LONELY,
+    "pim": RANDOM_POINTERS, "loa": LONELY, "max_size": LARGEST,
 }  # fmt: skip
 """Allocators by name; ``select`` with one iteration is output first."""
 

@@ -5,6 +5,7 @@ cycles costs d to 2 d - 1.
 """
 
 from simcore.kernels.flits.crossing import dispatch
+from simcore.kernels.flits.matching import LARGEST
 from simcore.kernels.flits.network import (
     ACTIVE,
     ASLEEP_UNTIL,
@@ -40,6 +41,7 @@ from simcore.kernels.flits.network import (
     ROUTING_CYCLES,
     STATE,
     SWITCH_CYCLES,
+    SWITCH_KIND,
     WAITING,
     Ints,
     input_row,
@@ -102,7 +104,7 @@ def cycle_of_router(m: Ints, router: int, now: int) -> bool:
         if m[GUESSES]:
             guesses = guess(m, router, waiters)
         give_channels(m, router, waiters, now)
-    if senders or guesses or m[HOLDS] or m[SWITCH_CYCLES] > 1:
+    if senders or guesses or m[HOLDS] or m[SWITCH_CYCLES] > 1 or m[SWITCH_KIND] == LARGEST:
         let_through(m, router, (senders, guesses, now))
     return _has_more(m, router, own)
 

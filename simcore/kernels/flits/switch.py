@@ -84,7 +84,9 @@ def let_through(m: Ints, router: int, what: tuple[int, int, int]) -> None:
         _go_on(m, router, now)
     count = _ask(m, router, (senders, guesses, now))
     size = inputs, outputs, offers, accepts
-    wins = matched(m, m[SWITCH_KIND], m[ITERATIONS], count, size)
+    wins = 0
+    if count > 0 or _has_sender(m, router, now):
+        wins = matched(m, m[SWITCH_KIND], m[ITERATIONS], count, size)
     for j in range(wins):
         a = m[m[AT_WIN] + j]
         if m[a + PRIORITY] != GUESSED or _is_right(m, router, a):

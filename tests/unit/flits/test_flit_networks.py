@@ -179,7 +179,7 @@ def test_a_file_that_is_no_network_is_refused(tmp_path: Path, lines: str, place:
     [
         ({"topology": "dragonfly"}, "topology"),
         ({"routing_function": "dim_order_bal"}, "routing_function"),
-        ({"sw_allocator": "max_size"}, "sw_allocator"),
+        ({"sw_allocator": "max_weight"}, "sw_allocator"),
         ({"vc_alloc_delay": 2, "speculative": 1}, "vc_alloc_delay"),
         ({"injection_process": "poisson"}, "injection_process"),
         ({"injection_process": "on_off", "burst_r1": 0.5}, "burst_alpha"),
