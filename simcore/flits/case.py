@@ -7,24 +7,37 @@ from pathlib import Path
 from typing import Any
 
 from simcore.errors import ConfigError
+from simcore.flits.bursts import BURST_NAMES, Bursts, read_bursts
 from simcore.flits.topologies.known import TOPOLOGIES, Routing, Topology
 from simcore.flits.topologies.wires import whole
 from simcore.kernels.flits.allocation import INPUT_FIRST, ISLIP, OUTPUT_FIRST
+from simcore.kernels.flits.matching import (
+    LARGEST,
+    LONELY,
+    NEXT_WAVEFRONT,
+    RANDOM_POINTERS,
+    WAVEFRONT,
+)
 from simcore.kernels.flits.network import How, Links
 from simcore.kernels.flits.rule import Rule
 
 MOST_FLITS = 1 << 16
 MOST_CHANNELS = 256
 MOST_STAGE_CYCLES = 1000
+MOST_SPEEDUP = 16
 
 ALLOCATORS = {
     "islip": ISLIP, "separable_input_first": INPUT_FIRST, "separable_output_first": OUTPUT_FIRST,
+    "select": OUTPUT_FIRST, "wavefront": WAVEFRONT, "rr_wavefront": NEXT_WAVEFRONT,
+    "pim": RANDOM_POINTERS, "loa": LONELY, "max_size": LARGEST,
 }  # fmt: skip
-"""Allocators by name."""
+"""Allocators by name; ``select`` with one iteration is output first."""
+
+ITERATED = (ISLIP, RANDOM_POINTERS)
+"""Allocators that may have several iterations."""
 
 _FIXED: dict[str, object] = {
-    "vc_alloc_delay": 1, "sw_alloc_delay": 1, "output_delay": 0, "output_speedup": 1,
-    "internal_speedup": 1.0, "injection_process": "bernoulli", "injection_rate_uses_flits": 1,
+    "internal_speedup": 1.0,
     "arb_type": "round_robin", "batch_count": 1, "buf_size": -1, "buffer_policy": "private",
     "classes": 1, "include_queuing": 1, "latency_thres": 500.0, "link_failures": 0, "noq": 0,
     "output_buffer_size": -1, "priority": "none", "router": "iq", "spec_check_cred": 1,
@@ -40,7 +53,8 @@ _READ = frozenset({
     "st_prepare_delay", "st_final_delay", "credit_delay", "wait_for_tail_credit", "speculative",
     "hold_switch_for_packet", "input_speedup", "vc_allocator", "sw_allocator", "alloc_iters",
     "traffic", "batch_size", "max_outstanding_requests", "sim_type", "warmup_periods",
-    "sample_period", "max_samples",
+    "sample_period", "max_samples", "vc_alloc_delay", "sw_alloc_delay", "output_delay",
+    "output_speedup", "injection_process", "injection_rate_uses_flits", *BURST_NAMES,
 })  # fmt: skip
 """Parameters that are read."""
 
@@ -55,6 +69,8 @@ class Case:
         how: Its routers work.
         base, digits: Digits of a node's number that patterns of traffic shift; 0: there are none.
         traffic: Name of the pattern.
+        unit: Flits of which an offered rate of 1 is one per node and cycle.
+        bursts: In which nodes send; None: in each cycle by the same chance.
         batch: Packets of each node that are sent as fast as possible; 0: packets come at random.
         most_out: Packets of a node that may be on their way in a batch; 0: any number.
         warmup, period, samples: Periods that are left out, their cycles, and periods at most.
@@ -66,6 +82,8 @@ class Case:
     base: int
     digits: int
     traffic: str
+    unit: int
+    bursts: Bursts | None
     batch: int
     most_out: int
     warmup: int
@@ -114,6 +132,8 @@ def read_case(config: Mapping[str, Any], folder: Path = Path()) -> Case:
         base=wires.base,
         digits=wires.digits,
         traffic=str(config.get("traffic", "uniform")),
+        unit=how.size if whole(config, "injection_rate_uses_flits", 0, 1, 1) else 1,
+        bursts=read_bursts(config),
         batch=whole(config, "batch_size", 1, 1 << 30) if "batch_size" in config else 0,
         most_out=whole(config, "max_outstanding_requests", 0, 1 << 30, 0),
         warmup=whole(config, "warmup_periods", 1, 1 << 20, 3),
@@ -142,9 +162,12 @@ def _how(config: Mapping[str, Any], routing: Routing) -> How:
         rule = f"must be at least {routing.least} with routing_function {route}"
         raise ConfigError("num_vcs", rule, got=channels)
     if channels % routing.parts:
-        rule = f"must be even: routing_function {route} halves them"
+        halves = f"must be even: routing_function {route} halves them"
+        parts = f"must be a multiple of {routing.parts} with routing_function {route}"
+        rule = halves if routing.parts == 2 else parts
         raise ConfigError("num_vcs", rule, got=channels)
     whole(config, "alloc_iters", 1, 16, 1)  # BookSim 2 reads it, and its routers do not
+    whole(config, "output_delay", 0, MOST_STAGE_CYCLES, 0)  # likewise
     channel, switch = _allocator(config, "vc_allocator"), _allocator(config, "sw_allocator")
     prepare = whole(config, "st_prepare_delay", 0, MOST_STAGE_CYCLES, 0)
     return How(
@@ -153,27 +176,39 @@ def _how(config: Mapping[str, Any], routing: Routing) -> How:
         size=whole(config, "packet_size", 1, MOST_FLITS),
         routing=whole(config, "routing_delay", 0, MOST_STAGE_CYCLES, 1),
         crossing=prepare + whole(config, "st_final_delay", 1, MOST_STAGE_CYCLES, 1),
+        channel_cycles=_allocation_cycles(config, "vc_alloc_delay"),
+        switch_cycles=_allocation_cycles(config, "sw_alloc_delay"),
         guesses=whole(config, "speculative", 0, 1, 0) == 1,
         holds=whole(config, "hold_switch_for_packet", 0, 1, 0) == 1,
         tail_credit=whole(config, "wait_for_tail_credit", 0, 1, 0) == 1,
         input_ports=whole(config, "input_speedup", 1, channels, 1),
-        output_ports=1,
+        output_ports=whole(config, "output_speedup", 1, MOST_SPEEDUP, 1),
         channel_kind=channel[0],
         switch_kind=switch[0],
         iterations=_iterations(channel[1], switch[1]),
     )
 
 
+def _allocation_cycles(config: Mapping[str, Any], name: str) -> int:
+    """Cycles of an allocation; BookSim 2 stops where it takes several and a head guesses."""
+    cycles = whole(config, name, 1, MOST_STAGE_CYCLES, 1)
+    if cycles > 1 and whole(config, "speculative", 0, 1, 0):
+        raise ConfigError(name, "must be 1 with speculative 1", got=cycles)
+    return cycles
+
+
 def _allocator(config: Mapping[str, Any], name: str) -> tuple[int, int]:
     """Kind of an allocator, and its iterations: ``islip(2)`` has two, other kinds any number."""
     found = str(config.get(name, "islip"))
-    several = re.fullmatch(r"islip\(([1-9]|1[0-6])\)", found)
+    several = re.fullmatch(r"(islip|pim)\(([1-9]|1[0-6])\)", found)
     if several:
-        return ISLIP, int(several[1])
+        return ALLOCATORS[several[1]], int(several[2])
     if found not in ALLOCATORS:
-        rule = f"must be one of {', '.join(ALLOCATORS)} or islip(2) for two iterations, up to 16"
+        rule = (
+            f"must be one of {', '.join(ALLOCATORS)}, or islip(2) or pim(2) for iterations, to 16"
+        )
         raise ConfigError(name, rule, got=config[name])
-    return ALLOCATORS[found], 1 if ALLOCATORS[found] == ISLIP else 0
+    return ALLOCATORS[found], 1 if ALLOCATORS[found] in ITERATED else 0
 
 
 def _iterations(channel: int, switch: int) -> int:

@@ -138,7 +138,8 @@ def _point(case: Case, tables: Tables, point: Mapping[str, Any]) -> dict[str, ob
 
 def _rate(case: Case, point: Mapping[str, Any]) -> float:
     rate = point.get("offered")
-    if not isinstance(rate, int | float) or not 0 < rate <= case.how.size:
-        rule = f"must be above 0 and at most {case.how.size} flits per node and cycle"
+    if not isinstance(rate, int | float) or not 0 < rate <= case.unit:
+        what = "packets" if case.unit < case.how.size else "flits"
+        rule = f"must be above 0 and at most {case.unit} {what} per node and cycle"
         raise ConfigError("offered", rule, got=rate)
     return float(rate)

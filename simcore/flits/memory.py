@@ -5,9 +5,10 @@ import numpy as np
 from simcore.flits.case import Case
 from simcore.kernels.flits import network as of
 from simcore.kernels.flits.network import Ints
-from simcore.kernels.flits.rule import ADAPTIVE_ORDER, ADAPTIVE_TREE
+from simcore.kernels.flits.rule import LOOKING
 
 _SEED = 0x9E3779B97F4A7C15
+_DUE = [of.ROUTE_DUE, of.CROSSING_DUE, of.CHANNELS_DUE, of.SWITCH_DUE]
 
 
 class Memory:
@@ -37,7 +38,8 @@ class Memory:
         words: dict[int, int] = {
             of.ROUTERS: routers, of.PORTS: ports, of.CHANNELS: how.channels, of.DEPTH: how.depth,
             of.NODES: case.nodes, of.SIZE: how.size, of.ROUTING_CYCLES: how.routing,
-            of.CROSSING_CYCLES: how.crossing, of.GUESSES: how.guesses, of.HOLDS: how.holds,
+            of.CROSSING_CYCLES: how.crossing, of.CHANNEL_CYCLES: how.channel_cycles,
+            of.SWITCH_CYCLES: how.switch_cycles, of.GUESSES: how.guesses, of.HOLDS: how.holds,
             of.TAIL_CREDIT: how.tail_credit, of.INPUT_PORTS: how.input_ports,
             of.OUTPUT_PORTS: how.output_ports, of.CHANNEL_KIND: how.channel_kind,
             of.SWITCH_KIND: how.switch_kind, of.ITERATIONS: how.iterations,
@@ -85,8 +87,8 @@ class Memory:
         for at in (of.AT_OUTPUT, of.AT_NODE_OUTPUT):
             self.table(at)[..., of.CREDITS] = depth
         self.table(of.AT_OUTPUT)[..., of.OF_PORT] = inputs[..., of.PORT]
-        self.table(of.AT_ROUTER)[:, [of.ROUTE_DUE, of.CROSSING_DUE]] = of.NONE
-        self.table(of.AT_POINTER)[:, of.HELD_CHANNEL] = of.NONE
+        self.table(of.AT_ROUTER)[:, _DUE] = of.NONE
+        self.table(of.AT_POINTER)[:, [of.HELD_CHANNEL, of.WON_CHANNEL]] = of.NONE
         packets = self.table(of.AT_PACKET)
         packets[:, of.NEXT_FREE] = np.arange(1, len(packets) + 1)
         nodes = self.table(of.AT_NODE)
@@ -108,8 +110,9 @@ def seed_state(seed: int) -> int:
 def _may_sleep(case: Case) -> bool:
     """True if the first two stages of a lone head see nothing that changes meanwhile."""
     how = case.how
-    looks = case.rule.kind in (ADAPTIVE_ORDER, ADAPTIVE_TREE)
-    return how.routing == 1 and not (how.guesses or how.tail_credit or looks)
+    looks = case.rule.kind in LOOKING
+    stages = how.routing, how.channel_cycles, how.switch_cycles
+    return stages == (1, 1, 1) and not (how.guesses or how.tail_credit or looks)
 
 
 def _width(case: Case) -> int:
@@ -123,7 +126,8 @@ def _shapes(case: Case, targets: int) -> dict[int, tuple[int, ...]]:
     routers, ports = links.router.shape
     each, width = ports * how.channels, _width(case)
     longest = int(max(links.latency.max(), links.from_latency.max(), links.node_latency))
-    rows = 1 << (longest + 2 * how.crossing + 3 - 1).bit_length()
+    queued = how.channels * how.depth if how.output_ports > 1 else 0  # at an output, at most
+    rows = 1 << (longest + queued + 2 * how.crossing + 3 - 1).bit_length()
     lines = int((links.router != of.NOWHERE).sum()) + nodes
     crossing = ports * max(how.input_ports, how.output_ports) * (how.crossing + 1)
     packets = routers * (each * how.depth + crossing) + rows * lines + nodes + 1

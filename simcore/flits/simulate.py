@@ -54,17 +54,26 @@ class Network:
         """Run for at most *cycles*.
 
         Args:
-            rate: Flits that each node offers per cycle, where it sends at random.
+            rate: Flits (or packets, as the case says) that each node offers per cycle at random.
             cycles: At most.
             counted: First cycle, and the one after the last, in which packets are made that count.
             until: Packets at whose arrival to stop; 0: never; -1: when none that counts is left.
         """
         span = np.array([self.now, self.now + cycles, *counted, until], np.int64)
-        self.now = int(run_until(self.memory.words, rate / self.case.how.size, span))
+        self.now = int(run_until(self.memory.words, rate / self.case.unit, span))
 
     def offer(self, rate: float) -> None:
-        """Draw the cycle of each node's first packet."""
-        nodes.begin(self.memory.words, rate / self.case.how.size)
+        """Draw the cycle of each node's first packet.
+
+        Raises:
+            ConfigError: The rate is more than its bursts can offer.
+        """
+        words, bursts = self.memory.words, self.case.bursts
+        chance = rate / self.case.unit
+        if bursts:
+            at = [network.GOES_ON, network.GOES_OFF, network.SENDS_ON]
+            words[at] = [round(part * network.CHANCES) for part in bursts.chances(chance)]
+        nodes.begin(words, chance)
 
     def arrived(self) -> network.Ints:
         """(N,) flits that came to each node."""

@@ -12,7 +12,7 @@ import numpy as np
 from simcore.flits.case import Case
 from simcore.flits.memory import Memory
 from simcore.kernels.flits import network as of
-from simcore.kernels.flits.rule import TABLE
+from simcore.kernels.flits.rule import ADAPTIVE_GROUPS, TABLE
 
 Step = tuple[int, int]
 
@@ -20,10 +20,12 @@ Step = tuple[int, int]
 def possible_circle(case: Case) -> list[int] | None:
     """Routers whose links may wait for each other in a circle; None: no such circle.
 
-    Only routes that are looked up are followed. Those of the other kinds are free of circles: they
-    take dimensions in order within one part of the channels, go up before they go down, or have
-    channels to escape to that do.
+    Routes that are looked up are followed, and detours by groups, which share one channel. Those
+    of the other kinds are free of circles: they take dimensions in order within one part of the
+    channels, go up before they go down, or have channels to escape to that do.
     """
+    if case.rule.kind == ADAPTIVE_GROUPS:
+        return [router for router, _ in _circle(_steps_of_detours(case))]
     if case.rule.kind != TABLE:
         return None
     after: dict[Step, set[Step]] = {}
@@ -46,6 +48,18 @@ def possible_circle(case: Case) -> list[int] | None:
             here = np.unique(there[goes_on & ~seen[there]])
     circle = _circle(after)
     return [router for router, _ in circle] if circle else None
+
+
+def _steps_of_detours(case: Case) -> dict[Step, set[Step]]:
+    """Links after each link: those between groups after those within, and the other way round."""
+    after: dict[Step, set[Step]] = {}
+    ends, nodes = case.links.router, case.rule.side
+    between = 3 * nodes - 1  # the first output to another group
+    for (router, port), end in np.ndenumerate(ends):
+        if port >= nodes:
+            ports = range(nodes, between) if port >= between else range(between, ends.shape[1])
+            after[int(router), int(port)] = {(int(end), other) for other in ports}
+    return after
 
 
 def _circle(after: Mapping[Step, set[Step]]) -> list[Step]:

@@ -7,6 +7,7 @@ from simcore.kernels.flits.network import (
     DIMENSION,
     DIMENSIONS,
     DOOR_WORDS,
+    EXIT_PORT,
     EXIT_ROUTER,
     FIRST_PORT,
     HOPS,
@@ -25,13 +26,19 @@ from simcore.kernels.flits.network import (
 from simcore.kernels.flits.rule import (
     ADAPTIVE_ORDER,
     BALANCED_TORUS,
+    FLAT_ADAPTIVE_ORDER,
+    FLAT_DETOUR,
     FLAT_ORDER,
-    VALIANT,
+    FLAT_VALIANT,
+    ROMM,
     half,
     held_slots,
     write_way,
 )
 from simcore.kernels.jit import njit
+
+DETOUR_SLOTS = 2
+"""Slots, times routers to pass, for which a packet on a flattened butterfly keeps straight on."""
 
 
 @njit(cache=True, error_model="numpy")
@@ -47,7 +54,7 @@ def next_output(m: Ints, router: int, target: int, is_reverse: bool) -> int:
     here, there = m[AT_PLACE] + router * dimensions, m[AT_PLACE] + target * dimensions
     for d in range(dimensions):
         if m[here + d] != m[there + d]:
-            if m[KIND] == FLAT_ORDER:
+            if FLAT_ORDER <= m[KIND] <= FLAT_DETOUR:
                 beyond = m[there + d] - (1 if m[there + d] > m[here + d] else 0)
                 output = m[FIRST_PORT] + d * (m[SIDE] - 1) + beyond
             else:
@@ -76,7 +83,7 @@ def either_order(m: Ints, place: tuple[int, int, int], is_first: bool) -> int:
     is_reverse = channel % m[CHANNELS] >= m[CHANNELS] // 2
     if is_first:
         difference = 0
-        if m[KIND] == ADAPTIVE_ORDER:
+        if m[KIND] in (ADAPTIVE_ORDER, FLAT_ADAPTIVE_ORDER):
             rising = held_slots(m, router, next_output(m, router, target, False))
             falling = held_slots(m, router, next_output(m, router, target, True))
             difference = rising - falling
@@ -88,18 +95,52 @@ def either_order(m: Ints, place: tuple[int, int, int], is_first: bool) -> int:
 def towards_middle(m: Ints, router: int, packet: int) -> int:
     """Router in the middle that a packet has yet to reach; ``NONE``: none.
 
-    It is drawn at the first router: any one, or one within the box of source and target.
+    It is drawn at the first router: any one, or one within the box of source and target, or on a
+    flattened butterfly, where the straight way is held, one that differs where these do.
     """
     p = packet_row(m, packet)
     if m[p + HOPS] == 0:
-        if m[KIND] == VALIANT:
-            m[p + MIDDLE] = int(draw(m) * m[ROUTERS])
-        else:
-            exit_ = m[m[AT_DOOR] + m[p + TARGET] * DOOR_WORDS + EXIT_ROUTER]
+        exit_ = m[m[AT_DOOR] + m[p + TARGET] * DOOR_WORDS + EXIT_ROUTER]
+        if m[KIND] == ROMM:
             m[p + MIDDLE] = _between(m, router, exit_)
+        elif m[KIND] == FLAT_DETOUR:
+            m[p + MIDDLE] = _detour(m, router, exit_)
+        else:
+            m[p + MIDDLE] = int(draw(m) * m[ROUTERS])
     if m[p + MIDDLE] == router:
-        m[p + MIDDLE] = NONE
+        m[p + MIDDLE], m[p + DIMENSION] = NONE, NONE
     return int(m[p + MIDDLE])
+
+
+@njit(cache=True, error_model="numpy")
+def ends_here(m: Ints, router: int, packet: int) -> bool:
+    """True if a packet on a flattened butterfly leaves at a router, its middle reached or not.
+
+    One that was sent by a middle because the straight way was held goes there first.
+    """
+    p = packet_row(m, packet)
+    is_last = m[m[AT_DOOR] + m[p + TARGET] * DOOR_WORDS + EXIT_ROUTER] == router
+    return bool(is_last and (m[KIND] == FLAT_VALIANT or m[p + HOPS] == 0))
+
+
+@njit(cache=True, error_model="numpy")
+def _detour(m: Ints, router: int, target: int) -> int:
+    """Router in the middle if fewer slots are held that way, per router passed; else ``NONE``."""
+    middle, stride, straight, around_ = 0, 1, 0, 0
+    for d in range(m[DIMENSIONS]):
+        here, there = place_of(m, router, d), place_of(m, target, d)
+        place = here
+        if here != there:
+            place = int(draw(m) * m[SIDE])
+            straight += 1
+            around_ += int(place != here) + int(place != there)
+        middle += place * stride
+        stride *= m[SIDE]
+    if middle == router:
+        return NONE
+    held = held_slots(m, router, next_output(m, router, target, False))
+    other = held_slots(m, router, next_output(m, router, middle, False))
+    return NONE if straight * held <= around_ * other + DETOUR_SLOTS else int(middle)
 
 
 @njit(cache=True, error_model="numpy")
@@ -120,6 +161,21 @@ def around(m: Ints, place: tuple[int, int, int], packet: int) -> int:
     output, part = ring_output(m, router, target, packet)
     low, high = half(m, part)
     return write_way(m, router, channel, 0, (output, low, high, 0))
+
+
+@njit(cache=True, error_model="numpy")
+def around_by_middle(m: Ints, router: int, channel: int, packet: int) -> int:
+    """Write the way on rings to a middle, then to the target, each in a half of the ring's half."""
+    p, quarter = packet_row(m, packet), m[CHANNELS] // 4
+    door = m[AT_DOOR] + m[p + TARGET] * DOOR_WORDS
+    goal, phase = towards_middle(m, router, packet), 0
+    if goal == NONE:
+        goal, phase = m[door + EXIT_ROUTER], 1
+    if goal == router:
+        return write_way(m, router, channel, 0, (m[door + EXIT_PORT], 0, m[CHANNELS] - 1, 0))
+    output, part = ring_output(m, router, goal, packet)
+    low = (2 * part + phase) * quarter
+    return write_way(m, router, channel, 0, (output, low, low + quarter - 1, 0))
 
 
 @njit(cache=True, error_model="numpy")

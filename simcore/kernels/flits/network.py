@@ -55,7 +55,12 @@ WIDTH, WHEEL_WIDTH, BACK_WIDTH, CROSSING_ROWS, SWITCH_INPUTS, SWITCH_OUTPUTS, MA
 )
 """Sizes: of a router's pointers, of rows of the two wheels, of a crossbar's queue, of the switch;
 whether a router may leave the first stages of a lone head until it sends it."""
-HEADER_WORDS = 80
+
+CHANNEL_CYCLES, SWITCH_CYCLES, GOES_ON, GOES_OFF, SENDS_ON = range(79, 84)
+"""Words for the cycles of the two allocations, and for nodes that send in bursts the chances to
+begin one, to end it and to make a packet within it, as parts of ``CHANCES``; 0: no bursts."""
+CHANCES = 1 << 53
+HEADER_WORDS = 88
 
 TO, TO_CHANNEL, TO_CYCLES, FROM, FROM_CHANNEL, FROM_CYCLES = range(6)
 """Columns of a port: the router that its output leads to and the first channel there; a node as
@@ -83,20 +88,24 @@ WAY_WORDS = 4
 MOST_WAYS = 2
 """Ways that a head may take at a router at most: an escape and another one."""
 
-BUSY, ROUTE_DUE, CROSSING, CROSSING_DUE, AWAKE, ASLEEP_UNTIL = range(6)
+(
+    BUSY, ROUTE_DUE, CROSSING, CROSSING_DUE, AWAKE, ASLEEP_UNTIL, CHANNELS_DUE, SWITCH_DUE,
+) = range(8)  # fmt: skip
 """Columns of a router: busy channels, last cycle of the routes that are being worked out, flits
 that wait for the crossbar, last cycle of those in it, whether the list of routers has it, cycle
-until which it leaves its only head alone (0: none)."""
-ROUTER_WORDS = 6
+until which it leaves its only head alone (0: none), last cycles of the allocation of channels and
+of the switch that are in work."""
+ROUTER_WORDS = 8
 
 (
     CHANNEL_OFFERS, CHANNEL_ACCEPTS, SWITCH_OFFERS, SWITCH_ACCEPTS,
-    TURNS, HELD_CHANNEL, HELD_OUTPUT, FREE_FROM,
-) = range(8)  # fmt: skip
+    TURNS, HELD_CHANNEL, HELD_OUTPUT, FREE_FROM, WON_CHANNEL,
+) = range(9)  # fmt: skip
 """Rows of a router's pointers: of outputs and of inputs in the allocation of channels and of the
 switch; next channel of an input; channel and output that an input is
-held to; first cycle in which an output is free."""
-POINTER_ROWS = 8
+held to; first cycle in which an output is free; channel that has won an
+input, and sends when the allocation is done."""
+POINTER_ROWS = 9
 
 SOURCE, TARGET, MADE, SENT, HOPS, DIMENSION, WAY, PART, MIDDLE, MEASURED, NEXT_FREE = range(11)
 """Columns of a packet: nodes, cycles at which it was made and its head left, routers passed, the
@@ -105,13 +114,13 @@ dimension that it is in, with direction and half of the channels, the router tha
 PACKET_WORDS = 11
 
 (
-    LEFT, OUT, NEXT_MADE, PACKET, DONE, LAST_VC, ON_VC, ARRIVED, RETIRED, RETIRED_IN,
-) = range(10)  # fmt: skip
+    LEFT, OUT, NEXT_MADE, PACKET, DONE, LAST_VC, ON_VC, ARRIVED, RETIRED, RETIRED_IN, IS_ON,
+) = range(11)  # fmt: skip
 """Columns of a node: packets that it has yet to make (a batch), packets on their way, cycle at
 which the next one is made, packet that is being sent and flits of it that are, channel taken last,
 that of the packet, flits that came here, packets of its own that arrived in the last cycle in which
-any did, and that cycle."""
-NODE_WORDS = 10
+any did, and that cycle; whether it is in a burst."""
+NODE_WORDS = 11
 
 AT, WHERE, WHAT = range(3)
 """Columns of what arrives: router (or -1 - node), channel, flit."""
@@ -156,6 +165,7 @@ class How(NamedTuple):
         channels, depth: Virtual channels of a port, and flits that each holds.
         size: Flits of a packet.
         routing, crossing: Cycles of routing and of the crossbar.
+        channel_cycles, switch_cycles: Of the allocation of channels and of the switch.
         guesses: Heads ask for the switch while they ask for a channel.
         holds: A packet that has the switch keeps it.
         tail_credit: A channel is free when it is empty again, not when the tail is sent.
@@ -169,6 +179,8 @@ class How(NamedTuple):
     size: int
     routing: int
     crossing: int
+    channel_cycles: int
+    switch_cycles: int
     guesses: bool
     holds: bool
     tail_credit: bool

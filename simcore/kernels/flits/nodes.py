@@ -14,6 +14,7 @@ from simcore.kernels.flits.network import (
     AT_NODE_OUTPUT,
     AT_SENDING,
     AT_TARGET,
+    CHANCES,
     CHANNELS,
     CREDITS,
     DIMENSION,
@@ -21,8 +22,12 @@ from simcore.kernels.flits.network import (
     DOOR_WORDS,
     FLIT_BITS,
     FREE,
+    GOES_OFF,
+    GOES_ON,
     HOPS,
     IS_BATCH,
+    IS_ON,
+    KIND,
     LAST_VC,
     LEFT,
     MADE,
@@ -44,6 +49,7 @@ from simcore.kernels.flits.network import (
     RETIRED,
     RETIRED_IN,
     SENDING,
+    SENDS_ON,
     SENT,
     SIZE,
     SOURCE,
@@ -57,6 +63,7 @@ from simcore.kernels.flits.network import (
     draw,
     packet_row,
 )
+from simcore.kernels.flits.rule import GROUPS
 from simcore.kernels.jit import njit
 from simcore.kernels.npu.pointers import pointer
 
@@ -71,9 +78,25 @@ def scale_of(chance: float) -> float:
 
 
 @njit(cache=True, error_model="numpy")
-def _pause(m: Ints, scale: float) -> int:
+def _pause(m: Ints, scale: float, node: int) -> int:
     """Cycles from one packet of a node to the next one."""
+    if m[SENDS_ON] > 0:
+        return _pause_of_bursts(m, node)
     return 1 + int(np.log(1.0 - draw(m)) * scale)
+
+
+@njit(cache=True, error_model="numpy")
+def _pause_of_bursts(m: Ints, node: int) -> int:
+    """Likewise of a node that sends in bursts: each cycle it may begin or end one, then send."""
+    n, cycles = m[AT_NODE] + node * NODE_WORDS, 0
+    while True:
+        cycles += 1
+        if m[n + IS_ON]:
+            m[n + IS_ON] = int(draw(m) * CHANCES >= m[GOES_OFF])
+        else:
+            m[n + IS_ON] = int(draw(m) * CHANCES < m[GOES_ON])
+        if m[n + IS_ON] and draw(m) * CHANCES < m[SENDS_ON]:
+            return cycles
 
 
 @njit(cache=True, error_model="numpy")
@@ -81,7 +104,10 @@ def begin(m: Ints, chance: float) -> None:
     """Draw the cycle of each node's first packet."""
     words, scale = pointer(m), scale_of(chance)
     for node in range(words[NODES]):
-        words[words[AT_NODE] + node * NODE_WORDS + NEXT_MADE] = _pause(words, scale) - 1
+        n = words[AT_NODE] + node * NODE_WORDS
+        if words[SENDS_ON] > 0:
+            words[n + IS_ON] = int(draw(words) < 0.5)
+        words[n + NEXT_MADE] = _pause(words, scale, node) - 1
         _rest(words, node)
 
 
@@ -161,7 +187,7 @@ def _make(m: Ints, scale: float, node: int, when: tuple[int, int, int]) -> None:
         if m[n + NEXT_MADE] > now:
             return
         made = m[n + NEXT_MADE]
-        m[n + NEXT_MADE] = made + _pause(m, scale)
+        m[n + NEXT_MADE] = made + _pause(m, scale, node)
     packet = m[FREE]
     p = packet_row(m, packet)
     m[FREE] = m[p + NEXT_FREE]
@@ -184,8 +210,10 @@ def _inject(m: Ints, node: int, now: int) -> None:
     n, each = m[AT_NODE] + node * NODE_WORDS, m[CHANNELS]
     packet, rows = m[n + PACKET], m[AT_NODE_OUTPUT] + node * each * OUTPUT_WORDS
     if m[n + ON_VC] == NONE:
-        vc = m[n + LAST_VC]
-        for _ in range(each):
+        vc, tries = m[n + LAST_VC], each
+        if m[KIND] >= GROUPS:  # routes by groups: any one channel, drawn anew in each cycle
+            vc, tries = int(draw(m) * each) - 1, 1
+        for _ in range(tries):
             vc = vc + 1 if vc + 1 < each else 0
             o = rows + vc * OUTPUT_WORDS
             if not m[o + TAKEN] and m[o + CREDITS] > 0:

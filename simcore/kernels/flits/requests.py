@@ -4,12 +4,13 @@ from simcore.kernels.flits.allocation import (
     ASK_WORDS,
     INPUT,
     ISLIP,
+    OUTPUT_FIRST,
     PRIORITY,
-    match,
     past,
     steps,
 )
 from simcore.kernels.flits.allocation import OUTPUT as ASKED
+from simcore.kernels.flits.matching import matched
 from simcore.kernels.flits.network import (
     ACTIVE,
     AT_ASK,
@@ -20,6 +21,7 @@ from simcore.kernels.flits.network import (
     AT_WIN,
     CHANNEL,
     CHANNEL_ACCEPTS,
+    CHANNEL_CYCLES,
     CHANNEL_KIND,
     CHANNEL_OFFERS,
     CHANNELS,
@@ -51,7 +53,7 @@ from simcore.kernels.jit import njit
 @njit(cache=True, error_model="numpy")
 def give_channels(m: Ints, router: int, waiters: int, now: int) -> None:
     """Give free channels of the next routers to heads that wait."""
-    if waiters == 1:
+    if waiters == 1 and m[CHANNEL_KIND] <= OUTPUT_FIRST:
         i = m[m[AT_WAITER]]
         o = _best_channel(m, router, i)
         if o != NONE:
@@ -63,7 +65,7 @@ def give_channels(m: Ints, router: int, waiters: int, now: int) -> None:
     count, size = _ask_for_channels(m, router, waiters), m[PORTS] * m[CHANNELS]
     offers = pointer_row(m, router, CHANNEL_OFFERS)
     accepts = pointer_row(m, router, CHANNEL_ACCEPTS)
-    wins = match(m, m[CHANNEL_KIND], m[ITERATIONS], count, (size, size, offers, accepts))
+    wins = matched(m, m[CHANNEL_KIND], m[ITERATIONS], count, (size, size, offers, accepts))
     for j in range(wins):
         a = m[m[AT_WIN] + j]
         _take(m, router, m[a + INPUT], m[a + ASKED], now)
@@ -74,7 +76,7 @@ def _take(m: Ints, router: int, i: int, o: int, now: int) -> None:
     c = input_row(m, router, i)
     row = output_row(m, router, o)
     m[c + OUTPUT], m[c + CHANNEL] = m[row + OF_PORT], o
-    m[c + STATE], m[c + READY] = ACTIVE, now + 1
+    m[c + STATE], m[c + READY] = ACTIVE, now + m[CHANNEL_CYCLES]
     m[row + TAKEN] = 1
 
 

@@ -5,6 +5,7 @@ cycles costs d to 2 d - 1.
 """
 
 from simcore.kernels.flits.crossing import dispatch
+from simcore.kernels.flits.matching import LARGEST
 from simcore.kernels.flits.network import (
     ACTIVE,
     ASLEEP_UNTIL,
@@ -15,7 +16,9 @@ from simcore.kernels.flits.network import (
     AT_WAITER,
     BUSY,
     CHANNEL,
+    CHANNEL_CYCLES,
     CHANNELS,
+    CHANNELS_DUE,
     CREDITS,
     CROSSING,
     CROSSING_CYCLES,
@@ -37,6 +40,8 @@ from simcore.kernels.flits.network import (
     ROUTING,
     ROUTING_CYCLES,
     STATE,
+    SWITCH_CYCLES,
+    SWITCH_KIND,
     WAITING,
     Ints,
     input_row,
@@ -91,11 +96,15 @@ def cycle_of_router(m: Ints, router: int, now: int) -> bool:
         dispatch(m, router, now)
     waiters, senders = _look(m, router, own, now)
     guesses = 0
-    if waiters:
+    if waiters and m[CHANNEL_CYCLES] > 1:
+        if m[own + CHANNELS_DUE] < now:
+            m[own + CHANNELS_DUE] = now + m[CHANNEL_CYCLES] - 1
+            give_channels(m, router, waiters, now)
+    elif waiters:
         if m[GUESSES]:
             guesses = guess(m, router, waiters)
         give_channels(m, router, waiters, now)
-    if senders or guesses or m[HOLDS]:
+    if senders or guesses or m[HOLDS] or m[SWITCH_CYCLES] > 1 or m[SWITCH_KIND] == LARGEST:
         let_through(m, router, (senders, guesses, now))
     return _has_more(m, router, own)
 

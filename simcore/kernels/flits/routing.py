@@ -7,7 +7,15 @@ to 11 and 14, with the choices of BookSim 2 as its results show them.
 """
 
 from simcore.kernels.flits.adaptive_routes import mesh_with_escape, torus_with_escape
-from simcore.kernels.flits.grid_routes import around, either_order, in_order, towards_middle
+from simcore.kernels.flits.grid_routes import (
+    around,
+    around_by_middle,
+    either_order,
+    ends_here,
+    in_order,
+    towards_middle,
+)
+from simcore.kernels.flits.group_routes import around_groups, between_groups
 from simcore.kernels.flits.network import (
     AT_DOOR,
     AT_TABLE,
@@ -30,13 +38,17 @@ from simcore.kernels.flits.rule import (
     BALANCED_TORUS,
     ESCAPE_MESH,
     ESCAPE_TORUS,
+    FLAT_ADAPTIVE_ORDER,
+    FLAT_DETOUR,
     FLAT_ORDER,
+    FLAT_VALIANT,
+    GROUPS,
     MESH,
+    MIDDLES,
     ORDER,
-    ROMM,
     TABLE,
     TORUS,
-    VALIANT,
+    VALIANT_TORUS,
     half,
     write_way,
 )
@@ -48,8 +60,15 @@ from simcore.kernels.jit import njit
 def route(m: Ints, router: int, channel: int, packet: int) -> int:
     """Write the ways of the head in an input channel, and tell how many there are."""
     p, kind, last = packet_row(m, packet), m[KIND], m[CHANNELS] - 1
-    has_middle = kind in (VALIANT, ROMM)
-    if has_middle:
+    if kind >= GROUPS:
+        if kind == GROUPS:
+            return between_groups(m, router, channel, packet)
+        return around_groups(m, router, channel, packet)
+    if kind == VALIANT_TORUS:
+        return around_by_middle(m, router, channel, packet)
+    has_middle = kind in MIDDLES
+    is_flat = kind in (FLAT_VALIANT, FLAT_DETOUR)
+    if has_middle and not (is_flat and ends_here(m, router, packet)):
         target = towards_middle(m, router, packet)
         if target != NONE:
             return in_order(m, (router, channel, target), half(m, 0), False)
@@ -67,7 +86,7 @@ def route(m: Ints, router: int, channel: int, packet: int) -> int:
         return around(m, place, packet)
     if has_middle:
         return in_order(m, place, half(m, 1), False)
-    if kind in (ORDER, ADAPTIVE_ORDER, FLAT_ORDER):
+    if kind in (ORDER, ADAPTIVE_ORDER, FLAT_ORDER, FLAT_ADAPTIVE_ORDER):
         return either_order(m, place, m[p + HOPS] == 0)
     if kind == ESCAPE_MESH:
         return mesh_with_escape(m, place, m[p + HOPS] == 0)

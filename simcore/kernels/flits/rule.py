@@ -24,12 +24,16 @@ from simcore.kernels.jit import njit
 
 (
     TABLE, MESH, TORUS, BALANCED_TORUS, VALIANT, ROMM, ORDER, ADAPTIVE_ORDER, FLAT_ORDER,
-    ESCAPE_MESH, ESCAPE_TORUS, TREE, ADAPTIVE_TREE,
-) = range(13)  # fmt: skip
+    FLAT_ADAPTIVE_ORDER, FLAT_VALIANT, FLAT_DETOUR, ESCAPE_MESH, ESCAPE_TORUS, VALIANT_TORUS,
+    TREE, ADAPTIVE_TREE, GROUPS, ADAPTIVE_GROUPS,
+) = range(19)  # fmt: skip
 """Kinds of routing functions."""
 
-MIDDLES = (VALIANT, ROMM)
-"""Kinds that go by a router in the middle."""
+MIDDLES = (VALIANT, ROMM, FLAT_VALIANT, FLAT_DETOUR)
+"""Kinds that go by a router in the middle, by order of dimensions."""
+
+LOOKING = (ADAPTIVE_ORDER, FLAT_ADAPTIVE_ORDER, FLAT_DETOUR, ADAPTIVE_TREE, ADAPTIVE_GROUPS)
+"""Kinds that look at the slots that are held when they choose."""
 
 
 class Rule(NamedTuple):

@@ -1,17 +1,29 @@
 """The switch of a router: who may send in a cycle, some by a guess, some because they hold it."""
 
-from simcore.kernels.flits.allocation import ASK_WORDS, INPUT, LABEL, PRIORITY, match, past, steps
+from simcore.kernels.flits.allocation import (
+    ASK_WORDS,
+    INPUT,
+    LABEL,
+    OUTPUT_FIRST,
+    PRIORITY,
+    past,
+    steps,
+)
 from simcore.kernels.flits.allocation import OUTPUT as ASKED
 from simcore.kernels.flits.crossing import send
+from simcore.kernels.flits.matching import matched
 from simcore.kernels.flits.network import (
     ACTIVE,
     AT_ASK,
     AT_BEST,
+    AT_BUSY,
     AT_GUESS,
+    AT_ROUTER,
     AT_SENDER,
     AT_SPOILT,
     AT_USED,
     AT_WIN,
+    BUSY,
     CHANNEL,
     CHANNELS,
     CREDITS,
@@ -25,9 +37,13 @@ from simcore.kernels.flits.network import (
     OUTPUT,
     OUTPUT_PORTS,
     PORT,
+    PORTS,
     READY,
+    ROUTER_WORDS,
     STATE,
     SWITCH_ACCEPTS,
+    SWITCH_CYCLES,
+    SWITCH_DUE,
     SWITCH_INPUTS,
     SWITCH_KIND,
     SWITCH_OFFERS,
@@ -35,6 +51,7 @@ from simcore.kernels.flits.network import (
     TURNS,
     VC,
     WIDTH,
+    WON_CHANNEL,
     Ints,
     input_row,
     output_row,
@@ -52,7 +69,11 @@ def let_through(m: Ints, router: int, what: tuple[int, int, int]) -> None:
     senders, guesses, now = what
     offers, accepts = pointer_row(m, router, SWITCH_OFFERS), pointer_row(m, router, SWITCH_ACCEPTS)
     inputs, outputs = m[SWITCH_INPUTS], m[SWITCH_OUTPUTS]
-    if senders == 1 and guesses == 0 and not m[HOLDS]:
+    if m[SWITCH_CYCLES] > 1:
+        _work_in_batches(m, router, (senders, now))
+        return
+    is_alone = senders == 1 and guesses == 0
+    if is_alone and not m[HOLDS] and m[SWITCH_KIND] <= OUTPUT_FIRST:
         i = m[m[AT_SENDER]]
         c = input_row(m, router, i)
         e, o = _ends(m, c, m[c + OUTPUT])
@@ -63,14 +84,62 @@ def let_through(m: Ints, router: int, what: tuple[int, int, int]) -> None:
         _go_on(m, router, now)
     count = _ask(m, router, (senders, guesses, now))
     size = inputs, outputs, offers, accepts
-    wins = match(m, m[SWITCH_KIND], m[ITERATIONS], count, size)
+    wins = 0
+    if count > 0 or _has_sender(m, router, now):
+        wins = matched(m, m[SWITCH_KIND], m[ITERATIONS], count, size)
     for j in range(wins):
         a = m[m[AT_WIN] + j]
         if m[a + PRIORITY] != GUESSED or _is_right(m, router, a):
             _win(m, router, (m[a + INPUT], m[a + ASKED], m[a + LABEL]), now)
     if m[HOLDS]:
-        for e in range(2 * m[WIDTH]):
-            m[m[AT_USED] + e] = 0
+        _forget_used(m)
+
+
+@njit(cache=True, error_model="numpy")
+def _forget_used(m: Ints) -> None:
+    for e in range(2 * m[WIDTH]):
+        m[m[AT_USED] + e] = 0
+
+
+@njit(cache=True, error_model="numpy")
+def _work_in_batches(m: Ints, router: int, what: tuple[int, int]) -> None:
+    """Let flits through a switch whose allocation takes several cycles.
+
+    Those that ask in its first cycle are its batch, and winners send in its last one; what comes
+    meanwhile waits. A batch begins with any flit that has a channel, even one without a slot.
+    """
+    senders, now = what
+    won, own = pointer_row(m, router, WON_CHANNEL), m[AT_ROUTER] + router * ROUTER_WORDS
+    if m[HOLDS]:
+        _go_on(m, router, now)
+    if m[own + SWITCH_DUE] == now:
+        for e in range(m[SWITCH_INPUTS]):
+            i = m[won + e]
+            if i != NONE:
+                m[won + e] = NONE
+                c = input_row(m, router, i)
+                _win(m, router, (e, _ends(m, c, m[c + OUTPUT])[1], i), now)
+    elif m[own + SWITCH_DUE] < now and _has_sender(m, router, now):
+        m[own + SWITCH_DUE] = now + m[SWITCH_CYCLES] - 1
+        count = _ask(m, router, (senders, 0, now))
+        offers = pointer_row(m, router, SWITCH_OFFERS)
+        size = m[SWITCH_INPUTS], m[SWITCH_OUTPUTS], offers, pointer_row(m, router, SWITCH_ACCEPTS)
+        for j in range(matched(m, m[SWITCH_KIND], m[ITERATIONS], count, size)):
+            a = m[m[AT_WIN] + j]
+            m[won + m[a + INPUT]] = m[a + LABEL]
+    if m[HOLDS]:
+        _forget_used(m)
+
+
+@njit(cache=True, error_model="numpy")
+def _has_sender(m: Ints, router: int, now: int) -> bool:
+    """True if a flit of a router has a channel behind it, with a slot or without."""
+    busy = m[AT_BUSY] + router * m[PORTS] * m[CHANNELS]
+    for j in range(m[m[AT_ROUTER] + router * ROUTER_WORDS + BUSY]):
+        c = input_row(m, router, m[busy + j])
+        if m[c + STATE] == ACTIVE and m[c + READY] <= now and m[c + HELD] > 0:
+            return True
+    return False
 
 
 @njit(cache=True, error_model="numpy")

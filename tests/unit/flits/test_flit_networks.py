@@ -32,9 +32,9 @@ NETWORKS = {
 }
 OTHER_ROUTES = {
     "mesh": ("xy_yx", "adaptive_xy_yx", "romm", "valiant", "min_adapt", "planar_adapt"),
-    "torus": ("dim_order_bal", "min_adapt"),
+    "torus": ("dim_order_bal", "min_adapt", "valiant"),
     "fattree": ("anca",),
-    "flatfly": ("xyyx",),
+    "flatfly": ("xyyx", "adaptive_xyyx", "valiant", "ugal"),
 }
 STAGES: list[tuple[dict[str, Any], int]] = [
     ({}, 4),
@@ -178,9 +178,12 @@ def test_a_file_that_is_no_network_is_refused(tmp_path: Path, lines: str, place:
     ("change", "place"),
     [
         ({"topology": "dragonfly"}, "topology"),
-        ({"routing_function": "dim_order"}, "routing_function"),
-        ({"sw_allocator": "wavefront"}, "sw_allocator"),
-        ({"vc_alloc_delay": 2}, "vc_alloc_delay"),
+        ({"routing_function": "dim_order_bal"}, "routing_function"),
+        ({"sw_allocator": "max_weight"}, "sw_allocator"),
+        ({"vc_alloc_delay": 2, "speculative": 1}, "vc_alloc_delay"),
+        ({"injection_process": "poisson"}, "injection_process"),
+        ({"injection_process": "on_off", "burst_r1": 0.5}, "burst_alpha"),
+        ({"injection_process": "on_off", "burst_beta": 2}, "burst_beta"),
         ({"speculative": 2}, "speculative"),
         ({"num_vcs": 0}, "num_vcs"),
         ({"k": 200, "n": 3}, "k"),
