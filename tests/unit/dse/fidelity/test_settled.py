@@ -22,7 +22,7 @@ from dse.study.compile import compile_study
 from dse.study.trials import Trial
 
 TRIALS = 60
-SETTLED = {**SEARCH, "trials": TRIALS, "promote": 8, "controls": 2, "settle": None}
+SETTLED = {**SEARCH, "trials": TRIALS, "promote": 8, "controls": 2, "settle": 300}
 
 
 @pytest.fixture(scope="module")
