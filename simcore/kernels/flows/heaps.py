@@ -26,8 +26,12 @@ def push(key: Floats, what: Ints, size: int, time: float, number: int) -> None:
 @njit(cache=True, nogil=True, error_model="numpy")
 def drop(key: Floats, what: Ints, left: int) -> None:
     """Take the first event off a heap; *left* remain."""
-    time, number = key[left], what[left]
-    at = 0
+    _sink(key, what, 0, left, key[left], what[left])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sink(key: Floats, what: Ints, at: int, left: int, time: float, number: int) -> None:
+    """Put an event at a place of a heap of *left*, or as far below as it belongs."""
     while True:
         below = 2 * at + 1
         if below >= left:
@@ -111,23 +115,7 @@ def order_slots(order: Ints, place: Ints, ends: Floats, size: int) -> None:
 def order_events(key: Floats, what: Ints, size: int) -> None:
     """Make a heap, as ``push`` does, of *size* events in whatever order they are."""
     for first in range((size >> 1) - 1, -1, -1):
-        time, number, at = key[first], what[first], first
-        while True:
-            below = 2 * at + 1
-            if below >= size:
-                break
-            other = below + 1
-            if other < size and (
-                key[other] < key[below] or (key[other] == key[below] and what[other] < what[below])
-            ):
-                below = other
-            if time < key[below] or (time == key[below] and number <= what[below]):
-                break
-            key[at] = key[below]
-            what[at] = what[below]
-            at = below
-        key[at] = time
-        what[at] = number
+        _sink(key, what, first, size, key[first], what[first])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

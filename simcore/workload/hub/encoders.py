@@ -23,12 +23,9 @@ def encoder_decoder(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
     return sum_up(vocabulary * hidden, 2 * hidden + tables * buckets * heads, read + written)
 
 
-def bart(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
-    """Counts of BART (arXiv:1910.13461) and its kin: one table, two of positions or none."""
-    hidden, vocabulary = keys.number("hidden_size"), keys.number("vocab_size")
-    bias = has_bias(keys, family.qkv) if family.qkv else True
-    attention, norm = 4 * hidden * (hidden + bias), 2 * hidden
-    found: list[Part] = []
+def _two_sides(keys: Keys, hidden: int, attention: int) -> list[Part]:
+    """Layers that read, then layers that write and attend to what was read, after BART's keys."""
+    found, norm = list[Part](), 2 * hidden
     for side, attentions in (("encoder", 1), ("decoder", 2)):
         heads, width = keys.number(f"{side}_attention_heads"), keys.number(f"{side}_ffn_dim")
         if hidden % heads:
@@ -36,6 +33,15 @@ def bart(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
         layer = attentions * (attention + norm) + 2 * hidden * width + width + hidden + norm
         found += [Part(layer)] * keys.number(f"{side}_layers")
     keys.must_be("num_hidden_layers", keys.value("encoder_layers"))
+    return found
+
+
+def bart(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
+    """Counts of BART (arXiv:1910.13461) and its kin: one table, two of positions or none."""
+    hidden, vocabulary = keys.number("hidden_size"), keys.number("vocab_size")
+    bias = has_bias(keys, family.qkv) if family.qkv else True
+    attention, norm = 4 * hidden * (hidden + bias), 2 * hidden
+    found = _two_sides(keys, hidden, attention)
     positions = keys.number("max_position_embeddings") + family.more_positions
     rest = 2 * hidden * positions * family.positions + 2 * norm * family.final_norms
     keys.must_be("decoder_vocab_size", vocabulary)
@@ -46,14 +52,7 @@ def whisper(keys: Keys, _family: Family, _tied: bool) -> ModelCounts:
     """Counts of Whisper (arXiv:2212.04356), with the encoder of sound: keys have no biases."""
     hidden, vocabulary = keys.number("hidden_size"), keys.number("vocab_size")
     attention, norm = hidden * (4 * hidden + 3), 2 * hidden
-    found: list[Part] = []
-    for side, attentions in (("encoder", 1), ("decoder", 2)):
-        heads, width = keys.number(f"{side}_attention_heads"), keys.number(f"{side}_ffn_dim")
-        if hidden % heads:
-            raise keys.refuse("d_model", f"must be a multiple of its {heads} heads")
-        layer = attentions * (attention + norm) + 2 * hidden * width + width + hidden + norm
-        found += [Part(layer)] * keys.number(f"{side}_layers")
-    keys.must_be("num_hidden_layers", keys.value("encoder_layers"))
+    found = _two_sides(keys, hidden, attention)
     positions = keys.number("max_source_positions") + keys.number("max_target_positions")
     sound = hidden * (3 * keys.number("num_mel_bins") + 1) + hidden * (3 * hidden + 1)
     return sum_up(vocabulary * hidden, positions * hidden + sound + 2 * norm, found)
