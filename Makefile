@@ -10,7 +10,8 @@ COVERAGE_TESTS ?= tests
 # Some of the tests that run kernels: quick enough without the compiler, and without measured data
 # that a checkout may lack. What is left out by name takes minutes so, and reaches few lines more;
 # `make test` runs all of it. Hashes wrap around, of which numpy warns where compiled code does not.
-LONG := test_a_flow_alone or come_near_exact or cables_of_unlike or test_latency_makes \
+LONG := test_a_flow_alone or beyond_64_bits or params24 or come_near_exact or cables_of_unlike \
+	or test_latency_makes \
 	or (test_kinds and (flow or packet or contention or (cnn and congestion))) \
 	or test_other_routers \
 	or (test_flit_networks and (steady or stage or throughput or lone or load))
@@ -18,7 +19,8 @@ INTERPRETED := NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --maxprocesse
 	-W "ignore:overflow encountered:RuntimeWarning" -k "not ($(LONG))" \
 	$(addprefix tests/unit/kernels/test_,class_memo.py event_order.py hashed_set.py extremes.py \
 	slots_and_streams.py pointers.py) tests/unit/packets/test_times.py tests/unit/flits \
-	tests/unit/synthesis tests/unit/bounds tests/conformance/test_kinds.py \
+	tests/unit/synthesis tests/unit/bounds tests/unit/flows tests/unit/graphs/test_structure.py \
+	tests/unit/graphs/test_routing.py tests/conformance/test_kinds.py \
 	tests/oracles/test_systolic_against_plain_arrays.py \
 	$(addprefix tests/unit/engines/test_,phases.py tree_phase.py) \
 	$(addprefix tests/unit/formats/test_,chakra_read.py astra_exact_cases.py)
