@@ -1,10 +1,10 @@
 """Levers: one part of a machine a tenth better or worse, which tells what its time hangs on."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from simcore import Platform
+from simcore import Platform, SimcoreError, unbuildable
 
 LeverKind = Literal["compute", "memory", "bandwidth", "latency"]
 
@@ -37,14 +37,43 @@ class Moved:
     Attributes:
         lever: The part.
         factor: What it is multiplied by.
-        metrics: Of the design there; without costs where no such machine is sold.
+        metrics: Of the design there; without costs where no price list has such a machine.
         unpriced: Why there are no costs.
+        assumed: What its price stands on, where nobody sells the moved part.
     """
 
     lever: Lever
     factor: float
     metrics: Mapping[str, float]
     unpriced: str = ""
+    assumed: str = ""
+
+
+def priced_move(
+    lever: Lever,
+    factor: float,
+    platform: Platform,
+    metrics: Mapping[str, float],
+    costs: Callable[[], Mapping[str, float]],
+) -> Moved:
+    """A design on *platform*, of which *lever* was moved, with what its *costs* stand on.
+
+    Args:
+        lever: The part that was moved.
+        factor: What it was multiplied by.
+        platform: The machine after that.
+        metrics: Of the design there, without costs.
+        costs: Prices the machine; raises ``SimcoreError`` where the price list has none for it.
+    """
+    try:
+        priced = costs()
+    except SimcoreError as error:
+        return Moved(lever=lever, factor=factor, metrics=metrics, unpriced=str(error))
+    assumed = "at the price of the part that is sold"
+    if lever.kind == "bandwidth":  # the one property by which a price list tells parts apart
+        assumed = "of custom parts" if unbuildable(platform) else ""
+    every = {**metrics, **priced}
+    return Moved(lever=lever, factor=factor, metrics=every, assumed=assumed if priced else "")
 
 
 def moved_platforms(platform: Platform) -> Iterator[tuple[Lever, float, Platform]]:

@@ -90,8 +90,13 @@ class ScenarioEvaluator(Evaluator):
                     for metric, value in one.metrics.items()
                 }
                 reasons = dict.fromkeys(one.unpriced for _, one in named if one.unpriced)
+                assumed = dict.fromkeys(one.assumed for _, one in named if one.assumed)
                 yield Moved(
-                    lever=key[0], factor=key[1], metrics=metrics, unpriced="; ".join(reasons)
+                    lever=key[0],
+                    factor=key[1],
+                    metrics=metrics,
+                    unpriced="; ".join(reasons),
+                    assumed="; ".join(assumed),
                 )
 
     def check(self) -> None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import usable
 from dse.evaluate.designs.checks import design_checks
 from dse.evaluate.designs.run_check import KnobChecker, check_kernel_times, errors_named_for_run
 from dse.evaluate.designs.runs import FilledDesigns
-from dse.evaluate.levers import Moved, moved_platforms
+from dse.evaluate.levers import Moved, moved_platforms, priced_move
 from dse.evaluate.money import CostMeter
 from dse.evaluate.priced import PricedMachine
 from dse.evaluate.siblings import Siblings
@@ -23,7 +24,6 @@ from simcore import (
     ServiceResult,
     ServiceSimulator,
     ServiceTemplate,
-    SimcoreError,
     attribute_service,
     unbuildable,
 )
@@ -115,12 +115,7 @@ class ServiceEvaluator(Evaluator):
             simulated = self._simulator.simulate(self._derated(other))
             result, figures = self._bands.answered(other, simulated)
             metrics = {**_metrics(result), **figures}
-            unpriced = ""
-            try:
-                metrics |= self._costs(other, result)
-            except SimcoreError as error:  # no such machine is sold
-                unpriced = str(error)
-            yield Moved(lever=lever, factor=factor, metrics=metrics, unpriced=unpriced)
+            yield priced_move(lever, factor, platform, metrics, partial(self._costs, other, result))
 
     def checks(self) -> Sequence[Check]:
         return design_checks(self.input, lambda one: self.service(one).platform, self._fits)

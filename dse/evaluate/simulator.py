@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import backends_of, usable
 from dse.evaluate.designs.checks import RunFits
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
-from dse.evaluate.levers import Moved, moved_platforms
+from dse.evaluate.levers import Moved, moved_platforms, priced_move
 from dse.evaluate.money import CostMeter
 from dse.evaluate.priced import PricedMachine
 from dse.evaluate.siblings import Siblings
@@ -22,7 +23,6 @@ from simcore import (
     IterationResult,
     Run,
     RunTemplate,
-    SimcoreError,
     Simulator,
     attribute_run,
     check_run,
@@ -106,12 +106,8 @@ class SimulatorEvaluator(Evaluator):
             other = run.model_copy(update={"platform": platform})
             result = self._simulator.simulate(self._derated(other))
             metrics = self._metrics(other, result)
-            unpriced = ""
-            try:
-                metrics |= self._costs(other, result, metrics)
-            except SimcoreError as error:  # no such machine is sold
-                unpriced = str(error)
-            yield Moved(lever=lever, factor=factor, metrics=metrics, unpriced=unpriced)
+            costs = partial(self._costs, other, result, metrics)
+            yield priced_move(lever, factor, platform, metrics, costs)
 
     def priced(self, design: Design, metrics: Mapping[str, float]) -> PricedMachine | None:
         run = self.run(design)

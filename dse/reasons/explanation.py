@@ -104,4 +104,5 @@ def _what_if_data(goals: Goals, one: WhatIf) -> dict[str, Any]:
         "changes": dict(one.changes),
         "is_bargain": one.is_bargain(goals),
         "usd_per_percent": one.usd_per_percent,
+        "assumed": one.assumed,
     }

@@ -26,6 +26,7 @@ class WhatIf:
         reason: Why there are no changes, or not of all objectives.
         changes: Part by which each objective changes; those that are not known there are left out.
         usd_per_percent: Cost of 1 % less time, USD; None unless it buys time for money.
+        assumed: What the costs stand on, where nobody sells the part that is moved.
     """
 
     knobs: Mapping[str, tuple[Value | None, Value | None]]
@@ -35,6 +36,7 @@ class WhatIf:
     reason: str = ""
     changes: Mapping[str, float]
     usd_per_percent: float | None = None
+    assumed: str = ""
 
     def is_bargain(self, goals: Goals) -> bool:
         """True if it betters an objective by ``GAIN`` and none gets worse by ``LOSS``, at no lever.
@@ -88,6 +90,7 @@ def _moved(
             reason=one.unpriced if len(changes) < len(before) else "",
             changes=changes,
             usd_per_percent=_usd_per_percent(goals, before, changes),
+            assumed=one.assumed if any(_is_cost(name) for name in changes) else "",
         )
 
 
@@ -139,8 +142,11 @@ def time_and_cost(goals: Goals) -> tuple[str, str]:
     """The first simulated objective and the first cost in USD; empty where there is none."""
     timed = (name for name in goals.objectives if SIMULATED & set(OBJECTIVES[name].metrics))
     paid = (name for name in goals.objectives if OBJECTIVES[name].unit == "USD")
-    costs = (name for name in paid if COST_METRICS & set(OBJECTIVES[name].metrics))
-    return next(timed, ""), next(costs, "")
+    return next(timed, ""), next((name for name in paid if _is_cost(name)), "")
+
+
+def _is_cost(objective: str) -> bool:
+    return not COST_METRICS.isdisjoint(OBJECTIVES[objective].metrics)
 
 
 def _usd_per_percent(

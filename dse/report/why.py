@@ -100,6 +100,8 @@ def _effect(one: WhatIf) -> tuple[str, str]:
     )
     if one.state != "complete":
         return told, f"{one.state}: {one.reason}" if one.reason else plain(one.state)
-    if one.usd_per_percent is None:
-        return told, f"no price: {one.reason}" if one.reason else ""
-    return told, f"{format_quantity(one.usd_per_percent, 'USD')} per 1% of time"
+    if one.reason:
+        return told, f"no price: {one.reason}"
+    price = one.usd_per_percent
+    per_percent = "" if price is None else f"{format_quantity(price, 'USD')} per 1% of time"
+    return told, ", ".join(filter(None, (per_percent, one.assumed)))

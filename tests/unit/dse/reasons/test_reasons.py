@@ -157,6 +157,17 @@ def test_time_that_is_bought_has_a_price(found: Explanation) -> None:
             assert one.usd_per_percent == pytest.approx(usd / percent)
 
 
+def test_a_price_of_what_nobody_sells_says_what_it_stands_on(found: Explanation) -> None:
+    levers = [(one.lever, one) for one in found.what_ifs if one.lever is not None]
+    for lever, one in levers:
+        if lever.kind != "bandwidth":
+            assert one.assumed == "at the price of the part that is sold"
+            assert one.changes["capital_cost"] == 0
+        else:  # of the NVLinks of an A100 there are no more
+            assert (one.assumed == "of custom parts") == (lever.dimension == 0 and one.factor > 1)
+    assert not any(one.assumed for one in found.what_ifs if one.lever is None)
+
+
 def test_the_sentence_names_the_largest_part_and_what_more_of_it_buys(found: Explanation) -> None:
     (path,) = found.attributions
     compute = sum(ns for reason, ns in path.parts_ns.items() if reason.cause is Cause.COMPUTE)
