@@ -58,7 +58,7 @@ class Tree:
             "PYTHONPYCACHEPREFIX": str(self.scratch / "byte-code"),
             "SIMCORE_CACHE_DIR": str(self.scratch / "kernels"),
         }
-        left_out = ("PYTHONDONTWRITEBYTECODE", "NUMBA_DISABLE_JIT", "NUMBA_CACHE_DIR")
+        left_out = ("PYTHONDONTWRITEBYTECODE", "NUMBA_DISABLE_JIT")
         return {k: v for k, v in os.environ.items() if k not in left_out} | own
 
     @property

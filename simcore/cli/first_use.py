@@ -2,7 +2,6 @@
 
 import sys
 from os import environ
-from pathlib import Path
 
 
 def announce_compilation(*, folded: bool) -> None:
@@ -14,19 +13,17 @@ def announce_compilation(*, folded: bool) -> None:
     """
     from simcore.kernels.native import is_compiled
 
-    if not (_is_kept("schedule.run") if folded and _is_compiling() else is_compiled()):
+    if not (_is_kept("classes.schedule.run") if folded and _is_compiling() else is_compiled()):
         _announce("simulator")
 
 
 def announce_compilation_of(kernel: str, what: str) -> None:
-    """Print one line if *kernel*, as ``module.function``, has not been compiled here yet.
+    """Print one line if *kernel* has not been compiled here yet.
 
     Args:
-        kernel: The kernel that Python calls.
+        kernel: The kernel that Python calls, as ``package.module.function`` of the kernels.
         what: Word for it and those that it calls.
     """
-    import simcore.kernels  # noqa: F401 - says where compiled code is kept
-
     if _is_compiling() and not _is_kept(kernel):
         _announce(what)
 
@@ -36,8 +33,11 @@ def _is_compiling() -> bool:
 
 
 def _is_kept(kernel: str) -> bool:
-    kept = Path(environ["NUMBA_CACHE_DIR"]).glob(f"*/{kernel}-*.nbi")
-    return next(kept, None) is not None
+    from simcore.kernels.sources import folder_of, kernel_file
+
+    module, _, function = kernel.rpartition(".")
+    name = f"{module.rpartition('.')[2]}.{function}"
+    return next(folder_of(kernel_file(module)).glob(f"{name}-*.nbc"), None) is not None
 
 
 def _announce(what: str) -> None:

@@ -1,16 +1,15 @@
 """Compiled inner loops: arrays in, arrays out.
 
-Compiled code is kept in a folder whose name changes with the sources: numba itself notices an edit
-in a kernel's own file only, not in the kernels that it calls. The folder lies under
-``SIMCORE_CACHE_DIR``, or else in the user's cache, or else among the temporary files: in the first
-of them that no other user can write to. It is chosen here without importing numba, which takes
-longer than many a command that never runs a kernel.
+Compiled code is kept in a folder named after the compiler, where `sources` gives each module a
+folder named after its sources. It lies under ``SIMCORE_CACHE_DIR``, or else in the user's cache, or
+else among the temporary files: in the first of them that no other user can write to. It is chosen
+here without importing numba, which takes longer than many a command that never runs a kernel.
 """
 
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.util import source_hash
+from functools import cache
+from importlib.util import find_spec, source_hash
 from os import environ, scandir
 from pathlib import Path
 
@@ -20,21 +19,33 @@ _KEPT_FOLDERS = 3
 _YOUNG_S = 3600.0  # perhaps another process compiles there right now
 
 
+@cache
 def cache_folder() -> Path:
-    """Folder of the compiled form of these sources; made if need be.
+    """Folder of all that the compiler at hand has compiled; made if need be.
 
     Raises:
         PermissionError: Others can write to every folder that this process can write to.
     """
-    kernels = Path(__file__).parent
-    sources = [path.read_bytes() for path in sorted(kernels.rglob("*.py"))]
-    sources.append(sys.prefix.encode())  # another environment may have another numba
     # the 64 bits by which Python itself tells sources apart; needs no import
-    folder = private_folder(_bases(), f"kernels-{source_hash(b''.join(sources)).hex()}")
+    folder = private_folder(_bases(), f"kernels-{source_hash(_compiler()).hex()}")
     with suppress(OSError), scandir(folder) as kept:
         if next(kept, None) is None:
             _forget_old(folder)
     return folder
+
+
+def _compiler() -> bytes:
+    """Versions of what makes machine code of kernels, as these packages' own files tell them."""
+    files = []
+    for package, name in (
+        ("numba", "_version.py"),
+        ("llvmlite", "_version.py"),
+        ("numpy", "version.py"),
+    ):
+        found = find_spec(package)
+        folders = found.submodule_search_locations if found else None
+        files += [path for folder in folders or () if (path := Path(folder) / name).is_file()]
+    return b"".join(path.read_bytes() for path in files)
 
 
 def _bases() -> Iterator[Path]:
@@ -61,8 +72,4 @@ def _forget_old(folder: Path) -> None:
             rmtree(path, ignore_errors=True)
 
 
-_folder = cache_folder()
-environ["SIMCORE_CACHE_DIR"] = str(_folder.parent)  # workers need not choose, nor tell it again
-environ["NUMBA_CACHE_DIR"] = str(_folder)
-if "numba" in sys.modules:  # which has read its environment already
-    sys.modules["numba"].config.CACHE_DIR = environ["NUMBA_CACHE_DIR"]
+environ["SIMCORE_CACHE_DIR"] = str(cache_folder().parent)  # workers need not choose, nor tell again

@@ -1,54 +1,116 @@
-"""numba's compiler with a cache that bears damage: a file of it that is not whole is left out.
+"""numba's compiler with a cache of our own: it notices every edit that matters, and bears damage.
 
-numba writes its cache without syncing it and reads it, as pickles and machine code, without a
-check: what a full disk or a power failure has cut ends the process.
+numba's own notices edits of the file of a kernel but not of those that it calls, keeps an index
+that processes which compile at once overwrite for each other, and reads its files, which are
+pickles and machine code, without a check: what a full disk or a power failure has cut ends the
+process.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import pickle
+from collections.abc import Callable
+from importlib.util import source_hash
+from os import replace
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from tempfile import NamedTemporaryFile
+from typing import Any, TypeVar, cast
 
 import numba
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.serialize import dumps
 
 from simcore.kernels.private_folder import is_whole, seal
+from simcore.kernels.sources import folder_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def njit(**options: Any) -> Callable[[Function], Function]:
-    """A decorator that compiles a function with *options* of ``numba.njit``."""
+    """A decorator that compiles a function with *options* of ``numba.njit``, and keeps the code."""
     compiled_by_numba: Any = numba.njit(**options)
 
     def compiled(function: Function) -> Function:
         dispatcher: Any = compiled_by_numba(function)
-        cache = getattr(dispatcher, "_cache", None)  # none where numba is told not to compile
-        if cache is not None:
-            cache._cache_file.__class__ = _SealedCache
+        if dispatcher is not function:  # as it is where numba is told not to compile
+            dispatcher._cache = _Cache(function)
         return cast(Function, dispatcher)
 
     return compiled
 
 
-_CacheFile: Any = IndexDataCacheFile
+_Locator: Any = _CacheLocator
+_Impl: Any = CompileResultCacheImpl
+_FunctionCache: Any = FunctionCache
+_dumps: Any = dumps
+_config: Any = numba.config
 
 
-class _SealedCache(_CacheFile):  # type: ignore[misc]
-    """The files of one function: an index of its compiled forms, and each of them."""
+class _SourceLocator(_Locator):  # type: ignore[misc]
+    """A function's place in the cache: by its file's sources, and its line there."""
 
-    def _load_index(self) -> Any:
-        is_whole(Path(self._index_path))
-        return super()._load_index()
+    def __init__(self, function: Any, file: str) -> None:
+        self._py_file = file  # numba names it in warnings
+        self._line = function.__code__.co_firstlineno
+        self._folder = folder_of(Path(file))
 
-    def _load_data(self, name: str) -> Any:
-        is_whole(Path(self._data_path(name)))
-        return super()._load_data(name)
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> "_SourceLocator | None":
+        return cls(function, file) if Path(file).is_file() else None
 
-    @contextmanager
-    def _open_for_write(self, path: str) -> Iterator[BinaryIO]:
-        with super()._open_for_write(path) as file:
-            yield file
+    def ensure_cache_path(self) -> None:
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._folder.name
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _SourceImpl(_Impl):  # type: ignore[misc]
+    _locator_classes = (_SourceLocator,)
+
+
+class _Cache(_FunctionCache):  # type: ignore[misc]
+    """Compiled forms of one function, one for each set of types and processor."""
+
+    _impl_class = _SourceImpl
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._cache_file = _SealedFiles(Path(self.cache_path), self._impl.filename_base)
+
+    def _index_key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
+        # code that calls a library of vector functions runs only where that is installed
+        return (*super()._index_key(signature, codegen), _config.USING_SVML)
+
+
+class _SealedFiles:
+    """The files of one function: each is a compiled form with its key, and named after that key."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder, self._name = folder, name
+
+    def load(self, key: object) -> Any:
+        path = self._path(key)
+        if not is_whole(path):
+            return None
+        found, compiled = pickle.loads(path.read_bytes())
+        return compiled if found == key else None
+
+    def save(self, key: object, compiled: object) -> None:
+        with NamedTemporaryFile(dir=self._folder, suffix=".tmp", delete=False) as file:
+            file.write(_dumps((key, compiled)))
             file.flush()
             with open(file.name, "r+b") as written:
                 seal(written)
+        replace(file.name, self._path(key))
+
+    def flush(self) -> None:
+        for path in self._folder.glob(f"{self._name}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+    def _path(self, key: object) -> Path:
+        return self._folder / f"{self._name}.{source_hash(repr(key).encode()).hex()}.nbc"

@@ -1,9 +1,9 @@
 """Calls kernels as machine code that is kept on disk, without importing the compiler.
 
 Importing numba takes longer than most runs. So the kernels that Python calls are compiled once, by
-numba and LLVM, and kept beside numba's own cache: linked into a shared library where the machine
-has a linker, else as an object file, which LLVM loads. What is kept runs on any processor of the
-architecture and calls nothing but the C library.
+numba and LLVM, and kept beside what numba has compiled: linked into a shared library where the
+machine has a linker, else as an object file, which LLVM loads. What is kept runs on any processor
+of the architecture and calls nothing but the C library.
 """
 
 import ctypes
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.private_folder import is_whole
+from simcore.kernels.sources import folder_of, kernel_file
 
 Entry = Callable[..., int]
 PREFIX = "simcore_"  # of the names of the entry points
@@ -52,7 +53,8 @@ def is_compiled() -> bool:
 
 def image_path(suffix: str) -> Path:
     """Path of the machine code, a library (``.so``) or an object file (``.o``)."""
-    return Path(os.environ["NUMBA_CACHE_DIR"]) / f"native-{sys.platform}-{_machine()}{suffix}"
+    made_by = kernel_file("native_build")  # imports all that is in it
+    return folder_of(made_by) / f"native-{sys.platform}-{_machine()}{suffix}"
 
 
 def _machine() -> str:

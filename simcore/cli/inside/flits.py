@@ -24,7 +24,7 @@ def flits(manifest: Path, out: Path) -> None:
     from simcore.flits.manifest import read_manifest, run_cases
 
     tables, cases = read_manifest(manifest)
-    announce_compilation_of("run.run_until", "flit")
+    announce_compilation_of("flits.run.run_until", "flit")
     statuses: Counter[str] = Counter()
     results = run_cases(
         tables, cases, lambda _, status: statuses.update([status]), manifest.parent,

@@ -27,7 +27,7 @@ def systolic(layers: Path, out: Path, config: Path | None) -> None:
     from simcore.systolic.table import predict, read_cases
 
     cases = read_cases(layers) if config is None else topology_cases(layers, read_config(config))
-    announce_compilation_of("layer.run_layer", "systolic")
+    announce_compilation_of("systolic.layer.run_layer", "systolic")
     found = predict(cases)
     write_text(out, found.text)
     click.echo(f"{len(cases)} layers, {found.errors} errors. Reports in {out}.")

@@ -56,7 +56,7 @@ def packets(file: Path, out: Path | None, seed: int | None, every: int, **files:
     from simcore.packets.case import case_of, is_case
 
     data, wishes = read_json(file), _Wishes(**files, every_ns=every)
-    announce_compilation_of("run_loop.run_packets", "packet")
+    announce_compilation_of("packets.run_loop.run_packets", "packet")
     try:
         if not is_case(data):
             _run_manifest(data, file, out, is_of_one=wishes.are_of_one or seed is not None)

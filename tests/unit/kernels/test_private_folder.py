@@ -11,7 +11,7 @@ from simcore.kernels.private_folder import private_folder
 
 ROOT = Path(__file__).resolve().parents[3]
 STRANGER = 65534
-CHOOSE = "from simcore.kernels import _folder; print(_folder)"
+CHOOSE = "from simcore.kernels import cache_folder; print(cache_folder())"
 MAIN = "from simcore.__main__ import main; main()"
 SYSTEM = ["simcore", "simulate", str(ROOT / "configs" / "runs" / "gpt3_175b_1024_a100.yaml")]
 LOAD = """
@@ -140,11 +140,11 @@ def test_old_folders_of_other_users_are_left_alone(tmp_path: Path) -> None:
 
 @as_root
 def test_a_library_of_a_stranger_is_not_loaded(tmp_path: Path) -> None:
-    folder = Path(run(CHOOSE, tmp_path / "own").stdout.strip())
-    library = folder / "native-linux-x86_64.so"
     from simcore.kernels.native import image_path, prepare
 
     prepare()
+    where = "from simcore.kernels.native import image_path; print(image_path('.so'))"
+    library = Path(run(where, tmp_path / "own").stdout.strip())
     library.write_bytes(image_path(".so").read_bytes())
     os.chown(library, STRANGER, STRANGER)
     done = run(LOAD, tmp_path / "own")
