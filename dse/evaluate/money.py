@@ -85,6 +85,10 @@ class CostMeter:
         """The price book in use."""
         return self._prices
 
+    def power(self, platform: Platform) -> Cost:
+        """Power of *platform* by part."""
+        return self._power.cost(platform)
+
     def metrics(
         self, platform: Platform, iteration_time_s: float, tokens: int
     ) -> Mapping[str, float]:
@@ -103,7 +107,7 @@ class CostMeter:
             result["network_cost_usd"] = network.total
             result |= {f"network_{name}_usd": usd for name, usd in network.parts.items()}
         if needed & {"power_w", *owned, *_ENERGY}:
-            result["power_w"] = self._power.cost(platform).total
+            result["power_w"] = self.power(platform).total
         if needed & _HOURLY:
             hourly = self._hourly(platform, result)
             result["usd_per_hour"] = hourly.total
