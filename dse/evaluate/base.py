@@ -264,7 +264,7 @@ class Evaluator(ABC):
         return ()
 
     def runs(self, design: Design) -> Mapping[str, Run]:
-        """Runs that make up *design*, by pool or scenario, "" for the only one; empty: not known."""
+        """Runs that make up *design*, by pool or scenario, or "" for one; empty: not known."""
         return {}
 
     def moved(self, design: Design) -> Iterator[Moved]:

@@ -86,8 +86,8 @@ def _told(result: StudyResult, kept: int, others: int, coarser: Sequence[Trial])
         )
     if coarser:
         told.append(
-            f"{len(coarser):,} designs were judged at {result.study.levels[0]} alone, and are drawn "
-            f"with the values that they have there; the front was judged at "
+            f"{len(coarser):,} designs were judged at {result.study.levels[0]} alone, and are drawn"
+            f" with the values that they have there; the front was judged at "
             f"{front_fidelity(result.study, result.rows)}."
         )
     return told

@@ -41,7 +41,6 @@ def page_data(result: StudyResult, evaluator: Evaluator) -> dict[str, Any]:
         "importance": importance(result),
         "course": _course(result, chosen, axes),
         "breakdowns": breakdowns(result, evaluator) if result.front else [],
-        "bound": bound_parts(result.summary),
     }
 
 
@@ -92,11 +91,3 @@ def _course(result: StudyResult, chosen: Chosen, axes: list[Axis]) -> dict[str, 
         told += points[-1:] if points and told[-1] != points[-1] else []
         course["best"].append({"label": axis.label, "unit": axis.unit, "points": told})
     return course
-
-
-def bound_parts(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Times of recommended designs by what they went to, as ``summary.json`` has them."""
-    found = summary.get("time_parts")
-    if not isinstance(found, dict):
-        return []
-    return [{"trial": int(number), **one} for number, one in found.items()]

@@ -22,7 +22,8 @@ def origin_html(result: StudyResult) -> str:
     if result.provenances:
         last = result.provenances[-1]
         rows += [(name, f"SHA-256 {_digest(text)}") for name, text in last.files.items()]
-        rows += [(f"code of {name}", digest[:_SHORT]) for name, digest in last.code.items()]
+        code = "\n".join(f"{name} {digest}" for name, digest in sorted(last.code.items()))
+        rows.append((f"code, {len(last.code)} parts", f"SHA-256 {_digest(code)}"))
     packages = ", ".join(f"{name} {version}" for name, version in versions().items())
     rows.append(("versions", packages))
     command = f"python -m dse study {STUDY} --executor serial --out again"

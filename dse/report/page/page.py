@@ -43,6 +43,7 @@ _CLOUD = """
 <p id='cloud-beyond' class='quiet'></p>
 <p class='quiet'>A drag keeps the designs in a box, a click puts one first in the comparison below,
 a click with Shift second; the arrow keys walk along the front.</p>
+<p id='told' class='quiet'></p>
 <p id='said' role='status'></p>
 """
 
@@ -149,9 +150,13 @@ def _body(parts: dict[str, Any], *, has_pictures: bool) -> Iterator[str]:
         ("All knobs", "knobs", _PARALLEL if pictures else ""),
         ("Designs of the front", "front-rows", texts["front-rows"]),
         ("What they are made of", "breakdowns", _plots("breakdowns", pictures)),
-        ("What binds where", "bound", _plots("bound", pictures)),
+        ("What binds where", "bound", texts["bound"]),
         ("The winner's pipeline", "pipeline", texts["pipeline"]),
-        ("Importance of knobs", "importance", _plots("importance", pictures, _IMPORTANCE)),
+        (
+            "Importance of knobs",
+            "importance",
+            _plots("importance", pictures and bool(parts["data"]["importance"]), _IMPORTANCE),
+        ),
         ("Convergence", "course", _plots("course", pictures)),
         ("Scenarios and regret", "scenarios", texts["scenarios"]),
         ("How far to trust it", "measured", texts["measured"]),

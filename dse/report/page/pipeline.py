@@ -10,8 +10,8 @@ import numpy as np
 from simcore import Cause, Run, SimcoreError, Simulator, explain_run, format_quantity
 
 COLUMNS = 1000
-"""Columns of the picture: each shows what most of its time went to, so that the picture of a million
-nodes is as small as that of a hundred."""
+"""Columns of the picture: each shows what most of its time went to, so that the picture of a
+million nodes is as small as that of a hundred."""
 
 MOST_STAGES = 64
 """Stages that are drawn; of more, every so manieth."""

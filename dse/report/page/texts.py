@@ -6,10 +6,11 @@ from dse.fidelity.told import fidelity_lines
 from dse.objectives import OBJECTIVES
 from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
-from dse.report.amounts import show_amount, show_objective
+from dse.reasons.waits import PARTS
+from dse.report.amounts import NO_MEANING, show_amount, show_objective
 from dse.report.baseline import baseline_lines
 from dse.report.choice import choice_lines, short_list
-from dse.report.front_table import front_table
+from dse.report.front_table import FrontTable, front_table
 from dse.report.measured import front_accelerators, front_bands
 from dse.report.page.html_text import listed, pairs, table, told
 from dse.report.page.origin import origin_html
@@ -21,6 +22,7 @@ from dse.results.misses import nearest_misses
 from dse.results.notes import note_lines
 from dse.results.regret import regret_lines
 from dse.results.result import StudyResult
+from simcore import format_quantity
 
 _COUNTED = ("proposals", "evaluated", "infeasible", "pruned", "failed", "duplicates", "front_size")
 
@@ -32,6 +34,7 @@ def text_sections(result: StudyResult) -> Mapping[str, str]:
         "recommended": _recommended,
         "front-rows": _front,
         "measured": _measured,
+        "bound": _bound,
         "scenarios": _scenarios,
         "infeasible": _infeasible,
         "prices": _prices,
@@ -79,6 +82,29 @@ def _measured(result: StudyResult) -> str:
         return ""
     bands = [f"Measured against: {band}." for band in front_bands(result)]
     return listed([*bands, *(f"Accelerator {one}." for one in front_accelerators(result))])
+
+
+def _bound(result: StudyResult) -> str:
+    """Times of the recommended designs by what they went to, designs side by side."""
+    found = result.summary.get(PARTS)
+    if not isinstance(found, dict) or not found:
+        return ""
+    each = [dict(one["parts_s"]) for one in found.values()]
+    whole = [sum(parts.values()) for parts in each]
+    rows = [
+        (name, *(_part(parts.get(name), time_s) for parts, time_s in zip(each, whole, strict=True)))
+        for name in dict.fromkeys(name for parts in each for name in parts)
+    ]
+    rows.append(("in all", *(format_quantity(time_s, "s") for time_s in whole)))
+    first = next(iter(found.values()))
+    heads = (f"{first['of']}, {first['way']}", *(f"trial {number}" for number in found))
+    return table(FrontTable(columns=heads, rows=tuple(rows), numbers=0, common=()))
+
+
+def _part(time_s: float | None, whole_s: float) -> str:
+    if time_s is None:
+        return NO_MEANING
+    return f"{format_quantity(time_s, 's')} ({time_s / whole_s:.1%})"
 
 
 def _scenarios(result: StudyResult) -> str:

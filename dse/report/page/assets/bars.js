@@ -1,5 +1,5 @@
 "use strict";
-// Bars and courses: importance, convergence, breakdowns, and what binds where.
+// Bars and courses: importance, convergence and breakdowns.
 
 const TINTS = ["#4477aa", "#cc6633", "#228833", "#aa3377", "#999933", "#66a5c4", "#8855aa", "#bbbbbb", "#775544", "#44aa99", "#ddaa33", "#555577"];
 
@@ -69,11 +69,4 @@ function stacked(title, unit, trials, parts) {
 
 function drawBreakdowns() {
   fill("breakdowns", page.data.breakdowns.map((one) => stacked(one.title, one.unit, one.trials, one.parts)));
-}
-
-function drawBound() {
-  const all = page.data.bound, names = [...new Set(all.flatMap((one) => one.parts_s.map(([name]) => name)))];
-  if (!all.length) return fill("bound", []);
-  const parts = names.map((name) => ({ name, values: all.map((one) => (one.parts_s.find(([own]) => own === name) ?? [name, 0])[1]) }));
-  fill("bound", [stacked(`${all[0].of}, ${all[0].way}`, "s", all.map((one) => one.trial), parts)]);
 }

@@ -33,6 +33,7 @@ function drawKept() {
   document.getElementById("kept").textContent = count === all
     ? `${all.toLocaleString("en")} designs, ${front} of them on the front.`
     : `${count.toLocaleString("en")} of ${all.toLocaleString("en")} designs are kept, ${front} of them on the front.`;
+  document.getElementById("told").textContent = page.data.told.join(" ");
   for (const line of document.querySelectorAll("#front-table tbody tr")) {
     const row = rowOf(Number(line.cells[0].textContent));
     line.classList.toggle("out", row !== null && !page.kept[row]);

@@ -1,7 +1,7 @@
 "use strict";
 // Opens the page, and while a study runs asks for what has changed.
 
-const LATER = [drawParallel, drawImportance, drawCourse, drawBreakdowns, drawBound];
+const LATER = [drawParallel, drawImportance, drawCourse, drawBreakdowns];
 
 function drawAll() {
   if (!document.getElementById("cloud")) return;

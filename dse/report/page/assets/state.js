@@ -77,7 +77,7 @@ function told(axis, value) {
 
 /** Four digits, with k, M, G, T before a unit that takes them. */
 function amount(value, unit) {
-  const prefixed = ["USD", "W", "B", "s", "B/s", "FLOP/s", "1/s"].includes(unit);
+  const prefixed = ["USD", "W", "B", "s", "B/s", "FLOP/s"].includes(unit);
   const size = Math.abs(value);
   if (prefixed && unit === "s" && size > 0 && size < 1) {
     return size < 1e-3 ? `${digits(value * 1e6)} us` : `${digits(value * 1e3)} ms`;
