@@ -24,7 +24,7 @@ from dse.report.difference import difference, difference_data
 from dse.report.explain import explain_trial, trial_data
 from dse.report.front_table import FrontTable, front_table
 from dse.report.measured import front_accelerators, front_bands
-from dse.report.page import report_page
+from dse.report.page.page import report_page
 from dse.report.trial_page import trial_page
 from dse.results.baseline import baseline_of, baseline_summary
 from dse.results.failures import failure_lines

@@ -15,7 +15,7 @@ from dse.evaluate.priced import PricedMachine
 from dse.evaluate.siblings import Siblings
 from dse.objectives import Goals
 from dse.space import Check, Design, Parameter
-from simcore import Attribution, ConfigError, InfeasibleError, SimcoreError, SimulationError
+from simcore import Attribution, ConfigError, InfeasibleError, Run, SimcoreError, SimulationError
 
 State = Literal["complete", "infeasible", "failed", "pruned"]
 
@@ -262,6 +262,10 @@ class Evaluator(ABC):
             InfeasibleError: The design breaks a rule.
         """
         return ()
+
+    def runs(self, design: Design) -> Mapping[str, Run]:
+        """Runs that make up *design*, by pool or scenario, or "" for one; empty: not known."""
+        return {}
 
     def moved(self, design: Design) -> Iterator[Moved]:
         """*design* on machines of which one part is a tenth better or worse; empty: not known.

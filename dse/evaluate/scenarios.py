@@ -1,13 +1,13 @@
 """Evaluates a design under several circumstances: other workloads, prices, bandwidths."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.levers import Moved
 from dse.evaluate.siblings import Siblings
 from dse.space import Check, Design
-from simcore import Attribution, ConfigError, InfeasibleError
+from simcore import Attribution, ConfigError, InfeasibleError, Run
 
 
 class ScenarioEvaluator(Evaluator):
@@ -76,6 +76,14 @@ class ScenarioEvaluator(Evaluator):
             for name, each in self._each.items()
             for found in each.attributions(design)
         ]
+
+    def runs(self, design: Design) -> Mapping[str, Run]:
+        """Runs of every scenario, under its name."""
+        return {
+            f"{what} in {name}".strip(): run
+            for name, each in self._each.items()
+            for what, run in each.runs(design).items()
+        }
 
     def moved(self, design: Design) -> Iterator[Moved]:
         """Machines with the same part moved in all scenarios; a part that one lacks is left out."""

@@ -20,6 +20,7 @@ from simcore import (
     Attribution,
     ConfigError,
     InfeasibleError,
+    Run,
     Service,
     ServiceResult,
     ServiceSimulator,
@@ -107,6 +108,10 @@ class ServiceEvaluator(Evaluator):
 
     def attributions(self, design: Design) -> Sequence[Attribution]:
         return attribute_service(self._derated(self.service(design)))
+
+    def runs(self, design: Design) -> Mapping[str, Run]:
+        service = self.service(design)
+        return {"prefill": service.prefill_run, "decode": service.decode_run}
 
     def moved(self, design: Design) -> Iterator[Moved]:
         service = self.service(design)

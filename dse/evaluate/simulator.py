@@ -100,6 +100,9 @@ class SimulatorEvaluator(Evaluator):
     def attributions(self, design: Design) -> Sequence[Attribution]:
         return (attribute_run(self._derated(self.run(design))),)
 
+    def runs(self, design: Design) -> Mapping[str, Run]:
+        return {"": self.run(design)}
+
     def moved(self, design: Design) -> Iterator[Moved]:
         run = self.run(design)
         for lever, factor, platform in moved_platforms(run.platform):

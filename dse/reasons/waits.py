@@ -8,26 +8,42 @@ from dse.evaluate import Evaluator
 from dse.objectives import Goals
 from dse.reasons.sentence import sentence
 from dse.study.trials import Trial
-from simcore import InfeasibleError
+from simcore import Attribution, InfeasibleError
 
 REASONS = "reasons"
 """Entry of ``summary.json``: sentences by the number of a trial."""
 
+PARTS = "time_parts"
+"""Entry of ``summary.json``: seconds by reason, by the number of a trial."""
+
+MOST_PARTS = 12
+"""Reasons of one design that are kept."""
+
 
 def reasons_summary(goals: Goals, evaluator: Evaluator, rows: Iterable[Trial]) -> dict[str, Any]:
-    """Entry ``reasons`` of ``summary.json``; nothing where none is known.
+    """Entries ``reasons`` and ``time_parts`` of ``summary.json``; nothing where none is known.
 
     Args:
         goals: Of the study.
         evaluator: Of the level that *rows* were judged at.
         rows: Designs of the front.
     """
-    found = {}
+    found, parts = {}, {}
     for row in rows:
         with suppress(InfeasibleError):  # of a row that says so itself
-            if told := sentence(goals, evaluator.attributions(row.design), ()):
-                found[str(row.number)] = told
-    return {REASONS: found} if found else {}
+            times = evaluator.attributions(row.design)
+            if told := sentence(goals, times, ()):
+                found[str(row.number)], parts[str(row.number)] = told, _parts(times[0])
+    return {REASONS: found, PARTS: parts} if found else {}
+
+
+def _parts(found: Attribution) -> dict[str, Any]:
+    """Seconds by reason, the largest first; from ``MOST_PARTS`` on in one."""
+    parts = [(str(reason), time_ns * 1e-9) for reason, time_ns in found.parts_ns.items()]
+    shown, rest = parts[:MOST_PARTS], parts[MOST_PARTS:]
+    if rest:
+        shown.append((f"{len(rest)} smaller ones", sum(time_s for _, time_s in rest)))
+    return {"of": found.what, "way": found.way, "parts_s": [list(part) for part in shown]}
 
 
 def reason_lines(summary: Mapping[str, Any]) -> list[str]:

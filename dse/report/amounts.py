@@ -100,8 +100,13 @@ def short_names(names: list[str]) -> dict[str, str]:
     return {name: text if counts.count(text) == 1 else name for name, text in short.items()}
 
 
+_TABLES = ("plan", "platform", "system", "workload")
+"""Tables of a run file; a knob that begins with another word is of a pool, which is told."""
+
+
 def _short(name: str) -> str:
     if name.startswith("platform.dimensions["):
         slot, _, rest = name.removeprefix("platform.dimensions[").partition("].")
         return f"dim{slot}.{rest}"
-    return name.split(".", 1)[-1]
+    table, _, rest = name.partition(".")
+    return rest if rest and table in _TABLES else name

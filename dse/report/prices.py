@@ -15,7 +15,7 @@ from dse.evaluate.priced import PricedMachine
 from dse.objectives import COST_METRICS, OBJECTIVES, Objective
 from dse.results.result import StudyResult
 from dse.study.trials import Trial
-from simcore import InfeasibleError, Npu
+from simcore import InfeasibleError, Npu, Platform
 
 SHARE = 0.3
 """Shift of each price, up and down; where sources of a part disagree by more, as far as they do."""
@@ -122,6 +122,7 @@ class _Desk:
         self._study, self._cost = result.study, cost
         self._evaluator = build_evaluator(result.study.evaluator_input)
         self._machines: dict[int, PricedMachine] = {}
+        self._platforms: dict[str, Platform] = {}
         self._meter = CostMeter(cost, result.study.goals, result.study.folder)
         self.usual = SizeMove(name="", told="", prices=self._meter.prices)
 
@@ -135,7 +136,9 @@ class _Desk:
             found = self._evaluator.priced(trial.design, trial.evaluation.metrics)
             if found is None:
                 raise ValueError(f"costs of trial {trial.number} are not of the price book")
-            self._machines[trial.number] = found
+            text = found.platform.model_dump_json()  # one object for all machines that are alike
+            platform = self._platforms.setdefault(text, found.platform)
+            self._machines[trial.number] = replace(found, platform=platform)
         return self._machines[trial.number]
 
     def moves(self, trials: Sequence[Trial]) -> Iterator[SizeMove]:
@@ -170,13 +173,17 @@ class _Desk:
 
     def values(self, trials: Sequence[Trial], measure: Objective, move: SizeMove) -> list[float]:
         """The measure of each of *trials* after a move; infinite where no such machine is sold."""
-        meter = CostMeter(self._cost, self._study.goals, self._study.folder, move.prices)
+        goals, folder = self._study.goals, self._study.folder
+        meter = CostMeter(self._cost, goals, folder, move.prices, keeps=True)
+        moved: dict[int, Platform] = {}
         found = []
         for trial in trials:
             machine, metrics = self.machine(trial), trial.evaluation.metrics
+            own = machine.platform
             try:
-                moved = move.machine(machine.platform)
-                costs = meter.metrics(moved, machine.period_s, machine.tokens)
+                if id(own) not in moved:
+                    moved[id(own)] = move.machine(own)
+                costs = meter.metrics(moved[id(own)], machine.period_s, machine.tokens)
             except InfeasibleError:
                 found.append(inf)
                 continue

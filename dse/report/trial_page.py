@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-from dse.report.page import STYLE
+from dse.report.page.page import style
 from dse.report.sections import ReportSection
 
 
@@ -18,7 +18,7 @@ def trial_page(question: str, sections: Sequence[ReportSection]) -> str:
     title = html.escape(f"{question or 'Study'}: {first.title}")
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
-        f"<title>{title}</title><style>{STYLE}</style></head><body>",
+        f"<title>{title}</title><style>{style()}</style></head><body>",
         f"<h1>{html.escape(question or 'Study')}</h1>",
         *(_section(section) for section in (first, *rest)),
         "</body></html>",

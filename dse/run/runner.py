@@ -25,7 +25,7 @@ from dse.proof.prove import Prover
 from dse.proof.screening import StudyScreen
 from dse.provenance import Provenance, next_number, provenance_summary
 from dse.reasons.waits import reasons_summary
-from dse.report.page import report_page
+from dse.report.page.page import report_page
 from dse.results.baseline import baseline_summary
 from dse.results.convergence import convergence_summary
 from dse.results.result import StudyResult

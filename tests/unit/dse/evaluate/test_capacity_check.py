@@ -15,7 +15,7 @@ from dse.evaluate.base import Evaluation, evaluate
 from dse.evaluate.simulator import SimulatorEvaluator
 from dse.proof.designs import KnownDesigns
 from dse.report.explain import explain_trial
-from dse.report.page import report_page
+from dse.report.page.page import report_page
 from dse.results.notes import note_lines, notes_summary
 from dse.results.result import load_study
 from dse.run.runner import Runner

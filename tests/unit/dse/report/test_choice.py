@@ -15,7 +15,7 @@ from dse.objectives import OBJECTIVES
 from dse.report.amounts import show_objective
 from dse.report.choice import choice_lines, short_list
 from dse.report.front_table import front_table
-from dse.report.page import report_page
+from dse.report.page.page import report_page
 from dse.report.picture import front_data
 from dse.results.equals import costs_alike
 from dse.results.recommended import MOST, with_room

@@ -13,7 +13,7 @@ import dse
 from dse.cli.showing import diff_command, show_result
 from dse.report.explain import explain_trial
 from dse.report.front_table import front_table
-from dse.report.page import report_page
+from dse.report.page.page import report_page
 from dse.study.memory_marks import memory_mark, memory_told
 
 

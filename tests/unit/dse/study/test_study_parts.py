@@ -10,7 +10,7 @@ import yaml
 
 import dse
 from dse.objectives import OBJECTIVES, Goals, Limit
-from dse.report.page import report_page
+from dse.report.page.page import report_page
 from dse.report.picture import front_data
 from dse.study.compile import compile_study, load_study_file
 from simcore import ConfigError, shipped_folder
