@@ -41,6 +41,7 @@ from simcore.files.resources import shipped_names as shipped_names  # provisiona
 from simcore.files.yaml_file import parse_yaml as parse_yaml  # provisional
 from simcore.files.yaml_file import read_table as read_table  # provisional
 from simcore.files.yaml_file import read_yaml as read_yaml  # provisional
+from simcore.formats.timeline.timeline import Timeline as Timeline  # provisional
 from simcore.kernels.private_folder import danger_above as danger_above  # provisional
 from simcore.last_resort import last_words as last_words  # provisional
 from simcore.machine import Dimension as Dimension
@@ -112,6 +113,7 @@ from simcore.simulation import attribute_run as attribute_run  # provisional
 from simcore.simulation import explain_run as explain_run  # provisional
 from simcore.simulation import simulate as simulate
 from simcore.simulation import simulate_run as simulate_run
+from simcore.simulation import timeline_run as timeline_run  # provisional
 from simcore.terms import CollectiveKind as CollectiveKind
 from simcore.terms import Precision as Precision
 from simcore.topologies import TOPOLOGIES as TOPOLOGIES
