@@ -13,7 +13,9 @@ from simcore.collectives import Offset as Offset
 from simcore.collectives import Step as Step
 from simcore.collectives import Table as Table
 from simcore.comparison import Comparison as Comparison  # provisional
+from simcore.comparison import TraceDifference as TraceDifference  # provisional
 from simcore.comparison import compare as compare  # provisional
+from simcore.comparison import compare_with_trace as compare_with_trace  # provisional
 from simcore.compute import COMPUTE_MODELS as COMPUTE_MODELS
 from simcore.compute import ComputeModel as ComputeModel
 from simcore.compute import Roofline as Roofline
