@@ -55,7 +55,7 @@ def _phase(phase: PassPhase) -> str:
 
 
 def _shares(run: Run, operator: Operator) -> Sequence[tuple[float, float, Work]]:
-    """Where each kernel begins and ends within its operator, from 0 to 1."""
+    """Begin and end of each kernel within its operator, from 0 to 1, and its work."""
     model, precision = COMPUTE_MODELS[run.compute](), run.workload.precision
     npu = run.platform.npu
     times = [model.kernel_time_ns(kernel, npu, precision) for kernel in operator.kernels]

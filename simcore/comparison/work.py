@@ -1,4 +1,4 @@
-"""What an NPU does at each instant: one thing, so that times sum to the whole."""
+"""Work of an NPU at each instant: one thing, so that times sum to the whole."""
 
 from collections import Counter
 from collections.abc import Iterable
