@@ -32,6 +32,8 @@ from simcore.errors import ConfigError as ConfigError
 from simcore.errors import InfeasibleError as InfeasibleError
 from simcore.errors import SimcoreError as SimcoreError
 from simcore.errors import SimulationError as SimulationError
+from simcore.file_schemas import file_schema as file_schema  # provisional
+from simcore.file_schemas import json_schemas as json_schemas  # provisional
 from simcore.files.input_file import files_kept as files_kept  # provisional
 from simcore.files.input_file import is_there as is_there  # provisional
 from simcore.files.input_file import read_text as read_text  # provisional
@@ -49,7 +51,6 @@ from simcore.last_resort import last_words as last_words  # provisional
 from simcore.machine import Dimension as Dimension
 from simcore.machine import Npu as Npu
 from simcore.machine import Platform as Platform
-from simcore.machine import json_schemas as json_schemas  # provisional
 from simcore.machine import load_npu as load_npu
 from simcore.machine import load_platform as load_platform
 from simcore.machine import scale_up_dimensions as scale_up_dimensions  # provisional

@@ -248,6 +248,16 @@ def timeline(
 
 
 @main.command()
+@click.argument("folder", type=_FOLDER)
+def schema(folder: Path) -> None:
+    """Write a JSON Schema for each kind of file into FOLDER, for editors."""
+    with told_plainly():
+        from dse.cli.schemas import schema_command
+
+        schema_command(folder)
+
+
+@main.command()
 @click.argument("one", type=_FOLDER, metavar="DIR1")
 @click.argument("two", type=_FOLDER, metavar="DIR2")
 @click.option("--json", "as_json", is_flag=True, help="All of it as JSON.")
