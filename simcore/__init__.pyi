@@ -13,7 +13,9 @@ from simcore.collectives import Offset as Offset
 from simcore.collectives import Step as Step
 from simcore.collectives import Table as Table
 from simcore.comparison import Comparison as Comparison  # provisional
+from simcore.comparison import TraceDifference as TraceDifference  # provisional
 from simcore.comparison import compare as compare  # provisional
+from simcore.comparison import compare_with_trace as compare_with_trace  # provisional
 from simcore.compute import COMPUTE_MODELS as COMPUTE_MODELS
 from simcore.compute import ComputeModel as ComputeModel
 from simcore.compute import Roofline as Roofline
@@ -30,6 +32,8 @@ from simcore.errors import ConfigError as ConfigError
 from simcore.errors import InfeasibleError as InfeasibleError
 from simcore.errors import SimcoreError as SimcoreError
 from simcore.errors import SimulationError as SimulationError
+from simcore.file_schemas import file_schema as file_schema  # provisional
+from simcore.file_schemas import json_schemas as json_schemas  # provisional
 from simcore.files.input_file import files_kept as files_kept  # provisional
 from simcore.files.input_file import is_there as is_there  # provisional
 from simcore.files.input_file import read_text as read_text  # provisional
@@ -41,12 +45,12 @@ from simcore.files.resources import shipped_names as shipped_names  # provisiona
 from simcore.files.yaml_file import parse_yaml as parse_yaml  # provisional
 from simcore.files.yaml_file import read_table as read_table  # provisional
 from simcore.files.yaml_file import read_yaml as read_yaml  # provisional
+from simcore.formats.timeline.timeline import Timeline as Timeline  # provisional
 from simcore.kernels.private_folder import danger_above as danger_above  # provisional
 from simcore.last_resort import last_words as last_words  # provisional
 from simcore.machine import Dimension as Dimension
 from simcore.machine import Npu as Npu
 from simcore.machine import Platform as Platform
-from simcore.machine import json_schemas as json_schemas  # provisional
 from simcore.machine import load_npu as load_npu
 from simcore.machine import load_platform as load_platform
 from simcore.machine import scale_up_dimensions as scale_up_dimensions  # provisional
@@ -112,6 +116,7 @@ from simcore.simulation import attribute_run as attribute_run  # provisional
 from simcore.simulation import explain_run as explain_run  # provisional
 from simcore.simulation import simulate as simulate
 from simcore.simulation import simulate_run as simulate_run
+from simcore.simulation import timeline_run as timeline_run  # provisional
 from simcore.terms import CollectiveKind as CollectiveKind
 from simcore.terms import Precision as Precision
 from simcore.topologies import TOPOLOGIES as TOPOLOGIES

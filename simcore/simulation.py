@@ -9,6 +9,7 @@ from simcore.compute.tables.account import KernelAccount, account_of
 from simcore.config import Run
 from simcore.engines.attribution import Attribution, booked_attribution
 from simcore.engines.choose import Engine
+from simcore.engines.classes.run import NodeTimes
 from simcore.engines.critical_path import CriticalPath, critical_path
 from simcore.engines.decoding import run_step
 from simcore.engines.iteration import Iteration, IterationRunner
@@ -16,6 +17,7 @@ from simcore.engines.local_training import run_mean
 from simcore.engines.stages.plan_code import plan_code
 from simcore.engines.stages.run import Workspace
 from simcore.errors import SimulationError
+from simcore.formats.timeline.timeline import Timeline
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
@@ -151,10 +153,24 @@ def explain_run(run: Run) -> CriticalPath:
         ConfigError, InfeasibleError: As ``simulate_run``.
         SimulationError: The iteration ran without a record of its nodes.
     """
+    return critical_path(_every_node(run), run.platform.dimensions)
+
+
+def timeline_run(run: Run) -> Timeline:
+    """Lay out one iteration of *run* in time: lanes, messages, memory and the critical path.
+
+    Raises:
+        ConfigError, InfeasibleError, SimulationError: As ``explain_run``.
+    """
+    return Timeline.of(_every_node(run), run.platform.dimensions)
+
+
+def _every_node(run: Run) -> NodeTimes:
+    """One iteration of *run* node by node."""
     nodes = run_with_iteration(run, every_node=True)[1].nodes
     if nodes is None:
         raise SimulationError("the iteration kept no times of its nodes, so nothing can be told")
-    return critical_path(nodes, run.platform.dimensions)
+    return nodes
 
 
 def attribute_run(run: Run, what: str = "one iteration") -> Attribution:

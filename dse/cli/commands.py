@@ -232,6 +232,32 @@ def explain(folder: Path, trial: int, as_json: bool, page: bool) -> None:
 
 
 @main.command()
+@click.argument("folder", type=_FOLDER, metavar="DIR")
+@click.argument("trial", type=click.IntRange(min=0))
+@click.option("--out", type=_FOLDER, help="Trace; default: trial-N.trace.json in DIR.")
+@click.option("--svg", type=_FOLDER, metavar="FILE", help="Draw its pipeline stages in time.")
+@click.option("--pool", help="Of a service: prefill or decode.")
+def timeline(
+    folder: Path, trial: int, out: Path | None, svg: Path | None, pool: str | None
+) -> None:
+    """Write an iteration of TRIAL of the study in DIR as a trace for Chrome or Perfetto."""
+    with told_plainly():
+        from dse.cli.timelines import timeline_command
+
+        timeline_command(folder, trial, out=out, svg=svg, pool=pool)
+
+
+@main.command()
+@click.argument("folder", type=_FOLDER)
+def schema(folder: Path) -> None:
+    """Write a JSON Schema for each kind of file into FOLDER, for editors."""
+    with told_plainly():
+        from dse.cli.schemas import schema_command
+
+        schema_command(folder)
+
+
+@main.command()
 @click.argument("one", type=_FOLDER, metavar="DIR1")
 @click.argument("two", type=_FOLDER, metavar="DIR2")
 @click.option("--json", "as_json", is_flag=True, help="All of it as JSON.")

@@ -8,6 +8,7 @@ from dse.evaluate.services import DesignServices
 from dse.launch import TOOLS, Job
 from dse.launch.run_file import run_text
 from dse.results.result import StudyResult
+from dse.study.compile import Study
 from dse.study.trials import Trial
 from simcore import ConfigError, Run, ServiceTemplate, files_kept
 
@@ -30,13 +31,11 @@ def trial_text(result: StudyResult, number: int, kind: str, *, pool: str | None 
     trial, study = _asked(result, number), result.study
     if kind != RUN and kind not in TOOLS:
         raise TOOLS.unknown(kind, at="--as")
-    title = f"trial {number} of {result.folder.name if result.folder else study.file.question}"
-    serves = EVALUATORS[study.file.evaluator].template is ServiceTemplate
-    with files_kept(study.files):
-        filled = (DesignServices if serves else DesignRuns)(study.evaluator_input)
-        if kind == RUN:
-            return run_text(filled, trial.design, title, Path(study.folder or "."))
-        run = _run(filled.run(trial.design), pool)
+    title = trial_title(result, number)
+    if kind == RUN:
+        with files_kept(study.files):
+            return run_text(_filled(study), trial.design, title, Path(study.folder or "."))
+    run = trial_run(result, number, pool=pool)
     if not trial.is_feasible:
         why = trial.evaluation.reason or "a limit is exceeded"
         rule = f"must be a feasible trial, which this one is not ({why.rstrip('.')})"
@@ -47,6 +46,33 @@ def trial_text(result: StudyResult, number: int, kind: str, *, pool: str | None 
         verb = "trains" if run.workload.trains else "serves"
         raise ConfigError("--as", f"must be {', '.join([RUN, *able])}: the study {verb}", got=kind)
     return tool.text(Job(run=run, title=title, pool=pool or ""))
+
+
+def trial_title(result: StudyResult, number: int) -> str:
+    """Name of trial *number* and of its study."""
+    of = result.folder.name if result.folder else result.study.file.question
+    return f"trial {number} of {of}"
+
+
+def trial_run(result: StudyResult, number: int, *, pool: str | None = None) -> Run:
+    """The run that trial *number* means.
+
+    Args:
+        result: The study.
+        number: Of the trial.
+        pool: Which pool of a service.
+
+    Raises:
+        ConfigError: There is no such trial, or no such pool.
+    """
+    trial, study = _asked(result, number), result.study
+    with files_kept(study.files):
+        return _run(_filled(study).run(trial.design), pool)
+
+
+def _filled(study: Study) -> DesignRuns | DesignServices:
+    serves = EVALUATORS[study.file.evaluator].template is ServiceTemplate
+    return (DesignServices if serves else DesignRuns)(study.evaluator_input)
 
 
 def _run(found: object, pool: str | None) -> Run:

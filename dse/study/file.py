@@ -37,7 +37,7 @@ def _share(value: object) -> object:
         raise ValueError("must be a share such as 1%") from None
 
 
-Share = Annotated[float, BeforeValidator(_share)]
+Share = Annotated[float, BeforeValidator(_share, json_schema_input_type=float | str)]
 """A share of one: ``1%``, or a number."""
 
 

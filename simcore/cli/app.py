@@ -9,6 +9,11 @@ from simcore import __version__
 _COMMANDS = {
     "simulate": ("simcore.cli.simulate", "simulate", "Simulate one training iteration."),
     "compare": ("simcore.cli.compare", "compare", "Compare two runs: what differs, and why."),
+    "diff": (
+        "simcore.cli.imports.traces",
+        "diff",
+        "Compare a run with a trace of PyTorch's profiler.",
+    ),
     "serve": ("simcore.cli.serve", "serve", "Simulate a service: prompts read, answers given."),
     "astra": ("simcore.cli.astra_batch", "astra", "Run ASTRA-sim's own input files."),
     "astra-batch": (

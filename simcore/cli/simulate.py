@@ -1,5 +1,6 @@
 """``simcore simulate``: one iteration, and where its time goes."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from simcore.cli.settings import (
 if TYPE_CHECKING:
     from simcore.compute.tables.account import KernelAccount
     from simcore.config import Run
+    from simcore.engines.iteration import Iteration
     from simcore.result import IterationResult
     from simcore.validation import Band
 
@@ -32,13 +34,13 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Write every node as a Chrome trace (chrome://tracing, Perfetto).",
 )
+@click.option("--svg", type=click.Path(path_type=Path), help="Draw the pipeline's stages in time.")
 def simulate(
     file: Path,
     settings: tuple[str, ...],
     backend: str | None,
     calibration: Path | None,
-    json_out: Path | None,
-    timeline: Path | None,
+    **out: Path | None,
 ) -> None:
     """Simulate the iteration that the run file FILE describes."""
     from simcore.config import load_run
@@ -51,18 +53,30 @@ def simulate(
     run = load_run(file, values)
     site = None if calibration is None else Site(load_calibration(calibration))
     announce_compilation(folded=True)
-    result, iteration = run_with_iteration(run, every_node=timeline is not None)
+    is_laid_out = out["timeline"] is not None or out["svg"] is not None
+    result, iteration = run_with_iteration(run, every_node=is_laid_out)
     from simcore.cli.tables import print_result
 
     account = kernel_account(run)
     band = prediction_band(run) if site is None else site.band(run)
     print_result(run, result, band, account)
-    if json_out is not None:
+    if (json_out := out["json_out"]) is not None:
         write_text(json_out, _as_json(run, result, band, account))
-    if timeline is not None and iteration.nodes is not None:
-        from simcore.formats.chrome_trace import timeline_json
+    if is_laid_out:
+        _lay_out(run, iteration, file.stem, out)
 
-        write_text(timeline, timeline_json(iteration.nodes, run.platform.dimensions))
+
+def _lay_out(run: "Run", iteration: "Iteration", name: str, out: Mapping[str, Path | None]) -> None:
+    from simcore.errors import SimulationError
+    from simcore.formats.timeline.timeline import Timeline
+
+    if iteration.nodes is None:
+        raise SimulationError("the iteration kept no times of its nodes, so there is no timeline")
+    laid_out = Timeline.of(iteration.nodes, run.platform.dimensions)
+    if (trace := out["timeline"]) is not None:
+        write_text(trace, laid_out.trace())
+    if (svg := out["svg"]) is not None:
+        write_text(svg, laid_out.picture(name))
 
 
 def _as_json(

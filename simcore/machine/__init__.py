@@ -2,7 +2,6 @@
 
 from simcore.machine.array import SystolicArray
 from simcore.machine.dimension import MOST_NPUS, Dimension
-from simcore.machine.json_schema import json_schemas
 from simcore.machine.load import load_npu, load_platform
 from simcore.machine.npu import Efficiency, Npu
 from simcore.machine.physical import scale_up_dimensions, unbuildable
@@ -15,7 +14,6 @@ __all__ = [
     "Npu",
     "Platform",
     "SystolicArray",
-    "json_schemas",
     "load_npu",
     "load_platform",
     "scale_up_dimensions",

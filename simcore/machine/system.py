@@ -70,7 +70,7 @@ AlgorithmVector = Annotated[
             f"{', '.join((BY_TOPOLOGY, *ALGORITHMS))}, direct<window>"
         ),
     ),
-    BeforeValidator(_as_vector),
+    BeforeValidator(_as_vector, json_schema_input_type=str | tuple[str, ...]),
 ]
 
 

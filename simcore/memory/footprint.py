@@ -36,6 +36,8 @@ class StageFootprint:
         logits_bytes: Logits and the inputs of the final norm and the head, last stage.
         cache_bytes: Keys and values of earlier tokens, in inference.
         block_bytes: Of the activations, the most that one block of a layer keeps of a micro-batch.
+        kept_bytes: Of the activations, what all chunks of the stage keep of one micro-batch.
+        late_bytes: Likewise once its backward pass has left nothing but the weight gradients.
     """
 
     stage: int
@@ -47,6 +49,8 @@ class StageFootprint:
     main_bytes: int = 0
     cache_bytes: int = 0
     block_bytes: int = 0
+    kept_bytes: int = 0
+    late_bytes: int = 0
 
     def beside(self, other: "StageFootprint") -> "StageFootprint":
         """Sum with what *other* keeps on the NPU; of what both need while they work, the larger.
@@ -144,6 +148,8 @@ def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
                 logits_bytes=shape.logits_bytes,
                 cache_bytes=shape.cache_bytes,
                 block_bytes=shape.block_bytes,
+                kept_bytes=shape.kept_bytes,
+                late_bytes=shape.late_bytes,
             )
         )
     if other := workload.beside(plan):

@@ -137,7 +137,7 @@ class ParallelPlan(Schema):
     average_loss: bool = False
     scale_loss: bool = False
 
-    @field_validator("recompute_parts", mode="before")
+    @field_validator("recompute_parts", mode="before", json_schema_input_type=tuple[str, ...])
     @classmethod
     def _name_parts(cls, value: object) -> object:
         if not isinstance(value, list | tuple):
@@ -151,7 +151,7 @@ class ParallelPlan(Schema):
             raise SCHEDULES.unknown(value)
         return value
 
-    @field_validator("order", mode="before")
+    @field_validator("order", mode="before", json_schema_input_type=str | tuple[str, ...])
     @classmethod
     def _split_order(cls, value: object) -> object:
         return tuple(value.split("-")) if isinstance(value, str) else value

@@ -34,6 +34,7 @@ _GPU_CATEGORIES = ("kernel", "gpu_memcpy")
 _SYNC = "cuda_sync"
 _CATEGORIES = (*_CPU_CATEGORIES, *_RUNTIME_CATEGORIES, *_GPU_CATEGORIES, _SYNC)
 ALL_STREAMS = -1
+UNKNOWN = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,7 @@ class Event:
         correlation: What links launch, kernel and synchronisation; 0: none.
         stream: Of a kernel or a stream synchronisation; -1: all.
         group: Process group of a communication kernel, or empty.
+        collective: What such a kernel does, where the trace names it.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Event:
     correlation: int
     stream: int
     group: str
+    collective: str = ""
 
     @property
     def end(self) -> float:
@@ -71,12 +74,20 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceTrace:
-    """A device trace; every list by ascending start."""
+    """A device trace; every list by ascending start.
+
+    Attributes:
+        steps: Steps of the profiler, as the host saw them.
+        rank, world_size: Of the process, where the trace tells them.
+    """
 
     cpu: tuple[Event, ...]
     launches: tuple[Event, ...]
     gpu: tuple[Event, ...]
     syncs: tuple[Event, ...]
+    steps: tuple[Event, ...] = ()
+    rank: int | None = None
+    world_size: int | None = None
 
 
 def read_device_trace(path: Path) -> DeviceTrace:
@@ -102,13 +113,17 @@ def read_device_trace(path: Path) -> DeviceTrace:
             rule = "each kernel launch needs a correlation id of its own"
             raise ConfigError(str(path), rule, got=launch.correlation)
         seen.add(launch.correlation)
+    on_host = [e for e in events if e.category in _CPU_CATEGORIES]
+    place = Entry(data, str(path)).inner("distributedInfo")
+    rank, world_size = (place.whole(key, UNKNOWN, least=UNKNOWN) for key in ("rank", "world_size"))
     return DeviceTrace(
-        cpu=tuple(
-            e for e in events if e.category in _CPU_CATEGORIES and "ProfilerStep" not in e.name
-        ),
+        cpu=tuple(e for e in on_host if "ProfilerStep" not in e.name),
         launches=launches,
         gpu=tuple(e for e in events if e.category in _GPU_CATEGORIES),
         syncs=tuple(e for e in events if e.category == _SYNC and "Wait" not in e.name),
+        steps=tuple(e for e in on_host if e.name.startswith("ProfilerStep#")),
+        rank=None if rank == UNKNOWN else rank,
+        world_size=None if world_size == UNKNOWN else world_size,
     )
 
 
@@ -133,4 +148,5 @@ def _event(entry: Entry) -> Event:
         correlation=values.whole("correlation", 0, least=-MAX_INT),
         stream=values.whole("stream", 0, least=ALL_STREAMS),
         group=values.text("Process Group Name"),
+        collective=values.text("Collective name"),
     )

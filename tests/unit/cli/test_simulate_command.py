@@ -126,7 +126,7 @@ def test_the_network_backend_can_be_chosen_and_is_named(tmp_path: Path) -> None:
     events = json.loads(timeline.read_text())["traceEvents"]
     ends_us = [event["ts"] + event["dur"] for event in events if "dur" in event]
     assert max(ends_us) * 1e-6 == pytest.approx(spent_s)
-    track = next(e["pid"] for e in events if e["args"].get("name") == "critical path")
+    track = next(e["pid"] for e in events if e.get("args", {}).get("name") == "critical path")
     path_us = sum(event["dur"] for event in events if event["ph"] == "X" and event["pid"] == track)
     assert path_us * 1e-6 == pytest.approx(spent_s)
 

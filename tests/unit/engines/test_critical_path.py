@@ -1,6 +1,5 @@
 """The critical path accounts for every nanosecond of an iteration."""
 
-import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import pytest
 from simcore.config import load_run
 from simcore.engines.attribution import Cause
 from simcore.engines.critical_path import CriticalPath, critical_path
-from simcore.formats.chrome_trace import timeline_json
 from simcore.simulation import explain_run, run_with_iteration
 
 RUNS = Path(__file__).parents[3] / "configs/runs"
@@ -55,17 +53,3 @@ def test_faster_links_leave_less_communication_on_the_path() -> None:
     communication = (Cause.COLLECTIVE, Cause.MESSAGE)
     assert _share(fast, *communication) < _share(slow, *communication)
     assert fast.time_ns < slow.time_ns
-
-
-def test_slices_of_one_lane_of_receives_do_not_overlap() -> None:
-    run = load_run(GPT)
-    _, iteration = run_with_iteration(run, every_node=True)
-    assert iteration.nodes is not None
-    lanes: dict[tuple[int, int], list[tuple[float, float]]] = {}
-    for event in json.loads(timeline_json(iteration.nodes, run.platform.dimensions))["traceEvents"]:
-        if event["ph"] == "X" and event["name"].startswith("receive"):
-            slot = lanes.setdefault((event["pid"], event["tid"]), [])
-            slot.append((event["ts"], event["ts"] + event["dur"]))
-    assert lanes
-    for slices in lanes.values():
-        assert all(a[1] <= b[0] + 1e-3 for a, b in pairwise(sorted(slices)))

@@ -12,6 +12,7 @@ from hub_configs import DENSE
 from dse.cli.commands import main
 from dse.evaluate.designs.runs import DesignRuns
 from dse.launch.run_file import run_text
+from dse.results.result import load_study
 from dse.run.api import run_study
 from dse.starter.answers import Answers
 from dse.starter.write import write_study
@@ -60,3 +61,15 @@ def test_the_command_writes_files_and_says_what_is_wrong(folder: Path, tmp_path:
     }.items():
         result = call(main, ["export", results, *wrong])
         assert (result.exit_code, words in result.output) == (2, True), result.output
+
+
+def test_a_trial_is_laid_out_in_time(folder: Path, tmp_path: Path) -> None:
+    results, svg = folder / "results", tmp_path / "pipeline.svg"
+    done = CliRunner().invoke(main, ["timeline", str(results), "1", "--svg", str(svg)])
+    assert done.exit_code == 0, done.output
+    events = json.loads((results / "trial-1.trace.json").read_text())["traceEvents"]
+    end_us = max(event["ts"] + event["dur"] for event in events if event["ph"] == "X")
+    row = next(row for row in load_study(results).rows if row.number == 1)
+    assert end_us * 1e-6 == pytest.approx(row.evaluation.metrics["iteration_time_s"], rel=1e-9)
+    assert "trial 1 of results" in svg.read_text()
+    assert CliRunner().invoke(main, ["timeline", str(results), "77"]).exit_code == 2

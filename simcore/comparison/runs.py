@@ -1,4 +1,4 @@
-"""Comparison of two runs: values that differ, and where the difference of their times lies."""
+"""Two runs side by side: values that differ, and where the difference of their times lies."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

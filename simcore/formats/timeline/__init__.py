@@ -1,0 +1,1 @@
+"""Timelines of executed iterations: traces for Chrome and Perfetto, and pictures."""
