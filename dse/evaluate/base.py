@@ -214,11 +214,7 @@ class Evaluator(ABC):
         """
 
     def accounts(self, designs: Sequence[Design]) -> list[Account | Exception]:
-        """``account`` of each of *designs*, or the error that it raises: one after the other.
-
-        One that can do more with many at once than with each by itself overrides it; what it
-        answers of a design must not depend on the others.
-        """
+        """``account`` of each of *designs*, or what it raises; see ``takes_many``."""
         return [_accounted(self, design) for design in designs]
 
     def metrics(self, design: Design) -> Mapping[str, float]:
@@ -331,14 +327,6 @@ def measure(evaluator: Evaluator, design: Design) -> Measured:
     start_s = time.perf_counter()
     outcome = _accounted(evaluator, design)
     return Measured(outcome, time.perf_counter() - start_s)
-
-
-def measure_many(evaluator: Evaluator, designs: Sequence[Design]) -> list[Measured]:
-    """``measure`` of each of *designs*, all at once; each is said to have taken its share."""
-    start_s = time.perf_counter()
-    outcomes = evaluator.accounts(designs)
-    each_s = (time.perf_counter() - start_s) / max(len(designs), 1)
-    return [Measured(outcome, each_s) for outcome in outcomes]
 
 
 def judge(measured: Measured, goals: Goals, fidelity: str) -> Evaluation:

@@ -186,7 +186,7 @@ class IterationRunner:
 
 
 def held_note(held_ns: int, finish_ns: int) -> str:
-    """Note on members of collectives that waited so long for others, in an iteration of that time."""
+    """Note on members of collectives that waited so long for others, in so long an iteration."""
     return (
         "collectives held members until the last one was done with a phase "
         "(phase_end: together); if every phase ended with its first member they would be "

@@ -267,8 +267,8 @@ class Tables:
         )
         found.time_ns[rows[fine]] = outcomes.end_ns[fine]
         remarks = Remarks(together=together, outcomes=outcomes, known=self._stand_ins)
-        at = np.flatnonzero(fine).tolist()
-        found.remarks.update({row: (remarks, own) for row, own in zip(rows[fine].tolist(), at)})
+        pairs = zip(rows[fine].tolist(), np.flatnonzero(fine).tolist(), strict=True)
+        found.remarks.update({row: (remarks, own) for row, own in pairs})
         for name, values in metrics.items():
             column = found.metrics.setdefault(name, np.full(found.time_ns.size, np.nan))
             column[rows[fine]] = values[fine]

@@ -3,6 +3,7 @@
 import gc
 import resource
 import signal
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Measured, judge, measure, measure_many
+from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Measured, judge, measure
 from dse.evaluate.registry import build_evaluator
 from dse.space import Design
 from simcore import files_kept
@@ -187,9 +188,9 @@ class Worker:
         ]
 
     def _found(self, chunk: Sequence[Task]) -> list[Measured]:
-        """What the evaluator says of *chunk*: of all at once, where it can and memory is not bounded.
+        """What the evaluator says of *chunk*, up to the design where memory ran out.
 
-        The last one is that where memory ran out.
+        All are evaluated at once where it takes many, and memory is not bounded.
         """
         rest, found = list(chunk), list[Measured]()
         if self.evaluator.takes_many and self._limits.memory_bytes is None and len(rest) > 1:
@@ -213,10 +214,13 @@ class Worker:
             self._starting(MANY)
         if self._limits.timeout_s is not None:
             end_after(self._limits.timeout_s * len(tasks))
+        start_s = time.perf_counter()
         try:
-            found = measure_many(self.evaluator, [task.design for task in tasks])
+            outcomes = self.evaluator.accounts([task.design for task in tasks])
         except MemoryError:
             return []
+        each_s = (time.perf_counter() - start_s) / max(len(tasks), 1)
+        found = [Measured(outcome, each_s) for outcome in outcomes]
         return list(takewhile(lambda one: not one.is_out_of_memory, found))
 
     def _timed(self, design: Design) -> Measured:
