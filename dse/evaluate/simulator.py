@@ -38,6 +38,9 @@ _SCHEDULING = "system.scheduling"
 _PHASE_END = "system.phase_end"
 _INTER_DIMENSION = "system.inter_dimension"
 
+_OF_ONE = frozenset({"account", "run", "simulate"})
+"""Methods about one design that its account comes from."""
+
 _FEW = 4
 """Designs that are sooner simulated one by one than together."""
 
@@ -91,6 +94,11 @@ class SimulatorEvaluator(Evaluator):
     has_levels = has_bounds = has_exact_prices = is_decided_by_run = counts_traffic = True
     takes_many = True
 
+    def __init_subclass__(cls) -> None:
+        """What a class does to one design it does to each of many: one after the other."""
+        if cls.__dict__.keys() & _OF_ONE and "takes_many" not in cls.__dict__:
+            cls.takes_many = False
+
     def __init__(self, what: EvaluatorInput) -> None:
         super().__init__(what)
         system = what.run.get("system")
@@ -142,7 +150,7 @@ class SimulatorEvaluator(Evaluator):
 
     def accounts(self, designs: Sequence[Design]) -> list[Account | Exception]:
         """The account of each design; those that can be are simulated together."""
-        if len(designs) < _FEW or self.input.bandwidth != 1.0:
+        if not self.takes_many or len(designs) < _FEW or self.input.bandwidth != 1.0:
             return super().accounts(designs)
         if self._together is None:
             what = self.input

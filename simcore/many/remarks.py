@@ -14,8 +14,8 @@ from simcore.result import HEAD, NS, use_of
 from simcore.simulation import overloads
 from simcore.terms import CollectiveKind
 
-StandIns = dict[tuple[int, int, tuple[tuple[str, int], ...]], tuple[str, ...]]
-"""Notes by number of a plan and of a system, and the topologies and sizes of the dimensions."""
+StandIns = dict[tuple[object, ...], tuple[str, ...]]
+"""Notes by number of a plan, the algorithms, and the topologies and sizes of the dimensions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,12 +62,13 @@ class Remarks:
 
     def _stand_ins(self, at: int) -> tuple[str, ...]:
         one = self.together
-        work, number = int(one.part.work[at]), int(one.part.system[at])
+        work, system = int(one.part.work[at]), one.parts.systems.things[one.part.system[at]]
         dimensions = [one.parts.dimensions.things[d] for d in one.part.dimensions[at].tolist()]
-        key = work, number, tuple([(each.topology, each.npus) for each in dimensions])
+        topologies = [each.topology for each in dimensions]
+        algorithms = system.all_reduce, system.all_gather, system.reduce_scatter, system.all_to_all
+        key = work, *algorithms, *topologies, *[each.npus for each in dimensions]
         if key not in self.known:
             program = one.plans[work].known.program
-            system, topologies = one.parts.systems.things[number], [t for t, _ in key[2]]
 
             def found(kind: CollectiveKind, place: Placement) -> tuple[str, ...]:
                 return stand_ins(kind, place, system.algorithms(kind, topologies))

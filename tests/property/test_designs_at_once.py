@@ -9,6 +9,7 @@ import pytest
 
 from dse.evaluate import EvaluatorInput, build_evaluator
 from dse.evaluate.base import Account, Evaluator
+from dse.evaluate.simulator import SimulatorEvaluator
 from dse.space import Design
 from dse.study.compile import Study, load_study_file
 
@@ -62,3 +63,22 @@ def test_links_that_can_be_used_in_part_are_derated_at_once_too() -> None:
     derated = build_evaluator(replace(what, bandwidth=0.5))
     assert told(derated.accounts(designs)) == told(each(derated, designs))
     assert told(derated.accounts(designs)) != told(build_evaluator(what).accounts(designs))
+
+
+class Doubled(SimulatorEvaluator):
+    """The simulator, but all takes twice as long."""
+
+    def account(self, design: Design) -> Account:
+        found = super().account(design)
+        return Account({**found.metrics, "iteration_time_s": 2 * found.metrics["iteration_time_s"]})
+
+
+def test_what_a_class_changes_of_one_design_it_changes_of_many() -> None:
+    what, designs = level("p1_cosmic_1024")
+    doubled = Doubled(what)
+    plain, found = doubled.accounts(designs), build_evaluator(what).accounts(designs)
+    pairs = [(a, b) for a, b in zip(plain, found, strict=True) if isinstance(b, Account)]
+    assert pairs
+    for one, other in pairs:
+        assert isinstance(one, Account)
+        assert one.metrics["iteration_time_s"] == 2 * other.metrics["iteration_time_s"]
