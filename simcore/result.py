@@ -190,6 +190,21 @@ class IterationResult:
         return flat
 
 
+HEAD = (
+    "iteration_time_s",
+    "compute_s",
+    "exposed_communication_s",
+    "bubble_s",
+    "mfu",
+    "hfu",
+    "tokens_per_s",
+    "footprint_bytes",
+    "held_s",
+    "link_load",
+    "busiest_dimension",
+)
+"""The first of the metrics of every iteration, in their order."""
+
 NS = 1e-9
 """Seconds of a nanosecond."""
 

@@ -85,6 +85,11 @@ class Simulator:
         self._memo = memo or Memo()
         self._checks = RunChecks(self._memo)
 
+    @property
+    def memo(self) -> Memo:
+        """What runs have in common."""
+        return self._memo
+
     def prepare(self) -> None:
         """Get memory for the runs beforehand, so that the first one is no slower for it."""
         self._memo.of("workspace", None, Workspace).prepare()
@@ -258,11 +263,11 @@ def result_of(
         engine_reason=iteration.choice.reason,
         staleness=run.plan.updates.lag,
         figures=run.workload.figures(time_s),
-        notes=(*iteration.notes, *run.workload.notes(run.plan), *_overloads(loads)),
+        notes=(*iteration.notes, *run.workload.notes(run.plan), *overloads(loads)),
     )
 
 
-def _overloads(loads: Sequence[float]) -> Iterator[str]:
+def overloads(loads: Sequence[float]) -> Iterator[str]:
     """Dimensions over which more was sent than their links carry."""
     for dimension, part in enumerate(loads):
         if part > 1:

@@ -183,6 +183,8 @@ class Evaluator(ABC):
             These four need ``template = simcore.RunTemplate``.
         prices_itself: It gives costs without the study's ``cost``.
         counts_traffic: It gives ``link_load``, which ``links_within_capacity`` bounds.
+        takes_many: ``accounts`` is faster than ``account`` of each, and does no harm to a worker:
+            where a design may end it, it is evaluated by itself.
         gives: Names of its metrics that objectives may name, which end in their units.
         fidelity: Which model gives the numbers, as rows tell it.
         input: What the object was made of.
@@ -196,6 +198,7 @@ class Evaluator(ABC):
     is_decided_by_run: ClassVar[bool] = False
     prices_itself: ClassVar[bool] = False
     counts_traffic: ClassVar[bool] = False
+    takes_many: ClassVar[bool] = False
     gives: ClassVar[tuple[str, ...]] = ()
     fidelity: str = ""
 
@@ -209,6 +212,10 @@ class Evaluator(ABC):
         Raises:
             InfeasibleError: The design breaks a rule that the space does not hold.
         """
+
+    def accounts(self, designs: Sequence[Design]) -> list[Account | Exception]:
+        """``account`` of each of *designs*, or what it raises; see ``takes_many``."""
+        return [_accounted(self, design) for design in designs]
 
     def metrics(self, design: Design) -> Mapping[str, float]:
         """The metrics alone; see ``account``."""
@@ -312,14 +319,17 @@ class Measured:
         return isinstance(self.outcome, MemoryError)
 
 
+def _accounted(evaluator: Evaluator, design: Design) -> Account | Exception:
+    try:
+        return evaluator.account(design)
+    except Exception as error:  # one broken design must not end a study of thousands
+        return error.with_traceback(None)
+
+
 def measure(evaluator: Evaluator, design: Design) -> Measured:
     """Run the evaluator and look at nothing, so that many designs can be judged at once."""
     start_s = time.perf_counter()
-    outcome: Account | Exception
-    try:
-        outcome = evaluator.account(design)
-    except Exception as error:  # one broken design must not end a study of thousands
-        outcome = error.with_traceback(None)
+    outcome = _accounted(evaluator, design)
     return Measured(outcome, time.perf_counter() - start_s)
 
 

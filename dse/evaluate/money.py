@@ -121,6 +121,10 @@ class CostMeter:
         self, platform: Platform, iteration_time_s: float, tokens: int
     ) -> Mapping[str, float]:
         """Costs of *platform*, and of a token that it trains; only what the study needs."""
+        return self.timed(self.machine(platform), iteration_time_s, tokens)
+
+    def machine(self, platform: Platform) -> dict[str, float]:
+        """Costs of *platform* that its iteration time has no part in."""
         needed, result = self._needed, dict[str, float]()
         owned = frozenset() if self._rented else _HOURLY
         if needed & {"capital_cost_usd", *owned}:
@@ -137,9 +141,17 @@ class CostMeter:
         if needed & {"power_w", *owned, *_ENERGY}:
             result["power_w"] = self.power(platform).total
         if needed & _HOURLY:
-            hourly = self._hourly(platform, result)
-            result["usd_per_hour"] = hourly.total
-            result["usd_per_token"] = usd_per_token(hourly.total, iteration_time_s, tokens)
+            result["usd_per_hour"] = self._hourly(platform, result).total
+        return result
+
+    def timed(
+        self, machine: Mapping[str, float], iteration_time_s: float, tokens: int
+    ) -> dict[str, float]:
+        """*machine*, as of ``machine``, and the costs of what it does in an iteration."""
+        needed, result = self._needed, dict(machine)
+        if needed & _HOURLY:
+            hourly = result["usd_per_hour"]
+            result["usd_per_token"] = usd_per_token(hourly, iteration_time_s, tokens)
         if needed & _ENERGY:
             result["energy_j"] = result["power_w"] * iteration_time_s
             per_token_j = result["energy_j"] / tokens

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
@@ -9,20 +10,24 @@ from dse.evaluate.designs.assign import backends_of, usable
 from dse.evaluate.designs.checks import RunFits
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
+from dse.evaluate.designs.together import Joined, TogetherDesigns
 from dse.evaluate.levers import Moved, moved_platforms, priced_move
 from dse.evaluate.money import CostMeter
 from dse.evaluate.priced import PricedMachine
 from dse.evaluate.siblings import Siblings
 from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
-from dse.space import Check, Design
+from dse.space import Check, Design, Parameter, Value
 from simcore import (
     BACKENDS,
     DEFAULT_BACKEND,
     Attribution,
     InfeasibleError,
     IterationResult,
+    MemoryFit,
+    Platform,
     Run,
     RunTemplate,
+    SimulationError,
     Simulator,
     attribute_run,
     check_run,
@@ -33,12 +38,66 @@ _SCHEDULING = "system.scheduling"
 _PHASE_END = "system.phase_end"
 _INTER_DIMENSION = "system.inter_dimension"
 
+_OF_ONE = frozenset({"account", "run", "simulate"})
+"""Methods about one design that its account comes from."""
+
+_FEW = 4
+"""Designs that are sooner simulated one by one than together."""
+
+_MACHINES_KEPT = 1 << 13
+"""Machines that are kept, some 2 kB each."""
+
+_NOT_OF_MACHINE = ("workload.", "plan.", "system.", "backend", "compute")
+"""Starts of paths that no machine depends on."""
+
+
+@dataclass(slots=True)
+class _Machine:
+    """A machine, whatever runs on it.
+
+    Attributes:
+        platform: The machine.
+        error: Reason for which nobody can build it.
+        bandwidth_bytes_per_s: Of one accelerator, all dimensions together.
+    """
+
+    platform: Platform
+    error: InfeasibleError | None
+    bandwidth_bytes_per_s: float
+    _costs: Mapping[str, float] | None = None
+
+    @classmethod
+    def of(cls, platform: Platform, *, physical: bool) -> "_Machine":
+        rates = [dimension.bandwidth_bytes_per_s for dimension in platform.dimensions]
+        return cls(platform, unbuildable(platform) if physical else None, sum(rates))
+
+    def costs(self, meter: CostMeter) -> Mapping[str, float]:
+        """Costs that no time is part of.
+
+        Raises:
+            InfeasibleError: No such machine is sold.
+        """
+        if self._costs is None:
+            self._costs = meter.machine(self.platform)
+        return self._costs
+
+
+def _is_of_machine(knob: Parameter) -> bool:
+    """True if a machine may depend on *knob*."""
+    return not all(path.startswith(_NOT_OF_MACHINE) for path in knob.targets or (knob.name,))
+
 
 class SimulatorEvaluator(Evaluator):
     """Names in the run and prices are read once; designs share what they have in common."""
 
     template = RunTemplate
     has_levels = has_bounds = has_exact_prices = is_decided_by_run = counts_traffic = True
+    takes_many = True
+
+    def __init_subclass__(cls) -> None:
+        """What a class does to one design it does to each of many: one after the other."""
+        if cls.__dict__.keys() & _OF_ONE and "takes_many" not in cls.__dict__:
+            cls.takes_many = False
 
     def __init__(self, what: EvaluatorInput) -> None:
         super().__init__(what)
@@ -52,6 +111,9 @@ class SimulatorEvaluator(Evaluator):
         self._meter = CostMeter.of(what)
         self._bands = RunBands.of(what)
         self._backends = backends_of(what)
+        self._machine_knobs = tuple(n for n, k in what.parameters.items() if _is_of_machine(k))
+        self._machines: dict[tuple[Value | None, ...], _Machine] = {}
+        self._together: TogetherDesigns | None = None
         self.fidelity = what.fidelity or str(what.run.get("backend", DEFAULT_BACKEND))
 
     def run(self, design: Design) -> Run:
@@ -80,13 +142,80 @@ class SimulatorEvaluator(Evaluator):
 
     def account(self, design: Design) -> Account:
         run = self.run(design)
-        if self.input.physical and (error := unbuildable(run.platform)):
-            raise error
+        machine = self._machine(design, run)
+        if machine.error is not None:
+            raise machine.error.with_traceback(None)
         result = self.simulate(self._derated(run))
-        metrics = self._metrics(run, result)
-        metrics |= self._costs(run, result, metrics)
-        fit = result.memory_fit
-        return Account(metrics, (*result.notes, *([fit.reason] if fit.is_short else [])))
+        return self._account(run, machine, result.metrics(), result.notes, result.memory_fit)
+
+    def accounts(self, designs: Sequence[Design]) -> list[Account | Exception]:
+        """The account of each design; those that can be are simulated together."""
+        if not self.takes_many or len(designs) < _FEW or self.input.bandwidth != 1.0:
+            return super().accounts(designs)
+        if self._together is None:
+            what = self.input
+            self._together = TogetherDesigns(
+                self._runs, what.parameters, self._simulator, self._margin
+            )
+        found: list[Account | Exception] = [SimulationError("no account")] * len(designs)
+        runs: dict[int, tuple[Run, _Machine]] = {}
+        for at, design in enumerate(designs):
+            try:
+                run = self.run(design)
+                machine = self._machine(design, run)
+            except Exception as error:  # one broken design must not end a study of thousands
+                found[at] = error.with_traceback(None)
+                continue
+            if machine.error is not None:
+                found[at] = machine.error
+            else:
+                runs[at] = run, machine
+        joined = self._together.simulate([designs[at] for at in runs])
+        for (at, (run, machine)), one in zip(runs.items(), joined, strict=True):
+            found[at] = self._joined(designs[at], run, machine, one)
+        return found
+
+    def _joined(
+        self, design: Design, run: Run, machine: "_Machine", one: Joined | None
+    ) -> Account | Exception:
+        """The account of one of many designs."""
+        try:
+            if one is None:
+                return self.account(design)
+            if error := one.found.error(one.row):
+                return error
+            many, row = one.found, one.row
+            return self._account(
+                run, machine, many.metrics_of(row), many.notes(row), many.memory_fit(row)
+            )
+        except Exception as error:
+            return error.with_traceback(None)
+
+    def _machine(self, design: Design, run: Run) -> "_Machine":
+        """What is known of the machine of *design* whatever it works on, each worked out once."""
+        key = tuple(map(design.get, self._machine_knobs))
+        known = self._machines.get(key)
+        if known is None:
+            if len(self._machines) >= _MACHINES_KEPT:
+                self._machines.clear()
+            known = self._machines[key] = _Machine.of(run.platform, physical=self.input.physical)
+        return known
+
+    def _account(
+        self,
+        run: Run,
+        machine: "_Machine",
+        simulated: Mapping[str, float],
+        notes: Sequence[str],
+        fit: MemoryFit,
+    ) -> Account:
+        metrics = self._bands.applied(run, simulated)
+        metrics |= fills(fit)
+        metrics["npu_bandwidth_bytes_per_s"] = machine.bandwidth_bytes_per_s
+        if self._meter is not None:
+            time_s, tokens = metrics["iteration_time_s"], run.workload.tokens
+            metrics |= self._meter.timed(machine.costs(self._meter), time_s, tokens)
+        return Account(metrics, (*notes, *([fit.reason] if fit.is_short else [])))
 
     def _metrics(self, run: Run, result: IterationResult) -> dict[str, float]:
         """All but the costs."""

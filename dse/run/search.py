@@ -122,18 +122,23 @@ class Search:
         with no_collection():
             self._recall()
         while True:
-            while len(self._slots) < self._budget.window and self._may_ask():
+            while self._may_open() and self._may_ask():
                 if not self._ask():
                     break
             if not self._slots:
                 return
             while self._slots[0].trial is None:
+                if self._hooks.pausing():
+                    return
                 self._collect()
             self._fold(self._slots.popleft())
 
     def finished(self) -> list[Trial]:
         """All trials that have an outcome, in ask order, those not yet told included."""
         return self.trials + [slot.trial for slot in self._slots if slot.trial is not None]
+
+    def _may_open(self) -> bool:
+        return self._budget.may_open(self._asked, len(self.trials))
 
     def _may_ask(self) -> bool:
         budget = self._budget
@@ -144,9 +149,14 @@ class Search:
         return budget.until_s is None or time.monotonic() < budget.until_s
 
     @property
+    def asked(self) -> int:
+        """Number of proposals so far."""
+        return self._asked
+
+    @property
     def is_exhausted(self) -> bool:
-        """True if the sampler has had nothing to propose."""
-        return self._is_exhausted
+        """True if the sampler has had nothing to propose, and all else is done."""
+        return self._is_exhausted and not self._slots
 
     def expect(self, trials: Iterable[Trial]) -> None:
         """Outcomes of trials to come: where those designs are asked for, none is evaluated."""

@@ -15,6 +15,8 @@ class Budget:
     Attributes:
         trials: Proposals, all in all.
         window: Proposal i knows the results of proposals 0 to i - window, and no others.
+        in_rounds: Proposals are made *window* at a time instead, as soon as all before them have
+            results: those of a round know all rounds before, and nothing of their own.
         variations: How many variations of a repeated design are tried for a new one.
         designs: Number of designs in the space, or None if it is infinite.
         until_s: Value of ``time.monotonic()`` after which nothing more is proposed, or None.
@@ -30,6 +32,13 @@ class Budget:
     until_s: float | None = None
     starts: int = 0
     signs: Mapping[str, int] = field(default_factory=dict)
+    in_rounds: bool = False
+
+    def may_open(self, asked: int, told: int) -> bool:
+        """True if one more may be proposed after *asked* ones, of which *told* have results."""
+        if self.in_rounds:
+            return told >= asked - asked % self.window
+        return asked - told < self.window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +49,7 @@ class Hooks:
         finished: Called for each new evaluation, as it comes in.
         folded: Called for each trial, in ask order, with the duplicates so far.
         stopping: Whether to propose nothing more; what is under way is awaited.
+        pausing: Whether to leave the search as it is before the next outcome is awaited.
         ending: Called with the number of the first proposal of the end, when that begins.
         filed: Called for a new evaluation of an island, with its row of the store.
         provenance: Of what is evaluated.
@@ -48,6 +58,7 @@ class Hooks:
     finished: Callable[[Trial], None]
     folded: Callable[[Trial, int], None]
     stopping: Callable[[], bool]
+    pausing: Callable[[], bool] = lambda: False
     ending: Callable[[int], None] = lambda first: None
     filed: Callable[[Trial, tuple[Any, ...]], None] = lambda trial, row: None
     provenance: int = 0

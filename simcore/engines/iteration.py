@@ -180,8 +180,15 @@ class IterationRunner:
             notes.append(
                 f"{who} follows every NPU: phase_end: together is not in force"
                 if who
-                else "collectives held members until the last one was done with a phase "
-                "(phase_end: together); if every phase ended with its first member they would be "
-                f"{held_ns * 1e-9:.3g} s shorter, {held_ns / finish_ns:.1%} of the iteration"
+                else held_note(held_ns, finish_ns)
             )
         return tuple(notes)
+
+
+def held_note(held_ns: int, finish_ns: int) -> str:
+    """Note on members of collectives that waited so long for others, in so long an iteration."""
+    return (
+        "collectives held members until the last one was done with a phase "
+        "(phase_end: together); if every phase ended with its first member they would be "
+        f"{held_ns * 1e-9:.3g} s shorter, {held_ns / finish_ns:.1%} of the iteration"
+    )

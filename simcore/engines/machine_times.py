@@ -1,6 +1,6 @@
 """Times that one machine gives to the operators, collectives and messages of a program."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simcore.compute import ComputeModel
@@ -19,6 +19,7 @@ from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.network import BACKENDS, ExternalNetwork, Packet
 from simcore.packets.fabric import PacketNetwork
+from simcore.terms import CollectiveKind
 from simcore.workload.graph import Axis, CollectiveOp, TrainingGraph
 from simcore.workload.program.write import TrainingProgram
 
@@ -132,11 +133,25 @@ class MachineTimes:
 
     def stand_ins(self, program: Program, times: ProgramTimes) -> list[str]:
         """Algorithms that stand in for chosen ones that cannot run, as sentences."""
-        placed = times.placements
-        all_used = [(op.kind, op.axis) for op in program.collectives if op.axis in placed]
-        found = [
-            self._timer.stand_ins(kind, placed[axis])
-            for kind, axis in dict.fromkeys(all_used)
-            if not is_shared(program.plan, axis)
-        ]
-        return list(dict.fromkeys([note for notes in found for note in notes]))
+        return stand_ins_of(program, times.placements, self._timer.stand_ins)
+
+
+def stand_ins_of(
+    program: Program,
+    placed: Mapping[Axis, Placement],
+    stand_ins: Callable[[CollectiveKind, Placement], Sequence[str]],
+) -> list[str]:
+    """Algorithms that stand in for others in the collectives of *program*, each once.
+
+    Args:
+        program: What stages do.
+        placed: Where the groups of each axis lie.
+        stand_ins: Tells them of one kind of collectives in groups at one place.
+    """
+    all_used = [(op.kind, op.axis) for op in program.collectives if op.axis in placed]
+    found = [
+        stand_ins(kind, placed[axis])
+        for kind, axis in dict.fromkeys(all_used)
+        if not is_shared(program.plan, axis)
+    ]
+    return list(dict.fromkeys([note for notes in found for note in notes]))

@@ -21,6 +21,7 @@ from simcore.many.machines import Machines, is_plain
 from simcore.many.parts import Accelerator, PartRows, Parts, distinct_pairs
 from simcore.many.places import UNTILED
 from simcore.many.plans import PlanRow, plan_tables
+from simcore.many.remarks import Remarks, StandIns
 from simcore.many.together import Together, empty_times
 from simcore.memo import Memo
 from simcore.network import BACKENDS
@@ -55,12 +56,14 @@ class Batch:
         metrics: (N,) float64 by name.
         errors: Of designs that break a rule.
         apart: Reasons for which others are to be simulated one by one.
+        remarks: By number of a design that has a result, those on it, and its place among them.
     """
 
     time_ns: Ints
     metrics: dict[str, Floats] = field(default_factory=dict)
     errors: dict[int, InfeasibleError] = field(default_factory=dict)
     apart: dict[int, str] = field(default_factory=dict)
+    remarks: dict[int, tuple[Remarks, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, designs: int) -> "Batch":
@@ -76,6 +79,7 @@ class Tables:
 
     Args:
         template, choices: As for ``Parts``.
+        memo: What other runs have found, and what these add.
         margin: Part of the memory that designs have to leave; None: memory is not checked.
     """
 
@@ -83,17 +87,24 @@ class Tables:
         self,
         template: RunTemplate,
         choices: Mapping[str, Sequence[Any]],
+        memo: Memo,
         margin: float | None,
     ) -> None:
-        self.memo, self._margin = Memo(), margin
+        self.memo, self._margin = memo, margin
         self._checks = RunChecks(self.memo)
         self._parts = Parts(template, choices)
         self._machines = Machines(self._parts.count)
         self._plans: dict[int, PlanRow] = {}
-        self._workspace = Workspace()
+        self._stand_ins: StandIns = {}
+        self._workspace = memo.of("workspace", None, Workspace)
         self._seen: tuple[int, ...] = ()
-        self._countable: Countable
+        self._countable: Countable | None = None
         self._verdicts: dict[tuple[int, int], str | InfeasibleError] = {}
+
+    @property
+    def are_read(self) -> bool:
+        """True if the parts of designs are read one by one."""
+        return bool(self._parts.count)
 
     def order(self, codes: Codes, designs: int) -> Ints:
         """Order in which designs with like plans stand together."""
@@ -120,7 +131,8 @@ class Tables:
         """Work out the plans with these *numbers*, unless they are known."""
         new = [number for number in numbers if number not in self._plans]
         if len(self._plans) + len(new) > _PLANS_KEPT:
-            self._plans.clear()
+            self._plans = {}  # remarks on earlier designs keep those that they need
+            self._stand_ins = {}
             new = list(numbers)
         for number in new:
             work = self._parts.work.things[number]
@@ -186,8 +198,10 @@ class Tables:
         seen = len(things[0]), len(things[1])
         if seen != self._seen:
             plain = [one for one in things[0] if is_plain(one)]
-            self._countable, self._seen = Countable.of(plain, things[1], self._parts.count), seen
-            self._verdicts.clear()
+            countable, self._seen = Countable.of(plain, things[1], self._parts.count), seen
+            if countable != self._countable:
+                self._countable = countable
+                self._verdicts.clear()
         if (plan, accelerator) not in self._verdicts:
             self._verdicts[plan, accelerator] = self._judged(plan, accelerator)
         return self._verdicts[plan, accelerator]
@@ -197,6 +211,7 @@ class Tables:
         if row.apart:
             return row.apart
         operator_ns = partial(self._operator_ns, plan, accelerator)
+        assert self._countable is not None, "verdicts are asked for once there are machines"
         try:
             if not self._countable.holds(row, npu, compute, operator_ns):
                 return UNCOUNTED
@@ -251,6 +266,9 @@ class Tables:
             (possible, IMPOSSIBLE),
         )
         found.time_ns[rows[fine]] = outcomes.end_ns[fine]
+        remarks = Remarks(together=together, outcomes=outcomes, known=self._stand_ins)
+        pairs = zip(rows[fine].tolist(), np.flatnonzero(fine).tolist(), strict=True)
+        found.remarks.update({row: (remarks, own) for row, own in pairs})
         for name, values in metrics.items():
             column = found.metrics.setdefault(name, np.full(found.time_ns.size, np.nan))
             column[rows[fine]] = values[fine]

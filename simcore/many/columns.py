@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.memory.fit import MemoryFit
 from simcore.result import IterationResult
 
 Floats = NDArray[np.float64]
@@ -14,6 +16,19 @@ COMPLETE, INFEASIBLE, FAILED = "complete", "infeasible", "failed"
 
 TOGETHER = ""
 """Way of designs that were simulated together; of the others it says why they were not."""
+
+
+class Source(Protocol):
+    """Remarks on designs that have results, by their places: see ``IterationResult``."""
+
+    def names(self, at: int) -> Sequence[str]:
+        """Names of the metrics of a design, in their order."""
+
+    def notes(self, at: int) -> tuple[str, ...]:
+        """Notes on a design."""
+
+    def memory_fit(self, at: int) -> MemoryFit:
+        """Verdict on the memory of a design."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,6 +51,7 @@ class Simulations:
     rule: Sequence[str]
     ways: Sequence[str]
     _errors: Mapping[int, Exception] = field(default_factory=dict)
+    _sources: Mapping[int, tuple[Source, int]] = field(default_factory=dict)
     _result: Callable[[int], IterationResult] | None = None
 
     def __len__(self) -> int:
@@ -50,10 +66,26 @@ class Simulations:
         """Sentence for an infeasible or failed design; else empty."""
         return str(self._errors[row]) if row in self._errors else ""
 
+    def error(self, row: int) -> Exception | None:
+        """The rule that a design breaks, or what failed, as an error; None: it has a result."""
+        return self._errors.get(row)
+
+    def notes(self, row: int) -> tuple[str, ...]:
+        """Notes on a design that has a result, as ``IterationResult.notes``."""
+        source, at = self._sources[row]
+        return source.notes(at)
+
+    def memory_fit(self, row: int) -> MemoryFit:
+        """Verdict on the memory of a design that has a result."""
+        source, at = self._sources[row]
+        return source.memory_fit(at)
+
     def metrics_of(self, row: int) -> dict[str, float]:
-        """The metrics that one design has."""
-        each = ((name, float(column[row])) for name, column in self.metrics.items())
-        return {name: value for name, value in each if value == value}
+        """The metrics that one design has, in the order of ``IterationResult.metrics``."""
+        if row not in self._sources:
+            return {}
+        source, at = self._sources[row]
+        return {name: float(self.metrics[name][row]) for name in source.names(at)}
 
     def result(self, row: int) -> IterationResult:
         """The result of one design, which is simulated by itself.

@@ -63,16 +63,21 @@ class Outcomes:
         state: (N,) int64, outcomes of ``kernels.many.stage_rows``.
         end_ns: (N,) int64.
         columns: (N,) float64 each, means over the stages; NaN where a design has no such time.
+        named: (N,) int64, number of the names of these times, in the order of a single run.
+        names: By number.
     """
 
     state: Ints
     end_ns: Ints
+    named: Ints
     columns: dict[str, Floats] = field(default_factory=dict)
+    names: Numbered[tuple[str, ...]] = field(default_factory=Numbered)
 
     @classmethod
     def none(cls, designs: int) -> "Outcomes":
         """Outcomes of *designs*, none of which has run."""
-        return cls(state=np.full(designs, k.UNDECIDED), end_ns=np.zeros(designs, np.int64))
+        zeros = np.zeros(designs, np.int64)
+        return cls(state=np.full(designs, k.UNDECIDED), end_ns=zeros, named=zeros.copy())
 
     def put(self, name: str, rows: Ints, values: Floats) -> None:
         """Write *values* of *rows* to a column."""
@@ -163,9 +168,12 @@ class _Group:
         found.put("compute_s", rows, out.compute_s[ended])
         found.put("exposed_communication_s", rows, out.exposed_s[ended])
         found.put("bubble_s", rows, out.bubble_s[ended])
-        for at_, name in enumerate(code.categories):
-            kind = "compute" if name in _PHASES else "exposed"
-            found.put(f"{kind}_{name}_s", rows, out.category_s[ended, at_])
+        kinds = ["compute" if name in _PHASES else "exposed" for name in code.categories]
+        named = [f"{k}_{name}_s" for k, name in zip(kinds, code.categories, strict=True)]
+        for at_, name in enumerate(named):
+            found.put(name, rows, out.category_s[ended, at_])
+        # as in a single run, those of computing come first
+        found.named[rows] = found.names.number(tuple(sorted(named, key=lambda n: n[0])))
 
     def _code(self) -> k.Code:
         code = self.code

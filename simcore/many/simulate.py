@@ -1,6 +1,7 @@
 """simulate_many(): thousands of designs, as columns."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,15 @@ from simcore.bounds.design_columns import Codes, DesignColumns
 from simcore.config import RunTemplate
 from simcore.errors import InfeasibleError, SimcoreError
 from simcore.many.batch import Batch, Tables
-from simcore.many.columns import COMPLETE, FAILED, INFEASIBLE, TOGETHER, Simulations
+from simcore.many.columns import (
+    COMPLETE,
+    FAILED,
+    INFEASIBLE,
+    TOGETHER,
+    Simulations,
+    Source,
+)
+from simcore.memory.fit import MemoryFit
 from simcore.result import IterationResult
 from simcore.simulation import Simulator
 
@@ -27,6 +36,7 @@ class ManySimulator:
         choices: By path in the run file, the values that designs choose from.
         memory: Refuse designs that need more memory than there is.
         margin: Part of the memory that such a design has to leave.
+        simulator: Simulates designs by themselves; what it keeps is of use here too.
     """
 
     def __init__(
@@ -36,11 +46,18 @@ class ManySimulator:
         *,
         memory: bool = False,
         margin: float = 0.0,
+        simulator: Simulator | None = None,
     ) -> None:
         self._template, self._choices = template, dict(choices)
         self._memory, self._margin = memory, margin
-        self._tables = Tables(template, choices, margin=margin if memory else None)
-        self._simulator = Simulator(self._tables.memo)
+        self._simulator = simulator or Simulator()
+        memo = self._simulator.memo
+        self._tables = Tables(template, choices, memo, margin=margin if memory else None)
+
+    @property
+    def joins(self) -> bool:
+        """True if some designs can be simulated together; if not, all are one by one."""
+        return self._tables.are_read
 
     def simulate(self, codes: Codes) -> Simulations:
         """Simulate N designs.
@@ -73,9 +90,29 @@ class ManySimulator:
             found.fail(row, error)
             return
         found.time_ns[row] = round(result.iteration_time_s * 1e9)
-        for name, value in result.metrics().items():
+        metrics = result.metrics()
+        for name, value in metrics.items():
             found.column(name)[row] = value
         found.state[row] = COMPLETE
+        found.sources[row] = _Alone(tuple(metrics), result.notes, result.memory_fit), 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """Remarks on one design that was simulated by itself."""
+
+    own_names: tuple[str, ...]
+    own_notes: tuple[str, ...]
+    own_fit: MemoryFit
+
+    def names(self, at: int) -> tuple[str, ...]:
+        return self.own_names
+
+    def notes(self, at: int) -> tuple[str, ...]:
+        return self.own_notes
+
+    def memory_fit(self, at: int) -> MemoryFit:
+        return self.own_fit
 
 
 class _Columns:
@@ -88,6 +125,7 @@ class _Columns:
         self.rule = [""] * designs
         self.ways = [TOGETHER] * designs
         self.errors: dict[int, Exception] = {}
+        self.sources: dict[int, tuple[Source, int]] = {}
 
     @property
     def is_open(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -113,6 +151,8 @@ class _Columns:
         for name, values in batch.metrics.items():
             self.column(name)[rows] = values
         for at, row in enumerate(rows.tolist()):
+            if at in batch.remarks:
+                self.sources[row] = batch.remarks[at]
             if at in batch.errors:
                 self.fail(row, batch.errors[at])
             elif at in batch.apart:
@@ -128,6 +168,7 @@ class _Columns:
             rule=self.rule,
             ways=self.ways,
             _errors=self.errors,
+            _sources=self.sources,
             _result=result,
         )
 

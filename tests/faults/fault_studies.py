@@ -32,7 +32,9 @@ P5 = Path(load_study_file(STUDY).folder, STUDY)
 
 SLOW_S = "DSE_TEST_SLOW_S"
 POISON = "DSE_TEST_POISON"
-"""Environment: time per evaluation; and what every seventh design does: see ``Faulty``."""
+MANY = "DSE_TEST_MANY"
+"""Environment: time per evaluation; what every seventh design does, see ``Faulty``; whether workers
+evaluate whole chunks at once."""
 
 
 class Faulty(Model0Evaluator):
@@ -83,6 +85,7 @@ class FaultyInput(EvaluatorInput):
 
 
 def _arrive(values: dict[str, Any]) -> FaultyInput:
+    Faulty.takes_many = bool(os.environ.get(MANY))
     EVALUATORS._entries["faulty"] = Faulty
     return FaultyInput(**values)
 

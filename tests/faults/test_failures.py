@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from fault_studies import POISON, is_poisoned, run_faulty, same_part
+from fault_studies import MANY, POISON, is_poisoned, run_faulty, same_part
 
 import dse
 from simcore import SimulationError
@@ -62,6 +62,23 @@ def test_designs_that_misbehave_fail_with_their_class_and_nobody_else_does(
         tries = {1} if failure == "model_error" else {2, 2 + (executor == "ray")}
         assert found.attempts in tries
     rest = [number for number in range(TRIALS) if number not in failed]
+    pd.testing.assert_frame_equal(
+        same_part(result.trials).iloc[rest], same_part(sound.trials).iloc[rest]
+    )
+
+
+def test_a_design_that_ends_its_worker_among_many_at_once_fails_alone(
+    sound: dse.StudyResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(POISON, "segfault")
+    monkeypatch.setenv(MANY, "yes")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
+    reached = [row for row in sound.rows if row.evaluation.objectives]
+    poisoned = next(row.number for row in reached if is_poisoned(row.design))
+    result = run_faulty(trials=poisoned + 1, executor="local", workers=1, window=4, timeout="1 s")
+    assert [row.number for row in result.rows if row.state == "failed"] == [poisoned]
+    assert result.rows[poisoned].evaluation.failure == "crash"
+    rest = list(range(poisoned))
     pd.testing.assert_frame_equal(
         same_part(result.trials).iloc[rest], same_part(sound.trials).iloc[rest]
     )

@@ -61,6 +61,7 @@ class Assignment:
     entries that no knob sets are the run's.
 
     Attributes:
+        names: Of the knobs, in their order.
         units: Base unit of each knob, or None.
         scalars: Paths that take one value, with the position of their knob.
         vectors: Paths that take a list: per entry the position of its knob, or None and what
@@ -68,6 +69,7 @@ class Assignment:
         write: ``file_value``, with the texts that it has written lately.
     """
 
+    names: tuple[str, ...]
     units: tuple[str | None, ...]
     scalars: Mapping[str, int]
     vectors: Mapping[str, Sequence[tuple[int | None, Any]]]
@@ -96,6 +98,7 @@ class Assignment:
                 else:
                     scalars[moved_path(path, position)] = knob
         return cls(
+            names=tuple(names),
             units=tuple(parameters[name].unit for name in names),
             scalars=scalars,
             vectors={s: _sources(own, _at(run, s), len(kept)) for s, own in entries.items()},

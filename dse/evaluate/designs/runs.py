@@ -92,6 +92,14 @@ class FilledDesigns(Generic[R]):
             values.append(form.assignment.values(design))
         yield from found.values()
 
+    def forms(self) -> Iterator[tuple[Template[R], Assignment]]:
+        """Per number of network dimensions the template, and the way of all its knobs into it."""
+        parameters = self._input.parameters
+        for kept in self._templates:
+            names = (n for n, knob in parameters.items() if knob.slot is None or knob.slot in kept)
+            form = self._form(tuple(names))
+            yield form.template, form.assignment
+
     def partial_run(self, design: Design, kept: Sequence[int]) -> R:
         """The run with the values of some knobs alone, and the dimensions *kept*.
 
@@ -104,11 +112,8 @@ class FilledDesigns(Generic[R]):
 
     def _prepare(self) -> None:
         """Make ready for the designs that have every knob of their number of dimensions."""
-        parameters = self._input.parameters
-        for kept in self._templates:
-            names = (n for n, knob in parameters.items() if knob.slot is None or knob.slot in kept)
-            form = self._form(tuple(names))
-            form.template.prepare(form.assignment.paths)
+        for template, assignment in self.forms():
+            template.prepare(assignment.paths)
 
     def _form_of(self, names: tuple[str, ...]) -> _Form[R]:
         what = self._input

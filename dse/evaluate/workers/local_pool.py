@@ -15,7 +15,7 @@ from typing import Any
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.workers.crew import Crew, Death, Message, StartGuard
-from dse.evaluate.workers.worker import IDLE, Limits, WorkerInput, serving
+from dse.evaluate.workers.worker import IDLE, MANY, Limits, WorkerInput, serving
 from simcore import SimcoreError, SimulationError
 
 LATE_S = 2.0
@@ -123,7 +123,9 @@ class LocalCrew(Crew):
             cause = f"the worker process was ended by signal {signal.Signals(-code).name}"
         if not seat.is_ready:
             self._starts.died(cause)
-        position = int(seat.progress[_POSITION]) if seat.progress[_SINCE] else -1
+        position: int | None = int(seat.progress[_POSITION]) if seat.progress[_SINCE] else IDLE
+        if position == MANY:
+            position = None
         if code == -signal.SIGALRM or seat.overdue:
             reason = f"took longer than {self._limits.timeout_s:g} s"
             return Death(failure="timeout", reason=reason, position=position)
@@ -143,6 +145,8 @@ class LocalCrew(Crew):
             limit_s = self._limits.timeout_s + LATE_S
             limit_s += 0.0 if seat.has_answered else self._limits.first_s
             since_s = seat.progress[_SINCE]
+            if seat.progress[_POSITION] == MANY:
+                continue  # whose time depends on their number: the dispatcher gives up the chunk
             if since_s and now_s - since_s > limit_s:
                 seat.overdue = True
                 seat.process.kill()

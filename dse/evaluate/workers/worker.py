@@ -3,9 +3,11 @@
 import gc
 import resource
 import signal
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -84,8 +86,8 @@ class Answer(NamedTuple):
     worker: str
 
 
-IDLE = -1
-"""Position that a worker notes between two evaluations."""
+IDLE, MANY = -1, -2
+"""Positions that a worker notes between two evaluations, and while it evaluates a whole chunk."""
 
 
 class Serving(Protocol):
@@ -168,14 +170,8 @@ class Worker:
     def evaluate(self, chunk: Sequence[Task]) -> list[Answer]:
         """Outcomes of all designs of *chunk*, in its order; the last one where memory ran out."""
         self.start()
-        found: list[Measured] = []
         with files_kept(self._input.files):
-            for position, task in enumerate(chunk):
-                if self._starting is not None:
-                    self._starting(position)
-                found.append(self._timed(task.design))
-                if found[-1].is_out_of_memory:
-                    break
+            found = self._found(chunk)
         if self._limits.timeout_s is not None:
             end_after(0)
         if self._starting is not None:
@@ -190,6 +186,42 @@ class Worker:
             )
             for task, measured in zip(chunk, found, strict=False)
         ]
+
+    def _found(self, chunk: Sequence[Task]) -> list[Measured]:
+        """What the evaluator says of *chunk*, up to the design where memory ran out.
+
+        All are evaluated at once where it takes many, and memory is not bounded.
+        """
+        rest, found = list(chunk), list[Measured]()
+        if self.evaluator.takes_many and self._limits.memory_bytes is None and len(rest) > 1:
+            if self._is_first:
+                found.append(self._one(0, rest.pop(0)))  # it loads and compiles, which takes long
+            found += self._many(rest)
+        for position, task in enumerate(chunk[len(found) :], len(found)):
+            if found and found[-1].is_out_of_memory:
+                break
+            found.append(self._one(position, task))
+        return found
+
+    def _one(self, position: int, task: Task) -> Measured:
+        if self._starting is not None:
+            self._starting(position)
+        return self._timed(task.design)
+
+    def _many(self, tasks: Sequence[Task]) -> list[Measured]:
+        """Outcomes of *tasks*; none where the memory did not suffice for all at once."""
+        if self._starting is not None:
+            self._starting(MANY)
+        if self._limits.timeout_s is not None:
+            end_after(self._limits.timeout_s * len(tasks))
+        start_s = time.perf_counter()
+        try:
+            outcomes = self.evaluator.accounts([task.design for task in tasks])
+        except MemoryError:
+            return []
+        each_s = (time.perf_counter() - start_s) / max(len(tasks), 1)
+        found = [Measured(outcome, each_s) for outcome in outcomes]
+        return list(takewhile(lambda one: not one.is_out_of_memory, found))
 
     def _timed(self, design: Design) -> Measured:
         if self._limits.timeout_s is not None:

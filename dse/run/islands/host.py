@@ -1,13 +1,14 @@
 """The inside of a worker that islands live on."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dse.evaluate import Answer, Dispatcher, EvaluatorInput, Limits, Task
-from dse.evaluate.workers.dispatch import CHUNK_S
+from dse.evaluate.workers.dispatch import CHUNK_S, FIRST_S
 from dse.evaluate.workers.local_pool import LocalCrew
 from dse.evaluate.workers.worker import Serving, Worker, WorkerInput, limit_memory
 from dse.run.cache import WORKER, CachedEvaluations, EvaluationCache
@@ -100,8 +101,9 @@ class Host:
             what, number = self._input, order.island
             self._islands.pop(number, None)
             evaluator = self._worker.evaluator
+            queue = _Queue(self._evaluations)
             self._islands[number] = Island(
-                what.study, number, what.rounds, what.starts, evaluator, self._evaluations
+                what.study, number, what.rounds, what.starts, evaluator, queue
             )
         return self._islands[order.island]
 
@@ -159,6 +161,30 @@ class _Switched:
     def _end_guard(self) -> None:
         self._held.close()
         self._guard = None
+
+
+class _Queue:
+    """The designs of one island, of which as many are evaluated at once as fit into a while."""
+
+    def __init__(self, evaluations: Evaluations) -> None:
+        self._evaluations = evaluations
+        self._tasks: deque[Task] = deque()
+        self._mean_s = FIRST_S
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        self._tasks.extend(tasks)
+
+    def finished(self, timeout_s: float) -> list[Answer]:
+        """Outcomes of the next designs."""
+        most = min(max(1, int(CHUNK_S / self._mean_s)), len(self._tasks))
+        self._evaluations.submit([self._tasks.popleft() for _ in range(most)])
+        answers: list[Answer] = []
+        while len(answers) < most:
+            answers += self._evaluations.finished(timeout_s)
+        for answer in answers:  # the first evaluation loads, so that its time says little
+            spent_s = min(answer.evaluation.duration_s, 10 * self._mean_s)
+            self._mean_s = max(self._mean_s + 0.1 * (spent_s - self._mean_s), 1e-6)
+        return answers
 
 
 class _Here:

@@ -1,4 +1,4 @@
-"""One island: a search of its own, which hears of others between its rounds."""
+"""One island: a search of its own, which proposes a round at a time and hears of others between."""
 
 import pickle
 import sys
@@ -36,7 +36,7 @@ def heard_before(turn: int) -> int:
 
 
 class Island:
-    """A search whose proposals each know all of its own before, and of others all but the latest.
+    """A search whose rounds each know all of its own before, and of others all but the latest.
 
     What it proposes depends on the study, its number, and the news and outcomes that it was told.
     """
@@ -57,11 +57,17 @@ class Island:
         proposer = study_proposer(study, evaluator, screen, seed=seed, trials=None)
         for design in starts[number :: rounds.islands]:
             proposer.enqueue(design)
-        budget = Budget(trials=sys.maxsize, window=1, variations=study.file.search.variations)
+        budget = Budget(
+            trials=sys.maxsize,
+            window=rounds.length,
+            in_rounds=True,
+            variations=study.file.search.variations,
+        )
         hooks = Hooks(
             finished=lambda trial: None,
             folded=lambda trial, duplicates: None,
-            stopping=self._is_paused,
+            stopping=lambda: self._search.asked >= self._goal,
+            pausing=self._is_late,
         )
         self._search = Search(proposer, evaluations, budget, hooks, screen=screen)
         self._turn, self._until_s = -1, 0.0
@@ -117,6 +123,5 @@ class Island:
             is_exhausted=self._search.is_exhausted,
         )
 
-    def _is_paused(self) -> bool:
-        made = len(self._search.trials)
-        return made >= self._goal or (made > self._reported and time.monotonic() >= self._until_s)
+    def _is_late(self) -> bool:
+        return len(self._search.trials) > self._reported and time.monotonic() >= self._until_s

@@ -1,0 +1,78 @@
+"""Remarks on designs that were simulated together, made for those that somebody asks about."""
+
+from dataclasses import dataclass
+
+from simcore.engines.collectives.phases import stand_ins
+from simcore.engines.collectives.placement import Placement
+from simcore.engines.iteration import held_note
+from simcore.engines.machine_times import stand_ins_of
+from simcore.engines.stages.times import place_groups
+from simcore.many.groups import Outcomes
+from simcore.many.together import Together
+from simcore.memory.fit import MemoryFit
+from simcore.result import HEAD, NS, use_of
+from simcore.simulation import overloads
+from simcore.terms import CollectiveKind
+
+StandIns = dict[tuple[object, ...], tuple[str, ...]]
+"""Notes by number of a plan, the algorithms, and the topologies and sizes of the dimensions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Remarks:
+    """Remarks on the designs of one block that have results.
+
+    Attributes:
+        together: The designs.
+        outcomes: Theirs.
+        known: What is known of algorithms that stand in for others; grows.
+    """
+
+    together: Together
+    outcomes: Outcomes
+    known: StandIns
+
+    def names(self, at: int) -> tuple[str, ...]:
+        """Names of the metrics of the design *at*, in the order of ``IterationResult.metrics``."""
+        times = self.outcomes.names.things[self.outcomes.named[at]]
+        dimensions = self.together.part.dimensions.shape[1]
+        return (*HEAD, *times, *[f"utilization_dim{d}" for d in range(dimensions)])
+
+    def notes(self, at: int) -> tuple[str, ...]:
+        """Notes on the design *at*, as ``IterationResult`` has them."""
+        one, end_ns = self.together, int(self.outcomes.end_ns[at])
+        plan = one.plans[int(one.part.work[at])]
+        system = one.parts.systems.things[one.part.system[at]]
+        held_ns, notes = int(one.times.held_ns[at]), [*self._stand_ins(at)]
+        if held_ns and system.phase_end == "together":
+            notes.append(held_note(held_ns, end_ns))
+        dimensions = [one.parts.dimensions.things[d] for d in one.part.dimensions[at].tolist()]
+        loads = [
+            use_of(passed, dimension.usable_bandwidth_bytes_per_s, end_ns * NS)
+            for passed, dimension in zip(one.times.link_bytes[at].tolist(), dimensions, strict=True)
+        ]
+        return (*notes, *plan.workload.notes(plan.plan), *overloads(loads))
+
+    def memory_fit(self, at: int) -> MemoryFit:
+        """Verdict on the memory of the design *at*."""
+        one = self.together
+        plan = one.plans[int(one.part.work[at])]
+        npu = one.parts.accelerators.things[one.part.accelerator[at]][0]
+        return MemoryFit.of(plan.needed, plan.runtime, npu.memory_bytes)
+
+    def _stand_ins(self, at: int) -> tuple[str, ...]:
+        one = self.together
+        work, system = int(one.part.work[at]), one.parts.systems.things[one.part.system[at]]
+        dimensions = [one.parts.dimensions.things[d] for d in one.part.dimensions[at].tolist()]
+        topologies = [each.topology for each in dimensions]
+        algorithms = system.all_reduce, system.all_gather, system.reduce_scatter, system.all_to_all
+        key = work, *algorithms, *topologies, *[each.npus for each in dimensions]
+        if key not in self.known:
+            program = one.plans[work].known.program
+
+            def found(kind: CollectiveKind, place: Placement) -> tuple[str, ...]:
+                return stand_ins(kind, place, system.algorithms(kind, topologies))
+
+            placed = place_groups(program.groups, dimensions)
+            self.known[key] = tuple(stand_ins_of(program, placed, found))
+        return self.known[key]
