@@ -70,6 +70,7 @@ class IterationResult:
             held, the time is exact.
         staleness: Iterations by which the weights that a pass uses lack updates.
         figures: What the time leads to beside the throughput, such as the prompts read per second.
+        traffic: What the network tells beside times, by name: packets, pauses, marks, queues.
         notes: What the reader should know: algorithms that stood in for others, bounds in force.
 
     Raises:
@@ -99,6 +100,7 @@ class IterationResult:
     engine_reason: str = field(default="", compare=False)
     staleness: int = 0
     figures: Mapping[str, float] = field(default_factory=dict)
+    traffic: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -187,6 +189,7 @@ class IterationResult:
         flat |= {f"exposed_{name}_s": value for name, value in self.exposed_by_axis_s().items()}
         for dimension, share in enumerate(self.dimension_utilization):
             flat[f"utilization_dim{dimension}"] = share
+        flat |= {f"traffic_{name}": value for name, value in self.traffic.items()}
         return flat
 
 

@@ -263,6 +263,7 @@ def result_of(
         engine_reason=iteration.choice.reason,
         staleness=run.plan.updates.lag,
         figures=run.workload.figures(time_s),
+        traffic=iteration.traffic,
         notes=(*iteration.notes, *run.workload.notes(run.plan), *overloads(loads)),
     )
 

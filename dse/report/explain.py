@@ -13,6 +13,7 @@ from dse.report.baseline import RUN, against
 from dse.report.measured import design_band
 from dse.report.prices import price_sensitivity, told
 from dse.report.sections import ReportSection
+from dse.report.traffic import traffic_section
 from dse.report.why import offer_section, time_sections, what_if_sections
 from dse.results.result import StudyResult
 from dse.space import design_key
@@ -92,6 +93,7 @@ def _sections(trial: Trial, result: StudyResult) -> list[ReportSection]:
     sections.append(_levels(trial, result))
     sections += time_sections(found.attributions)
     sections.append(_use(metrics))
+    sections.append(traffic_section(trial, result, metrics))
     sections.append(_cost(metrics))
     sections.append(_margins(dict(evaluation.constraints), metrics))
     timed, _ = time_and_cost(result.study.goals)

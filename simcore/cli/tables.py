@@ -38,6 +38,8 @@ def print_result(
     console.print(_time_table(result))
     console.print(_memory_table(run, result))
     console.print(_network_table(run, result))
+    if result.traffic:
+        console.print(f"network: {_traffic(result)}")
     console.print(f"compute: {result.compute}, as {result.compute_reason}")
     console.print(f"engine: {result.engine}, as {result.engine_reason}")
     if account is not None:
@@ -81,6 +83,17 @@ def _title(run: Run, result: IterationResult) -> str:
         f"{result.tokens_per_s:,.0f} {run.workload.unit}/s "
         f"({result.tokens_per_s / result.npus:,.1f} per NPU); "
         f"{_figures(result)}{result.simulated_npus} NPUs stood for {result.npus}, {result.backend}"
+    )
+
+
+def _traffic(result: IterationResult) -> str:
+    """Counts of a network of packets, in words."""
+    shares = {name for name in result.traffic if name.startswith("sample_error")}
+    return ", ".join(
+        f"{name.replace('_', ' ')} {value:.2%}"
+        if name in shares
+        else f"{name.replace('_', ' ')} {value:,.0f}"
+        for name, value in result.traffic.items()
     )
 
 

@@ -44,9 +44,10 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
     check_nodes(graph, lowered, times, machine)
     shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
     inputs = expand(graph, platform, machine.system, operator_ns, times.placements, shared)
-    inputs = replace(inputs, backend=machine.backend, network=machine.outside())
-    run = execute_each(graph, lowered, inputs)
-    return Ran.of_nodes(graph, lowered, run)
+    network = machine.outside()
+    run = execute_each(graph, lowered, replace(inputs, backend=machine.backend, network=network))
+    ran = Ran.of_nodes(graph, lowered, run)
+    return ran if network is None else replace(ran, account=network.account())
 
 
 def check_nodes(

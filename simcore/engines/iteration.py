@@ -1,6 +1,7 @@
 """One iteration on one machine: its program, times of its nodes, an engine, accounts."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -53,6 +54,7 @@ class Iteration:
             being equal to one of them; 0: they were not told apart.
         repeated: How many further periods of the steady state the iteration has than were run.
         nodes: When each node ran, where every node was executed one by one.
+        traffic: What the network tells beside times, by name.
     """
 
     categories: tuple[str, ...]
@@ -67,6 +69,7 @@ class Iteration:
     situations: int = 0
     repeated: int = 0
     nodes: NodeTimes | None = None
+    traffic: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         least = np.minimum.reduce
@@ -159,11 +162,12 @@ class IterationRunner:
             events=ran.events,
             simulated_npus=ran.npus,
             choice=choice,
-            notes=self._notes(program, times, work, int(ran.finish_ns.max())),
+            notes=self._notes(program, times, work, int(ran.finish_ns.max())) + ran.account.notes,
             held_ns=held_ns,
             situations=ran.situations,
             repeated=ran.repeated,
             nodes=ran.nodes,
+            traffic=ran.account.figures,
         )
 
     def _goes_on_at_once(self, times: ProgramTimes) -> bool:

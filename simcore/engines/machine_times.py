@@ -17,7 +17,7 @@ from simcore.engines.stages.times import MessageTimes, collective_times, place_g
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
-from simcore.network import BACKENDS, ExternalNetwork, Packet
+from simcore.network import BACKENDS, Packet
 from simcore.packets.fabric import PacketNetwork
 from simcore.terms import CollectiveKind
 from simcore.workload.graph import Axis, CollectiveOp, TrainingGraph
@@ -85,7 +85,7 @@ class MachineTimes:
             platform=platform, system=system, compute=compute, messages_meet=self.messages_meet
         )
 
-    def outside(self) -> ExternalNetwork | None:
+    def outside(self) -> Packet | None:
         """The network of one run, where it is made with settings.
 
         Raises:

@@ -3,6 +3,7 @@
 from simcore.network.base import (
     Arrival,
     ExternalNetwork,
+    NetworkAccount,
     NetworkBackend,
     NetworkDimension,
     check_external,
@@ -33,6 +34,7 @@ __all__ = [
     "DEFAULT_BACKEND",
     "Arrival",
     "ExternalNetwork",
+    "NetworkAccount",
     "NetworkBackend",
     "NetworkDimension",
     "Packet",

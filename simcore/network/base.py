@@ -1,8 +1,8 @@
 """Network models: those inside the event kernel, and the border to those outside it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from simcore.errors import ConfigError
@@ -74,6 +74,19 @@ class Arrival:
 
     time_ns: int
     message: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkAccount:
+    """Counts of a run that a network keeps beside the arrivals, and notes.
+
+    Attributes:
+        figures: By name; one that is no plain number of things ends in its unit.
+        notes: Sentences for the reader.
+    """
+
+    figures: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 class ExternalNetwork(NetworkBackend, ABC):

@@ -6,11 +6,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from simcore.errors import ConfigError
-from simcore.network.base import Arrival, ExternalNetwork, NetworkDimension
+from simcore.network.base import Arrival, ExternalNetwork, NetworkAccount, NetworkDimension
 
 if TYPE_CHECKING:
     from simcore.packets.fabric import PacketNetwork
     from simcore.packets.live import LivePackets
+    from simcore.packets.steady import Steady
 
 
 _KEYS = {"credit_bytes": "network.buffer", "routing": "network.routing"}
@@ -43,6 +44,7 @@ class Packet(ExternalNetwork):
         from simcore.graphs.stack import StackedGraph
         from simcore.network.lines import lines_of
         from simcore.packets.fabric import PacketNetwork
+        from simcore.packets.sample import Sample
         from simcore.packets.wires import wires_of
 
         super().__init__(dimensions)
@@ -55,14 +57,26 @@ class Packet(ExternalNetwork):
         self._graph = StackedGraph(lines)
         links = self._graph.bytes_per_ns, self._graph.latency_ns
         self._wires = wires_of(self._graph.ends(), *links, npus, settings.switch_buffer_bytes)
-        self._packets = self._live(settings)
+        self._settings, self._steady = settings, self._leaps(settings)
+        self._packets = self._live(settings, self._steady)
+        self._sample = None if settings.is_exact else Sample(int(settings.mtu_bytes))
         if settings.routing != "network":
             self._check_reach(npus, settings.routing)
         self._message: dict[int, int] = {}
         self._inside = prod(one.npus for one in dimensions[: settings.from_dimension])
+        self._idle: dict[tuple[int, int], tuple[float, float]] = {}  # latency, bytes per ns
         self._own: list[tuple[int, int]] = []  # times and messages that no packet carries, a heap
 
-    def _live(self, settings: "PacketNetwork") -> "LivePackets":
+    def _leaps(self, settings: "PacketNetwork") -> "Steady | None":
+        if not settings.steady:
+            return None
+        from simcore.packets.steady import Steady
+
+        payload = int(settings.mtu_bytes)
+        slowest = min(wire[2] for wire in self._wires.topology.links)
+        return Steady(payload, max(1, 8 * 10**9 * payload // slowest))
+
+    def _live(self, settings: "PacketNetwork", steady: "Steady | None" = None) -> "LivePackets":
         """The packets of a run, before the first.
 
         Raises:
@@ -79,6 +93,7 @@ class Packet(ExternalNetwork):
                 settings.seed,
                 way=self._way if told else None,
                 ends_at_receiver=True,
+                steady=steady,
             )
         except ConfigError as error:
             place = _KEYS.get(error.at.removeprefix("params."), "network")
@@ -103,22 +118,56 @@ class Packet(ExternalNetwork):
                 rule = "must be network where NPUs pass on messages of others"
                 raise ConfigError("network.routing", rule, got=routing)
 
-    def told(self) -> dict[str, int]:
-        """Pauses and drops of a run, after it."""
-        return {"pauses": self._packets.pauses, "drops": self._packets.drops}
+    def account(self) -> NetworkAccount:
+        """Traffic, pauses, marks, queues and collisions of a run; what short cuts were off by."""
+        report = self._packets.report()
+        figures, notes = report.figures(), []
+        if self._steady is not None:
+            figures["packets"] += self._steady.leapt_packets
+            figures["packets_leapt_over"] = float(self._steady.leapt_packets)
+        if report.queue_at is not None:
+            switch, peer = report.queue_at
+            notes.append(
+                f"the largest queue of the network was {report.queue_bytes:,} bytes, in switch "
+                f"{switch} towards {self._named(peer)}"
+            )
+        if self._sample is not None:
+            error = self._sample.error(self._live(self._settings.exact()))
+            short = "no message of the sample ended by itself" if error is None else str(error)
+            notes.append(f"packets were not followed one by one ({self._cuts()}): {short}")
+            if error is not None:
+                figures |= {"sampled_messages": float(error.messages)}
+                figures |= {"sample_error": error.mean, "sample_error_most": error.most}
+        return NetworkAccount(figures=figures, notes=tuple(notes))
+
+    def _named(self, node: int) -> str:
+        npus = prod(one.npus for one in self.dimensions)
+        return f"NPU {node}" if node < npus else f"switch {node}"
+
+    def _cuts(self) -> str:
+        settings = self._settings
+        train = [f"train: {settings.train}"] if settings.train > 1 else []
+        return ", ".join([*train, *(["steady: true"] if settings.steady else [])])
 
     def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
         if src == dst or src // self._inside == dst // self._inside:
             due_ns = now_ns + (0 if src == dst else self._idle_ns(src, dst, size_bytes))
             heappush(self._own, (due_ns, message))
             return
-        self._message[self._packets.begin(now_ns, src, dst, max(1, size_bytes))] = message
+        size = max(1, size_bytes)
+        if self._sample is not None:
+            self._sample.begin(now_ns, src, dst, size)
+        self._message[self._packets.begin(now_ns, src, dst, size)] = message
 
     def _idle_ns(self, src: int, dst: int, size_bytes: int) -> int:
         """Time of a message on idle links that hold it all at once."""
-        links, _ = self._graph.way(src, dst)
-        rate = float(self._graph.bytes_per_ns[links].min())
-        return int(float(self._graph.latency_ns[links].sum()) + size_bytes / rate)
+        known = self._idle.get((src, dst))
+        if known is None:
+            links, _ = self._graph.way(src, dst)
+            rate = float(self._graph.bytes_per_ns[links].min())
+            known = float(self._graph.latency_ns[links].sum()), rate
+            self._idle[src, dst] = known
+        return int(known[0] + size_bytes / known[1])
 
     def next_event_ns(self) -> int | None:
         due_ns = self._packets.next_event_ns()
@@ -136,6 +185,9 @@ class Packet(ExternalNetwork):
             Arrival(time_ns=flow.finish_ns, message=self._message.pop(flow.number))
             for flow in ended
         ]
+        if self._sample is not None:
+            for flow in ended:
+                self._sample.end(flow.number, flow.finish_ns)
         last_ns = arrived[0].time_ns if arrived else min(until_ns, own_ns)
         while self._own and self._own[0][0] <= last_ns:
             due_ns, message = heappop(self._own)

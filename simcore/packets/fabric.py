@@ -63,6 +63,9 @@ class PacketNetwork(Schema):
             the ones before, which another network than this one carries (NVLink, say), take what
             ``congestion_unaware`` says.
         seed: Of random marks.
+        train: Packets of a flow that follow each other closely and are moved as one at most; 1:
+            each by itself. More is faster and not exact; the result tells its error.
+        steady: Leap over time in which every flow goes on as before, likewise.
     """
 
     transport: Literal["roce", "infiniband"] = "roce"
@@ -73,6 +76,17 @@ class PacketNetwork(Schema):
     routing: Literal["network", "ecmp", "spray", "adaptive"] = "network"
     from_dimension: int = Field(default=0, ge=0, le=8)
     seed: int = Field(default=1, ge=1, lt=1 << 32)
+    train: int = Field(default=1, ge=1, le=64)
+    steady: bool = False
+
+    @property
+    def is_exact(self) -> bool:
+        """True if every packet is followed by itself."""
+        return self.train == 1 and not self.steady
+
+    def exact(self) -> "PacketNetwork":
+        """These settings without short cuts."""
+        return self.model_copy(update={"train": 1, "steady": False})
 
     @property
     def control(self) -> str:
@@ -106,6 +120,7 @@ class PacketNetwork(Schema):
             "headroom_factor": 2,
             "headroom_packets": 3,
             "global_t": 0,
+            "train": self.train,
             **_steps(control, each[0]),
             **self._marks(control, each),
         }

@@ -173,6 +173,7 @@ def _write_run(case: Case, image: Image) -> None:
     arena[f.SCALES_WINDOW] = run.var_win
     arena[f.MARKS] = run.enable_qcn
     arena[f.HOP_UNIT] = run.int_multi
+    arena[f.TRAIN] = run.train
     for word, value in control.words(run).items():
         (image.reals if isinstance(value, float) else arena)[word] = value
 
@@ -219,13 +220,14 @@ def _credits(run: Parameters, network: Network) -> Ints:
         told // f.BLOCK_BYTES or (2 * int(rate) * int(delay) // 8 // 10**9 // packet + 2) * blocks
         for rate, delay in zip(network.rate, network.delay, strict=True)
     ]
-    return np.array(sizes, np.int64)
+    # a train takes its room at once, and frees it at once
+    return np.array(sizes, np.int64) + 2 * (run.train - 1) * blocks
 
 
 def _headrooms(case: Case, network: Network) -> Ints:
     """(2 L,) bytes that each port may take after it has told its peer to pause."""
     run = case.parameters
-    more = run.headroom_packets * full_packet_bytes(run)
+    more = run.headroom_packets * run.train * full_packet_bytes(run)
     products = [
         int(rate) * int(delay) // 8 // 10**9 * run.headroom_factor + more
         for rate, delay in zip(network.rate, network.delay, strict=True)

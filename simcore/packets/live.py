@@ -15,6 +15,8 @@ from simcore.packets.flows import Flows
 from simcore.packets.image import build_image
 from simcore.packets.network import refuse_windows_of_nothing, windows
 from simcore.packets.parameters import Parameters
+from simcore.packets.steady import Steady
+from simcore.packets.views.report import Report, report_of
 from simcore.packets.waiting import Progress
 from simcore.packets.wires import way_facts
 
@@ -45,6 +47,7 @@ class LivePackets:
         way: Ports of the way from one host to another, where the topology leaves them to be told;
             hosts on a way pass packets on.
         ends_at_receiver: A flow ends when its last byte has come, rather than its last ACK.
+        steady: Leaps over time in which nothing changes; None: every packet is followed.
 
     Raises:
         ConfigError: The network cannot be run with these parameters.
@@ -57,6 +60,7 @@ class LivePackets:
         seed: int,
         way: Way | None = None,
         ends_at_receiver: bool = False,
+        steady: Steady | None = None,
     ) -> None:
         self._image = build_image(Case("", topology, _NO_FLOWS, parameters), seed)
         self._image.arena[f.ENDS_AT_RECEIVER] = ends_at_receiver
@@ -73,7 +77,9 @@ class LivePackets:
         self._open = dict.fromkeys(self._ports, 0)
         self._spare = dict.fromkeys(self._ports, 0)
         self._source: list[int] = []
+        # on the packets' own clock, which leaps leave behind
         self._due_ns, self._progress = -1, Progress()
+        self._steady, self._behind_ns = steady, 0
 
     @property
     def hosts(self) -> NDArray[np.int64]:
@@ -89,6 +95,10 @@ class LivePackets:
     def drops(self) -> int:
         """Packets that switches had no room for."""
         return int(self._image.arena[f.DROPS])
+
+    def report(self) -> Report:
+        """Traffic, pauses, marks and queues so far."""
+        return report_of(self._image, self._flows, self._run.packet_payload_size)
 
     @property
     def least_free_buffer_bytes(self) -> int:
@@ -106,6 +116,7 @@ class LivePackets:
         """Start a flow at a time, no earlier than any event so far; its number, from 0 up."""
         pair = self._pairs.get((source, target)) or self._new_pair(source, target)
         self._make_list(source)
+        now_ns -= self._behind_ns
         number = len(self._flows)
         while True:
             first = int(begin_flow(self._image.arena, pair, number, size_bytes, now_ns))
@@ -119,6 +130,8 @@ class LivePackets:
         self._source.append(source)
         self._open[source] += 1
         self._due_ns = now_ns
+        if self._steady is not None:
+            self._steady.begin(first, pair)
         return number
 
     def _run_timers_before(self, now_ns: int) -> None:
@@ -129,7 +142,7 @@ class LivePackets:
 
     def next_event_ns(self) -> int | None:
         """Time of the next event; None where none to come can move a packet."""
-        return None if self._due_ns < 0 else self._due_ns
+        return None if self._due_ns < 0 else self._due_ns + self._behind_ns
 
     def advance(self, until_ns: int) -> list[EndedFlow]:
         """Handle events up to the end of the first ns in which flows end, or of *until_ns*.
@@ -137,16 +150,35 @@ class LivePackets:
         Returns:
             The flows that ended, in order.
         """
-        self._run_until(until_ns)
+        if self._steady is None:
+            self._run_until(until_ns)
+        else:
+            self._leap_until(until_ns, self._steady)
         arena, ended = self._image.arena, []
         self._due_ns = int(arena[f.NEXT_NS])
         flow, arena[f.ENDED_FIRST] = int(arena[f.ENDED_FIRST]), 0
         while flow:
             number = int(arena[flow + f.Q_NUMBER])
             self._open[self._source[number]] -= 1
-            ended.append(EndedFlow(number, int(arena[flow + self._ended_at])))
+            if self._steady is not None:
+                self._steady.end(flow)
+            finish_ns = int(arena[flow + self._ended_at]) + self._behind_ns
+            ended.append(EndedFlow(number, finish_ns))
             flow = int(arena[flow + f.Q_ENDED_NEXT])
         return ended
+
+    def _leap_until(self, until_ns: int, steady: Steady) -> None:
+        """Go on up to a time or the end of a flow, without what goes on unchanged."""
+        now_ns = max(int(self._image.arena[f.NOW_NS]), self._due_ns)
+        while True:
+            own_ns = until_ns - self._behind_ns
+            look_ns = steady.next_look_ns(self._image.arena, now_ns)
+            now_ns = own_ns if look_ns < 0 else min(own_ns, max(look_ns, now_ns))
+            self._run_until(now_ns)
+            arena = self._image.arena
+            if arena[f.ENDED_FIRST] != 0 or not now_ns <= arena[f.NEXT_NS] <= own_ns:
+                return
+            self._behind_ns += steady.leap(arena, now_ns, own_ns - now_ns)
 
     def _run_until(self, until_ns: int) -> None:
         image = self._image

@@ -58,6 +58,7 @@ class Parameters(Schema):
     buffer_size: Annotated[int, Field(ge=1, le=4095)] = 32
     headroom_factor: Annotated[int, Field(ge=0, le=10**6)] = 3
     headroom_packets: Annotated[int, Field(ge=0, le=10**6)] = 0
+    train: Annotated[int, Field(ge=1, le=64)] = 1
     header_bytes: Annotated[int, Field(ge=1, le=1000)] = 36
     ack_bytes: Annotated[int, Field(ge=1, le=1000)] = 48
     link_control: Literal["pfc", "credits"] = "pfc"

@@ -9,7 +9,7 @@ import pytest
 
 from simcore.packets.case import case_of
 from simcore.packets.run import FLOW_COLUMNS, Outcome, run_case
-from simcore.packets.trace import trace_into
+from simcore.packets.views.trace import trace_into
 
 GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden" / "packet"
 FILES = sorted((GOLDEN / "cases").glob("*.json"))

@@ -143,7 +143,7 @@ def test_an_all_to_all_on_a_leaf_spine_ends_on_every_fabric(transport: str, rout
     packets = Packet(network, settings)
     found = run_unfolded(replace(inputs, network=packets))
     assert not found.waiting
-    assert packets.told()["drops"] == 0
+    assert packets.account().figures["packets_dropped"] == 0
     assert found.sent_bytes == found.received_bytes == run_unfolded(inputs).sent_bytes
 
 

@@ -93,8 +93,8 @@ def _run_manifest(data: object, file: Path, out: Path | None, *, is_of_one: bool
 
 def _run_one(case: "Case", seed: int, wishes: _Wishes) -> "Outcome":
     from simcore.packets.run import run_case
-    from simcore.packets.series import Series
-    from simcore.packets.trace import trace_into
+    from simcore.packets.views.series import Series
+    from simcore.packets.views.trace import trace_into
 
     watched = wishes.series is not None or wishes.plot is not None
     series = Series(case, wishes.every_ns) if watched else None
@@ -106,7 +106,7 @@ def _run_one(case: "Case", seed: int, wishes: _Wishes) -> "Outcome":
     if series is not None and wishes.series is not None:
         series.write(wishes.series)
     if series is not None and wishes.plot is not None:
-        from simcore.packets.picture import draw
+        from simcore.packets.views.picture import draw
 
         draw(wishes.plot, outcome, series)
     return outcome

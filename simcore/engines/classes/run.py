@@ -1,7 +1,7 @@
 """Executes an iteration node by node: one NPU for each class of alike ones."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from simcore.kernels.classes.collectives import end_members, look_for_collective
 from simcore.kernels.classes.schedule import run, start
 from simcore.kernels.npu.layout import BOOKED_UNTIL
 from simcore.machine.system import ExecutionProfile
+from simcore.network import NetworkAccount
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis, StageGraph, TrainingGraph
 
@@ -222,6 +223,7 @@ class Ran:
     situations: int = 0
     repeated: int = 0
     nodes: NodeTimes | None = None
+    account: NetworkAccount = field(default_factory=NetworkAccount)
 
     @classmethod
     def of_nodes(cls, graph: TrainingGraph, lowered: Lowered, execution: Execution) -> "Ran":

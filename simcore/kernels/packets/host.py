@@ -6,7 +6,15 @@ from simcore.kernels.packets.controls.table import on_ack, on_start
 from simcore.kernels.packets.credits import has_credit
 from simcore.kernels.packets.event_wheel import schedule
 from simcore.kernels.packets.layout import Floats, Ints
-from simcore.kernels.packets.links import port_time_ns, put, take, time_ns, transmit
+from simcore.kernels.packets.links import (
+    packets_in,
+    port_time_ns,
+    put,
+    take,
+    time_ns,
+    train_time_ns,
+    transmit,
+)
 from simcore.kernels.packets.pacing import set_rate, wake
 from simcore.kernels.packets.records import new_packet, release_packet
 
@@ -116,7 +124,22 @@ def _plan_wake(arena: Ints, port: int) -> None:
 def _next_bytes(arena: Ints, qp: int) -> int:
     """Size of the next packet of a flow on the wire."""
     left = arena[qp + f.Q_SIZE] - arena[qp + f.Q_NEXT]
-    return min(arena[f.PAYLOAD], left) + arena[f.HEADERS]
+    if arena[f.TRAIN] == 1:
+        return min(arena[f.PAYLOAD], left) + arena[f.HEADERS]
+    left = min(left, _train_payload(arena, qp))
+    return left + packets_in(left, arena[f.PAYLOAD]) * arena[f.HEADERS]
+
+
+@kernel
+def _train_payload(arena: Ints, qp: int) -> int:
+    """Most bytes in the next train of a flow: many trains fit into its window.
+
+    A flow that is held back below its line's rate sends packet by packet: others come between.
+    """
+    if arena[qp + f.Q_RATE] != arena[qp + f.Q_LINE_RATE]:
+        return arena[f.PAYLOAD]
+    share = arena[qp + f.Q_WINDOW_NOW] // (f.TRAINS_IN_WINDOW * arena[f.PAYLOAD])
+    return max(1, min(arena[f.TRAIN], share)) * arena[f.PAYLOAD]
 
 
 @kernel
@@ -133,7 +156,8 @@ def _send_data(arena: Ints, port: int, qp: int) -> None:
     """Make the next packet of a flow and start it."""
     first = arena[qp + f.Q_NEXT]
     size = _next_bytes(arena, qp)
-    payload = size - arena[f.HEADERS]
+    count = 1 if arena[f.TRAIN] == 1 else packets_in(size, arena[f.PAYLOAD] + arena[f.HEADERS])
+    payload = size - count * arena[f.HEADERS]
     packet = new_packet(arena, f.DATA, qp, size)
     arena[packet + f.P_SEQ] = first
     arena[packet + f.P_HOP] = arena[qp + f.Q_FORTH]
@@ -144,7 +168,15 @@ def _send_data(arena: Ints, port: int, qp: int) -> None:
     arena[qp + f.Q_LAST_BYTES] = size
     transmit(arena, port, packet)
     rate = arena[qp + f.Q_RATE]
-    if arena[f.PACES_AT_RATE] == 0 or rate == arena[port + f.PORT_RATE]:
+    if count > 1:
+        unit = arena[f.PAYLOAD] + arena[f.HEADERS]
+        line = arena[port + f.PORT_RATE]
+        gap_ns = train_time_ns(size, unit, rate if arena[f.PACES_AT_RATE] != 0 else line)
+        if arena[f.STAMPS_HOPS] == 0:  # that of its last packet, which is answered
+            arena[packet + f.P_STAMP] += train_time_ns(size, unit, line) - time_ns(
+                (size - 1) % unit + 1, line
+            )
+    elif arena[f.PACES_AT_RATE] == 0 or rate == arena[port + f.PORT_RATE]:
         gap_ns = port_time_ns(arena, port, size)
     else:
         gap_ns = time_ns(size, rate)
@@ -154,10 +186,15 @@ def _send_data(arena: Ints, port: int, qp: int) -> None:
 @kernel
 def receive_data(arena: Ints, qp: int, packet: int) -> None:
     """Answer a data packet with an ACK, a NACK or nothing; the answer is written in its place."""
-    arena[qp + f.Q_TAKEN] += 1
+    count = 1
+    if arena[f.TRAIN] > 1:
+        count = packets_in(arena[packet + f.P_BYTES], arena[f.PAYLOAD] + arena[f.HEADERS])
+        arena[packet + f.P_MARK] *= count
+    arena[qp + f.Q_TAKEN] += count
     arena[qp + f.Q_MARKED] += arena[packet + f.P_MARK]
+    arena[qp + f.Q_CAME_NS] = arena[f.NOW_NS]
     first, expected = arena[packet + f.P_SEQ], arena[qp + f.Q_EXPECTED]
-    payload = arena[packet + f.P_BYTES] - arena[f.HEADERS]
+    payload = arena[packet + f.P_BYTES] - count * arena[f.HEADERS]
     if arena[f.ANY_ORDER] != 0:  # nothing comes twice: bytes are counted, wherever they belong
         first = expected
     if first + payload == arena[qp + f.Q_SIZE] and arena[qp + f.Q_LAST_BYTE_NS] < 0:
@@ -185,7 +222,7 @@ def receive_data(arena: Ints, qp: int, packet: int) -> None:
     arena[f.SENT_PACKETS] += 1
     arena[packet + f.P_TYPE] = answer
     arena[packet + f.P_SEQ] = expected
-    arena[packet + f.P_BYTES] = arena[f.ACK_BYTES]
+    arena[packet + f.P_BYTES] = count * arena[f.ACK_BYTES]
     arena[packet + f.P_HOP] = arena[qp + f.Q_BACK]
     port = arena[qp + f.Q_RECEIVER]
     put(arena, port + f.PORT_FIRST, packet)

@@ -21,6 +21,7 @@ def new_packet(arena: Ints, kind: int, qp: int, size: int) -> int:
     arena[packet + f.P_BYTES] = size
     arena[packet + f.P_MARK] = 0
     arena[packet + f.P_STAMP] = 0
+    arena[packet + f.P_TAIL_NS] = 0
     arena[f.SENT_PACKETS] += 1
     return packet
 

@@ -200,6 +200,12 @@ def _arrive(arena: Ints, reals: Floats, trace: Ints, packet: int) -> None:
     if kind != f.PFC and arena[node + f.NODE_IS_SWITCH] != 0:
         arrive_at_switch(arena, reals, port, packet)
         return
+    if arena[f.TRAIN] > 1 and arena[packet + f.P_TAIL_NS] > arena[f.NOW_NS]:
+        is_there = arena[f.WAYS_TOLD] == 0 or kind == f.PFC or arena[arena[packet + f.P_HOP]] == 0
+        if is_there:  # its last packet is still to come
+            arena[f.LIVE] += 1
+            schedule(arena, arena[packet + f.P_TAIL_NS], packet)
+            return
     if arena[f.CREDITS] != 0:  # hosts have room for all that comes
         return_credit(arena, port, arena[packet + f.P_BYTES])
     if arena[f.WAYS_TOLD] != 0 and kind != f.PFC and arena[arena[packet + f.P_HOP]] != 0:

@@ -9,9 +9,9 @@ from packet_cases import GBPS, star
 
 from simcore.errors import ConfigError
 from simcore.packets.case import case_of
-from simcore.packets.picture import draw
 from simcore.packets.run import Outcome, run_case
-from simcore.packets.series import Series
+from simcore.packets.views.picture import draw
+from simcore.packets.views.series import Series
 
 INCAST: dict[str, Any] = star(
     9, [[host, 8, 200_000, 50 * host, []] for host in range(8)], cc_mode=1, buffer_size=1

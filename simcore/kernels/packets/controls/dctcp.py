@@ -35,7 +35,7 @@ def on_ack(arena: Ints, reals: Floats, qp: int, packet: int) -> None:
     """Count marks; once per round trip, learn from them and rise; fall at the first mark."""
     acked, sent = arena[packet + f.P_SEQ], arena[qp + f.Q_NEXT]
     is_marked = arena[packet + f.P_MARK] != 0
-    arena[qp + _MARKS] += is_marked
+    arena[qp + _MARKS] += arena[packet + f.P_MARK]  # of a train, of each of its packets
     is_new = acked > arena[qp + _UPDATED]
     if is_new:
         if arena[qp + _UPDATED] == 0:

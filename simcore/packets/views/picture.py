@@ -6,7 +6,7 @@ from typing import Any
 
 from simcore.errors import ConfigError
 from simcore.packets.run import Outcome
-from simcore.packets.series import Series
+from simcore.packets.views.series import Series
 
 MOST_LINES = 8
 """Queues, and flows, that are drawn: the fullest, and the first."""
