@@ -19,7 +19,7 @@ from simcore.kernels.flits.matching import (
     WAVEFRONT,
 )
 from simcore.kernels.flits.network import How, Links
-from simcore.kernels.flits.rule import Rule
+from simcore.kernels.flits.routes.rule import Rule
 
 MOST_FLITS = 1 << 16
 MOST_CHANNELS = 256

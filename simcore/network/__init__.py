@@ -9,6 +9,7 @@ from simcore.network.base import (
 )
 from simcore.network.congestion_aware import CongestionAware, CongestionAwareMultidim
 from simcore.network.congestion_unaware import CongestionUnaware
+from simcore.network.flit import Flit
 from simcore.network.flow import Flow
 from simcore.network.packet import Packet
 from simcore.registry import Registry, class_of
@@ -23,6 +24,7 @@ BACKENDS: Registry[type[NetworkBackend]] = Registry(
         "congestion_aware_multidim": CongestionAwareMultidim,
         "flow": Flow,
         "packet": Packet,
+        "flit": Flit,
     },
     check=check_external,
     adapt=class_of(ExternalNetwork),
@@ -33,6 +35,7 @@ __all__ = [
     "DEFAULT_BACKEND",
     "Arrival",
     "ExternalNetwork",
+    "Flit",
     "NetworkBackend",
     "NetworkDimension",
     "Packet",
