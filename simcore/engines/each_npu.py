@@ -46,7 +46,8 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
     inputs = expand(graph, platform, machine.system, operator_ns, times.placements, shared)
     inputs = replace(inputs, backend=machine.backend, network=machine.outside())
     run = execute_each(graph, lowered, inputs)
-    return Ran.of_nodes(graph, lowered, run)
+    notes = inputs.network.notes() if inputs.network is not None else ()
+    return replace(Ran.of_nodes(graph, lowered, run), notes=notes)
 
 
 def check_nodes(

@@ -1,4 +1,4 @@
-"""A network of flits as a run file tells it, and the routers that follow from it.
+"""Routers of the dimensions of a machine.
 
 Every NPU and every switch of a machine's dimensions is a router. An NPU has an own way into its
 router for each link that begins there, as fast as that, and one out of it for each link that ends
@@ -10,16 +10,15 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from simcore.errors import ConfigError
-from simcore.flits.case import MOST_CHANNELS, MOST_FLITS, Case
+from simcore.flits.case import Case
 from simcore.flits.live import ATTOSECONDS, Way
+from simcore.flits.settings import MOST_FLITS, FlitNetwork
 from simcore.flits.topologies.wires import MOST_ROUTERS, Wires
 from simcore.kernels.flits.allocation import ISLIP
-from simcore.kernels.flits.network import CYCLE, CYCLE_BITS, How
+from simcore.kernels.flits.network import CYCLE, CYCLE_BITS, How, Links
 from simcore.kernels.flits.routes.rule import PART_BITS, TOLD, Rule
-from simcore.schema import Bytes, Schema
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -35,27 +34,6 @@ _OUT_CYCLES = 3
 _LONGEST_CYCLES = 1 << 20
 
 
-class FlitNetwork(Schema):
-    """Settings of the network of flits; other backends do not read them.
-
-    Attributes:
-        flit_bytes: What the fastest link carries in a cycle, and so the length of a cycle.
-        packet_flits: Flits of a full packet.
-        channels: Virtual channels of a link, which rings halve.
-        buffer_flits: That each of them holds; unless given as many as the longest link needs to
-            run at its rate.
-        dimensions: Innermost dimensions that are followed flit by flit; unless given all.
-        outside: Backend of the other ones.
-    """
-
-    flit_bytes: Bytes = Field(default=32, alias="flit", ge=1, le=1 << 20)
-    packet_flits: int = Field(default=16, ge=1, le=MOST_FLITS)
-    channels: int = Field(default=4, ge=2, le=MOST_CHANNELS)
-    buffer_flits: int | None = Field(default=None, ge=1, le=MOST_FLITS)
-    dimensions: int | None = Field(default=None, ge=1, le=8)
-    outside: str = "congestion_unaware"
-
-
 class Fabric:
     """Routers of a graph of links that lead one way each.
 
@@ -68,7 +46,6 @@ class Fabric:
     Attributes:
         case: The network.
         cycle: Attoseconds of a cycle.
-        knows_alone: Messages that meet no other take what ``alone`` says.
 
     Raises:
         ConfigError: The network is too large, or its links are too slow or too long.
@@ -98,7 +75,8 @@ class Fabric:
         back = 2 * int(self._cycles.max()) + 2 * STAGES
         depth = settings.buffer_flits or min(back, MOST_FLITS)
         each = settings.channels // 2 if is_halved else settings.channels
-        self.knows_alone = depth >= back and each >= 2 and each * self._size >= 2 * STAGES
+        # a packet is gone from its channel before the next but one may come into it
+        self._knows_alone = depth >= back and each >= 2 and self._size >= STAGES
         self.case = self._case(settings, routers, depth)
 
     def _case(self, settings: FlitNetwork, routers: int, depth: int) -> Case:
@@ -125,35 +103,44 @@ class Fabric:
 
     def way(self, links: Sequence[int], parts: Sequence[int]) -> Way:
         """The way of a message over *links*, in *parts* of their channels."""
-        ends = int(self._end[links[-1]])
         entries = tuple(
-            (int(self._begin[link]), ends, (int(self._output[link]) << PART_BITS) + part)
+            (int(self._begin[link]), links[-1], (int(self._output[link]) << PART_BITS) + part)
             for link, part in zip(links, parts, strict=True)
         )
         slow = {int(self._slowness[link]) for link in links}
         head = _INTO_CYCLES + STAGES * len(links) + int(self._cycles[list(links)].sum())
-        only = slow.pop() if len(slow) == 1 else 0
+        # behind each other on slow links, packets take the same channel, where heads wait for tails
+        is_known = len(links) == 1 or slow == {CYCLE}
+        only = slow.pop() if is_known else 0
         return Way(links[0], links[-1], tuple(links), entries, head, only)
 
-    def alone(self, way: Way, flits: int) -> int:
-        """Cycles of a message that meets no other one.
+    def alone(self, way: Way, flits: int) -> int | None:
+        """Cycles of a message that meets no other one; None where no formula tells them.
 
         Flits follow each other as the links carry them. A head waits for its route and its channel
         at every router, which the flits behind it catch up with where the links leave them time.
         """
+        if not self._knows_alone or not way.slowness:
+            return None
         last = flits - 1
         head = last // self._size * self._size
         spread = (last * way.slowness >> CYCLE_BITS) + (_HEAD_CYCLES if head == last else 0)
         behind = (head * way.slowness >> CYCLE_BITS) + _HEAD_CYCLES + last - head
         return way.head_cycles + max(spread, behind) + _OUT_CYCLES
 
+    def least(self, way: Way, flits: int) -> int:
+        """Cycles that a message takes at least: its way, and all of its flits on the slowest link."""
+        slowest = int(self._slowness[list(way.links)].max())
+        rest = _HEAD_CYCLES + _OUT_CYCLES
+        return way.head_cycles + ((flits - 1) * slowest >> CYCLE_BITS) + rest
 
-def case_of(wires: Wires, how: How) -> Case:
+
+def case_of(wires: Wires, how: How, links: Links | None = None) -> Case:
     """A network of messages that are told one by one, on ways that are told with them."""
-    table = np.zeros((wires.routers, wires.routers), np.int64)
+    table = np.zeros((wires.routers, len(wires.nodes)), np.int64)
     rule = Rule(TOLD, wires.side, 1, how.channels, 0, 0, table)
     return Case(
-        links=wires.links(), rule=rule, how=how, base=0, digits=0, traffic="", unit=1, bursts=None,
+        links=links or wires.links(), rule=rule, how=how, base=0, digits=0, traffic="", unit=1, bursts=None,
         batch=0, most_out=0, warmup=1, period=1, samples=1,
     )  # fmt: skip
 

@@ -35,9 +35,9 @@ class Way(NamedTuple):
     Attributes:
         source, target: Nodes at its ends.
         links: That it takes.
-        entries: (router, last router, output and part of channels) of each router but the last.
-        head_cycles: From the beginning to when the first flit is at the last router.
-        slowness: Of all links, in parts of a cycle; 0: they differ.
+        entries: (router, target, output and part of channels) of each router but the last.
+        head_cycles: From the beginning to when the first flit is where its formula says.
+        slowness: Of all links, in parts of a cycle; 0: no formula tells the time of a message.
     """
 
     source: int
@@ -48,8 +48,8 @@ class Way(NamedTuple):
     slowness: int
 
 
-Alone = Callable[[Way, int], int]
-"""Cycles of a message of so many flits on a way that no other one shares."""
+Alone = Callable[[Way, int], int | None]
+"""Cycles of a message of so many flits on a way that no other one shares; None: not known."""
 
 
 class Ended(NamedTuple):
@@ -103,17 +103,17 @@ class LiveFlits:
         begun = _Begun(cycle, way, flits, number)
         if self._alone is not None and not self._under_way:
             self._log, self._plain = [], None
-        is_alone = self._alone is not None and way.slowness > 0
-        if self._plain is None and not (is_alone and self._taken.isdisjoint(way.links)):
+        cycles = self._alone(way, flits) if self._alone is not None else None
+        if self._plain is None and (cycles is None or not self._taken.isdisjoint(way.links)):
             self._plain = self._from_the_log(cycle)
         self._under_way[number] = begun
         if self._plain is not None:
             self._plain.add(begun)
             return number
-        assert self._alone is not None
+        assert cycles is not None
         self._log.append(begun)
         self._taken.update(way.links)
-        heappush(self._ends, (cycle + self._alone(way, flits), number))
+        heappush(self._ends, (cycle + cycles, number))
         return number
 
     def _from_the_log(self, cycle: int) -> "_Plain":
@@ -189,8 +189,8 @@ class _Plain:
         while self._start + self._now < begun.cycle:
             self._go(begun.cycle)
         table = self._memory.table(of.AT_TABLE)
-        for router, last, told_ in begun.way.entries:
-            table[router, last] = told_
+        for router, target, told_ in begun.way.entries:
+            table[router, target] = told_
         while True:
             ends = begun.way.source, begun.way.target
             row = int(add_message(self._memory.words, *ends, begun.flits))

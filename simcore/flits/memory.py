@@ -5,7 +5,7 @@ import numpy as np
 from simcore.flits.case import Case
 from simcore.kernels.flits import network as of
 from simcore.kernels.flits.network import Ints
-from simcore.kernels.flits.routes.rule import LOOKING
+from simcore.kernels.flits.routes.rule import LOOKING, TOLD
 
 _SEED = 0x9E3779B97F4A7C15
 _FEW = 64
@@ -89,7 +89,8 @@ class Memory:
         doors = links.node_router, links.node_port, links.exit_router, links.exit_port
         into = links.node_cycles, links.node_slowness
         self.table(of.AT_DOOR)[:, : of.DOOR_BUSY] = np.stack((*doors, *into), axis=1)
-        self.table(of.AT_TABLE)[:] = case.rule.table
+        if case.rule.kind != TOLD:  # those that are told come with their messages
+            self.table(of.AT_TABLE)[:] = case.rule.table
         strides = case.rule.side ** np.arange(case.rule.dimensions, dtype=np.int64)
         routers = np.arange(len(links.router), dtype=np.int64)
         self.table(of.AT_PLACE)[:] = routers[:, None] // strides % case.rule.side

@@ -104,6 +104,10 @@ class ExternalNetwork(NetworkBackend, ABC):
     def __init__(self, dimensions: Sequence[NetworkDimension]) -> None:
         self.dimensions = tuple(dimensions)
 
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that the report of a run holds, after it; by default none."""
+        return ()
+
     @abstractmethod
     def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
         """Take *message* from NPU *src* to NPU *dst*, starting now.

@@ -11,8 +11,8 @@ from simcore.network.idle import Idle
 from simcore.network.packet import Packet
 
 if TYPE_CHECKING:
-    from simcore.flits.fabric import FlitNetwork
     from simcore.flits.live import Ended, Way
+    from simcore.flits.settings import FlitNetwork
     from simcore.packets.fabric import PacketNetwork
 
 OUTSIDE: dict[str, type[ExternalNetwork]] = {
@@ -62,7 +62,7 @@ class Flit(ExternalNetwork):
         packets: "PacketNetwork | None" = None,
     ) -> None:
         # Imported where used: every run reads this file, few need the compiler behind flits.
-        from simcore.flits.fabric import FlitNetwork
+        from simcore.flits.settings import FlitNetwork
         from simcore.network.flit_ways import FlitWays
 
         super().__init__(dimensions)

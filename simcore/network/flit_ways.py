@@ -5,8 +5,9 @@ from itertools import pairwise, permutations
 from math import prod
 
 from simcore.errors import ConfigError
-from simcore.flits.fabric import Fabric, FlitNetwork
+from simcore.flits.fabric import Fabric
 from simcore.flits.live import ATTOSECONDS, LiveFlits, Way
+from simcore.flits.settings import FlitNetwork
 from simcore.flits.waiting import circle_of, told
 from simcore.graphs.stack import ApartLine, JoinedLine, StackedGraph
 from simcore.kernels.flits.routes.rule import ANY, LOWER, UPPER
@@ -58,7 +59,7 @@ class FlitWays:
     def network(self) -> LiveFlits:
         """The network before the first message."""
         fabric = self._fabric
-        return LiveFlits(fabric.case, fabric.cycle, fabric.alone if fabric.knows_alone else None)
+        return LiveFlits(fabric.case, fabric.cycle, fabric.alone)
 
     def of(self, source: int, target: int) -> Way:
         """The way from one NPU to another one.
@@ -74,8 +75,8 @@ class FlitWays:
             rule = "must have one route from each node to each NPU where flits are followed"
             if (parts != 1.0).any():
                 raise ConfigError("platform.network", rule, got="routes that cut messages")
-            for router, last, told in way.entries:
-                if self._told.setdefault((router, last), told) != told:
+            for router, last, told_ in way.entries:
+                if self._told.setdefault((router, last), told_) != told_:
                     raise ConfigError("platform.network", rule, got=f"two from node {router}")
             self._known[source, target] = way
         return way
@@ -98,8 +99,9 @@ class FlitWays:
         return UPPER if is_upper else LOWER
 
     def idle_ns(self, way: Way, flits: int) -> float:
-        """Time of a message on idle routers."""
-        return self._fabric.alone(way, flits) * self._fabric.cycle / ATTOSECONDS
+        """Time of a message on idle routers, or at least that of its flits on its slowest link."""
+        cycles = self._fabric.alone(way, flits) or self._fabric.least(way, flits)
+        return cycles * self._fabric.cycle / ATTOSECONDS
 
     def plain_ns(self, way: Way, size_bytes: int) -> float:
         """Time of a message by ``congestion_unaware``: latencies, and bytes over the bandwidth."""

@@ -222,6 +222,7 @@ class Ran:
     situations: int = 0
     repeated: int = 0
     nodes: NodeTimes | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of_nodes(cls, graph: TrainingGraph, lowered: Lowered, execution: Execution) -> "Ran":

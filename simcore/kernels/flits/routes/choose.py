@@ -80,7 +80,7 @@ def route(m: Ints, router: int, channel: int, packet: int) -> int:
         return write_way(m, router, channel, 0, (m[door + EXIT_PORT], 0, last, 0))
     place = router, channel, target
     if kind == TOLD:
-        return as_told(m, router, channel, target)
+        return as_told(m, router, channel, m[p + TARGET])
     if kind == TABLE:
         output = m[m[AT_TABLE] + router * m[NODES] + m[p + TARGET]]
         return write_way(m, router, channel, 0, (output, 0, last, 0))

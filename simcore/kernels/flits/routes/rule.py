@@ -12,10 +12,10 @@ from simcore.kernels.flits.network import (
     DEPTH,
     MOST_WAYS,
     NEXT_IN_TURN,
+    NODES,
     OUTPUT_WORDS,
     PORTS,
     ROUTER_WORDS,
-    ROUTERS,
     SIDE,
     WAY_HIGH,
     WAY_LOW,
@@ -58,8 +58,8 @@ class Rule(NamedTuple):
         channels: Per port.
         first: Port of the first link between routers, where that is not 0.
         low: First channel that ``MESH`` takes between routers.
-        table: (R, N) outputs by router and target, of ``TABLE``; (R, R) outputs by router and last
-            router, shifted by ``PART_BITS``, and parts of channels, of ``TOLD``.
+        table: (R, N) outputs by router and target, of ``TABLE``; of ``TOLD`` shifted by
+            ``PART_BITS``, with a part of the channels.
     """
 
     kind: int
@@ -84,8 +84,8 @@ def write_way(
 
 @njit(cache=True, error_model="numpy")
 def as_told(m: Ints, router: int, channel: int, target: int) -> int:
-    """Write the way that the table tells."""
-    told = m[m[AT_TABLE] + router * m[ROUTERS] + target]
+    """Write the way to a node that the table tells."""
+    told = m[m[AT_TABLE] + router * m[NODES] + target]
     output, part, low, high = told >> PART_BITS, told & IN_TURN, 0, m[CHANNELS] - 1
     if part == IN_TURN:
         turn = m[AT_ROUTER] + router * ROUTER_WORDS + NEXT_IN_TURN
