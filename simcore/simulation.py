@@ -131,7 +131,8 @@ class Simulator:
 def runner_of(run: Run, memo: Memo) -> IterationRunner:
     """Executes iterations on the machine of *run*."""
     compute = COMPUTE_MODELS[run.compute]()
-    return IterationRunner(run.platform, run.system, compute, memo, run.backend, run.network)
+    settings = run.network, run.routers
+    return IterationRunner(run.platform, run.system, compute, memo, run.backend, *settings)
 
 
 def kernel_account(run: Run) -> KernelAccount | None:

@@ -47,6 +47,7 @@ _COARSE_TO_FINE = (
     Fidelity(name="congestion_aware", backend="congestion_aware"),
     Fidelity(name="congestion_aware_multidim", backend="congestion_aware_multidim"),
     Fidelity(name="packet", backend="packet"),
+    Fidelity(name="flit", backend="flit"),
 )
 
 FIDELITIES = Registry("a fidelity", {one.name: one for one in _COARSE_TO_FINE})

@@ -5,6 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from simcore.compute.choose import NAMED, default_compute
+from simcore.flits.settings import FlitNetwork
 from simcore.machine import Platform
 from simcore.machine.stack import load_stack
 from simcore.machine.system import System
@@ -28,6 +29,7 @@ class Run(Schema):
         system: How data is moved.
         backend: Network backend; where messages slow each other down, every NPU is followed.
         network: Settings of ``backend: packet``, which no other backend reads.
+        routers: Likewise of ``backend: flit``.
         compute: Compute model; of a run that names none, the default for its kind of workload.
     """
 
@@ -39,6 +41,7 @@ class Run(Schema):
     system: System = Field(default_factory=System)
     backend: str = DEFAULT_BACKEND
     network: PacketNetwork = Field(default_factory=PacketNetwork)
+    routers: FlitNetwork = Field(default_factory=FlitNetwork)
     compute: str = ""
 
     @field_validator("stack")

@@ -26,6 +26,7 @@ from simcore.engines.stages.counts import NodeCounts, counts_of_graph
 from simcore.engines.stages.plan_code import plan_code
 from simcore.engines.stages.times import operator_times_ns
 from simcore.errors import SimulationError
+from simcore.flits.settings import FlitNetwork
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
@@ -90,6 +91,7 @@ class IterationRunner:
         memo: What is known from other runs.
         backend: Network backend.
         network: Settings of a network of packets.
+        routers: Settings of a network of flits.
     """
 
     def __init__(
@@ -100,9 +102,11 @@ class IterationRunner:
         memo: Memo | None = None,
         backend: str = DEFAULT_BACKEND,
         network: PacketNetwork | None = None,
+        routers: FlitNetwork | None = None,
     ) -> None:
         self._memo = memo or Memo()
-        self._machine = MachineTimes(platform, system, compute, backend, self._memo, network)
+        settings = network, routers
+        self._machine = MachineTimes(platform, system, compute, backend, self._memo, *settings)
 
     def run(self, workload: Workload, plan: ParallelPlan) -> Iteration:
         """One iteration, by the engine that ``choose`` names.

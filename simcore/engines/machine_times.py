@@ -14,10 +14,11 @@ from simcore.engines.events.input import Ints
 from simcore.engines.stages.counts import NodeCounts
 from simcore.engines.stages.time_limit import TimeLimit
 from simcore.engines.stages.times import MessageTimes, collective_times, place_groups
+from simcore.flits.settings import FlitNetwork
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
-from simcore.network import BACKENDS, Packet
+from simcore.network import BACKENDS, ExternalNetwork, Flit, Packet
 from simcore.packets.fabric import PacketNetwork
 from simcore.terms import CollectiveKind
 from simcore.workload.graph import Axis, CollectiveOp, TrainingGraph
@@ -60,6 +61,7 @@ class MachineTimes:
         backend: Network backend.
         memo: What is known from other runs.
         network: Settings of a network of packets.
+        routers: Settings of a network of flits.
 
     Attributes:
         messages_meet: Messages wait for each other on their links.
@@ -74,9 +76,11 @@ class MachineTimes:
         backend: str,
         memo: Memo,
         network: PacketNetwork | None = None,
+        routers: FlitNetwork | None = None,
     ) -> None:
         self.platform, self.system, self.compute = platform, system, compute
-        self.backend, self.memo, self._network = backend, memo, network
+        self.backend, self.memo = backend, memo
+        self._network, self._routers = network, routers
         self.messages_meet = BACKENDS[backend].messages_meet
         self.member_ends = MemberEnds(platform, system)
         rate = platform.npu.memory_bandwidth_bytes_per_s
@@ -85,16 +89,18 @@ class MachineTimes:
             platform=platform, system=system, compute=compute, messages_meet=self.messages_meet
         )
 
-    def outside(self) -> Packet | None:
+    def outside(self) -> ExternalNetwork | None:
         """The network of one run, where it is made with settings.
 
         Raises:
             ConfigError: It cannot be made with them.
         """
-        kind = BACKENDS[self.backend]
+        kind, dimensions = BACKENDS[self.backend], self.platform.dimensions
+        if issubclass(kind, Flit):
+            return kind(engine_dimensions(dimensions), self._routers, self._network)
         if self._network is None or not issubclass(kind, Packet):
             return None
-        return kind(engine_dimensions(self.platform.dimensions), self._network)
+        return kind(engine_dimensions(dimensions), self._network)
 
     def of(self, program: Program, counts: NodeCounts, operator_ns: Ints) -> ProgramTimes:
         """Times of *program*, with *counts* of all its nodes.

@@ -8,6 +8,7 @@ from typing import Any
 
 from simcore.errors import ConfigError
 from simcore.flits.bursts import BURST_NAMES, Bursts, read_bursts
+from simcore.flits.settings import MOST_CHANNELS, MOST_FLITS
 from simcore.flits.topologies.known import TOPOLOGIES, Routing, Topology
 from simcore.flits.topologies.wires import whole
 from simcore.kernels.flits.allocation import INPUT_FIRST, ISLIP, OUTPUT_FIRST
@@ -19,10 +20,8 @@ from simcore.kernels.flits.matching import (
     WAVEFRONT,
 )
 from simcore.kernels.flits.network import How, Links
-from simcore.kernels.flits.rule import Rule
+from simcore.kernels.flits.routes.rule import Rule
 
-MOST_FLITS = 1 << 16
-MOST_CHANNELS = 256
 MOST_STAGE_CYCLES = 1000
 MOST_SPEEDUP = 16
 

@@ -5,9 +5,11 @@ import numpy as np
 from simcore.flits.case import Case
 from simcore.kernels.flits import network as of
 from simcore.kernels.flits.network import Ints
-from simcore.kernels.flits.rule import LOOKING
+from simcore.kernels.flits.routes.rule import LOOKING, TOLD
 
 _SEED = 0x9E3779B97F4A7C15
+_FEW = 64
+"""Rows for packets and messages that are told one by one, to begin with."""
 _DUE = [of.ROUTE_DUE, of.CROSSING_DUE, of.CHANNELS_DUE, of.SWITCH_DUE]
 
 
@@ -18,6 +20,7 @@ class Memory:
         case: The network.
         traffic: Kind of the kernel's, and its nodes.
         seed: Of what is drawn.
+        is_live: Nodes send messages that are told one by one.
 
     Attributes:
         words: All of them.
@@ -25,11 +28,16 @@ class Memory:
 
     words: Ints
 
-    def __init__(self, case: Case, traffic: tuple[int, list[int]], seed: int) -> None:
+    def __init__(
+        self, case: Case, traffic: tuple[int, list[int]], seed: int, *, is_live: bool = False
+    ) -> None:
         how, (routers, ports) = case.how, case.links.router.shape
         inputs, outputs = ports * how.input_ports, ports * how.output_ports
         each = ports * how.channels
         self._shapes = _shapes(case, len(traffic[1]))
+        if is_live:
+            self._shapes[of.AT_PACKET] = (2 * case.nodes + _FEW, of.PACKET_WORDS)
+            self._shapes[of.AT_MESSAGE] = (_FEW, of.MESSAGE_WORDS)
         sizes = [int(np.prod(shape)) for shape in self._shapes.values()]
         starts = of.HEADER_WORDS + np.concatenate([[0], np.cumsum(sizes)])
         self.words = np.zeros(int(starts[-1]), np.int64)
@@ -53,6 +61,10 @@ class Memory:
             of.BACK_WIDTH: self._shapes[of.AT_BACK][1],
             of.CROSSING_ROWS: self._shapes[of.AT_CROSSING][1], of.WIDTH: _width(case),
             of.MAY_SLEEP: _may_sleep(case), of.SWITCH_INPUTS: inputs, of.SWITCH_OUTPUTS: outputs,
+            of.ONE_STAGE: how.turns > 0, of.TURNS_SIZE: how.turns, of.LIVE: is_live,
+            of.SLOW_LINKS: bool((case.links.slowness != of.CYCLE).any()),
+            of.ENDED: of.NONE, of.FREE_MESSAGE: 0 if is_live else of.NONE,
+            of.FREE_ROWS: self._shapes[of.AT_PACKET][0],
         }  # fmt: skip
         for word, value in words.items():
             self.words[word] = int(value)
@@ -73,9 +85,12 @@ class Memory:
         for at, table in zip((of.FROM, of.FROM_CHANNEL, of.FROM_CYCLES), back, strict=True):
             link[..., at] = table
         link[..., [of.TO_CHANNEL, of.FROM_CHANNEL]] *= case.how.channels
+        link[..., of.SLOWNESS], link[..., of.TURN] = links.slowness, links.turn
         doors = links.node_router, links.node_port, links.exit_router, links.exit_port
-        self.table(of.AT_DOOR)[:] = np.stack(doors, axis=1)
-        self.table(of.AT_TABLE)[:] = case.rule.table
+        into = links.node_cycles, links.node_slowness
+        self.table(of.AT_DOOR)[:, : of.DOOR_BUSY] = np.stack((*doors, *into), axis=1)
+        if case.rule.kind != TOLD:  # those that are told come with their messages
+            self.table(of.AT_TABLE)[:] = case.rule.table
         strides = case.rule.side ** np.arange(case.rule.dimensions, dtype=np.int64)
         routers = np.arange(len(links.router), dtype=np.int64)
         self.table(of.AT_PLACE)[:] = routers[:, None] // strides % case.rule.side
@@ -89,16 +104,38 @@ class Memory:
         self.table(of.AT_OUTPUT)[..., of.OF_PORT] = inputs[..., of.PORT]
         self.table(of.AT_ROUTER)[:, _DUE] = of.NONE
         self.table(of.AT_POINTER)[:, [of.HELD_CHANNEL, of.WON_CHANNEL]] = of.NONE
-        packets = self.table(of.AT_PACKET)
+        packets, messages = self.table(of.AT_PACKET), self.table(of.AT_MESSAGE)
         packets[:, of.NEXT_FREE] = np.arange(1, len(packets) + 1)
+        messages[:, of.FOLLOWS] = np.arange(1, len(messages) + 1)
+        messages[-1:, of.FOLLOWS] = of.NONE
         nodes = self.table(of.AT_NODE)
         nodes[:, of.LEFT] = case.batch
-        nodes[:, [of.PACKET, of.LAST_VC, of.ON_VC, of.RETIRED_IN]] = of.NONE
+        nodes[:, [of.PACKET, of.LAST_VC, of.ON_VC, of.RETIRED_IN, of.QUEUE]] = of.NONE
         for at in (of.AT_GRANTED, of.AT_CHOSEN, of.AT_BEST):
             self.table(at)[:] = of.NONE
         if case.batch:
             self.table(of.AT_SENDING)[:] = np.arange(case.nodes)
             self.words[of.SENDING] = case.nodes
+
+    def grow(self) -> None:
+        """Double the rows for packets and for messages; those that there are keep their numbers."""
+        old = self.table(of.AT_PACKET), self.table(of.AT_MESSAGE)
+        first = int(self.words[of.AT_PACKET])
+        for at, table in zip((of.AT_PACKET, of.AT_MESSAGE), old, strict=True):
+            self._shapes[at] = (2 * len(table), table.shape[1])
+        sizes = [int(np.prod(self._shapes[at])) for at in (of.AT_PACKET, of.AT_MESSAGE)]
+        words = np.zeros(first + sum(sizes), np.int64)
+        words[:first] = self.words[:first]
+        words[of.AT_MESSAGE] = first + sizes[0]
+        self.words = words
+        kinds = (of.AT_PACKET, of.NEXT_FREE, of.FREE), (of.AT_MESSAGE, of.FOLLOWS, of.FREE_MESSAGE)
+        for (at, column, free), table in zip(kinds, old, strict=True):
+            count, new = len(table), self.table(at)
+            new[:count] = table
+            new[count:, column] = np.arange(count + 1, 2 * count + 1)
+            new[-1, column] = words[free]
+            words[free] = count
+        words[of.FREE_ROWS] += len(old[0])
 
 
 def seed_state(seed: int) -> int:
@@ -141,8 +178,7 @@ def _shapes(case: Case, targets: int) -> dict[int, tuple[int, ...]]:
         of.AT_OUTPUT: (routers, each, of.OUTPUT_WORDS), of.AT_BUSY: (routers, each),
         of.AT_POINTER: (routers, of.POINTER_ROWS, width),
         of.AT_ROUTER: (routers, of.ROUTER_WORDS), of.AT_CROSSING: (routers, crossing, 3),
-        of.AT_AWAKE: (routers,), of.AT_PACKET: (packets, of.PACKET_WORDS),
-        of.AT_NODE: (nodes, of.NODE_WORDS),
+        of.AT_AWAKE: (routers,), of.AT_NODE: (nodes, of.NODE_WORDS),
         of.AT_NODE_OUTPUT: (nodes, how.channels, of.OUTPUT_WORDS),
         of.AT_SENDING: (nodes,), of.AT_DUE: (nodes,),
         of.AT_WHEEL: (rows, lines, of.EVENT_WORDS),
@@ -151,4 +187,6 @@ def _shapes(case: Case, targets: int) -> dict[int, tuple[int, ...]]:
         of.AT_SPOILT: (each,), of.AT_GRANTED: (width,), of.AT_CHOSEN: (width,),
         of.AT_WIN: (width,), of.AT_BEST: (ports * inputs, ports * outputs), of.AT_USED: (4, width),
         of.AT_WAITER: (each,), of.AT_SENDER: (each,),
+        # the last two may grow
+        of.AT_PACKET: (packets, of.PACKET_WORDS), of.AT_MESSAGE: (0, of.MESSAGE_WORDS),
     }  # fmt: skip

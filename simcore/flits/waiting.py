@@ -12,7 +12,7 @@ import numpy as np
 from simcore.flits.case import Case
 from simcore.flits.memory import Memory
 from simcore.kernels.flits import network as of
-from simcore.kernels.flits.rule import ADAPTIVE_GROUPS, TABLE
+from simcore.kernels.flits.routes.rule import ADAPTIVE_GROUPS, TABLE
 
 Step = tuple[int, int]
 
@@ -25,7 +25,7 @@ def possible_circle(case: Case) -> list[int] | None:
     channels, go up before they go down, or have channels to escape to that do.
     """
     if case.rule.kind == ADAPTIVE_GROUPS:
-        return [router for router, _ in _circle(_steps_of_detours(case))]
+        return [router for router, _ in circle_of(_steps_of_detours(case))]
     if case.rule.kind != TABLE:
         return None
     after: dict[Step, set[Step]] = {}
@@ -46,7 +46,7 @@ def possible_circle(case: Case) -> list[int] | None:
             ):
                 after.setdefault(link[:2], set()).add((link[2], int(table[link[2], node])))
             here = np.unique(there[goes_on & ~seen[there]])
-    circle = _circle(after)
+    circle = circle_of(after)
     return [router for router, _ in circle] if circle else None
 
 
@@ -62,7 +62,7 @@ def _steps_of_detours(case: Case) -> dict[Step, set[Step]]:
     return after
 
 
-def _circle(after: Mapping[Step, set[Step]]) -> list[Step]:
+def circle_of(after: Mapping[Step, set[Step]]) -> list[Step]:
     """Steps of one circle of a graph, in order; none if there is none."""
     done: set[Step] = set()
     for start in sorted(after):
@@ -107,7 +107,7 @@ def present_circle(memory: Memory) -> list[int] | None:
         (int(router), int(i)): set(_waits_for(memory, int(router), int(i), holders))
         for router, i in np.argwhere(inputs[..., of.HELD] > 0)
     }
-    circle = _circle(after)
+    circle = circle_of(after)
     routers = [router for router, _ in circle]
     found = [r for j, r in enumerate(routers) if r != routers[j - 1]]  # a router's own wait is one
     return found or None

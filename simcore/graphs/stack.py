@@ -40,6 +40,22 @@ class JoinedLine(ABC):
         """Links from one NPU of the line to another one."""
 
 
+class ApartLine(JoinedLine):
+    """NPUs that nothing joins.
+
+    Args:
+        npus: NPUs.
+    """
+
+    def __init__(self, npus: int) -> None:
+        self.npus = self.nodes = npus
+        self.bytes_per_ns, self.latency_ns = np.zeros(0), np.zeros(0)
+        self.ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+    def way(self, source: int, target: int) -> Way:
+        raise ValueError(f"NPUs {source} and {target} are not joined")
+
+
 class ShapedLine(JoinedLine):
     """A dimension of a shape.
 
@@ -131,6 +147,10 @@ class StackedGraph:
             stride *= line.npus
             first_switch += len(copies) * switches
         return np.concatenate(found[0]), np.concatenate(found[1])
+
+    def line_of(self, link: int) -> int:
+        """Number of the line in which a link lies."""
+        return int(np.searchsorted(self._first, link, side="right")) - 1
 
     def way(self, source: int, target: int) -> Way:
         """Links from one NPU to another, and the part of a message that each carries."""

@@ -10,6 +10,7 @@ from simcore.network.base import (
 )
 from simcore.network.congestion_aware import CongestionAware, CongestionAwareMultidim
 from simcore.network.congestion_unaware import CongestionUnaware
+from simcore.network.flit import Flit
 from simcore.network.flow import Flow
 from simcore.network.packet import Packet
 from simcore.registry import Registry, class_of
@@ -24,6 +25,7 @@ BACKENDS: Registry[type[NetworkBackend]] = Registry(
         "congestion_aware_multidim": CongestionAwareMultidim,
         "flow": Flow,
         "packet": Packet,
+        "flit": Flit,
     },
     check=check_external,
     adapt=class_of(ExternalNetwork),
@@ -34,6 +36,7 @@ __all__ = [
     "DEFAULT_BACKEND",
     "Arrival",
     "ExternalNetwork",
+    "Flit",
     "NetworkAccount",
     "NetworkBackend",
     "NetworkDimension",

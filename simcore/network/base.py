@@ -117,6 +117,10 @@ class ExternalNetwork(NetworkBackend, ABC):
     def __init__(self, dimensions: Sequence[NetworkDimension]) -> None:
         self.dimensions = tuple(dimensions)
 
+    def account(self) -> NetworkAccount:
+        """What the network counted in a run and has to say of it, after it; by default nothing."""
+        return NetworkAccount()
+
     @abstractmethod
     def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
         """Take *message* from NPU *src* to NPU *dst*, starting now.

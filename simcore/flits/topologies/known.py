@@ -10,7 +10,7 @@ from simcore.flits.topologies.fat_tree import fat_tree
 from simcore.flits.topologies.flattened import flattened
 from simcore.flits.topologies.grid import concentrated, mesh, torus
 from simcore.flits.topologies.wires import Wires
-from simcore.kernels.flits import rule
+from simcore.kernels.flits.routes import rule
 
 
 class Routing(NamedTuple):

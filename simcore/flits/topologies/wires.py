@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from simcore.errors import ConfigError
-from simcore.kernels.flits.network import NOWHERE, Ints, Links
+from simcore.kernels.flits.network import CYCLE, NOWHERE, Ints, Links
 
 ENDPOINT_LATENCY = 1
 MOST_ROUTERS = 1 << 14
@@ -22,7 +23,12 @@ class Wires:
     Attributes:
         routers: How many.
         ends: (router, output, router, input, cycles) of each link.
-        nodes: (router, input, router, output) where each node's flits enter and leave.
+        slowness: For how long a flit keeps each link busy, in parts of a cycle; none: a cycle.
+        nodes: (router, input, router, output) where each node's flits enter and leave; routers
+            below 0: they do not.
+        node_cycles: Of the links of nodes.
+        node_slowness: Likewise of those by which flits enter; none: a cycle.
+        turn: (R, P) places of inputs' first channels in their turns; none: 0.
         side, dimensions: Of a grid, or ways down and levels of a tree.
         first: Port of the first link between routers.
         base, digits: Digits of a node's number, as patterns of traffic shift them; 0: none.
@@ -36,7 +42,11 @@ class Wires:
     base: int = 0
     digits: int = 0
     ends: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    slowness: list[int] = field(default_factory=list)
     nodes: list[tuple[int, int, int, int]] = field(default_factory=list)
+    node_cycles: int = ENDPOINT_LATENCY
+    node_slowness: list[int] = field(default_factory=list)
+    turn: Ints = field(default_factory=lambda: NO_TABLE)
     table: Ints = field(default_factory=lambda: NO_TABLE)
 
     def links(self, credit_delay: int = 0) -> Links:
@@ -46,17 +56,26 @@ class Wires:
         shape = (3, self.routers, max(used) + 1)
         ends, starts = np.full(shape, NOWHERE, np.int64), np.full(shape, NOWHERE, np.int64)
         ends[1:], starts[1:] = 0, 0
-        for router, output, other, port, cycles in self.ends:
+        slowness = np.full(shape[1:], CYCLE, np.int64)
+        for (router, output, other, port, cycles), slow in zip_longest(self.ends, self.slowness):
             ends[:, router, output] = other, port, cycles
             starts[:, other, port] = router, output, cycles + credit_delay
-        back = ENDPOINT_LATENCY + credit_delay
+            slowness[router, output] = slow or CYCLE
+        back = self.node_cycles + credit_delay
         for number, (router, port, last, output) in enumerate(self.nodes):
-            starts[:, router, port] = -1 - number, 0, back
-            ends[:, last, output] = -1 - number, 0, ENDPOINT_LATENCY
-        doors = np.array(self.nodes, np.int64).T.copy()
+            if router >= 0:
+                starts[:, router, port] = -1 - number, 0, back
+            if last >= 0:
+                ends[:, last, output] = -1 - number, 0, self.node_cycles
+        doors = np.maximum(np.array(self.nodes, np.int64).T, 0)
+        count = len(self.nodes)
         return Links(
             ends[0], ends[1], ends[2], starts[0], starts[1], starts[2],
             doors[0], doors[1], doors[2], doors[3], back,
+            node_cycles=np.full(count, self.node_cycles, np.int64),
+            node_slowness=np.array(self.node_slowness or [CYCLE] * count, np.int64),
+            slowness=slowness,
+            turn=self.turn if self.turn.size else np.zeros(shape[1:], np.int64),
         )  # fmt: skip
 
 

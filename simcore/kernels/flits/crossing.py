@@ -9,6 +9,7 @@ from simcore.kernels.flits.network import (
     AT_ROUTER,
     AT_WHEEL,
     BACK_WIDTH,
+    BUSY_UNTIL,
     CHANNEL,
     CHANNELS,
     CREDITS,
@@ -16,6 +17,7 @@ from simcore.kernels.flits.network import (
     CROSSING_CYCLES,
     CROSSING_DUE,
     CROSSING_ROWS,
+    CYCLE_BITS,
     DEPTH,
     EVENT_WORDS,
     FIRST,
@@ -28,17 +30,19 @@ from simcore.kernels.flits.network import (
     HOPS,
     IDLE,
     IN_FLIGHT,
-    LAST_FLIT,
     LAST_ROW,
     LINK_WORDS,
+    NUMBER,
     OUTPUT,
     PORT,
     PORTS,
     READY,
     ROUTER_WORDS,
     ROUTING,
-    SIZE,
+    SLOW_LINKS,
+    SLOWNESS,
     STATE,
+    TAIL,
     TAIL_CREDIT,
     TAKEN,
     TO,
@@ -93,21 +97,36 @@ def send(m: Ints, router: int, channel: int, now: int) -> bool:
     put_credit(m, back, m[link + FROM], m[link + FROM_CHANNEL] + m[c + VC])
     output = m[c + OUTPUT]
     vc = m[c + CHANNEL] - output * m[CHANNELS]
-    if m[CROSSING_CYCLES] == 1:
-        put_in_turn(m, router, (output, vc, flit), now + 1)
+    if m[CROSSING_CYCLES] <= 1:
+        put_in_turn(m, router, (output, vc, flit), now + m[CROSSING_CYCLES])
     else:
         own = m[AT_ROUTER] + router * ROUTER_WORDS
         w = m[AT_CROSSING] + (router * m[CROSSING_ROWS] + m[own + CROSSING]) * 3
         m[w], m[w + 1], m[w + 2] = output, vc, flit
         m[own + CROSSING] += 1
-    number = flit & LAST_FLIT
-    if number == 0:
+    if m[SLOW_LINKS]:
+        keep_busy(m, m[AT_LINK] + (router * m[PORTS] + output) * LINK_WORDS, now)
+    if flit & NUMBER == 0:
         m[packet_row(m, flit >> FLIT_BITS) + HOPS] += 1
-    if number < m[SIZE] - 1:
+    if not flit & TAIL:
         return False
     m[o + TAKEN] = 2 if m[TAIL_CREDIT] else 0
     m[c + STATE] = ROUTING if m[c + HELD] else IDLE
     return True
+
+
+@njit(cache=True, error_model="numpy")
+def is_open(m: Ints, router: int, output: int, now: int) -> bool:
+    """True if the link of an output is free for a flit that wins the switch now."""
+    link = m[AT_LINK] + (router * m[PORTS] + output) * LINK_WORDS
+    return bool(m[link + BUSY_UNTIL] >> CYCLE_BITS <= now + m[CROSSING_CYCLES])
+
+
+@njit(cache=True, error_model="numpy")
+def keep_busy(m: Ints, link: int, now: int) -> None:
+    """Keep a link busy with a flit that has won the switch now."""
+    begin = max(m[link + BUSY_UNTIL], (now + m[CROSSING_CYCLES]) << CYCLE_BITS)
+    m[link + BUSY_UNTIL] = begin + m[link + SLOWNESS]
 
 
 @njit(cache=True, error_model="numpy")

@@ -3,10 +3,13 @@
 A link of latency L hands a flit that is sent in cycle t to its end in cycle t + L + 1. Each link
 carries one flit per cycle, so that a *wheel* of cycles has a row per link and cycle. Channel v of
 port p has number ``p V + v`` in tables of all channels of a router. A flit is the number of its
-packet, shifted by ``FLIT_BITS``, and its own number in it.
+packet, shifted by ``FLIT_BITS``, its own number in it, and ``TAIL`` if it is the last one.
 
 Everything lies in one array *m* of 64-bit words, as a call with a table of arrays takes longer than
 the work of a router: its first words are sizes, sums and where each table begins.
+
+A link may be slower than a flit per cycle: it is then busy for a while after each flit, in parts of
+``CYCLE`` of a cycle, and a flit has come when its last part has.
 """
 
 from typing import NamedTuple
@@ -60,16 +63,29 @@ CHANNEL_CYCLES, SWITCH_CYCLES, GOES_ON, GOES_OFF, SENDS_ON = range(79, 84)
 """Words for the cycles of the two allocations, and for nodes that send in bursts the chances to
 begin one, to end it and to make a packet within it, as parts of ``CHANCES``; 0: no bursts."""
 CHANCES = 1 << 53
-HEADER_WORDS = 88
 
-TO, TO_CHANNEL, TO_CYCLES, FROM, FROM_CHANNEL, FROM_CYCLES = range(6)
+ONE_STAGE, TURNS_SIZE, SLOW_LINKS, LIVE, FREE_ROWS, FREE_MESSAGE, ENDED, AT_MESSAGE = range(84, 92)
+"""Words for routers that route, allot and send within a cycle, and the places of an input's turn;
+whether any link is slower than a flit per cycle; whether nodes send messages that are told one by
+one, free rows of packets then, first free row of messages, first message that has ended, and where
+the table of messages begins."""
+HEADER_WORDS = 96
+
+TO, TO_CHANNEL, TO_CYCLES, FROM, FROM_CHANNEL, FROM_CYCLES, SLOWNESS, BUSY_UNTIL, TURN = range(9)
 """Columns of a port: the router that its output leads to and the first channel there; a node as
--1 - node, ``NOWHERE``: no link; cycles of the link; likewise of its input, with a credit's."""
-LINK_WORDS = 6
+-1 - node, ``NOWHERE``: no link; cycles of the link; likewise of its input, with a credit's; for how
+long a flit keeps the output's link busy, and until when it is, in parts of a cycle; place of the
+input's first channel in its turn."""
+LINK_WORDS = 9
 
-NODE_ROUTER, NODE_PORT, EXIT_ROUTER, EXIT_PORT = range(4)
-"""Columns of a node's doors: where its flits enter and leave."""
-DOOR_WORDS = 4
+CYCLE_BITS = 16
+CYCLE = 1 << CYCLE_BITS
+"""Parts of a cycle."""
+
+NODE_ROUTER, NODE_PORT, EXIT_ROUTER, EXIT_PORT, DOOR_CYCLES, DOOR_SLOWNESS, DOOR_BUSY = range(7)
+"""Columns of a node's doors: where its flits enter and leave, cycles of the link by which they
+enter, for how long a flit keeps it busy, and until when it is."""
+DOOR_WORDS = 7
 
 STATE, READY, OUTPUT, CHANNEL, FIRST, HELD, WAYS, DUE, LISTED, PORT, VC = range(11)
 """Columns of an input channel: state, cycle from which its next step may come, output port and
@@ -90,12 +106,13 @@ MOST_WAYS = 2
 
 (
     BUSY, ROUTE_DUE, CROSSING, CROSSING_DUE, AWAKE, ASLEEP_UNTIL, CHANNELS_DUE, SWITCH_DUE,
-) = range(8)  # fmt: skip
+    NEXT_IN_TURN,
+) = range(9)  # fmt: skip
 """Columns of a router: busy channels, last cycle of the routes that are being worked out, flits
 that wait for the crossbar, last cycle of those in it, whether the list of routers has it, cycle
 until which it leaves its only head alone (0: none), last cycles of the allocation of channels and
-of the switch that are in work."""
-ROUTER_WORDS = 8
+of the switch that are in work; which of several outputs alike comes next."""
+ROUTER_WORDS = 9
 
 (
     CHANNEL_OFFERS, CHANNEL_ACCEPTS, SWITCH_OFFERS, SWITCH_ACCEPTS,
@@ -107,27 +124,39 @@ held to; first cycle in which an output is free; channel that has won an
 input, and sends when the allocation is done."""
 POINTER_ROWS = 9
 
-SOURCE, TARGET, MADE, SENT, HOPS, DIMENSION, WAY, PART, MIDDLE, MEASURED, NEXT_FREE = range(11)
+(
+    SOURCE, TARGET, MADE, SENT, HOPS, DIMENSION, WAY, PART, MIDDLE, MEASURED, NEXT_FREE, FLITS,
+    MESSAGE,
+) = range(13)  # fmt: skip
 """Columns of a packet: nodes, cycles at which it was made and its head left, routers passed, the
 dimension that it is in, with direction and half of the channels, the router that it goes to first
-(or ``NONE``), whether it counts."""
-PACKET_WORDS = 11
+(or ``NONE``), whether it counts, the free row after it, its flits, and the message that it is of."""
+PACKET_WORDS = 13
+
+TO_NODE, TO_MAKE, LAST_FLITS, ON_WAY, FOLLOWS, ENDED_AT = range(6)
+"""Columns of a message: node that it goes to, packets that are yet to be made, flits of the last one,
+packets that have yet to arrive, the message behind it in its node's queue (or of those that have
+ended, or free), and the cycle in which it ended."""
+MESSAGE_WORDS = 6
 
 (
     LEFT, OUT, NEXT_MADE, PACKET, DONE, LAST_VC, ON_VC, ARRIVED, RETIRED, RETIRED_IN, IS_ON,
-) = range(11)  # fmt: skip
+    QUEUE, QUEUE_END,
+) = range(13)  # fmt: skip
 """Columns of a node: packets that it has yet to make (a batch), packets on their way, cycle at
 which the next one is made, packet that is being sent and flits of it that are, channel taken last,
 that of the packet, flits that came here, packets of its own that arrived in the last cycle in which
-any did, and that cycle; whether it is in a burst."""
-NODE_WORDS = 11
+any did, and that cycle; whether it is in a burst; first and last message of its queue."""
+NODE_WORDS = 13
 
 AT, WHERE, WHAT = range(3)
 """Columns of what arrives: router (or -1 - node), channel, flit."""
 EVENT_WORDS = 3
 
 FLIT_BITS = 17
-LAST_FLIT = (1 << FLIT_BITS) - 1
+TAIL = 1 << 16
+NUMBER = TAIL - 1
+"""Mask of a flit's number in its packet."""
 
 NONE = -1
 NOWHERE = -(1 << 40)
@@ -143,6 +172,10 @@ class Links(NamedTuple):
         node_router, node_port: (N,) where a node's flits enter.
         exit_router, exit_port: (N,) where they leave.
         node_latency: Cycles of a credit from a node to its router.
+        node_cycles, node_slowness: (N,) cycles of the link by which a node's flits enter, and for
+            how long each keeps it busy, in parts of a cycle.
+        slowness: (R, P) for how long a flit keeps the link of an output busy.
+        turn: (R, P) place of an input's first channel in its turn, where routers have one stage.
     """
 
     router: Ints
@@ -156,6 +189,10 @@ class Links(NamedTuple):
     exit_router: Ints
     exit_port: Ints
     node_latency: int
+    node_cycles: Ints
+    node_slowness: Ints
+    slowness: Ints
+    turn: Ints
 
 
 class How(NamedTuple):
@@ -172,6 +209,8 @@ class How(NamedTuple):
         input_ports, output_ports: Ports of the switch for each port of the router.
         channel_kind, switch_kind: Of allocators.
         iterations: Of them.
+        turns: Places of an input's turn, where a router does everything in one cycle; 0: it has
+            stages.
     """
 
     channels: int
@@ -189,6 +228,7 @@ class How(NamedTuple):
     channel_kind: int
     switch_kind: int
     iterations: int
+    turns: int = 0
 
 
 @njit(cache=True, error_model="numpy")

@@ -7,6 +7,7 @@ A node that sends nothing lies in a heap by the cycle of its next packet, as *cy
 import numpy as np
 
 from simcore.kernels.flits.crossing import put_flit
+from simcore.kernels.flits.messages import begin_packet
 from simcore.kernels.flits.network import (
     AT_DOOR,
     AT_DUE,
@@ -17,10 +18,15 @@ from simcore.kernels.flits.network import (
     CHANCES,
     CHANNELS,
     CREDITS,
+    CYCLE_BITS,
     DIMENSION,
     DONE,
+    DOOR_BUSY,
+    DOOR_CYCLES,
+    DOOR_SLOWNESS,
     DOOR_WORDS,
     FLIT_BITS,
+    FLITS,
     FREE,
     GOES_OFF,
     GOES_ON,
@@ -30,6 +36,7 @@ from simcore.kernels.flits.network import (
     KIND,
     LAST_VC,
     LEFT,
+    LIVE,
     MADE,
     MEASURED,
     MEASURED_ON_WAY,
@@ -46,6 +53,7 @@ from simcore.kernels.flits.network import (
     OUT,
     OUTPUT_WORDS,
     PACKET,
+    QUEUE,
     RETIRED,
     RETIRED_IN,
     SENDING,
@@ -54,6 +62,7 @@ from simcore.kernels.flits.network import (
     SIZE,
     SOURCE,
     SPOTS_COUNT,
+    TAIL,
     TAIL_CREDIT,
     TAKEN,
     TARGET,
@@ -63,7 +72,7 @@ from simcore.kernels.flits.network import (
     draw,
     packet_row,
 )
-from simcore.kernels.flits.rule import GROUPS
+from simcore.kernels.flits.routes.rule import GROUPS
 from simcore.kernels.jit import njit
 from simcore.kernels.npu.pointers import pointer
 
@@ -161,13 +170,20 @@ def send_all(m: Ints, scale: float, when: tuple[int, int, int]) -> None:
         j += 1
         if m[n + PACKET] != NONE:
             continue
-        is_done = m[n + LEFT] == 0 if m[IS_BATCH] else m[n + NEXT_MADE] > when[0]
-        if is_done:
+        if _is_done(m, n, when[0]):
             j -= 1
             m[SENDING] -= 1
             m[sending + j] = m[sending + m[SENDING]]
-            if not m[IS_BATCH]:
+            if not m[IS_BATCH] and not m[LIVE]:
                 _rest(m, node)
+
+
+@njit(cache=True, error_model="numpy")
+def _is_done(m: Ints, n: int, now: int) -> bool:
+    """True if a node that sends no packet has none to send now."""
+    if m[LIVE]:
+        return bool(m[n + QUEUE] == NONE)
+    return bool(m[n + LEFT] == 0 if m[IS_BATCH] else m[n + NEXT_MADE] > now)
 
 
 @njit(cache=True, error_model="numpy")
@@ -175,7 +191,11 @@ def _make(m: Ints, scale: float, node: int, when: tuple[int, int, int]) -> None:
     """Begin the next packet of a node that sends none."""
     now, begin_, end = when
     n = m[AT_NODE] + node * NODE_WORDS
-    if m[IS_BATCH]:
+    if m[LIVE]:
+        if m[n + QUEUE] == NONE:
+            return
+        made = now
+    elif m[IS_BATCH]:
         if m[n + RETIRED_IN] < now:  # what arrives in a cycle makes room in the next one
             m[n + OUT] -= m[n + RETIRED]
             m[n + RETIRED] = 0
@@ -191,17 +211,25 @@ def _make(m: Ints, scale: float, node: int, when: tuple[int, int, int]) -> None:
     packet = m[FREE]
     p = packet_row(m, packet)
     m[FREE] = m[p + NEXT_FREE]
-    if m[TRAFFIC] == UNIFORM:
-        target = int(draw(m) * m[NODES])
-    elif m[TRAFFIC] == TABLE:
-        target = m[m[AT_TARGET] + node]
+    m[p + SOURCE], m[p + MADE], m[p + HOPS] = node, made, 0
+    if m[LIVE]:
+        begin_packet(m, node, packet)
     else:
-        target = m[m[AT_TARGET] + int(draw(m) * m[SPOTS_COUNT])]
-    m[p + SOURCE], m[p + TARGET], m[p + MADE], m[p + HOPS] = node, target, made, 0
+        m[p + TARGET], m[p + FLITS] = _target(m, node), m[SIZE]
     m[p + DIMENSION], m[p + MIDDLE], m[p + MEASURED] = NONE, NONE, int(begin_ <= made < end)
     m[MEASURED_ON_WAY] += m[p + MEASURED]
     m[n + OUT] += 1
     m[n + PACKET], m[n + DONE], m[n + ON_VC] = packet, 0, NONE
+
+
+@njit(cache=True, error_model="numpy")
+def _target(m: Ints, node: int) -> int:
+    """Node that a packet goes to, by the pattern of traffic."""
+    if m[TRAFFIC] == UNIFORM:
+        return int(draw(m) * m[NODES])
+    if m[TRAFFIC] == TABLE:
+        return int(m[m[AT_TARGET] + node])
+    return int(m[m[AT_TARGET] + int(draw(m) * m[SPOTS_COUNT])])
 
 
 @njit(cache=True, error_model="numpy")
@@ -221,15 +249,17 @@ def _inject(m: Ints, node: int, now: int) -> None:
                 m[o + TAKEN] = 1
                 m[packet_row(m, packet) + SENT] = now
                 break
-    vc = m[n + ON_VC]
+    vc, door = m[n + ON_VC], m[AT_DOOR] + node * DOOR_WORDS
     o = rows + vc * OUTPUT_WORDS
-    if vc == NONE or m[o + CREDITS] == 0:
+    if vc == NONE or m[o + CREDITS] == 0 or m[door + DOOR_BUSY] >> CYCLE_BITS > now:
         return
+    m[door + DOOR_BUSY] = max(m[door + DOOR_BUSY], now << CYCLE_BITS) + m[door + DOOR_SLOWNESS]
     m[o + CREDITS] -= 1
-    door = m[AT_DOOR] + node * DOOR_WORDS
-    where = m[door + NODE_PORT] * each + vc
-    put_flit(m, now + 2, m[door + NODE_ROUTER], where, (packet << FLIT_BITS) + m[n + DONE])
+    where, flit = m[door + NODE_PORT] * each + vc, (packet << FLIT_BITS) + m[n + DONE]
     m[n + DONE] += 1
-    if m[n + DONE] == m[SIZE]:
+    is_tail = m[n + DONE] == m[packet_row(m, packet) + FLITS]
+    flit = flit | TAIL if is_tail else flit
+    put_flit(m, now + m[door + DOOR_CYCLES] + 1, m[door + NODE_ROUTER], where, flit)
+    if is_tail:
         m[o + TAKEN] = 2 if m[TAIL_CREDIT] else 0
         m[n + PACKET] = NONE

@@ -4,7 +4,7 @@ A stage works on a batch: what comes while a batch is in work waits for it, so t
 cycles costs d to 2 d - 1.
 """
 
-from simcore.kernels.flits.crossing import dispatch
+from simcore.kernels.flits.crossing import dispatch, is_open
 from simcore.kernels.flits.matching import LARGEST
 from simcore.kernels.flits.network import (
     ACTIVE,
@@ -33,12 +33,14 @@ from simcore.kernels.flits.network import (
     INPUT_WORDS,
     LISTED,
     NONE,
+    OUTPUT,
     PORTS,
     READY,
     ROUTE_DUE,
     ROUTER_WORDS,
     ROUTING,
     ROUTING_CYCLES,
+    SLOW_LINKS,
     STATE,
     SWITCH_CYCLES,
     SWITCH_KIND,
@@ -48,7 +50,7 @@ from simcore.kernels.flits.network import (
     output_row,
 )
 from simcore.kernels.flits.requests import give_channels, guess
-from simcore.kernels.flits.routing import route
+from simcore.kernels.flits.routes.choose import route
 from simcore.kernels.flits.switch import let_through
 from simcore.kernels.jit import njit
 
@@ -79,7 +81,9 @@ def _wake_up(m: Ints, router: int, now: int) -> None:
     m[c + STATE], m[c + READY] = WAITING, now
     m[m[AT_WAITER]] = i
     give_channels(m, router, 1, now - 1)
-    if m[c + STATE] == ACTIVE and m[output_row(m, router, m[c + CHANNEL]) + CREDITS] > 0:
+    if m[c + STATE] != ACTIVE or m[output_row(m, router, m[c + CHANNEL]) + CREDITS] == 0:
+        return
+    if not m[SLOW_LINKS] or is_open(m, router, m[c + OUTPUT], now):
         m[m[AT_SENDER]] = i
         let_through(m, router, (1, 0, now))
 
@@ -140,8 +144,9 @@ def _look(m: Ints, router: int, own: int, now: int) -> tuple[int, int]:
             continue
         if state == ACTIVE:
             if m[c + HELD] > 0 and m[output_row(m, router, m[c + CHANNEL]) + CREDITS] > 0:
-                m[m[AT_SENDER] + senders] = i
-                senders += 1
+                if not m[SLOW_LINKS] or is_open(m, router, m[c + OUTPUT], now):
+                    m[m[AT_SENDER] + senders] = i
+                    senders += 1
             continue
         if state == ROUTING:
             if m[c + DUE] == NONE and is_free:

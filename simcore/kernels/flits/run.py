@@ -6,6 +6,7 @@ on its way are left out.
 """
 
 from simcore.kernels.flits.crossing import put_credit
+from simcore.kernels.flits.messages import end_packet
 from simcore.kernels.flits.network import (
     ARRIVALS,
     ARRIVED,
@@ -30,21 +31,23 @@ from simcore.kernels.flits.network import (
     CREDITS,
     DEPTH,
     DOOR_WORDS,
+    ENDED,
     EVENT_WORDS,
     EXIT_PORT,
     EXIT_ROUTER,
     FIRST,
     FLIT_BITS,
     FREE,
+    FREE_ROWS,
     HELD,
     HOPS,
     IDLE,
     IN_FLIGHT,
     LAST_CYCLE,
-    LAST_FLIT,
     LAST_ROW,
     LATENCY,
     LISTED,
+    LIVE,
     MADE,
     MAY_SLEEP,
     MEASURED,
@@ -55,6 +58,8 @@ from simcore.kernels.flits.network import (
     NODE_CREDIT,
     NODE_WORDS,
     NODES,
+    NONE,
+    ONE_STAGE,
     OUT,
     OUTPUT_WORDS,
     PACKETS,
@@ -67,9 +72,9 @@ from simcore.kernels.flits.network import (
     ROUTING,
     SENDING,
     SENT,
-    SIZE,
     SOURCE,
     STATE,
+    TAIL,
     TAKEN,
     WAITING_NODES,
     WHAT,
@@ -81,6 +86,7 @@ from simcore.kernels.flits.network import (
     packet_row,
 )
 from simcore.kernels.flits.nodes import scale_of, send_all, wake
+from simcore.kernels.flits.one_stage import cycle_of_one_stage
 from simcore.kernels.flits.router import STAGES_ASLEEP, catch_up, cycle_of_router
 from simcore.kernels.jit import njit
 from simcore.kernels.npu.pointers import pointer
@@ -98,7 +104,8 @@ def run_until(m: Ints, chance: float, span: Ints) -> int:
             soon as none that counts is left.
 
     Returns:
-        The cycle after the last one that was run.
+        The cycle after the last one that was run; where messages are told one by one, at most the
+        one in which one of them ends, or the one before there are no rows for packets.
     """
     words, scale = pointer(m), scale_of(chance) if chance > 0.0 else 0.0
     now, last, until = span[0], span[1], span[4]
@@ -107,11 +114,15 @@ def run_until(m: Ints, chance: float, span: Ints) -> int:
             now = max(now, min(last, _next_packet(words, last)))
             if now == last:
                 break
+        if words[LIVE] and words[FREE_ROWS] < words[SENDING]:
+            break
         _arrivals(words, now)
         wake(words, now)
         send_all(words, scale, (now, span[2], span[3]))
         _routers(words, now)
         now += 1
+        if words[LIVE] and words[ENDED] != NONE:
+            break
         if until > 0 and words[ARRIVALS] >= until:
             break
         if until < 0 and words[MEASURED_ON_WAY] == 0 and _all_made(words, span[3]):
@@ -132,12 +143,20 @@ def _routers(m: Ints, now: int) -> None:
     while j < m[AWAKE_COUNT]:
         router = m[awake + j]
         is_asleep = m[m[AT_ROUTER] + router * ROUTER_WORDS + ASLEEP_UNTIL] > now
-        if is_asleep or cycle_of_router(m, router, now):
+        if is_asleep or _goes_on(m, router, now):
             j += 1
             continue
         m[m[AT_ROUTER] + router * ROUTER_WORDS + AWAKE] = 0
         m[AWAKE_COUNT] -= 1
         m[awake + j] = m[awake + m[AWAKE_COUNT]]
+
+
+@njit(cache=True, error_model="numpy")
+def _goes_on(m: Ints, router: int, now: int) -> bool:
+    """Let a router work for one cycle; true if it has more to do."""
+    if m[ONE_STAGE]:
+        return bool(cycle_of_one_stage(m, router, now))
+    return bool(cycle_of_router(m, router, now))
 
 
 @njit(cache=True, error_model="numpy")
@@ -167,6 +186,8 @@ def _arrivals(m: Ints, now: int) -> None:
     for _ in range(m[count]):
         if m[e + AT] >= 0:
             o = output_row(m, m[e + AT], m[e + WHERE])
+            if m[ONE_STAGE]:
+                m[m[AT_ROUTER] + m[e + AT] * ROUTER_WORDS + ASLEEP_UNTIL] = 0
         else:
             node = -1 - m[e + AT]
             o = m[AT_NODE_OUTPUT] + (node * m[CHANNELS] + m[e + WHERE]) * OUTPUT_WORDS
@@ -183,7 +204,9 @@ def _latch(m: Ints, router: int, i: int, flit: int, now: int) -> None:
     """Put a flit that arrived into its channel, and wake channel and router."""
     c, first, depth = input_row(m, router, i), router * m[PORTS] * m[CHANNELS], m[DEPTH]
     own = m[AT_ROUTER] + router * ROUTER_WORDS
-    if m[own + ASLEEP_UNTIL] > 0 and m[c + STATE] == IDLE:
+    if m[ONE_STAGE]:
+        m[own + ASLEEP_UNTIL] = 0
+    elif m[own + ASLEEP_UNTIL] > 0 and m[c + STATE] == IDLE:
         catch_up(m, router, now)
     slot = m[c + FIRST] + m[c + HELD]
     slot = slot if slot < depth else slot - depth
@@ -211,12 +234,14 @@ def _eject(m: Ints, node: int, vc: int, flit: int, now: int) -> None:
     where = m[door + EXIT_PORT] * m[CHANNELS] + vc
     put_credit(m, now + m[NODE_CREDIT] + 1, m[door + EXIT_ROUTER], where)
     m[m[AT_NODE] + node * NODE_WORDS + ARRIVED] += 1
-    if flit & LAST_FLIT != m[SIZE] - 1:
+    if not flit & TAIL:
         return
     packet = flit >> FLIT_BITS
     p = packet_row(m, packet)
     m[ARRIVALS] += 1
     m[LAST_CYCLE] = now
+    if m[LIVE]:
+        end_packet(m, packet, now)
     n = m[AT_NODE] + m[p + SOURCE] * NODE_WORDS
     if m[n + RETIRED_IN] < now:
         m[n + OUT] -= m[n + RETIRED]

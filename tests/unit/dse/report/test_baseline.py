@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from dse.report.picture import front_data
 from small_study import STUDY as SMALL
 
 import dse
@@ -13,7 +14,6 @@ from dse.evaluate.base import Account
 from dse.report.baseline import against, baseline_lines
 from dse.report.explain import explain_trial
 from dse.report.front_table import RUN, front_table
-from dse.report.picture import front_data
 from dse.space import Design
 from simcore import RunTemplate, simulate_run
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from dse.report.picture import front_data
 
 import dse
 from dse.cli.showing import show_result
@@ -16,7 +17,6 @@ from dse.report.amounts import show_objective
 from dse.report.choice import choice_lines, short_list
 from dse.report.front_table import front_table
 from dse.report.page.page import report_page
-from dse.report.picture import front_data
 from dse.results.equals import costs_alike
 from dse.results.recommended import MOST, with_room
 from dse.results.trims import LOSS

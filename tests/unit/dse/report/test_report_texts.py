@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from dse.report.picture import front_data
 
 import dse
 from dse.report.amounts import show_metric
 from dse.report.front_table import front_table
-from dse.report.picture import front_data
 from simcore import shipped_folder
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 import yaml
+from dse.report.picture import front_data
 
 import dse
 from dse.objectives import OBJECTIVES, Goals, Limit
 from dse.report.page.page import report_page
-from dse.report.picture import front_data
 from dse.study.compile import compile_study, load_study_file
 from simcore import ConfigError, shipped_folder
 

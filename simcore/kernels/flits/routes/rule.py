@@ -4,13 +4,19 @@ from typing import NamedTuple
 
 from simcore.kernels.flits.network import (
     AT_OUTPUT,
+    AT_ROUTER,
+    AT_TABLE,
     AT_WAY,
     CHANNELS,
     CREDITS,
     DEPTH,
     MOST_WAYS,
+    NEXT_IN_TURN,
+    NODES,
     OUTPUT_WORDS,
     PORTS,
+    ROUTER_WORDS,
+    SIDE,
     WAY_HIGH,
     WAY_LOW,
     WAY_OUTPUT,
@@ -25,8 +31,8 @@ from simcore.kernels.jit import njit
 (
     TABLE, MESH, TORUS, BALANCED_TORUS, VALIANT, ROMM, ORDER, ADAPTIVE_ORDER, FLAT_ORDER,
     FLAT_ADAPTIVE_ORDER, FLAT_VALIANT, FLAT_DETOUR, ESCAPE_MESH, ESCAPE_TORUS, VALIANT_TORUS,
-    TREE, ADAPTIVE_TREE, GROUPS, ADAPTIVE_GROUPS,
-) = range(19)  # fmt: skip
+    TREE, ADAPTIVE_TREE, TOLD, GROUPS, ADAPTIVE_GROUPS,
+) = range(20)  # fmt: skip
 """Kinds of routing functions."""
 
 MIDDLES = (VALIANT, ROMM, FLAT_VALIANT, FLAT_DETOUR)
@@ -34,6 +40,12 @@ MIDDLES = (VALIANT, ROMM, FLAT_VALIANT, FLAT_DETOUR)
 
 LOOKING = (ADAPTIVE_ORDER, FLAT_ADAPTIVE_ORDER, FLAT_DETOUR, ADAPTIVE_TREE, ADAPTIVE_GROUPS)
 """Kinds that look at the slots that are held when they choose."""
+
+
+ANY, LOWER, UPPER, IN_TURN = range(4)
+"""Parts of the channels that ``TOLD`` routes take: all, either half; or all of the output that the
+router takes next of ``side`` ones that follow each other."""
+PART_BITS = 2
 
 
 class Rule(NamedTuple):
@@ -46,7 +58,8 @@ class Rule(NamedTuple):
         channels: Per port.
         first: Port of the first link between routers, where that is not 0.
         low: First channel that ``MESH`` takes between routers.
-        table: (R, N) outputs by router and target, of ``TABLE`` only.
+        table: (R, N) outputs by router and target, of ``TABLE``; of ``TOLD`` shifted by
+            ``PART_BITS``, with a part of the channels.
     """
 
     kind: int
@@ -67,6 +80,20 @@ def write_way(
     m[w + WAY_OUTPUT], m[w + WAY_LOW], m[w + WAY_HIGH], m[w + WAY_PRIORITY] = way
     m[input_row(m, router, channel) + WAYS] = number + 1
     return number + 1
+
+
+@njit(cache=True, error_model="numpy")
+def as_told(m: Ints, router: int, channel: int, target: int) -> int:
+    """Write the way to a node that the table tells."""
+    told = m[m[AT_TABLE] + router * m[NODES] + target]
+    output, part, low, high = told >> PART_BITS, told & IN_TURN, 0, m[CHANNELS] - 1
+    if part == IN_TURN:
+        turn = m[AT_ROUTER] + router * ROUTER_WORDS + NEXT_IN_TURN
+        output += m[turn]
+        m[turn] = m[turn] + 1 if m[turn] + 1 < m[SIDE] else 0
+    elif part != ANY:
+        low, high = half(m, part - LOWER)
+    return write_way(m, router, channel, 0, (output, low, high, 0))
 
 
 @njit(cache=True, error_model="numpy")

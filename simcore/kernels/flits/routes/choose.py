@@ -6,16 +6,6 @@ Source: W. Dally, B. Towles, Principles and Practices of Interconnection Network
 to 11 and 14, with the choices of BookSim 2 as its results show them.
 """
 
-from simcore.kernels.flits.adaptive_routes import mesh_with_escape, torus_with_escape
-from simcore.kernels.flits.grid_routes import (
-    around,
-    around_by_middle,
-    either_order,
-    ends_here,
-    in_order,
-    towards_middle,
-)
-from simcore.kernels.flits.group_routes import around_groups, between_groups
 from simcore.kernels.flits.network import (
     AT_DOOR,
     AT_TABLE,
@@ -32,7 +22,17 @@ from simcore.kernels.flits.network import (
     Ints,
     packet_row,
 )
-from simcore.kernels.flits.rule import (
+from simcore.kernels.flits.routes.adaptive import mesh_with_escape, torus_with_escape
+from simcore.kernels.flits.routes.grid import (
+    around,
+    around_by_middle,
+    either_order,
+    ends_here,
+    in_order,
+    towards_middle,
+)
+from simcore.kernels.flits.routes.groups import around_groups, between_groups
+from simcore.kernels.flits.routes.rule import (
     ADAPTIVE_ORDER,
     ADAPTIVE_TREE,
     BALANCED_TORUS,
@@ -47,12 +47,14 @@ from simcore.kernels.flits.rule import (
     MIDDLES,
     ORDER,
     TABLE,
+    TOLD,
     TORUS,
     VALIANT_TORUS,
+    as_told,
     half,
     write_way,
 )
-from simcore.kernels.flits.tree_routes import up_or_down
+from simcore.kernels.flits.routes.tree import up_or_down
 from simcore.kernels.jit import njit
 
 
@@ -77,6 +79,8 @@ def route(m: Ints, router: int, channel: int, packet: int) -> int:
     if target == router:
         return write_way(m, router, channel, 0, (m[door + EXIT_PORT], 0, last, 0))
     place = router, channel, target
+    if kind == TOLD:
+        return as_told(m, router, channel, m[p + TARGET])
     if kind == TABLE:
         output = m[m[AT_TABLE] + router * m[NODES] + m[p + TARGET]]
         return write_way(m, router, channel, 0, (output, 0, last, 0))

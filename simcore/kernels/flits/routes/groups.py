@@ -18,7 +18,7 @@ from simcore.kernels.flits.network import (
     draw,
     packet_row,
 )
-from simcore.kernels.flits.rule import held_slots, write_way
+from simcore.kernels.flits.routes.rule import held_slots, write_way
 from simcore.kernels.jit import njit
 
 DETOUR_SLOTS = 30

@@ -23,7 +23,7 @@ from simcore.kernels.flits.network import (
     draw,
     packet_row,
 )
-from simcore.kernels.flits.rule import (
+from simcore.kernels.flits.routes.rule import (
     ADAPTIVE_ORDER,
     BALANCED_TORUS,
     FLAT_ADAPTIVE_ORDER,

@@ -1,7 +1,7 @@
 """Routes of fat trees: up until a common ancestor, then down."""
 
 from simcore.kernels.flits.network import CHANNELS, DIMENSIONS, SIDE, Ints, draw
-from simcore.kernels.flits.rule import held_slots, write_way
+from simcore.kernels.flits.routes.rule import held_slots, write_way
 from simcore.kernels.jit import njit
 
 

@@ -1,0 +1,1 @@
+"""Routes of packets through networks of routers."""
