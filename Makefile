@@ -32,7 +32,7 @@ study: $(VENV)/.run-ready  ## Run the study STUDY; its results go to runs/
 	$(BIN)/python -m dse study $(STUDY) $(STUDY_ARGS)
 
 test: $(VENV)/.test-ready  ## Run the tests
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadfile $(TEST_ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
 
 lint: $(VENV)/.test-ready  ## Format, lint and type checks
 	$(BIN)/ruff format --check .
