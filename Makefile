@@ -4,7 +4,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STUDY ?= llm_gpt.yaml
 STUDY_ARGS ?=
-TEST_ARGS ?=
+# Folders whose files run whole studies come first: begun last, one of them would hold up the end.
+FIRST := $(addprefix tests/,unit/dse faults property golden)
+TEST_ARGS ?= $(FIRST) $(filter-out $(FIRST) tests/unit tests/support %.txt %/__pycache__,$(wildcard tests/* tests/unit/*))
 COVERAGE_TESTS ?= tests
 
 # Some of the tests that run kernels: quick enough without the compiler, and without measured data
