@@ -4,7 +4,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STUDY ?= llm_gpt.yaml
 STUDY_ARGS ?=
-TEST_ARGS ?=
+# Folders whose files run whole studies come first: begun last, one of them would hold up the end.
+FIRST := $(addprefix tests/,unit/dse faults property golden)
+TEST_ARGS ?= $(FIRST) $(filter-out $(FIRST) tests/unit tests/support %.txt %/__pycache__,$(wildcard tests/* tests/unit/*))
 COVERAGE_TESTS ?= tests
 
 # Some of the tests that run kernels: quick enough without the compiler, and without measured data
@@ -32,7 +34,7 @@ study: $(VENV)/.run-ready  ## Run the study STUDY; its results go to runs/
 	$(BIN)/python -m dse study $(STUDY) $(STUDY_ARGS)
 
 test: $(VENV)/.test-ready  ## Run the tests
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadfile $(TEST_ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
 
 lint: $(VENV)/.test-ready  ## Format, lint and type checks
 	$(BIN)/ruff format --check .

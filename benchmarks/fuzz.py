@@ -18,17 +18,18 @@ import resource
 import selectors
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 import traceback
 import warnings
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import BinaryIO, TextIO
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -76,25 +77,47 @@ def outcome(kind: Kind, content: bytes, folder: Path) -> dict[str, object]:
     return {"status": "accepted", "message": ""}
 
 
-def child(name: str, first: int, end: int, seed: int) -> None:
-    """Use mutants; one line of JSON for each."""
-    kind = KINDS[name]
-    with tempfile.TemporaryDirectory() as text:
-        folder = Path(text)
-        kind.prepare(folder)
-        kind.use(kind.sound, folder)  # imports and compiles what there is
-        print(json.dumps({"ready": True}), flush=True)
-        warnings.simplefilter("error", RuntimeWarning)  # numpy's, which nobody should meet
-        resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_BYTES, LIMIT_BYTES))
-        for number in range(first, end):
-            content = mutant(kind, number, seed)
-            forget_peak()
-            signal.setitimer(signal.ITIMER_PROF, LIMIT_S)  # ends this process where it runs out
-            start = time.process_time()
-            found = outcome(kind, content, folder)
-            spent = time.process_time() - start
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            print(json.dumps({**found, "cpu_s": spent, "bytes": peak()}), flush=True)
+def child(kind: Kind, numbers: range, seed: int, folder: Path, out: TextIO) -> None:
+    """Use mutants in *folder*; one line of JSON for each to *out*."""
+    warnings.simplefilter("error", RuntimeWarning)  # numpy's, which nobody should meet
+    resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_BYTES, LIMIT_BYTES))
+    for number in numbers:
+        content = mutant(kind, number, seed)
+        forget_peak()
+        signal.setitimer(signal.ITIMER_PROF, LIMIT_S)  # ends this process where it runs out
+        start = time.process_time()
+        found = outcome(kind, content, folder)
+        spent = time.process_time() - start
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        print(json.dumps({**found, "cpu_s": spent, "bytes": peak()}), file=out, flush=True)
+
+
+@contextmanager
+def forked(kind: Kind, numbers: range, seed: int, folder: Path) -> Iterator[tuple[int, BinaryIO]]:
+    """A child of this process, which has imported and compiled what there is, and what it tells."""
+    sys.stdout.flush()
+    reading, writing = os.pipe()
+    number = os.fork()
+    if number == 0:
+        status = 1
+        try:
+            os.close(reading)
+            with os.fdopen(writing, "w") as out:
+                child(kind, numbers, seed, folder, out)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)  # this process's own ends, such as its temporary folders, are not its
+    os.close(writing)
+    with os.fdopen(reading, "rb", buffering=0) as told:
+        try:
+            yield number, told
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+            with suppress(ChildProcessError):
+                os.waitpid(number, 0)
 
 
 def forget_peak() -> None:
@@ -114,31 +137,36 @@ def peak() -> int:
 
 def run_kind(name: str, mutants: int, seed: int) -> Score:
     """All mutants of a kind, with a new child after one that was lost."""
-    score, done = Score(), 0
+    kind, score, done = KINDS[name], Score(), 0
+    with scratch(kind) as folder:
+        kind.use(kind.sound, folder)  # imports and compiles what there is, for all children
     while done < mutants:
-        words = [sys.executable, __file__, "--child", name, str(done), str(mutants), str(seed)]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, bufsize=0) as process:
-            if "ready" not in _line(process):
-                raise SystemExit(f"{name}: the sound input fails")
+        with scratch(kind) as folder, forked(kind, range(done, mutants), seed, folder) as process:
             while done < mutants:
-                found = _line(process)
+                found = _line(*process)
                 _count(score, found, done)
                 done += 1
                 if found["status"] == "lost":
-                    process.kill()
                     break
     return score
 
 
-def _line(process: subprocess.Popen[bytes]) -> dict[str, object]:
-    assert process.stdout is not None
+@contextmanager
+def scratch(kind: Kind) -> Iterator[Path]:
+    """A folder that holds what *kind* needs beside its input."""
+    with tempfile.TemporaryDirectory() as text:
+        kind.prepare(Path(text))
+        yield Path(text)
+
+
+def _line(child: int, told: BinaryIO) -> dict[str, object]:
     with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
+        selector.register(told, selectors.EVENT_READ)
         ready = selector.select(LIMIT_WALL_S)
-    line = process.stdout.readline() if ready else b""
+    line = told.readline() if ready else b""
     if line:
         return dict(json.loads(line))
-    ended = process.wait() if ready else 0
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if ready else 0
     why = "killed after 10 CPU s" if ended == -signal.SIGPROF else f"ended with {ended}"
     return {"status": "lost", "message": why if ready else "waits for something"}
 
@@ -165,10 +193,6 @@ def keep_failures(name: str, score: Score, seed: int, target: Path) -> None:
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["--child"]:
-        name, *numbers = sys.argv[2:]
-        child(name, *map(int, numbers))
-        return
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--mutants", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)

@@ -25,8 +25,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def njit(**options: Any) -> Callable[[Function], Function]:
-    """A decorator that compiles a function with *options* of ``numba.njit``, and keeps the code."""
-    compiled_by_numba: Any = numba.njit(**options)
+    """A decorator that compiles a function with *options* of ``numba.njit``, and keeps the code.
+
+    It makes no entry for C, which numba adds to every function: none is passed as a value, and it
+    takes an eighth of the time of compilation.
+    """
+    compiled_by_numba: Any = numba.njit(no_cfunc_wrapper=True, **options)
 
     def compiled(function: Function) -> Function:
         dispatcher: Any = compiled_by_numba(function)

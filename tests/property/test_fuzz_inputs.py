@@ -11,15 +11,23 @@ ROOT = Path(__file__).resolve().parents[2]
 KINDS = ["run", "et", "host", "rule"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_damaged_inputs_are_taken_or_refused_with_a_sentence(kind: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """All kinds, one after another, by one process that imports everything once."""
     script = ROOT / "benchmarks" / "fuzz.py"
-    command = [sys.executable, str(script), "--mutants", "100", "--seed", "2026", "--kinds", kind]
-    done = subprocess.run(
-        [*command, "--keep", str(tmp_path)], capture_output=True, text=True, cwd=ROOT, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    figures = json.loads(done.stdout.splitlines()[-1])
+    words = ["--mutants", "100", "--seed", "2026", "--kinds", ",".join(KINDS)]
+    kept = tmp_path_factory.mktemp("failures")
+    command = [sys.executable, str(script), *words, "--keep", str(kept)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_inputs_are_taken_or_refused_with_a_sentence(
+    kind: str, fuzzed: subprocess.CompletedProcess[str]
+) -> None:
+    assert fuzzed.returncode == 0, fuzzed.stdout + fuzzed.stderr
+    told = {found["kind"]: found for found in map(json.loads, fuzzed.stdout.splitlines())}
+    figures = told[kind]
     assert figures["accepted"] + figures["refused"] == figures["mutants"] == 100
     assert figures["accepted"] >= 5
     assert figures["refused"] >= 20
