@@ -1,7 +1,7 @@
 """``dse watch`` and ``dse serve``: a study as it grows, over the same store."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +42,10 @@ class _Looks:
 
 
 @pytest.fixture(scope="module")
-def looks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[_Looks, dse.StudyResult]]:
+def looks(tmp_path_factory: pytest.TempPathFactory) -> tuple[_Looks, dse.StudyResult]:
     folder = tmp_path_factory.mktemp("study") / "out"
     watcher = _Looks(folder)
-    yield watcher, dse.run_study(STUDY, trials=60, executor="serial", out=folder, watcher=watcher)
+    return watcher, dse.run_study(STUDY, trials=60, executor="serial", out=folder, watcher=watcher)
 
 
 def asked(application: Callable[..., Any], path: str, **more: str) -> tuple[str, bytes]:

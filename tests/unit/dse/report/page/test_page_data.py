@@ -109,9 +109,8 @@ def test_the_knob_that_decides_alone_is_the_most_important(result: dse.StudyResu
 
 
 def test_the_pipeline_shows_every_stage_as_long_as_the_iteration() -> None:
-    run = load_run(
-        "gpt3_175b_1024_a100", {"plan.pp": 4, "plan.dp": 32, "workload.global_batch": 64}
-    )
+    file = shipped_folder("configs") / "runs" / "gpt3_175b_1024_a100.yaml"
+    run = load_run(file, {"plan.pp": 4, "plan.dp": 32, "workload.global_batch": 64})
     svg = pipeline_svg(run, "<one & only>")
     assert [int(n) for n in re.findall(r">stage (\d+)<", svg)] == list(range(run.plan.pp))
     assert "&lt;one &amp; only&gt;" in svg

@@ -13,7 +13,7 @@ from dse.report.page.page import report_page
 
 CHROMIUM = os.environ.get("CHROMIUM", shutil.which("chromium") or "")
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (extra dev)")
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (extra browser)")
 pytestmark = [
     pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium, or CHROMIUM=its path"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -87,7 +87,7 @@ def test_a_design_under_the_pointer_tells_its_objectives(
     page.locator("#cloud").scroll_into_view_if_needed()
     page.mouse.move(*spot(page, 0))
     page.wait_for_selector("#cloud .hoverlayer .hovertext")
-    told = page.inner_text("#cloud .hoverlayer")
+    told = page.text_content("#cloud .hoverlayer")
     assert f"trial {result.rows[result.front[0]].number}" in told
     assert "iteration time" in told
 
@@ -163,7 +163,8 @@ def test_on_paper_and_on_a_narrow_screen_nothing_is_cut(page: Any) -> None:
     page.set_viewport_size({"width": 720, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= 720
     wide = page.evaluate(
-        "[...document.querySelectorAll('.wide')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+        "[...document.querySelectorAll('.wide')]"
+        ".filter((one) => one.scrollWidth > one.clientWidth + 1).length"
     )
     assert wide == 0
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
@@ -179,13 +180,15 @@ def test_three_axes_are_drawn_in_space(page: Any) -> None:
     assert len(names) > 3
     kinds = page.evaluate(
         "(() => { const own = page.data.axes.slice(0, 3); cloud.z = own[2].name;"
-        "const found = traces(own, null).map((trace) => trace.type); cloud.z = ''; return found; })()"
+        "const found = traces(own, null).map((one) => one.type); cloud.z = ''; return found; })()"
     )
     assert set(kinds) == {"scatter3d"}
 
 
 def test_no_serious_fault_of_accessibility(page: Any) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe")
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe (extra browser)"
+    )
     found = axe.Axe().run(page).response["violations"]
     grave = [one for one in found if one["impact"] in ("serious", "critical")]
     assert [(one["id"], [n["html"][:90] for n in one["nodes"][:3]]) for one in grave] == []
